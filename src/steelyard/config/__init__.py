@@ -1,0 +1,1 @@
+"""Configuration files to Suites and back, with errors that name file, line and column."""

@@ -1,0 +1,1 @@
+"""Samples from spreadsheets, text tables and JSON; documents from text and Markdown."""

@@ -1,0 +1,1 @@
+"""Things that answer messages, and the limits that every call passes."""

@@ -1,0 +1,130 @@
+"""What a model is: it turns messages into a request, sends it, and reads what came back.
+
+A model is a frozen dataclass and holds no connection; whatever is open belongs to the `Wire` that the session
+owns. `request` and `read` are pure, so that a request can be hashed for the journal before anything is sent and a
+stored answer can be read again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from hashlib import blake2b
+from typing import Any, Protocol
+
+from steelyard.types import Message, Reply
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """One call, ready to be hashed and sent.
+
+    Args:
+        endpoint: what shares one gate; scheme, host and port of the address for HTTP.
+        url: where it goes; without secrets.
+        payload: the body as it is sent.
+        method: the HTTP method.
+        headers: sent as they are but for `${NAME}`, which the wire resolves; no part of the digest.
+        timeout_s: limit of one attempt from first byte sent to last byte read, in seconds.
+        input_tokens: an estimate, for budgets and `--dry-run`.
+    """
+
+    endpoint: str
+    url: str
+    payload: bytes
+    method: str = "POST"
+    headers: tuple[tuple[str, str], ...] = ()
+    timeout_s: float = 120.0
+    input_tokens: int = 0
+
+    @property
+    def digest(self) -> bytes:
+        """16 bytes that are equal for calls that ask the same thing of the same place."""
+        head = f"{self.method} {self.url}\0".encode("utf-8", "surrogatepass")
+        return blake2b(head + self.payload, digest_size=16).digest()
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What came over the wire, unread: HTTP status, header fields (names in lower case) and the whole body."""
+
+    status: int
+    headers: Mapping[str, str]
+    body: bytes
+
+
+class Fault(Exception):
+    """One attempt that gave no reply; `models.limits` decides whether there is another.
+
+    Args:
+        kind: `rate_limit`, `server`, `connection`, `timeout`, `malformed`, `empty`, `bad_request`, `quota`,
+            `auth` or `unknown_model`.
+        message: what came, at most 200 characters of it quoted.
+        retry: whether a later attempt may succeed.
+        retry_after_s: how long the endpoint told us to wait, None where it did not.
+        billed: whether the endpoint may have charged for it.
+        ends_run: whether every other call to this endpoint must fail the same way.
+    """
+
+    def __init__(
+        self,
+        kind: str,
+        message: str,
+        *,
+        retry: bool = True,
+        retry_after_s: float | None = None,
+        billed: bool = False,
+        ends_run: bool = False,
+    ) -> None:
+        super().__init__(message)
+        self.kind = kind
+        self.message = message
+        self.retry = retry
+        self.retry_after_s = retry_after_s
+        self.billed = billed
+        self.ends_run = ends_run
+
+
+class Wire(Protocol):
+    """What is open while a run runs, as far as a model needs it."""
+
+    async def exchange(self, request: Request) -> Answer:
+        """Send `request`, resolve its secrets, read the whole body.
+
+        Raises:
+            Fault: `connection` or `timeout`; a status is no fault here.
+        """
+
+
+class Model(Protocol):
+    """Something that answers messages."""
+
+    def request(self, messages: str | list[Message], parameters: Mapping[str, Any]) -> Request:
+        """The call for these messages; `parameters` are those of this call and win over the model's own."""
+
+    async def send(self, request: Request, wire: Wire) -> Answer:
+        """Send it once."""
+
+    def read(self, answer: Answer) -> Reply:
+        """The reply in `answer`, with empty `key`, `latency` and `attempts`.
+
+        Raises:
+            Fault: there is no reply in it.
+        """
+
+
+def estimate_tokens(text: str) -> int:
+    """Tokens of `text`, estimated: a quarter of its ASCII characters and one for each other.
+
+    No tokenizer is downloaded; whoever shows this number labels it an estimate.
+
+    >>> estimate_tokens("four chars"), estimate_tokens("周易")
+    (2, 2)
+    """
+    wide = len(text) - len(text.encode("ascii", "ignore"))
+    return wide + (len(text) - wide) // 4
+
+
+def as_messages(messages: str | list[Message]) -> list[Message]:
+    """A plain text is one user message."""
+    return [{"role": "user", "content": messages}] if isinstance(messages, str) else list(messages)

@@ -1,0 +1,121 @@
+"""Names in a configuration file -> classes, without importing any of them before it is asked for.
+
+A class of another package is added by an entry point in the group `steelyard.targets`, `steelyard.scorers`,
+`steelyard.models` or `steelyard.suites`; its own name wins over nothing: a name that exists already is refused.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping
+from difflib import get_close_matches
+from functools import cache
+from importlib import import_module
+from importlib.metadata import entry_points
+from types import MappingProxyType
+from typing import Any, Final, Literal
+
+from steelyard.errors import ConfigError
+
+Kind = Literal["model", "target", "scorer", "suite"]
+
+BUILT_IN: Final[Mapping[Kind, Mapping[str, str]]] = MappingProxyType(
+    {
+        "model": MappingProxyType(
+            {
+                "http": "steelyard.models.http:HttpModel",
+                "openai_compatible": "steelyard.models.openai_compatible:OpenAICompatible",
+                "scripted": "steelyard.models.scripted:Scripted",
+            }
+        ),
+        "target": MappingProxyType(
+            {
+                "baseline": "steelyard.targets.baseline:Baseline",
+                "function": "steelyard.targets.function:Function",
+                "http": "steelyard.targets.http:HttpEndpoint",
+                "prompt": "steelyard.targets.prompt:Prompt",
+                "replay": "steelyard.targets.replay:Replay",
+            }
+        ),
+        "scorer": MappingProxyType(
+            {
+                "choice": "steelyard.scorers.choice:Choice",
+                "exact_match": "steelyard.scorers.match:ExactMatch",
+            }
+        ),
+        "suite": MappingProxyType(
+            {
+                "choice": "steelyard.suites.choice:ChoiceSuite",
+            }
+        ),
+    }
+)
+
+
+@cache
+def _places(kind: Kind) -> Mapping[str, str]:
+    places = dict(BUILT_IN[kind])
+    for point in entry_points(group=f"steelyard.{kind}s"):
+        if point.name in places:
+            raise ConfigError(f"{point.value} calls itself {point.name!r}, but that {kind} exists already")
+        places[point.name] = point.value
+    return places
+
+
+def names(kind: Kind) -> tuple[str, ...]:
+    """Every name of that kind, sorted."""
+    return tuple(sorted(_places(kind)))
+
+
+def find(kind: Kind, name: str) -> type:
+    """The class behind `name`.
+
+    Raises:
+        ConfigError: there is none; the message suggests the nearest name.
+    """
+    places = _places(kind)
+    if name not in places:
+        raise ConfigError(f"there is no {kind} {name!r}{did_you_mean(name, places)}")
+    module, _, attribute = places[name].partition(":")
+    found: type = getattr(import_module(module), attribute)
+    return found
+
+
+def name_of(kind: Kind, cls: type) -> str | None:
+    """The name under which `cls` is registered, or None."""
+    place = f"{cls.__module__}:{cls.__qualname__}"
+    return next((name for name, home in _places(kind).items() if home == place), None)
+
+
+def did_you_mean(word: str, known: Any) -> str:
+    r"""A suggestion to append to a message: the nearest known word, or the list of all when none is near.
+
+    >>> did_you_mean("qustion", ["question", "answer"])
+    ': did you mean \\'question\\'?'
+    """
+    words = sorted(str(one) for one in known)
+    near = get_close_matches(word, words, n=1, cutoff=0.6) or [one for one in words if one.lower() == word.lower()]
+    if near:
+        return f": did you mean {near[0]!r}?"
+    return f"; known: {', '.join(words)}" if words else ""
+
+
+def describe(value: Any) -> Any:
+    """`value` as plain JSON for a manifest: a registered dataclass becomes `{name: {fields}}`.
+
+    Secrets are references (`${NAME}`) in the fields themselves, so they stay references here. A function becomes
+    its import path.
+    """
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        fields = {one.name: describe(getattr(value, one.name)) for one in dataclasses.fields(value)}
+        name = next((found for kind in BUILT_IN if (found := name_of(kind, type(value)))), None)
+        return {name: fields} if name else fields
+    if isinstance(value, Mapping):
+        return {str(key): describe(one) for key, one in value.items()}
+    if isinstance(value, list | tuple | set | frozenset):
+        return [describe(one) for one in (sorted(value) if isinstance(value, set | frozenset) else value)]
+    if value is None or isinstance(value, bool | int | float | str):
+        return value
+    if callable(value) and hasattr(value, "__qualname__"):
+        return f"{value.__module__}:{value.__qualname__}"
+    return str(value)

@@ -1,0 +1,1 @@
+"""Pages made of what is stored: charts, one-file HTML, Markdown."""

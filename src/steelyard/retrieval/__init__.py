@@ -1,0 +1,1 @@
+"""Chunks of documents and the index that finds them again."""

@@ -1,0 +1,1 @@
+"""Intervals and paired tests: pure functions, each with its source."""

@@ -1,0 +1,1 @@
+"""Runs on disk: the schema, the journal with its writer, and the handle that reads them."""

@@ -1,0 +1,1 @@
+"""Systems under test: a prompt, an endpoint, a baseline, stored outputs."""

@@ -1,0 +1,1 @@
+"""Reading what models wrote: option letters, tokens, normal forms. Pure functions."""
