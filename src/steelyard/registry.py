@@ -45,7 +45,7 @@ BUILT_IN: Final[Mapping[Kind, Mapping[str, str]]] = MappingProxyType(
         ),
         "suite": MappingProxyType(
             {
-                "choice": "steelyard.suites.choice:ChoiceSuite",
+                "choice": "steelyard.suites.choice.suite:ChoiceSuite",
             }
         ),
     }

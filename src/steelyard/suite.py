@@ -6,8 +6,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
+from steelyard.models.budget import Budget
 from steelyard.models.limits import Retry
-from steelyard.session import Budget
 from steelyard.types import Sample, Scorer, Target
 
 

@@ -1,8 +1,30 @@
-"""What every call passes: one retry policy, one gate per endpoint."""
+"""What every call passes: one retry policy for every passing fault, and one gate per endpoint.
+
+The gate is shared by all workers. A 429 closes it for as long as the endpoint says and lowers the number of calls that
+may be in flight (to 0.7 of it, once per round); every answer raises it again by 1/limit: additive increase,
+multiplicative decrease, as in D. Chiu and R. Jain, "Analysis of the increase and decrease algorithms", 1989.
+"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import asyncio
+import random
+from collections import deque
+from dataclasses import dataclass, field, replace
+from typing import Final
+
+from steelyard.errors import Attempt, ModelError
+from steelyard.models.base import Fault, Model, Request, Wire
+from steelyard.models.budget import Purse
+from steelyard.types import Reply
+
+_FLOOR_S: Final = 0.1
+"""No retry comes sooner: an endpoint that just failed is given a breath."""
+_MARGIN_S: Final = 0.03
+"""Added to what the endpoint told us to wait, so that rounding on its side does not make us early."""
+_DECREASE: Final = 0.7
+_UNREACHED_ATTEMPTS: Final = 5
+"""Connections that may fail before an endpoint that never answered counts as not there."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -11,7 +33,7 @@ class Retry:
 
     Args:
         attempts: sendings of one call at most.
-        total_s: limit for one call, waits included, in seconds.
+        total_s: limit for one call from its first sending, waits included, in seconds.
         base_s: the first back-off is drawn below this; it doubles with every attempt.
         cap_s: no back-off of our own is longer; a longer Retry-After is obeyed within `total_s`.
     """
@@ -20,3 +42,238 @@ class Retry:
     total_s: float = 600.0
     base_s: float = 0.5
     cap_s: float = 30.0
+
+
+class Pauses:
+    """Everything that waits without anything in flight: back-offs and queues; `end` wakes them all with an error."""
+
+    def __init__(self) -> None:
+        self._futures: set[asyncio.Future[None]] = set()
+        self._ended: ModelError | None = None
+
+    @property
+    def ended(self) -> ModelError | None:
+        """Why nothing more may be sent, or None."""
+        return self._ended
+
+    def end(self, error: ModelError) -> None:
+        """Let every pause, now and later, raise `error`."""
+        self._ended = error
+        for future in tuple(self._futures):
+            if not future.done():
+                future.set_exception(error)
+
+    async def wait(self, future: asyncio.Future[None]) -> None:
+        """Wait until `future` is done or the pauses are ended."""
+        if self._ended is not None:
+            raise self._ended
+        self._futures.add(future)
+        try:
+            await future
+        finally:
+            self._futures.discard(future)
+
+    async def sleep(self, seconds: float) -> None:
+        """Wait `seconds`, unless the pauses are ended first."""
+        loop = asyncio.get_running_loop()
+        future: asyncio.Future[None] = loop.create_future()
+        handle = loop.call_later(seconds, _finish, future)
+        try:
+            await self.wait(future)
+        finally:
+            handle.cancel()
+
+
+class Gate:
+    """How many calls may be in flight at one endpoint, and from when on.
+
+    Args:
+        most: the limit that is never passed.
+        pauses: ended when the run stops, so that nobody queues for ever.
+    """
+
+    def __init__(self, most: int, pauses: Pauses) -> None:
+        self.answered = False
+        self._most = float(most)
+        self._limit = float(most)
+        self._active = 0
+        self._open_at = 0.0
+        self._last_cut = -1.0
+        self._queue: deque[asyncio.Future[None]] = deque()
+        self._timer: asyncio.TimerHandle | None = None
+        self._pauses = pauses
+
+    @property
+    def limit(self) -> int:
+        """Calls that may be in flight now."""
+        return int(self._limit)
+
+    async def enter(self) -> None:
+        """Wait for a place; first come, first served."""
+        loop = asyncio.get_running_loop()
+        if not self._queue and self._active < self.limit and loop.time() >= self._open_at:
+            self._active += 1
+            return
+        future: asyncio.Future[None] = loop.create_future()
+        self._queue.append(future)
+        self._let_in()
+        try:
+            await self._pauses.wait(future)
+        except BaseException:
+            if future.done() and not future.cancelled() and future.exception() is None:
+                self.leave()
+            elif future in self._queue:
+                self._queue.remove(future)
+            raise
+
+    def leave(self) -> None:
+        """Give the place back."""
+        self._active -= 1
+        if self._queue:
+            self._let_in()
+
+    def praise(self) -> None:
+        """An answer came: raise the limit a little."""
+        self.answered = True
+        if self._limit < self._most:
+            self._limit = min(self._most, self._limit + 1 / self._limit)
+
+    def punish(self, sent_at: float, retry_after_s: float | None) -> None:
+        """A 429 came for a call sent at `sent_at`: lower the limit, once per round, and close for as long as told."""
+        now = asyncio.get_running_loop().time()
+        if sent_at > self._last_cut:
+            self._limit = max(1.0, min(self._limit, float(self._active)) * _DECREASE)
+            self._last_cut = now
+        if retry_after_s is not None:
+            self._open_at = max(self._open_at, now + retry_after_s + _MARGIN_S)
+
+    def _let_in(self) -> None:
+        loop = asyncio.get_running_loop()
+        now = loop.time()
+        if now < self._open_at:
+            if self._timer is None:
+                self._timer = loop.call_at(self._open_at, self._reopen)
+            return
+        while self._queue and self._active < self.limit:
+            future = self._queue.popleft()
+            if not future.done():
+                self._active += 1
+                future.set_result(None)
+
+    def _reopen(self) -> None:
+        self._timer = None
+        self._let_in()
+
+
+@dataclass(slots=True)
+class Course:
+    """One call on its way: what was tried, since when, and how long it waits before the next sending."""
+
+    started: float = 0.0
+    attempts: list[Attempt] = field(default_factory=list)
+    wait_s: float = 0.0
+
+
+class Limits:
+    """The retry policy and the gates of a session.
+
+    Args:
+        retry: the policy.
+        concurrency: calls in flight at one endpoint at most.
+        seed: for the jitter of back-offs.
+    """
+
+    def __init__(self, retry: Retry, concurrency: int, seed: int = 0) -> None:
+        self.pauses = Pauses()
+        self._retry = retry
+        self._concurrency = concurrency
+        self._gates: dict[str, Gate] = {}
+        self._random = random.Random(seed)  # noqa: S311  # jitter, not a secret
+
+    def gate(self, endpoint: str) -> Gate:
+        """The one gate of that endpoint."""
+        gate = self._gates.get(endpoint)
+        if gate is None:
+            gate = self._gates[endpoint] = Gate(self._concurrency, self.pauses)
+        return gate
+
+    async def call(self, model: Model, request: Request, wire: Wire, purse: Purse | None = None) -> Reply:
+        """Send until there is a reply, or none for good.
+
+        Raises:
+            ModelError: with every attempt that was made.
+        """
+        loop = asyncio.get_running_loop()
+        gate = self.gate(request.endpoint)
+        course = Course()
+        while True:
+            await gate.enter()
+            try:
+                if purse is not None:
+                    await purse.pay(request.input_tokens)
+                sent_at = loop.time()
+                reply = model.read(await model.send(request, wire))
+            except Fault as fault:
+                if purse is not None and not fault.billed:
+                    purse.settle(-1, -request.input_tokens)
+                self._judge(fault, gate, course, sent_at)
+            else:
+                if purse is not None:
+                    purse.settle(0, _tokens(reply) - request.input_tokens)
+                gate.praise()
+                return _with_attempts(reply, course, loop.time() - sent_at)
+            finally:
+                gate.leave()
+            await self.pauses.sleep(course.wait_s)
+
+    def _judge(self, fault: Fault, gate: Gate, course: Course, sent_at: float) -> None:
+        """Record the failed attempt and set the wait before the next, or give up."""
+        now = asyncio.get_running_loop().time()
+        if not course.attempts:
+            course.started = sent_at
+        course.attempts.append(Attempt(fault.kind, now - sent_at, course.wait_s, fault.message))
+        if fault.kind != "connection":
+            gate.answered = True
+        if fault.kind == "rate_limit":
+            gate.punish(sent_at, fault.retry_after_s)
+        course.wait_s = self._back_off(len(course.attempts), fault)
+        left = self._retry.total_s - (now - course.started)
+        unreached = not gate.answered and len(course.attempts) >= _UNREACHED_ATTEMPTS
+        if fault.retry and not unreached and len(course.attempts) < self._retry.attempts and course.wait_s < left:
+            return
+        raise ModelError(
+            _last_words(fault, course, unreached=unreached),
+            kind=fault.kind,
+            attempts=course.attempts,
+            ends_run=fault.ends_run or unreached,
+        ) from fault
+
+    def _back_off(self, n: int, fault: Fault) -> float:
+        """Exponential with full jitter, or what the endpoint told us, whichever is longer."""
+        most = min(self._retry.cap_s, self._retry.base_s * 2.0 ** (n - 1))
+        own = max(_FLOOR_S, self._random.uniform(0.0, most))
+        return own if fault.retry_after_s is None else max(own, fault.retry_after_s + _MARGIN_S)
+
+
+def _tokens(reply: Reply) -> int:
+    return reply.usage.input_tokens + reply.usage.output_tokens
+
+
+def _with_attempts(reply: Reply, course: Course, seconds: float) -> Reply:
+    answered = Attempt("", seconds, course.wait_s)
+    return replace(reply, latency=seconds, attempts=(*course.attempts, answered))
+
+
+def _last_words(fault: Fault, course: Course, *, unreached: bool) -> str:
+    if unreached:
+        return f"cannot be reached: {fault.message}"
+    if not fault.retry:
+        return fault.message
+    if fault.retry_after_s is not None:
+        return f"{fault.message} (told to wait {fault.retry_after_s:.0f} s, after {len(course.attempts)} attempts)"
+    return f"{fault.message} (after {len(course.attempts)} attempts)"
+
+
+def _finish(future: asyncio.Future[None]) -> None:
+    if not future.done():
+        future.set_result(None)

@@ -1,1 +1,6 @@
 """Runs on disk: the schema, the journal with its writer, and the handle that reads them."""
+
+from steelyard.store.run import Run
+from steelyard.store.store import NewRun, RunWriter, Store
+
+__all__ = ["NewRun", "Run", "RunWriter", "Store"]

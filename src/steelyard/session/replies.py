@@ -1,0 +1,44 @@
+"""Replies and outputs as the journal keeps them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from steelyard.errors import Attempt
+from steelyard.text.plain_json import from_json, to_json
+from steelyard.types import Output, Reply, Usage
+
+
+def pack_reply(reply: Reply) -> bytes:
+    """A reply as a JSON list; the attempts only where there was more than one."""
+    usage = [reply.usage.input_tokens, reply.usage.output_tokens, int(reply.usage.estimated)]
+    tried = [[one.fault, round(one.seconds, 3), round(one.waited, 3), one.message] for one in reply.attempts]
+    body = [reply.text, reply.finish, usage, round(reply.latency, 3), tried if len(tried) > 1 else 0, reply.metadata]
+    return to_json(body)
+
+
+def unpack_reply(key: str, body: bytes) -> Reply:
+    """The reply in `body`, marked as cached: it was read, not asked."""
+    text, finish, (asked, answered, estimated), latency, tried, metadata = from_json(body)
+    attempts = tuple(Attempt(*one) for one in tried) if tried else (Attempt("", latency),)
+    usage = Usage(asked, answered, bool(estimated))
+    return Reply(key, text, finish, usage, latency, attempts, cached=True, metadata=metadata)
+
+
+def pack_output(output: Output) -> bytes:
+    """An output that a target returned without asking, as a JSON list."""
+    return to_json([output.value, output.contexts, output.metadata])
+
+
+def unpack_output(body: bytes) -> Output:
+    """The output in `body`."""
+    value, contexts, metadata = from_json(body)
+    return Output(value, tuple(contexts), metadata)
+
+
+def plain_output(value: Any) -> Output:
+    """Whatever a target returned, as an Output that is equal to what the store gives back."""
+    output = value if isinstance(value, Output) else Output(value)
+    if isinstance(output.value, str) and not output.contexts and not output.metadata:
+        return output
+    return unpack_output(pack_output(output))

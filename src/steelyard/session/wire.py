@@ -1,0 +1,101 @@
+"""The connections of a session: one pool for all endpoints, no redirects, bounded bodies."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Final
+
+import aiohttp
+
+from steelyard.errors import ConfigError
+from steelyard.models.base import Answer, Fault, Request
+from steelyard.session.secrets import Secrets
+
+_MOST_BYTES: Final = 32 << 20
+"""A reply beyond 32 MiB is no reply; a lying server must not fill the memory."""
+
+
+class HttpWire:
+    """Sends requests over pooled keep-alive connections.
+
+    The gates limit how many are in flight, so the pool does not. A redirect is not followed: it would carry the key to
+    a place that nobody configured.
+    """
+
+    def __init__(self, secrets: Secrets) -> None:
+        self._secrets = secrets
+        self._client: aiohttp.ClientSession | None = None
+        self._headers: dict[tuple[tuple[str, str], ...], dict[str, str]] = {}
+        self._timeouts: dict[float, aiohttp.ClientTimeout] = {}
+
+    async def close(self) -> None:
+        """Close every connection."""
+        if self._client is not None:
+            await self._client.close()
+
+    async def exchange(self, request: Request) -> Answer:
+        """Send `request` once and read the whole body, within its time limit.
+
+        Raises:
+            Fault: `connection`, `timeout` or an oversized body.
+            ConfigError: the address is none.
+        """
+        client = self._client or self._open()
+        try:
+            async with client.request(
+                request.method,
+                self._secrets.resolve(request.url),
+                data=request.payload,
+                headers=self._resolved(request.headers),
+                timeout=self._timeout(request.timeout_s),
+                allow_redirects=False,
+            ) as response:
+                body = await _read(response)
+                headers = {name.lower(): value for name, value in response.headers.items()}
+                return Answer(response.status, headers, self._secrets.redact(body))
+        except aiohttp.InvalidURL as error:
+            raise ConfigError(f"{request.url!r} is not an address") from error
+        except TimeoutError as error:
+            raise Fault("timeout", f"no complete answer within {request.timeout_s:g} s", billed=True) from error
+        except (aiohttp.ClientError, ConnectionError, asyncio.IncompleteReadError, OSError) as error:
+            raise self._dropped(error, request) from error
+
+    def _dropped(self, error: Exception, request: Request) -> Fault:
+        text = self._secrets.redact_text(str(error) or type(error).__name__)[:200]
+        sent = not isinstance(error, aiohttp.ClientConnectorError)
+        return Fault("connection", f"{request.endpoint}: {text}", billed=sent)
+
+    def _open(self) -> aiohttp.ClientSession:
+        self._client = aiohttp.ClientSession(
+            connector=aiohttp.TCPConnector(limit=0, ttl_dns_cache=300, keepalive_timeout=30.0),
+            cookie_jar=aiohttp.DummyCookieJar(),
+            headers={"User-Agent": "steelyard"},
+            skip_auto_headers=("Accept-Encoding",),
+        )
+        return self._client
+
+    def _resolved(self, headers: tuple[tuple[str, str], ...]) -> dict[str, str]:
+        known = self._headers.get(headers)
+        if known is None:
+            known = self._headers[headers] = {name: self._secrets.resolve(value) for name, value in headers}
+        return known
+
+    def _timeout(self, seconds: float) -> aiohttp.ClientTimeout:
+        known = self._timeouts.get(seconds)
+        if known is None:
+            known = self._timeouts[seconds] = aiohttp.ClientTimeout(total=seconds)
+        return known
+
+
+async def _read(response: aiohttp.ClientResponse) -> bytes:
+    """The whole body, given up beyond the limit."""
+    if (response.content_length or 0) > _MOST_BYTES:
+        raise Fault("malformed", f"the answer announces {response.content_length} bytes", billed=True)
+    parts: list[bytes] = []
+    size = 0
+    async for part in response.content.iter_any():
+        parts.append(part)
+        size += len(part)
+        if size > _MOST_BYTES:
+            raise Fault("malformed", f"the answer is longer than {_MOST_BYTES >> 20} MiB", billed=True)
+    return parts[0] if len(parts) == 1 else b"".join(parts)

@@ -1,0 +1,115 @@
+"""Bodies: JSON, deflated against a dictionary made of the first bodies of their kind.
+
+A single reply of fifty bytes does not compress; against a dictionary of its siblings it takes eight. The first bytes
+of a stored body say how to read it:
+
+    0x00              JSON as it is
+    0x01              raw deflate
+    0x02 + 3 bytes    raw deflate against the dictionary of that number
+"""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Callable
+from typing import Any, Final
+
+from steelyard.errors import StoreError
+
+_LEVEL: Final = 6
+_WINDOW_BITS: Final = -13
+"""8 KiB of window, no header. Measured: as small as 32 KiB on bodies below 2 kB, at a fifth of the CPU."""
+_MEM_LEVEL: Final = 6
+_DICTIONARY_BYTES: Final = 4096
+_TRAIN_ON: Final = 48
+"""Bodies of one kind that are seen before a dictionary is made of the newest of them."""
+_SMALL: Final = 4096
+"""Only bodies up to this size gain from a dictionary; larger ones are deflated by themselves."""
+_MOST_BYTES: Final = 256 << 20
+"""A stored body that unpacks beyond this is damaged or hostile."""
+
+
+class Packer:
+    """Packs bodies for one writer; makes a dictionary per kind once it has seen enough of them.
+
+    Args:
+        save: called with (kind, data) when a dictionary is about to be used for the first time; stores it in the open
+            transaction and returns its number.
+    """
+
+    def __init__(self, save: Callable[[str, bytes], int]) -> None:
+        self._save = save
+        self._seen: dict[str, list[bytes]] = {}
+        self._ready: dict[str, tuple[bytes, Any]] = {}
+
+    def pack(self, kind: str, data: bytes) -> bytes:
+        """`data` as it is stored."""
+        if len(data) > _SMALL:
+            return b"\x01" + zlib.compress(data, _LEVEL, _WINDOW_BITS)
+        ready = self._ready.get(kind)
+        if ready is None:
+            ready = self._train(kind, data)
+        if ready is None:
+            return b"\x00" + data
+        head, prototype = ready
+        deflate = prototype.copy()
+        packed: bytes = head + deflate.compress(data) + deflate.flush()
+        return packed if len(packed) <= len(data) else b"\x00" + data
+
+    def forget(self) -> None:
+        """Drop every dictionary: the transaction that held the newest of them was rolled back."""
+        self._ready.clear()
+
+    def _train(self, kind: str, data: bytes) -> tuple[bytes, Any] | None:
+        seen = self._seen.setdefault(kind, [])
+        seen.append(data)
+        if len(seen) < _TRAIN_ON:
+            return None
+        dictionary = b"".join(seen)[-_DICTIONARY_BYTES:]
+        del seen[:-_TRAIN_ON]
+        number = self._save(kind, dictionary)
+        prototype = zlib.compressobj(
+            _LEVEL, zlib.DEFLATED, _WINDOW_BITS, _MEM_LEVEL, zlib.Z_DEFAULT_STRATEGY, dictionary
+        )
+        self._ready[kind] = (b"\x02" + number.to_bytes(3, "big"), prototype)
+        return self._ready[kind]
+
+
+class Unpacker:
+    """Reads stored bodies; fetches each dictionary once.
+
+    Args:
+        load: the data of the dictionary of that number.
+    """
+
+    def __init__(self, load: Callable[[int], bytes]) -> None:
+        self._load = load
+        self._dictionaries: dict[int, bytes] = {}
+
+    def unpack(self, stored: bytes) -> bytes:
+        """The JSON of a stored body.
+
+        Raises:
+            StoreError: the body is damaged.
+        """
+        how = stored[:1]
+        if how == b"\x00":
+            return bytes(stored[1:])
+        try:
+            if how == b"\x01":
+                return _inflate(zlib.decompressobj(_WINDOW_BITS), stored[1:])
+            if how == b"\x02":
+                number = int.from_bytes(stored[1:4], "big")
+                if number not in self._dictionaries:
+                    self._dictionaries[number] = self._load(number)
+                return _inflate(zlib.decompressobj(_WINDOW_BITS, self._dictionaries[number]), stored[4:])
+        except zlib.error as error:
+            raise StoreError(f"a stored body is damaged: {error}") from error
+        raise StoreError(f"a stored body is damaged: it begins with {bytes(how).hex() or 'nothing'}")
+
+
+def _inflate(stream: Any, packed: bytes) -> bytes:
+    data: bytes = stream.decompress(packed, _MOST_BYTES)
+    if not stream.eof:
+        raise StoreError("a stored body is damaged: it ends too soon or unpacks to more than 256 MiB")
+    return data

@@ -1,0 +1,98 @@
+"""Connections to a store: where it is, how SQLite is set up, and whether this version can read it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any, Final, Literal
+
+from sqlalchemy import URL, Connection, Engine, create_engine, event, make_url, select
+from sqlalchemy.exc import SQLAlchemyError
+from sqlalchemy.pool import NullPool
+
+from steelyard.errors import StoreError
+from steelyard.store import schema
+
+DEFAULT: Final = Path(".steelyard/steelyard.db")
+_BUSY_S: Final = 30.0
+"""How long a writer waits for another process's transaction, which takes milliseconds."""
+
+Durability = Literal["normal", "full"]
+
+
+def locate(where: str | Path | None) -> URL:
+    """The address of a store: a file's path, a database URL, or None for `.steelyard/steelyard.db` here.
+
+    Raises:
+        StoreError: a URL of a database that is not supported.
+    """
+    text = str(where or DEFAULT)
+    if "://" not in text:
+        return URL.create("sqlite", database=str(Path(text).absolute()))
+    url = make_url(text)
+    if url.get_backend_name() != "sqlite":
+        raise StoreError(f"a store is a SQLite file, not {url.get_backend_name()!r}")
+    return url
+
+
+def file_of(url: URL) -> Path:
+    """The database file."""
+    return Path(url.database or "")
+
+
+def connect(url: URL, *, durability: Durability = "normal") -> Engine:
+    """An engine whose transactions begin as `begin` among the execution options says (deferred by default)."""
+    engine = create_engine(url, poolclass=NullPool, connect_args={"timeout": _BUSY_S, "check_same_thread": False})
+
+    @event.listens_for(engine, "connect")
+    def set_up(connection: Any, _: object) -> None:
+        connection.isolation_level = None
+        for pragma in (
+            "journal_mode=WAL",
+            f"synchronous={'FULL' if durability == 'full' else 'NORMAL'}",
+            "journal_size_limit=8388608",
+            "trusted_schema=OFF",
+            "temp_store=MEMORY",
+        ):
+            connection.execute(f"PRAGMA {pragma}")
+
+    @event.listens_for(engine, "begin")
+    def begin(connection: Connection) -> None:
+        connection.exec_driver_sql(f"BEGIN {connection.get_execution_options().get('begin', 'DEFERRED')}")
+
+    return engine
+
+
+def create(engine: Engine) -> None:
+    """Make the tables of an empty store; leave a filled one alone.
+
+    Raises:
+        StoreError: it is a store of another version, or no store at all.
+    """
+    with engine.connect().execution_options(begin="IMMEDIATE") as connection, connection.begin():
+        if not _tables(connection):
+            schema.metadata.create_all(connection, checkfirst=False)
+            connection.execute(schema.about.insert(), {"name": "schema", "value": str(schema.VERSION)})
+
+
+def check(engine: Engine) -> None:
+    """Refuse what this version cannot read.
+
+    Raises:
+        StoreError: with both version numbers.
+    """
+    path = engine.url.database
+    try:
+        with engine.connect() as connection:
+            tables = _tables(connection)
+            if "about" not in tables:
+                raise StoreError(f"{path} is a database, but not a store of ours")
+            version = connection.execute(select(schema.about.c.value).where(schema.about.c.name == "schema")).scalar()
+    except SQLAlchemyError as error:
+        raise StoreError(f"{path} cannot be opened: {getattr(error, 'orig', error)}") from error
+    if version != str(schema.VERSION):
+        raise StoreError(f"{path} has schema {version}, this version reads {schema.VERSION}")
+
+
+def _tables(connection: Connection) -> set[str]:
+    rows = connection.exec_driver_sql("SELECT name FROM sqlite_master WHERE type = 'table'")
+    return {str(name) for (name,) in rows}

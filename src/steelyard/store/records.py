@@ -1,0 +1,256 @@
+"""Records to rows and back."""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from hashlib import blake2b
+from typing import Any, ClassVar, Final
+
+from sqlalchemy import bindparam, delete, select, update
+from sqlalchemy.dialects.sqlite import insert
+
+from steelyard.errors import Attempt
+from steelyard.store import schema
+from steelyard.store.writer import Batch, Ticket
+from steelyard.text.plain_json import from_json, to_json
+from steelyard.types import OUTCOMES, Failure, Output, Record, Reply, Sample, Score
+
+_CODE: Final = {outcome: code for code, outcome in enumerate(OUTCOMES)}
+_KEY_BYTES: Final = 17
+
+
+def pack_sample(sample: Sample) -> tuple[int, bytes]:
+    """A sample's content hash (64 bits, signed) and its body."""
+    body = to_json([sample.input, sample.reference, sample.choices, sample.contexts, sample.metadata])
+    head = f"{sample.id}\0{sample.group}\0{sample.cluster}\0".encode("utf-8", "surrogatepass")
+    return int.from_bytes(blake2b(head + body, digest_size=8).digest(), "big", signed=True), body
+
+
+def unpack_sample(ident: str, group: str, cluster: str, body: bytes) -> Sample:
+    """The sample behind a row."""
+    value, reference, choices, contexts, metadata = from_json(body)
+    return Sample(ident, value, reference, tuple(choices), tuple(contexts), group, cluster, metadata)
+
+
+def pack_record(record: Record) -> bytes | None:
+    """What the last reply of the target does not tell already: None where that is nothing."""
+    body: dict[str, Any] = {}
+    if record.output is not None and not _is_reply(record.output, record.replies.get("target", ())):
+        body["o"] = [record.output.value, record.output.contexts, record.output.metadata]
+    if record.failure is not None:
+        tried = [
+            [one.fault, round(one.seconds, 3), round(one.waited, 3), one.message] for one in record.failure.attempts
+        ]
+        body["f"] = [record.failure.stage, record.failure.kind, record.failure.message, tried]
+        if record.output is None:
+            body["n"] = 1
+    return to_json(body) if body else None
+
+
+def unpack_record(body: bytes | None, replies: Sequence[Reply]) -> tuple[Output | None, Failure | None]:
+    """Output and failure of a record, given the replies that its target got."""
+    held = from_json(body) if body is not None else {}
+    failure = None
+    if "f" in held:
+        stage, kind, message, tried = held["f"]
+        failure = Failure(stage, kind, message, tuple(Attempt(*one) for one in tried))
+    if "o" in held:
+        value, contexts, metadata = held["o"]
+        return Output(value, tuple(contexts), metadata), failure
+    if "n" in held or not replies:
+        return None, failure
+    return _of_reply(replies[-1]), failure
+
+
+def _of_reply(reply: Reply) -> Output:
+    return Output(reply.text, tuple(reply.metadata.get("contexts", ())), _finish(reply))
+
+
+def _is_reply(output: Output, replies: Sequence[Reply]) -> bool:
+    return bool(replies) and output == _of_reply(replies[-1])
+
+
+def _finish(reply: Reply) -> dict[str, Any]:
+    return {} if reply.finish == "stop" else {"finish": reply.finish}
+
+
+def pack_keys(replies: Mapping[str, Iterable[Reply]], stages: Sequence[str]) -> bytes | None:
+    """17 bytes a reply: its stage's number and its key."""
+    parts = [
+        struct.pack("B16s", stages.index(stage), bytes.fromhex(reply.key))
+        for stage, several in replies.items()
+        for reply in several
+    ]
+    return b"".join(parts) or None
+
+
+def unpack_keys(packed: bytes | None, stages: Sequence[str]) -> list[tuple[str, bytes]]:
+    """(stage, key) of each reply, in the order they were asked."""
+    data = bytes(packed or b"")
+    return [(stages[data[at]], data[at + 1 : at + _KEY_BYTES]) for at in range(0, len(data), _KEY_BYTES)]
+
+
+def unpack_score(name: str, outcome: int, value: float | None, passed: int | None, body: bytes | None) -> Score:
+    """The score behind a row."""
+    reason, detail = from_json(body) if body is not None else ("", {})
+    return Score(name, value, None if passed is None else bool(passed), OUTCOMES[outcome], reason, detail)
+
+
+@dataclass(frozen=True, slots=True)
+class Put:
+    """Store a record with its sample and scores, and move the run's counters by it.
+
+    Args:
+        run: the run's number.
+        no: the sample's place in the dataset.
+        record: what to store.
+        stages: names by number, the target first.
+        layer: of the scores.
+        replaces: None for a new record; else whether the one that it replaces had failed.
+    """
+
+    rank: ClassVar[int] = 2
+    writes: ClassVar[bool] = True
+    run: int
+    no: int
+    record: Record
+    stages: Sequence[str]
+    layer: int = 0
+    replaces: bool | None = None
+    ticket: Ticket | None = None
+
+    @classmethod
+    def apply(cls, batch: Batch, operations: Sequence[Put]) -> Sequence[None]:
+        """A statement per table for all."""
+        _put_records(batch, operations, _put_samples(batch, operations))
+        _put_scores(batch, operations)
+        for run in sorted({one.run for one in operations}):
+            _count(batch, run, [one for one in operations if one.run == run])
+        return [None] * len(operations)
+
+
+_SAMPLES_KNOWN = select(schema.sample.c.hash).where(schema.sample.c.hash.in_(bindparam("hashes", expanding=True)))
+_ADD_SAMPLE = insert(schema.sample).on_conflict_do_nothing()
+_ADD_RECORD = insert(schema.record)
+_SET_RECORD = _ADD_RECORD.on_conflict_do_update(
+    index_elements=["run", "no", "repeat"],
+    set_={name: _ADD_RECORD.excluded[name] for name in ("sample", "failed", "millis", "replies", "body")},
+)
+_ADD_SCORE = insert(schema.score)
+
+
+def _put_samples(batch: Batch, operations: Sequence[Put]) -> list[int]:
+    """Store the samples that are new; the hash of each operation's sample."""
+    packed = [pack_sample(one.record.sample) for one in operations]
+    hashes = [key for key, _ in packed]
+    known = set(batch.connection.scalars(_SAMPLES_KNOWN, {"hashes": hashes}))
+    rows = []
+    for one, (key, body) in zip(operations, packed, strict=True):
+        if key not in known:
+            known.add(key)
+            sample = one.record.sample
+            rows.append(
+                {
+                    "hash": key,
+                    "id": sample.id,
+                    "grp": sample.group,
+                    "cluster": sample.cluster,
+                    "body": batch.packer.pack("sample", body),
+                }
+            )
+    if rows:
+        batch.connection.execute(_ADD_SAMPLE, rows)
+    return hashes
+
+
+def _put_records(batch: Batch, operations: Sequence[Put], hashes: Sequence[int]) -> None:
+    rows = []
+    for one, key in zip(operations, hashes, strict=True):
+        body = pack_record(one.record)
+        rows.append(
+            {
+                "run": one.run,
+                "no": one.no,
+                "repeat": one.record.repeat,
+                "sample": key,
+                "failed": int(one.record.failure is not None),
+                "millis": round(one.record.seconds * 1000),
+                "replies": pack_keys(one.record.replies, one.stages),
+                "body": None if body is None else batch.packer.pack("record", body),
+            }
+        )
+    batch.connection.execute(_SET_RECORD, rows)
+    for one in operations:
+        if one.replaces is not None:
+            table = schema.score
+            batch.connection.execute(
+                delete(table).where(table.c.run == one.run, table.c.no == one.no, table.c.repeat == one.record.repeat)
+            )
+
+
+def _put_scores(batch: Batch, operations: Sequence[Put]) -> None:
+    names = sorted({score.name for one in operations for score in one.record.scores})
+    numbers = word_numbers(batch, names)
+    rows = [
+        score_row(batch, (one.run, one.layer, one.no, one.record.repeat), numbers[score.name], score)
+        for one in operations
+        for score in one.record.scores
+    ]
+    if rows:
+        batch.connection.execute(_ADD_SCORE, rows)
+
+
+def score_row(batch: Batch, place: tuple[int, int, int, int], name: int, score: Score) -> dict[str, Any]:
+    """A row of the table of scores; `place` is (run, layer, no, repeat)."""
+    body = to_json([score.reason, score.detail]) if score.reason or score.detail else None
+    return {
+        "run": place[0],
+        "layer": place[1],
+        "no": place[2],
+        "repeat": place[3],
+        "name": name,
+        "outcome": _CODE[score.outcome],
+        "value": score.value,
+        "passed": None if score.passed is None else int(score.passed),
+        "body": None if body is None else batch.packer.pack("score", body),
+    }
+
+
+def word_numbers(batch: Batch, names: Sequence[str]) -> dict[str, int]:
+    """The number of each name, given out where it has none yet."""
+    table = schema.word
+    if not names:
+        return {}
+    found = _word_rows(batch, names)
+    fresh = [{"text": name} for name in names if name not in found]
+    if fresh:
+        batch.connection.execute(insert(table).on_conflict_do_nothing(), fresh)
+        found = _word_rows(batch, names)
+    return found
+
+
+_WORDS = select(schema.word.c.text, schema.word.c.num).where(schema.word.c.text.in_(bindparam("texts", expanding=True)))
+
+
+def _word_rows(batch: Batch, names: Sequence[str]) -> dict[str, int]:
+    return {row.text: row.num for row in batch.connection.execute(_WORDS, {"texts": list(names)})}
+
+
+def _count(batch: Batch, run: int, operations: Sequence[Put]) -> None:
+    """Move the run's counters by what was just stored."""
+    table = schema.run
+    replies = [reply for one in operations for several in one.record.replies.values() for reply in several]
+    replaced = [one.replaces for one in operations if one.replaces is not None]
+    moved = {
+        "done": len(operations) - len(replaced),
+        "errors": sum(one.record.failure is not None for one in operations) - sum(replaced),
+        "replies": len(replies),
+        "from_journal": sum(reply.cached for reply in replies),
+        "input_tokens": sum(reply.usage.input_tokens for reply in replies),
+        "output_tokens": sum(reply.usage.output_tokens for reply in replies),
+    }
+    batch.connection.execute(
+        update(table).where(table.c.num == run).values({name: table.c[name] + by for name, by in moved.items()})
+    )

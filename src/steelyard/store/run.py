@@ -1,0 +1,285 @@
+"""Run: a reading handle on the store. Readable while the run is running and after it was killed."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import UTC, datetime
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Final
+
+from sqlalchemy import Connection, bindparam, select
+
+from steelyard.session.replies import unpack_reply
+from steelyard.store import schema
+from steelyard.store.codec import Unpacker
+from steelyard.store.lock import is_locked
+from steelyard.store.records import unpack_keys, unpack_record, unpack_sample, unpack_score
+from steelyard.store.writer import load_dictionary
+from steelyard.summary import RunState, RunSummary, ScoreRow, summarize
+from steelyard.types import OUTCOMES, Record, Reply, Score
+
+if TYPE_CHECKING:
+    from steelyard.store.store import Store
+
+_CHUNK: Final = 500
+"""Records that are read together: memory stays flat whatever the size of the run."""
+
+
+class Run:
+    """One target over one dataset, as it is stored.
+
+    Args:
+        store: where it is kept.
+        row: its row in the table of runs, read when the handle was made.
+    """
+
+    def __init__(self, store: Store, row: Any) -> None:
+        self._store = store
+        self._row = row
+        self.num: int = row.num
+        self.id: str = row.id
+        self.evaluation: int = row.evaluation
+        self.suite: str = row.suite
+        self.kind: str = row.kind
+        self.target: str = row.target
+        self.reason: str = row.reason
+        self.planned: int = row.planned
+        self.done: int = row.done
+        self.errors: int = row.errors
+        self.replies: int = row.replies
+        self.from_journal: int = row.from_journal
+        self.layer: int = row.layer
+        self.seconds: float = row.seconds
+
+    def __repr__(self) -> str:
+        return f"Run({self.id!r}, target={self.target!r}, state={self.state!r}, done={self.done}/{self.planned})"
+
+    @property
+    def state(self) -> RunState:
+        """`finished`, `running`, `interrupted` (killed or stopped: it can be resumed) or `broken`."""
+        if self._row.state == "open":
+            return "running" if is_locked(self._store.path, self.id) else "interrupted"
+        state: RunState = self._row.state
+        return state
+
+    @property
+    def created(self) -> datetime:
+        """When it was started."""
+        return datetime.fromtimestamp(self._row.created, UTC)
+
+    @cached_property
+    def manifest(self) -> Mapping[str, Any]:
+        """What was run: target, scorers, samples, options, versions; secrets by name only."""
+        manifest: dict[str, Any] = json.loads(self._row.manifest)
+        return manifest
+
+    @property
+    def tags(self) -> Mapping[str, str]:
+        """The target's report columns."""
+        tags: dict[str, str] = self.manifest.get("tags", {})
+        return tags
+
+    @property
+    def stages(self) -> Sequence[str]:
+        """Names of the stages that ask, the target first."""
+        stages: list[str] = self.manifest["stages"]
+        return stages
+
+    def refresh(self) -> Run:
+        """The handle on the run as it is now."""
+        return self._store.run(self.id)
+
+    def score_rows(self) -> Iterator[ScoreRow]:
+        """Every score in order of samples and repeats; an `error` row per score that a failed record lacks."""
+        expected = [name for name in self.manifest.get("scores", ()) if name]
+        score, record, sample, word = schema.score, schema.record, schema.sample, schema.word
+        joined = record.join(sample, sample.c.hash == record.c.sample).outerjoin(
+            score,
+            (score.c.run == record.c.run)
+            & (score.c.layer == self.layer)
+            & (score.c.no == record.c.no)
+            & (score.c.repeat == record.c.repeat),
+        )
+        query = (
+            select(
+                record.c.no, record.c.repeat, record.c.failed, sample.c.id, sample.c.grp, sample.c.cluster,
+                score.c.name, score.c.outcome, score.c.value,
+            )
+            .select_from(joined)
+            .where(record.c.run == self.num)
+            .order_by(record.c.no, record.c.repeat, score.c.name)
+        )  # fmt: skip
+        with self._store.reading() as connection:
+            names = {row.num: row.text for row in connection.execute(select(word.c.num, word.c.text))}
+            stream = connection.execution_options(yield_per=5000).execute(query)
+            yield from _rows(stream, names, expected)
+
+    def summary(self) -> RunSummary:
+        """Means, intervals and counts of the newest layer of scores."""
+        scores, groups = summarize(self.score_rows(), over=self.manifest.get("over", {}))
+        return RunSummary(
+            run=self.id,
+            suite=self.suite,
+            target=self.target,
+            tags=self.tags,
+            state=self.state,
+            planned=self.planned,
+            done=self.done,
+            errors=self.errors,
+            from_journal=self.from_journal,
+            input_tokens=self._row.input_tokens,
+            output_tokens=self._row.output_tokens,
+            seconds=self.seconds,
+            created=self.created.isoformat(timespec="seconds"),
+            scores=scores,
+            groups=groups,
+            primary=self.manifest.get("primary") or (scores[0].name if scores else ""),
+            unparsed_kinds=self._unparsed_kinds(),
+        )
+
+    def _unparsed_kinds(self) -> dict[str, int]:
+        score = schema.score
+        query = select(score.c.body).where(
+            (score.c.run == self.num) & (score.c.layer == self.layer) & (score.c.outcome == OUTCOMES.index("unparsed"))
+        )
+        with self._store.reading() as connection:
+            unpack = _unpacker(connection).unpack
+            bodies = connection.scalars(query)
+            kinds = Counter(
+                json.loads(unpack(body))[1].get("kind", "unparsed") if body else "unparsed" for body in bodies
+            )
+        return dict(kinds.most_common())
+
+    def sample_hashes(self) -> dict[str, int]:
+        """Sample id -> hash of its content."""
+        record, sample = schema.record, schema.sample
+        query = (
+            select(sample.c.id, sample.c.hash)
+            .select_from(record.join(sample, sample.c.hash == record.c.sample))
+            .where(record.c.run == self.num)
+        )
+        with self._store.reading() as connection:
+            return {row.id: row.hash for row in connection.execute(query)}
+
+    def reply_keys(self) -> dict[str, frozenset[str]]:
+        """Sample id -> the journal's keys of what its target was answered."""
+        record, sample = schema.record, schema.sample
+        query = (
+            select(sample.c.id, record.c.replies)
+            .select_from(record.join(sample, sample.c.hash == record.c.sample))
+            .where((record.c.run == self.num) & record.c.replies.is_not(None))
+        )
+        keys: dict[str, set[str]] = {}
+        with self._store.reading() as connection:
+            for row in connection.execute(query):
+                asked = {key.hex() for stage, key in unpack_keys(row.replies, self.stages) if stage == "target"}
+                keys.setdefault(row.id, set()).update(asked)
+        return {ident: frozenset(found) for ident, found in keys.items()}
+
+    def done_places(self) -> dict[tuple[int, int], bool]:
+        """(no, repeat) of every stored record -> whether it failed."""
+        record = schema.record
+        query = select(record.c.no, record.c.repeat, record.c.failed).where(record.c.run == self.num)
+        with self._store.reading() as connection:
+            return {(row.no, row.repeat): bool(row.failed) for row in connection.execute(query)}
+
+    def records(self) -> Iterator[Record]:
+        """Every record in order of samples and repeats, read in chunks."""
+        for _, record in self.numbered_records():
+            yield record
+
+    def numbered_records(self) -> Iterator[tuple[int, Record]]:
+        """(no, record) for every record; `no` is the sample's place in its dataset."""
+        place = (-1, 0)
+        with self._store.reading() as connection:
+            unpacker = _unpacker(connection)
+            while rows := self._chunk(connection, place):
+                place = (rows[-1].no, rows[-1].repeat)
+                yield from _read(connection, unpacker, self, rows)
+
+    def _chunk(self, connection: Connection, after: tuple[int, int]) -> Sequence[Any]:
+        record, sample = schema.record, schema.sample
+        query = (
+            select(
+                record.c.no, record.c.repeat, record.c.millis, record.c.replies, record.c.body,
+                sample.c.id, sample.c.grp, sample.c.cluster, sample.c.body.label("sample_body"),
+            )
+            .select_from(record.join(sample, sample.c.hash == record.c.sample))
+            .where(record.c.run == self.num)
+            .where((record.c.no > after[0]) | ((record.c.no == after[0]) & (record.c.repeat > after[1])))
+            .order_by(record.c.no, record.c.repeat)
+            .limit(_CHUNK)
+        )  # fmt: skip
+        return connection.execute(query).all()
+
+
+def _rows(stream: Any, names: Mapping[int, str], expected: Sequence[str]) -> Iterator[ScoreRow]:
+    """Score rows, and for each failed record an error row per score that it lacks."""
+    place: tuple[int, int] | None = None
+    missing: list[ScoreRow] = []
+    for no, repeat, failed, ident, group, cluster, name, outcome, value in stream:
+        if (no, repeat) != place:
+            yield from missing
+            place = (no, repeat)
+            lacking = (expected or [""]) if failed else []
+            missing = [ScoreRow(ident, group, cluster, repeat, one, "error", None) for one in lacking]
+        if name is not None:
+            missing = [one for one in missing if one.name not in {names[name], ""}]
+            yield ScoreRow(ident, group, cluster, repeat, names[name], OUTCOMES[outcome], value)
+    yield from missing
+
+
+def _unpacker(connection: Connection) -> Unpacker:
+    return Unpacker(lambda number: load_dictionary(connection, number))
+
+
+_REPLIES = select(schema.reply.c.key, schema.reply.c.body).where(
+    schema.reply.c.key.in_(bindparam("keys", expanding=True))
+)
+_SCORES = (
+    select(schema.score, schema.word.c.text)
+    .join(schema.word, schema.word.c.num == schema.score.c.name)
+    .where(
+        (schema.score.c.run == bindparam("run"))
+        & (schema.score.c.layer == bindparam("layer"))
+        & schema.score.c.no.between(bindparam("first"), bindparam("last"))
+    )
+    .order_by(schema.score.c.no, schema.score.c.repeat, schema.score.c.name)
+)
+
+
+def _read(connection: Connection, unpacker: Unpacker, run: Run, rows: Sequence[Any]) -> Iterator[tuple[int, Record]]:
+    keys = [unpack_keys(row.replies, run.stages) for row in rows]
+    wanted = {key for several in keys for _, key in several}
+    replies: dict[bytes, Reply] = {}
+    if wanted:
+        for key, body in connection.execute(_REPLIES, {"keys": list(wanted)}):
+            replies[bytes(key)] = unpack_reply(bytes(key).hex(), unpacker.unpack(bytes(body)))
+    scores: dict[tuple[int, int], list[Score]] = {}
+    span = {"run": run.num, "layer": run.layer, "first": rows[0].no, "last": rows[-1].no}
+    for one in connection.execute(_SCORES, span):
+        body = None if one.body is None else unpacker.unpack(bytes(one.body))
+        scores.setdefault((one.no, one.repeat), []).append(
+            unpack_score(one.text, one.outcome, one.value, one.passed, body)
+        )
+    for row, several in zip(rows, keys, strict=True):
+        asked: dict[str, list[Reply]] = {}
+        for stage, key in several:
+            if key in replies:
+                asked.setdefault(stage, []).append(replies[key])
+        body = None if row.body is None else unpacker.unpack(bytes(row.body))
+        output, failure = unpack_record(body, asked.get("target", ()))
+        yield (
+            row.no,
+            Record(
+                sample=unpack_sample(row.id, row.grp, row.cluster, unpacker.unpack(bytes(row.sample_body))),
+                output=output,
+                scores=tuple(scores.get((row.no, row.repeat), ())),
+                replies={stage: tuple(found) for stage, found in asked.items()},
+                failure=failure,
+                seconds=row.millis / 1000,
+                repeat=row.repeat,
+            ),
+        )

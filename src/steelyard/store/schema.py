@@ -1,0 +1,145 @@
+"""The tables. Summaries stand apart from bodies: a list of runs or a table of rates opens no body.
+
+Bodies are JSON, compressed against a shared dictionary where that helps (see `codec`).
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from sqlalchemy import (
+    BigInteger,
+    Column,
+    Float,
+    Index,
+    Integer,
+    LargeBinary,
+    MetaData,
+    SmallInteger,
+    String,
+    Table,
+    Text,
+)
+
+VERSION: Final = 1
+"""Raised when a table changes; a store of another version is refused with both numbers."""
+
+metadata: Final = MetaData()
+
+_Id = BigInteger().with_variant(Integer, "sqlite")
+
+about = Table("about", metadata, Column("name", String(32), primary_key=True), Column("value", Text, nullable=False))
+
+evaluation = Table(
+    "evaluation",
+    metadata,
+    Column("num", Integer, primary_key=True),
+    Column("id", String(32), nullable=False, unique=True),
+    Column("created", Float, nullable=False),
+    Column("calls", Integer, nullable=False, server_default="0"),
+    Column("tokens", BigInteger, nullable=False, server_default="0"),
+)
+"""One call of `evaluate`: the runs that were started together and share a budget. `calls` and `tokens` count what
+was reserved before it was sent, so that a killed process cannot have sent more."""
+
+run = Table(
+    "run",
+    metadata,
+    Column("num", Integer, primary_key=True),
+    Column("id", String(32), nullable=False, unique=True),
+    Column("evaluation", Integer, nullable=False, index=True),
+    Column("suite", Text, nullable=False),
+    Column("kind", Text, nullable=False),
+    Column("target", Text, nullable=False),
+    Column("state", String(16), nullable=False),
+    Column("reason", Text, nullable=False, server_default=""),
+    Column("created", Float, nullable=False),
+    Column("seconds", Float, nullable=False, server_default="0"),
+    Column("planned", Integer, nullable=False),
+    Column("done", Integer, nullable=False, server_default="0"),
+    Column("errors", Integer, nullable=False, server_default="0"),
+    Column("replies", Integer, nullable=False, server_default="0"),
+    Column("from_journal", Integer, nullable=False, server_default="0"),
+    Column("input_tokens", BigInteger, nullable=False, server_default="0"),
+    Column("output_tokens", BigInteger, nullable=False, server_default="0"),
+    Column("layer", Integer, nullable=False, server_default="0"),
+    Column("manifest", Text, nullable=False),
+)
+"""One target over one dataset. The counters are moved in the transaction that stores the records they count."""
+
+layer = Table(
+    "layer",
+    metadata,
+    Column("run", Integer, primary_key=True),
+    Column("layer", Integer, primary_key=True),
+    Column("created", Float, nullable=False),
+    Column("scorers", Text, nullable=False),
+)
+"""A scoring of a run: 0 came with the run, `rescore` adds the next."""
+
+sample = Table(
+    "sample",
+    metadata,
+    Column("num", _Id, primary_key=True),
+    Column("hash", BigInteger, nullable=False, unique=True),
+    Column("id", Text, nullable=False),
+    Column("grp", Text, nullable=False),
+    Column("cluster", Text, nullable=False),
+    Column("body", LargeBinary, nullable=False),
+)
+"""Each distinct sample once, whatever number of runs asked it."""
+
+record = Table(
+    "record",
+    metadata,
+    Column("run", Integer, primary_key=True),
+    Column("no", Integer, primary_key=True),
+    Column("repeat", Integer, primary_key=True),
+    Column("sample", _Id, nullable=False),
+    Column("failed", SmallInteger, nullable=False),
+    Column("millis", Integer, nullable=False),
+    Column("replies", LargeBinary, nullable=True),
+    Column("body", LargeBinary, nullable=True),
+    sqlite_with_rowid=False,
+)
+"""`no` is the sample's place in its dataset. `replies` holds 17 bytes a reply: the stage's number, then the journal's
+key. `body` is NULL where the output is the text of the last reply and nothing else."""
+
+score = Table(
+    "score",
+    metadata,
+    Column("run", Integer, primary_key=True),
+    Column("layer", Integer, primary_key=True),
+    Column("no", Integer, primary_key=True),
+    Column("repeat", Integer, primary_key=True),
+    Column("name", Integer, primary_key=True),
+    Column("outcome", SmallInteger, nullable=False),
+    Column("value", Float, nullable=True),
+    Column("passed", SmallInteger, nullable=True),
+    Column("body", LargeBinary, nullable=True),
+    sqlite_with_rowid=False,
+)
+
+word = Table(
+    "word", metadata, Column("num", Integer, primary_key=True), Column("text", Text, nullable=False, unique=True)
+)
+"""Names of scores and stages, so that a row holds a number."""
+
+reply = Table(
+    "reply",
+    metadata,
+    Column("num", _Id, primary_key=True),
+    Column("key", LargeBinary(16), nullable=False),
+    Column("body", LargeBinary, nullable=False),
+    Index("reply_key", "key", unique=True),
+)
+"""The journal: what came back for a key, committed before anything used it."""
+
+dictionary = Table(
+    "dictionary",
+    metadata,
+    Column("num", Integer, primary_key=True),
+    Column("kind", String(16), nullable=False),
+    Column("data", LargeBinary, nullable=False),
+)
+"""Compression dictionaries; each is stored in the transaction of the first body that needs it."""

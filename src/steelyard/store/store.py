@@ -1,0 +1,297 @@
+"""The Store: runs are begun, reopened and found here."""
+
+from __future__ import annotations
+
+import contextlib
+import secrets
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final, Self
+
+from sqlalchemy import Connection, select, update
+
+from steelyard.errors import ConfigError, StoreError
+from steelyard.registry import did_you_mean
+from steelyard.store import schema
+from steelyard.store.engine import Durability, check, connect, create, file_of, locate
+from steelyard.store.journal import StoreJournal
+from steelyard.store.lock import RunLock
+from steelyard.store.records import Put, score_row, word_numbers
+from steelyard.store.reserve import Reserve
+from steelyard.store.run import Run
+from steelyard.store.writer import Batch, Writer
+from steelyard.text.plain_json import to_json
+from steelyard.types import Record, Score
+
+_ALPHABET: Final = "23456789abcdefghjkmnpqrstuvwxyz"
+"""No letter or digit that is read as another."""
+
+
+@dataclass(frozen=True, slots=True)
+class NewRun:
+    """What a run is begun with.
+
+    Args:
+        suite: its title.
+        kind: the suite's registered name.
+        target: the target's name.
+        planned: records that a complete run has.
+        manifest: what is run, as plain JSON; holds `stages`, `scores`, `over`, `primary` and `tags` too.
+    """
+
+    suite: str
+    kind: str
+    target: str
+    planned: int
+    manifest: Mapping[str, Any]
+
+
+class RunWriter:
+    """Writes the records of one run; holds its lock until `finish`."""
+
+    def __init__(self, writer: Writer, run: Run, lock: RunLock) -> None:
+        self.run = run
+        self._writer = writer
+        self._lock = lock
+        self._stages = run.stages
+
+    @property
+    def backlog(self) -> int:
+        """Operations that wait to be written."""
+        return self._writer.backlog
+
+    def put(self, no: int, record: Record, *, replaces: bool | None = None) -> None:
+        """Hand over a record; it is on disk a few milliseconds later, and at the latest after `finish`.
+
+        Raises:
+            StoreError: the store failed before.
+        """
+        self._writer.submit(Put(self.run.num, no, record, self._stages, replaces=replaces))
+
+    def finish(self, state: str, reason: str, seconds: float) -> None:
+        """Store the state that the run ends in, adding `seconds` of work, and let go of it.
+
+        Raises:
+            StoreError: it could not be written.
+        """
+        table = schema.run
+
+        def change(batch: Batch) -> None:
+            batch.connection.execute(
+                update(table)
+                .where(table.c.num == self.run.num)
+                .values(state=state, reason=reason, seconds=table.c.seconds + seconds)
+            )
+
+        try:
+            self._writer.change(change)
+        finally:
+            self._lock.release()
+
+
+class Store:
+    """A store on disk; read at once, written after `start_writing`.
+
+    Args:
+        where: a file or URL; None is `.steelyard/steelyard.db` in the current folder.
+        create_missing: make it where there is none; else that is an error.
+
+    Raises:
+        StoreError: it cannot be opened, or is of another version.
+        ConfigError: there is none.
+    """
+
+    def __init__(
+        self, where: str | Path | None = None, *, create_missing: bool = False, durability: Durability = "normal"
+    ) -> None:
+        self._url = locate(where)
+        self.path = file_of(self._url)
+        if not self.path.exists():
+            if not create_missing:
+                raise ConfigError(f"there is no store at {self.path}: run something first, or name one with --store")
+            _make_folder(self.path)
+        self._engine = connect(self._url, durability=durability)
+        self._writer: Writer | None = None
+        self._reserve: Reserve | None = None
+        if create_missing:
+            with _as_store_error(self.path):
+                create(self._engine)
+        check(self._engine)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Write what is queued and let go of the disk."""
+        if self._writer is not None:
+            self._writer.close()
+            self._writer = None
+        if self._reserve is not None:
+            self._reserve.release()
+            self._reserve = None
+
+    @contextlib.contextmanager
+    def reading(self) -> Iterator[Connection]:
+        """A connection whose reads are of one moment."""
+        with _as_store_error(self.path), self._engine.connect() as connection, connection.begin():
+            yield connection
+
+    @property
+    def writer(self) -> Writer:
+        """The one writer of this process, started on first use."""
+        if self._writer is None:
+            self._reserve = Reserve(self.path)
+            self._writer = Writer(self._engine, self._reserve)
+        return self._writer
+
+    def begin_evaluation(self) -> int:
+        """The number of a new evaluation: runs that are started together."""
+        row = {"id": new_id(), "created": time.time()}
+        return int(self.writer.change(lambda batch: _insert(batch, schema.evaluation, row)))
+
+    def spent(self, evaluation: int) -> tuple[int, int]:
+        """Calls and tokens that an evaluation has booked."""
+        table = schema.evaluation
+        with self.reading() as connection:
+            row = connection.execute(select(table.c.calls, table.c.tokens).where(table.c.num == evaluation)).one()
+        return row.calls, row.tokens
+
+    def journal(self, evaluation: int) -> StoreJournal:
+        """The journal for one evaluation."""
+        return StoreJournal(self.writer, evaluation)
+
+    def begin_run(self, evaluation: int, new: NewRun) -> RunWriter:
+        """Begin a run and lock it."""
+        ident = new_id()
+        row = {
+            "id": ident,
+            "evaluation": evaluation,
+            "suite": new.suite,
+            "kind": new.kind,
+            "target": new.target,
+            "state": "open",
+            "created": time.time(),
+            "planned": new.planned,
+            "manifest": to_json(new.manifest).decode("utf-8", "replace"),
+        }
+        lock = RunLock(self.path, ident)
+        self.writer.change(lambda batch: _insert(batch, schema.run, row))
+        return RunWriter(self.writer, self.run(ident), lock)
+
+    def reopen_run(self, run: Run, *, manifest: Mapping[str, Any], planned: int) -> RunWriter:
+        """Lock an unfinished run to write on.
+
+        Raises:
+            StoreError: another process writes it.
+        """
+        lock = RunLock(self.path, run.id)
+        table = schema.run
+        values = {
+            "state": "open",
+            "reason": "",
+            "planned": planned,
+            "manifest": to_json(manifest).decode("utf-8", "replace"),
+        }
+        self.writer.change(
+            lambda batch: batch.connection.execute(update(table).where(table.c.num == run.num).values(values)).rowcount
+        )
+        return RunWriter(self.writer, run.refresh(), lock)
+
+    def add_layer(self, run: Run, scorers: Any, scores: Iterator[tuple[int, int, Sequence[Score]]]) -> Run:
+        """Score a run anew: a further layer, which is read from now on; the earlier ones stay.
+
+        Args:
+            run: the run.
+            scorers: what scored, for the record.
+            scores: (no, repeat, scores) of every record.
+        """
+        number = run.layer + 1
+        everything = list(scores)
+
+        def change(batch: Batch) -> None:
+            row = {"run": run.num, "layer": number, "created": time.time(), "scorers": to_json(scorers).decode()}
+            batch.connection.execute(schema.layer.insert(), row)
+            names = word_numbers(batch, sorted({one.name for _, _, several in everything for one in several}))
+            rows = [
+                score_row(batch, (run.num, number, no, repeat), names[one.name], one)
+                for no, repeat, several in everything
+                for one in several
+            ]
+            if rows:
+                batch.connection.execute(schema.score.insert(), rows)
+            table = schema.run
+            batch.connection.execute(update(table).where(table.c.num == run.num).values(layer=number))
+
+        self.writer.change(change)
+        return run.refresh()
+
+    def runs(self) -> list[Run]:
+        """Every run, newest first."""
+        with self.reading() as connection:
+            rows = connection.execute(select(schema.run).order_by(schema.run.c.num.desc())).all()
+        return [Run(self, row) for row in rows]
+
+    def run(self, name: str) -> Run:
+        """The run that `name` means: an id or the beginning of one, a target's name (its newest run), or `latest`.
+
+        Raises:
+            ConfigError: no run or several are meant.
+        """
+        table = schema.run
+        with self.reading() as connection:
+            rows = connection.execute(select(table).order_by(table.c.num.desc())).all()
+        if name == "latest" and rows:
+            return Run(self, rows[0])
+        return Run(self, _meant(name, rows))
+
+    def runs_of(self, evaluation: int) -> list[Run]:
+        """The runs that were started together, in the order of their targets."""
+        table = schema.run
+        with self.reading() as connection:
+            rows = connection.execute(select(table).where(table.c.evaluation == evaluation).order_by(table.c.num)).all()
+        return [Run(self, row) for row in rows]
+
+
+def new_id() -> str:
+    """Six characters that are easy to read out: 31**6 or 900 million ids."""
+    return "".join(secrets.choice(_ALPHABET) for _ in range(6))
+
+
+def _meant(name: str, rows: Sequence[Any]) -> Any:
+    exact = [row for row in rows if row.id == name]
+    begins = [row for row in rows if row.id.startswith(name)] if name else []
+    newest = [row for row in rows if row.target == name][:1]
+    found = exact or newest or begins
+    if len(found) == 1:
+        return found[0]
+    if found:
+        raise ConfigError(f"{name!r} may be any of {', '.join(sorted(row.id for row in found))}")
+    known = {row.id for row in rows} | {row.target for row in rows}
+    raise ConfigError(f"there is no run {name!r}{did_you_mean(name, known)}" if rows else "the store holds no runs")
+
+
+def _insert(batch: Batch, table: Any, row: Mapping[str, Any]) -> int:
+    inserted = batch.connection.execute(table.insert(), row)
+    return int(inserted.inserted_primary_key[0])  # type: ignore[index]  # one row was inserted, so it has a key
+
+
+def _make_folder(path: Path) -> None:
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise StoreError(f"{path.parent} cannot be made: {error.strerror}") from error
+
+
+@contextlib.contextmanager
+def _as_store_error(path: Path) -> Iterator[None]:
+    from sqlalchemy.exc import SQLAlchemyError
+
+    try:
+        yield
+    except SQLAlchemyError as error:
+        raise StoreError(f"{path}: {getattr(error, 'orig', None) or error}") from error
