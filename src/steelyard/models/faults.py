@@ -1,0 +1,244 @@
+"""What a status, a code and a body mean: the one classification that all HTTP models share.
+
+| came | kind | again? |
+|---|---|---|
+| 429 | rate_limit | yes, after what Retry-After says |
+| 5xx, 408, 409, 425 | server | yes |
+| 2xx with HTML or broken JSON | malformed | yes |
+| 401, 403 | auth | no, the run ends |
+| 402, or a code that says the account is out of money or quota (also under 429) | quota | no, the run ends |
+| 404, or a code that says there is no such model | unknown_model | no, the run ends |
+| 3xx | bad_request | no, the run ends: a redirect would carry the key elsewhere |
+| any other 4xx | bad_request | no; the next sample may fare better |
+| 4xx because of a content filter | no fault | it is an outcome of the sample: `is_content_filter` |
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import time
+from collections.abc import Mapping
+from datetime import UTC
+from email.utils import parsedate_to_datetime
+from types import MappingProxyType
+from typing import Any, Final, NamedTuple
+
+from steelyard.models.base import Answer, Fault
+from steelyard.types import Json
+
+_QUOTED: Final = 200
+_CODES: Final[Mapping[str, tuple[str, ...]]] = MappingProxyType(
+    {
+        "quota": (
+            "insufficient_quota", "insufficient_user_quota", "insufficient_balance", "billing_hard_limit_reached",
+            "billing_not_active", "exceeded_current_quota_error", "arrearage", "accountoverdueerror",
+            "1113", "1304", "1308", "1309", "1310",
+        ),
+        "auth": ("invalid_api_key", "1110", "1111", "1112", "1121", "1220"),
+        "unknown_model": ("model_not_found", "modelnotopen", "invalidendpointormodel.notfound", "1211", "1222"),
+        "rate_limit": ("1302", "1303", "1305", "1312"),
+        "content_filter": (
+            "content_filter", "content_policy_violation", "responsibleaipolicyviolation", "data_inspection_failed",
+            "datainspectionfailed", "sensitive_words_detected", "1301",
+        ),
+    }
+)  # fmt: skip
+"""Codes of error bodies, in lower case; the numbers are ZhipuAI's, from its public list of business error codes."""
+_KIND_OF_CODE: Final = MappingProxyType({code: kind for kind, codes in _CODES.items() for code in codes})
+_KIND_OF_STATUS: Final[Mapping[int, str]] = MappingProxyType(
+    {401: "auth", 402: "quota", 403: "auth", 404: "unknown_model", 408: "server", 409: "server", 425: "server"}
+    | {429: "rate_limit"}
+)
+_ENDS_RUN: Final = frozenset({"auth", "quota", "unknown_model"})
+_RETRIED: Final = frozenset({"rate_limit", "server"})
+
+
+class ErrorBody(NamedTuple):
+    """What an error body says: its `message`, and its codes and types in lower case."""
+
+    message: str = ""
+    codes: tuple[str, ...] = ()
+
+    def kind(self) -> str:
+        """The kind that a code names for certain, `content_filter` among them, or ""."""
+        return next((_KIND_OF_CODE[code] for code in self.codes if code in _KIND_OF_CODE), "")
+
+
+def error_body(value: Json) -> ErrorBody:
+    """The error in a JSON value of a usual shape: `error` as a mapping or text, or `code` with `msg` or `message`.
+
+    >>> error_body({"error": {"message": "no money", "code": "1113"}})
+    ErrorBody(message='no money', codes=('1113',))
+    >>> error_body({"code": 404, "msg": "no such knowledge base"})
+    ErrorBody(message='no such knowledge base', codes=('404',))
+    """
+    if isinstance(value, str):
+        return ErrorBody(value)
+    if not isinstance(value, Mapping):
+        return ErrorBody()
+    inner = value.get("error") or value
+    if not isinstance(inner, Mapping):
+        return ErrorBody(_plain(inner))
+    said = next((inner[key] for key in ("message", "msg", "detail", "error_msg") if inner.get(key)), "")
+    codes = [inner.get("code"), inner.get("type"), inner.get("error_code")]
+    if isinstance(nested := inner.get("innererror"), Mapping):
+        codes.append(nested.get("code"))
+    return ErrorBody(_plain(said), tuple(str(code).lower() for code in codes if isinstance(code, str | int) and code))
+
+
+def fault_of(answer: Answer, error: ErrorBody | None = None, *, now: float | None = None) -> Fault | None:
+    """The fault that `answer` is by its status and its error's code, or None.
+
+    Args:
+        answer: what came.
+        error: what its body says, where it was read already; else it is read here.
+        now: seconds since 1970, for a Retry-After that is a date in an answer without a Date of its own.
+
+    None for every 2xx, whatever its body says, and for what a content filter stopped.
+    """
+    if 200 <= answer.status < 300:
+        return None
+    error = error_of(answer) if error is None else error
+    kind = _kind(answer.status, error)
+    if kind == "content_filter":
+        return None
+    return Fault(
+        kind,
+        _message(answer, error),
+        retry=kind in _RETRIED,
+        retry_after_s=retry_after_s(answer.headers, now=now) if kind in _RETRIED else None,
+        ends_run=kind in _ENDS_RUN or answer.status < 400,
+    )
+
+
+def fault_in_body(error: ErrorBody, answer: Answer, *, now: float | None = None) -> Fault | None:
+    """The fault that an error inside a 2xx body is, or None for what a content filter stopped.
+
+    A code is read as its name or as the HTTP status that it copies, except that 404 does not end the run: a service
+    that answers so lacks one thing (a knowledge base), not its address. A code that says neither is not sent again.
+    An error without any code is an exception that the service caught, so it counts as a 500 and may have been billed.
+    """
+    kind = error.kind()
+    if not kind:
+        statuses = [int(code) for code in error.codes if code.isascii() and code.isdigit() and len(code) == 3]
+        status = statuses[0] if statuses else 400 if error.codes else 500
+        kind = "bad_request" if status == 404 else _kind(status, error)
+    if kind == "content_filter":
+        return None
+    return Fault(
+        kind,
+        f"an error came with status {answer.status}: {_worded(error) or quoted(answer.body)}",
+        retry=kind in _RETRIED,
+        retry_after_s=retry_after_s(answer.headers, now=now) if kind in _RETRIED else None,
+        billed=kind == "server",
+        ends_run=kind in _ENDS_RUN,
+    )
+
+
+def is_content_filter(answer: Answer, error: ErrorBody | None = None) -> bool:
+    """Whether a 4xx says that a content filter stopped the question or the answer: `finish="content_filter"`."""
+    if not 400 <= answer.status < 500:
+        return False
+    return _kind(answer.status, error_of(answer) if error is None else error) == "content_filter"
+
+
+def error_of(answer: Answer) -> ErrorBody:
+    """What the body of `answer` says, empty when it is no JSON."""
+    try:
+        return error_body(json.loads(answer.body))
+    except (ValueError, RecursionError):
+        return ErrorBody()
+
+
+def parse_json(answer: Answer) -> Any:
+    """The JSON value in `answer`.
+
+    Raises:
+        Fault: `malformed`, sent again: HTML, a truncated body, anything else that is no JSON. It may have been billed.
+    """
+    try:
+        return json.loads(answer.body)
+    except (ValueError, RecursionError) as error:
+        what = quoted(answer.body) or "an empty body"
+        raise Fault("malformed", f"status {answer.status}, but no JSON: {what}", billed=True) from error
+
+
+def retry_after_s(headers: Mapping[str, str], *, now: float | None = None) -> float | None:
+    """Seconds that the endpoint told us to wait, never negative; None when it said nothing that can be read.
+
+    Args:
+        headers: names in lower case. `retry-after-ms` wins over `retry-after`, which is a number of seconds (a
+            fraction is accepted) or an HTTP date.
+        now: see `fault_of`. A date is measured from the answer's own Date, so that a wrong clock here does no harm.
+
+    >>> retry_after_s({"retry-after": "1.5"}), retry_after_s({"retry-after-ms": "250", "retry-after": "9"})
+    (1.5, 0.25)
+    """
+    if (given := _number(headers.get("retry-after-ms"))) is not None:
+        return given / 1000
+    said = headers.get("retry-after")
+    if said is None or (given := _number(said)) is not None:
+        return given
+    until = _http_date(said)
+    if until is None:
+        return None
+    since = _http_date(headers.get("date", ""))
+    if since is None:
+        since = time.time() if now is None else now
+    return float(max(0, math.ceil(until - since)))
+
+
+def quoted(body: bytes | str) -> str:
+    r"""The first 200 characters of `body`, with control and direction characters made visible.
+
+    >>> quoted(b"<b>\x1b[31m\n")
+    '<b>\\x1b[31m\\n'
+    """
+    text = body if isinstance(body, str) else body[: _QUOTED * 4].decode("utf-8", "replace")
+    shown = "".join(_visible(mark) for mark in text[:_QUOTED])
+    return shown + "…" if len(text) > _QUOTED else shown
+
+
+def _kind(status: int, error: ErrorBody) -> str:
+    if status >= 500:
+        return "server"
+    if (kind := error.kind()) and (kind != "rate_limit" or status not in _KIND_OF_STATUS):
+        return kind
+    return _KIND_OF_STATUS.get(status, "bad_request")
+
+
+def _message(answer: Answer, error: ErrorBody) -> str:
+    if answer.status < 400:
+        place = quoted(answer.headers.get("location", "elsewhere"))
+        return f"status {answer.status}: redirects to {place}, and redirects are not followed: give the final address"
+    return f"status {answer.status}: {_worded(error) or quoted(answer.body) or 'an empty body'}"
+
+
+def _worded(error: ErrorBody) -> str:
+    code = error.codes[0] if error.codes else ""
+    return quoted(error.message) + (f" ({quoted(code)})" if code else "") if error.message else ""
+
+
+def _plain(value: Any) -> str:
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+
+
+def _visible(mark: str) -> str:
+    return mark if mark.isprintable() else mark.encode("unicode_escape").decode("ascii")
+
+
+def _number(said: str | None) -> float | None:
+    try:
+        given = float(said or "")
+    except ValueError:
+        return None
+    return max(0.0, given) if math.isfinite(given) else None
+
+
+def _http_date(said: str) -> float | None:
+    try:
+        when = parsedate_to_datetime(said)
+    except (ValueError, TypeError, OverflowError):
+        return None
+    return (when if when.tzinfo else when.replace(tzinfo=UTC)).timestamp()
