@@ -1,0 +1,139 @@
+"""Prompt templates by name or path, and the values that a sample gives them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from difflib import get_close_matches
+from functools import lru_cache
+from importlib.resources import files
+from pathlib import Path
+from typing import Any, Final
+
+from steelyard.errors import ConfigError
+from steelyard.text.template import check_names
+from steelyard.types import Sample
+
+SAMPLE_NAMES: Final = ("question", "options", "choices", "contexts", "id", "group", "metadata")
+"""What `sample_values` gives; the reference is not among them, so that no prompt can give the answer away."""
+_LETTERS: Final = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+
+
+def load_template(name: str) -> str:
+    """The text of a template.
+
+    Args:
+        name: a text with a line break or `{{` in it is the template itself; else a packaged prompt (`zh/four_options`),
+            else the path of a UTF-8 text file.
+
+    Raises:
+        ConfigError: there is no such prompt and no such file.
+    """
+    if "\n" in name or "{{" in name:
+        return name
+    packaged = packaged_prompts()
+    if name in packaged:
+        return _packaged(name)
+    path = Path(name)
+    try:
+        stamp = path.stat()
+        return _of_file(path, stamp.st_mtime_ns, stamp.st_size)
+    except (OSError, ValueError) as error:
+        near = get_close_matches(name, packaged, n=1, cutoff=0.6)
+        hint = f"did you mean {near[0]!r}?" if near else f"prompts that come along: {', '.join(packaged)}"
+        raise ConfigError(
+            f"{name!r} is no prompt and no text file ({error}); {hint} A template written out holds {{{{question}}}}"
+        ) from error
+
+
+@lru_cache(maxsize=1)
+def packaged_prompts() -> tuple[str, ...]:
+    """The names of the prompts that come with Steelyard, sorted."""
+    folders = [one for one in files("steelyard").joinpath("prompts").iterdir() if one.is_dir()]
+    return tuple(
+        sorted(
+            f"{folder.name}/{one.name.removesuffix('.txt')}"
+            for folder in folders
+            for one in folder.iterdir()
+            if one.name.endswith(".txt")
+        )
+    )
+
+
+@lru_cache(maxsize=64)
+def _packaged(name: str) -> str:
+    return files("steelyard").joinpath(f"prompts/{name}.txt").read_text(encoding="utf-8").rstrip("\n")
+
+
+@lru_cache(maxsize=64)
+def _of_file(path: Path, _mtime_ns: int, _size: int) -> str:
+    """Cached by what `stat` says, so that a prompt edited between two runs of a notebook is read again."""
+    return path.read_text(encoding="utf-8-sig").rstrip("\n")
+
+
+def check_placeholders(template: str) -> None:
+    """Refuse a template that asks for what no sample has.
+
+    Raises:
+        ConfigError: with the nearest name.
+    """
+    check_names(template, SAMPLE_NAMES)
+
+
+def sample_values(sample: Sample) -> dict[str, Any]:
+    r"""What a template may use of a sample.
+
+    `question` is the input (of messages the last one of the user; any other JSON value as JSON), `options` one line
+    per option as "A. text", `choices` their texts, `contexts` the passages with a blank line between; `id`, `group`
+    and `metadata` are the sample's own.
+
+    >>> sample_values(Sample("1", "乾?", choices=("天", "地")))["options"]
+    'A. 天\nB. 地'
+    """
+    return {
+        "question": question_of(sample.input),
+        "options": "\n".join(f"{_label(no)}. {text}" for no, text in enumerate(sample.choices)),
+        "choices": list(sample.choices),
+        "contexts": "\n\n".join(sample.contexts),
+        "id": sample.id,
+        "group": sample.group,
+        "metadata": sample.metadata,
+    }
+
+
+def question_of(value: Any) -> str:
+    """The question in a sample's input.
+
+    >>> question_of([{"role": "user", "content": "first"}, {"role": "assistant", "content": "and?"}])
+    'first'
+    """
+    if isinstance(value, str):
+        return value
+    if is_messages(value):
+        return next((content_text(one.get("content")) for one in reversed(value) if one["role"] == "user"), "")
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":"), default=str)
+
+
+def is_messages(value: Any) -> bool:
+    """Whether an input is a conversation: a list of mappings that each name a role."""
+    return isinstance(value, list | tuple) and bool(value) and all(
+        isinstance(one, Mapping) and isinstance(one.get("role"), str) for one in value
+    )  # fmt: skip
+
+
+def content_text(content: Any) -> str:
+    """The text of a message's content, which may be a list of parts; parts that are no text are left out."""
+    if isinstance(content, str):
+        return content
+    if isinstance(content, list | tuple):
+        return "".join(str(part.get("text") or "") for part in content if isinstance(part, Mapping))
+    return "" if content is None else str(content)
+
+
+def _label(no: int) -> str:
+    """A letter for the first 26, then AA, AB ... as sheets count.
+
+    >>> [_label(no) for no in (0, 25, 26)]
+    ['A', 'Z', 'AA']
+    """
+    return _LETTERS[no] if no < len(_LETTERS) else _label(no // len(_LETTERS) - 1) + _LETTERS[no % len(_LETTERS)]
