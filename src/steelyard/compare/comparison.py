@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Any, Literal, NamedTuple, Protocol
 
 from steelyard.stats.intervals import Interval
 from steelyard.summary import Over, RunSummary, ScoreRow
+from steelyard.types import Json
 
 Verdict = Literal["better", "worse", "no_evidence", "none"]
 
@@ -89,6 +90,12 @@ class PairedDifference:
     interval_method: str
     test: str
 
+    def to_json(self) -> dict[str, Json]:
+        """Plain JSON, every field by its name; `table` is an object."""
+        plain = {one.name: getattr(self, one.name) for one in fields(self)}
+        table = self.table._asdict() if self.table else None
+        return plain | {"interval": list(self.interval) if self.interval else None, "table": table}
+
 
 @dataclass(frozen=True, slots=True)
 class PairComparison:
@@ -138,6 +145,13 @@ class PairComparison:
     sentence: str
     level: float
 
+    def to_json(self) -> dict[str, Json]:
+        """Plain JSON, every field by its name."""
+        plain = {one.name: getattr(self, one.name) for one in fields(self)}
+        lists = {name: list(plain[name]) for name in ("fixed", "broken", "warnings")}
+        differences = {name: plain[name].to_json() for name in ("headline", "answered_both")}
+        return plain | lists | differences | {"groups": [group.to_json() for group in self.groups]}
+
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
@@ -156,3 +170,16 @@ class Comparison:
     score: str
     pairs: tuple[PairComparison, ...]
     notes: tuple[str, ...] = ()
+
+    def to_json(self) -> dict[str, Json]:
+        """Plain JSON, every field by its name."""
+        return {
+            "baseline": self.baseline.to_json(),
+            "others": [other.to_json() for other in self.others],
+            "score": self.score,
+            "pairs": [pair.to_json() for pair in self.pairs],
+            "notes": list(self.notes),
+        }
+
+    def __str__(self) -> str:
+        return "\n".join([pair.sentence for pair in self.pairs])

@@ -1,8 +1,14 @@
-"""Confidence intervals for one rate or one mean; pure functions, without numpy until clusters ask for it."""
+"""Confidence intervals for one rate or one mean. Pure functions; only the clustered ones need numpy."""
 
 from __future__ import annotations
 
-from typing import NamedTuple
+import math
+from typing import TYPE_CHECKING, NamedTuple
+
+from steelyard.stats.quantiles import normal_quantile, t_quantile
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
 
 
 class Interval(NamedTuple):
@@ -18,3 +24,130 @@ class Interval(NamedTuple):
         (0.09, 0.91)
         """
         return round(self.low, digits), round(self.high, digits)
+
+
+class Spread(NamedTuple):
+    """A mean, its standard error, and what they rest on: `n` values in `clusters` independent clusters."""
+
+    mean: float
+    error: float
+    n: int
+    clusters: int
+
+
+def wilson(successes: int, n: int, level: float = 0.95) -> Interval:
+    """Wilson score interval of a rate: what is left of [0, 1] when every rate that a score test rejects is removed.
+
+    With p = successes / n and z the normal quantile of (1 + level) / 2:
+
+        centre = (p + z^2 / 2n) / (1 + z^2 / n)
+        half   = z / (1 + z^2 / n) * sqrt(p (1 - p) / n + z^2 / 4n^2)
+
+    Args:
+        successes: 0 <= successes <= n. Ties are not successes: drop them first.
+        n: number of independent trials; 0 gives [0, 1], as nothing is known.
+        level: confidence level in (0, 1).
+
+    Source: E. B. Wilson, "Probable inference, the law of succession, and statistical inference", JASA 22, 1927. No
+    continuity correction; clamped to [0, 1], where rounding would leave 1e-17 for 0 successes.
+
+    >>> wilson(1, 2).rounded(2)
+    (0.09, 0.91)
+    """
+    check_level(level)
+    if not 0 <= successes <= n:
+        raise ValueError(f"successes must lie between 0 and n, not {successes} of {n}")
+    if n == 0:
+        return Interval(0.0, 1.0)
+    return _score_interval(successes / n, n, normal_quantile((1 + level) / 2))
+
+
+def _score_interval(p: float, n: float, z: float) -> Interval:
+    shrink = 1 + z * z / n
+    centre = (p + z * z / (2 * n)) / shrink
+    half = z / shrink * math.sqrt(p * (1 - p) / n + z * z / (4 * n * n))
+    # At p = 0 and p = 1 the limit is 0 or 1 exactly; rounding would miss it by 1e-17.
+    low = 0.0 if p <= 0 else max(0.0, centre - half)
+    high = 1.0 if p >= 1 else min(1.0, centre + half)
+    return Interval(low, high)
+
+
+def clustered_spread(values: ArrayLike, clusters: ArrayLike | None = None) -> Spread:
+    """The mean of `values` and its standard error when values of one cluster are not independent.
+
+    With e_i = s_i - mean, over the G clusters g of n values:
+
+        SE^2 = G / (G - 1) * sum_g (sum_{i in g} e_i)^2 / n^2          (CR1; infinite for G = 1)
+
+    Args:
+        values: n >= 1 finite numbers.
+        clusters: a number per value, equal within a cluster; None means that each value is its own cluster.
+
+    Source: K.-Y. Liang and S. L. Zeger, Biometrika 73, 1986, with the G / (G - 1) correction; for evaluations,
+    E. Miller, "Adding error bars to evals", 2024, section 2.2.
+
+    >>> clustered_spread([1, 1, 0, 1, 0, 1, 1, 1, 0, 0, 1, 0], [0, 0, 0, 1, 1, 2, 2, 2, 3, 3, 3, 3]).error.__round__(6)
+    0.178226
+    """
+    import numpy as np
+
+    data = np.asarray(values, dtype=float)
+    n = len(data)
+    if n == 0:
+        raise ValueError("a mean needs at least one value")
+    mean = float(data.mean())
+    sums = data - mean
+    if clusters is not None:
+        index = np.unique(np.asarray(clusters), return_inverse=True)[1]
+        sums = np.bincount(index, weights=sums).astype(float)
+    count = len(sums)
+    error = math.sqrt(count / (count - 1) * float(sums @ sums)) / n if count > 1 else math.inf
+    return Spread(mean, error, n, count)
+
+
+def mean_interval(values: ArrayLike, *, clusters: ArrayLike | None = None, level: float = 0.95) -> Interval | None:
+    """Student's t interval of a mean, by cluster: mean +- t(G - 1) * SE with the error of `clustered_spread`.
+
+    Returns None for fewer than two clusters, which say nothing about the spread.
+
+    >>> mean_interval([1.0, 2.0, 3.0]).rounded(3)
+    (-0.484, 4.484)
+    """
+    check_level(level)
+    spread = clustered_spread(values, clusters)
+    if spread.clusters < 2:
+        return None
+    half = t_quantile((1 + level) / 2, spread.clusters - 1) * spread.error
+    return Interval(spread.mean - half, spread.mean + half)
+
+
+def wilson_clustered(values: ArrayLike, *, clusters: ArrayLike, level: float = 0.95) -> Interval:
+    """Wilson's interval of a rate over values that are not independent (repeats, paraphrases, rotations).
+
+    Wilson's equation with the number of independent trials that would give the clustered standard error,
+
+        n_eff = min(n, p (1 - p) / SE^2), and G where SE = 0,
+
+    and the quantile of t with G - 1 degrees of freedom in place of z. It keeps its level from about ten clusters on,
+    where the plain CR1 interval falls to 0.92 at the same width.
+
+    Args:
+        values: zeros and ones.
+        clusters: a number per value, equal within a cluster.
+        level: confidence level in (0, 1).
+
+    Source: effective sample size after E. L. Korn and B. I. Graubard, Survey Methodology 24, 1998 (they put it into
+    the exact interval instead). A single cluster gives [0, 1].
+    """
+    check_level(level)
+    mean, error, n, count = clustered_spread(values, clusters)
+    if count < 2:
+        return Interval(0.0, 1.0)
+    effective = min(n, mean * (1 - mean) / error**2) if error > 0 else count
+    return _score_interval(mean, effective, t_quantile((1 + level) / 2, count - 1))
+
+
+def check_level(level: float) -> None:
+    """Refuse a confidence level given in percent or out of range."""
+    if not 0 < level < 1:
+        raise ValueError(f"a confidence level lies between 0 and 1 (0.95 for 95 %), not {level}")

@@ -1,4 +1,4 @@
-"""Scores -> means, intervals and counts: what every table, page and gate shows of a run. Pure; knows no store."""
+"""What a summary says: values only, for the terminal, pages, gates and `--json`."""
 
 from __future__ import annotations
 
@@ -35,10 +35,10 @@ class ScoreRow(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Mean:
-    """A mean over `n` samples with its 95 % interval.
+    """A mean over `n` rows with its 95 % interval.
 
-    `value` is None when n is 0; `interval` is None when the spread is unknown (fewer than two samples of a score
-    that is not a rate).
+    `value` is None when n is 0; `interval` is None when the spread is unknown (a score that is not a rate, with
+    fewer than two independent samples).
     """
 
     value: float | None
@@ -92,6 +92,28 @@ class ScoreSummary:
         """The mean that titles and charts show."""
         return self.overall if self.over == "all" else self.answered
 
+    def to_json(self) -> dict[str, Json]:
+        """Plain JSON, every field by its name, and the headline mean once more under `headline`."""
+        names = ("name", "group", "over", "note", "binary", "total", "n", "scored")
+        counts = ("not_applicable", "unparsed", "refused", "errors")
+        means = ("headline", "answered", "overall", "with_errors")
+        return {
+            **{name: getattr(self, name) for name in names + counts},
+            **{name: getattr(self, name).to_json() for name in means},
+            "bounds": list(self.bounds) if self.bounds else None,
+        }
+
+    def __str__(self) -> str:
+        mean = self.headline
+        parts = [self.name + (f" [{self.group}]" if self.group else "")]
+        parts.append("-" if mean.value is None else f"{mean.value:.2f}")
+        if mean.interval:
+            parts.append("[{:.2f}, {:.2f}]".format(*mean.interval))
+        rest = {"unparsed": self.unparsed, "refused": self.refused, "not applicable": self.not_applicable}
+        counts = [f"n={mean.n}", f"{self.errors} error{'' if self.errors == 1 else 's'}"]
+        counts += [f"{count} {name}" for name, count in rest.items() if count]
+        return " ".join([*parts, ", ".join(counts)])
+
 
 @dataclass(frozen=True, slots=True)
 class RunSummary:
@@ -133,3 +155,27 @@ class RunSummary:
     groups: Mapping[str, tuple[ScoreSummary, ...]]
     primary: str
     unparsed_kinds: Mapping[str, int] = field(default_factory=dict)
+
+    def score(self, name: str = "", group: str = "") -> ScoreSummary | None:
+        """The summary of one score (by default the primary one), or of one group of it; None if there is none."""
+        name = name or self.primary
+        among = self.groups.get(name, ()) if group else self.scores
+        return next((one for one in among if one.name == name and one.group == group), None)
+
+    def to_json(self) -> dict[str, Json]:
+        """Plain JSON, every field by its name."""
+        plain = ("run", "suite", "target", "state", "planned", "done", "errors", "from_journal", "primary")
+        cost = ("input_tokens", "output_tokens", "seconds", "created")
+        return {
+            **{name: getattr(self, name) for name in plain + cost},
+            "tags": dict(self.tags),
+            "scores": [score.to_json() for score in self.scores],
+            "groups": {name: [score.to_json() for score in groups] for name, groups in self.groups.items()},
+            "unparsed_kinds": dict(self.unparsed_kinds),
+        }
+
+    def __str__(self) -> str:
+        lines = [str(score) for score in self.scores] or [f"no scores, {self.errors} errors"]
+        if self.state != "finished":
+            lines.insert(0, f"{self.state}: {self.done} of {self.planned} done")
+        return "\n".join(lines)

@@ -1,0 +1,142 @@
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy import stats as scipy_stats
+from statsmodels.stats.proportion import proportion_confint
+
+from steelyard.stats.intervals import Interval, clustered_spread, mean_interval, wilson, wilson_clustered
+
+FOUR_CLUSTERS = ([1, 1, 0, 1, 0, 1, 1, 1, 0, 0, 1, 0], [0, 0, 0, 1, 1, 2, 2, 2, 3, 3, 3, 3])
+
+counts = st.integers(1, 3000).flatmap(lambda n: st.tuples(st.integers(0, n), st.just(n)))
+
+
+def test_interval_equals_the_plain_tuple():
+    assert Interval(0.25, 0.75) == (0.25, 0.75)
+
+
+@pytest.mark.parametrize(
+    ("successes", "n", "percent"),
+    [(80, 170, (39.7, 54.5)), (116, 170, (60.9, 74.8)), (121, 170, (64.0, 77.5))],
+)
+def test_wilson_gives_the_limits_of_a_published_benchmark_with_170_questions(successes, n, percent):
+    low, high = wilson(successes, n)
+    assert (round(100 * low, 1), round(100 * high, 1)) == percent
+
+
+def test_wilson_of_nineteen_wins_in_nineteen_ends_at_one():
+    assert wilson(19, 19).low == pytest.approx(0.8318208, abs=5e-8)
+    assert wilson(19, 19).high == 1.0
+
+
+def test_wilson_of_no_success_starts_at_zero_exactly():
+    assert wilson(0, 19) == (0.0, pytest.approx(0.1681792, abs=5e-8))
+
+
+def test_wilson_without_trials_knows_nothing():
+    assert wilson(0, 0) == (0.0, 1.0)
+
+
+@given(counts, st.sampled_from([0.8, 0.9, 0.95, 0.99]))
+def test_wilson_equals_statsmodels(count, level):
+    successes, n = count
+    low, high = proportion_confint(successes, n, alpha=1 - level, method="wilson")
+    assert wilson(successes, n, level) == pytest.approx((low, high), abs=1e-9)
+
+
+@given(counts)
+def test_wilson_is_mirrored_and_holds_the_rate(count):
+    successes, n = count
+    low, high = wilson(successes, n)
+    assert 0 <= low <= successes / n <= high <= 1
+    assert wilson(n - successes, n) == pytest.approx((1 - high, 1 - low), abs=1e-12)
+
+
+def test_wilson_keeps_its_level_at_twenty_trials():
+    """Exact mean and worst coverage over p = 0.01 ... 0.99."""
+    limits = [wilson(k, 20) for k in range(21)]
+    coverage = []
+    for rate in np.arange(0.01, 0.995, 0.01):
+        mass = scipy_stats.binom.pmf(np.arange(21), 20, rate)
+        coverage.append(sum(m for m, (low, high) in zip(mass, limits, strict=True) if low <= rate <= high))
+    assert np.mean(coverage) == pytest.approx(0.954, abs=5e-4)
+    assert min(coverage) == pytest.approx(0.925, abs=5e-4)
+
+
+@pytest.mark.parametrize(("successes", "n", "level"), [(3, 2, 0.95), (-1, 2, 0.95), (1, 2, 95), (1, 2, 0)])
+def test_wilson_refuses_impossible_counts_and_levels(successes, n, level):
+    with pytest.raises(ValueError, match=r"must lie between|lies between"):
+        wilson(successes, n, level)
+
+
+def test_clustered_error_of_the_worked_table():
+    spread = clustered_spread(*FOUR_CLUSTERS)
+    assert spread.mean == pytest.approx(0.583333, abs=5e-7)
+    assert spread.error == pytest.approx(0.178226, abs=5e-7)
+    assert (spread.n, spread.clusters) == (12, 4)
+    assert clustered_spread(FOUR_CLUSTERS[0]).error == pytest.approx(0.148647, abs=5e-7)
+
+
+def test_clustered_t_interval_of_the_worked_table():
+    half = 3.182446 * 0.178226
+    assert mean_interval(FOUR_CLUSTERS[0], clusters=FOUR_CLUSTERS[1]) == pytest.approx(
+        (0.583333 - half, 0.583333 + half), abs=2e-6
+    )
+
+
+@given(st.lists(st.floats(-1e3, 1e3), min_size=2, max_size=40).filter(lambda values: np.std(values) > 1e-6))
+def test_mean_interval_of_independent_values_is_students_t(values):
+    expected = scipy_stats.t.interval(0.95, len(values) - 1, np.mean(values), scipy_stats.sem(values))
+    assert mean_interval(values) == pytest.approx(expected, rel=1e-8, abs=1e-8)
+
+
+def test_one_cluster_says_nothing_about_the_spread():
+    assert mean_interval([0.5]) is None
+    assert mean_interval([0.1, 0.9], clusters=[1, 1]) is None
+    assert wilson_clustered([0, 1], clusters=[1, 1]) == (0.0, 1.0)
+
+
+def test_repeating_every_answer_adds_no_information():
+    answers = [1] * 7 + [0] * 5
+    thrice = wilson_clustered(answers * 3, clusters=list(range(12)) * 3)
+    once = wilson_clustered(answers, clusters=range(12))
+    assert thrice == pytest.approx(once, abs=1e-12)
+    low, high = wilson(7, 12)
+    assert thrice.low < low
+    assert thrice.high > high
+
+
+def test_clustered_wilson_with_all_right_counts_clusters_and_not_rows():
+    found = wilson_clustered([1] * 40, clusters=[i // 4 for i in range(40)])
+    t = scipy_stats.t.ppf(0.975, 9)
+    assert found == (pytest.approx(10 / (10 + t * t), abs=1e-9), 1.0)
+
+
+def test_clustered_wilson_keeps_its_level_where_answers_of_a_cluster_agree():
+    """Twenty clusters of five, rate 0.8, intra-cluster correlation 0.3: 0.950 +- 0.011 at 400 draws."""
+    rng = np.random.default_rng(11)
+    scale = (1 - 0.3) / 0.3
+    covered = 0
+    for _ in range(400):
+        rates = rng.beta(0.8 * scale, 0.2 * scale, size=20)
+        answers = rng.random((20, 5)) < rates[:, None]
+        low, high = wilson_clustered(answers.ravel(), clusters=np.repeat(np.arange(20), 5))
+        covered += low <= 0.8 <= high
+    assert 0.92 <= covered / 400 <= 0.98
+
+
+def test_rates_and_exact_tests_do_not_import_numpy():
+    code = (
+        "import sys; from steelyard.stats import intervals, paired; intervals.wilson(1, 2); paired.mcnemar_exact(3, 1);"
+        "paired.newcombe_paired(4, 3, 2, 1); from steelyard import summary, compare, gate;"
+        "rows = [summary.ScoreRow('a', 'g', '', 0, 's', 'scored', 1.0)];"
+        "print(summary.summarize(rows)[0][0], 'numpy' in sys.modules)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "s 1.00 [0.21, 1.00] n=1, 0 errors False"
