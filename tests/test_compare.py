@@ -4,7 +4,7 @@ import json
 from dataclasses import dataclass, field
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import steelyard.compare
@@ -289,6 +289,7 @@ def test_the_package_itself_can_be_called_since_an_import_gives_it_the_functions
 outcomes = st.sampled_from([0, 1, 0.5, "unparsed", "refused", "error", "not_applicable"])
 
 
+@settings(deadline=None, max_examples=50)  # fractions are resampled 9,999 times, which takes what the machine takes
 @given(st.lists(st.tuples(outcomes, outcomes), min_size=1, max_size=25))
 def test_turning_the_sides_turns_the_difference_and_every_sample_is_accounted_for(drawn):
     baseline, other = stored("a", [one for one, _ in drawn]), stored("b", [two for _, two in drawn])
