@@ -5,12 +5,12 @@ Public names are imported on first use (PEP 562), so that `import steelyard` sta
 
 from __future__ import annotations
 
-from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 __version__ = "0.1.0"
 
 if TYPE_CHECKING:
+    from steelyard.compare import compare
     from steelyard.errors import (
         ConfigError,
         DataError,
@@ -20,48 +20,94 @@ if TYPE_CHECKING:
         StoreError,
         TargetError,
     )
+    from steelyard.models.budget import Budget
+    from steelyard.models.limits import Retry
+    from steelyard.models.openai_compatible import OpenAICompatible
+    from steelyard.models.scripted import Scripted
+    from steelyard.scorers.choice import Choice
+    from steelyard.scorers.match import ExactMatch
+    from steelyard.store import Run, Store
+    from steelyard.suite import Options, Suite, aevaluate, aevaluate_suite, evaluate, evaluate_suite
+    from steelyard.targets.baseline import Baseline
+    from steelyard.targets.prompt import Prompt
     from steelyard.types import Failure, Label, Output, Record, Reply, Sample, Score
 
 _HOME = {
+    "Baseline": "targets.baseline",
+    "Budget": "models.budget",
+    "Choice": "scorers.choice",
     "ConfigError": "errors",
     "DataError": "errors",
+    "ExactMatch": "scorers.match",
     "Failure": "types",
     "Label": "types",
     "ModelError": "errors",
+    "OpenAICompatible": "models.openai_compatible",
+    "Options": "suite",
     "Output": "types",
+    "Prompt": "targets.prompt",
     "Record": "types",
     "Reply": "types",
+    "Retry": "models.limits",
+    "Run": "store",
     "Sample": "types",
     "Score": "types",
     "ScorerError": "errors",
+    "Scripted": "models.scripted",
     "SteelyardError": "errors",
+    "Store": "store",
     "StoreError": "errors",
+    "Suite": "suite",
     "TargetError": "errors",
+    "aevaluate": "suite",
+    "aevaluate_suite": "suite",
+    "compare": "compare",
+    "evaluate": "suite",
+    "evaluate_suite": "suite",
 }
 
 __all__ = [
+    "Baseline",
+    "Budget",
+    "Choice",
     "ConfigError",
     "DataError",
+    "ExactMatch",
     "Failure",
     "Label",
     "ModelError",
+    "OpenAICompatible",
+    "Options",
     "Output",
+    "Prompt",
     "Record",
     "Reply",
+    "Retry",
+    "Run",
     "Sample",
     "Score",
     "ScorerError",
+    "Scripted",
     "SteelyardError",
+    "Store",
     "StoreError",
+    "Suite",
     "TargetError",
+    "aevaluate",
+    "aevaluate_suite",
+    "compare",
+    "evaluate",
+    "evaluate_suite",
 ]
 
 
 def __getattr__(name: str) -> Any:
+    from importlib import import_module
+
     if name not in _HOME:
         raise AttributeError(f"module 'steelyard' has no attribute {name!r}")
     return getattr(import_module(f"steelyard.{_HOME[name]}"), name)
 
 
 def __dir__() -> list[str]:
-    return __all__
+    return sorted([*__all__, "__version__"])

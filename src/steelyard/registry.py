@@ -10,8 +10,10 @@ import dataclasses
 from collections.abc import Mapping
 from difflib import get_close_matches
 from functools import cache
+from hashlib import blake2b
 from importlib import import_module
 from importlib.metadata import entry_points
+from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Final, Literal
 
@@ -104,18 +106,25 @@ def describe(value: Any) -> Any:
     """`value` as plain JSON for a manifest: a registered dataclass becomes `{name: {fields}}`.
 
     Secrets are references (`${NAME}`) in the fields themselves, so they stay references here. A function becomes
-    its import path.
+    its import path, a file its name and a digest of its content; what a class says of itself in `manifest()` is added.
     """
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
-        fields = {one.name: describe(getattr(value, one.name)) for one in dataclasses.fields(value)}
-        name = next((found for kind in BUILT_IN if (found := name_of(kind, type(value)))), None)
-        return {name: fields} if name else fields
+        return _describe_fields(value)
     if isinstance(value, Mapping):
         return {str(key): describe(one) for key, one in value.items()}
     if isinstance(value, list | tuple | set | frozenset):
         return [describe(one) for one in (sorted(value) if isinstance(value, set | frozenset) else value)]
-    if value is None or isinstance(value, bool | int | float | str):
-        return value
+    if isinstance(value, Path):
+        digest = blake2b(value.read_bytes(), digest_size=16).hexdigest() if value.is_file() else ""
+        return {"file": value.name, "digest": digest}
     if callable(value) and hasattr(value, "__qualname__"):
         return f"{value.__module__}:{value.__qualname__}"
-    return str(value)
+    return value if value is None or isinstance(value, bool | int | float | str) else str(value)
+
+
+def _describe_fields(value: Any) -> Any:
+    fields = {one.name: describe(getattr(value, one.name)) for one in dataclasses.fields(value)}
+    if hasattr(value, "manifest"):
+        fields.update(value.manifest())
+    name = next((found for kind in BUILT_IN if (found := name_of(kind, type(value)))), None)
+    return {name: fields} if name else fields

@@ -35,8 +35,10 @@ class RunLock:
 
     def release(self) -> None:
         """Let others write the run."""
-        self._path.unlink(missing_ok=True)
-        os.close(self._handle)
+        if self._handle >= 0:
+            self._path.unlink(missing_ok=True)
+            os.close(self._handle)
+            self._handle = -1
 
 
 def is_locked(store: Path, run: str) -> bool:

@@ -18,20 +18,28 @@ from steelyard.text.plain_json import from_json, to_json
 from steelyard.types import OUTCOMES, Failure, Output, Record, Reply, Sample, Score
 
 _CODE: Final = {outcome: code for code, outcome in enumerate(OUTCOMES)}
-_KEY_BYTES: Final = 17
+_KEY_BYTES: Final = 11
 
 
 def pack_sample(sample: Sample) -> tuple[int, bytes]:
     """A sample's content hash (64 bits, signed) and its body."""
-    body = to_json([sample.input, sample.reference, sample.choices, sample.contexts, sample.metadata])
+    body = to_json(_without_tail([sample.input, sample.reference, sample.choices, sample.contexts, sample.metadata]))
     head = f"{sample.id}\0{sample.group}\0{sample.cluster}\0".encode("utf-8", "surrogatepass")
     return int.from_bytes(blake2b(head + body, digest_size=8).digest(), "big", signed=True), body
 
 
 def unpack_sample(ident: str, group: str, cluster: str, body: bytes) -> Sample:
     """The sample behind a row."""
-    value, reference, choices, contexts, metadata = from_json(body)
+    held = from_json(body)
+    value, reference, choices, contexts, metadata = held + [None, None, (), (), {}][len(held) :]
     return Sample(ident, value, reference, tuple(choices), tuple(contexts), group, cluster, metadata)
+
+
+def _without_tail(values: list[Any]) -> list[Any]:
+    """`values` without choices, contexts and metadata that are empty at its end: most samples have none."""
+    while len(values) > 2 and not values[-1]:
+        values.pop()
+    return values
 
 
 def pack_record(record: Record) -> bytes | None:
@@ -77,9 +85,9 @@ def _finish(reply: Reply) -> dict[str, Any]:
 
 
 def pack_keys(replies: Mapping[str, Iterable[Reply]], stages: Sequence[str]) -> bytes | None:
-    """17 bytes a reply: its stage's number and its key."""
+    """11 bytes a reply: its stage's number and its key."""
     parts = [
-        struct.pack("B16s", stages.index(stage), bytes.fromhex(reply.key))
+        struct.pack("B10s", stages.index(stage), bytes.fromhex(reply.key))
         for stage, several in replies.items()
         for reply in several
     ]
@@ -131,7 +139,9 @@ class Put:
         return [None] * len(operations)
 
 
-_SAMPLES_KNOWN = select(schema.sample.c.hash).where(schema.sample.c.hash.in_(bindparam("hashes", expanding=True)))
+_SAMPLES_KNOWN = select(schema.sample.c.hash, schema.sample.c.num).where(
+    schema.sample.c.hash.in_(bindparam("hashes", expanding=True))
+)
 _ADD_SAMPLE = insert(schema.sample).on_conflict_do_nothing()
 _ADD_RECORD = insert(schema.record)
 _SET_RECORD = _ADD_RECORD.on_conflict_do_update(
@@ -142,14 +152,15 @@ _ADD_SCORE = insert(schema.score)
 
 
 def _put_samples(batch: Batch, operations: Sequence[Put]) -> list[int]:
-    """Store the samples that are new; the hash of each operation's sample."""
+    """Store the samples that are new; the number of each operation's sample."""
     packed = [pack_sample(one.record.sample) for one in operations]
     hashes = [key for key, _ in packed]
-    known = set(batch.connection.scalars(_SAMPLES_KNOWN, {"hashes": hashes}))
-    rows = []
+    known = _sample_rows(batch, hashes)
+    fresh = set(hashes) - set(known)
+    rows: list[dict[str, Any]] = []
     for one, (key, body) in zip(operations, packed, strict=True):
-        if key not in known:
-            known.add(key)
+        if key in fresh:
+            fresh.remove(key)
             sample = one.record.sample
             rows.append(
                 {
@@ -162,19 +173,24 @@ def _put_samples(batch: Batch, operations: Sequence[Put]) -> list[int]:
             )
     if rows:
         batch.connection.execute(_ADD_SAMPLE, rows)
-    return hashes
+        known |= _sample_rows(batch, [row["hash"] for row in rows])
+    return [known[key] for key in hashes]
 
 
-def _put_records(batch: Batch, operations: Sequence[Put], hashes: Sequence[int]) -> None:
+def _sample_rows(batch: Batch, hashes: Sequence[int]) -> dict[int, int]:
+    return {row.hash: row.num for row in batch.connection.execute(_SAMPLES_KNOWN, {"hashes": list(hashes)})}
+
+
+def _put_records(batch: Batch, operations: Sequence[Put], samples: Sequence[int]) -> None:
     rows = []
-    for one, key in zip(operations, hashes, strict=True):
+    for one, sample in zip(operations, samples, strict=True):
         body = pack_record(one.record)
         rows.append(
             {
                 "run": one.run,
                 "no": one.no,
                 "repeat": one.record.repeat,
-                "sample": key,
+                "sample": sample,
                 "failed": int(one.record.failure is not None),
                 "millis": round(one.record.seconds * 1000),
                 "replies": pack_keys(one.record.replies, one.stages),

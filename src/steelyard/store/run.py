@@ -95,7 +95,7 @@ class Run:
         """Every score in order of samples and repeats; an `error` row per score that a failed record lacks."""
         expected = [name for name in self.manifest.get("scores", ()) if name]
         score, record, sample, word = schema.score, schema.record, schema.sample, schema.word
-        joined = record.join(sample, sample.c.hash == record.c.sample).outerjoin(
+        joined = record.join(sample, sample.c.num == record.c.sample).outerjoin(
             score,
             (score.c.run == record.c.run)
             & (score.c.layer == self.layer)
@@ -157,7 +157,7 @@ class Run:
         record, sample = schema.record, schema.sample
         query = (
             select(sample.c.id, sample.c.hash)
-            .select_from(record.join(sample, sample.c.hash == record.c.sample))
+            .select_from(record.join(sample, sample.c.num == record.c.sample))
             .where(record.c.run == self.num)
         )
         with self._store.reading() as connection:
@@ -168,7 +168,7 @@ class Run:
         record, sample = schema.record, schema.sample
         query = (
             select(sample.c.id, record.c.replies)
-            .select_from(record.join(sample, sample.c.hash == record.c.sample))
+            .select_from(record.join(sample, sample.c.num == record.c.sample))
             .where((record.c.run == self.num) & record.c.replies.is_not(None))
         )
         keys: dict[str, set[str]] = {}
@@ -206,7 +206,7 @@ class Run:
                 record.c.no, record.c.repeat, record.c.millis, record.c.replies, record.c.body,
                 sample.c.id, sample.c.grp, sample.c.cluster, sample.c.body.label("sample_body"),
             )
-            .select_from(record.join(sample, sample.c.hash == record.c.sample))
+            .select_from(record.join(sample, sample.c.num == record.c.sample))
             .where(record.c.run == self.num)
             .where((record.c.no > after[0]) | ((record.c.no == after[0]) & (record.c.repeat > after[1])))
             .order_by(record.c.no, record.c.repeat)

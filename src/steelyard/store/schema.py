@@ -28,13 +28,18 @@ metadata: Final = MetaData()
 
 _Id = BigInteger().with_variant(Integer, "sqlite")
 
-about = Table("about", metadata, Column("name", String(32), primary_key=True), Column("value", Text, nullable=False))
+about = Table(
+    "about",
+    metadata,
+    Column("name", String(32), primary_key=True),
+    Column("value", Text, nullable=False),
+    sqlite_with_rowid=False,
+)
 
 evaluation = Table(
     "evaluation",
     metadata,
     Column("num", Integer, primary_key=True),
-    Column("id", String(32), nullable=False, unique=True),
     Column("created", Float, nullable=False),
     Column("calls", Integer, nullable=False, server_default="0"),
     Column("tokens", BigInteger, nullable=False, server_default="0"),
@@ -47,7 +52,7 @@ run = Table(
     metadata,
     Column("num", Integer, primary_key=True),
     Column("id", String(32), nullable=False, unique=True),
-    Column("evaluation", Integer, nullable=False, index=True),
+    Column("evaluation", Integer, nullable=False),
     Column("suite", Text, nullable=False),
     Column("kind", Text, nullable=False),
     Column("target", Text, nullable=False),
@@ -74,6 +79,7 @@ layer = Table(
     Column("layer", Integer, primary_key=True),
     Column("created", Float, nullable=False),
     Column("scorers", Text, nullable=False),
+    sqlite_with_rowid=False,
 )
 """A scoring of a run: 0 came with the run, `rescore` adds the next."""
 
@@ -102,7 +108,7 @@ record = Table(
     Column("body", LargeBinary, nullable=True),
     sqlite_with_rowid=False,
 )
-"""`no` is the sample's place in its dataset. `replies` holds 17 bytes a reply: the stage's number, then the journal's
+"""`no` is the sample's place in its dataset. `replies` holds 11 bytes a reply: the stage's number, then the journal's
 key. `body` is NULL where the output is the text of the last reply and nothing else."""
 
 score = Table(
@@ -129,7 +135,7 @@ reply = Table(
     "reply",
     metadata,
     Column("num", _Id, primary_key=True),
-    Column("key", LargeBinary(16), nullable=False),
+    Column("key", LargeBinary(10), nullable=False),
     Column("body", LargeBinary, nullable=False),
     Index("reply_key", "key", unique=True),
 )

@@ -49,7 +49,7 @@ class NewRun:
 
 
 class RunWriter:
-    """Writes the records of one run; holds its lock until `finish`."""
+    """Writes the records of one run; holds its lock until `finish` or `abandon`."""
 
     def __init__(self, writer: Writer, run: Run, lock: RunLock) -> None:
         self.run = run
@@ -89,6 +89,10 @@ class RunWriter:
             self._writer.change(change)
         finally:
             self._lock.release()
+
+    def abandon(self) -> None:
+        """Let go of the run as it is, unfinished."""
+        self._lock.release()
 
 
 class Store:
@@ -151,7 +155,7 @@ class Store:
 
     def begin_evaluation(self) -> int:
         """The number of a new evaluation: runs that are started together."""
-        row = {"id": new_id(), "created": time.time()}
+        row = {"created": time.time()}
         return int(self.writer.change(lambda batch: _insert(batch, schema.evaluation, row)))
 
     def spent(self, evaluation: int) -> tuple[int, int]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Any, Literal
 
 from steelyard.models.budget import Budget
 from steelyard.models.limits import Retry
@@ -49,7 +49,9 @@ class Suite:
         options: how.
         tags: per target, report columns (`{"glm-4": {"knowledge_base": "no"}}`).
         gate: rules on scores that decide the exit code (`{"solve_rate": ">= 0.6"}`).
-        primary: the score that headlines and charts show.
+        primary: the score that headlines and charts show; "" is the first.
+        source: what the samples were made of, for the manifest: file, columns, subset.
+        notes: what a reader should know of the samples (bad rows that were skipped, hidden sheets).
     """
 
     name: str
@@ -61,3 +63,5 @@ class Suite:
     tags: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     gate: Mapping[str, str] = field(default_factory=dict)
     primary: str = ""
+    source: Any = None
+    notes: tuple[str, ...] = ()

@@ -1,0 +1,70 @@
+"""A model whose replies are written down: for users' own tests, without a network."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, ClassVar
+
+from steelyard.models.base import Answer, Fault, Request, Wire, as_messages, estimate_tokens
+from steelyard.text.plain_json import digest_of
+from steelyard.types import Message, Reply, Usage
+
+
+@dataclass(frozen=True, slots=True)
+class Scripted:
+    """Answers from a mapping or a function; deterministic, and free.
+
+    Args:
+        replies: the text of the last user message, or a part of it, to the reply. The first entry that is equal, else
+            the first that occurs in the message, is taken; `default` where none does.
+        default: the reply to anything else.
+        function: from Python only: gets the messages, returns the reply's text; used where it is given.
+
+    >>> model = Scripted({"France": "Paris"}, default="no idea")
+    >>> model.read(model.answer("Capital of France?")).text
+    'Paris'
+    """
+
+    inline: ClassVar[bool] = True
+    replies: Mapping[str, str] = field(default_factory=dict)
+    default: str = ""
+    function: Callable[[list[Message]], str] | None = None
+
+    def request(self, messages: str | list[Message], parameters: Mapping[str, Any]) -> Request:
+        """The call; it goes nowhere."""
+        body = {"messages": as_messages(messages), **parameters}
+        payload = json.dumps(body, ensure_ascii=True, default=str).encode()
+        return Request(endpoint="scripted:", url=f"scripted:{self._version()}", payload=payload)
+
+    async def send(self, request: Request, wire: Wire) -> Answer:  # noqa: ARG002  # every model is sent over a wire
+        """Answer from the script."""
+        return self.answer(json.loads(request.payload)["messages"])
+
+    def answer(self, messages: str | list[Message]) -> Answer:
+        """What the script says to these messages."""
+        asked = as_messages(messages)
+        text = self.function(asked) if self.function else self._look_up(str(asked[-1].get("content")))
+        return Answer(200, {}, text.encode("utf-8", "surrogatepass"))
+
+    def read(self, answer: Answer) -> Reply:
+        """The reply; a status other than 200 is a fault.
+
+        Raises:
+            Fault: `server`.
+        """
+        if answer.status != 200:
+            raise Fault("server", f"status {answer.status}")
+        text = answer.body.decode("utf-8", "surrogatepass")
+        return Reply("", text, usage=Usage(0, estimate_tokens(text), estimated=True))
+
+    def _version(self) -> str:
+        """Differs between scripts, so that the journal does not answer for another one."""
+        code = getattr(self.function, "__code__", None)
+        return digest_of([dict(self.replies), self.default, code.co_code.hex() if code else str(self.function)])
+
+    def _look_up(self, asked: str) -> str:
+        if asked in self.replies:
+            return self.replies[asked]
+        return next((reply for part, reply in self.replies.items() if part in asked), self.default)

@@ -1,0 +1,146 @@
+"""What is looked at before the first call: every sample once, every target and scorer, every secret's name."""
+
+from __future__ import annotations
+
+import dataclasses
+import platform
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from hashlib import blake2b
+from typing import Any, Final
+
+import steelyard
+from steelyard.errors import ConfigError, DataError
+from steelyard.registry import describe, name_of
+from steelyard.store.records import pack_sample
+from steelyard.suite.objects import Suite
+from steelyard.types import Sample, Scorer
+
+_MOST_DEFECTS: Final = 20
+
+
+@dataclass(frozen=True, slots=True)
+class Survey:
+    """What one pass over the samples showed: how many there are, and a digest of all of them in order."""
+
+    n: int
+    digest: str
+
+
+def survey(samples: Iterable[Sample]) -> Survey:
+    """Read every sample once.
+
+    Raises:
+        DataError: an id occurs twice, something is no Sample, or there is none at all.
+    """
+    ids: set[int] = set()
+    defects: list[str] = []
+    digest = blake2b(digest_size=16)
+    n = 0
+    for n, sample in enumerate(samples, start=1):
+        if not isinstance(sample, Sample):
+            raise DataError(f"sample {n} is a {type(sample).__name__}, not a Sample")
+        # 8 bytes of a hash stand for the id: a set of 100,000 texts would double the memory of a run.
+        key = int.from_bytes(blake2b(sample.id.encode("utf-8", "surrogatepass"), digest_size=8).digest(), "big")
+        if key in ids and len(defects) < _MOST_DEFECTS:
+            defects.append(f"sample {n} has the id {sample.id!r} of an earlier one")
+        ids.add(key)
+        digest.update(pack_sample(sample)[0].to_bytes(8, "big", signed=True))
+    if defects:
+        raise DataError("ids of samples must be unique", defects)
+    if not n:
+        raise DataError("there are no samples to run")
+    return Survey(n, digest.hexdigest())
+
+
+def check_parts(value: Any) -> None:
+    """Run `check()` of a target or scorer and of everything inside it.
+
+    Raises:
+        ConfigError: what is wrong.
+    """
+    if hasattr(value, "check"):
+        value.check()
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        for one in dataclasses.fields(value):
+            check_parts(getattr(value, one.name))
+
+
+def scorer_stages(scorers: Iterable[Scorer]) -> dict[str, Scorer]:
+    """Each scorer under a name of its own: its score's name, its registered one, or the function's.
+
+    Raises:
+        ConfigError: two have the same name.
+    """
+    stages: dict[str, Scorer] = {}
+    for scorer in scorers:
+        name = _name_of(scorer)
+        if name in stages or name == "target":
+            raise ConfigError(f"there are two scorers named {name!r}: give one of the functions another name")
+        stages[name] = scorer
+    return stages
+
+
+def manifests(suite: Suite, seen: Survey, *, draw: str, config: Mapping[str, Any] | None) -> Iterator[tuple[str, Any]]:
+    """(target's name, manifest of its run) for every target of the suite.
+
+    Args:
+        suite: what is run.
+        seen: its samples.
+        draw: "" unless a fresh draw is taken.
+        config: the configuration as written, with `path` and `plain`; None where there was none.
+    """
+    stages = scorer_stages(suite.scorers)
+    scores = [getattr(scorer, "score_name", name) for name, scorer in stages.items()]
+    for name, target in suite.targets.items():
+        yield (
+            name,
+            {
+                "steelyard": steelyard.__version__,
+                "python": platform.python_version(),
+                "samples": {"n": seen.n, "digest": seen.digest, "source": describe(suite.source)},
+                "target": describe(target),
+                "scorers": {stage: describe(scorer) for stage, scorer in stages.items()},
+                "options": describe(suite.options),
+                "draw": draw,
+                "tags": {key: str(value) for key, value in suite.tags.get(name, {}).items()},
+                "stages": ["target", *stages],
+                "scores": scores,
+                "over": {
+                    score: getattr(scorer, "over", "scored")
+                    for score, scorer in zip(scores, stages.values(), strict=True)
+                },
+                "primary": suite.primary or (scores[0] if scores else ""),
+                "gate": dict(suite.gate),
+                "notes": list(suite.notes),
+                "config": config,
+            },
+        )
+
+
+_DECIDES: Final = ("samples.digest", "target", "scorers", "options.seed", "options.repeats")
+"""What must be equal for a run to go on; concurrency, budgets and limits may change."""
+
+
+def changed_keys(old: Mapping[str, Any], new: Mapping[str, Any]) -> list[str]:
+    """The keys, dotted, in which two manifests differ so that their records do not belong together."""
+    before, after = dict(_flat(old)), dict(_flat(new))
+    keys = sorted({*before, *after})
+    return [
+        key
+        for key in keys
+        if before.get(key) != after.get(key) and any(key == one or key.startswith(f"{one}.") for one in _DECIDES)
+    ]
+
+
+def _flat(value: Any, at: str = "") -> Iterator[tuple[str, Any]]:
+    if isinstance(value, Mapping) and value:
+        for key, one in value.items():
+            yield from _flat(one, f"{at}.{key}" if at else str(key))
+    else:
+        yield at, value
+
+
+def _name_of(scorer: Any) -> str:
+    given = getattr(scorer, "score_name", "") or name_of("scorer", type(scorer))
+    return given or str(getattr(scorer, "__name__", "") or type(scorer).__name__)

@@ -1,0 +1,63 @@
+"""A prompt sent to a model: the template is rendered from the sample, the reply's text is the output."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from steelyard.errors import ConfigError
+from steelyard.models.base import Model
+from steelyard.text.prompt_files import check_placeholders, load_template, sample_values
+from steelyard.text.template import render
+from steelyard.types import Asks, Message, Output, Sample
+
+
+@dataclass(frozen=True, slots=True)
+class Prompt:
+    """One model with one prompt.
+
+    Args:
+        model: what answers.
+        template: a packaged prompt (`zh/four_options`), a file, or the text itself; `{{question}}`, `{{options}}`,
+            `{{contexts}}`, `{{id}}`, `{{group}}` and `{{metadata.NAME}}` are filled from the sample.
+        system: a system message, or none; filled likewise.
+        parameters: of every call, over those of the model.
+    """
+
+    model: Model
+    template: str = "{{question}}"
+    system: str = ""
+    parameters: Mapping[str, Any] = field(default_factory=dict)
+
+    def check(self) -> None:
+        """Find an unknown placeholder or a missing file before anything is sent.
+
+        Raises:
+            ConfigError: which, and what there is.
+        """
+        for text in (load_template(self.template), self.system):
+            check_placeholders(text)
+        if not hasattr(self.model, "request"):
+            raise ConfigError(f"{type(self.model).__name__} is no model")
+
+    def manifest(self) -> dict[str, Any]:
+        """The words that are sent, so that two versions of a prompt can be told apart."""
+        return {"text": load_template(self.template)}
+
+    async def __call__(self, sample: Sample, ask: Asks) -> Output:
+        """Ask the model once."""
+        reply = await ask(self.model, self.messages(sample), **self.parameters)
+        metadata = {} if reply.finish == "stop" else {"finish": reply.finish}
+        return Output(reply.text, tuple(reply.metadata.get("contexts", ())), metadata)
+
+    def messages(self, sample: Sample) -> list[Message]:
+        """What is sent for a sample; an input that is a list of messages already is sent as it is."""
+        if isinstance(sample.input, list) and self.template == "{{question}}":
+            asked: list[Message] = list(sample.input)
+        else:
+            values = sample_values(sample)
+            asked = [{"role": "user", "content": render(load_template(self.template), values)}]
+        if self.system:
+            return [{"role": "system", "content": render(self.system, sample_values(sample))}, *asked]
+        return asked
