@@ -1,0 +1,224 @@
+"""Any JSON endpoint as a model: a typed template of the body, and JMESPath expressions for what comes back."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, fields, replace
+from typing import Any, Final, Literal
+from urllib.parse import quote, urlsplit
+
+from steelyard.errors import ConfigError
+from steelyard.models.base import Answer, Request, Wire, as_messages, estimate_tokens
+from steelyard.models.faults import error_of, fault_of, is_content_filter
+from steelyard.models.openai_compatible import endpoint_of
+from steelyard.models.presets import PRESETS, Preset
+from steelyard.models.response import ResponseMap, reply_in
+from steelyard.registry import did_you_mean
+from steelyard.text.plain_json import plain
+from steelyard.text.prompt_files import content_text
+from steelyard.text.template import check_names, fill, lookup, names_in, render
+from steelyard.types import Json, Message, Reply
+
+PresetName = Literal["", "chatchat-0.2", "chatchat-0.3", "zhipu", "openai"]
+MESSAGE_NAMES: Final = ("prompt", "system", "history", "messages")
+"""What the messages of a call give to the body."""
+
+_REFERENCE: Final = re.compile(r"\$\{[A-Za-z_]\w*\}")
+_SECRET_HEADER: Final = re.compile(r"authorization|api-?key|token|secret|cookie", re.IGNORECASE)
+_SECRET_QUERY: Final = re.compile(r"[?&](?:[\w-]*key|[\w-]*token|secret|password)=(?!\$\{)", re.IGNORECASE)
+_SENT_ALWAYS: Final = (("Content-Type", "application/json"), ("Accept", "application/json, text/event-stream"))
+
+
+@dataclass(frozen=True, slots=True)
+class HttpModel:
+    """A model behind an address of its own kind.
+
+    What a preset says is filled in when the object is made, so that its fields, and with them the manifest, show the
+    whole call whatever a later version's presets say.
+
+    Args:
+        url: where the call goes; placeholders behind the host are filled percent-encoded. With a preset the path may
+            be left out.
+        preset: a known service: `chatchat-0.2`, `chatchat-0.3`, `zhipu` or `openai`.
+        method: the HTTP method.
+        headers: sent with every call, over the preset's; keys only as `"${NAME}"`.
+        body: over the preset's, key by key. A value that is only `{{prompt}}` keeps its JSON type. There are
+            `{{prompt}}` (the last message of the user), `{{system}}`, `{{history}}` (the other messages),
+            `{{messages}}` (all of them) and the names in `parameters`.
+        response: how the answer is read.
+        parameters: values for further placeholders; those of a single call win. A parameter of a call that no
+            placeholder asks for is not sent.
+        timeout_s: limit of one attempt, in seconds.
+        accept_status: statuses besides 2xx whose body is a reply.
+    """
+
+    url: str = ""
+    preset: PresetName = ""
+    method: str = "POST"
+    headers: Mapping[str, str] = field(default_factory=dict)
+    body: Mapping[str, Any] = field(default_factory=dict)
+    response: ResponseMap = ResponseMap()
+    parameters: Mapping[str, Any] = field(default_factory=dict)
+    timeout_s: float = 120.0
+    accept_status: tuple[int, ...] = ()
+
+    def __post_init__(self) -> None:
+        if not self.preset:
+            return
+        if self.preset not in PRESETS:
+            raise ConfigError(f"there is no preset {self.preset!r}{did_you_mean(self.preset, PRESETS)}")
+        for name, value in _expanded(self, PRESETS[self.preset]).items():
+            object.__setattr__(self, name, value)
+
+    def placeholders(self) -> tuple[str, ...]:
+        """The names that will have a value."""
+        return (*MESSAGE_NAMES, *self.parameters)
+
+    def check(self) -> None:
+        """Find what is wrong before anything is sent.
+
+        Raises:
+            ConfigError: the address, a key written out, an expression, a placeholder, or what the preset still needs.
+        """
+        _check_address(self.url)
+        _check_secrets(self.url, self.headers, self.body)
+        if self.preset:
+            for key in PRESETS[self.preset].needs:
+                if key not in self.body:
+                    raise ConfigError(f"preset {self.preset} needs the key {key!r} in body")
+        if not self.response.text:
+            raise ConfigError("response.text is missing: the JMESPath of the reply's text in the answer, or `@`")
+        self.response.check()
+        check_names([self.url, self.body], self.placeholders())
+        if self.timeout_s <= 0:
+            raise ConfigError(f"timeout_s must be above 0, not {self.timeout_s:g}")
+
+    def request(self, messages: str | list[Message], parameters: Mapping[str, Any]) -> Request:
+        """One call; its body is the filled template.
+
+        Raises:
+            ConfigError: an unknown placeholder, or a message that the body has no place for.
+        """
+        asked = as_messages(messages)
+        given = _values_of(asked)
+        _check_places(given, names_in([self.url, self.body]))
+        values = {**self.parameters, **parameters, **given}
+        return Request(
+            endpoint=endpoint_of(self.url),
+            url=_filled_url(self.url, values),
+            payload=_encoded(fill(self.body, values)) if self.body else b"",
+            method=self.method,
+            headers=_with_defaults(self.headers),
+            timeout_s=self.timeout_s,
+            input_tokens=sum(estimate_tokens(content_text(one.get("content"))) for one in asked),
+        )
+
+    async def send(self, request: Request, wire: Wire) -> Answer:
+        """Send it once."""
+        return await wire.exchange(request)
+
+    def read(self, answer: Answer) -> Reply:
+        """The reply in `answer`; its metadata may hold `contexts`, `kb_miss`, `model` and `reasoning`.
+
+        Raises:
+            Fault: a status that says so, no JSON, an error inside a success, or nothing where the text should stand.
+        """
+        if answer.status not in self.accept_status:
+            fault = fault_of(answer)
+            if fault is not None:
+                raise fault
+            if is_content_filter(answer):
+                return Reply("", "", "content_filter", metadata={"message": error_of(answer).message})
+        return reply_in(answer, self.response)
+
+
+def _expanded(model: HttpModel, preset: Preset) -> dict[str, Any]:
+    """What the fields become under a preset."""
+    parts = urlsplit(model.url)
+    bare = parts.path in {"", "/"} and not parts.query
+    response: dict[str, Any] = {
+        one.name: preset.response[one.name]
+        for one in fields(ResponseMap)
+        if one.name in preset.response and not getattr(model.response, one.name)
+    }
+    given = {name.lower() for name in model.headers}
+    return {
+        "url": (model.url.rstrip("/") + preset.path if bare else model.url) if model.url else preset.url,
+        "headers": {name: one for name, one in preset.headers.items() if name.lower() not in given}
+        | dict(model.headers),
+        "body": {**preset.body, **model.body},
+        "response": replace(model.response, **response),
+    }
+
+
+def _values_of(asked: list[Message]) -> dict[str, Any]:
+    """The values that messages give, by the names in `MESSAGE_NAMES`."""
+    users = [no for no, one in enumerate(asked) if one.get("role") == "user"]
+    last = users[-1] if users else -1
+    return {
+        "prompt": content_text(asked[last].get("content")) if users else "",
+        "system": "\n\n".join(content_text(one.get("content")) for one in asked if one.get("role") == "system"),
+        "history": [dict(one) for no, one in enumerate(asked) if no != last and one.get("role") != "system"],
+        "messages": [dict(one) for one in asked],
+    }
+
+
+def _check_places(given: Mapping[str, Any], used: Iterable[str]) -> None:
+    """A message that is left out would change what is asked without anyone noticing."""
+    names = {name.partition(".")[0] for name in used}
+    for name in ("system", "history"):
+        if given[name] and name not in names and "messages" not in names:
+            what = "a system message" if name == "system" else f"{len(given[name])} earlier messages"
+            raise ConfigError(f"the body has no place for {what}: use {{{{{name}}}}} or {{{{messages}}}}")
+
+
+def _filled_url(url: str, values: Mapping[str, Any]) -> str:
+    if "{{" not in url:
+        return url
+    return render(url, {name: quote(render("{{v}}", {"v": lookup(name, values)}), safe="") for name in names_in(url)})
+
+
+def _encoded(body: Json) -> bytes:
+    """Compact JSON in UTF-8; a lone surrogate becomes its JSON escape, which UTF-8 itself has no bytes for."""
+    text = json.dumps(body, ensure_ascii=False, allow_nan=False, separators=(",", ":"), default=plain)
+    return text.encode("utf-8", "backslashreplace")
+
+
+def _with_defaults(headers: Mapping[str, str]) -> tuple[tuple[str, str], ...]:
+    given = {name.lower() for name in headers}
+    return (*((name, value) for name, value in _SENT_ALWAYS if name.lower() not in given), *headers.items())
+
+
+def _check_address(url: str) -> None:
+    parts = urlsplit(url)
+    if parts.scheme not in {"http", "https"} or not parts.netloc:
+        raise ConfigError(f"url must be an http(s) address, not {url!r}" if url else "the key 'url' is missing")
+    if "{{" in parts.netloc:
+        raise ConfigError(f"the host of {url!r} cannot be a placeholder: calls to one host share one limit")
+    if "@" in parts.netloc:
+        raise ConfigError("url holds a user name or password, which would be stored; use a header with ${NAME}")
+
+
+def _check_secrets(url: str, headers: Mapping[str, str], body: Mapping[str, Any]) -> None:
+    """Keys are references, and references stand where the wire resolves them."""
+    for name, value in headers.items():
+        if _SECRET_HEADER.search(name) and not _REFERENCE.search(value):
+            raise ConfigError(f'header {name} must hold a reference such as "${{NAME}}": a key itself would be stored')
+    if _SECRET_QUERY.search(url):
+        raise ConfigError('url holds a key, which would be stored; write it as a reference, "${NAME}"')
+    for text in _texts(body):
+        if found := _REFERENCE.search(text):
+            raise ConfigError(f"{found[0]} in the body is not resolved: a key belongs into a header or the url")
+
+
+def _texts(value: Json) -> Iterable[str]:
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, Mapping):
+        for one in value.values():
+            yield from _texts(one)
+    elif isinstance(value, list | tuple):
+        for one in value:
+            yield from _texts(one)

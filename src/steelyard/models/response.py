@@ -1,0 +1,211 @@
+"""What an endpoint sent -> a Reply: where its text, passages, error and usage stand, as JMESPath expressions."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from types import MappingProxyType
+from typing import Any, Final, Literal
+
+from steelyard.errors import ConfigError
+from steelyard.models.base import Answer, Fault, estimate_tokens
+from steelyard.models.faults import ErrorBody, error_body, fault_in_body, quoted
+from steelyard.models.framing import Framing, values_in
+from steelyard.types import Json, Reply, Usage
+
+_SOURCE_LINE: Final = re.compile(r"\A\s*出处\s*\[\d+\][^\n]*(?:\n\s*|$)")
+_NOTHING_FOUND: Final = re.compile(r"\s*<span[^>]*>\s*未找到相关文档")
+_FINISH: Final[Mapping[str, str]] = MappingProxyType(
+    {
+        "sensitive": "content_filter",
+        "max_tokens": "length",
+        "model_context_window_exceeded": "length",
+        "end_turn": "stop",
+        "stop_sequence": "stop",
+        "eos": "stop",
+    }
+)
+"""Other services' words for why a reply ended; ours are OpenAI's."""
+_WITHOUT_TEXT: Final = frozenset({"content_filter", "length", "refusal", "tool_calls"})
+"""A reply that ended so may have no text, and asking again would be paid for and end the same way."""
+
+
+@dataclass(frozen=True, slots=True)
+class ResponseMap:
+    """How an answer is read. An empty key takes the preset's, or what is named here.
+
+    Args:
+        framing: how JSON values lie in the body; auto looks at the body itself.
+        text: JMESPath of the reply's text, applied to every value; null where a value holds none. Use
+            `not_null(a, b)` for alternatives: `a || b` takes an empty text for none.
+        join: `concat` joins the texts of a stream, `last` takes the last; by default concat.
+        contexts: JMESPath of the retrieved passages: a list of texts. The first value that is not null counts.
+        context_clean: `chatchat` cuts the line that names the source and takes its "nothing found" for no passage.
+        error: JMESPath of an error inside a successful answer; by default `error`.
+        usage: JMESPath of the token counts; by default `usage`. The last that is not null counts.
+    """
+
+    framing: Framing = "auto"
+    text: str = ""
+    join: Literal["", "concat", "last"] = ""
+    contexts: str = ""
+    context_clean: Literal["", "chatchat"] = ""
+    error: str = ""
+    usage: str = ""
+
+    def check(self) -> None:
+        """Find an expression that is none.
+
+        Raises:
+            ConfigError: which, and where it breaks.
+        """
+        for name in ("text", "contexts", "error", "usage"):
+            path(getattr(self, name) or "@", f"response.{name}")
+
+
+@lru_cache(maxsize=256)
+def path(expression: str, what: str = "") -> Callable[[Any], Any]:
+    """The search that a JMESPath expression stands for, compiled once.
+
+    Raises:
+        ConfigError: it is none; `what` says whose it is.
+    """
+    from jmespath import compile as compiled
+    from jmespath.exceptions import JMESPathError
+
+    try:
+        search: Callable[[Any], Any] = compiled(expression).search
+    except JMESPathError as error:
+        said = " ".join(str(error).split())
+        raise ConfigError(f"{what or 'this'}: {expression!r} is no JMESPath expression: {said}") from error
+    return search
+
+
+def reply_in(answer: Answer, wanted: ResponseMap) -> Reply:
+    """The reply in an answer whose status is a success.
+
+    Raises:
+        Fault: no JSON, an error inside it, or the text's path matched nothing.
+    """
+    values = values_in(answer, wanted.framing)
+    filtered = _stopped_by_error(values, wanted.error or "error", answer)
+    if filtered:
+        return Reply("", "", "content_filter", metadata={"message": filtered})
+    texts = [_text(found) for found in _found(values, wanted.text or "text") if found is not None]
+    finish = _finish(values)
+    contexts, missed = _contexts(values, wanted)
+    if not texts and not contexts and finish not in _WITHOUT_TEXT:
+        what = quoted(answer.body) or "an empty body"
+        raise Fault("empty", f"nothing stands at {wanted.text!r} in the reply: {what}", billed=True)
+    text = (texts[-1] if texts else "") if wanted.join == "last" else "".join(texts)
+    metadata: dict[str, Any] = {"model": _last(values, "model"), "reasoning": _reasoning(values)}
+    metadata = {name: value for name, value in metadata.items() if value}
+    if contexts is not None:
+        metadata["contexts"] = contexts
+    if missed:
+        metadata["kb_miss"] = True
+    return Reply("", text, finish, _usage(values, wanted.usage or "usage", text), metadata=metadata)
+
+
+def _found(values: Sequence[Json], expression: str) -> list[Any]:
+    search = path(expression)
+    return [_searched(search, value, expression) for value in values]
+
+
+def _searched(search: Callable[[Any], Any], value: Json, expression: str) -> Any:
+    from jmespath.exceptions import JMESPathError
+
+    try:
+        return search(value)
+    except JMESPathError as error:
+        said = " ".join(str(error).split())
+        raise Fault(
+            "malformed", f"{expression!r} cannot be read from the reply: {said}", retry=False, billed=True
+        ) from error
+
+
+def _stopped_by_error(values: Sequence[Json], expression: str, answer: Answer) -> str:
+    """The words of a content filter, or "" where there is no error.
+
+    Raises:
+        Fault: another error.
+    """
+    for value, found in zip(values, _found(values, expression), strict=True):
+        if not found:
+            continue
+        error = error_body(found)
+        if not error.codes:
+            error = ErrorBody(error.message or _text(found), error_body(value).codes)
+        fault = fault_in_body(error, answer)
+        if fault is not None:
+            raise fault
+        return error.message or "content filter"
+    return ""
+
+
+def _contexts(values: Sequence[Json], wanted: ResponseMap) -> tuple[tuple[str, ...] | None, bool]:
+    """The passages (None where the answer has no place for any), and whether the service says that it found none."""
+    if not wanted.contexts:
+        return None, False
+    found = next((one for one in _found(values, wanted.contexts) if one is not None), None)
+    if found is None:
+        return None, False
+    texts = [_text(one) for one in (found if isinstance(found, list) else [found])]
+    if wanted.context_clean != "chatchat":
+        return tuple(texts), False
+    kept = [text for text in texts if not _NOTHING_FOUND.match(text)]
+    return tuple(_SOURCE_LINE.sub("", text, count=1).strip() for text in kept), len(kept) < len(texts)
+
+
+def _usage(values: Sequence[Json], expression: str, text: str) -> Usage:
+    for found in reversed(_found(values, expression)):
+        if isinstance(found, Mapping):
+            asked = found.get("prompt_tokens", found.get("input_tokens"))
+            answered = found.get("completion_tokens", found.get("output_tokens"))
+            if isinstance(asked, int) and isinstance(answered, int):
+                return Usage(asked, answered)
+    return Usage(0, estimate_tokens(text), estimated=True)
+
+
+def _finish(values: Sequence[Json]) -> str:
+    said = next((one for one in map(_finish_of, reversed(values)) if one), "stop")
+    if said == "network_error":
+        raise Fault("server", "the service ended the reply with network_error", billed=True)
+    return _FINISH.get(said, said)
+
+
+def _finish_of(value: Json) -> str:
+    said = _choice(value).get("finish_reason")
+    if not said and isinstance(value, Mapping):
+        said = next((value[name] for name in ("finish_reason", "stop_reason", "done_reason") if value.get(name)), "")
+    return said if isinstance(said, str) else ""
+
+
+def _reasoning(values: Sequence[Json]) -> str:
+    parts = [_choice(value).get("delta") or _choice(value).get("message") for value in values]
+    return "".join(
+        said
+        for part in parts
+        if isinstance(part, Mapping) and isinstance(said := part.get("reasoning_content") or part.get("reasoning"), str)
+    )
+
+
+def _choice(value: Json) -> Mapping[str, Any]:
+    choices = value.get("choices") if isinstance(value, Mapping) else None
+    return choices[0] if isinstance(choices, list) and choices and isinstance(choices[0], Mapping) else {}
+
+
+def _last(values: Sequence[Json], name: str) -> str:
+    named = (value.get(name) for value in reversed(values) if isinstance(value, Mapping))
+    return next((one for one in named if isinstance(one, str) and one), "")
+
+
+def _text(found: Any) -> str:
+    if isinstance(found, str):
+        return found
+    if isinstance(found, list) and all(isinstance(one, str) for one in found):
+        return "".join(found)
+    return json.dumps(found, ensure_ascii=False, separators=(",", ":"))

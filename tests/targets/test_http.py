@@ -1,0 +1,157 @@
+"""An endpoint as the system under test. The defects named here are those of a published benchmark script."""
+
+import asyncio
+import json
+import typing
+
+import pytest
+from tests.models.wire_shapes import PASSAGES, TEXT, asking, serving
+
+from steelyard import ConfigError, ModelError, Sample
+from steelyard.models.limits import Retry
+from steelyard.models.response import ResponseMap
+from steelyard.registry import describe, find
+from steelyard.targets.http import HttpEndpoint
+
+SAMPLE = Sample("q1", "乾为何？", "A", choices=("天", "地", "雷", "风", "水"), group="卦象", metadata={"kb": "zhouyi"})
+
+
+def chatchat(url="http://h", **options):
+    return HttpEndpoint(url, "chatchat-0.2", body={"knowledge_base_name": "{{metadata.kb}}", "top_k": 5}, **options)
+
+
+def run(plan, *samples, target_of=chatchat, retry=None):
+    """What each sample gave: an Output or the error, and the server."""
+
+    async def ask_all():
+        async with serving(*plan.split(",")) as endpoint, asking(retry) as ask:
+            target = target_of(endpoint.url)
+            return [await _tried(target, sample, ask) for sample in samples or (SAMPLE,)], endpoint
+
+    return asyncio.run(ask_all())
+
+
+async def _tried(target, sample, ask):
+    try:
+        return await target(sample, ask)
+    except ModelError as error:
+        return error
+
+
+def test_the_output_holds_the_text_and_the_retrieved_passages():
+    (output,), endpoint = run("0210-stream")
+    assert output.value == TEXT
+    assert output.contexts == PASSAGES
+    assert output.metadata == {}
+    assert (endpoint.asked[0]["knowledge_base_name"], endpoint.asked[0]["top_k"]) == ("zhouyi", 5)
+
+
+def test_nothing_found_in_the_knowledge_base_is_told_with_the_output():
+    (output,), _ = run("nothing-found")
+    assert (output.value, output.contexts, output.metadata) == (TEXT, (), {"kb_miss": True})
+
+
+def test_an_exception_becomes_an_error_with_its_attempts_and_never_a_text():
+    (error,), _ = run("hang", target_of=lambda url: chatchat(url, timeout_s=0.2))
+    assert isinstance(error, ModelError)
+    assert error.kind == "timeout"
+    assert len(error.attempts) == 1
+
+
+def test_one_failed_sample_does_not_lose_those_after_it():
+    got, endpoint = run("024-plain,no-such-base,024-plain", SAMPLE, SAMPLE, SAMPLE)
+    assert [type(one).__name__ for one in got] == ["Output", "ModelError", "Output"]
+    assert len(endpoint.asked) == 3
+
+
+def test_a_404_inside_a_success_is_an_error():
+    (error,), _ = run("no-such-base")
+    assert error.kind == "bad_request"
+    assert "404" in str(error)
+
+
+@pytest.mark.parametrize("shape", ["024-plain", "024-stream", "0210-plain", "0210-stream", "03-plain", "03-stream"])
+def test_every_generation_of_the_service_is_read_whatever_it_sends(shape):
+    (output,), _ = run(shape)
+    assert output.value == TEXT
+
+
+def test_a_reply_knows_its_time_tokens_and_model():
+    async def reply():
+        async with serving("500", "03-stream") as endpoint, asking(Retry(base_s=0.0)) as ask:
+            return await ask(chatchat(endpoint.url), "乾？", metadata={"kb": "k"})
+
+    got = asyncio.run(reply())
+    assert got.latency > 0
+    assert got.usage.output_tokens > 0
+    assert got.metadata["model"] == "chatglm3-6b"
+    assert [one.fault for one in got.attempts] == ["server", ""]
+
+
+def test_options_are_asked_as_lines_with_letters_whatever_their_number():
+    prompt = chatchat().messages(SAMPLE)
+    assert "A. 天\nB. 地\nC. 雷\nD. 风\nE. 水" in prompt
+    assert "[" not in prompt
+
+
+def test_braces_in_template_and_question_are_kept():
+    sample = Sample("1", r'{"a": \frac{1}{2}} {0} {{options}}', choices=("x", "y"))
+    asked = chatchat(template='{"q": {{question}}}\n{{options}}').messages(sample)
+    assert asked == '{"q": {"a": \\frac{1}{2}} {0} {{options}}}\nA. x\nB. y'
+
+
+def test_without_a_template_the_language_of_the_question_picks_the_packaged_one():
+    assert "题目：乾为何？" in chatchat().messages(SAMPLE)
+    assert "Question: Who?" in chatchat().messages(Sample("1", "Who?", choices=("a", "b")))
+    assert "资料：\n一" in chatchat().messages(Sample("1", "乾？", choices=("a", "b"), contexts=("一",)))
+
+
+def test_a_sample_without_options_is_asked_as_it_is():
+    turns = [{"role": "user", "content": "hi"}]
+    assert chatchat().messages(Sample("1", "Who?")) == "Who?"
+    assert chatchat().messages(Sample("1", turns)) == turns
+
+
+def test_the_body_may_use_the_sample_itself():
+    target = HttpEndpoint(
+        "http://h/x",
+        body={"q": "{{question}}", "o": "{{choices}}", "m": "{{metadata}}"},
+        response=ResponseMap(text="a"),
+    )
+    target.check()
+    values = {"question": "乾？", "choices": ["天"], "metadata": {"kb": "k"}}
+    assert json.loads(target.request("ignored", values).payload) == {"q": "乾？", "o": ["天"], "m": {"kb": "k"}}
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"template": "{{qestion}}"}, r"did you mean \{\{question\}\}"),
+        ({"template": "zh/four_option"}, "did you mean 'zh/four_options'"),
+        ({"body": {"q": "{{reference}}"}}, "nothing is called"),
+        ({"url": ""}, "url"),
+    ],
+)
+def test_a_mistake_is_found_before_anything_is_asked(options, message):
+    good = {
+        "url": "http://h/x",
+        "body": {"q": "{{prompt}}"},
+        "response": ResponseMap(text="a"),
+        "template": "{{question}}",
+    }
+    HttpEndpoint(**good).check()
+    with pytest.raises(ConfigError, match=message):
+        HttpEndpoint(**good | options).check()
+
+
+def test_the_manifest_holds_the_whole_call():
+    told = describe(chatchat("http://kb.example:7861", template="zh/four_options"))["http"]
+    assert told["url"] == "http://kb.example:7861/chat/knowledge_base_chat"
+    assert told["body"]["query"] == "{{prompt}}"
+    assert "题目：" in told["text"]
+
+
+def test_its_keys_are_those_of_the_model_and_a_template():
+    assert find("target", "http") is HttpEndpoint
+    hints = typing.get_type_hints(HttpEndpoint)
+    assert set(hints) - set(typing.get_type_hints(HttpEndpoint.__base__)) == {"template"}
