@@ -68,7 +68,7 @@ class Reply:
     """What a model sent back.
 
     Args:
-        key: the journal's key, 32 hexadecimal digits.
+        key: the journal's key, 20 hexadecimal digits.
         text: the answer's text; empty when the model gave none.
         finish: why it ended, as the endpoint says: `stop`, `length`, `content_filter`, `refusal`, `tool_calls`.
         usage: tokens.

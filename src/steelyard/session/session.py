@@ -32,7 +32,7 @@ class Journal(Ledger, Protocol):
 
 
 def journal_key(digest: bytes, sample: str, repeat: int, nth: int, draw: str) -> bytes:
-    """16 bytes for the `nth` time that this call has asked the same, in this repeat and draw.
+    """10 bytes for the `nth` time that this call has asked the same, in this repeat and draw.
 
     Args:
         digest: of the request.
@@ -42,7 +42,7 @@ def journal_key(digest: bytes, sample: str, repeat: int, nth: int, draw: str) ->
         draw: "" unless a fresh draw was taken.
     """
     tail = f"\0{sample}\0{repeat}\0{nth}\0{draw}".encode("utf-8", "surrogatepass")
-    return blake2b(digest + tail, digest_size=16).digest()
+    return blake2b(digest + tail, digest_size=10).digest()
 
 
 class Session:
