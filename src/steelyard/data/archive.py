@@ -1,0 +1,197 @@
+"""Workbooks that are zip archives, looked at before they are unpacked: size, shape and document types.
+
+The reader of sheets keeps a dense grid from the first to the last filled cell, so that one value at XFD1048576 asks
+for 17 thousand million cells, and a zip of a few kilobytes can hold gigabytes. Both are refused here in bounded
+memory: every part is unpacked once in pieces, and the addresses of cells are looked at. That pass takes a tenth of
+the reader's time; only where addresses look too far out is the sheet parsed in full, and then only cells that hold
+something count.
+"""
+
+from __future__ import annotations
+
+import re
+import zipfile
+import zlib
+from collections.abc import Iterator
+from copy import copy
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+from steelyard.data.table import column_index, column_letter
+from steelyard.errors import DataError
+
+MAX_UNPACKED_BYTES: Final = 300_000_000
+MAX_RATIO: Final = 200
+"""How much larger than the file its parts may be, once they pass 20 MB."""
+MAX_PARTS: Final = 5_000
+MAX_COLUMNS: Final = 1_024
+MAX_CELLS: Final = 4_000_000
+"""Cells of the smallest rectangle around all filled cells of one sheet; 32 bytes each in the reader."""
+
+_CHUNK: Final = 1 << 20
+_BLANKS: Final = b" \t\r\n"
+_FAR: Final = re.compile(rb"""r=["'](?:([A-Za-z]{2,7})\d|[A-Za-z]?(\d{5,9}))""")
+_TYPES: Final = (b"<!DOCTYPE", b"<!ENTITY")
+
+
+@dataclass(slots=True)
+class Extent:
+    """The rectangle around filled cells while it grows: 1-based rows, 0-based columns; empty while last_row is 0."""
+
+    first_row: int = 1 << 31
+    first_column: int = 1 << 31
+    last_row: int = 0
+    last_column: int = -1
+
+    def add(self, row: int, column: int) -> None:
+        """Grow to hold a cell."""
+        self.first_row, self.last_row = min(self.first_row, row), max(self.last_row, row)
+        self.first_column, self.last_column = min(self.first_column, column), max(self.last_column, column)
+
+    def refuse_if_too_large(self, what: str) -> None:
+        """Hold the limits of columns and cells.
+
+        Raises:
+            DataError: one is passed; the message names the last cell.
+        """
+        if not self.last_row:
+            return
+        cells = (self.last_row - self.first_row + 1) * (self.last_column - self.first_column + 1)
+        if self.last_column < MAX_COLUMNS and cells <= MAX_CELLS:
+            return
+        cell = f"{column_letter(self.last_column)}{self.last_row}"
+        raise DataError(
+            f"{what}: its filled cells reach to {cell}, which makes {cells:,} cells; at most {MAX_CELLS:,} cells and "
+            f"{MAX_COLUMNS:,} columns are read. Delete the stray cells, or save the rows as CSV"
+        )
+
+
+def examine_archive(path: Path) -> None:
+    """Refuse a workbook that cannot be read in bounded memory and time.
+
+    Raises:
+        DataError: it is damaged, encrypted, too large unpacked, declares a document type, or a sheet is too large.
+    """
+    try:
+        with zipfile.ZipFile(path) as archive:
+            _examine_parts(path, archive)
+    except (zipfile.BadZipFile, zlib.error, NotImplementedError, EOFError, OSError, ValueError) as error:
+        raise DataError(f"{path.name} is damaged or cut off: {error}") from error
+
+
+def _examine_parts(path: Path, archive: zipfile.ZipFile) -> None:
+    parts = archive.infolist()
+    if len(parts) > MAX_PARTS or len({part.filename for part in parts}) < len(parts):
+        raise DataError(f"{path.name} is no sound workbook: {len(parts)} parts, or two of one name")
+    if any(part.flag_bits & 1 for part in parts):
+        raise DataError(f"{path.name} is encrypted; save it without a password")
+    limit = min(MAX_UNPACKED_BYTES, max(20_000_000, MAX_RATIO * path.stat().st_size))
+    declared = sum(part.file_size for part in parts)
+    unpacked = 0
+    for part in parts:
+        if declared > limit or unpacked > limit:
+            raise DataError(f"{path.name} unpacks to more than {limit:,} bytes; this is no honest workbook")
+        unpacked += _examine_part(path, archive, part, limit - unpacked)
+
+
+def _examine_part(path: Path, archive: zipfile.ZipFile, part: zipfile.ZipInfo, limit: int) -> int:
+    """Unpack one part in pieces and look at it; returns its true size."""
+    size, columns, rows, tail = 0, 26, 9_999, b""
+    for chunk in _unpack(archive, part, limit):
+        size += len(chunk)
+        text = tail + chunk.translate(None, _BLANKS)
+        if any(name in text for name in _TYPES):
+            raise DataError(f"{path.name}: the part {part.filename} declares a document type; that is not read")
+        for letters, digits in _FAR.findall(text):
+            if letters:
+                columns = max(columns, column_index(letters.decode()) + 1)
+            else:
+                rows = max(rows, int(digits))
+        tail = text[-32:]
+    if part.filename == "content.xml" or columns > MAX_COLUMNS or columns * rows > MAX_CELLS:
+        _examine_sheets(f"{path.name} {part.filename}", _unpack(archive, part, limit))
+    return size
+
+
+def _unpack(archive: zipfile.ZipFile, part: zipfile.ZipInfo, limit: int) -> Iterator[bytes]:
+    """The part's bytes as they are, whatever size its entry claims, up to just past `limit`."""
+    honest = copy(part)
+    honest.file_size = limit + 1
+    with archive.open(honest) as stream:
+        size = 0
+        while chunk := stream.read(_CHUNK):
+            yield chunk
+            size += len(chunk)
+            if size > part.file_size or size > limit:
+                raise DataError(f"{archive.filename}: {part.filename} unpacks to more than it says or than is read")
+
+
+def _examine_sheets(what: str, chunks: Iterator[bytes]) -> None:
+    """Parse a part and hold the limits for each sheet in it; other parts have no cells and pass."""
+    from xml.parsers import expat
+
+    walker = _Walker(what)
+    parser = expat.ParserCreate()
+    parser.StartElementHandler = walker.start
+    parser.EndElementHandler = walker.end
+    parser.CharacterDataHandler = walker.text
+    try:
+        for chunk in chunks:
+            parser.Parse(chunk, False)
+        parser.Parse(b"", True)
+    except expat.ExpatError as error:
+        raise DataError(f"{what} is damaged: {error}") from error
+    walker.extent.refuse_if_too_large(what)
+
+
+class _Walker:
+    """Follows rows and cells of both formats as the reader does, implied positions and repeats included."""
+
+    def __init__(self, what: str) -> None:
+        self.what = what
+        self.extent = Extent()
+        self.row = self.rows = 0
+        self.column = -1
+        self.columns = 1
+        self.filled = False
+        self.inside = False
+
+    def start(self, tag: str, attributes: dict[str, Any]) -> None:
+        name = tag.rpartition(":")[2]
+        if name in {"row", "table-row"}:
+            self.row, self.column = self._next_row(attributes), -1
+        elif name in {"c", "table-cell", "covered-table-cell"}:
+            self._open_cell(attributes)
+        elif self.inside and name in {"v", "is", "f"}:
+            self.filled = True
+        elif name == "table":
+            self.extent.refuse_if_too_large(self.what)
+            self.extent, self.row, self.rows = Extent(), 0, 0
+
+    def _next_row(self, attributes: dict[str, Any]) -> int:
+        row = int(attributes.get("r") or self.row + self.rows + (not self.rows))
+        self.rows = int(attributes.get("table:number-rows-repeated", 1))
+        return row
+
+    def _open_cell(self, attributes: dict[str, Any]) -> None:
+        self.column += self.columns if self.column >= 0 else 1
+        self.columns = int(attributes.get("table:number-columns-repeated", 1))
+        if reference := str(attributes.get("r", "")):
+            letters = reference.rstrip("0123456789")
+            self.column = column_index(letters)
+            self.row = int(reference[len(letters) :] or self.row)
+        self.filled = any("value" in key for key in attributes)
+        self.inside = True
+
+    def text(self, data: str) -> None:
+        if self.inside and not self.filled and data.strip():
+            self.filled = True
+
+    def end(self, tag: str) -> None:
+        if tag.rpartition(":")[2] not in {"c", "table-cell", "covered-table-cell"}:
+            return
+        self.inside = False
+        if self.filled:
+            self.extent.add(self.row, self.column)
+            self.extent.add(self.row + max(self.rows, 1) - 1, self.column + self.columns - 1)

@@ -1,0 +1,164 @@
+"""Which column plays which role: named by the user, found by its header, or by position.
+
+1. Named under `columns:`; see `data.naming`.
+2. Found: the first ten rows are scored against the synonyms of `headers.json`; the header is the row that names the
+   most columns, at least two and the first required one among them, so that a title above it is not taken for it.
+3. By position, where there is no header: question, options, answer, group, in the order of the roles. What lies
+   between is the role that spans several columns; whether an optional last column is there is read off the cells of
+   the role that has a likeness. A leading column that only counts is left out.
+
+A suite says which roles it needs; nothing here knows what they are for.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from itertools import islice
+from statistics import fmean
+from typing import Final
+
+from steelyard.data.files import SampleFiles
+from steelyard.data.headers import by_header, plain
+from steelyard.data.naming import all_names, find_named, only_letters
+from steelyard.data.roles import Columns, Layout, Role
+from steelyard.data.table import Column, Row, Table, cell_at, column_letter, is_blank, render
+from steelyard.errors import ConfigError
+from steelyard.registry import did_you_mean
+
+HEAD_ROWS: Final = 10
+_LEAST_LIKENESS: Final = 0.4
+
+
+def find_layout(table: Table, roles: Sequence[Role], files: SampleFiles) -> Layout:
+    """Give every role its columns.
+
+    Raises:
+        ConfigError: a named column or role does not exist, a required role has no column, or a column has two roles.
+    """
+    names = [role.name for role in roles]
+    for name in files.columns:
+        if name not in names:
+            raise ConfigError(f"columns: there is no role {name!r}{did_you_mean(name, names)}")
+    head = list(islice(table, HEAD_ROWS))
+    layout = _keyed(table, head, roles, files) if table.keyed else _grid(table, head, roles, files)
+    _refuse_missing(table, layout, roles)
+    _refuse_shared(table, layout)
+    return layout
+
+
+def _keyed(table: Table, head: Sequence[Row], roles: Sequence[Role], files: SampleFiles) -> Layout:
+    keys: dict[Column, str] = {str(key): str(key) for row in head for key in row.cells}
+    named = find_named(table, files.columns, keys, 0)
+    return Layout({**by_header(keys, roles, named), **named}, headers=keys)
+
+
+def _grid(table: Table, head: Sequence[Row], roles: Sequence[Role], files: SampleFiles) -> Layout:
+    row = _header(table, head, roles, files)
+    headers = _texts(row) if row else {}
+    width = len(row.cells) if row else max((len(one.cells) for one in head), default=0)
+    named = find_named(table, files.columns, headers, width)
+    if row:
+        return Layout({**by_header(headers, roles, named), **named}, row.number, width, headers)
+    body = [one for one in head if not is_blank(one)]
+    return Layout(named or _by_position(body, roles), None, width)
+
+
+def _header(table: Table, head: Sequence[Row], roles: Sequence[Role], files: SampleFiles) -> Row | None:
+    if files.header == "none":
+        return None
+    if isinstance(files.header, int):
+        found = next((row for row in islice(table, files.header) if row.number == files.header), None)
+        if found is None:
+            raise ConfigError(f"header: {table.title} has no row {files.header}")
+        return found
+    wanted = set() if only_letters(files.columns) else {plain(name) for name in all_names(files.columns)}
+    best = max(head, key=lambda row: _header_score(row, roles, wanted), default=None)
+    return best if best and _header_score(best, roles, wanted) >= 2 else None
+
+
+def _header_score(row: Row, roles: Sequence[Role], wanted: set[str]) -> int:
+    """Columns that the row names; a name of the user's counts as two, so that one is enough."""
+    texts = _texts(row)
+    columns = by_header(texts, roles, {})
+    first = next((role.name for role in roles if role.required and not role.several), "")
+    known = sum(map(len, columns.values())) if first in columns else 0
+    return known + 2 * len(wanted & {plain(text) for text in texts.values() if text})
+
+
+def _texts(row: Row) -> dict[Column, str]:
+    return {index: render(cell) for index, cell in enumerate(row.cells)}
+
+
+def _by_position(body: Sequence[Row], roles: Sequence[Role]) -> Columns:
+    placed = [role for role in roles if role.by_position]
+    filled = [index for row in body for index, cell in enumerate(row.cells) if render(cell)]
+    start, stop = int(_counts(body)), max(filled, default=-1) + 1
+    optional = sum(not role.required for role in placed)
+    arrangements = [_arrange(placed[: len(placed) - left_out], start, stop) for left_out in range(optional + 1)]
+    scored = [(_likeness(body, roles, columns), columns) for columns in arrangements if columns]
+    score, best = max(scored, key=lambda pair: pair[0], default=(0.0, {}))
+    return best if score >= _LEAST_LIKENESS else {}
+
+
+def _arrange(roles: Sequence[Role], start: int, stop: int) -> dict[str, tuple[Column, ...]]:
+    """Columns start to stop - 1 dealt out in order; the role that spans several takes what the others leave."""
+    span = stop - start - sum(not role.several for role in roles)
+    several = [role for role in roles if role.several]
+    if len(several) > 1 or span < 2 * len(several):
+        return {}
+    columns: dict[str, tuple[Column, ...]] = {}
+    for role in roles:
+        size = span if role.several else 1
+        columns[role.name] = tuple(range(start, start + size))
+        start += size
+    return columns
+
+
+def _likeness(body: Sequence[Row], roles: Sequence[Role], columns: Columns) -> float:
+    """Mean likeness of the cells in columns whose role has one; 1 where none has."""
+    marks = [
+        role.likeness(text)
+        for role in roles
+        if role.likeness and role.name in columns
+        for row in body
+        if (text := render(cell_at(row.cells, columns[role.name][0])))
+    ]
+    if marks:
+        return fmean(marks)
+    return float(not any(role.likeness for role in roles))
+
+
+def _counts(body: Sequence[Row]) -> bool:
+    """Whether the first column only counts the rows."""
+    texts = [render(cell_at(row.cells, 0)) for row in body]
+    if len(texts) < 2 or not all(text.isascii() and text.isdigit() for text in texts):
+        return False
+    return [int(text) for text in texts] == list(range(int(texts[0]), int(texts[0]) + len(texts)))
+
+
+def _refuse_missing(table: Table, layout: Layout, roles: Sequence[Role]) -> None:
+    missing = [role.name for role in roles if role.required and not layout.columns.get(role.name)]
+    if not missing:
+        return
+    found = [text for text in layout.headers.values() if text]
+    seen = (
+        f"the columns found are {', '.join(found)}" if found else f"no header was found in its first {HEAD_ROWS} rows"
+    )
+    raise ConfigError(
+        f"{table.title}: no column for {' and '.join(missing)}; {seen}. Name the columns, for example "
+        'columns: {question: A, options: "B:E", answer: F}, or leave this sheet out with sheets'
+    )
+
+
+def _refuse_shared(table: Table, layout: Layout) -> None:
+    roles: Mapping[Column, list[str]] = {column: [] for columns in layout.columns.values() for column in columns}
+    for role, columns in layout.columns.items():
+        for column in columns:
+            roles[column].append(role)
+    for column, users in roles.items():
+        if len(users) > 1:
+            name = column if isinstance(column, str) else column_letter(column)
+            raise ConfigError(
+                f"columns: {table.title}: column {name} is used for {' and '.join(users)}; names that are all letters "
+                "are spreadsheet letters, name one column by another header to use headers"
+            )

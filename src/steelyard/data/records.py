@@ -1,0 +1,102 @@
+"""JSON lines, which stream, and JSON lists, which are held: rows whose cells go by key."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, Final
+
+from steelyard.data.encoding import TextFile, examine_text
+from steelyard.data.table import Row, Table
+from steelyard.errors import DataError
+
+MAX_LIST_BYTES: Final = 200_000_000
+"""A JSON list is held in memory whole; what is larger belongs into JSON lines."""
+
+
+def read_json_lines(path: Path) -> Table:
+    """A .jsonl file: one object a line; blank lines are skipped.
+
+    Raises:
+        DataError: an encoding that cannot be read; while iterating, a line that is no object or not well-formed.
+    """
+    text = examine_text(path)
+    return Table(path.name, lambda: _lines(text), "line", keyed=True)
+
+
+def read_json_list(path: Path) -> Table:
+    """A .json file: one list of objects.
+
+    Raises:
+        DataError: it is larger than `MAX_LIST_BYTES`, not well-formed, or no list of objects.
+    """
+    text = examine_text(path)
+    if text.stamp[0] > MAX_LIST_BYTES:
+        raise DataError(f"{path.name} has {text.stamp[0]:,} bytes; a list this long is read as JSON lines (.jsonl)")
+    value = _parse(path.read_text(text.encoding), path.name)
+    if not isinstance(value, list):
+        raise DataError(f"{path.name}: expected a list of objects, but it holds {_kind(value)}")
+    rows = []
+    for number, entry in enumerate(value, start=1):
+        if not isinstance(entry, dict):
+            raise DataError(f"{path.name} entry {number}: expected an object, but it is {_kind(entry)}")
+        rows.append(Row(number, entry))
+    return Table(path.name, lambda: iter(rows), "entry", keyed=True)
+
+
+def _lines(text: TextFile) -> Iterator[Row]:
+    for number, line in enumerate(text.lines(newline="\n"), start=1):
+        if line.isspace():
+            continue
+        place = f"{text.path.name}:{number}"
+        entry = _parse(line, place)
+        if not isinstance(entry, dict):
+            raise DataError(f"{place}: expected an object, but it is {_kind(entry)}")
+        yield Row(number, entry)
+
+
+def _parse(text: str, place: str) -> Any:
+    try:
+        value = json.loads(text, object_pairs_hook=_object, parse_constant=_no_constant)
+        if "\\u" in text:
+            _refuse_broken_characters(value)
+    except json.JSONDecodeError as error:
+        line = f" (line {error.lineno})" if error.lineno > 1 else ""
+        hint = "; JSON lines are named .jsonl" if error.msg == "Extra data" and error.lineno > 1 else ""
+        raise DataError(f"{place}: {error.msg}{line} at column {error.colno}{hint}") from error
+    except RecursionError as error:
+        raise DataError(f"{place}: nested too deeply") from error
+    except ValueError as error:
+        raise DataError(f"{place}: {error}") from error
+    return value
+
+
+def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        keys = [key for key, _ in pairs]
+        twice = next(key for key in keys if keys.count(key) > 1)
+        raise ValueError(f"the key {twice[:40]!r} stands twice in one object")
+    return found
+
+
+def _no_constant(name: str) -> Any:
+    raise ValueError(f"{name} is no JSON value")
+
+
+def _refuse_broken_characters(value: Any) -> None:
+    """Escapes can write what no text may hold: half a character, or NUL."""
+    text = json.dumps(value, ensure_ascii=False)
+    try:
+        text.encode()
+    except UnicodeEncodeError as error:
+        half = ord(error.object[error.start])
+        raise ValueError(f"\\u{half:04x} is half a character (a lone surrogate)") from error
+    if "\\u0000" in text.replace("\\\\", ""):
+        raise ValueError("a NUL character (\\u0000)")
+
+
+def _kind(value: Any) -> str:
+    names = {dict: "an object", list: "a list", str: "a text", bool: "true or false", type(None): "null"}
+    return names.get(type(value), "a number")

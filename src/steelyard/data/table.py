@@ -1,0 +1,147 @@
+"""A table as every reader gives it: rows that can be read again, each cell with an address a person can go to."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final, Literal, NamedTuple
+
+Column = int | str
+"""A 0-based index in a grid, a key in a JSON object."""
+
+MISSING: Final = ""
+
+
+class Row(NamedTuple):
+    """One row: its 1-based `number` in the sheet or file, and its cells by index or by key."""
+
+    number: int
+    cells: Sequence[Any] | Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Merge:
+    """A merged area of a sheet: 1-based rows, 0-based columns, ends included."""
+
+    first_row: int
+    first_column: int
+    last_row: int
+    last_column: int
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """A sheet, or a file that has none.
+
+    Args:
+        name: the file's name, for addresses.
+        source: starts a new pass over the rows; a file that streams is read again.
+        unit: what a row's number counts: a sheet's `row`, a file's `line`, a list's `entry`.
+        sheet: the sheet's name, empty where the format has none.
+        keyed: whether cells go by key (JSON) and not by position.
+        merged: merged areas, which hold their value in the first cell only.
+        notes: what a person should know about how it was read.
+    """
+
+    name: str
+    source: Callable[[], Iterator[Row]]
+    unit: Literal["row", "line", "entry"] = "row"
+    sheet: str = ""
+    keyed: bool = False
+    merged: tuple[Merge, ...] = ()
+    notes: tuple[str, ...] = ()
+
+    def __iter__(self) -> Iterator[Row]:
+        return self.source()
+
+    @property
+    def title(self) -> str:
+        """`exam.xlsx 题库`, or the file's name alone."""
+        return f"{self.name} {self.sheet}".rstrip()
+
+    def place(self, number: int, column: Column | None = None) -> str:
+        """The address of a row or a cell.
+
+        >>> Table("exam.xlsx", lambda: iter(()), sheet="题库").place(12, 5)
+        'exam.xlsx 题库!F12'
+        >>> Table("exam.csv", lambda: iter(()), "line").place(12, 5)
+        'exam.csv line 12 column F'
+        >>> Table("x.jsonl", lambda: iter(()), "line", keyed=True).place(3, "answer")
+        'x.jsonl line 3 key answer'
+        """
+        if self.unit == "row":
+            return f"{self.title}!{column_letter(column) if isinstance(column, int) else ''}{number}"
+        head = f"{self.name} {self.unit} {number}"
+        if column is None:
+            return head
+        return f"{head} key {column}" if isinstance(column, str) else f"{head} column {column_letter(column)}"
+
+    def row_id(self, number: int) -> str:
+        """An id for a row that has none: stable as long as the row keeps its place.
+
+        >>> Table("exam.xlsx", lambda: iter(()), sheet="题库").row_id(12)
+        '题库!12'
+        >>> Table("x.jsonl", lambda: iter(()), "line", keyed=True).row_id(12)
+        'line:12'
+        """
+        return f"{self.sheet}!{number}" if self.unit == "row" else f"{self.unit}:{number}"
+
+
+def column_letter(index: int) -> str:
+    """The spreadsheet letter of a 0-based column.
+
+    >>> column_letter(0), column_letter(26), column_letter(16383)
+    ('A', 'AA', 'XFD')
+    """
+    letters = ""
+    index += 1
+    while index:
+        index, rest = divmod(index - 1, 26)
+        letters = chr(65 + rest) + letters
+    return letters
+
+
+def column_index(letter: str) -> int:
+    """The 0-based column of a spreadsheet letter, in either case.
+
+    >>> column_index("A"), column_index("aa"), column_index("XFD")
+    (0, 26, 16383)
+    """
+    index = 0
+    for one in letter.upper():
+        index = index * 26 + ord(one) - 64
+    return index - 1
+
+
+def cell_at(cells: Sequence[Any] | Mapping[str, Any], column: Column) -> Any:
+    """The cell, or None where the row is too short or has no such key."""
+    try:
+        return cells[column]  # type: ignore[index]
+    except (IndexError, KeyError):
+        return None
+
+
+def render(value: Any) -> str:
+    """A cell as its sheet shows it, without blanks around it.
+
+    Whole numbers that were stored as floats lose their ".0", others are shown to 15 digits as spreadsheets do, truth
+    values are TRUE and FALSE, dates and times are ISO 8601 with a blank between them, an empty cell is "".
+
+    >>> [render(cell) for cell in (1.0, 0.1 + 0.2, True, None, " 乾 ")]
+    ['1', '0.3', 'TRUE', '', '乾']
+    """
+    if isinstance(value, str):
+        return value.strip()
+    if value is None:
+        return MISSING
+    if isinstance(value, bool):
+        return str(value).upper()
+    if isinstance(value, float):
+        return str(int(value)) if value.is_integer() and abs(value) < 1e15 else format(value, ".15g")
+    return str(value).strip()
+
+
+def is_blank(row: Row) -> bool:
+    """Whether nothing but blanks stands in the row."""
+    cells = row.cells.values() if isinstance(row.cells, Mapping) else row.cells
+    return not any(cell not in {"", None} and render(cell) for cell in cells)

@@ -1,0 +1,155 @@
+import pytest
+
+from steelyard.data.columns import find_layout
+from steelyard.data.files import SampleFiles
+from steelyard.data.headers import plain
+from steelyard.data.roles import Role
+from steelyard.data.table import Row, Table
+from steelyard.errors import ConfigError
+
+ROLES = (
+    Role("question"),
+    Role("options", several=True),
+    Role("answer", likeness=lambda text: float(text in set("ABCDE"))),
+    Role("group", required=False),
+    Role("id", required=False, by_position=False),
+)
+
+
+def grid(*rows):
+    return Table("t.xlsx", lambda: iter([Row(number, list(row)) for number, row in enumerate(rows, 1)]), sheet="s")
+
+
+def layout(*rows, columns=None, header="auto", roles=ROLES):
+    return find_layout(grid(*rows), roles, SampleFiles("t.xlsx", columns=columns or {}, header=header))
+
+
+HEADER = ("题目", "A", "B", "C", "D", "答案", "类别")
+BODY = ("乾卦象征什么", "天", "地", "雷", "风", "A", "卦象")
+WANTED = {"question": (0,), "options": (1, 2, 3, 4), "answer": (5,), "group": (6,)}
+
+
+@pytest.mark.parametrize(
+    "header",
+    [
+        HEADER,
+        ("Question", "Option A", "Option B", "Option C", "Option D", "Correct_Answer", "Category"),
+        ("试题内容", "选项1", "选项2", "选项3", "选项4", "【正确答案】", "知识点"),
+        (" 题干 ", "Ａ", "Ｂ", "Ｃ", "Ｄ", "标准答案：", "科目"),
+        ("stem", "choice_0", "choice_1", "choice_2", "choice_3", "key", "topic"),
+        ("问题", "a选项", "b选项", "c选项", "d选项", "答案", "章节"),
+    ],
+)
+def test_headers_are_found_by_their_synonyms(header):
+    found = layout(header, BODY)
+    assert found.columns == WANTED
+    assert found.header_row == 1
+
+
+def test_a_title_and_blank_rows_above_are_not_the_header():
+    found = layout(("周易题目与答案", *[""] * 6), [""] * 7, ("问题类别说明",), HEADER, BODY)
+    assert (found.columns, found.header_row) == (WANTED, 4)
+
+
+def test_a_leading_unnamed_index_column_is_no_role():
+    found = layout(("", *HEADER), ("0", *BODY), ("1", *BODY))
+    assert found.columns == {role: tuple(column + 1 for column in columns) for role, columns in WANTED.items()}
+
+
+def test_without_a_header_columns_go_by_position():
+    found = layout(BODY, BODY)
+    assert (found.columns, found.header_row) == (WANTED, None)
+
+
+def test_without_a_header_a_missing_group_is_seen_by_the_keys():
+    found = layout(BODY[:6], BODY[:6])
+    assert found.columns == {role: WANTED[role] for role in ("question", "options", "answer")}
+
+
+def test_without_a_header_a_counting_first_column_is_left_out():
+    found = layout(("1", *BODY), ("2", *BODY))
+    assert found.columns["question"] == (1,)
+    assert found.columns["answer"] == (6,)
+
+
+def test_two_to_five_options_are_counted_by_position():
+    assert layout(("q", "yes", "no", "B")).columns["options"] == (1, 2)
+    assert layout(("q", "1", "2", "3", "4", "5", "E", "g")).columns["options"] == (1, 2, 3, 4, 5)
+
+
+def test_rows_that_fit_no_arrangement_ask_for_names():
+    with pytest.raises(ConfigError, match="no column for question and options and answer; no header was found"):
+        layout(("just", "some", "words", "here"))
+
+
+def test_letters_name_spreadsheet_columns_even_where_headers_are_letters():
+    named = {"question": "A", "options": "B:E", "answer": "F", "group": "G"}
+    assert layout(HEADER, BODY, columns=named).columns == WANTED
+    assert layout(HEADER, BODY, columns=named).header_row == 1
+
+
+def test_a_list_of_letters_are_headers_beside_a_header_name():
+    named = {"question": "题目", "options": ["A", "B", "C", "D"], "answer": "答案"}
+    assert layout(HEADER, BODY, columns=named).columns == WANTED
+    assert layout(HEADER, BODY, columns={**named, "options": "A:D"}).columns == WANTED
+
+
+def test_headers_that_no_synonym_knows_are_found_when_named():
+    header = ("Aufgabe", "eins", "zwei", "Lösung")
+    named = {"question": "Aufgabe", "options": "eins:zwei", "answer": "lösung"}
+    found = layout(("Prüfung",), header, ("q", "x", "y", "A"), columns=named)
+    assert found.columns == {"question": (0,), "options": (1, 2), "answer": (3,)}
+    assert found.header_row == 2
+
+
+def test_roles_that_are_not_named_are_found_by_their_headers():
+    header = ("text", "A", "B", "答案")
+    found = layout(header, ("q", "x", "y", "A"), columns={"question": "text"})
+    assert found.columns == {"question": (0,), "options": (1, 2), "answer": (3,)}
+
+
+def test_a_wrong_column_name_is_answered_with_those_found():
+    with pytest.raises(ConfigError, match=r"no column 'Anser': did you mean 'Answer'\?; found: Question, A, B, Answer"):
+        layout(("Question", "A", "B", "Answer"), ("q", "x", "y", "A"), columns={"answer": "Anser"})
+
+
+def test_a_wrong_role_is_answered_with_the_right_one():
+    with pytest.raises(ConfigError, match=r"there is no role 'qustion': did you mean 'question'\?"):
+        layout(HEADER, columns={"qustion": "A"})
+
+
+def test_one_column_with_two_roles_is_refused():
+    with pytest.raises(ConfigError, match="column A is used for question and options"):
+        layout(HEADER, BODY, columns={"question": "A", "options": "A:D", "answer": "F"})
+
+
+def test_header_none_takes_the_first_row_for_data_and_a_number_names_the_row():
+    assert layout(BODY, BODY, header="none").header_row is None
+    found = layout(("note",), HEADER, BODY, header=2)
+    assert (found.header_row, found.columns) == (2, WANTED)
+    with pytest.raises(ConfigError, match="has no row 9"):
+        layout(HEADER, BODY, header=9)
+
+
+def test_a_missing_role_names_the_headers_that_are_there():
+    with pytest.raises(ConfigError, match="no column for answer; the columns found are 题目, A, B, C"):
+        layout(("题目", "A", "B", "C"), ("q", "x", "y", "z"))
+
+
+def test_keys_of_json_are_found_and_named_like_headers():
+    entries = [{"question": "q", "options": ["x", "y"], "correct_answer": "A", "type": "t"}]
+    table = Table("t.jsonl", lambda: iter([Row(1, entries[0])]), "line", keyed=True)
+    wanted = {"question": ("question",), "options": ("options",), "answer": ("correct_answer",), "group": ("type",)}
+    assert find_layout(table, ROLES, SampleFiles("t.jsonl")).columns == wanted
+    named = SampleFiles("t.jsonl", columns={"group": "question", "question": "type"})
+    assert find_layout(table, ROLES, named).columns["question"] == ("type",)
+
+
+def test_another_suite_may_ask_for_other_roles():
+    roles = (Role("question"), Role("reference"))
+    found = layout(("how many?", "3"), ("how long?", "4"), roles=roles)
+    assert found.columns == {"question": (0,), "reference": (1,)}
+
+
+def test_a_header_is_compared_without_width_case_and_punctuation():
+    assert plain("（正确）ＡNSWER_key") == "正确answerkey"

@@ -1,0 +1,164 @@
+import resource
+import time
+import zipfile
+
+import openpyxl
+import pytest
+
+from steelyard.data.workbook import read_workbook
+from steelyard.errors import DataError
+
+NS = 'xmlns="http://schemas.openxmlformats.org/spreadsheetml/2006/main"'
+
+
+def workbook(path, fill):
+    book = openpyxl.Workbook()
+    fill(book.active)
+    book.save(path)
+    return path
+
+
+def replace_part(path, name, data, **about):
+    """The same archive with one part exchanged."""
+    with zipfile.ZipFile(path) as old:
+        parts = {one: old.read(one) for one in old.namelist()}
+    parts[name] = data
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as new:
+        for one, content in parts.items():
+            new.writestr(one, content)
+    return path
+
+
+def sheet(body):
+    return f'<?xml version="1.0"?><worksheet {NS}><sheetData>{body}</sheetData></worksheet>'.encode()
+
+
+def far(active):
+    active["A1"] = "near"
+    active["XFD1048576"] = "far"
+
+
+def test_one_far_cell_ends_quickly_in_little_memory(tmp_path):
+    path = workbook(tmp_path / "a.xlsx", far)
+    before, start = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss, time.monotonic()
+    with pytest.raises(DataError, match=r"filled cells reach to XFD1048576, which makes 17,179,869,184 cells"):
+        read_workbook(path)
+    assert time.monotonic() - start < 5
+    assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 50_000
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        '<row><c r="A1"><v>1</v></c></row><row r="1048576"><c r="XFD1048576"><v>1</v></c></row>',
+        "<row r='1'><c r='A1'><v>1</v></c></row><row  r = '1048576'><c\n r\t=\n'xfd1048576'><v>1</v></c></row>",
+        '<row r="1"><c r="A1"><v>1</v></c></row><row r="1048576"><c r="ZZ9"><v>1</v></c><c><v>1</v></c></row>',
+        '<row r="1"><c r="A1"><v>1</v></c></row><row r="900000"><c/><c r="Z900000"><is><t>x</t></is></c></row>',
+    ],
+)
+def test_far_cells_are_found_however_they_are_written(tmp_path, body):
+    path = workbook(tmp_path / "a.xlsx", far)
+    if "ZZ9" in body:
+        body = body.replace("ZZ9", "ZZ1048576")
+    replace_part(path, "xl/worksheets/sheet1.xml", sheet(body))
+    with pytest.raises(DataError, match="filled cells reach to"):
+        read_workbook(path)
+
+
+def test_far_cells_without_a_value_do_no_harm(tmp_path):
+    body = '<row r="1"><c r="A1"><v>1</v></c></row><row r="1048576" hidden="1"><c r="XFD1048576" s="0"/></row>'
+    path = replace_part(workbook(tmp_path / "a.xlsx", far), "xl/worksheets/sheet1.xml", sheet(body))
+    (table,), _ = read_workbook(path)
+    assert [row.cells for row in table] == [[1.0]]
+
+
+def test_text_that_looks_like_a_far_address_is_text(tmp_path):
+    path = workbook(tmp_path / "a.xlsx", lambda active: active.append(['the cell r="XFD1048576" is the last']))
+    (table,), _ = read_workbook(path)
+    assert [row.cells for row in table] == [['the cell r="XFD1048576" is the last']]
+
+
+def test_a_zip_bomb_is_refused_before_it_is_unpacked(tmp_path):
+    path = workbook(tmp_path / "a.xlsx", far)
+    replace_part(path, "xl/worksheets/sheet1.xml", sheet(" " * 60_000_000))
+    with pytest.raises(DataError, match="unpacks to more than"):
+        read_workbook(path)
+
+
+def test_a_part_that_lies_about_its_size_is_refused(tmp_path):
+    path = workbook(tmp_path / "a.xlsx", far)
+    replace_part(path, "xl/worksheets/sheet1.xml", sheet("<row/>" * 1_000_000))
+    data = path.read_bytes()
+    size = len(sheet("<row/>" * 1_000_000)).to_bytes(4, "little")
+    assert size in data
+    path.write_bytes(data.replace(size, (1000).to_bytes(4, "little")))
+    with pytest.raises(DataError, match=r"unpacks to more than it says|damaged"):
+        read_workbook(path)
+
+
+def test_a_document_type_is_refused(tmp_path):
+    path = workbook(tmp_path / "a.xlsx", far)
+    bomb = b'<?xml version="1.0"?><!DOCTYPE x [<!ENTITY a "aaaa">]>' + sheet("").split(b"?>", 1)[1]
+    replace_part(path, "xl/worksheets/sheet1.xml", bomb)
+    with pytest.raises(DataError, match="declares a document type"):
+        read_workbook(path)
+
+
+def test_a_truncated_workbook_is_refused(tmp_path):
+    path = workbook(tmp_path / "a.xlsx", lambda active: active.append(["question"] * 7))
+    path.write_bytes(path.read_bytes()[:-200])
+    with pytest.raises(DataError, match="damaged or cut off"):
+        read_workbook(path)
+
+
+def test_a_workbook_without_its_sheet_is_refused(tmp_path):
+    path = tmp_path / "a.xlsx"
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr("hello.txt", "no workbook")
+    with pytest.raises(DataError, match=r"a\.xlsx cannot be read as a workbook"):
+        read_workbook(path)
+
+
+def ods(path, rows):
+    head = (
+        '<?xml version="1.0"?><office:document-content xmlns:office="urn:oasis:names:tc:opendocument:xmlns:office:1.0" '
+        'xmlns:table="urn:oasis:names:tc:opendocument:xmlns:table:1.0" '
+        'xmlns:text="urn:oasis:names:tc:opendocument:xmlns:text:1.0"><office:body><office:spreadsheet>'
+        '<table:table table:name="题库">'
+    )
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("mimetype", "application/vnd.oasis.opendocument.spreadsheet")
+        archive.writestr("META-INF/manifest.xml", "<manifest/>")
+        archive.writestr(
+            "content.xml", f"{head}{rows}</table:table></office:spreadsheet></office:body></office:document-content>"
+        )
+    return path
+
+
+def cell(text, repeat=1):
+    about = f'table:number-columns-repeated="{repeat}" office:value-type="string"'
+    return f"<table:table-cell {about}><text:p>{text}</text:p></table:table-cell>"
+
+
+def test_ods_is_read_and_its_empty_repeats_do_no_harm(tmp_path):
+    empty = '<table:table-cell table:number-columns-repeated="16380"/>'
+    rows = f"<table:table-row>{cell('题目')}{cell('答案')}{empty}</table:table-row>"
+    rows += f'<table:table-row table:number-rows-repeated="1048575">{empty}</table:table-row>'
+    (table,), _ = read_workbook(ods(tmp_path / "a.ods", rows))
+    assert table.sheet == "题库"
+    assert [(row.number, row.cells) for row in table] == [(1, ["题目", "答案"])]
+
+
+@pytest.mark.parametrize(
+    "rows",
+    [
+        f'<table:table-row table:number-rows-repeated="1048576">{cell("x", 16384)}</table:table-row>',
+        (
+            f'<table:table-row>{cell("x")}</table:table-row><table:table-row table:number-rows-repeated="1048574"/>'
+            f'<table:table-row><table:table-cell table:number-columns-repeated="1000"/>{cell("x")}</table:table-row>'
+        ),
+    ],
+)
+def test_ods_repeats_that_fill_millions_of_cells_are_refused(tmp_path, rows):
+    with pytest.raises(DataError, match="filled cells reach to"):
+        read_workbook(ods(tmp_path / "a.ods", rows))
