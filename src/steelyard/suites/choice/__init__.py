@@ -1,0 +1,1 @@
+"""Multiple-choice benchmarks: questions from sheets, answers read from replies, solve rates compared."""

@@ -1,0 +1,192 @@
+"""Files -> samples of the `choice` suite; every defect is named in one pass, before anything is asked."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Container, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from steelyard.data.columns import find_layout
+from steelyard.data.files import SampleFiles
+from steelyard.data.reading import read_tables
+from steelyard.data.table import Row, Table
+from steelyard.errors import ConfigError, DataError
+from steelyard.suites.choice.keys import MAX_OPTIONS
+from steelyard.suites.choice.reading import ROLES, Defect, Question, TableReading, open_reading, read_row
+from steelyard.types import Sample
+
+SHOWN_DEFECTS: Final = 20
+
+
+@dataclass(frozen=True, slots=True)
+class Samples:
+    """Samples in the order of the dataset; each iteration reads the rows anew, none is held.
+
+    Args:
+        readings: the tables.
+        bad: (position of the table, number of the row) of rows that are left out.
+        selected: positions among the sound rows.
+        count: how many are selected.
+    """
+
+    readings: Sequence[TableReading]
+    bad: Container[tuple[int, int]]
+    selected: Container[int]
+    count: int
+
+    def __len__(self) -> int:
+        return self.count
+
+    def __iter__(self) -> Iterator[Sample]:
+        position = given = 0
+        for index, reading in enumerate(self.readings):
+            for row in reading.rows():
+                question = None if (index, row.number) in self.bad else read_row(reading, row, [])
+                if question is None:
+                    continue
+                if position in self.selected:
+                    given += 1
+                    yield reading.sample(row, question)
+                    if given == self.count:
+                        return
+                position += 1
+
+
+@dataclass(frozen=True, slots=True)
+class ChoiceData:
+    """A dataset of multiple-choice questions, and what was found out about it.
+
+    Args:
+        samples: re-iterable; memory stays flat for files that stream.
+        skipped: rows left out for a defect; above 0 only with `skip_bad`.
+        defects: every defect found, in order.
+        mapping: role -> column of the first table, as a person names it.
+        key_histogram: how often each key occurs among the samples.
+        notes: hidden sheets left out, the header row used, an unusual encoding, fewer samples than asked for.
+        readings: each table with its layout; `reading.layout.describe()` is its mapping.
+    """
+
+    samples: Samples
+    skipped: int
+    defects: tuple[Defect, ...]
+    mapping: Mapping[str, str]
+    key_histogram: Mapping[str, int]
+    notes: tuple[str, ...]
+    readings: tuple[TableReading, ...]
+
+    @property
+    def n(self) -> int:
+        """Number of samples."""
+        return len(self.samples)
+
+
+def load_choice(files: SampleFiles) -> ChoiceData:
+    """Read and check a dataset whole; of files that stream, hashes are held and no rows.
+
+    A duplicate is the same question with the same options in any order: exams repeat a stem ("which is right?")
+    with other options. Blank rows are no defect.
+
+    Raises:
+        ConfigError: a file, sheet or column does not exist.
+        DataError: a file cannot be read; rows have defects and `skip_bad` is off (the message lists up to 20); or
+            no sound row is left.
+    """
+    tables, notes = read_tables(files)
+    if not tables:
+        raise DataError(f"{', '.join(path.name for path in files.paths)}: no sheet with a filled cell")
+    readings = tuple(_reading(table, files) for table in tables)
+    check = _Check()
+    for index, reading in enumerate(readings):
+        check.add(index, reading)
+    if not check.keys and not check.defects:
+        raise DataError(f"{readings[0].table.title}: there is no question below its header")
+    if not check.keys or (check.defects and not files.skip_bad):
+        _refuse(check.defects)
+    selected = files.selected(len(check.keys))
+    keys = [key for position, key in enumerate(check.keys) if position in selected]
+    return ChoiceData(
+        Samples(readings, frozenset(check.bad), selected, len(keys)),
+        len(check.bad),
+        tuple(check.defects),
+        readings[0].layout.describe(),
+        dict(sorted(Counter(keys).items())),
+        (*notes, *_about(readings), *_about_selection(files, len(keys))),
+        readings,
+    )
+
+
+def _refuse(defects: Sequence[Defect]) -> None:
+    lines = [str(defect) for defect in defects[:SHOWN_DEFECTS]]
+    if len(defects) > SHOWN_DEFECTS:
+        lines.append(f"and {len(defects) - SHOWN_DEFECTS} more")
+    count = f"{len(defects)} defect{'s' if len(defects) > 1 else ''}"
+    raise DataError(f"{count} in the dataset; mend them, or leave such rows out with skip_bad: true", lines)
+
+
+def _reading(table: Table, files: SampleFiles) -> TableReading:
+    layout = find_layout(table, ROLES, files)
+    options = len(layout.columns["options"])
+    if options > MAX_OPTIONS or (options == 1 and not table.keyed):
+        raise ConfigError(f"columns: {table.title}: options need 2 to {MAX_OPTIONS} columns, not {options}")
+    names = [path.name for path in files.paths]
+    if len(set(names)) < len(names):
+        raise ConfigError("samples: two files have one name, so their rows cannot be told apart; rename one")
+    return open_reading(table, layout, f"{table.name} " if len(names) > 1 else "")
+
+
+def _about(readings: Sequence[TableReading]) -> Iterator[str]:
+    for reading in readings:
+        if reading.layout.header_row:
+            yield f"{reading.table.title}: the headers are in {reading.table.unit} {reading.layout.header_row}"
+        elif not reading.table.keyed:
+            yield f"{reading.table.title}: no header row, columns by position or letter"
+
+
+def _about_selection(files: SampleFiles, count: int) -> Iterator[str]:
+    wanted = files.first or files.last or files.random or 0
+    if wanted > count:
+        yield f"{wanted} samples were asked for, there are {count}"
+
+
+class _Check:
+    """The one pass over all rows: what is bad, and the hashes that find duplicates."""
+
+    def __init__(self) -> None:
+        self.defects: list[Defect] = []
+        self.bad: set[tuple[int, int]] = set()
+        self.keys: list[str] = []
+        self._questions: dict[int, tuple[TableReading, int]] = {}
+        self._ids: dict[str, tuple[TableReading, int]] = {}
+
+    def add(self, index: int, reading: TableReading) -> None:
+        for row in reading.rows():
+            found: list[Defect] = []
+            question = read_row(reading, row, found)
+            if question is None and not found:
+                continue
+            if question:
+                found.extend(self._repeated_question(reading, row, question))
+            if reading.id is not None:
+                found.extend(self._repeated_id(reading, row))
+            if question and not found:
+                self.keys.append(question.key)
+            else:
+                self.defects.extend(found)
+                self.bad.add((index, row.number))
+
+    def _repeated_question(self, reading: TableReading, row: Row, question: Question) -> Iterator[Defect]:
+        mark = hash(("".join(question.text.split()), frozenset(question.options)))
+        here = (reading, row.number)
+        first = self._questions.setdefault(mark, here)
+        if first is not here:
+            place = first[0].table.place(first[1], first[0].question)
+            yield reading.defect("duplicate question", row, reading.question, f"the same question as {place}")
+
+    def _repeated_id(self, reading: TableReading, row: Row) -> Iterator[Defect]:
+        own = reading.own_id(row)
+        here = (reading, row.number)
+        first = self._ids.setdefault(own, here) if own else here
+        if first is not here:
+            place = first[0].table.place(first[1], first[0].id)
+            yield reading.defect("duplicate id", row, reading.id, f"the same id as {place}: {own[:40]!r}")
