@@ -1,0 +1,110 @@
+"""Rules for replies that name no answer, but leave only one: by verdicts, by the only letter, by the only text."""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+from steelyard.text.choice_declared import opens_with
+from steelyard.text.choice_letters import Group, named_letters
+from steelyard.text.choice_page import within
+from steelyard.text.choice_patterns import ASKS_FOR_WRONG, STRONG
+from steelyard.text.choice_quotes import Quote, is_distinct, quotes
+from steelyard.text.choice_reading import ChoiceReading, Reply
+from steelyard.text.choice_verdicts import verdicts
+from steelyard.text.normal import fold
+
+_BARE_WITHIN: Final = 160
+_LISTED_TEXT: Final = 400
+_SHORT: Final = 3
+_BESIDE: Final = 4
+_SHORT_REPLY: Final = 12
+_SPACE: Final = re.compile(r"[\s\"'(\[:：是为]*")
+
+
+def declared_text(this: Reply) -> ChoiceReading | None:
+    """`The answer is` with the text of one option behind it."""
+    found = _quotes(this, "", short=True)
+    if not found:
+        return None
+    leads = list(STRONG.finditer(this.text))
+    for lead in leads if leads and opens_with(leads[0].start()) else reversed(leads):
+        start = _SPACE.match(this.text, lead.end()).end()  # type: ignore[union-attr]  # the pattern matches nothing, too
+        for quote in found:
+            if abs(quote.start - start) <= _BESIDE and quote.end > start:
+                return this.found((quote.letter,), "declared_text", (quote.start, quote.end), inferred=True)
+    return None
+
+
+def leading_text(this: Reply) -> ChoiceReading | None:
+    """A reply whose first line, or the beginning of its first sentence, is the text of one option."""
+    line = len(this.text.split("\n", 1)[0])
+    found = _quotes(this, "", short=True)
+    for quote in found:
+        ends = quote.end >= line - 2 or (this.text[quote.end] in ",.;:!。" and len({one.letter for one in found}) == 1)
+        if quote.start <= 2 and ends:
+            return this.found((quote.letter,), "leading_text", (quote.start, quote.end), inferred=True)
+    return None
+
+
+def judged(this: Reply) -> ChoiceReading | None:
+    """`Option B is correct`, or the only one called wrong where the wrong one was asked for."""
+    said = verdicts(this.text, this.count)
+    if not said.right and not said.wrong:
+        return None
+    if said.split:
+        return ChoiceReading((), "unparsed", "judged", reason="contradictory: one option is called right and wrong")
+    chosen = said.wrong if _wants_wrong(this, len(said.right), len(said.wrong)) else said.right
+    if not chosen:
+        return None
+    letters = sorted(chosen)
+    first, last = min(chosen.values(), key=_start), max(chosen.values(), key=_start)
+    return this.found(letters, "judged", (first.start, last.end))
+
+
+def _start(group: Group) -> int:
+    return group.start
+
+
+def _wants_wrong(this: Reply, right: int, wrong: int) -> bool:
+    """Whether the statement that does not hold is the answer: by the question, else by what the reply makes of it."""
+    if this.question:
+        return ASKS_FOR_WRONG.search(fold(this.question)) is not None
+    if ASKS_FOR_WRONG.search(this.text):
+        return wrong == 1
+    return wrong == 1 and right != 1 and right == this.count - 1
+
+
+def only_letter(this: Reply) -> ChoiceReading | None:
+    """The one letter that is spoken of as an option, where nothing is said against it."""
+    said = verdicts(this.text, this.count)
+    groups = [
+        one
+        for one in named_letters(this.text, this.count, bare=len(this.text) <= _BARE_WITHIN)
+        if not within(one.start, this.listed)
+    ]
+    letters = {letter for one in groups for letter in one.letters}
+    if len(letters) != 1 or letters & said.wrong.keys():
+        return None
+    return this.found(tuple(letters), "only_letter", (groups[-1].start, groups[-1].end), inferred=True)
+
+
+def only_text(this: Reply) -> ChoiceReading | None:
+    """The one option whose text is quoted."""
+    found = _quotes(this, this.question)
+    if len({one.letter for one in found}) != 1:
+        return None
+    option = this.options[ord(found[0].letter) - ord("A")]
+    if len(this.text) > _BARE_WITHIN and not is_distinct(option):
+        return None
+    return this.found((found[0].letter,), "only_text", (found[0].start, found[0].end), inferred=True)
+
+
+def _quotes(this: Reply, question: str, *, short: bool = False) -> tuple[Quote, ...]:
+    regions = tuple((start, end + _LISTED_TEXT) for start, end in this.listed)
+    found = quotes(this.page, this.options, question, regions)
+    return (
+        found
+        if short or len(this.text) <= _SHORT_REPLY
+        else tuple(one for one in found if one.end - one.start >= _SHORT)
+    )

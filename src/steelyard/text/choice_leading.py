@@ -1,0 +1,99 @@
+"""A reply that begins with its answer: `B`, `(C) because ...`, `选项D。`, `b)`.
+
+The article "A", the pronoun "I", a list of the options and a letter that is called wrong at once are no answers.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import Final
+
+from steelyard.text.choice_letters import GROUP, Group, read_group
+from steelyard.text.choice_page import follow_up, within
+from steelyard.text.normal import condense, fold
+
+_EN: Final = re.IGNORECASE
+_LEADING: Final = re.compile(
+    r"[\s(\[{\"'<$|>\-:.,!?。、]{0,8}(?:(?:the |my )?(?:options?|choices?|answers?|letters?|选项|选择|选"
+    r"|答)[\s:(\"'\[]{0,4})?" + GROUP,
+    _EN,
+)
+_CLOSED: Final = re.compile(
+    r"[ \t]{0,3}(?:[)\].:,。;!>}\"'|\\]|、|\n|$|<|[-–—]\s|\()|(?:选项|项)(?:[。.;!]|\n|$)"
+    r"|[ \t]+(?:because|since|as|due to|is (?:the |my |most )+(?:correct|right|best|most|likely|answer))\b"
+    r"|[ \t]*(?:因|根据|理由|解析|由于|首先)"
+)
+_NEXT_SENTENCE: Final = re.compile(
+    r"[ \t]{1,3}(?:The|This|That|It|In|Because|Since|Based|According|As|For|Explanation|Reason)\b"
+)
+_JUDGED: Final = re.compile(
+    r"[)\].:\"'\s]{0,3}(?:选项|项)?(?:的?说法|的?表述)?(?:是|为|也|均|都)?(?:正确|对的|符合|成立)"
+    r"|[)\].:\"'\s]{0,3}\b(?:is|are)\s(?:also\s|both\s)?(?:correct|right|true|accurate)\b(?!\s(?:answer|option"
+    r"|choice))",
+    _EN,
+)
+_CALLED_WRONG: Final = re.compile(
+    r"[)\].:,\"'\s]{0,4}(?:选项|项|说法|的说法)?(?:is|are|was|would be|是|:)?\s?(?:the\s)?(?:not\b|isn't"
+    r"|incorrect|wrong|false|不|错|cannot|can be (?:eliminated|ruled))",
+    _EN,
+)
+_CAPITAL: Final = re.compile(r"[ \t]{1,3}[A-Z0-9\"“$]")
+_INITIALS: Final = re.compile(r"\.[ ]?[A-Z]\.")
+_WHOLE: Final = re.compile(r"[\s).:\]}\"'<>。,;!$|]{0,12}(?:$|\n)")
+_LINE_LABEL: Final = re.compile(
+    r"(?:\n\s*(?:选项|[Oo]ption\s)?|[。;.]\s{0,2}(?:选项|[Oo]ption\s))[(\[]?([A-Z])(?:选项|项)?\s?[.:)、\],]|[。\n]\s*([A-Z])(?:选项|项)"
+)
+
+
+def leading_letters(text: str, options: Sequence[str], listed: Sequence[tuple[int, int]]) -> Group | None:
+    """The letters that the page begins with, or None.
+
+    Args:
+        text: the page.
+        options: the texts of the options.
+        listed: where labels of a restated list stand.
+    """
+    match = _LEADING.match(text)
+    if not match:
+        return None
+    start, end = match.span("group")
+    group = read_group(text, start, end, len(options))
+    if group is None or not group.letters or _in_list(text, group, listed) or _speaks_of(text, end):
+        return None
+    if text[start].islower():
+        return group if _WHOLE.match(text, end) or _restates(text, group, options) else None
+    if len(group.letters) > 1:
+        return group if _CLOSED.match(text, end) else None
+    return group if _is_closed(text, group, options) else None
+
+
+def _speaks_of(text: str, end: int) -> bool:
+    """Whether the letter is only the subject of a verdict, which `choice_verdicts` weighs with the others."""
+    return bool(_CALLED_WRONG.match(text, end) or _JUDGED.match(text, end))
+
+
+def _is_closed(text: str, group: Group, options: Sequence[str]) -> bool:
+    if _INITIALS.match(text, group.end):
+        return False
+    if _CLOSED.match(text, group.end) or _restates(text, group, options):
+        return True
+    lone = group.letters[0] in {"A", "I"} and text[group.start] in {"A", "I"}
+    return bool((_NEXT_SENTENCE if lone else _CAPITAL).match(text, group.end))
+
+
+def _restates(text: str, group: Group, options: Sequence[str]) -> bool:
+    """Whether the text of that very option follows."""
+    wanted = condense(fold(options[ord(group.letters[0]) - ord("A")])).text[:60]
+    rest = condense(text[group.end : group.end + 200]).text
+    return bool(wanted) and rest.startswith(wanted)
+
+
+def _in_list(text: str, group: Group, listed: Sequence[tuple[int, int]]) -> bool:
+    """Part of a restated list, whole or begun: `A. ...` with `B. ...` on a line of its own below."""
+    if within(group.start, listed):
+        return True
+    others = {
+        match.group(1) or match.group(2) for match in _LINE_LABEL.finditer(text, group.end, follow_up(text, group.end))
+    }
+    return group.letters == ("A",) and "B" in others

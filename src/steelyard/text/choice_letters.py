@@ -1,0 +1,157 @@
+"""Which characters of a reply are option letters, and which only look like it.
+
+A capital letter alone may be the article "A", the pronoun "I", a variable, a unit or an initial. A group is what
+stands in one answer: `B`, `A, C and D`, `ABD`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Final
+
+from steelyard.text.choice_patterns import DENIED, SENTENCE_END
+
+_EN: Final = re.IGNORECASE
+_ONE: Final = r"(?-i:(?<![A-Za-z0-9])[A-Z](?![A-Za-z0-9]))"
+_LINK: Final = r"(?:,\s?(?:and|or)\b|、|/|&|\+|;|,|\band/or\b|\band\b|\bor\b|和|或者|或|与|以及|及)"
+_TAIL: Final = r"[)\]}\"'>$|]{0,4}"
+_HEAD: Final = r"(?:选项|options?|choices?)?[\s(\[{\"'<$]{0,4}"
+_NOT_A_SUBJECT: Final = r"(?!\s{0,2}(?:is\b|are\b|was\b|选项|项|[:.)]\s{0,2}[^\s,.)]|错|不|的|中|虽|则|表))"
+_GROUP: Final = (
+    rf"{_ONE}(?:{_TAIL}\s{{0,2}}{_LINK}\s{{0,2}}{_HEAD}{_ONE}{_NOT_A_SUBJECT}){{0,25}}"
+    r"|(?-i:(?<![A-Za-z0-9])[A-Z]{2,10}(?![A-Za-z0-9]))"
+    r"|(?-i:(?<![A-Za-z0-9])[a-z](?=\s{0,2}(?:[).:\]},\"'<]|\n|$)))"
+)
+GROUP: Final = rf"(?P<group>{_GROUP})"
+"""One answer's letters, as a part of a pattern with IGNORECASE."""
+
+LABEL: Final = r"(?P<group>[1-9](?!\d|\s?[%°a-zA-Z]|[.,/:]\d)|[①-⑨]|[甲乙丙丁戊己](?=\s*(?:[。.,;:)、\n<]|选项|项|$)))"
+"""An option named by its number instead of its letter."""
+
+_LETTER: Final = re.compile(r"(?<![A-Za-z0-9])[A-Za-z](?![A-Za-z0-9])|(?<![A-Za-z0-9])[A-Z]{2,10}(?![A-Za-z0-9])")
+_GO_ON: Final = re.compile(
+    r"\s*(?:['\"]?\s+)?(?:because|since|as|and|or|is|was|are|which|with|for|due|in|according|based|from|given"
+    r"|would|that|this"
+    r"|where|while|if|but|the|option|from|among|of|to|on|not|rather|correct|by|has|states|says|best|may|can"
+    r"|should|,)\b"
+)
+_RUNS_ON: Final = re.compile(r"[ \t]+[a-z]")
+_PRONOUN: Final = re.compile(r"'|[ \t]+(?!(?:is|because|since|as|and|or|was)\b)[a-z]|,\s")
+_FORMULA: Final = re.compile(
+    r"\s?[=^×≈]|\s?\+\s?[\w(]|_|['’](?:s|m|d|ll|ve|re)\b|-[a-z]{2}|[+#]|\.(?:[A-Za-z]\b\.?|\d)|\(\w{1,2}\)|°|&\w"
+)
+_BEFORE_FORMULA: Final = re.compile(r"(?:(?<![A-Za-z])[A-Za-z]\s?=|[\^×+\d_\\°]|\w['’]|\b[a-z]\()\s?$|-$")
+_IDEOGRAM: Final = re.compile(r"(?![选项是为对吧和与或更最才比较符正])[\u3400-\u9fff]")
+_TITLED: Final = re.compile(
+    r"(?:vitamins?|hepatitis|types?|groups?|grade|plan|schedule|class|team|section|part|figure|table|point"
+    r"|phase|company|person)\s$",
+    _EN,
+)
+_SECOND: Final = re.compile(r"(?:\bor\b|\band\b|或者?|和)\s?(?:选项|options?\s)?(?-i:\(?([A-Z])[).:](?!\w))", _EN)
+_CIRCLED: Final = "①②③④⑤⑥⑦⑧⑨"
+_STEMS: Final = "甲乙丙丁戊己"
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """The letters of one answer and where they stand; `beyond` where one of them is no option's."""
+
+    letters: tuple[str, ...]
+    start: int
+    end: int
+    beyond: bool = False
+
+
+def read_group(text: str, start: int, end: int, count: int) -> Group | None:
+    """The group that a pattern found at `start`..`end`, or None where the letter is a word or part of a formula.
+
+    Args:
+        text: the folded reply.
+        start: where the group begins.
+        end: where it ends.
+        count: number of options.
+
+    >>> read_group("answer: B, D.", 8, 12, 4).letters
+    ('B', 'D')
+    >>> read_group("The answer is A company.", 14, 15, 4) is None
+    True
+    """
+    letters = _letters(text[start:end])
+    if not letters or _is_a_word(text, start, end, letters):
+        return None
+    second = _SECOND.search(text, end, _clause_end(text, end))
+    if second and len(letters) == 1:
+        letters = tuple(dict.fromkeys((*letters, second.group(1))))
+    last = chr(ord("A") + count - 1)
+    within = tuple(sorted({one for one in letters if one <= last}))
+    return Group(within, start, end, beyond=any(one > last for one in letters))
+
+
+def _letters(found: str) -> tuple[str, ...]:
+    if len(found) == 1:
+        number = next((row.find(found) for row in ("123456789", _CIRCLED, _STEMS) if found in row), -1)
+        return (chr(ord("A") + number),) if number >= 0 else (found.upper(),)
+    words = _LETTER.findall(found)
+    letters = "".join(one for one in words if one.isupper() or len(found) == 1)
+    if len(words) == 1 and list(letters) != sorted(set(letters)):
+        return ()
+    return tuple(dict.fromkeys(letters))
+
+
+def _is_a_word(text: str, start: int, end: int, letters: tuple[str, ...]) -> bool:
+    """An article, a pronoun, a variable, an initial: judged by what stands around it."""
+    if _FORMULA.match(text, end) or _BEFORE_FORMULA.search(text, max(0, start - 4), start):
+        return True
+    if letters == ("I",) and _PRONOUN.match(text, end):
+        return True
+    return letters == ("A",) and text[start] == "A" and bool(_RUNS_ON.match(text, end)) and not _GO_ON.match(text, end)
+
+
+def _clause_end(text: str, start: int) -> int:
+    found = re.compile(r"\n|[。!?]|\.\s+[A-Z]").search(text, start + 2, min(len(text), start + 240))
+    return found.start() if found else min(len(text), start + 240)
+
+
+def sentence_end(text: str, start: int, limit: int) -> int:
+    """Where the sentence that runs at `start` ends, at most `limit` characters on."""
+    found = SENTENCE_END.search(text, start, min(len(text), start + limit))
+    return found.start() if found else min(len(text), start + limit)
+
+
+_NAMED: Final = re.compile(
+    rf"(?:选项|\boptions?\s{{0,2}}|\bchoices?\s{{0,2}}|\banswers?\s{{0,2}}"
+    rf"|\bstatements?\s)[\s(\[\"']{{0,3}}(?P<a>{_ONE})"
+    rf"|(?P<b>{_ONE})\s?(?:选项|项)|[(\[](?P<c>{_ONE})[)\]]|(?:^|\n)[ \t]*(?P<d>{_ONE})[ \t]*[.):]?[ \t]*(?=\n|$)",
+    _EN,
+)
+_BARE: Final = re.compile(_ONE)
+
+
+def named_letters(text: str, count: int, *, bare: bool) -> Iterator[Group]:
+    """Every letter that is spoken of as an option: `option B`, `B选项`, `(B)`, B alone on its line.
+
+    Args:
+        text: the folded reply.
+        count: number of options.
+        bare: take any lone capital letter that is no word, too; right for short replies.
+    """
+    for match in (_BARE if bare else _NAMED).finditer(text):
+        start = match.start() if bare else max(match.start(name) for name in "abcd")
+        group = read_group(text, start, start + 1, count)
+        if (
+            group
+            and group.letters
+            and not (bare and _is_a_name(text, group))
+            and not DENIED.search(text, max(0, start - 24), start)
+        ):
+            yield group
+
+
+def _is_a_name(text: str, group: Group) -> bool:
+    """`vitamin C`, `B cells`: the letter belongs to a word beside it."""
+    runs_on = _IDEOGRAM.match(text, group.end) or (
+        _RUNS_ON.match(text, group.end) and not _GO_ON.match(text, group.end)
+    )
+    return bool(runs_on or _TITLED.search(text, max(0, group.start - 12), group.start))

@@ -1,0 +1,106 @@
+"""Rules for replies that name their answer, or say that there is none, or refuse to give one."""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+from steelyard.text.choice_declared import Declaration, declarations, holding, numbered, opens_with
+from steelyard.text.choice_leading import leading_letters
+from steelyard.text.choice_page import follow_up, within
+from steelyard.text.choice_patterns import CONCLUSION, NONE_IS_WEAK, NONE_OF_THEM, NONE_OPTION, REFUSAL
+from steelyard.text.choice_reading import ChoiceReading, Reply
+from steelyard.text.normal import fold
+
+_MARKER: Final = re.compile(r"[\[【](?:正确|最终)?答案[\]】]\s{0,3}:?\s{0,3}(?=[^\sA-Za-z:])")
+
+
+def declared(this: Reply) -> ChoiceReading | None:
+    """`The answer is B`, `故选B`, a letter at the very beginning, and `none of them` in their place."""
+    found = [one for one in declarations(this.text, this.count) if not within(one.group.start, this.listed)]
+    leading = leading_letters(this.text, this.options, this.listed)
+    if leading and not leading.beyond:
+        found.insert(0, Declaration(4, "leading", leading, 0))
+    if not found:
+        return None
+    end = follow_up(this.text, found[0].group.end)
+    one = holding([each for each in found if each.start < end], this.text)
+    if one is None:
+        return None
+    if (instead := _marked_otherwise(this, one, end)) or (instead := _none_at_last(this, one, end)):
+        return instead
+    place = (one.group.start, one.group.end)
+    if one.group.beyond:
+        return this.other("unparsed", one.rule, place, "the reply names an option that the question does not have")
+    return this.found(one.group.letters, one.rule, place)
+
+
+def _opens(one: Declaration) -> bool:
+    return one.rank == 4 and opens_with(one.start)
+
+
+def _marked_otherwise(this: Reply, one: Declaration, end: int) -> ChoiceReading | None:
+    """An answer marker (`【答案】`) behind the declaration, with no letter in it."""
+    markers = [match for match in _MARKER.finditer(this.text, 0, end) if match.start() > one.group.end]
+    if not markers or _opens(one):
+        return None
+    start = markers[-1].end()
+    stop = start + len(this.text[start:end].split("\n", 1)[0])
+    if NONE_OF_THEM.search(this.text, start, stop):
+        return this.other("none_of_these", "declared", (start, stop), "the reply says that no option fits")
+    return this.other("unparsed", "declared", (start, stop), "the answer marker is followed by no option")
+
+
+def _none_at_last(this: Reply, one: Declaration, end: int) -> ChoiceReading | None:
+    """`Therefore, none of the options is correct`, said after a letter was named."""
+    if one.rule == "leading" or any(NONE_OPTION.search(option) for option in this.options):
+        return None
+    for match in NONE_OF_THEM.finditer(this.text, one.group.end, end):
+        before = this.text[max(0, match.start() - 30) : match.start()]
+        if CONCLUSION.search(before + " ") and not NONE_IS_WEAK.search(match.group()):
+            place = match.span()
+            return this.other("none_of_these", "none_of_these", place, "the reply says that no option fits")
+    return None
+
+
+def by_number(this: Reply) -> ChoiceReading | None:
+    """An option named by number, where numbers mean nothing else in this question."""
+    whole = this.question + "".join(this.options)
+    found = [one for one in numbered(this.text, this.count) if not one.group.beyond]
+    if not found:
+        bare = re.fullmatch(r"[\s(（]*([1-9①-⑨甲乙丙丁])[\s).。、]*", this.text)
+        if bare:
+            return _as_number(this, whole, bare.group(1), bare.span(1))
+        return None
+    end = follow_up(this.text, found[0].group.end)
+    one = holding([each for each in found if each.start < end], this.text)
+    if one is None:
+        return None
+    return _as_number(this, whole, this.text[one.group.start], (one.group.start, one.group.end))
+
+
+def _as_number(this: Reply, whole: str, label: str, place: tuple[int, int]) -> ChoiceReading | None:
+    for row in ("123456789", "①②③④⑤⑥⑦⑧⑨", "甲乙丙丁"):
+        number = row.find(label)
+        if 0 <= number < this.count:
+            if any(mark in whole for mark in row):
+                return None
+            return this.found((chr(ord("A") + number),), "numbered", place, inferred=True)
+    return None
+
+
+def none_of_them(this: Reply) -> ChoiceReading | None:
+    """The reply says that no option fits; where an option says just that, it is the one."""
+    match = next((one for one in NONE_OF_THEM.finditer(this.text) if not NONE_IS_WEAK.search(one.group())), None)
+    if match is None:
+        return None
+    saying = [number for number, option in enumerate(this.options) if NONE_OPTION.search(fold(option))]
+    if len(saying) == 1:
+        return this.found((chr(ord("A") + saying[0]),), "none_of_these", match.span(), inferred=True)
+    return this.other("none_of_these", "none_of_these", match.span(), "the reply says that no option fits")
+
+
+def refused(this: Reply) -> ChoiceReading | None:
+    """The model declines, and nothing in the reply names an option after all."""
+    match = REFUSAL.search(this.text)
+    return match and this.other("refused", "refused", match.span(), "the model declined to answer")

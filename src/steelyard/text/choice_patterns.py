@@ -1,0 +1,235 @@
+r"""What replies to multiple-choice questions say, as patterns: data for the rules in the modules beside this one.
+
+All of them run on folded text (`normal.fold`): full-width marks are plain there, `，` is `,`, bold is gone. Every
+repetition is bounded, so that the time for a reply grows with its length and no faster.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+_EN: Final = re.IGNORECASE
+
+# --- what is no part of the answer ------------------------------------------------------------------------------
+
+REASONING: Final = (
+    ("<think>", "</think>"),
+    ("<thinking>", "</thinking>"),
+    ("<thought>", "</thought>"),
+    ("<reasoning>", "</reasoning>"),
+    ("<scratchpad>", "</scratchpad>"),
+    ("◁think▷", "◁/think▷"),
+)
+"""Opening and closing marks of reasoning that is not addressed to the reader."""
+
+MARKS: Final = re.compile(
+    r"</?s>|<\|[A-Za-z_]{1,24}\|>|<eo[a-z]>|\[/?INST\]|(?-i:</?(?:b|strong|i|em|p|br|span|u|div)\s*/?>)"
+    r"|\\(?:text|mathrm|mathbf|textbf|textit|rm|bf|displaystyle)(?![a-z])",
+    _EN,
+)
+"""Markup and end-of-turn tokens that are read as spaces."""
+
+EXAMPLE: Final = re.compile(
+    r"(?:下面是一个例子|以下是一个例子|here is an example)[^\n]{0,20}\n[\s\S]{0,800}?(?=\n\s*(?:请你?回答"
+    r"|Question|Now)|$)|"
+    r"(?:例如|比如|for example|e\.g\.)[,:]?\s*[\[【](?:正确)?答案[\]】]\s*[A-Z]",
+    _EN,
+)
+"""The example of the instructions, copied back by the model."""
+
+FOLLOW_UP: Final = re.compile(
+    r"(?:^|\n)\s*(?:\d{1,3}\s*[.、]\s*)?(?:请你回答|请回答|请从以下|请选出|请问:|[【\[]?(?:考察|题目|问题"
+    r"|练习)[】\]]?\s*\d{0,3}\s*[:\n】]"
+    r"|【考察】|【题目】|Question\s*\d{0,3}\s*[:.\n]|Q\d{0,3}:|Problem\s*\d{0,3}:|(?:User|Human|USER|HUMAN)\s*:"
+    r"|Instructions?:|The following (?:is|are) (?:a )?multiple)",
+)
+"""The beginning of a further question that nobody asked."""
+
+CORRECTION: Final = re.compile(
+    r"(?:^|[.!?。!?\n…]\s*)(?:(?:no|oh|hmm|but)\b,?\s*){0,2}(?:wait|actually|on second thought|on reflection"
+    r"|correction"
+    r"|let me correct|my mistake|i made an? (?:mistake|error)|sorry, (?:i|the))\b"
+    r"|(?:^|[。\n,!.])\s*(?:等等|等一下|不对[,。!]|不[,。]|更正|纠正一下|我(?:刚才)?(?:弄|搞|算|看)?错了|重新(?:考虑"
+    r"|检查|审视|思考|分析))",
+    _EN,
+)
+"""Where a model takes back what it said before."""
+
+# --- declarations ------------------------------------------------------------------------------------------------
+
+_BE: Final = (
+    r"(?:is|are|was|be|would be|should be|must be|will be|may be|might be|could be|can be|has to be|appears to be"
+    r"|seems to be|remains|being|'s)"
+)
+FINE: Final = (
+    r"(?<!in)(?:correct|right|best|final|closest|nearest|accurate|likely|appropriate|suitable|logical|reasonable"
+    r"|plausible|relevant|fitting|preferred|chosen|selected|proper|true|valid|only|better|suited|probable"
+    r"|exact|desired"
+    r"|matching|given|overall)"
+)
+NOUN: Final = (
+    r"(?:answers?|options?|choices?|responses?|selections?|solution|statements?|description|descriptor|explanation"
+    r"|conclusion|match|one|letter|alternative|pick|guess|order|sequence|interpretation|opinion|view|rating"
+    r"|preference)"
+)
+_HEDGE: Final = (
+    r"(?:(?:therefore|thus|hence|then|most|likely|probably|definitely|clearly|indeed|simply|closest|nearest|to"
+    r"|in fact"
+    r"|as follows|either|both|only|still|also|actually|best|represented|described|by|given|found|in|that|the"
+    r"|following|correct|right|final|answer|labell?ed|as|option|options|choice|choices|letter|number|statement"
+    r"|correctly|expressed|would|be|is)\b[\s,:]{1,4}){0,6}"
+)
+_OPENING: Final = r"[\s:=\-–—>\"'「《(\[{【<$|~_/\\]{0,12}"
+
+STRONG: Final = re.compile(
+    r"\\(?:boxed|fbox)\s*\{?"
+    r"|<answer>"
+    r"|[\"'](?:final_?|correct_?|selected_?)?(?:answers?|choices?|options?|letter|response|答案|选项|选择)[\"']\s*:"
+    r"|\b(?:(?:final|correct|right|best) ){0,2}answers?\b\s*(?:choice|option|letter)?\s{0,3}[:=>\-–—]{1,3}"
+    r"|(?:^|\n)\s*(?:(?:final|correct|the) ){0,3}(?:answers?|choice|option|selection|response)\s*[:(\n]"
+    rf"|\banswers?\b[^.,;:?!\n。]{{0,70}}?\s*{_BE}(?=[\s:\-\"'(\[]){_OPENING}"
+    rf"|\b(?:{FINE}|my|most \w{{1,16}})\s(?:\w{{1,14}}\s){{0,2}}{NOUN}\b[^.,;:?!\n。]{{0,90}}?"
+    rf"\s*(?:{_BE}(?=[\s:\-\"'(\[])|:)"
+    rf"|(?:答案|正确选项|正确项)\s*[\]】」)]?\s*(?:应该|应当|应|就|可能|最可能|便|只能|当)?\s*(?:是|为|选择|选|:|=)?"
+    r"|[\[【](?:正确选项|选项|选择|答)[\]】]",
+    _EN,
+)
+"""Words after which the answer stands; nothing in a reply outweighs them but a later one."""
+
+PLAIN: Final = re.compile(
+    r"\b(?:i|we|let's|i'd|i'll|i've|you should|one should)\s*(?:\w{1,12}ly\s|also |would |will |'d |'ll |must "
+    r"|have to "
+    r"|had to |can |should |could |might |have |am |'m |going to |like to |want to |need to |still |personally ){0,4}"
+    r"(?:say|choose|chose|chosen|choosing|select|selected|selecting|pick|picked|go with|going with|went with|answer"
+    r"|opt for|recommend|suggest|lean towards?|leaning towards?|prefer|guess|respond with|respond|go for|settle on"
+    r"|conclude|believe|think|assume|rate it|vote for|give)\b(?: that| it'?s| it is| it as| it to be| for| on)?"
+    rf"|\b(?:{FINE}|most \w{{1,16}})\s(?:\w{{1,14}}\s){{0,2}}{NOUN}\b[^.,;:?!\n。]{{0,60}}?\s*(?=\()"
+    r"|\bit(?:'s| is| must be| should be| would be)\s|\bclosest(?:\s\w+){0,2}?\sis\s"
+    r"|\bnot\s(?:options?\s|the\s)?\(?[A-Z]\)?,?\s?but(?:\srather)?\s|不是(?:选项)?[A-Z](?:选项)?,?\s?而是"
+    r"|\b(?:choose|select|pick|corresponds to|matches|closest to|equivalent to|which is|same as|answer is in)\s"
+    r"|(?:的|属于|正确|错误|不是|符合)[^。;\n?]{0,24}?的?(?:选项|一项|做法|说法|表述|选择|结论|叙述"
+    r"|是)?\s*(?:应该|应当|应|就|便)?(?:是|为|选择|选|:)"
+    r"|(?:故|应该|应当|应|因此|所以|则|宜|只能|综上|最终|我会|我将|我|本题|此题|答|可|最好|[,。;!:]|^"
+    r"|\n)\s*选(?!项)(?:择|出|取)?(?:的是|了|:)?"
+    r"|(?:正确|最佳|最终|合适|恰当|合理)的?(?:选项|选择|一项|说法|表述|做法|叙述|结论)\s*(?:应该|应当|应|就"
+    r"|便)?(?:是|为|有|:)",
+    _EN | re.MULTILINE,
+)
+"""Words that announce a choice less formally."""
+
+CONCLUSION: Final = re.compile(
+    r"\b(?:therefore|thus|hence|so|consequently|accordingly|in conclusion|in summary|overall|finally)\b[,:]?\s"
+    r"|(?:因此|所以|综上所述|综上|故而|故|综合考虑|综合来看|由此可见|总之|可见|得出|得到)[,:]?\s*(?:只有"
+    r"|正确的是|应该是|是)?",
+    _EN,
+)
+"""Words that open a concluding sentence; the sentence must then name a letter at once."""
+
+BRACKETED_BE: Final = re.compile(rf"\b{_BE}:?\s{{0,2}}(?=\([A-Z]\))", re.IGNORECASE)
+"""`would be (C)`."""
+
+BETWEEN: Final = re.compile(
+    rf"{_OPENING}(?:{_HEDGE}){_OPENING}(?:选项|选择|答案|应该|应当|应|就是|是|为|选|:|最|可能"
+    rf"|\s){{0,4}}{_OPENING}",
+    _EN,
+)
+"""What may stand between a declaration and its letter."""
+
+DENIED: Final = re.compile(
+    r"(?:\bnot|n't|\bcannot|\bnever|\bneither|\bnor|\brather than|\binstead of|\bno longer|\bwithout|\bunless|\bif"
+    r"|\bwhether|\bhow|\bwhy|\bwhich|\bexcept|不|没有|并非|未|无法|不能|如果|若|假如|是否|为什么|\bincorrect"
+    r"|\bwrong|\bother"
+    r"|\bfalse)\s*(?:是|能|会|应|选|the|a|to|be|that|my|have)?\s*$",
+    _EN,
+)
+"""What in front of a declaration turns it into its opposite, a condition or a question."""
+
+# --- verdicts on letters -------------------------------------------------------------------------------------------
+
+WRONG: Final = re.compile(
+    r"(?:不|非|没有?|未)(?:是|太|够|完全|能|会|应|应该|必然|一定|可能|甚)?(?:正确|对|符合|合理|恰当|准确|妥当"
+    r"|属于|成立|合适|适合|满足|选|妨碍|可取|当选|得体|恰切)"
+    r"|不合|错误|有误|错的|错[,。;\n]|排除[,。;\n]|可以排除|予以排除[。\n]|不当"
+    r"|\b(?:incorrect|wrong|false|inaccurate|untrue|invalid|irrelevant|unlikely|eliminated|ruled out)\b"
+    r"|(?:\bnot|n't|\bcannot|\bnever|\bneither)\b",
+    _EN,
+)
+RIGHT: Final = re.compile(
+    r"(?<!不)(?<!不完全)(?:正确|符合|最合适|最恰当|最准确|合理|对的|最佳|当选|更为准确|更合适|更为合适|更准确"
+    r"|成立|说得对)"
+    r"|(?<!in)(?<!\w)(?:correct(?:ly)?|right|true|the best|best|the most \w{1,20}|accurate(?:ly)?)\b",
+    _EN,
+)
+SENTENCE_END: Final = re.compile(r"[。\n!?]|\.(?=\s|$)|;")
+"""Where a clause about a letter ends."""
+
+ASKS_FOR_WRONG: Final = re.compile(
+    r"(?:不正确|错误|不属于|不符合|有误|不恰当|不合适|不包括|不合理|不准确|不成立|不可能|不应|不能|不妥"
+    r"|不当)的?(?:是|一项|选项|表述|说法|叙述|做法|理解|组)"
+    r"|哪(?:个|项|一项|一个|种|些|一)?[^。\n,]{0,12}(?:不正确|错误|不属于|不符合|有误|不是)"
+    r"|\b(?:[Ww]hich|[Aa]ll)\b[^?.\n]{0,90}?\b(?:not|incorrect|false|except|untrue|wrong|least)\b|\bEXCEPT\b|\bNOT\b"
+    r"|\b(?:incorrect|false|wrong|untrue)\s(?:statement|option|one|description)\b"
+)
+"""A question that wants the one statement that does not hold."""
+
+# --- no letter at all ----------------------------------------------------------------------------------------------
+
+NONE_OF_THEM: Final = re.compile(
+    r"\b(?:none|neither|no(?:t any| one)?|not one)\s(?:of\s)?(?:the\s|these\s|those\s|your\s)?(?:above"
+    r"|(?:given |provided |listed "
+    r"|available |four |five |answer |above |following |presented |other )*(?:options?|choices?|answers?"
+    r"|alternatives?))\b"
+    r"|\b(?:answers?|options?|choices?|value|result)\b[^.\n]{0,30}?\b(?:is|are|was)(?: not|n't) (?:listed"
+    r"|(?:explicitly |directly )?"
+    r"(?:given|provided|included|present|available|mentioned|stated|in|among|one of|an option))\b"
+    r"|\bno correct (?:answer|option|choice)|\ball (?:of )?the (?:options|choices|answers) (?:are"
+    r"|seem) (?:incorrect|wrong|false)"
+    r"|(?:以上|上述|所有|四个|这些|给出的|全部|[A-D]、[A-D]、[A-D]、[A-D]|各)(?:的)?(?:四个|所有)?(?:选项|答案"
+    r"|说法|选择)?[^。\n]{0,4}(?:都|均|皆|全)"
+    r"(?:不(?:正确|对|是|符合|成立)|错|没有)"
+    r"|没有(?:一个|任何)?(?:正确|合适|符合题意|符合)?的?(?:一个|任何)?(?:选项|答案)|无正确(?:答案|选项)"
+    r"|选项(?:都|均|全)不(?:正确|对)"
+    r"|(?:不在|没有在|未在)(?:给出的|所给|以上|题目的?)?选项|没有给出正确|无法从(?:给出|所给|以上|给定)的?选项",
+    _EN,
+)
+"""The model says that no option fits."""
+
+NONE_IS_WEAK: Final = re.compile(r"\b(?:other|remaining)\b", _EN)
+"""In `none of the other options` the answer stands elsewhere."""
+
+REFUSAL: Final = re.compile(
+    r"\bi(?:'m| am)?\s(?:\w{1,14}ly\s|also |still |just |must |have to |do |would |afraid i |sorry,? but i "
+    r"|apologi[sz]e,? but i )*"
+    r"(?:cannot|can't|can not|could not|couldn't|unable to|not able to|won't|will not|must decline|decline to"
+    r"|declines? to"
+    r"|refrain from|not comfortable|not feel comfortable|don't feel comfortable|refuse to|not going to"
+    r"|not qualified to)\s"
+    r"(?:\w{1,14}ly\s|be\s|in good \w{1,12}\s){0,2}(?:answer|provid|select|choos|determin|giv|offer|assist"
+    r"|help|fulfil|mak|engag|comment"
+    r"|respond|complet|express|recommend|pick|participat|suggest|tak|agree|endorse|support|say|identify|judg"
+    r"|rat|decid"
+    r"|shar|discuss|satisfy|comply|advis|promot|condon|confirm|speculat|create|generate|write|do|accept|support)"
+    r"|\bas an? (?:\w{1,12},? (?:and )?){0,4}?(?:ai|artificial intelligence|language model|assistant|llm)\b"
+    r"|\bi (?:do not|don't) (?:actually )?(?:have|hold|possess) (?:any |the |an? )?(?:personal|opinion"
+    r"|feelings|beliefs|preferences"
+    r"|enough|sufficient|access|ability|emotions|political|religious)"
+    r"|\b(?:it is|it's|it would be|would be) (?:not |in)(?:appropriate|ethical|possible (?:for me|to (?:answer"
+    r"|determine))|within my)"
+    r"|\b(?:question|it) (?:cannot|can't) be answered|\bi (?:sincerely |must )?apologi[sz]e|\bi(?:'m"
+    r"| am) (?:so |very )?sorry|\bi'm just an ai"
+    r"|无法(?:回答|作答)|根据(?:已知|所给|提供|上述|现有)[^。\n]{0,10}(?:无法|不能)|作为(?:一个|一名|一款)?(?:AI|人工智能|语言模型|大模型|大语言模型|助手)"
+    r"|(?:我|本人|^|[,。!\n]很?抱歉,?|因此|所以|故)(?:也|们|暂时|目前|还)?(?:无法|不能|没法|不便|无权"
+    r"|拒绝)(?:为您|给您|对此|直接)?"
+    r"(?:回答|作答|选择|提供|确定|判断|给出|评论|讨论|协助|做出)"
+    r"|(?:^|\n)\s*(?:很|非常)?(?:抱歉|对不起)|我没有(?:个人|足够)",
+    _EN,
+)
+"""The model declines to answer."""
+
+NONE_OPTION: Final = re.compile(
+    r"none of (?:the|these)|no correct answer|neither of|not listed|以上(?:选项|答案|说法)?(?:都|均|皆)(?:不"
+    r"|错)|都不(?:对|正确|是)|无正确答案|没有正确",
+    _EN,
+)
+"""An option that itself says that no other fits."""

@@ -1,0 +1,78 @@
+"""What a reply says of each option: right or wrong.
+
+Read where nothing is declared. Only words in the sentence that speaks of the letter count, and in the one after it
+where that begins with "this statement".
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import Final
+
+from steelyard.text.choice_letters import GROUP, Group, read_group, sentence_end
+from steelyard.text.choice_patterns import RIGHT, WRONG
+
+_SUBJECT: Final = re.compile(
+    rf"(?:选项|\boptions?\s|\bchoices?\s|\banswers?\s|\bstatements?\s)[\s(\[\"']{{0,3}}{GROUP}"
+    rf"|(?:^|\n|[。,;.]\s?|所以|因此|只有|故|此"
+    rf"|而)[ \t]*[(\[]?{GROUP.replace('group', 'first')}(?=[)\]]?(?:选项|项|\s?[:.,]|(?<=[)\]])\s|\s(?:is"
+    rf"|are)\b|[正错不都均也]))"
+    rf"|{GROUP.replace('group', 'second')}(?=选项|项)",
+    re.IGNORECASE,
+)
+_THIS: Final = re.compile(
+    r"\s*(?:因此|所以)?,?\s*(?:这个|这一|该|此|这|this|it)(?:说法|选项|表述|论述|观点|做法|项|陈述|\sstatement"
+    r"|\soption)?",
+    re.IGNORECASE,
+)
+_AFTER_LABEL: Final = re.compile(r"[)\]]?[.:]?\s{0,2}")
+_REACH: Final = 200
+
+
+@dataclass(frozen=True, slots=True)
+class Verdicts:
+    """Letters judged right and wrong, each with the place where it was said last; `split` where both was said."""
+
+    right: dict[str, Group]
+    wrong: dict[str, Group]
+
+    @property
+    def split(self) -> bool:
+        """Whether one option was called both right and wrong."""
+        return bool(self.right.keys() & self.wrong.keys())
+
+
+def verdicts(text: str, count: int) -> Verdicts:
+    """Every option of which the reply says that it is right or wrong."""
+    right: dict[str, Group] = {}
+    wrong: dict[str, Group] = {}
+    subjects = _subjects(text, count)
+    for group, following in zip(subjects, [*(one.start for one in subjects[1:]), len(text)], strict=False):
+        said = _said(text, _AFTER_LABEL.match(text, group.end).end(), following)  # type: ignore[union-attr]  # matches nothing, too
+        if said is not None:
+            (right if said else wrong).update(dict.fromkeys(group.letters, group))
+    return Verdicts(right, wrong)
+
+
+def _subjects(text: str, count: int) -> list[Group]:
+    groups = []
+    for match in _SUBJECT.finditer(text):
+        name = next(name for name in ("group", "first", "second") if match.group(name))
+        group = read_group(text, *match.span(name), count)
+        if group and group.letters and not group.beyond:
+            groups.append(group)
+    return groups
+
+
+def _said(text: str, start: int, following: int) -> bool | None:
+    """True where it is called right first, False where wrong, None where neither."""
+    end = sentence_end(text, start, _REACH)
+    if (this := _THIS.match(text, end + 1)) and end + 1 < following:
+        end = sentence_end(text, this.end(), _REACH)
+    end = min(end, following) if following > start else end
+    right = RIGHT.search(text, start, min(len(text), end + 1))
+    wrong = WRONG.search(text, start, min(len(text), end + 1))
+    if right is None and wrong is None:
+        return None
+    return wrong is None or (right is not None and right.start() < wrong.start())
