@@ -43,7 +43,7 @@ class HttpModel:
             be left out.
         preset: a known service: `chatchat-0.2`, `chatchat-0.3`, `zhipu` or `openai`.
         method: the HTTP method.
-        headers: sent with every call, over the preset's; keys only as `"${NAME}"`.
+        headers: sent with every call; keys only as `"Bearer ${NAME}"`.
         body: over the preset's, key by key. A value that is only `{{prompt}}` keeps its JSON type. There are
             `{{prompt}}` (the last message of the user), `{{system}}`, `{{history}}` (the other messages),
             `{{messages}}` (all of them) and the names in `parameters`.
@@ -85,9 +85,7 @@ class HttpModel:
         _check_address(self.url)
         _check_secrets(self.url, self.headers, self.body)
         if self.preset:
-            for key in PRESETS[self.preset].needs:
-                if key not in self.body:
-                    raise ConfigError(f"preset {self.preset} needs the key {key!r} in body")
+            _check_needs(self, PRESETS[self.preset])
         if not self.response.text:
             raise ConfigError("response.text is missing: the JMESPath of the reply's text in the answer, or `@`")
         self.response.check()
@@ -143,14 +141,19 @@ def _expanded(model: HttpModel, preset: Preset) -> dict[str, Any]:
         for one in fields(ResponseMap)
         if one.name in preset.response and not getattr(model.response, one.name)
     }
-    given = {name.lower() for name in model.headers}
     return {
         "url": (model.url.rstrip("/") + preset.path if bare else model.url) if model.url else preset.url,
-        "headers": {name: one for name, one in preset.headers.items() if name.lower() not in given}
-        | dict(model.headers),
         "body": {**preset.body, **model.body},
         "response": replace(model.response, **response),
     }
+
+
+def _check_needs(model: HttpModel, preset: Preset) -> None:
+    for key in preset.needs:
+        if key not in model.body:
+            raise ConfigError(f"preset {model.preset} needs the key {key!r} in body")
+    if preset.key and model.url == preset.url and "authorization" not in {name.lower() for name in model.headers}:
+        raise ConfigError(f'preset {model.preset} needs headers: {{Authorization: "Bearer ${{{preset.key}}}"}}')
 
 
 def _values_of(asked: list[Message]) -> dict[str, Any]:

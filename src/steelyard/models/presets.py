@@ -7,7 +7,7 @@ Sources: the request models of Langchain-Chatchat v0.2.10 and v0.3.1 (`server/ch
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any, Final
 
@@ -24,17 +24,18 @@ class Preset:
         url: used where none is given.
         path: put behind a given address that has none.
         body: what is not given.
-        headers: likewise.
         response: likewise; the keys of `ResponseMap`.
         needs: keys that only the user knows and that must be in `body`.
+        key: what the reference to its key is usually called. The header stands in the user's file, where every
+            reference can be seen and looked up; without one, `url` is refused.
     """
 
     body: Mapping[str, Any]
     response: Mapping[str, str]
     url: str = ""
     path: str = ""
-    headers: Mapping[str, str] = field(default_factory=dict)
     needs: tuple[str, ...] = ()
+    key: str = ""
 
 
 PRESETS: Final[Mapping[str, Preset]] = MappingProxyType(
@@ -65,7 +66,7 @@ PRESETS: Final[Mapping[str, Preset]] = MappingProxyType(
         "openai": Preset(
             url="https://api.openai.com/v1/chat/completions",
             path="/v1/chat/completions",
-            headers={"Authorization": "Bearer ${OPENAI_API_KEY}"},
+            key="OPENAI_API_KEY",
             body=_OPENAI_BODY,
             response={"text": _OPENAI_TEXT},
             needs=("model",),
@@ -73,7 +74,7 @@ PRESETS: Final[Mapping[str, Preset]] = MappingProxyType(
         "zhipu": Preset(
             url="https://open.bigmodel.cn/api/paas/v4/chat/completions",
             path="/api/paas/v4/chat/completions",
-            headers={"Authorization": "Bearer ${ZHIPU_API_KEY}"},
+            key="ZHIPU_API_KEY",
             body=_OPENAI_BODY,
             response={"text": _OPENAI_TEXT},
             needs=("model",),

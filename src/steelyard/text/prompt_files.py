@@ -92,13 +92,22 @@ def sample_values(sample: Sample) -> dict[str, Any]:
     """
     return {
         "question": question_of(sample.input),
-        "options": "\n".join(f"{_label(no)}. {text}" for no, text in enumerate(sample.choices)),
+        "options": "\n".join(f"{option_label(no)}. {text}" for no, text in enumerate(sample.choices)),
         "choices": list(sample.choices),
         "contexts": "\n\n".join(sample.contexts),
         "id": sample.id,
         "group": sample.group,
         "metadata": sample.metadata,
     }
+
+
+def option_label(no: int) -> str:
+    """The label of the option at the 0-based place `no`: a letter for the first 26, then AA, AB ... as sheets count.
+
+    >>> [option_label(no) for no in (0, 25, 26)]
+    ['A', 'Z', 'AA']
+    """
+    return _LETTERS[no] if no < len(_LETTERS) else option_label(no // len(_LETTERS) - 1) + _LETTERS[no % len(_LETTERS)]
 
 
 def question_of(value: Any) -> str:
@@ -128,12 +137,3 @@ def content_text(content: Any) -> str:
     if isinstance(content, list | tuple):
         return "".join(str(part.get("text") or "") for part in content if isinstance(part, Mapping))
     return "" if content is None else str(content)
-
-
-def _label(no: int) -> str:
-    """A letter for the first 26, then AA, AB ... as sheets count.
-
-    >>> [_label(no) for no in (0, 25, 26)]
-    ['A', 'Z', 'AA']
-    """
-    return _LETTERS[no] if no < len(_LETTERS) else _label(no // len(_LETTERS) - 1) + _LETTERS[no % len(_LETTERS)]

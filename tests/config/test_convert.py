@@ -1,0 +1,213 @@
+"""The old configuration becomes ours, and nothing of it disappears."""
+
+import json
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from steelyard import ConfigError, Sample
+from steelyard.config.convert import convert
+from steelyard.config.load import load
+from steelyard.config.positions import parse, plain
+from steelyard.text.template import placeholders, render
+
+TEMPLATE = '单选题。\n题目：{question}\n选项：{options}\n只答 {{"answer": "A"}}'
+CHATCHAT = {
+    "url": "http://127.0.0.1:7861/chat/knowledge_base_chat",
+    "top_k": 20,
+    "score_threshold": 1.0,
+    "llm_models": ["chatglm3-6b", "zhipu-api", "openai-api"],
+    "prompt_name": ["default", "text", "empty"],
+    "knowledge_base_name": "faiss_zhouyi",
+    "temperature": 0.7,
+}
+OLD = {
+    "sources": ["./exam.csv"],
+    "targets": ["./target/target1"],
+    "prompt": {"one_out_of_four": TEMPLATE},
+    "test_args": {"origin_llm_kb": CHATCHAT, "zhipu_ai": {"api_key": "sk-Very.Secret", "model": "glm-4"}},
+}
+
+
+def read(text):
+    return plain(parse(text, "new.yaml"))
+
+
+def converted(**changes):
+    return read(convert(OLD | changes, "old.json"))
+
+
+def target(entry, name="one", **changes):
+    new = converted(test_args={name: entry}, **changes)
+    return new["targets"][name], new
+
+
+def test_a_knowledge_base_chat_keeps_its_arguments_and_its_lists_become_a_matrix():
+    new = converted()
+    assert new["matrix"] == {"llm_model": CHATCHAT["llm_models"], "prompt_name": CHATCHAT["prompt_name"]}
+    http = new["targets"]["origin_llm_kb"]["http"]
+    assert (http["preset"], http["url"]) == ("chatchat-0.2", CHATCHAT["url"])
+    assert http["body"] == {
+        "model_name": "{{llm_model}}",
+        "knowledge_base_name": "faiss_zhouyi",
+        "top_k": 20,
+        "score_threshold": 1.0,
+        "temperature": 0.7,
+        "prompt_name": "{{prompt_name}}",
+    }
+    assert new["targets"]["origin_llm_kb"]["tags"] == {"knowledge_base": "yes"}
+
+
+def test_a_key_becomes_a_reference_and_its_value_is_nowhere():
+    text = convert(OLD, "old.json")
+    assert "Very" not in text
+    model = read(text)["targets"]["zhipu_ai"]["prompt"]["model"]["openai_compatible"]
+    assert model == {
+        "name": "glm-4",
+        "base_url": "https://open.bigmodel.cn/api/paas/v4",
+        "api_key": "${ZHIPU_API_KEY}",
+    }
+    assert "set ZHIPU_API_KEY" in text
+
+
+def test_the_new_file_loads_and_makes_one_target_per_combination(tmp_path):
+    (tmp_path / "exam.csv").write_text(
+        "问题,A,B,C,D,答案,类别\n乾？,天,地,雷,风,A,卦象\n坤？,天,地,雷,风,B,卦象\n", "utf-8"
+    )
+    path = tmp_path / "new.yaml"
+    path.write_text(convert(OLD, "old.json"), "utf-8")
+    suite = load(path, environ={"ZHIPU_API_KEY": "sk-0123456789"}, use_dotenv=False).suite
+    assert len(suite.targets) == 10
+    assert [(one.id != "", one.reference, one.choices[1]) for one in suite.samples] == [
+        (True, "A", "地"),
+        (True, "B", "地"),
+    ]
+    endpoint = next(one for name, one in suite.targets.items() if "zhipu-api" in name and "text" in name)
+    body = json.loads(endpoint.request("q", {}).payload)
+    assert (body["model_name"], body["prompt_name"], body["top_k"]) == ("zhipu-api", "text", 20)
+    asked = endpoint.messages(Sample("1", "乾？", choices=("天", "地")))
+    assert asked == '单选题。\n题目：乾？\n选项：A. 天\nB. 地\n只答 {"answer": "A"}'
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("{question}", "{{question}}"),
+        ("{{}} {question}", "{} {{question}}"),
+        ("{{{question}}}", "{{{question}}}"),
+        ("{{{{question}}}}", "{{{{question}}}}"),
+        ("{who} {options}", "{who} {{options}}"),
+        (" \tindented\nsecond {question}\n", " \tindented\nsecond {{question}}\n"),
+        ("# no comment: {question}\n- x", "# no comment: {{question}}\n- x"),
+    ],
+)
+def test_braces_of_the_old_template_become_ours(old, new):
+    found, _ = target(CHATCHAT, prompt={"k": old})
+    assert found["http"]["template"] == new
+
+
+@given(st.text(alphabet="{}a \n选\x07\u2028\"\\:#'"))
+def test_a_converted_template_says_what_the_old_one_said(text):
+    old = text.replace("{", "{{").replace("}", "}}") + "|{question}|{options}"
+    found, _ = target(CHATCHAT, prompt={"k": old})
+    template = found["http"]["template"]
+    assert [name for name, _ in placeholders(template)] == ["question", "options"]
+    assert render(template, {"question": "Q", "options": "O"}) == old.format(question="Q", options="O")
+
+
+def test_a_placeholder_that_nothing_fills_is_named():
+    assert "# Nothing fills {who} here" in convert(OLD | {"prompt": {"k": "{who} {question}"}}, "old.json")
+
+
+def test_whatever_has_no_place_is_named_in_a_comment():
+    args = {"kb": CHATCHAT | {"retries": 3, "auth_token": "t0psecret"}, "odd": {"command": "run\nit"}}
+    prompts = {"one": TEMPLATE, "two": "second {question}"}
+    text = convert(OLD | {"test_args": args, "note": ["x"], "Password": "hush", "prompt": prompts}, "old\n.json")
+    for words in (
+        '"retries": 3',
+        '"auth_token"',
+        '"odd"',
+        "run\\nit",
+        '"note": ["x"]',
+        '"Password"',
+        '"second {{question}}"',
+    ):
+        assert any(words in line for line in text.splitlines() if line.lstrip().startswith("#")), words
+    assert "t0psecret" not in text
+    assert "hush" not in text
+    assert set(read(text)["targets"]) == {"kb"}
+
+
+def test_every_key_of_an_entry_is_either_used_or_named():
+    args = {"kb": {**CHATCHAT, "history": [], "stream": True, "zebra": 1, "llama": None}}
+    text = convert(OLD | {"test_args": args}, "old.json")
+    named = {"llm_models": "llm_model"}
+    assert [key for key in args["kb"] if named.get(key, key) not in text] == []
+
+
+def test_output_folders_become_the_command_that_writes_them():
+    assert 'steelyard export RUN --json-dir "./target/target1"' in convert(OLD, "old.json")
+
+
+def test_several_sources_become_several_files():
+    assert converted(sources=["a.xlsx", "b.xlsx"])["samples"]["file"] == ["a.xlsx", "b.xlsx"]
+    assert converted()["samples"]["file"] == "./exam.csv"
+
+
+def test_the_later_generation_of_the_service_gets_its_own_names():
+    found, _ = target({"url": "http://h/chat/kb_chat", "knowledge_base_name": "z", "llm_models": ["m"], "top_k": 3})
+    assert found["http"]["preset"] == "chatchat-0.3"
+    assert found["http"]["body"] == {"model": "m", "top_k": 3, "kb_name": "z"}
+
+
+def test_a_chat_without_a_knowledge_base_is_asked_without_a_preset():
+    found, new = target({"url": "http://h/chat/chat", "llm_models": ["m"], "temperature": 0.1})
+    assert "preset" not in found["http"]
+    assert found["http"]["body"] == {
+        "query": "{{prompt}}",
+        "history": "{{history}}",
+        "stream": False,
+        "model_name": "m",
+        "temperature": 0.1,
+    }
+    assert "matrix" not in new
+    assert found["tags"] == {"knowledge_base": "no"}
+
+
+def test_lists_that_differ_between_entries_become_variables_of_their_own():
+    new = converted(test_args={"a": CHATCHAT, "b": CHATCHAT | {"llm_models": ["x", "y"]}})
+    assert new["matrix"]["b_llm_model"] == ["x", "y"]
+    assert new["targets"]["b"]["http"]["body"]["model_name"] == "{{b_llm_model}}"
+
+
+def test_secrets_in_an_address_are_not_copied():
+    found, _ = target(CHATCHAT | {"url": "http://me:hunter2@h/chat/knowledge_base_chat?api_key=abcdef"}, name="my kb")
+    assert found["http"]["url"] == "http://h/chat/knowledge_base_chat?api_key=${MY_KB_API_KEY}"
+
+
+def test_a_model_of_an_unknown_provider_needs_its_address():
+    with pytest.raises(ConfigError, match="nothing that can be asked"):
+        target({"api_key": "k", "model": "own"})
+    found, _ = target({"api_key": "k", "model": "own", "base_url": "http://h/v1", "temperature": 0})
+    model = found["prompt"]["model"]["openai_compatible"]
+    assert model["base_url"] == "http://h/v1"
+    assert model["api_key"] == "${ONE_API_KEY}"
+    assert model["parameters"] == {"temperature": 0}
+
+
+@pytest.mark.parametrize(
+    ("old", "message"),
+    [
+        ({}, "sources"),
+        (OLD | {"sources": []}, "no file"),
+        (OLD | {"sources": [1]}, "sources"),
+        (OLD | {"test_args": []}, "test_args: expected a mapping"),
+        (OLD | {"test_args": {"a": 1}}, r"test_args\.a"),
+        (OLD | {"test_args": {}}, "nothing that can be asked"),
+        (OLD | {"prompt": {"k": 1}}, r"prompt\.k"),
+    ],
+)
+def test_what_is_not_of_that_shape_is_refused(old, message):
+    with pytest.raises(ConfigError, match=message):
+        convert(old, "old.json")
