@@ -284,6 +284,8 @@ def test_a_choice_announced_in_other_words_counts(options, reply, letter, rule):
         (GUA, "选择：B", "B"),
         (GUA, "选项：B", "B"),
         (GUA, "B\n\n题目：下一题\nA. x\nB. y\n答案：A", "B"),
+        (WORRY, "Option C: Not too worried. I would choose this because the risk is small.", "C"),
+        (WORRY, "D. Not at all worried\n\nI hope this helps! Let me know if you have any questions.", "D"),
     ],
 )
 def test_a_reply_may_begin_with_its_answer(options, reply, letter):

@@ -47,6 +47,8 @@ _NAMED_BEST: Final = re.compile(
     r"(?:(?:is|are|was|would be|should be|must be|seems to be|appears to be|as)\s(?:\w{1,12}ly\s|the\s"
     r"|indeed\s|also\s|my\s|an?\s|still\s){0,3}"
     rf"(?:{FINE}|most \w{{1,16}}|answer)\b(?:\s\w{{1,14}}){{0,2}}?(?:\s{NOUN}|(?<=answer))\b"
+    r"|(?:is|would be|seems|sounds)\s(?:the\s|far\s|much\s)?(?:(?:more|most)\s\w{1,16}|best)(?=[.,;!\n]|$"
+    r"|\s(?:because|as|since))"
     r"|(?:就|才|应该|应当|便)?(?:是|为)(?:本题的?|最终的?|唯一的?|最佳的?)?(?:正确的?|最佳的?|标准)?(?:答案"
     r"|选项(?=[。,;\n])))",
     _EN,

@@ -69,7 +69,7 @@ def _start(group: Group) -> int:
 def _wants_wrong(this: Reply, right: int, wrong: int) -> bool:
     """Whether the statement that does not hold is the answer: by the question, else by what the reply makes of it."""
     if this.question:
-        return ASKS_FOR_WRONG.search(fold(this.question)) is not None
+        return (wrong == 1 or right != 1) and ASKS_FOR_WRONG.search(fold(this.question)) is not None
     if ASKS_FOR_WRONG.search(this.text):
         return wrong == 1
     return wrong == 1 and right != 1 and right == this.count - 1

@@ -27,22 +27,28 @@ _CLOSED: Final = re.compile(
 _NEXT_SENTENCE: Final = re.compile(
     r"[ \t]{1,3}(?:The|This|That|It|In|Because|Since|Based|According|As|For|Explanation|Reason)\b"
 )
+_MORE: Final = r"(?:,?\s?(?:and|or|和|及|与)?\s?\b[A-Z]\b){0,3}[)\]\"']{0,2}"
 _JUDGED: Final = re.compile(
-    r"[)\].:\"'\s]{0,3}(?:选项|项)?(?:的?说法|的?表述)?(?:是|为|也|均|都)?(?:正确|对的|符合|成立)"
-    r"|[)\].:\"'\s]{0,3}\b(?:is|are)\s(?:also\s|both\s)?(?:correct|right|true|accurate)\b(?!\s(?:answer|option"
-    r"|choice))",
+    rf"{_MORE}[.:\s]{{0,2}}(?:选项|项)?(?:的?说法|的?表述)?(?:是|为|也|均|都)?(?:正确|对的|符合|成立)"
+    rf"|{_MORE}\s(?:is|are)\s(?:also\s|both\s)?(?:correct|right|true|accurate)\b(?!\s(?:answer|option|choice))"
+    rf"|{_MORE}[.:]?\s?[-–—]?\s?(?:correct|right)\b",
     _EN,
 )
 _CALLED_WRONG: Final = re.compile(
-    r"[)\].:,\"'\s]{0,4}(?:选项|项|说法|的说法)?(?:is|are|was|would be|是|:)?\s?(?:the\s)?(?:not\b|isn't"
-    r"|incorrect|wrong|false|不|错|cannot|can be (?:eliminated|ruled))",
+    rf"{_MORE}\s(?:(?:is|are|was|were|would be|seems?)\s(?:the\s)?(?:not\b|incorrect|wrong|false)|isn't|aren't"
+    rf"|cannot|can't"
+    r"|can be (?:eliminated|ruled))"
+    rf"|{_MORE}[.:,]?\s?[-–—]?\s?(?:incorrect|wrong|false)\b"
+    rf"|{_MORE}[.:,\s]{{0,2}}(?:选项|项)?(?:的?说法|的?表述)?(?:是|均|都|也)?(?:不(?:正确|对|符合|选|是|合"
+    rf"|成立|属于|能)|错|有误)",
     _EN,
 )
 _CAPITAL: Final = re.compile(r"[ \t]{1,3}[A-Z0-9\"“$]")
 _INITIALS: Final = re.compile(r"\.[ ]?[A-Z]\.")
 _WHOLE: Final = re.compile(r"[\s).:\]}\"'<>。,;!$|]{0,12}(?:$|\n)")
 _LINE_LABEL: Final = re.compile(
-    r"(?:\n\s*(?:选项|[Oo]ption\s)?|[。;.]\s{0,2}(?:选项|[Oo]ption\s))[(\[]?([A-Z])(?:选项|项)?\s?[.:)、\],]|[。\n]\s*([A-Z])(?:选项|项)"
+    r"(?:\n\s*(?:选项|[Oo]ption\s)?|[。;.]\s{0,2}(?:选项|[Oo]ption\s))[(\[]?([A-Z])(?:选项|项)?\s?[.:)、\],]"
+    r"|[。\n]\s*([A-Z])(?:选项|项)"
 )
 
 
@@ -59,7 +65,7 @@ def leading_letters(text: str, options: Sequence[str], listed: Sequence[tuple[in
         return None
     start, end = match.span("group")
     group = read_group(text, start, end, len(options))
-    if group is None or not group.letters or _in_list(text, group, listed) or _speaks_of(text, end):
+    if group is None or not group.letters or _in_list(text, group, listed) or _speaks_of(text, group, options):
         return None
     if text[start].islower():
         return group if _WHOLE.match(text, end) or _restates(text, group, options) else None
@@ -68,9 +74,11 @@ def leading_letters(text: str, options: Sequence[str], listed: Sequence[tuple[in
     return group if _is_closed(text, group, options) else None
 
 
-def _speaks_of(text: str, end: int) -> bool:
+def _speaks_of(text: str, group: Group, options: Sequence[str]) -> bool:
     """Whether the letter is only the subject of a verdict, which `choice_verdicts` weighs with the others."""
-    return bool(_CALLED_WRONG.match(text, end) or _JUDGED.match(text, end))
+    if _restates(text, group, options):
+        return False
+    return bool(_CALLED_WRONG.match(text, group.end) or _JUDGED.match(text, group.end))
 
 
 def _is_closed(text: str, group: Group, options: Sequence[str]) -> bool:

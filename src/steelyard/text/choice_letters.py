@@ -49,7 +49,9 @@ _TITLED: Final = re.compile(
     r"|phase|company|person)\s$",
     _EN,
 )
-_SECOND: Final = re.compile(r"(?:\bor\b|\band\b|或者?|和)\s?(?:选项|options?\s)?(?-i:\(?([A-Z])[).:](?!\w))", _EN)
+_SECOND: Final = re.compile(
+    r"(?<![A-Z]\s)(?:\bor\b|\band\b|或者?|和)\s?(?:选项|options?\s)?(?-i:\(?([A-Z])[).:](?!\w))", _EN
+)
 _CIRCLED: Final = "①②③④⑤⑥⑦⑧⑨"
 _STEMS: Final = "甲乙丙丁戊己"
 

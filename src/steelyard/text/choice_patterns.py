@@ -140,7 +140,8 @@ DENIED: Final = re.compile(
     r"(?:\bnot|n't|\bcannot|\bnever|\bneither|\bnor|\brather than|\binstead of|\bno longer|\bwithout|\bunless|\bif"
     r"|\bwhether|\bhow|\bwhy|\bwhich|\bexcept|不|没有|并非|未|无法|不能|如果|若|假如|是否|为什么|\bincorrect"
     r"|\bwrong|\bother"
-    r"|\bfalse)\s*(?:是|能|会|应|选|the|a|to|be|that|my|have)?\s*$",
+    r"|\bfalse|(?:\bnot|n't)\s(?:think|believe|say|feel|sure)(?:\sthat|\sif|\swhether)?)\s*(?:是|能|会|应|选"
+    r"|the|a|to|be|that|my|have)?\s*$",
     _EN,
 )
 """What in front of a declaration turns it into its opposite, a condition or a question."""
@@ -168,7 +169,9 @@ ASKS_FOR_WRONG: Final = re.compile(
     r"(?:不正确|错误|不属于|不符合|有误|不恰当|不合适|不包括|不合理|不准确|不成立|不可能|不应|不能|不妥"
     r"|不当)的?(?:是|一项|选项|表述|说法|叙述|做法|理解|组)"
     r"|哪(?:个|项|一项|一个|种|些|一)?[^。\n,]{0,12}(?:不正确|错误|不属于|不符合|有误|不是)"
-    r"|\b(?:[Ww]hich|[Aa]ll)\b[^?.\n]{0,90}?\b(?:not|incorrect|false|except|untrue|wrong|least)\b|\bEXCEPT\b|\bNOT\b"
+    r"|\b[Ww]hich\b(?:\s[\w,]{1,16}){0,8}?\s(?:is|are|was|were|does|do|did|would|could|can|has|have)\s(?:not"
+    r"|least|incorrect"
+    r"|false|untrue|wrong)\b|\ball\b[^?.\n]{0,90}?\bexcept\b|\bEXCEPT\b|\bNOT\b"
     r"|\b(?:incorrect|false|wrong|untrue)\s(?:statement|option|one|description)\b"
 )
 """A question that wants the one statement that does not hold."""
@@ -183,6 +186,7 @@ NONE_OF_THEM: Final = re.compile(
     r"|\b(?:answers?|options?|choices?|value|result)\b[^.\n]{0,30}?\b(?:is|are|was)(?: not|n't) (?:listed"
     r"|(?:explicitly |directly )?"
     r"(?:given|provided|included|present|available|mentioned|stated|in|among|one of|an option))\b"
+    r"|\bnone of (?:these|them)\s(?:is|are|seems?|fits?|appl)|\A\W*none\W*\Z"
     r"|\bno correct (?:answer|option|choice)|\ball (?:of )?the (?:options|choices|answers) (?:are"
     r"|seem) (?:incorrect|wrong|false)"
     r"|(?:以上|上述|所有|四个|这些|给出的|全部|[A-D]、[A-D]、[A-D]、[A-D]|各)(?:的)?(?:四个|所有)?(?:选项|答案"
@@ -218,7 +222,8 @@ REFUSAL: Final = re.compile(
     r"|determine))|within my)"
     r"|\b(?:question|it) (?:cannot|can't) be answered|\bi (?:sincerely |must )?apologi[sz]e|\bi(?:'m"
     r"| am) (?:so |very )?sorry|\bi'm just an ai"
-    r"|无法(?:回答|作答)|根据(?:已知|所给|提供|上述|现有)[^。\n]{0,10}(?:无法|不能)|作为(?:一个|一名|一款)?(?:AI|人工智能|语言模型|大模型|大语言模型|助手)"
+    r"|无法(?:回答|作答)|根据(?:已知|所给|提供|上述|现有)[^。\n]{0,10}(?:无法|不能)|作为(?:一个|一名"
+    r"|一款)?(?:AI|人工智能|语言模型|大模型|大语言模型|助手)"
     r"|(?:我|本人|^|[,。!\n]很?抱歉,?|因此|所以|故)(?:也|们|暂时|目前|还)?(?:无法|不能|没法|不便|无权"
     r"|拒绝)(?:为您|给您|对此|直接)?"
     r"(?:回答|作答|选择|提供|确定|判断|给出|评论|讨论|协助|做出)"
