@@ -99,6 +99,8 @@ def test_the_new_file_loads_and_makes_one_target_per_combination(tmp_path):
         ("{{{{question}}}}", "{{{{question}}}}"),
         ("{who} {options}", "{who} {{options}}"),
         (" \tindented\nsecond {question}\n", " \tindented\nsecond {{question}}\n"),
+        ("\u3000\u3000乾\n\n\u3000{question}", "\u3000\u3000乾\n\n\u3000{{question}}"),
+        ("\x07\n{question}", "\x07\n{{question}}"),
         ("# no comment: {question}\n- x", "# no comment: {{question}}\n- x"),
     ],
 )
@@ -107,7 +109,7 @@ def test_braces_of_the_old_template_become_ours(old, new):
     assert found["http"]["template"] == new
 
 
-@given(st.text(alphabet="{}a \n选\x07\u2028\"\\:#'"))
+@given(st.text(alphabet="{}a \n\r\t\u3000\x85\x7f选\x07\u2028\"\\:#'"))
 def test_a_converted_template_says_what_the_old_one_said(text):
     old = text.replace("{", "{{").replace("}", "}}") + "|{question}|{options}"
     found, _ = target(CHATCHAT, prompt={"k": old})

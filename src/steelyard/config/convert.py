@@ -22,7 +22,6 @@ from steelyard.text.template import placeholders
 _KNOWN: Final = ("sources", "targets", "prompt", "test_args")
 _OLD_PLACE: Final = re.compile(r"\{\{|\}\}|\{(\w+)\}")
 _OURS: Final = ("question", "options")
-_BLOCK_SAFE: Final = re.compile(r"\S[^\t\r\x00-\x08\x0b-\x1f\x7f-\xa0\u2028\u2029\ufeff\ud800-\udfff]*")
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,11 +121,16 @@ def _template(prompt: OldPrompt) -> Iterator[str]:
     for name in prompt.unknown:
         yield from _comment(f"Nothing fills {{{name}}} here: it is sent as it stands.", "      ")
     lines = prompt.template.split("\n")
-    if len(lines) > 1 and all(not line or _BLOCK_SAFE.fullmatch(line) for line in lines) and lines[0] and lines[-1]:
+    if len(lines) > 1 and lines[0] and lines[-1] and all(_fits_block(line) for line in lines):
         yield "      template: |-"
         yield from (f"        {line}" if line else "" for line in lines)
     else:
         yield f"      template: {flow(prompt.template)}"
+
+
+def _fits_block(line: str) -> bool:
+    """Whether a line means itself in a block of YAML; Chinese text is indented by U+3000, which is no blank there."""
+    return not line.startswith(" ") and line.replace("\u3000", "").isprintable()
 
 
 def _other_prompts(prompts: Sequence[OldPrompt]) -> Iterator[str]:
