@@ -1,0 +1,179 @@
+"""From a file to a Suite: read, expand the matrix, look up references, build; everything checked, nothing sent."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, Final
+
+from steelyard.config.build import Site, build
+from steelyard.config.environment import Environment, environment
+from steelyard.config.leaves import described
+from steelyard.config.matrix import expanded
+from steelyard.config.positions import Entry, Node, from_plain, plain, read, texts
+from steelyard.config.problems import Problems
+from steelyard.config.targets import check_names, without_tags
+from steelyard.errors import ConfigError, Place, boundary
+from steelyard.gate import parse_rule
+from steelyard.registry import did_you_mean, find, names
+from steelyard.suite import Suite
+
+SUFFIXES: Final = frozenset({".yaml", ".yml", ".json"})
+_ABOUT_THE_FILE: Final = frozenset({"suite", "$schema"})
+
+
+@dataclass(frozen=True, slots=True)
+class Loaded:
+    """A configuration that is sound.
+
+    Args:
+        suite: what is to be run.
+        text: of the file; empty where it came from the store.
+        path: of the file, or of the folder that a stored configuration is resolved against.
+        plain: the configuration as written, as JSON, `--limit` applied; secrets are still references. `load_plain`
+            makes the same suite of it.
+        environment: the values behind the references; its repr shows names only.
+    """
+
+    suite: Suite
+    text: str
+    path: Path
+    plain: Mapping[str, Any]
+    environment: Environment
+
+
+def load(path: Path, *, environ: Mapping[str, str], use_dotenv: bool = True, limit: int | None = None) -> Loaded:
+    """The suite that a configuration file describes.
+
+    Args:
+        path: a `.yaml`, `.yml` or `.json` file.
+        environ: where references are looked up first.
+        use_dotenv: whether the `.env` beside the file is looked at next.
+        limit: at most so many samples, the first of those that the file selects.
+
+    Raises:
+        ConfigError: every mistake with its place.
+        DataError: the dataset cannot be read as asked.
+    """
+    if path.suffix.lower() not in SUFFIXES:
+        raise ConfigError(f"a configuration ends in {', '.join(sorted(SUFFIXES))}", Place(str(path)))
+    text, root = read(path)
+    root = limited(root, limit)
+    values, suite = _loaded(root, path.parent, environ, use_dotenv=use_dotenv)
+    return Loaded(suite, text, path, plain(root), values)
+
+
+def load_plain(stored: Mapping[str, Any], base: Path, *, environ: Mapping[str, str], use_dotenv: bool = True) -> Loaded:
+    """The suite of a stored `Loaded.plain`, for when its file is gone.
+
+    Args:
+        stored: as `Loaded.plain` gave it.
+        base: the folder that paths are resolved against.
+        environ: where references are looked up first.
+        use_dotenv: whether the `.env` in `base` is looked at next.
+
+    Raises:
+        ConfigError: as `load`; places name the key instead of a line.
+        DataError: as `load`.
+    """
+    root = from_plain(stored, "stored configuration")
+    values, suite = _loaded(root, base, environ, use_dotenv=use_dotenv)
+    return Loaded(suite, "", base, plain(root), values)
+
+
+def _loaded(root: Node, folder: Path, environ: Mapping[str, str], *, use_dotenv: bool) -> tuple[Environment, Suite]:
+    """Two passes tell the most at once: what is written in the file, then what it makes together."""
+    cls = _suite_class(root)
+    problems = Problems()
+    values = Environment({})
+    with problems.gathered(root):
+        values = environment(root, environ, folder / ".env" if use_dotenv else None)
+    _check_gate(root, problems)
+    described_suite: Any = None
+    with problems.gathered(root):
+        described_suite = build(cls, _prepared(root), Site(folder))
+    problems.raise_any()
+    return values, _made(described_suite, root)
+
+
+def _suite_class(root: Node) -> type:
+    if not isinstance(root.value, Mapping):
+        raise ConfigError(f"expected a mapping with the key 'suite', but got {described(root)}", root.place)
+    if "suite" not in root.entries:
+        near = did_you_mean("suite", root.entries)
+        hint = f" ({near[2:]})" if near[:1] == ":" else f"; known suites: {', '.join(names('suite'))}"
+        raise ConfigError(f"the key 'suite' is missing{hint}", root.place)
+    node = root.entries["suite"].node
+    if not isinstance(node.value, str):
+        raise ConfigError(f"suite: expected one of {', '.join(names('suite'))}, but got {described(node)}", node.place)
+    try:
+        with boundary("config", node.value):
+            return find("suite", node.value)
+    except ConfigError as error:
+        raise ConfigError(error.message, node.place) from error
+
+
+def _prepared(root: Node) -> Node:
+    """The tree with the suite's own keys only: matrix expanded, tags gathered, names checked."""
+    own = root.with_value({key: entry for key, entry in root.entries.items() if key not in _ABOUT_THE_FILE})
+    bare, tags = expanded(own)
+    if "targets" in bare.entries:
+        targets = bare.entries["targets"].node
+        if targets.value is None or targets.value == {}:
+            raise ConfigError("targets: nothing is to be run; name at least one target", targets.place)
+        check_names(targets)
+    return without_tags(bare, tags)
+
+
+def _check_gate(root: Node, problems: Problems) -> None:
+    gate = root.entries.get("gate")
+    for name, entry in (gate.node.entries if gate is not None else {}).items():
+        if isinstance(entry.node.value, str):
+            with problems.gathered(entry.node):
+                parse_rule(name, entry.node.value)
+
+
+def _made(described_suite: Any, root: Node) -> Suite:
+    try:
+        with boundary("config"):
+            suite: Suite = described_suite.build()
+    except ConfigError as error:
+        raise ConfigError(error.message, error.place or _meant(root, error.message).place) from error
+    return suite
+
+
+def _meant(root: Node, message: str) -> Node:
+    """The text below `samples` that a message about the dataset quotes, else the key itself: building reads these."""
+    samples = root.entries.get("samples")
+    if samples is None:
+        return root
+    quoted = (node for node in texts(samples.node) if len(node.value) > 1 and repr(node.value) in message)
+    return next(quoted, samples.key)
+
+
+def limited(root: Node, limit: int | None) -> Node:
+    """`root` with at most `limit` samples: the first ones, or fewer of the last or random ones where it says so.
+
+    >>> plain(limited(from_plain({"samples": {"file": "a.csv", "last": 30}}, ""), 5))
+    {'samples': {'file': 'a.csv', 'last': 5}}
+
+    Raises:
+        ConfigError: below 1.
+    """
+    if limit is None:
+        return root
+    if limit < 1:
+        raise ConfigError(f"--limit is {limit}; expected a number of samples, 1 or more")
+    samples = root.entries.get("samples")
+    if samples is None or not isinstance(samples.node.value, Mapping):
+        return root
+    entries = samples.node.entries
+    key = next((one for one in ("first", "last", "random") if one in entries), "first")
+    now = entries[key].node.value if key in entries else None
+    if now is not None and type(now) is not int:
+        return root  # building says what is wrong with it
+    count = limit if now is None else min(limit, now)
+    node = replace(samples.node, value=count, raw=str(count))
+    within = {**entries, key: Entry(samples.key.with_value(key), node)}
+    return root.with_value({**root.entries, "samples": Entry(samples.key, samples.node.with_value(within))})

@@ -1,0 +1,136 @@
+"""Writes docs/configuration.md from the same classes that build a configuration.
+
+python -m steelyard.config.reference > docs/configuration.md
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Iterator, Mapping
+from importlib.resources import files
+from typing import Any, Final, get_args
+
+from steelyard.config.docstrings import arguments_of, summary_of
+from steelyard.config.hints import (
+    LEAVES,
+    Key,
+    element_of,
+    is_class,
+    is_literal,
+    is_writable,
+    keys_of,
+    kind_of,
+    members,
+    scalar_key,
+    value_of,
+    words,
+)
+from steelyard.config.schema import KINDS, suite_keys
+from steelyard.registry import Kind, describe, find, name_of, names
+
+_TITLES: Final[Mapping[Kind, str]] = {"target": "Targets", "scorer": "Scorers", "model": "Models"}
+
+
+def reference() -> str:
+    """The whole page, in Markdown."""
+    lines = [files("steelyard.config").joinpath("reference_intro.md").read_text(encoding="utf-8").rstrip()]
+    nested: dict[str, type] = {}
+    for name in names("suite"):
+        cls = find("suite", name)
+        lines += ["", f"## suite: {name}", "", summary_of(cls), "", *_table(cls, suite_keys(cls), nested)]
+    for kind in KINDS:
+        lines += ["", f"## {_TITLES[kind]}"]
+        for name in names(kind):
+            lines += _section(kind, name, nested)
+    lines += ["", "## Groups of keys"]
+    done: set[str] = set()
+    while set(nested) - done:
+        name = min(set(nested) - done)
+        done.add(name)
+        cls = nested[name]
+        lines += ["", f"### {name}", "", summary_of(cls), "", *_table(cls, keys_of(cls), nested)]
+    return "\n".join(lines) + "\n"
+
+
+def _section(kind: Kind, name: str, nested: dict[str, type]) -> Iterator[str]:
+    found: Any = find(kind, name)
+    yield from ("", f"### {name}", "", summary_of(found))
+    keys = keys_of(found) if is_class(found) else {}
+    short = scalar_key(name, keys)
+    if short is None:
+        yield from ("", f"Nothing can be set: write `{name}`.")
+        return
+    if _is_short(short.hint):
+        yield from ("", f"Short form: `{{{name}: {short.name.upper()}}}`.")
+    yield ""
+    yield from _table(found, keys, nested)
+
+
+def _is_short(hint: Any) -> bool:
+    """Whether it can be told from the mapping of all keys: models and mappings cannot."""
+    return any(one in LEAVES or is_literal(one) for one in members(hint) if one is not type(None))
+
+
+def _table(cls: type, keys: Mapping[str, Key], nested: dict[str, type]) -> Iterator[str]:
+    said = arguments_of(cls)
+    yield from ("| key | value | default | |", "|---|---|---|---|")
+    for key in keys.values():
+        cells = [f"`{key.name}`", _linked(key.hint, nested), _default(key), said.get(key.name, "")]
+        yield "| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |"
+
+
+def _default(key: Key) -> str:
+    if key.required:
+        return "**required**"
+    if is_class(type(key.default)):
+        return ""  # its own table says
+    return f"`{json.dumps(describe(key.default), ensure_ascii=False)}`"
+
+
+def _linked(hint: Any, nested: dict[str, type]) -> str:
+    """`words`, with a link to the table of each group of keys and each kind."""
+    if kind_of(hint):
+        return f"a [{kind_of(hint)}](#{kind_of(hint)}s)"
+    if len(members(hint)) > 1:
+        shown = [one for one in members(hint) if one is type(None) or is_writable(one)]
+        return " or ".join(_linked(one, nested) for one in shown)
+    if is_class(hint):
+        return _class_link(hint, nested)
+    if element_of(hint) is not None:
+        return f"a list, each {_linked(element_of(hint), nested)}"
+    return f"names, each with {_linked(value_of(hint), nested)}" if value_of(hint) is not None else _leaf_words(hint)
+
+
+def _class_link(cls: type, nested: dict[str, type]) -> str:
+    registered = next((name for kind in KINDS if (name := name_of(kind, cls))), None)
+    if registered:
+        return f"the keys of [{registered}](#{registered})"
+    nested[cls.__name__] = cls
+    return f"[{cls.__name__}](#{cls.__name__.lower()})"
+
+
+def _leaf_words(hint: Any) -> str:
+    return " or ".join(f"`{json.dumps(one)}`" for one in get_args(hint)) if is_literal(hint) else words(hint)
+
+
+def undescribed() -> tuple[str, ...]:
+    """Every key whose class's docstring says nothing about it, as `Class.key`; the tests want none."""
+    nested: dict[str, type] = {}
+    classes: list[tuple[type, Mapping[str, Key]]] = [
+        (find("suite", name), suite_keys(find("suite", name))) for name in names("suite")
+    ]
+    classes += [(cls, keys_of(cls)) for kind in KINDS for name in names(kind) if is_class(cls := find(kind, name))]
+    missing = []
+    while classes:
+        cls, keys = classes.pop()
+        known = set(nested)
+        for key in keys.values():
+            _linked(key.hint, nested)
+        classes += [(nested[name], keys_of(nested[name])) for name in sorted(set(nested) - known)]
+        missing += [f"{cls.__name__}.{name}" for name in keys if not arguments_of(cls).get(name)]
+    return tuple(sorted(set(missing)))
+
+
+if __name__ == "__main__":
+    sys.stdout.write(reference())

@@ -1,0 +1,208 @@
+"""The JSON schema (draft 2020-12) of a configuration, from the same dataclasses and docstrings that build it.
+
+An editor that knows it completes keys and shows their descriptions; `steelyard check` stays the judge, since files,
+references and combinations of keys are beyond a schema.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Final, get_args, get_origin
+
+from steelyard.config.docstrings import arguments_of, summary_of
+from steelyard.config.hints import (
+    Key,
+    element_of,
+    is_class,
+    is_json,
+    is_literal,
+    is_writable,
+    keys_of,
+    kind_of,
+    members,
+    scalar_key,
+    value_of,
+)
+from steelyard.errors import ConfigError
+from steelyard.registry import Kind, describe, find, names
+
+DIALECT: Final = "https://json-schema.org/draft/2020-12/schema"
+KINDS: Final[tuple[Kind, ...]] = ("target", "scorer", "model")
+FILLED: Final = frozenset({"tags"})
+"""Fields of a suite that the loader fills; they are no keys of the file."""
+_SCALAR: Final[list[str]] = ["string", "number", "boolean"]
+_PLACEHOLDER: Final = {"type": "string", "pattern": r"^\{\{\s*[\w-]+\s*\}\}$"}
+"""What a matrix variable looks like where a number stands after the expansion."""
+_LEAF_TYPES: Final[Mapping[Any, Any]] = {
+    str: {"type": _SCALAR},
+    Path: {"type": "string"},
+    int: {"anyOf": [{"type": "integer"}, _PLACEHOLDER]},
+    float: {"anyOf": [{"type": "number"}, _PLACEHOLDER]},
+    bool: {"anyOf": [{"type": "boolean"}, _PLACEHOLDER]},
+    type(None): {"type": "null"},
+}
+
+Definitions = dict[str, dict[str, Any]]
+
+
+def json_schema() -> dict[str, Any]:
+    """The schema of the whole file: one alternative per suite, every registered class under `$defs`."""
+    definitions: Definitions = {}
+    for kind in KINDS:
+        _define_kind(kind, definitions)
+    suites = [_suite(name, definitions) for name in names("suite")]
+    return {
+        "$schema": DIALECT,
+        "title": "Steelyard configuration",
+        **(suites[0] if len(suites) == 1 else {"oneOf": suites}),
+        "$defs": dict(sorted(definitions.items())),
+    }
+
+
+def _suite(name: str, definitions: Definitions) -> dict[str, Any]:
+    cls = find("suite", name)
+    keys = suite_keys(cls)
+    fields = _fields(cls, keys, definitions)
+    targets = {"targets": _with_tags(fields["targets"])} if "targets" in fields else {}
+    about = {
+        "$schema": {"type": "string", "description": "where an editor finds this schema"},
+        "suite": {"const": name, "description": summary_of(cls)},
+        "matrix": {
+            "type": "object",
+            "additionalProperties": {"type": "array", "minItems": 1, "items": {"type": _SCALAR}},
+            "description": "variables for {{name}} in targets; each target is copied for the values of those it uses",
+        },
+    }
+    return _closed({**about, **fields, **targets}, ["suite", *(key.name for key in keys.values() if key.required)])
+
+
+def suite_keys(cls: type) -> Mapping[str, Key]:
+    """The keys of a suite's file besides `suite` and `matrix`."""
+    return {name: key for name, key in keys_of(cls).items() if name not in FILLED}
+
+
+def _closed(properties: Mapping[str, Any], required: list[str]) -> dict[str, Any]:
+    return {
+        "type": "object",
+        "properties": dict(properties),
+        "additionalProperties": False,
+        **({"required": required} if required else {}),
+    }
+
+
+def _with_tags(targets: dict[str, Any]) -> dict[str, Any]:
+    return {**targets, "minProperties": 1, "additionalProperties": {"$ref": "#/$defs/target with tags"}}
+
+
+def _fields(cls: type, keys: Mapping[str, Key], definitions: Definitions) -> dict[str, dict[str, Any]]:
+    said = arguments_of(cls)
+    return {key.name: _field(key, said.get(key.name, ""), definitions) for key in keys.values()}
+
+
+def _field(key: Key, description: str, definitions: Definitions) -> dict[str, Any]:
+    field = {**of_hint(key.hint, definitions)}
+    if description:
+        field["description"] = description
+    if not key.required:
+        field["default"] = describe(key.default)
+    return field
+
+
+def of_hint(hint: Any, definitions: Definitions) -> dict[str, Any]:
+    """The schema of what `hint` asks for.
+
+    Args:
+        hint: an annotation.
+        definitions: gets the dataclasses that it leads to.
+
+    Raises:
+        ConfigError: nothing in a file can be this; for the author of the class.
+    """
+    if len(members(hint)) > 1:
+        return {"anyOf": [of_hint(one, definitions) for one in members(hint) if is_json_type(one)]}
+    if is_json(hint) or kind_of(hint):
+        return {"$ref": f"#/$defs/{kind_of(hint)}"} if kind_of(hint) else {}
+    if is_class(hint):
+        return _reference(hint, definitions)
+    return _of_one(hint, definitions)
+
+
+def is_json_type(hint: Any) -> bool:
+    """Whether this alternative of a union can stand in a file at all."""
+    return hint is type(None) or is_writable(hint)
+
+
+def _of_one(hint: Any, definitions: Definitions) -> dict[str, Any]:
+    if is_literal(hint):
+        return {"anyOf": [{"enum": list(get_args(hint))}, _PLACEHOLDER]}
+    if element_of(hint) is not None:
+        unique = (get_origin(hint) or hint) in {set, frozenset}
+        items = {"type": "array", "items": of_hint(element_of(hint), definitions)}
+        return {**items, "uniqueItems": True} if unique else items
+    if value_of(hint) is not None:
+        return {"type": "object", "additionalProperties": of_hint(value_of(hint), definitions)}
+    if hint not in _LEAF_TYPES:
+        raise ConfigError(f"a configuration cannot hold {hint}")
+    return dict(_LEAF_TYPES[hint])
+
+
+def _reference(cls: type, definitions: Definitions) -> dict[str, Any]:
+    name = cls.__name__
+    if name not in definitions:
+        definitions[name] = {}  # stands here while its fields are read, so that a class may hold itself
+        keys = keys_of(cls)
+        required = [key.name for key in keys.values() if key.required]
+        definitions[name] = {**_closed(_fields(cls, keys, definitions), required), "description": summary_of(cls)}
+    return {"$ref": f"#/$defs/{name}"}
+
+
+def _define_kind(kind: Kind, definitions: Definitions) -> None:
+    plain = [form for name in names(kind) for form in _forms(kind, name, definitions, {})]
+    definitions[kind] = {"oneOf": plain}
+    if kind == "target":
+        tags = {
+            "type": "object",
+            "additionalProperties": {"type": _SCALAR},
+            "description": "columns of a report, by name",
+        }
+        tagged = [form for name in names(kind) for form in _forms(kind, name, definitions, {"tags": tags})]
+        definitions["target with tags"] = {"oneOf": tagged}
+
+
+def _forms(kind: Kind, name: str, definitions: Definitions, extra: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """How a registered class may be written: `{name: {fields}}`, `{name: scalar, ...}`, or the bare name."""
+    found: Any = find(kind, name)
+    keys = keys_of(found) if is_class(found) else {}
+    reference = f"{kind} {name}"
+    if reference not in definitions:
+        definitions[reference] = {}
+        required = [key.name for key in keys.values() if key.required]
+        fields = _closed(_fields(found, keys, definitions), required) if keys else _closed({}, [])
+        definitions[reference] = {**fields, "description": summary_of(found)}
+    return [
+        _closed({name: {"$ref": f"#/$defs/{reference}"}, **extra}, [name]),
+        *_scalar_forms(name, found, keys, (definitions, extra)),
+        *([{"const": name}] if not any(key.required for key in keys.values()) else []),
+    ]
+
+
+def _scalar_forms(
+    name: str, found: Any, keys: Mapping[str, Key], within: tuple[Definitions, Mapping[str, Any]]
+) -> list[dict[str, Any]]:
+    definitions, extra = within
+    fields = _fields(found, keys, definitions) if keys else {}
+    required = [key.name for key in keys.values() if key.required]
+    key = scalar_key(name, keys)
+    forms = []
+    if key is not None:
+        beside = {other: field for other, field in fields.items() if other not in {key.name, name}}
+        scalar = {"allOf": [fields[key.name], {"not": {"type": "object"}}]}
+        forms.append(_closed({name: scalar, **beside, **extra}, [name, *(one for one in required if one != key.name)]))
+    if not required and (key is None or not _takes_null(key)):
+        forms.append(_closed({name: {"type": "null"}, **extra}, [name]))
+    return forms
+
+
+def _takes_null(key: Key) -> bool:
+    return is_json(key.hint) or type(None) in members(key.hint)

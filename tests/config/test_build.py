@@ -1,0 +1,160 @@
+from pathlib import Path
+from typing import Any, Literal
+
+import pytest
+import steelyard_toys as toys
+
+from steelyard.config.build import Site, build
+from steelyard.config.positions import parse
+from steelyard.config.problems import ConfigErrors
+from steelyard.errors import ConfigError
+from steelyard.targets.function import Function
+from steelyard.types import Scorer, Target
+
+pytestmark = pytest.mark.usefixtures("toys")
+
+
+def made(hint, text, folder=Path()):
+    return build(hint, parse(text, "a.yaml"), Site(folder))
+
+
+def error_of(hint, text, folder=Path()):
+    with pytest.raises(ConfigError) as caught:
+        made(hint, text, folder)
+    return caught.value
+
+
+def test_every_type_of_field_is_built(folder):
+    text = """
+    toy:
+      text: no
+      count: 7
+      share: 1e-3
+      loud: true
+      mood: grim
+      file: lines.txt
+      files: [lines.txt, lines.txt]
+      words: [a, b]
+      body: {k: [1, {x: null}]}
+      sizes: {a: 1}
+      model: {parrot: polly, temperature: 2}
+      limit: 3
+      header: 4
+    """
+    target = made(Target, text, folder)
+    path = folder / "lines.txt"
+    assert target == toys.ToyTarget(
+        text="no", count=7, share=0.001, loud=True, mood="grim", file=path, files=(path, path), words=("a", "b"),
+        body={"k": [1, {"x": None}]}, sizes={"a": 1.0}, model=toys.Parrot("polly", 2.0), limit=3, header=4,
+    )  # fmt: skip
+    assert type(target.sizes["a"]) is float
+    assert type(target.model.temperature) is float
+
+
+def test_the_three_ways_to_write_a_target():
+    assert made(Target, "{toy: {text: x}}") == toys.ToyTarget(text="x")
+    assert made(Target, "{toy: x, count: 2}") == toys.ToyTarget(toy="x", count=2)
+    assert made(Target, "toy") == made(Target, "{toy: }") == made(Target, "{toy: {}}") == toys.ToyTarget()
+    assert made(Target, "{picky: 1, high: 2}") == toys.Picky(1, 2)
+    assert made(Target, "echo") is made(Target, "{echo: }") is toys.echo
+    assert made(Target, '{function: "json:dumps"}') == Function("json:dumps")
+
+
+def test_a_list_of_scorers_mixes_the_forms():
+    assert made(tuple[Scorer, ...], "[length, {length: 5}, {length: {at_most: 6}}]") == (
+        toys.Length(), toys.Length(5), toys.Length(6),
+    )  # fmt: skip
+
+
+def test_a_union_takes_what_stands_there():
+    assert made(Literal["auto", "none"] | int, "none") == "none"
+    assert made(int | str, "5") == 5
+    assert made(str | list[str], "5") == "5"
+    assert made(str | list[str], "[a]") == ["a"]
+    assert made(int | None, "~") is None
+    assert made(toys.Parrot | toys.Length, "{at_most: 3}") == toys.Length(3)
+
+
+def test_a_path_or_a_text_is_a_path_where_the_file_exists(folder):
+    assert made(Path | str, "lines.txt", folder) == folder / "lines.txt"
+    assert made(Path | str, "one line", folder) == "one line"
+
+
+def test_a_number_is_a_text_only_if_it_would_be_written_the_same_again():
+    assert made(list[str], "[4, 1.5, true, '1.10']") == ["4", "1.5", "true", "1.10"]
+    for written in ("1.10", "007", "True", "0x10", "1e3", "+1"):
+        assert "put it into quotes" in str(error_of(str, written))
+
+
+@pytest.mark.parametrize(
+    ("hint", "text", "words"),
+    [
+        (int, "many", "expected a whole number, but got the text 'many'"),
+        (int, "1.5", "expected a whole number, but got the number 1.5"),
+        (int, "1e3", "expected a whole number, but got the number 1e3"),
+        (int, "true", "expected a whole number, but got true"),
+        (float, "'1'", "expected a number, but got the text '1'"),
+        (float, "true", "expected a number, but got true"),
+        (bool, "yes", "expected true or false, but got the text 'yes'"),
+        (bool, "1", "expected true or false"),
+        (str, "~", "expected a text, but got nothing"),
+        (str, "[a]", "expected a text, but got a list"),
+        (list[str], "a", "expected a list (each a text), but got the text 'a'"),
+        (dict[str, int], "[1]", "expected a mapping (each value a whole number), but got a list"),
+        (toys.Length, "3", "expected a mapping (at_most), but got the number 3"),
+        (Literal["glad", "grim"], "gald", "expected 'glad' or 'grim', but got the text 'gald': did you mean 'glad'?"),
+        (int | list[int], "x", "expected a whole number or a list (each a whole number), but got the text 'x'"),
+        (int | None, "x", "expected a whole number, but got the text 'x'"),
+        (complex, "1", "cannot be written in a configuration"),
+        (float, "1" + "0" * 299 + "0" * 50, "not a finite number"),
+        (Target, "3", "expected a target, as {name: {...}}, but got the number 3"),
+        (Target, "{}", "expected a target; known:"),
+        (Target, "toys", "there is no target 'toys': did you mean 'toy'?"),
+        (Target, "{tyo: {}}", "there is no target 'tyo': did you mean 'toy'?"),
+        (Target, "json:dumps", "write {function: 'json:dumps'}"),
+        (Target, "{toy: {text: a}, count: 3}", "'count' stands beside 'toy'"),
+        (Target, "{picky: 1, low: 2, high: 3}", "'low' is given twice"),
+        (Target, "picky", "the key 'low' is missing (a whole number)"),
+        (Target, "{picky: {low: 3, high: 2}}", "low 3 is not below high 2"),
+        (Target, "{echo: loud}", "nothing can be set here"),
+        (Target, "{missing: {}}", "the target 'missing' cannot be loaded: ModuleNotFoundError"),
+        (Target, "{careless: value}", "that is no value"),
+        (Target, "{careless: data}", "the file is odd"),
+        (Target, "{careless: zero}", "ZeroDivisionError"),
+        (Target, "{toy: {function: x}}", "unknown key 'function'"),
+        (Target, "{toy: {file: 'lines.tx'}}", "there is no file"),
+        (Target, '{function: "json:dump_it"}', "cannot be imported"),
+        (Scorer, "exact_mach", "did you mean 'exact_match'?"),
+    ],
+)
+def test_a_mistake_is_told_in_words_and_with_its_place(hint, text, words):
+    error = error_of(hint, text)
+    assert words in str(error)
+    assert all(one.place.line == 1 for one in getattr(error, "errors", (error,)))
+
+
+def test_an_unknown_key_is_told_at_its_own_place_with_the_nearest_known():
+    error = error_of(Target, "toy:\n  cuont: 3\n")
+    assert str(error) == "a.yaml:2:3: unknown key 'cuont': did you mean 'count'?\n      cuont: 3\n      ^"
+
+
+def test_a_missing_file_names_the_nearest_in_its_folder(folder):
+    error = error_of(Target, "toy: {file: line.txt}", folder)
+    assert f"file: there is no file {folder / 'line.txt'}: did you mean 'lines.txt'?" in str(error)
+
+
+def test_all_mistakes_are_told_at_once_in_the_order_of_the_file():
+    text = "toy:\n  share: x\n  cuont: 3\n  count: y\n  model: {parot: a}\n  words: [a, [b], {c: d}]\n"
+    error = error_of(Target, text)
+    assert isinstance(error, ConfigErrors)
+    assert [one.place.line for one in error.errors] == [2, 3, 4, 5, 6, 6]
+    assert str(error).startswith("6 errors\na.yaml:2:10: share: expected a number")
+
+
+def test_fifty_mistakes_are_shown_and_the_rest_counted():
+    assert str(error_of(list[int], "[" + "x," * 60 + "]")).endswith("... and 10 more")
+
+
+def test_any_value_is_taken_as_it_is():
+    assert made(Any, "{a: [1, no]}") == {"a": [1, "no"]}
+    assert made(dict, "{a: 1}") == {"a": 1}

@@ -1,0 +1,84 @@
+import pytest
+
+from steelyard.config.environment import environment, read_dotenv
+from steelyard.config.positions import parse
+from steelyard.errors import ConfigError
+
+
+def values_of(text, environ=None, dotenv=None):
+    return environment(parse(text, "a.yaml"), environ or {}, dotenv)
+
+
+def error_of(text, environ=None, dotenv=None):
+    with pytest.raises(ConfigError) as caught:
+        values_of(text, environ, dotenv)
+    return caught.value
+
+
+def test_references_are_found_in_every_text(tmp_path):
+    found = values_of('a: ["x ${ONE} y", {b: "${TWO}${ONE}"}]', {"ONE": "1", "TWO": "2", "THREE": "3"})
+    assert dict(found) == {"ONE": "1", "TWO": "2"}
+
+
+def test_the_environment_wins_over_the_file_beside(tmp_path):
+    dotenv = tmp_path / ".env"
+    dotenv.write_text("ONE=file\nTWO=file\n", encoding="utf-8")
+    assert dict(values_of('a: "${ONE} ${TWO}"', {"ONE": "shell"}, dotenv)) == {"ONE": "shell", "TWO": "file"}
+
+
+def test_values_are_never_shown():
+    found = values_of('a: "${KEY}"', {"KEY": "hush-hush"})
+    assert "hush" not in repr(found) + str(found) + f"{found}"
+    assert repr(found) == "Environment(KEY)"
+
+
+def test_every_missing_reference_is_named_at_its_place(tmp_path):
+    error = error_of('a: 1\nb: "${ZHIPU_API_KEY}"\nc: "${OTHER}"\n', {"OTHER": ""}, tmp_path / ".env")
+    assert f"a.yaml:2:4: set ZHIPU_API_KEY or put it into {tmp_path / '.env'}" in str(error)
+    assert "a.yaml:3:4: set OTHER" in str(error)
+
+
+def test_a_secret_that_is_written_out_is_refused_and_not_shown():
+    error = error_of('model:\n  api_key: "sk-0123456789"\n  headers: {Authorization: Bearer 12345678}\n')
+    assert 'put API_KEY=... into .env and write "${API_KEY}"' in str(error)
+    assert "a.yaml:3:13: Authorization:" in str(error)
+    assert "sk-0123456789" not in str(error)
+    assert "12345678" not in str(error)
+    assert not values_of("model: {api_key: EMPTY}")
+
+
+def test_a_password_in_an_address_is_refused_and_not_shown():
+    error = error_of('url: "https://me:hunter22@host/v1"')
+    assert "a password is not written into an address" in str(error)
+    assert "hunter22" not in str(error)
+
+
+DOTENV = """
+# a comment
+PLAIN=a b # comment
+export EXPORTED = x
+QUOTED="a # \\"b\\"\\nc" # comment
+SINGLE='$a\\n'
+EMPTY=
+HASH=a#b
+"""
+
+
+def test_the_usual_forms_of_a_dotenv_file(tmp_path):
+    (tmp_path / ".env").write_text(DOTENV, encoding="utf-8")
+    assert read_dotenv(tmp_path / ".env") == {
+        "PLAIN": "a b",
+        "EXPORTED": "x",
+        "QUOTED": 'a # "b"\nc',
+        "SINGLE": "$a\\n",
+        "EMPTY": "",
+        "HASH": "a#b",
+    }
+
+
+@pytest.mark.parametrize("line", ["just-a-secret", 'A="open', "A='x' y", "1A=b", "=hunter22"])
+def test_a_line_that_is_no_assignment_is_named_but_not_shown(tmp_path, line):
+    (tmp_path / ".env").write_text(f"OK=1\n{line}\n", encoding="utf-8")
+    with pytest.raises(ConfigError) as caught:
+        read_dotenv(tmp_path / ".env")
+    assert str(caught.value) == f'{tmp_path / ".env"}:2: expected NAME=value, or NAME="value"'

@@ -1,0 +1,170 @@
+import json
+from pathlib import Path
+
+import pytest
+
+from steelyard.config.load import load, load_plain
+from steelyard.config.problems import ConfigErrors
+from steelyard.errors import ConfigError
+
+pytestmark = pytest.mark.usefixtures("toys")
+
+TEXT = """
+suite: toy
+name: two birds
+samples: {file: lines.txt}
+matrix: {bird: [polly, coco]}
+targets:
+  bird: {toy: {model: {parrot: "{{bird}}", api_key: "${BIRD_KEY}"}}, tags: {loud: no, version: 2}}
+  floor: echo
+scorers: [length]
+options: {concurrency: 4, budget: {calls: 10}}
+gate: {length: ">= 0.5"}
+"""
+
+
+def written(folder, text, name="toy.yaml"):
+    path = folder / name
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+def error_of(folder, text, **options):
+    with pytest.raises(ConfigError) as caught:
+        load(written(folder, text), environ={"BIRD_KEY": "tweet-tweet"}, **options)
+    return caught.value
+
+
+def test_a_file_becomes_a_suite_with_named_targets_and_tags(folder):
+    loaded = load(written(folder, TEXT), environ={"BIRD_KEY": "tweet-tweet"})
+    suite = loaded.suite
+    assert list(suite.targets) == ["bird[bird=polly]", "bird[bird=coco]", "floor"]
+    assert suite.tags == {
+        "bird[bird=polly]": {"bird": "polly", "loud": "no", "version": "2"},
+        "bird[bird=coco]": {"bird": "coco", "loud": "no", "version": "2"},
+    }
+    assert suite.targets["bird[bird=coco]"].model.name == "coco"
+    assert (suite.options.concurrency, suite.options.budget.calls) == (4, 10)
+    assert suite.gate == {"length": ">= 0.5"}
+    assert [sample.input for sample in suite.samples] == ["one", "two", "three"]
+
+
+def test_a_secret_stays_a_reference_everywhere_but_in_the_environment(folder):
+    loaded = load(written(folder, TEXT), environ={"BIRD_KEY": "tweet-tweet"})
+    assert dict(loaded.environment) == {"BIRD_KEY": "tweet-tweet"}
+    assert "tweet" not in repr(loaded)
+    assert loaded.suite.targets["bird[bird=coco]"].model.api_key == "${BIRD_KEY}"
+    assert "${BIRD_KEY}" in json.dumps(loaded.plain)
+
+
+def test_the_dotenv_beside_the_file_is_read_unless_left_out(folder):
+    (folder / ".env").write_text("BIRD_KEY=tweet-tweet\n", encoding="utf-8")
+    path = written(folder, TEXT)
+    assert load(path, environ={}).environment["BIRD_KEY"] == "tweet-tweet"
+    with pytest.raises(ConfigError, match=r"toy\.yaml:7:53: set BIRD_KEY"):
+        load(path, environ={}, use_dotenv=False)
+
+
+def test_yaml_and_json_give_the_same_suite(folder):
+    yaml = load(written(folder, TEXT), environ={"BIRD_KEY": "tweet-tweet"})
+    path = written(folder, json.dumps({**yaml.plain, "$schema": "schema.json"}), "toy.json")
+    loaded = load(path, environ={"BIRD_KEY": "tweet-tweet"})
+    assert loaded.suite.targets == yaml.suite.targets
+    assert loaded.suite.tags == yaml.suite.tags
+
+
+def test_a_stored_configuration_makes_the_same_suite_when_its_file_is_gone(folder):
+    path = written(folder, TEXT)
+    loaded = load(path, environ={"BIRD_KEY": "tweet-tweet"}, limit=2)
+    path.unlink()
+    stored = json.loads(json.dumps(loaded.plain))
+    again = load_plain(stored, folder, environ={"BIRD_KEY": "tweet-tweet"})
+    assert again.suite == loaded.suite
+    assert again.plain == loaded.plain
+
+
+def test_mistakes_of_a_stored_configuration_name_the_key(folder):
+    stored = {"suite": "toy", "samples": {"file": "lines.txt"}, "targets": {"t": {"toy": {"count": "x"}}}}
+    with pytest.raises(ConfigError, match=r"^stored configuration, targets\.t\.toy\.count: count: expected a whole"):
+        load_plain(stored, folder, environ={})
+
+
+@pytest.mark.parametrize(
+    ("samples", "limit", "expected"),
+    [
+        ({}, 2, {"first": 2}),
+        ({"first": 1}, 2, {"first": 1}),
+        ({"last": 3}, 2, {"last": 2}),
+        ({"random": 50}, 2, {"random": 2}),
+    ],
+)
+def test_a_limit_takes_the_first_of_what_the_file_selects(folder, samples, limit, expected):
+    text = json.dumps({"suite": "toy", "samples": {"file": "lines.txt", **samples}, "targets": {"t": "echo"}})
+    loaded = load(written(folder, text, "toy.json"), environ={}, limit=limit)
+    assert loaded.plain["samples"] == {"file": "lines.txt", **expected}
+
+
+HEAD = "suite: toy\nsamples: {file: lines.txt}\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "place", "words"),
+    [
+        ("- a\n", "1:1", "expected a mapping with the key 'suite', but got a list"),
+        ("samples: {file: lines.txt}\n", "1:1", "the key 'suite' is missing; known suites: broken_suite, choice, toy"),
+        ("suit: toy\n", "1:1", "the key 'suite' is missing (did you mean 'suit'?)"),
+        ("suite: tox\n", "1:8", "there is no suite 'tox': did you mean 'toy'?"),
+        ("suite: [toy]\n", "1:8", "suite: expected one of"),
+        ("suite: broken_suite\n", "1:8", "has no attribute 'NoSuchSuite'"),
+        (HEAD, "1:1", "the key 'targets' is missing"),
+        (HEAD + "targets:\n", "3:1", "name at least one target"),
+        (HEAD + "targets: {}\n", "3:10", "name at least one target"),
+        (HEAD + "targets: [echo]\n", "3:10", "targets: expected a mapping"),
+        (HEAD + "targets: {a: echo, A: echo}\n", "3:20", "'a' and 'A' differ only in case"),
+        (HEAD + "targets: {\u00e9: echo, e\u0301: echo}\n", "3:20", "differ only in case"),
+        (HEAD + "targets: {a/b: echo}\n", "3:11", "cannot hold '/'; use '-'"),
+        (HEAD + "targets: {'a ': echo}\n", "3:11", "cannot begin or end with a blank"),
+        (HEAD + "targets: {..: echo}\n", "3:11", "cannot begin or end with a blank or a dot"),
+        (HEAD + "targets: {nul: echo}\n", "3:11", "reserved by Windows"),
+        (HEAD + f"targets: {{{'周' * 60}: echo}}\n", "3:11", "longer than 150 bytes"),
+        (HEAD + "targets: {a: {tags: {}}}\n", "3:14", "expected a target; known:"),
+        (HEAD + "targets: {a: {toy: {}, tags: [x]}}\n", "3:30", "expected a mapping of column to text"),
+        (HEAD + "targets: {a: {toy: {}, tags: {x: 1.10}}}\n", "3:34", "put it into quotes"),
+        (HEAD + "targets: {a: echo}\ntags: {}\n", "4:1", "tags belong to a target"),
+        (HEAD + "targets: {a: echo}\nsampels: {}\n", "4:1", "unknown key 'sampels': did you mean 'samples'?"),
+        (HEAD + "targets: {a: echo}\nname: refused\n", "2:1", "this suite is refused"),
+        (HEAD + "targets: {a: echo}\ngate: {length: 0.6 or so}\n", "4:16", "gate:"),
+        (HEAD + "targets: {a: echo}\noptions: {budget: {call: 1}}\n", "4:20", "did you mean 'calls'?"),
+    ],
+)
+def test_a_mistake_is_told_at_its_place(folder, text, place, words):
+    error = error_of(folder, text)
+    assert words in str(error)
+    assert str(error.place) == f"{folder / 'toy.yaml'}:{place}"
+
+
+def test_missing_references_and_wrong_keys_are_told_together(folder):
+    text = HEAD + 'targets: {a: {toy: {text: "${GONE}", cuont: 1}}}\noptions: {seed: x}\n'
+    error = error_of(folder, text)
+    assert isinstance(error, ConfigErrors)
+    assert [one.place.line for one in error.errors] == [3, 3, 4]
+
+
+def test_what_a_suite_says_of_a_column_is_told_where_the_column_is_named(folder):
+    (folder / "exam.csv").write_text("question,A,B,answer\nWhich?,one,two,B\n", encoding="utf-8")
+    text = (
+        "suite: choice\nsamples:\n  file: exam.csv\n  columns: {question: quesion}\ntargets: {a: {baseline: random}}\n"
+    )
+    error = error_of(folder, text)
+    assert str(error.place) == f"{folder / 'toy.yaml'}:4:23"
+    assert "quesion" in error.message
+
+
+def test_a_limit_below_one_is_refused(folder):
+    with pytest.raises(ConfigError, match="--limit is 0"):
+        load(written(folder, TEXT), environ={}, limit=0)
+
+
+def test_another_kind_of_file_is_refused_by_its_name():
+    with pytest.raises(ConfigError, match=r"ends in \.json, \.yaml, \.yml"):
+        load(Path("exam.xlsx"), environ={})
