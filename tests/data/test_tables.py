@@ -66,6 +66,16 @@ def test_hidden_sheets_are_left_out_and_said_to_be(tmp_path):
     assert notes == ()
 
 
+def test_a_blank_sheet_is_no_table_unless_it_is_named(tmp_path):
+    book = openpyxl.Workbook()
+    book.active.title = "empty"
+    book.create_sheet("full")["A1"] = "x"
+    book.save(tmp_path / "a.xlsx")
+    assert [table.sheet for table in read_tables(SampleFiles(tmp_path / "a.xlsx"))[0]] == ["full"]
+    (named,), _ = read_tables(SampleFiles(tmp_path / "a.xlsx", sheets=("empty",)))
+    assert (named.title, list(named)) == ("a.xlsx empty", [])
+
+
 def test_a_wrong_sheet_name_is_suggested_the_right_one(tmp_path):
     book = openpyxl.Workbook()
     book.active.title = "questions"

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import openpyxl
 import pytest
-from hypothesis import given
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from steelyard.data.files import SampleFiles
@@ -277,6 +277,20 @@ def test_a_single_column_of_options_in_a_sheet_is_refused(tmp_path):
     (tmp_path / "a.csv").write_text("question,options,answer\nq,A x B y,A\n")
     with pytest.raises(ConfigError, match="options need 2 to 26 columns, not 1"):
         load_choice(SampleFiles(tmp_path / "a.csv"))
+
+
+@given(st.sampled_from([".csv", ".tsv", ".jsonl", ".json", ".xlsx", ".xls"]), st.binary(max_size=200), st.text())
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
+def test_any_bytes_are_samples_or_an_error_of_ours(tmp_path, suffix, data, text):
+    path = tmp_path / f"a{suffix}"
+    for content in (data, f"question,A,B,answer\n{text}".encode("utf-8", "replace")):
+        path.write_bytes(content)
+        try:
+            samples = list(load_choice(SampleFiles(path, skip_bad=True)).samples)
+        except (ConfigError, DataError):
+            continue
+        assert samples
+        assert all(set(one.reference) <= set(LETTERS[: len(one.choices)]) for one in samples)
 
 
 @pytest.mark.slow

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from io import BytesIO
 from pathlib import Path
 from typing import Any
 
 from steelyard.data.archive import MAX_CELLS, examine_archive
 from steelyard.data.files import require_file
+from steelyard.data.old_workbook import repack_old_workbook
 from steelyard.data.table import Merge, Row, Table
 from steelyard.errors import ConfigError, DataError
 from steelyard.registry import did_you_mean
@@ -28,9 +30,9 @@ def read_workbook(path: Path, sheets: Sequence[str] = ()) -> tuple[tuple[Table, 
         DataError: the file is not what its name says, is damaged or encrypted, or passes a limit of `data.archive`.
     """
     require_file(path)
-    _examine(path)
+    source = _examined(path)
     try:
-        return _read(path, sheets)
+        return _read(path, source, sheets)
     except (ConfigError, DataError):
         raise
     except BaseException as error:
@@ -40,34 +42,34 @@ def read_workbook(path: Path, sheets: Sequence[str] = ()) -> tuple[tuple[Table, 
         raise
 
 
-def _examine(path: Path) -> None:
+def _examined(path: Path) -> Any:
+    """What the reader may open: the path, or an old workbook in a new container."""
     with path.open("rb") as stream:
         head = stream.read(8)
     old = path.suffix.lower() == ".xls"
     if head.startswith(_ZIP) and not old:
         examine_archive(path)
-    elif head == _OLE and not old:
+        return str(path)
+    if head == _OLE and old:
+        return BytesIO(repack_old_workbook(path))
+    if head == _OLE:
         raise DataError(f"{path.name} is encrypted, or an old .xls under another name; save it anew as .xlsx")
-    elif not head:
-        raise DataError(f"{path.name} is empty")
-    elif head != _OLE:
-        raise DataError(f"{path.name} is no {path.suffix.lower()} workbook: it begins with {head[:4]!r}")
+    what = f"it begins with {head[:4]!r}" if head else "it is empty"
+    raise DataError(f"{path.name} is no {path.suffix.lower()} workbook: {what}")
 
 
-def _read(path: Path, names: Sequence[str]) -> tuple[tuple[Table, ...], tuple[str, ...]]:
+def _read(path: Path, source: Any, names: Sequence[str]) -> tuple[tuple[Table, ...], tuple[str, ...]]:
     from python_calamine import CalamineWorkbook, SheetTypeEnum, SheetVisibleEnum
 
-    with CalamineWorkbook.from_path(str(path)) as book:
+    with CalamineWorkbook.from_object(source) as book:
         known = {one.name: one for one in book.sheets_metadata if one.typ == SheetTypeEnum.WorkSheet}
         for name in names:
             if name not in known:
                 raise ConfigError(f"{path.name} has no sheet {name!r}{did_you_mean(name, known)}")
         visible = [name for name, one in known.items() if one.visible == SheetVisibleEnum.Visible]
         notes = () if names else _about_hidden(path, [name for name in known if name not in visible])
-        tables = [_table(path.name, name, book.get_sheet_by_name(name)) for name in names or visible]
-    if not names:
-        tables = [table for table in tables if table is not None]
-    return tuple(table or Table(path.name, lambda: iter(())) for table in tables), notes
+        tables = tuple(_table(path.name, name, book.get_sheet_by_name(name)) for name in names or visible)
+    return tuple(table for table in tables if names or any(True for _ in table)), notes
 
 
 def _about_hidden(path: Path, hidden: Sequence[str]) -> tuple[str, ...]:
@@ -77,9 +79,9 @@ def _about_hidden(path: Path, hidden: Sequence[str]) -> tuple[str, ...]:
     return (f"{path.name}: {what} left out; name it under sheets to read it",)
 
 
-def _table(file: str, name: str, sheet: Any) -> Table | None:
+def _table(file: str, name: str, sheet: Any) -> Table:
     if sheet.start is None:
-        return None
+        return Table(file, lambda: iter(()), "row", name)
     (first_row, first_column), (last_row, last_column) = sheet.start, sheet.end
     if (last_row - first_row + 1) * (last_column + 1) > MAX_CELLS:
         raise DataError(

@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+from array import array
 from collections import Counter
 from collections.abc import Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
+from sys import intern
 from typing import Final
 
 from steelyard.data.columns import find_layout
 from steelyard.data.files import SampleFiles
 from steelyard.data.reading import read_tables
-from steelyard.data.table import Row, Table
+from steelyard.data.table import Column, Row, Table
 from steelyard.errors import ConfigError, DataError
 from steelyard.suites.choice.keys import MAX_OPTIONS
-from steelyard.suites.choice.reading import ROLES, Defect, Question, TableReading, open_reading, read_row
+from steelyard.suites.choice.reading import ROLES, Defect, TableReading, open_reading, read_row
 from steelyard.types import Sample
 
 SHOWN_DEFECTS: Final = 20
@@ -96,9 +99,7 @@ def load_choice(files: SampleFiles) -> ChoiceData:
     if not tables:
         raise DataError(f"{', '.join(path.name for path in files.paths)}: no sheet with a filled cell")
     readings = tuple(_reading(table, files) for table in tables)
-    check = _Check()
-    for index, reading in enumerate(readings):
-        check.add(index, reading)
+    check = _check(readings)
     if not check.keys and not check.defects:
         raise DataError(f"{readings[0].table.title}: there is no question below its header")
     if not check.keys or (check.defects and not files.skip_bad):
@@ -149,44 +150,58 @@ def _about_selection(files: SampleFiles, count: int) -> Iterator[str]:
         yield f"{wanted} samples were asked for, there are {count}"
 
 
-class _Check:
-    """The one pass over all rows: what is bad, and the hashes that find duplicates."""
+def _check(readings: Sequence[TableReading]) -> _Check:
+    """Everything about the rows, in 16 bytes a row: whatever occurs twice is found among hashes of 8 bytes.
 
-    def __init__(self) -> None:
+    Only where something does, a second pass learns the places; a mapping from hash to place would take 300 bytes a row.
+    """
+    first = _Check(readings, frozenset())
+    repeated = first.repeated()
+    return _Check(readings, repeated) if repeated else first
+
+
+class _Check:
+    """One pass over all rows: what is bad, the keys of what is sound, and hashes of questions and ids."""
+
+    def __init__(self, readings: Sequence[TableReading], repeated: frozenset[int]) -> None:
         self.defects: list[Defect] = []
         self.bad: set[tuple[int, int]] = set()
         self.keys: list[str] = []
-        self._questions: dict[int, tuple[TableReading, int]] = {}
-        self._ids: dict[str, tuple[TableReading, int]] = {}
+        self._marks = array("q")
+        self._repeated = repeated
+        self._places: dict[int, str] = {}
+        for index, reading in enumerate(readings):
+            for row in reading.rows():
+                self._add(index, reading, row)
 
-    def add(self, index: int, reading: TableReading) -> None:
-        for row in reading.rows():
-            found: list[Defect] = []
-            question = read_row(reading, row, found)
-            if question is None and not found:
-                continue
-            if question:
-                found.extend(self._repeated_question(reading, row, question))
-            if reading.id is not None:
-                found.extend(self._repeated_id(reading, row))
-            if question and not found:
-                self.keys.append(question.key)
-            else:
-                self.defects.extend(found)
-                self.bad.add((index, row.number))
+    def repeated(self) -> frozenset[int]:
+        """Hashes that occur more than once."""
+        return frozenset(one for one, other in pairwise(sorted(self._marks)) if one == other)
 
-    def _repeated_question(self, reading: TableReading, row: Row, question: Question) -> Iterator[Defect]:
-        mark = hash(("".join(question.text.split()), frozenset(question.options)))
-        here = (reading, row.number)
-        first = self._questions.setdefault(mark, here)
-        if first is not here:
-            place = first[0].table.place(first[1], first[0].question)
-            yield reading.defect("duplicate question", row, reading.question, f"the same question as {place}")
-
-    def _repeated_id(self, reading: TableReading, row: Row) -> Iterator[Defect]:
+    def _add(self, index: int, reading: TableReading, row: Row) -> None:
+        found: list[Defect] = []
+        question = read_row(reading, row, found)
+        if question is None and not found:
+            return
+        if question:
+            mark = hash(("".join(question.text.split()), frozenset(question.options)))
+            if place := self._place_before(mark, reading, row, reading.question):
+                message = f"the same question as {place}"
+                found.append(reading.defect("duplicate question", row, reading.question, message))
         own = reading.own_id(row)
-        here = (reading, row.number)
-        first = self._ids.setdefault(own, here) if own else here
-        if first is not here:
-            place = first[0].table.place(first[1], first[0].id)
-            yield reading.defect("duplicate id", row, reading.id, f"the same id as {place}: {own[:40]!r}")
+        if own and (place := self._place_before(hash((own,)), reading, row, reading.id)):
+            found.append(reading.defect("duplicate id", row, reading.id, f"the same id as {place}: {own[:40]!r}"))
+        if question and not found:
+            self.keys.append(intern(question.key))
+        else:
+            self.defects.extend(found)
+            self.bad.add((index, row.number))
+
+    def _place_before(self, mark: int, reading: TableReading, row: Row, column: Column | None) -> str:
+        """Where the same was seen first; empty where it was not, and all through the first pass."""
+        self._marks.append(mark)
+        if mark not in self._repeated:
+            return ""
+        here = reading.table.place(row.number, column)
+        before = self._places.setdefault(mark, here)
+        return before if before != here else ""

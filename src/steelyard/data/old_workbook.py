@@ -1,0 +1,176 @@
+"""Old Excel workbooks (.xls), examined and repacked before the reader sees them.
+
+A compound file holds a stream of records; those of cells begin with their row and column. The reader follows a
+file's tables of sectors and its counts without doubt: a loop, a far sector or a large count ends the process for want
+of memory, where no error can be caught. So the stream is taken out here, its records are looked at the way the reader
+walks them, and the reader is given the stream in a new container. The limits are those of `data.archive`.
+
+Sources: [MS-CFB] sections 2.2 to 2.6; [MS-XLS] section 2.4 (BoundSheet8, Dimensions, MulRk, SST and the cells).
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from steelyard.data.archive import Extent
+from steelyard.errors import DataError
+
+MAX_OLD_BYTES: Final = 100_000_000
+MAX_OLD_ROWS: Final = 65_536
+MAX_OLD_COLUMNS: Final = 256
+MAX_OLD_SHEETS: Final = 256
+
+_CELLS: Final = frozenset({0x0006, 0x00D6, 0x00FD, 0x0203, 0x0204, 0x0205, 0x027E})
+_SEVERAL_NUMBERS: Final = 0x00BD
+_SHEET: Final = 0x0085
+_TEXTS: Final = 0x00FC
+_DIMENSIONS: Final = 0x0200
+_END: Final = 0x000A
+
+_SMALL: Final = 4096
+_ENTRY: Final = 128
+_SECTOR: Final = 4096
+_LAST, _FREE, _TABLE = 0xFFFFFFFE, 0xFFFFFFFF, 0xFFFFFFFD
+
+
+def repack_old_workbook(path: Path) -> bytes:
+    """The workbook of an .xls in a container that is sound.
+
+    Raises:
+        DataError: it is damaged or too large, or the filled cells of a sheet span too much.
+    """
+    size = path.stat().st_size
+    if size > MAX_OLD_BYTES:
+        raise DataError(f"{path.name} has {size:,} bytes; an .xls may have {MAX_OLD_BYTES:,}")
+    try:
+        stream = _workbook_stream(path.read_bytes())
+        _examine_records(path.name, stream)
+    except (struct.error, LookupError, ValueError) as error:
+        raise DataError(f"{path.name} cannot be read as a workbook: {error}") from error
+    return _packed(stream.ljust(_SMALL, b"\0"))
+
+
+def _examine_records(name: str, stream: bytes) -> None:
+    """Walk the records of the workbook, then those of each sheet from the place that the workbook gives."""
+    places: list[int] = []
+    for kind, body in _records(stream, 0):
+        if kind == _SHEET:
+            places.append(struct.unpack_from("<I", body)[0])
+        elif kind == _TEXTS and struct.unpack_from("<I", body, 4)[0] > len(stream) // 3:
+            raise ValueError("it claims more texts than it can hold")
+    if len(places) > MAX_OLD_SHEETS:
+        raise ValueError(f"{len(places)} sheets")
+    for place in places:
+        _extent(stream, place).refuse_if_too_large(name)
+
+
+def _extent(stream: bytes, place: int) -> Extent:
+    extent = Extent()
+    for kind, body in _records(stream, place):
+        if kind in _CELLS or kind == _SEVERAL_NUMBERS:
+            row, column = struct.unpack_from("<HH", body)
+            last = struct.unpack_from("<H", body, len(body) - 2)[0] if kind == _SEVERAL_NUMBERS else column
+            extent.add(row + 1, column)
+            extent.add(row + 1, last)
+        elif kind == _DIMENSIONS:
+            _refuse_claims(*struct.unpack_from("<IIHH" if len(body) >= 14 else "<HHHH", body))
+    return extent
+
+
+def _refuse_claims(first_row: int, last_row: int, first_column: int, last_column: int) -> None:
+    """The reader sets aside memory for what a sheet says it has; the ends are one behind the last."""
+    sound = first_row <= last_row <= MAX_OLD_ROWS and first_column <= last_column <= MAX_OLD_COLUMNS
+    if not sound:
+        raise ValueError("a sheet claims more cells than the format has")
+
+
+def _records(stream: bytes, place: int) -> Iterator[tuple[int, bytes]]:
+    while place + 4 <= len(stream):
+        kind, size = struct.unpack_from("<HH", stream, place)
+        if kind == _END:
+            return
+        yield kind, stream[place + 4 : place + 4 + size]
+        place += 4 + size
+
+
+def _packed(stream: bytes) -> bytes:
+    """A compound file that holds one stream: header, table of sectors, directory, stream."""
+    count = -(-len(stream) // _SECTOR)
+    tables = 1
+    while tables * (_SECTOR // 4) < tables + 1 + count:
+        tables += 1
+    chain = [_TABLE] * tables + [_LAST] + [*range(tables + 2, tables + 1 + count), _LAST]
+    chain += [_FREE] * (tables * (_SECTOR // 4) - len(chain))
+    header = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + bytes(16) + struct.pack("<5H", 0x3E, 4, 0xFFFE, 12, 6) + bytes(6)
+    header += struct.pack("<9I", 1, tables, tables, 0, _SMALL, _LAST, 0, _LAST, 0)
+    header += struct.pack("<109I", *range(tables), *[_FREE] * (109 - tables))
+    directory = _entry("Root Entry", 5, 0, 0) + _entry("Workbook", 2, tables + 1, len(stream))
+    parts = (header, struct.pack(f"<{len(chain)}I", *chain), directory, stream)
+    return b"".join(part.ljust(-(-len(part) // _SECTOR) * _SECTOR, b"\0") for part in parts)
+
+
+def _entry(name: str, kind: int, start: int, size: int) -> bytes:
+    text = f"{name}\0".encode("utf-16-le")
+    links = (_FREE, _FREE, 1 if kind == 5 else _FREE)
+    head = text.ljust(64, b"\0") + struct.pack("<HBB3I", len(text), kind, 1, *links)
+    return head + bytes(36) + struct.pack("<IQ", start, size)
+
+
+@dataclass(frozen=True, slots=True)
+class _Sectors:
+    """A compound file cut into sectors, and the table that chains them."""
+
+    data: bytes
+    size: int
+    offset: int
+    table: Sequence[int]
+
+    def chain(self, start: int) -> bytes:
+        """The bytes of a chain; a chain longer than the file is a loop."""
+        found: list[bytes] = []
+        while start < 0xFFFFFFFC:
+            if len(found) > len(self.table):
+                raise ValueError("its sectors form a loop")
+            place = self.offset + start * self.size
+            found.append(self.data[place : place + self.size])
+            start = self.table[start]
+        return b"".join(found)
+
+
+def _workbook_stream(data: bytes) -> bytes:
+    size = 1 << struct.unpack_from("<H", data, 30)[0]
+    if size not in {512, 4096}:
+        raise ValueError(f"sectors of {size} bytes")
+    directory, _, _, small_table, _, extra, extras = struct.unpack_from("<7I", data, 48)
+    places = [one for one in struct.unpack_from("<109I", data, 76) if one < 0xFFFFFFFC]
+    for _ in range(min(extras, len(data) // size)):
+        *more, extra = struct.unpack_from(f"<{size // 4}I", data, (extra + 1) * size)
+        places += [one for one in more if one < 0xFFFFFFFC]
+    raw = b"".join(data[(one + 1) * size : (one + 2) * size] for one in places)
+    sectors = _Sectors(data, size, size, struct.unpack(f"<{len(raw) // 4}I", raw[: len(raw) // 4 * 4]))
+    entries = _entries(sectors.chain(directory))
+    start, length = next((entries[name] for name in ("Workbook", "Book") if name in entries), (None, 0))
+    if start is None:
+        raise ValueError("it holds no workbook")
+    if length < _SMALL:
+        table = sectors.chain(small_table)
+        root = sectors.chain(entries["Root Entry"][0])
+        sectors = _Sectors(root, 64, 0, struct.unpack(f"<{len(table) // 4}I", table[: len(table) // 4 * 4]))
+    stream = sectors.chain(start)[:length]
+    if len(stream) < length:
+        raise ValueError("it is cut off")
+    return stream
+
+
+def _entries(directory: bytes) -> dict[str, tuple[int, int]]:
+    """Name -> first sector and length of the streams of a compound file."""
+    found = {}
+    for place in range(0, len(directory) - _ENTRY + 1, _ENTRY):
+        length = struct.unpack_from("<H", directory, place + 64)[0]
+        name = directory[place : place + max(0, min(length, 64) - 2)].decode("utf-16-le", "replace")
+        found[name] = struct.unpack_from("<II", directory, place + 116)
+    return found

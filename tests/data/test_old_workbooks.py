@@ -1,0 +1,91 @@
+import struct
+
+import pytest
+
+from steelyard.data.workbook import read_workbook
+from steelyard.errors import DataError
+
+END, FREE, TABLE = 0xFFFFFFFE, 0xFFFFFFFF, 0xFFFFFFFD
+
+
+def record(kind, body=b""):
+    return struct.pack("<HH", kind, len(body)) + body
+
+
+def begin(kind):
+    return record(0x0809, struct.pack("<HHHHII", 0x0600, kind, 0, 0, 0, 0))
+
+
+def label(row, column, text):
+    return record(0x0204, struct.pack("<HHHHB", row, column, 0, len(text), 1) + text.encode("utf-16-le"))
+
+
+def number(row, column, value):
+    return record(0x0203, struct.pack("<HHHd", row, column, 0, value))
+
+
+def old_workbook(path, cells, name="exam"):
+    """One sheet of these cell records in a compound file with sectors of 512 bytes."""
+    sheet_name = bytes([len(name), 0]) + name.encode()
+    head = begin(5)
+    where = len(head) + 4 + 6 + len(sheet_name) + 4
+    stream = head + record(0x0085, struct.pack("<IH", where, 0) + sheet_name) + record(0x000A)
+    stream += begin(0x10) + b"".join(cells) + record(0x000A)
+    stream = stream.ljust(4096, b"\0")
+    stream += b"\0" * (-len(stream) % 512)
+    count = len(stream) // 512
+    table = [TABLE, END, *range(3, 2 + count), END]
+    table += [FREE] * (128 - len(table))
+    header = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + bytes(16) + struct.pack("<HHHHH", 0x3E, 3, 0xFFFE, 9, 6) + bytes(6)
+    header += struct.pack("<9I", 0, 1, 1, 0, 4096, END, 0, END, 0) + struct.pack("<109I", 0, *[FREE] * 108)
+
+    def entry(title, kind, start, size):
+        text = (title + "\0").encode("utf-16-le")
+        links = struct.pack("<HBBIII", len(text), kind, 1, FREE, 1 if kind == 5 else FREE, FREE)
+        if kind == 5:
+            links = struct.pack("<HBBIII", len(text), kind, 1, FREE, FREE, 1)
+        return text.ljust(64, b"\0") + links + bytes(36) + struct.pack("<III", start, size, 0)
+
+    directory = entry("Root Entry", 5, END, 0) + entry("Workbook", 2, 2, len(stream))
+    directory = directory.ljust(512, b"\0")
+    path.write_bytes(header + struct.pack("<128I", *table) + directory + stream)
+    return path
+
+
+def test_an_old_workbook_is_read(tmp_path):
+    path = old_workbook(
+        tmp_path / "a.xls", [label(0, 0, "题目"), label(0, 1, "答案"), label(1, 0, "一"), number(1, 1, 2.0)]
+    )
+    (table,), notes = read_workbook(path)
+    assert table.sheet == "exam"
+    assert [(row.number, row.cells) for row in table] == [(1, ["题目", "答案"]), (2, ["一", 2.0])]
+    assert notes == ()
+
+
+def test_a_far_cell_in_an_old_workbook_is_refused(tmp_path):
+    path = old_workbook(tmp_path / "a.xls", [label(0, 0, "near"), number(65535, 255, 1.0)])
+    with pytest.raises(DataError, match=r"a\.xls: its filled cells reach to IV65536"):
+        read_workbook(path)
+
+
+def test_a_sheet_that_claims_millions_of_columns_is_refused(tmp_path):
+    claims = record(0x0200, struct.pack("<IIHHH", 0, 0xFFFFFFFF, 0, 0xFFFF, 0))
+    with pytest.raises(DataError, match="claims more cells than the format has"):
+        read_workbook(old_workbook(tmp_path / "a.xls", [claims, label(0, 0, "x")]))
+
+
+def test_sectors_that_form_a_loop_are_refused(tmp_path):
+    path = old_workbook(tmp_path / "a.xls", [label(0, 0, "x")])
+    data = bytearray(path.read_bytes())
+    struct.pack_into("<I", data, 512 + 4, 1)
+    path.write_bytes(data)
+    with pytest.raises(DataError, match="form a loop"):
+        read_workbook(path)
+
+
+@pytest.mark.parametrize("size", [600, 1100, 2000, 4000])
+def test_a_truncated_old_workbook_is_refused(tmp_path, size):
+    path = old_workbook(tmp_path / "a.xls", [label(0, 0, "x")])
+    path.write_bytes(path.read_bytes()[:size])
+    with pytest.raises(DataError, match="cannot be read as a workbook"):
+        read_workbook(path)
