@@ -18,8 +18,8 @@ from typing import Any, Final, Protocol
 
 from steelyard.errors import ModelError, ScorerError, StoreError, TargetError, boundary
 from steelyard.session.replies import pack_output, plain_output, unpack_output
-from steelyard.session.session import Ask, Session, journal_key
-from steelyard.types import Failure, Output, Record, Sample, Score
+from steelyard.session.session import Session, journal_key
+from steelyard.types import Asks, Failure, Output, Record, Sample, Score
 
 _MOST_BACKLOG: Final = 1000
 """Operations that may wait to be written before workers pause: bounds the memory when the disk is slow."""
@@ -54,11 +54,12 @@ class Sink(Protocol):
 
 @dataclass(slots=True)
 class Progress:
-    """Counts that the runner writes and anyone may read at any moment."""
+    """Counts that the runner writes and anyone may read at any moment; `before` is what earlier processes had done."""
 
     target: str
     planned: int
     done: int = 0
+    before: int = 0
     errors: int = 0
     from_journal: int = 0
     input_tokens: int = 0
@@ -120,7 +121,7 @@ class Step:
         inline = bool(getattr(given, "inline", False))
         return cls(stage, function, asks, inline, threaded=not (is_async or inline))
 
-    async def __call__(self, ask: Ask, *values: Any) -> Any:
+    async def __call__(self, ask: Asks | None, *values: Any) -> Any:
         """Call it with `values`; a plain function of a user's runs in a thread of its own."""
         if self.asks:
             return await self.function(*values, ask=ask)
@@ -262,7 +263,7 @@ class Runner:
         ask = self._session.ask(task.sample.id, task.repeat, step.stage, draw=self._work.draw)
         try:
             with boundary("scorer"):
-                return _as_scores(step.stage, await step(ask, task.sample, output)), None
+                return as_scores(step.stage, await step(ask, task.sample, output)), None
         except (ModelError, ScorerError) as error:
             return [], _failure(step.stage, error)
         finally:
@@ -289,7 +290,7 @@ def _failure(stage: str, error: ModelError | TargetError | ScorerError) -> Failu
     return Failure(stage, type(cause).__name__ if cause else type(error).__name__, str(error))
 
 
-def _as_scores(stage: str, value: Any) -> list[Score]:
+def as_scores(stage: str, value: Any) -> list[Score]:
     """What a scorer returned, as scores: a Score, several, or a number or truth value named after the scorer."""
     if isinstance(value, Score):
         return [value]

@@ -219,7 +219,7 @@ class Limits:
                 self._judge(fault, gate, course, sent_at)
             else:
                 if purse is not None:
-                    purse.settle(0, _tokens(reply) - request.input_tokens)
+                    purse.settle(0, _tokens(reply, request) - request.input_tokens)
                 gate.praise()
                 return _with_attempts(reply, course, loop.time() - sent_at)
             finally:
@@ -255,8 +255,10 @@ class Limits:
         return own if fault.retry_after_s is None else max(own, fault.retry_after_s + _MARGIN_S)
 
 
-def _tokens(reply: Reply) -> int:
-    return reply.usage.input_tokens + reply.usage.output_tokens
+def _tokens(reply: Reply, request: Request) -> int:
+    """What a call cost: the endpoint's count, or our estimate where it gave none."""
+    asked = request.input_tokens if reply.usage.estimated else reply.usage.input_tokens
+    return asked + reply.usage.output_tokens
 
 
 def _with_attempts(reply: Reply, course: Course, seconds: float) -> Reply:

@@ -152,7 +152,7 @@ class Run:
             )
         return dict(kinds.most_common())
 
-    def sample_hashes(self) -> dict[str, int]:
+    def sample_hashes(self) -> dict[str, str]:
         """Sample id -> hash of its content."""
         record, sample = schema.record, schema.sample
         query = (
@@ -161,7 +161,7 @@ class Run:
             .where(record.c.run == self.num)
         )
         with self._store.reading() as connection:
-            return {row.id: row.hash for row in connection.execute(query)}
+            return {row.id: f"{row.hash & (2**64 - 1):016x}" for row in connection.execute(query)}
 
     def reply_keys(self) -> dict[str, frozenset[str]]:
         """Sample id -> the journal's keys of what its target was answered."""

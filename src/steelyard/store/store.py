@@ -234,6 +234,11 @@ class Store:
         self.writer.change(change)
         return run.refresh()
 
+    def has_reply(self, key: bytes) -> bool:
+        """Whether the journal holds `key`."""
+        with self.reading() as connection:
+            return connection.execute(select(schema.reply.c.num).where(schema.reply.c.key == key)).first() is not None
+
     def runs(self) -> list[Run]:
         """Every run, newest first."""
         with self.reading() as connection:

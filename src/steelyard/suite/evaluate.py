@@ -148,7 +148,9 @@ async def aevaluate_suite(suite: Suite, *, how: How = How(), control: Control | 
         ) as session:
             control = control or Control()
             control.stop = session.stop
-            control.progress += [Progress(writer.run.target, planned, writer.run.done) for writer in writers]
+            control.progress += [
+                Progress(one.run.target, planned, one.run.done, before=one.run.done) for one in writers
+            ]
             await _run_all(suite, samples, session, writers, control)
         return tuple(store.runs_of(evaluation))
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import dataclasses
 import platform
+import sys
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from hashlib import blake2b
 from typing import Any, Final
 
-import steelyard
 from steelyard.errors import ConfigError, DataError
 from steelyard.registry import describe, name_of
 from steelyard.store.records import pack_sample
@@ -96,7 +96,7 @@ def manifests(suite: Suite, seen: Survey, *, draw: str, config: Mapping[str, Any
         yield (
             name,
             {
-                "steelyard": steelyard.__version__,
+                "steelyard": sys.modules["steelyard"].__version__,
                 "python": platform.python_version(),
                 "samples": {"n": seen.n, "digest": seen.digest, "source": describe(suite.source)},
                 "target": describe(target),

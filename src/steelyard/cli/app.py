@@ -1,0 +1,102 @@
+"""The application: commands by name, and the one place where an error becomes an exit code."""
+
+from __future__ import annotations
+
+import os
+import sys
+from importlib import import_module
+from typing import Annotated, Any, Final
+
+import typer
+
+from steelyard.errors import ConfigError, DataError, SteelyardError
+
+_USER_MISTAKE: Final = 2
+_BROKEN: Final = 4
+_INTERRUPTED: Final = 130
+
+_COMMANDS: Final = (
+    ("init", "files"),
+    ("check", "files"),
+    ("run", "running"),
+    ("resume", "running"),
+    ("rescore", "running"),
+    ("runs", "reading"),
+    ("show", "reading"),
+    ("compare", "reading"),
+    ("report", "pages"),
+    ("export", "pages"),
+    ("convert", "pages"),
+    ("schema", "files"),
+)
+"""Name of the command -> module of this package that holds the function of that name, in the order of `--help`."""
+
+
+def build_app() -> typer.Typer:
+    """The application with every command."""
+    app = typer.Typer(
+        add_completion=False,
+        no_args_is_help=True,
+        pretty_exceptions_enable=False,
+        rich_markup_mode=None,
+        context_settings={"help_option_names": ["-h", "--help"]},
+        help="Weigh LLM applications: run them over a dataset, score them, and say whether a difference is real.",
+    )
+
+    @app.callback()
+    def common(
+        version: Annotated[
+            bool, typer.Option("--version", help="Print the version.", is_eager=True, callback=_print_version)
+        ] = False,
+        debug: Annotated[bool, typer.Option("--debug", help="Show the traceback of an error.")] = False,
+    ) -> None:
+        pass
+
+    for name, module in _COMMANDS:
+        function = getattr(import_module(f"steelyard.cli.{module}"), name)
+        app.command(name)(function)
+    return app
+
+
+def run_app() -> None:
+    """Run the command line and exit with its code."""
+    debug = "--debug" in sys.argv
+    try:
+        code = build_app()(args=sys.argv[1:], standalone_mode=False, prog_name="steelyard")
+    except typer.Exit as stop:
+        code = stop.exit_code
+    except (KeyboardInterrupt, typer.Abort):
+        print("interrupted", file=sys.stderr)  # noqa: T201  # the last line of a command that was stopped
+        code = _INTERRUPTED
+    except BrokenPipeError:
+        # Whoever read our output has gone: say nothing, and keep the interpreter from complaining when it flushes.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        code = 0
+    except Exception as error:  # the last line of the command line: no traceback without --debug
+        # A usage error knows how to show itself; which class it has depends on typer's version.
+        if hasattr(error, "show") and hasattr(error, "exit_code"):
+            error.show()
+            code = _USER_MISTAKE
+        elif debug:
+            raise
+        else:
+            code = _explain(error)
+    sys.exit(code if isinstance(code, int) else 0)
+
+
+def _explain(error: Exception) -> int:
+    """Say what went wrong, for a person; the exit code for it."""
+    from steelyard.text.inert import visible
+
+    if isinstance(error, SteelyardError):
+        message = visible(str(error))
+    else:
+        message = visible(f"{type(error).__name__}: {error} (this is a defect; --debug shows where)")
+    print(f"error: {message}", file=sys.stderr)  # noqa: T201  # the message of a failed command
+    return _USER_MISTAKE if isinstance(error, ConfigError | DataError) else _BROKEN
+
+
+def _print_version(value: Any) -> None:
+    if value:
+        print(f"steelyard {sys.modules['steelyard'].__version__}")  # noqa: T201  # the output of --version
+        raise typer.Exit

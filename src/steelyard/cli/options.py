@@ -1,0 +1,28 @@
+"""Arguments and options that several commands share."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+StoreOption = Annotated[
+    str | None, typer.Option("--store", metavar="FILE", help="The store; .steelyard/steelyard.db by default.")
+]
+JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")]
+RunArgument = Annotated[
+    str, typer.Argument(metavar="RUN", help="A run's id or its beginning, a target's name, or 'latest'.")
+]
+RunsArgument = Annotated[
+    list[str], typer.Argument(metavar="RUN...", help="Runs: ids, beginnings of ids, targets' names, or 'latest'.")
+]
+ConfigArgument = Annotated[Path, typer.Argument(metavar="CONFIG", help="A configuration, YAML or JSON.")]
+HtmlOption = Annotated[
+    Path | None, typer.Option("--html", metavar="FILE", help="Write a report: one file that opens from disk.")
+]
+MarkdownOption = Annotated[
+    Path | None, typer.Option("--markdown", metavar="FILE", help="Write Markdown sized for a pull-request comment.")
+]
+NoEnvOption = Annotated[bool, typer.Option("--no-env", help="Do not read the .env beside the configuration.")]
+QuietOption = Annotated[bool, typer.Option("--quiet", "-q", help="Print no progress.")]

@@ -1,0 +1,121 @@
+"""Commands that write files: `report`, `export`, `convert`."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from steelyard.cli.options import HtmlOption, MarkdownOption, RunArgument, RunsArgument, StoreOption
+from steelyard.errors import ConfigError, Place
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from steelyard.store import Run
+
+
+def report(
+    run: RunsArgument,
+    store: StoreOption = None,
+    html: HtmlOption = None,
+    markdown: MarkdownOption = None,
+) -> None:
+    """Write a report of one run, or of several compared with the first."""
+    from steelyard.cli.outcome import weigh, write_pages
+    from steelyard.store import Store
+
+    if html is None and markdown is None:
+        html = Path("report.html")
+    with Store(store) as opened:
+        write_pages(weigh([opened.run(name) for name in run]), html=html, markdown=markdown)
+    for path in (html, markdown):
+        if path is not None:
+            typer.echo(f"wrote {path}")
+
+
+def export(
+    run: RunArgument,
+    store: StoreOption = None,
+    form: Annotated[str, typer.Option("--format", metavar="FORMAT", help="jsonl or csv.")] = "jsonl",
+    out: Annotated[
+        Path | None, typer.Option("--out", "-o", metavar="FILE", help="Write there, not to standard output.")
+    ] = None,
+    json_dir: Annotated[
+        Path | None,
+        typer.Option(
+            "--json-dir", metavar="DIR", help="Write one JSON list per target, a row a question."
+        ),
+    ] = None,
+    raw: Annotated[bool, typer.Option("--raw", help="CSV cells as they are, formulas live.")] = False,
+) -> None:
+    """Write the records of a run as rows."""
+    from steelyard.report import export as rows
+    from steelyard.store import Store
+
+    with Store(store) as opened:
+        found = opened.run(run)
+        if json_dir is not None:
+            _write_json_dir(opened.runs_of(found.evaluation), json_dir)
+        elif form == "jsonl":
+            _write_lines(rows.jsonl(found), out)
+        elif form == "csv":
+            _write_lines(rows.csv(found, raw=raw), out)
+        else:
+            raise ConfigError(f"--format {form!r}: expected jsonl or csv")
+
+
+def convert(
+    old: Annotated[Path, typer.Argument(metavar="OLD.json", help="A configuration of the older shape.")],
+    out: Annotated[
+        Path | None, typer.Option("--out", "-o", metavar="FILE", help="Write there, not to standard output.")
+    ] = None,
+) -> None:
+    """Turn a configuration with sources, targets, prompt and test_args into ours."""
+    from steelyard.cli.outcome import write
+    from steelyard.config.convert import convert as converted
+
+    try:
+        read = json.loads(old.read_text(encoding="utf-8-sig"))
+    except OSError as error:
+        raise ConfigError(f"{old} cannot be read: {error.strerror}") from error
+    except ValueError as error:
+        line, column = getattr(error, "lineno", 0), getattr(error, "colno", 0)
+        raise ConfigError(f"not JSON: {error}", Place(str(old), line, column)) from error
+    text = converted(read, old.stem)
+    if out is None:
+        sys.stdout.write(text)
+        return
+    if out.exists():
+        raise ConfigError(f"{out} exists already; name another file with --out")
+    write(out, text)
+    typer.echo(f"wrote {out}; look it over, then: steelyard check {out}")
+
+
+def _write_json_dir(runs: Iterable[Run], folder: Path) -> None:
+    from steelyard.cli.outcome import write
+    from steelyard.report.legacy import legacy_rows
+
+    for one in runs:
+        rows = legacy_rows(one.records())
+        name = "".join(mark if mark.isalnum() or mark in "-_.[]=," else "_" for mark in one.target)
+        path = folder / f"{name}.json"
+        write(path, json.dumps(rows, ensure_ascii=False, indent=2) + "\n")
+        typer.echo(f"wrote {path}: {len(rows)} rows")
+
+
+def _write_lines(lines: Iterable[str], out: Path | None) -> None:
+    if out is None:
+        for line in lines:
+            sys.stdout.write(line.encode("utf-8", "replace").decode())
+        return
+    try:
+        out.parent.mkdir(parents=True, exist_ok=True)
+        with out.open("w", encoding="utf-8", errors="replace", newline="") as file:
+            file.writelines(lines)
+    except OSError as error:
+        raise ConfigError(f"{out} cannot be written: {error.strerror}") from error
+    typer.echo(f"wrote {out}")

@@ -1,0 +1,175 @@
+"""Commands that read the store: `runs`, `show`, `compare`."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from steelyard.cli.options import (
+    HtmlOption,
+    JsonOption,
+    MarkdownOption,
+    RunArgument,
+    RunsArgument,
+    StoreOption,
+)
+from steelyard.errors import ConfigError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from steelyard.store import Run
+    from steelyard.types import Record
+
+
+def runs(
+    store: StoreOption = None,
+    last: Annotated[int, typer.Option("--last", "-n", help="Only the newest so many.", min=1)] = 20,
+    as_json: JsonOption = False,
+) -> None:
+    """List the runs in the store, newest first."""
+    from steelyard.cli.tables import console, print_json, table
+    from steelyard.store import Store
+
+    with Store(store) as opened:
+        everything = opened.runs()
+    shown = everything[:last]
+    if as_json:
+        print_json([_row(one) for one in shown])
+        return
+    rows = [
+        [
+            one.id,
+            one.created.strftime("%Y-%m-%d %H:%M"),
+            one.suite,
+            one.target,
+            one.state,
+            f"{one.done}/{one.planned}",
+            str(one.errors),
+        ]
+        for one in shown
+    ]
+    to = console()
+    to.print(table(["run", "started (UTC)", "suite", "target", "state", "done", "errors"], rows, right=(5, 6)))
+    if len(everything) > len(shown):
+        to.print(f"and {len(everything) - len(shown)} older ones: --last {len(everything)} shows all")
+
+
+def show(
+    run: RunArgument,
+    store: StoreOption = None,
+    only: Annotated[
+        str, typer.Option("--only", metavar="KIND", help="List samples: wrong, unparsed, refused, errors or all.")
+    ] = "",
+    last: Annotated[int, typer.Option("--last", "-n", help="List at most so many samples.", min=1)] = 10,
+    as_json: JsonOption = False,
+) -> None:
+    """Show one run: its rate, its categories, what could not be read."""
+    from steelyard.cli.outcome import print_outcome, weigh
+    from steelyard.cli.tables import print_json
+    from steelyard.store import Store
+
+    if only and only not in _KINDS:
+        from steelyard.registry import did_you_mean
+
+        raise ConfigError(f"--only {only!r}{did_you_mean(only, _KINDS)}")
+    with Store(store) as opened:
+        found = opened.run(run)
+        if not only:
+            outcome = weigh([found])
+            if as_json:
+                print_json({**outcome.summaries[0].to_json(), "reason": found.reason, "manifest": found.manifest})
+            else:
+                print_outcome(outcome, as_json=False)
+            return
+        if as_json:
+            print_json([_plain(record) for record in _listed(found, only, last)])
+        else:
+            _print_samples(found, only, last)
+
+
+def compare(
+    run: RunsArgument,
+    store: StoreOption = None,
+    score: Annotated[str | None, typer.Option(help="The score to compare; the suite's own by default.")] = None,
+    as_json: JsonOption = False,
+    html: HtmlOption = None,
+    markdown: MarkdownOption = None,
+) -> None:
+    """Compare runs pair by pair, the first being the baseline; say what may be concluded."""
+    from steelyard.cli.outcome import print_outcome, weigh, write_pages
+    from steelyard.cli.tables import print_json
+    from steelyard.store import Store
+
+    if len(run) < 2:
+        raise ConfigError("compare takes two runs or more; the first is the baseline")
+    with Store(store) as opened:
+        outcome = weigh([opened.run(name) for name in run], score=score, gated=False)
+        write_pages(outcome, html=html, markdown=markdown)
+        if as_json and outcome.comparison is not None:
+            print_json(outcome.comparison.to_json())
+        else:
+            print_outcome(outcome, as_json=as_json, html=html)
+
+
+_KINDS = ("wrong", "unparsed", "refused", "errors", "all")
+
+
+def _row(run: Run) -> dict[str, Any]:
+    names = ("id", "suite", "kind", "target", "state", "reason", "planned", "done", "errors", "from_journal", "seconds")
+    created = run.created.isoformat(timespec="seconds")
+    return {**{name: getattr(run, name) for name in names}, "created": created, "tags": dict(run.tags)}
+
+
+def _listed(run: Run, only: str, most: int) -> Iterator[Record]:
+    """The first records of a kind."""
+    given = 0
+    for record in run.records():
+        if only == "all" or only in _kinds_of(record):
+            yield record
+            given += 1
+            if given == most:
+                return
+
+
+def _kinds_of(record: Record) -> set[str]:
+    kinds = {one.outcome for one in record.scores if one.outcome in {"unparsed", "refused"}}
+    wrong = {"wrong" for one in record.scores if one.outcome == "scored" and one.passed is False}
+    return {*kinds, *wrong, *({"errors"} if record.failure else ())}
+
+
+def _plain(record: Record) -> dict[str, Any]:
+    from steelyard.report.export import plain_record
+
+    return plain_record(record)
+
+
+def _print_samples(run: Run, only: str, most: int) -> None:
+    from rich.text import Text
+
+    from steelyard.cli.tables import console
+    from steelyard.text.inert import visible
+
+    to = console()
+    none = True
+    for record in _listed(run, only, most):
+        none = False
+        to.print(Text(visible(f"{record.sample.id}  {_short(record.sample.input, 200)}"), style="bold"))
+        for letter, option in zip("ABCDEFGHIJKLMNOPQRSTUVWXYZ", record.sample.choices, strict=False):
+            mark = "*" if letter in str(record.sample.reference) else " "
+            to.print(Text(visible(f" {mark}{letter}. {_short(option, 120)}")))
+        if record.output is not None:
+            to.print(Text(visible(f"  reply: {_short(record.output.value, 400)}")))
+        for score in record.scores:
+            value = score.outcome if score.value is None else f"{score.value:g}"
+            to.print(Text(visible(f"  {score.name}: {value} {score.reason}")))
+        if record.failure is not None:
+            to.print(Text(visible(f"  {record.failure.stage} failed: {record.failure.message}")))
+    if none:
+        to.print(f"no sample of this run is {only}" if only != "all" else "this run has no records")
+
+
+def _short(value: Any, most: int) -> str:
+    text = " ".join(str(value).split())
+    return text if len(text) <= most else f"{text[: most - 1]}…"

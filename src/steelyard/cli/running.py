@@ -1,0 +1,235 @@
+"""Commands that run: `run`, `resume`, `rescore`."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import signal
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Final
+
+import typer
+
+from steelyard.cli.options import (
+    ConfigArgument,
+    HtmlOption,
+    JsonOption,
+    MarkdownOption,
+    NoEnvOption,
+    QuietOption,
+    RunArgument,
+    StoreOption,
+)
+from steelyard.errors import ConfigError
+
+if TYPE_CHECKING:
+    from steelyard.config.load import Loaded
+    from steelyard.store import Run
+    from steelyard.suite import Control, How
+
+_BROKEN: Final = 4
+_INTERRUPTED: Final = 130
+
+
+def run(
+    config: ConfigArgument,
+    store: StoreOption = None,
+    limit: Annotated[int | None, typer.Option(help="Only the first so many samples.", min=1)] = None,
+    fresh: Annotated[bool, typer.Option("--fresh", help="Ask again what the journal could answer.")] = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Count calls and tokens; send nothing.")] = False,
+    no_env: NoEnvOption = False,
+    quiet: QuietOption = False,
+    as_json: JsonOption = False,
+    html: HtmlOption = None,
+    markdown: MarkdownOption = None,
+) -> None:
+    """Run every target of a configuration, store it, and say what came out."""
+    loaded = _load(config, limit=limit, use_dotenv=not no_env)
+    if dry_run:
+        _print_estimate(loaded, store, as_json=as_json)
+        return
+    how = _how(loaded, store, fresh=fresh)
+    _finish(_run(loaded, how, quiet=quiet), as_json=as_json, html=html, markdown=markdown)
+
+
+def resume(
+    run: Annotated[
+        str, typer.Argument(metavar="[RUN]", help="A run of what was interrupted; the newest by default.")
+    ] = "",
+    store: StoreOption = None,
+    config: Annotated[
+        Path | None, typer.Option("--config", metavar="FILE", help="The configuration, where it has moved.")
+    ] = None,
+    allow_changed: Annotated[
+        bool, typer.Option("--allow-changed", help="Go on although inputs have changed since the start.")
+    ] = False,
+    no_env: NoEnvOption = False,
+    quiet: QuietOption = False,
+    as_json: JsonOption = False,
+    html: HtmlOption = None,
+    markdown: MarkdownOption = None,
+) -> None:
+    """Go on with what was interrupted or broke; what was answered is not asked again."""
+    from steelyard.store import Store
+
+    with Store(store) as opened:
+        found = opened.run(run) if run else _unfinished(opened.runs())
+        together = opened.runs_of(found.evaluation)
+    if all(one.state == "finished" for one in together):
+        typer.echo(f"nothing to resume: run {found.id} is finished", err=True)
+        _finish(together, as_json=as_json, html=html, markdown=markdown)
+    loaded = _reload(found, config, use_dotenv=not no_env)
+    how = _how(loaded, store, resume=found.id, allow_changed=allow_changed)
+    _finish(_run(loaded, how, quiet=quiet), as_json=as_json, html=html, markdown=markdown)
+
+
+def rescore(
+    run: RunArgument,
+    store: StoreOption = None,
+    config: Annotated[
+        Path | None, typer.Option("--config", metavar="FILE", help="Take the scorers from here, not from the run.")
+    ] = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Score stored outputs again, without a call to any target."""
+    from steelyard.cli.tables import console, print_json, summary_table
+    from steelyard.store import Store
+    from steelyard.suite.rescore import rescore as score_again
+
+    with Store(store) as opened:
+        found = opened.run(run)
+        loaded = _reload(found, config, use_dotenv=True)
+        summaries = [one.summary() for one in (found, score_again(opened, found, loaded.suite.scorers))]
+    if as_json:
+        print_json({"before": summaries[0].to_json(), "after": summaries[1].to_json()})
+        return
+    to = console()
+    to.print("before, and with the scorers as they are now:")
+    to.print(summary_table(summaries))
+
+
+def _load(path: Path, *, limit: int | None, use_dotenv: bool) -> Loaded:
+    from steelyard.config.load import load
+
+    return load(path, environ=os.environ, use_dotenv=use_dotenv, limit=limit)
+
+
+def _how(loaded: Loaded, store: str | None, **more: Any) -> How:
+    from steelyard.suite import How
+
+    config = {"path": str(loaded.path.absolute()), "plain": loaded.plain}
+    return How(store=store, environment=loaded.environment, config=config, **more)
+
+
+def _unfinished(runs: Sequence[Run]) -> Run:
+    """The newest run that can go on; the newest of all where none can."""
+    if not runs:
+        raise ConfigError("the store holds no runs")
+    return next((one for one in runs if one.state in {"interrupted", "broken"}), runs[0])
+
+
+def _reload(run: Run, config: Path | None, *, use_dotenv: bool) -> Loaded:
+    """The configuration that a run came from: the file given, the file it was read from, or the stored copy."""
+    from steelyard.config.load import load, load_plain
+
+    kept = run.manifest.get("config")
+    if config is not None:
+        return load(config, environ=os.environ, use_dotenv=use_dotenv)
+    if kept is None:
+        raise ConfigError(f"run {run.id} was started from Python: pass resume={run.id!r} to evaluate() there")
+    path, limit = Path(kept["path"]), kept["plain"].get("samples", {}).get("first")
+    if path.is_file():
+        written = load(path, environ=os.environ, use_dotenv=use_dotenv)
+        same_limit = written.plain.get("samples", {}).get("first") == limit
+        return written if same_limit else load(path, environ=os.environ, use_dotenv=use_dotenv, limit=limit)
+    return load_plain(kept["plain"], path.parent, environ=os.environ, use_dotenv=use_dotenv)
+
+
+def _run(loaded: Loaded, how: How, *, quiet: bool) -> tuple[Run, ...]:
+    from steelyard.cli.progress import shown
+    from steelyard.cli.tables import console
+    from steelyard.suite import Control, aevaluate_suite
+
+    async def work() -> tuple[Run, ...]:
+        control = Control()
+        with _stopping(control):
+            async with shown(console(stderr=True), control.progress, quiet=quiet):
+                return await aevaluate_suite(loaded.suite, how=how, control=control)
+
+    try:
+        return asyncio.run(work())
+    except asyncio.CancelledError as stopped:
+        raise KeyboardInterrupt from stopped
+
+
+@contextlib.contextmanager
+def _stopping(control: Control) -> Iterator[None]:
+    """First Ctrl-C (or SIGTERM): finish what is in flight; the second: stop at once."""
+    loop, task = asyncio.get_running_loop(), asyncio.current_task()
+
+    def stop() -> None:
+        for signum in (signal.SIGINT, signal.SIGTERM):
+            loop.remove_signal_handler(signum)
+            loop.add_signal_handler(signum, at_once)
+        if control.stop is None:
+            at_once()
+            return
+        in_flight = sum(one.in_flight for one in control.progress)
+        typer.echo(f"\nfinishing {in_flight} samples in flight; again to stop at once", err=True)
+        control.stop("interrupted")
+
+    def at_once() -> None:
+        if task is not None:
+            task.cancel()
+
+    for signum in (signal.SIGINT, signal.SIGTERM):
+        loop.add_signal_handler(signum, stop)
+    try:
+        yield
+    finally:
+        for signum in (signal.SIGINT, signal.SIGTERM):
+            loop.remove_signal_handler(signum)
+
+
+def _finish(runs: Sequence[Run], *, as_json: bool, html: Path | None, markdown: Path | None) -> None:
+    """Print and write what came out, then exit with the code that says it."""
+    from steelyard.cli.outcome import print_outcome, weigh, write_pages
+
+    outcome = weigh(runs)
+    write_pages(outcome, html=html, markdown=markdown)
+    print_outcome(outcome, as_json=as_json, html=html)
+    if any(one.state == "broken" for one in runs):
+        raise typer.Exit(_BROKEN)
+    if any(one.state != "finished" for one in runs):
+        raise typer.Exit(_INTERRUPTED)
+    raise typer.Exit(outcome.gate.exit_code if outcome.gate else 0)
+
+
+def _print_estimate(loaded: Loaded, store: str | None, *, as_json: bool) -> None:
+    import dataclasses
+
+    from steelyard.cli.tables import console, print_json, table
+    from steelyard.suite.dry_run import estimate
+
+    found = asyncio.run(estimate(loaded.suite, store=store))
+    if as_json:
+        print_json([dataclasses.asdict(one) for one in found])
+        return
+    rows = [
+        [
+            one.target,
+            str(one.records),
+            str(one.calls) if one.asks else "none",
+            str(one.in_journal),
+            str(one.input_tokens),
+            str(one.output_tokens or "?") if one.asks else "0",
+        ]
+        for one in found
+    ]
+    to = console()
+    columns = ["target", "records", "calls", "in journal", "tokens in (est.)", "tokens out (most)"]
+    to.print(table(columns, rows, right=(1, 2, 3, 4, 5)))
+    new = sum(one.calls - one.in_journal for one in found)
+    to.print(f"{new} calls would be sent; retries come on top. Nothing was sent.")

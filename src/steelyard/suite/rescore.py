@@ -1,0 +1,49 @@
+"""Scoring stored outputs again: a new layer of scores, no call to any target."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from steelyard.errors import ConfigError, boundary
+from steelyard.registry import describe
+from steelyard.runner import Step, as_scores
+from steelyard.store import Run, Store
+from steelyard.suite.survey import scorer_stages
+from steelyard.types import Score, Scorer
+
+
+def rescore(store: Store, run: Run, scorers: Sequence[Scorer]) -> Run:
+    """Apply `scorers` to the stored outputs of a run; the earlier scores stay as an older layer.
+
+    Raises:
+        ConfigError: the run is still running, or a scorer asks a model.
+        ScorerError: a scorer failed.
+    """
+    if run.state == "running":
+        raise ConfigError(f"run {run.id} is still running")
+    stages = scorer_stages(scorers)
+    steps = [Step.of(name, scorer) for name, scorer in stages.items()]
+    asking = next((step.stage for step in steps if step.asks), None)
+    if asking is not None:
+        raise ConfigError(f"scorer {asking!r} asks a model; stored runs are scored again by scorers that do not")
+    described = {name: describe(scorer) for name, scorer in stages.items()}
+    return store.add_layer(run, described, _scores(run, steps))
+
+
+def _scores(run: Run, steps: Sequence[Step]) -> Iterator[tuple[int, int, list[Score]]]:
+    with asyncio.Runner() as loop:
+        for no, record in run.numbered_records():
+            if record.output is None:
+                continue
+            found: list[Score] = []
+            for step in steps:
+                with boundary("scorer", step.stage):
+                    value = loop.run(_call(step, record.sample, record.output))
+                    found += as_scores(step.stage, value)
+            yield no, record.repeat, found
+
+
+async def _call(step: Step, *values: Any) -> Any:
+    return await step(None, *values)

@@ -1,0 +1,52 @@
+"""What every test may rely on: no network but loopback, no store but its own."""
+
+from __future__ import annotations
+
+import ipaddress
+import os
+import socket
+
+import pytest
+from hypothesis import HealthCheck, settings
+
+settings.register_profile("steelyard", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("steelyard")
+
+_LOOPBACK = {"localhost", "", None}
+
+
+def _is_loopback(host):
+    if host in _LOOPBACK:
+        return True
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return False
+
+
+@pytest.fixture(autouse=True)
+def _only_loopback(monkeypatch):
+    """A test that reaches for the network fails with the address it wanted."""
+    connect, lookup = socket.socket.connect, socket.getaddrinfo
+
+    def guarded(self, address):
+        if self.family in {socket.AF_INET, socket.AF_INET6} and not _is_loopback(address[0]):
+            raise AssertionError(f"a test reached for {address}")
+        return connect(self, address)
+
+    def guarded_lookup(host, *rest, **more):
+        if not _is_loopback(host.decode() if isinstance(host, bytes) else host):
+            raise socket.gaierror(f"a test looked up {host}")
+        return lookup(host, *rest, **more)
+
+    monkeypatch.setattr(socket.socket, "connect", guarded)
+    monkeypatch.setattr(socket, "getaddrinfo", guarded_lookup)
+
+
+@pytest.fixture(autouse=True)
+def _own_folder(tmp_path, monkeypatch):
+    """Every test works in a folder of its own, so that no store of another is found."""
+    monkeypatch.chdir(tmp_path)
+    for name in tuple(os.environ):
+        if name.endswith("_API_KEY"):
+            monkeypatch.delenv(name)

@@ -1,0 +1,135 @@
+"""An OpenAI-compatible server on loopback, in a process of its own, that keeps a ledger of every request.
+
+    python tests/ledger_server.py --port-file port.txt --ledger ledger.jsonl --latency-ms 30 --fault-rate 0.4
+
+The reply and the faults of a prompt depend on the seed and the prompt alone, never on the order of arrival; after
+`--max-faults` faults every prompt is answered. A line of the ledger is one request: when it came, when it was answered
+("" in `fault`), or what went wrong on purpose. A request that came before the wait it was told had passed is `early`.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import contextlib
+import json
+import random
+import time
+from email.utils import formatdate
+from pathlib import Path
+
+FAULTS = (
+    "429", "429s", "429ms", "429date", "500", "503", "529", "drop", "truncated", "malformed", "html", "empty", "hang",
+)  # fmt: skip
+
+
+class Ledger:
+    def __init__(self, args):
+        self.args = args
+        self.file = Path(args.ledger).open("a", buffering=1, encoding="utf-8")  # noqa: SIM115  # open till the end
+        self.tried = {}
+        self.not_before = {}
+
+    def faults_of(self, prompt):
+        draw = random.Random(f"{self.args.seed}:{prompt}")
+        faults = []
+        while len(faults) < self.args.max_faults and draw.random() < self.args.fault_rate:
+            faults.append(draw.choice(self.args.faults.split(",")))
+        return faults
+
+    def answer_of(self, prompt):
+        return random.Random(f"answer:{prompt}").choice("ABCD")
+
+    def note(self, **what):
+        self.file.write(json.dumps(what, ensure_ascii=False) + "\n")
+
+
+def http(status, body, *headers, kind="application/json", length=None):
+    head = [f"HTTP/1.1 {status} X", f"Content-Type: {kind}", f"Content-Length: {length or len(body)}", *headers]
+    return "\r\n".join([*head, "", ""]).encode() + body
+
+
+def completion(text):
+    return json.dumps(
+        {
+            "model": "ledger",
+            "choices": [{"message": {"role": "assistant", "content": text}, "finish_reason": "stop"}],
+            "usage": {"prompt_tokens": 20, "completion_tokens": 1},
+        }
+    ).encode()
+
+
+def faulty(fault, wait):
+    error = json.dumps({"error": {"message": f"on purpose: {fault}"}}).encode()
+    whole = completion("A")
+    return {
+        "429": lambda: http(429, error),
+        "429s": lambda: http(429, error, f"Retry-After: {wait:g}"),
+        "429ms": lambda: http(429, error, f"retry-after-ms: {wait * 1000:.0f}"),
+        "429date": lambda: http(429, error, f"Retry-After: {formatdate(time.time() + wait + 1, usegmt=True)}"),
+        "truncated": lambda: http(200, whole[: len(whole) // 2], length=len(whole)),
+        "malformed": lambda: http(200, whole[: len(whole) // 2]),
+        "html": lambda: http(200, b"<html>sign in</html>", kind="text/html"),
+        "empty": lambda: http(200, b'{"choices": []}'),
+    }.get(fault, lambda: http(int(fault), error))()
+
+
+async def serve_one(ledger, reader, writer):
+    head = await reader.readuntil(b"\r\n\r\n")
+    length = next(
+        int(line.split(b":")[1]) for line in head.split(b"\r\n") if line.lower().startswith(b"content-length")
+    )
+    asked = json.loads(await reader.readexactly(length))
+    came = time.time()
+    prompt = asked["messages"][-1]["content"]
+    attempt = ledger.tried.get(prompt, 0)
+    ledger.tried[prompt] = attempt + 1
+    early = came < ledger.not_before.get(prompt, 0)
+    faults = ledger.faults_of(prompt)
+    fault = faults[attempt] if attempt < len(faults) else ""
+    await asyncio.sleep(ledger.args.latency_ms / 1000)
+    ledger.not_before[prompt] = time.time() + (ledger.args.retry_after if fault in {"429s", "429ms", "429date"} else 0)
+    if fault == "hang":
+        ledger.note(prompt=prompt, came=came, fault=fault, early=early)
+        await reader.read()
+        return False
+    if fault == "drop":
+        ledger.note(prompt=prompt, came=came, fault=fault, early=early)
+        return False
+    writer.write(faulty(fault, ledger.args.retry_after) if fault else http(200, completion(ledger.answer_of(prompt))))
+    await writer.drain()
+    ledger.note(prompt=prompt, came=came, sent=time.time(), fault=fault, early=early)
+    return fault != "truncated"
+
+
+def announce(path, port):
+    ready = Path(path + ".new")
+    ready.write_text(str(port))
+    ready.rename(path)
+
+
+async def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--port-file", required=True)
+    parser.add_argument("--ledger", required=True)
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--latency-ms", type=float, default=0)
+    parser.add_argument("--fault-rate", type=float, default=0)
+    parser.add_argument("--max-faults", type=int, default=4)
+    parser.add_argument("--faults", default=",".join(FAULTS))
+    parser.add_argument("--retry-after", type=float, default=0.3)
+    ledger = Ledger(parser.parse_args())
+
+    async def connected(reader, writer):
+        with contextlib.suppress(asyncio.IncompleteReadError, ConnectionError):
+            while await serve_one(ledger, reader, writer):
+                pass
+        writer.close()
+
+    server = await asyncio.start_server(connected, "127.0.0.1", 0, backlog=1024)
+    announce(ledger.args.port_file, server.sockets[0].getsockname()[1])
+    await server.serve_forever()
+
+
+if __name__ == "__main__":
+    asyncio.run(main())

@@ -1,0 +1,154 @@
+"""A run that is killed at random moments and resumed ends like one that nobody disturbed."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import random
+import signal
+import sqlite3
+import subprocess
+import sys
+import time
+from collections import Counter
+
+import pytest
+from tests.ledger_server import FAULTS
+from tests.running_server import ledger_server
+
+from steelyard.store import Store
+
+CONCURRENCY = 8
+QUESTIONS = 300
+KILLS = 20
+
+
+def write_exam(folder, url):
+    rows = ["id,question,A,B,C,D,answer,category"]
+    rows += [f"q{n},Question number {n}?,one,two,three,four,{'ABCD'[n % 4]},group {n % 3}" for n in range(QUESTIONS)]
+    (folder / "exam.csv").write_text("\n".join(rows), encoding="utf-8")
+    config = {
+        "suite": "choice",
+        "samples": {"file": "exam.csv"},
+        "targets": {
+            name: {"prompt": {"template": f"{name}: {{{{question}}}}\n{{{{options}}}}", "model": {
+                "openai_compatible": {"name": "ledger", "base_url": url}}}}
+            for name in ("first", "second")
+        },
+        "options": {"concurrency": CONCURRENCY},
+    }  # fmt: skip
+    (folder / "exam.json").write_text(json.dumps(config), encoding="utf-8")
+
+
+def steelyard(folder, *arguments):
+    command = [sys.executable, "-c", "from steelyard.cli import main; main()", *arguments]
+    return subprocess.Popen(command, cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+
+
+def finish(process, code=0):
+    out, err = process.communicate(timeout=120)
+    assert process.returncode == code, (out, err)
+    return out
+
+
+def scores_of(folder):
+    with Store(folder / ".steelyard/steelyard.db") as store:
+        return {
+            run.target: [(one.sample.id, one.repeat, one.output.value, one.scores) for one in run.records()]
+            for run in store.runs()
+        }
+
+
+def count(folder, table):
+    path = folder / ".steelyard/steelyard.db"
+    if not path.exists():
+        return 0
+    with contextlib.closing(sqlite3.connect(path, timeout=5)) as connection:
+        if not connection.execute("SELECT 1 FROM sqlite_master WHERE name = ?", [table]).fetchone():
+            return 0  # killed before the tables were made
+        return connection.execute(f"SELECT count(*) FROM {table}").fetchone()[0]
+
+
+def journal_size(folder):
+    return count(folder, "reply")
+
+
+def runs_begun(folder):
+    return count(folder, "run") == 2
+
+
+@pytest.mark.slow
+def test_killed_at_random_moments_a_run_pays_only_for_what_was_in_flight(tmp_path):
+    draw = random.Random(11)
+    with ledger_server(tmp_path / "undisturbed", "--latency-ms", "5") as server:
+        calm = tmp_path / "undisturbed"
+        write_exam(calm, server.url)
+        finish(steelyard(calm, "run", "exam.json", "--quiet"))
+    with ledger_server(tmp_path / "killed", "--latency-ms", "120") as server:
+        folder = tmp_path / "killed"
+        write_exam(folder, server.url)
+        kills, last_kill, kept = 0, 0.0, 0
+        process = steelyard(folder, "run", "exam.json", "--quiet")
+        for _ in range(KILLS):
+            moment = time.monotonic() + draw.uniform(0.1, 1.6)
+            while process.poll() is None and time.monotonic() < moment:
+                time.sleep(0.005)
+            if process.poll() is not None:
+                break
+            killed_at = time.time()
+            os.kill(process.pid, signal.SIGKILL)
+            process.communicate()
+            kills += 1
+            arrived = [one for one in server.answered() if one["came"] > last_kill and one["sent"] < killed_at - 0.05]
+            before, kept = kept, journal_size(folder)
+            assert kept - before >= len(arrived), "a reply that arrived 50 ms before the kill was lost"
+            last_kill = killed_at
+            process = steelyard(folder, *(("resume",) if runs_begun(folder) else ("run", "exam.json")), "--quiet")
+        out, err = process.communicate(timeout=120)
+        assert process.returncode == 0, (out, err)
+        paid = Counter(one["prompt"] for one in server.answered())
+        assert kills == KILLS, "the run was too short to be killed so often"
+        assert sum(paid.values()) - len(paid) <= kills * CONCURRENCY
+        assert max(paid.values()) <= kills + 1
+        assert len(paid) == 2 * QUESTIONS
+    assert scores_of(folder) == scores_of(calm)
+
+
+@pytest.mark.slow
+def test_every_passing_fault_at_forty_percent_ends_without_an_error_or_an_early_retry(tmp_path):
+    with ledger_server(
+        tmp_path, "--fault-rate", "0.4", "--latency-ms", "5", "--max-faults", "6", "--retry-after", "0.2"
+    ) as server:
+        write_exam(tmp_path, server.url)
+        config = json.loads((tmp_path / "exam.json").read_text())
+        config["targets"].pop("second")
+        config["targets"]["first"]["prompt"]["model"]["openai_compatible"]["timeout_s"] = 0.5
+        config["options"] |= {"retry": {"base_s": 0.2, "cap_s": 2}, "concurrency": 32}
+        (tmp_path / "exam.json").write_text(json.dumps(config))
+        out = json.loads(finish(steelyard(tmp_path, "run", "exam.json", "--quiet", "--json")))
+        assert out["runs"][0]["errors"] == 0
+        assert out["runs"][0]["done"] == QUESTIONS
+        requests = server.requests()
+        assert {one["fault"] for one in requests} == {"", *FAULTS}
+        assert not [one for one in requests if one["early"]]
+        assert len(server.answered()) == QUESTIONS
+    with Store(tmp_path / ".steelyard/steelyard.db") as store:
+        tried = [reply.attempts for record in store.runs()[0].records() for reply in record.replies["target"]]
+    assert sum(len(one) for one in tried) == len(requests), "every attempt is recorded"
+
+
+@pytest.mark.slow
+def test_first_interrupt_finishes_what_is_in_flight_and_resume_completes(tmp_path):
+    with ledger_server(tmp_path, "--latency-ms", "40") as server:
+        write_exam(tmp_path, server.url)
+        process = steelyard(tmp_path, "run", "exam.json", "--quiet")
+        while not server.ledger.exists() or len(server.answered()) < 40:
+            time.sleep(0.01)
+        process.send_signal(signal.SIGINT)
+        out, err = process.communicate(timeout=60)
+        assert process.returncode == 130, (out, err)
+        assert "resume" in out
+        assert journal_size(tmp_path) == len(server.answered())
+        finish(steelyard(tmp_path, "resume", "--quiet"))
+        assert len(server.answered()) == 2 * QUESTIONS, "nothing was asked twice"
