@@ -94,6 +94,12 @@ def test_a_list_of_letters_are_headers_beside_a_header_name():
     assert layout(HEADER, BODY, columns={**named, "options": "A:D"}).columns == WANTED
 
 
+def test_a_range_of_letters_beside_header_names_is_read_one_way():
+    """None is headed E, so B:E cannot mean the headers B and E, and must not mean the header B and the letter E."""
+    named = {"question": "题目", "options": "B:E", "answer": "答案"}
+    assert layout(HEADER, BODY, columns=named).columns == WANTED
+
+
 def test_headers_that_no_synonym_knows_are_found_when_named():
     header = ("Aufgabe", "eins", "zwei", "Lösung")
     named = {"question": "Aufgabe", "options": "eins:zwei", "answer": "lösung"}

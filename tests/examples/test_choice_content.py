@@ -10,6 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from steelyard.config.load import load
+
 EXAMPLE = Path(__file__).parents[2] / "examples" / "choice"
 PROMPTS = Path(__file__).parents[2] / "src" / "steelyard" / "prompts"
 
@@ -144,14 +146,9 @@ def test_template_names_no_number_of_options(path):
 
 
 @pytest.mark.parametrize("name", ["exam.yaml", "models.yaml"])
-def test_configuration_names_files_and_headers_that_exist(name, sheet):
-    from ruamel.yaml import YAML
-
-    settings = YAML(typ="safe").load(EXAMPLE / name)
-    samples = settings["samples"]
-    first, _, last = samples["columns"]["options"].partition(":")
-    assert {samples["columns"][role] for role in ("question", "answer", "group")} | {first, last} <= set(sheet[0])
-    documents = [target["knowledge"] for target in settings["targets"].values() if "knowledge" in target]
-    assert documents
-    assert [file for file in (samples["file"], *documents) if not (EXAMPLE / file).is_file()] == []
-    assert {target["tags"]["knowledge_base"] for target in settings["targets"].values()} == {"yes", "no"}
+def test_configuration_asks_every_question_with_its_four_options(name, exam):
+    suite = load(EXAMPLE / name, environ={"ZHIPU_API_KEY": "not-a-real-key"}, use_dotenv=False).suite
+    asked = list(suite.samples)
+    assert [sample.input for sample in asked] == [question.stem for question in exam]
+    assert [sample.choices["ABCD".index(sample.reference)] for sample in asked] == [question.right for question in exam]
+    assert {tags["knowledge_base"] for tags in suite.tags.values()} == {"yes", "no"}

@@ -2,6 +2,8 @@
 
 A letter can be a header too: sheets of questions often head their options A, B, C, D. When every name given is a
 letter or a range of letters, all of them are spreadsheet letters; otherwise each is looked for among the headers first.
+The two ends of a range are read the same way: beside `题目`, "A:D" are the columns headed A to D, and "B:E", where none
+is headed E, are letters.
 """
 
 from __future__ import annotations
@@ -67,7 +69,7 @@ class _Finder:
         if single is not None:
             return (single,)
         order: Sequence[Column] = range(self.width) if self.width else list(self.headers)
-        ends = [order.index(end) for end in map(self._one, _ends(name)) if end is not None]
+        ends = [order.index(end) for end in self._ends(name) if end is not None]
         if len(ends) == 2:
             return tuple(order[min(ends) : max(ends) + 1])
         known = [text for text in self.headers.values() if text] or [column_letter(one) for one in range(self.width)]
@@ -75,10 +77,25 @@ class _Finder:
         hint = near if near.startswith(":") else ""
         raise ConfigError(f"columns: {self.title} has no column {name!r}{hint}; found: {', '.join(known)}")
 
+    def _ends(self, name: str) -> Sequence[Column | None]:
+        """The columns of a range's ends: by letter both, or by header both, or whatever each of them is."""
+        ends = _ends(name)
+        headers, letters = [self._by_header(end) for end in ends], [self._by_letter(end) for end in ends]
+        for found in (letters, headers) if self.letters_first else (headers, letters):
+            if None not in found:
+                return found
+        return [self._one(end) for end in ends]
+
     def _one(self, name: str) -> Column | None:
+        header, letter = self._by_header(name), self._by_letter(name)
+        first, second = (letter, header) if self.letters_first else (header, letter)
+        return second if first is None else first
+
+    def _by_header(self, name: str) -> Column | None:
         exact = [column for column, text in self.headers.items() if text == name]
         loose = [column for column, text in self.headers.items() if text and plain(text) == plain(name)]
+        return next(iter([*exact, *loose]), None)
+
+    def _by_letter(self, name: str) -> Column | None:
         index = column_index(name) if _LETTERS.fullmatch(name) else self.width
-        letter: list[Column] = [index] if index < self.width else []
-        order = [*letter, *exact, *loose] if self.letters_first else [*exact, *loose, *letter]
-        return order[0] if order else None
+        return index if index < self.width else None
