@@ -302,3 +302,12 @@ def test_turning_the_sides_turns_the_difference_and_every_sample_is_accounted_fo
         assert there.headline.p == pytest.approx(back.headline.p, abs=1e-9)
         turned = {"better": "worse", "worse": "better", "no_evidence": "no_evidence"}
         assert back.verdict == turned[there.verdict]
+
+
+def test_the_missing_correction_for_groups_is_said_beside_the_groups_alone():
+    groups = ["卦"] * 3 + ["爻"] * 2
+    sides = (stored("a", [1, 0, 0, 1, 1], groups=groups), stored("b", [1, 1, 0, 0, 1], groups=groups))
+    found = compare(*sides)
+    assert found.notes == ()
+    assert [note[:31] for note in found.group_notes] == ["The p-values of the 2 groups are"[:31]]
+    assert compare(stored("a", [1, 0]), stored("b", [1, 1])).group_notes == ()

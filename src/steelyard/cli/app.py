@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-import os
+import functools
 import sys
+from collections.abc import Callable, Sequence
 from importlib import import_module
 from typing import Annotated, Any, Final
 
@@ -54,37 +55,51 @@ def build_app() -> typer.Typer:
 
     for name, module in _COMMANDS:
         function = getattr(import_module(f"steelyard.cli.{module}"), name)
-        app.command(name)(function)
+        app.command(name)(_while_read(function))
     return app
 
 
-def run_app() -> None:
-    """Run the command line and exit with its code."""
-    debug = "--debug" in sys.argv
+def _while_read(function: Callable[..., Any]) -> Callable[..., Any]:
+    """The command, ending quietly where whoever read its output has gone."""
+
+    @functools.wraps(function)
+    def command(**options: Any) -> Any:
+        from steelyard.cli.pipes import while_read
+
+        with while_read():
+            return function(**options)
+
+    return command
+
+
+def run_app(arguments: Sequence[str] | None = None) -> None:
+    """Run the command line and exit with its code.
+
+    Args:
+        arguments: without the program's name; those of this process by default.
+    """
+    given = list(sys.argv[1:] if arguments is None else arguments)
+    debug = "--debug" in given
+    # Whoever saw an error types --debug behind the command, where typer does not look for it.
+    rest = [one for one in given if one != "--debug"]
     try:
-        code = build_app()(args=sys.argv[1:], standalone_mode=False, prog_name="steelyard")
+        code = build_app()(args=rest, standalone_mode=False, prog_name="steelyard")
     except typer.Exit as stop:
         code = stop.exit_code
     except (KeyboardInterrupt, typer.Abort):
         print("interrupted", file=sys.stderr)  # noqa: T201  # the last line of a command that was stopped
         code = _INTERRUPTED
-    except BrokenPipeError:
-        # Whoever read our output has gone: say nothing, and keep the interpreter from complaining when it flushes.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        code = 0
-    except Exception as error:  # the last line of the command line: no traceback without --debug
+    except Exception as error:  # noqa: BLE001  # the last line of the command line; a traceback with --debug alone
         # A usage error knows how to show itself; which class it has depends on typer's version.
         if hasattr(error, "show") and hasattr(error, "exit_code"):
             error.show()
             code = _USER_MISTAKE
-        elif debug:
-            raise
         else:
-            code = _explain(error)
+            code = _explain(error, debug=debug)
     sys.exit(code if isinstance(code, int) else 0)
 
 
-def _explain(error: Exception) -> int:
+def _explain(error: Exception, *, debug: bool) -> int:
     """Say what went wrong, for a person; the exit code for it."""
     from steelyard.text.inert import visible
 
@@ -92,6 +107,10 @@ def _explain(error: Exception) -> int:
         message = visible(str(error))
     else:
         message = visible(f"{type(error).__name__}: {error} (this is a defect; --debug shows where)")
+    if debug:
+        import traceback
+
+        print(visible("".join(traceback.format_exception(error))), file=sys.stderr)  # noqa: T201  # asked for
     print(f"error: {message}", file=sys.stderr)  # noqa: T201  # the message of a failed command
     return _USER_MISTAKE if isinstance(error, ConfigError | DataError) else _BROKEN
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 import typer
 
 from steelyard.cli.options import JsonOption, NoEnvOption
-from steelyard.errors import ConfigError
+from steelyard.errors import ConfigError, did_you_mean
 
 if TYPE_CHECKING:
     from importlib.resources.abc import Traversable
@@ -161,7 +161,6 @@ def init(folder: InitFolder = Path(), *, suite: SuiteOption = "choice") -> None:
 
 
 def _starter(suite: str) -> Traversable:
-    from steelyard.registry import did_you_mean
 
     every = [one for one in files("steelyard.config").joinpath("starter").iterdir() if one.is_dir()]
     found = next((one for one in every if one.name == suite), None)

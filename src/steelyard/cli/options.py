@@ -26,3 +26,7 @@ MarkdownOption = Annotated[
 ]
 NoEnvOption = Annotated[bool, typer.Option("--no-env", help="Do not read the .env beside the configuration.")]
 QuietOption = Annotated[bool, typer.Option("--quiet", "-q", help="Print no progress.")]
+
+ScoreOption = Annotated[
+    str | None, typer.Option("--score", metavar="NAME", help="The score to compare; the suite's own by default.")
+]

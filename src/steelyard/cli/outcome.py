@@ -2,42 +2,50 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
-from rich.text import Text
+from rich.console import Console
 
-from steelyard.cli.tables import console, group_table, print_gate, print_json, summary_table
+from steelyard.cli.comparing import print_comparison, print_details
+from steelyard.cli.tables import console, group_table, print_gate, print_json, say, summary_table
 from steelyard.compare import compare
 from steelyard.compare.comparison import Comparison
 from steelyard.errors import ConfigError
 from steelyard.gate import GateVerdict, judge_gate
 from steelyard.store import Run
 from steelyard.summary import RunSummary
-from steelyard.text.inert import visible
+
+_MOST_NAMED: Final = 4
+"""Runs that are named in the line that says what to type next."""
 
 
 @dataclass(frozen=True, slots=True)
 class WeighedRuns:
-    """Runs with everything that is said of them."""
+    """Runs with everything that is said of them; `store` is the one that was named, "" the usual one."""
 
     runs: tuple[Run, ...]
     summaries: tuple[RunSummary, ...]
     comparison: Comparison | None
     gate: GateVerdict | None
+    store: str = ""
 
     def to_json(self) -> dict[str, Any]:
         """Plain JSON."""
+        pairs = zip(self.runs, self.summaries, strict=True)
         return {
-            "runs": [one.to_json() for one in self.summaries],
+            "runs": [{**summary.to_json(), "reason": run.reason} for run, summary in pairs],
             "comparison": self.comparison.to_json() if self.comparison else None,
             "gate": self.gate.to_json() if self.gate else None,
         }
 
 
-def weigh(runs: Sequence[Run], *, score: str | None = None, gated: bool = True) -> WeighedRuns:
+def weigh(
+    runs: Sequence[Run], *, store: str | None = None, score: str | None = None, gated: bool = True
+) -> WeighedRuns:
     """Summaries of all, the comparison of the first with each other one, and the gate that their suite set."""
     summaries = tuple(one.summary() for one in runs)
     comparable = len(runs) > 1 and all(one.scores for one in summaries)
@@ -47,44 +55,65 @@ def weigh(runs: Sequence[Run], *, score: str | None = None, gated: bool = True) 
         summaries,
         compare(*runs, score=score) if comparable else None,
         judge_gate(rules, summaries) if rules else None,
+        store or "",
     )
 
 
-def print_outcome(outcome: WeighedRuns, *, as_json: bool, html: Path | None = None) -> None:
-    """The whole of it on standard output; fits 80 x 24 for a handful of targets."""
+def print_outcome(outcome: WeighedRuns, *, as_json: bool, detailed: bool = False, reported: bool = False) -> None:
+    """The whole of it on standard output; fits 80 x 24 for three targets.
+
+    Args:
+        outcome: what is printed.
+        as_json: as JSON.
+        detailed: with the four cells and the categories of each pair.
+        reported: whether a page was asked for, so that none needs to be recommended.
+    """
     if as_json:
         print_json(outcome.to_json())
         return
     to = console()
+    _print_runs(to, outcome)
+    if outcome.comparison is not None:
+        print_comparison(outcome.comparison)
+        if detailed:
+            print_details(outcome.comparison)
+    if outcome.gate is not None:
+        print_gate(to, outcome.gate)
+    for line in _next_steps(outcome, detailed=detailed, reported=reported):
+        say(to, line)
+
+
+def _print_runs(to: Console, outcome: WeighedRuns) -> None:
     to.print(summary_table(outcome.summaries))
     for run, summary in zip(outcome.runs, outcome.summaries, strict=True):
         for line in _remarks(run, summary):
-            to.print(Text(visible(line)))
+            say(to, line)
     if len(outcome.summaries) == 1 and (groups := group_table(outcome.summaries[0])):
         to.print()
         to.print(groups)
-    if outcome.comparison is not None:
-        print_comparison(outcome.comparison)
-    if outcome.gate is not None:
-        print_gate(to, outcome.gate)
-    if outcome.runs:
-        to.print(Text(_next_step(outcome, html)))
 
 
-def print_comparison(comparison: Comparison) -> None:
-    """One sentence a pair, and what warns of reading too much into it."""
-    to = console()
-    to.print()
-    for pair in comparison.pairs:
-        to.print(Text(visible(pair.sentence)))
-        for warning in pair.warnings:
-            to.print(Text(visible(f"  note: {warning}")))
-    for note in comparison.notes:
-        to.print(Text(visible(note)))
+def check_pages(*paths: Path | None) -> None:
+    """Refuse a report file that could not be written, before anything is asked for it.
+
+    Raises:
+        ConfigError: which one and why.
+    """
+    for path in paths:
+        if path is None:
+            continue
+        there = path.exists()
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.open("ab").close()
+        except OSError as error:
+            raise ConfigError(f"{path} cannot be written: {error.strerror}") from error
+        if not there:
+            path.unlink()
 
 
 def write_pages(outcome: WeighedRuns, *, html: Path | None, markdown: Path | None) -> None:
-    """Write the report files that were asked for.
+    """Write the report files that were asked for, and say on standard error where they are.
 
     Raises:
         ConfigError: a file cannot be written.
@@ -97,6 +126,9 @@ def write_pages(outcome: WeighedRuns, *, html: Path | None, markdown: Path | Non
         from steelyard.report.markdown import markdown_report
 
         write(markdown, markdown_report(outcome.runs, outcome.comparison, outcome.gate))
+    for path in (html, markdown):
+        if path is not None:
+            say(console(stderr=True), f"wrote {path}")
 
 
 def write(path: Path, text: str) -> None:
@@ -114,9 +146,8 @@ def write(path: Path, text: str) -> None:
 
 def _remarks(run: Run, summary: RunSummary) -> list[str]:
     lines = []
-    if summary.state != "finished":
-        why = f": {run.reason}" if run.reason else ""
-        lines.append(f"{run.target}: {summary.state}, {summary.done} of {summary.planned} done{why}")
+    if summary.state != "finished" and run.reason not in {"", summary.state}:
+        lines.append(f"{run.target}: {summary.state}, {summary.done} of {summary.planned} done: {run.reason}")
     if summary.from_journal:
         lines.append(f"{run.target}: {summary.from_journal} of {run.replies} replies came from the journal")
     if summary.unparsed_kinds:
@@ -125,10 +156,18 @@ def _remarks(run: Run, summary: RunSummary) -> list[str]:
     return lines
 
 
-def _next_step(outcome: WeighedRuns, html: Path | None) -> str:
-    ids = " ".join(one.id for one in outcome.runs)
-    if any(one.state not in {"finished", "running"} for one in outcome.runs):
-        return f"go on with: steelyard resume {outcome.runs[0].id}"
-    if html is not None:
-        return f"report: {html}"
-    return f"see more: steelyard report {ids} --html report.html"
+def _next_steps(outcome: WeighedRuns, *, detailed: bool, reported: bool) -> list[str]:
+    """Commands to copy: to go on, or to see more than there was."""
+    where = f" --store {shlex.quote(outcome.store)}" if outcome.store else ""
+    stopped = next((one for one in outcome.runs if one.state not in {"finished", "running"}), None)
+    if stopped is not None:
+        return [f"go on with: steelyard resume {stopped.id}{where}"]
+    ids = [one.id for one in outcome.runs]
+    steps = []
+    if len(ids) == 1:
+        steps.append(f"steelyard show {ids[0]} --only wrong{where}")
+    elif not detailed:
+        steps.append(f"steelyard compare {' '.join(ids[:2])}{where}")
+    if not reported and len(ids) <= _MOST_NAMED:
+        steps.append(f"steelyard report {' '.join(ids)}{where}")
+    return [f"{'      ' if at else 'more: '}{step}" for at, step in enumerate(steps)]

@@ -24,17 +24,18 @@ def report(
     html: HtmlOption = None,
     markdown: MarkdownOption = None,
 ) -> None:
-    """Write a report of one run, or of several compared with the first."""
-    from steelyard.cli.outcome import weigh, write_pages
+    """Write a report of one run, or of several against the first.
+
+    It goes to report.html where neither --html nor --markdown is given.
+    """
+    from steelyard.cli.outcome import check_pages, weigh, write_pages
     from steelyard.store import Store
 
     if html is None and markdown is None:
         html = Path("report.html")
+    check_pages(html, markdown)
     with Store(store) as opened:
         write_pages(weigh([opened.run(name) for name in run]), html=html, markdown=markdown)
-    for path in (html, markdown):
-        if path is not None:
-            typer.echo(f"wrote {path}")
 
 
 def export(
@@ -46,9 +47,7 @@ def export(
     ] = None,
     json_dir: Annotated[
         Path | None,
-        typer.Option(
-            "--json-dir", metavar="DIR", help="Write one JSON list per target, a row a question."
-        ),
+        typer.Option("--json-dir", metavar="DIR", help="Write one JSON list per target, a row a question."),
     ] = None,
     raw: Annotated[bool, typer.Option("--raw", help="CSV cells as they are, formulas live.")] = False,
 ) -> None:

@@ -11,14 +11,15 @@ from typing import Final
 from rich.console import Console
 from rich.live import Live
 from rich.table import Table
-from rich.text import Text
 
+from steelyard.cli.tables import say, table
 from steelyard.runner import Progress
-from steelyard.text.inert import visible
 
 _REFRESH_S: Final = 0.25
 _PLAIN_S: Final = 10.0
 """Where there is no terminal, a line this often, and one at the end of each target."""
+_OTHER_LINES: Final = 4
+"""Of the screen: the header, and room for what the shell and a first Ctrl-C say."""
 
 
 @contextlib.asynccontextmanager
@@ -27,52 +28,65 @@ async def shown(to: Console, progress: Sequence[Progress], *, quiet: bool) -> As
     if quiet:
         yield
         return
-    watch = asyncio.create_task(_live(to, progress) if to.is_terminal else _lines(to, progress))
+    told: dict[str, tuple[int, float]] = {}
+    watch = asyncio.create_task(_live(to, progress) if to.is_terminal else _lines(to, progress, told))
     try:
         yield
     finally:
         watch.cancel()
         with contextlib.suppress(asyncio.CancelledError):
             await watch
+        if not to.is_terminal:
+            _tell(to, progress, told)
 
 
 async def _live(to: Console, progress: Sequence[Progress]) -> None:
-    with Live(_table(progress), console=to, auto_refresh=False, transient=True) as live:
+    with Live(_table(to, progress), console=to, auto_refresh=False, transient=True) as live:
         while True:
-            live.update(_table(progress), refresh=True)
+            live.update(_table(to, progress), refresh=True)
             await asyncio.sleep(_REFRESH_S)
 
 
-async def _lines(to: Console, progress: Sequence[Progress]) -> None:
-    told: dict[str, tuple[int, float]] = {}
+async def _lines(to: Console, progress: Sequence[Progress], told: dict[str, tuple[int, float]]) -> None:
     while True:
         await asyncio.sleep(_REFRESH_S)
-        for one in progress:
-            done, at = told.get(one.target, (0, one.started))
-            now = time.monotonic()
-            if one.done > done and (one.done == one.planned or now - at > _PLAIN_S):
-                told[one.target] = (one.done, now)
-                to.print(Text(visible(f"{one.target}: {_words(one)}")))
+        _tell(to, progress, told)
 
 
-def _table(progress: Sequence[Progress]) -> Table:
-    made = Table(box=None, pad_edge=False, header_style="bold", padding=(0, 2, 0, 0))
-    made.add_column("target", overflow="ellipsis", no_wrap=True)
-    for column in ("done", "errors", "per s", "tokens", "journal", "left"):
-        made.add_column(column, justify="right", no_wrap=True)
+def _tell(to: Console, progress: Sequence[Progress], told: dict[str, tuple[int, float]]) -> None:
+    """A line for every target that has come to its end, or that has gone on and was not told of for a while."""
+    now = time.monotonic()
     for one in progress:
-        rate = _rate(one)
-        left = _left(one, rate)
-        made.add_row(
-            Text(visible(one.target)),
-            f"{one.done}/{one.planned}",
-            str(one.errors),
-            f"{rate:.1f}" if rate else "",
-            str(one.input_tokens + one.output_tokens),
-            str(one.from_journal),
-            left,
-        )
-    return made
+        done, at = told.get(one.target, (one.before, one.started))
+        if one.done > done and (one.done == one.planned or now - at > _PLAIN_S):
+            told[one.target] = (one.done, now)
+            say(to, f"{one.target}: {_words(one)}")
+
+
+def _table(to: Console, progress: Sequence[Progress]) -> Table:
+    rows = [_row(one) for one in _in_view(progress, to.height - _OTHER_LINES)]
+    columns = ["target", "done", "errors", "per s", "tokens", "journal", "left"]
+    return table(columns, rows, right=(1, 2, 3, 4, 5, 6), lines=1)
+
+
+def _in_view(progress: Sequence[Progress], most: int) -> Sequence[Progress]:
+    """The targets around the one at work, where there are more than lines on the screen."""
+    at_work = next((at for at, one in enumerate(progress) if one.done < one.planned), len(progress))
+    first = max(0, min(at_work - most // 2, len(progress) - most))
+    return progress[first : first + max(1, most)]
+
+
+def _row(one: Progress) -> list[str]:
+    rate = _rate(one) if one.done < one.planned else 0.0
+    return [
+        one.target,
+        f"{one.done}/{one.planned}",
+        str(one.errors),
+        f"{rate:.1f}" if rate else "",
+        str(one.input_tokens + one.output_tokens),
+        str(one.from_journal),
+        _left(one, rate),
+    ]
 
 
 def _words(one: Progress) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
 
@@ -12,9 +12,10 @@ from steelyard.cli.options import (
     MarkdownOption,
     RunArgument,
     RunsArgument,
+    ScoreOption,
     StoreOption,
 )
-from steelyard.errors import ConfigError
+from steelyard.errors import ConfigError, did_you_mean
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
 
 def runs(
     store: StoreOption = None,
-    last: Annotated[int, typer.Option("--last", "-n", help="Only the newest so many.", min=1)] = 20,
+    last: Annotated[int, typer.Option("--last", "-n", metavar="N", help="Only the newest so many.", min=1)] = 20,
     as_json: JsonOption = False,
 ) -> None:
     """List the runs in the store, newest first."""
@@ -51,7 +52,8 @@ def runs(
         for one in shown
     ]
     to = console()
-    to.print(table(["run", "started (UTC)", "suite", "target", "state", "done", "errors"], rows, right=(5, 6)))
+    columns = ["run", "started (UTC)", "suite", "target", "state", "done", "errors"]
+    to.print(table(columns, rows, right=(5, 6), elastic=3))
     if len(everything) > len(shown):
         to.print(f"and {len(everything) - len(shown)} older ones: --last {len(everything)} shows all")
 
@@ -62,7 +64,7 @@ def show(
     only: Annotated[
         str, typer.Option("--only", metavar="KIND", help="List samples: wrong, unparsed, refused, errors or all.")
     ] = "",
-    last: Annotated[int, typer.Option("--last", "-n", help="List at most so many samples.", min=1)] = 10,
+    most: Annotated[int, typer.Option("--most", "-n", metavar="N", help="List at most so many samples.", min=1)] = 10,
     as_json: JsonOption = False,
 ) -> None:
     """Show one run: its rate, its categories, what could not be read."""
@@ -71,49 +73,47 @@ def show(
     from steelyard.store import Store
 
     if only and only not in _KINDS:
-        from steelyard.registry import did_you_mean
-
         raise ConfigError(f"--only {only!r}{did_you_mean(only, _KINDS)}")
     with Store(store) as opened:
         found = opened.run(run)
         if not only:
-            outcome = weigh([found])
+            outcome = weigh([found], store=store)
             if as_json:
                 print_json({**outcome.summaries[0].to_json(), "reason": found.reason, "manifest": found.manifest})
             else:
                 print_outcome(outcome, as_json=False)
             return
         if as_json:
-            print_json([_plain(record) for record in _listed(found, only, last)])
+            print_json([_plain(record) for record in _listed(found, only, most)])
         else:
-            _print_samples(found, only, last)
+            _print_samples(found, only, most)
 
 
 def compare(
     run: RunsArgument,
     store: StoreOption = None,
-    score: Annotated[str | None, typer.Option(help="The score to compare; the suite's own by default.")] = None,
+    score: ScoreOption = None,
     as_json: JsonOption = False,
     html: HtmlOption = None,
     markdown: MarkdownOption = None,
 ) -> None:
     """Compare runs pair by pair, the first being the baseline; say what may be concluded."""
-    from steelyard.cli.outcome import print_outcome, weigh, write_pages
-    from steelyard.cli.tables import print_json
+    from steelyard.cli.outcome import check_pages, print_outcome, weigh, write_pages
     from steelyard.store import Store
 
     if len(run) < 2:
         raise ConfigError("compare takes two runs or more; the first is the baseline")
+    check_pages(html, markdown)
     with Store(store) as opened:
-        outcome = weigh([opened.run(name) for name in run], score=score, gated=False)
+        outcome = weigh([opened.run(name) for name in run], store=store, score=score, gated=False)
+        if outcome.comparison is None:
+            raise ConfigError("one of these runs has no scores, so there is nothing to compare: see steelyard runs")
+        print_outcome(outcome, as_json=as_json, detailed=True, reported=html is not None)
         write_pages(outcome, html=html, markdown=markdown)
-        if as_json and outcome.comparison is not None:
-            print_json(outcome.comparison.to_json())
-        else:
-            print_outcome(outcome, as_json=as_json, html=html)
 
 
-_KINDS = ("wrong", "unparsed", "refused", "errors", "all")
+_KINDS: Final = ("wrong", "unparsed", "refused", "errors", "all")
+_LETTERS: Final = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 
 
 def _row(run: Run) -> dict[str, Any]:
@@ -146,28 +146,38 @@ def _plain(record: Record) -> dict[str, Any]:
 
 
 def _print_samples(run: Run, only: str, most: int) -> None:
-    from rich.text import Text
-
-    from steelyard.cli.tables import console
-    from steelyard.text.inert import visible
+    from steelyard.cli.tables import console, say
 
     to = console()
+    if run.state != "finished":
+        say(to, f"{run.target}: {run.state}, {run.done} of {run.planned} done")
     none = True
     for record in _listed(run, only, most):
+        if not none:
+            to.print()
         none = False
-        to.print(Text(visible(f"{record.sample.id}  {_short(record.sample.input, 200)}"), style="bold"))
-        for letter, option in zip("ABCDEFGHIJKLMNOPQRSTUVWXYZ", record.sample.choices, strict=False):
-            mark = "*" if letter in str(record.sample.reference) else " "
-            to.print(Text(visible(f" {mark}{letter}. {_short(option, 120)}")))
-        if record.output is not None:
-            to.print(Text(visible(f"  reply: {_short(record.output.value, 400)}")))
-        for score in record.scores:
-            value = score.outcome if score.value is None else f"{score.value:g}"
-            to.print(Text(visible(f"  {score.name}: {value} {score.reason}")))
-        if record.failure is not None:
-            to.print(Text(visible(f"  {record.failure.stage} failed: {record.failure.message}")))
+        for line in _lines_of(record):
+            say(to, line)
     if none:
-        to.print(f"no sample of this run is {only}" if only != "all" else "this run has no records")
+        say(to, f"no sample of run {run.id} ({run.target}) is {only}" if only != "all" else "this run has no records")
+
+
+def _lines_of(record: Record) -> Iterator[str]:
+    """One sample for a person; the right options have a star."""
+    repeat = f" (repeat {record.repeat + 1})" if record.repeat else ""
+    yield f"{_short(record.sample.id, 80)}{repeat}  {_short(record.sample.input, 300)}"
+    for letter, option in zip(_LETTERS, record.sample.choices, strict=False):
+        mark = "*" if letter in str(record.sample.reference) else " "
+        yield f" {mark}{letter}. {_short(option, 120)}"
+    if not record.sample.choices and record.sample.reference is not None:
+        yield f"  expected: {_short(record.sample.reference, 300)}"
+    if record.output is not None:
+        yield f"  reply: {_short(record.output.value, 400) or '(empty)'}"
+    for score in record.scores:
+        value = score.outcome if score.value is None else f"{score.value:g}"
+        yield f"  {score.name}: {value}{f' ({_short(score.reason, 200)})' if score.reason else ''}"
+    if record.failure is not None:
+        yield f"  {record.failure.stage} failed: {_short(record.failure.message, 400)}"
 
 
 def _short(value: Any, most: int) -> str:

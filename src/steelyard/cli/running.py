@@ -7,8 +7,9 @@ import contextlib
 import os
 import signal
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Final
+from typing import TYPE_CHECKING, Annotated, Any, Final, NoReturn
 
 import typer
 
@@ -36,7 +37,9 @@ _INTERRUPTED: Final = 130
 def run(
     config: ConfigArgument,
     store: StoreOption = None,
-    limit: Annotated[int | None, typer.Option(help="Only the first so many samples.", min=1)] = None,
+    limit: Annotated[
+        int | None, typer.Option("--limit", metavar="N", help="Only the first so many samples.", min=1)
+    ] = None,
     fresh: Annotated[bool, typer.Option("--fresh", help="Ask again what the journal could answer.")] = False,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Count calls and tokens; send nothing.")] = False,
     no_env: NoEnvOption = False,
@@ -50,8 +53,10 @@ def run(
     if dry_run:
         _print_estimate(loaded, store, as_json=as_json)
         return
+    outlet = _Outlet(store, as_json, html, markdown)
+    outlet.check()
     how = _how(loaded, store, fresh=fresh)
-    _finish(_run(loaded, how, quiet=quiet), as_json=as_json, html=html, markdown=markdown)
+    outlet.finish(_run(loaded, how, quiet=quiet))
 
 
 def resume(
@@ -74,15 +79,17 @@ def resume(
     """Go on with what was interrupted or broke; what was answered is not asked again."""
     from steelyard.store import Store
 
+    outlet = _Outlet(store, as_json, html, markdown)
+    outlet.check()
     with Store(store) as opened:
         found = opened.run(run) if run else _unfinished(opened.runs())
         together = opened.runs_of(found.evaluation)
     if all(one.state == "finished" for one in together):
         typer.echo(f"nothing to resume: run {found.id} is finished", err=True)
-        _finish(together, as_json=as_json, html=html, markdown=markdown)
+        outlet.finish(together)
     loaded = _reload(found, config, use_dotenv=not no_env)
     how = _how(loaded, store, resume=found.id, allow_changed=allow_changed)
-    _finish(_run(loaded, how, quiet=quiet), as_json=as_json, html=html, markdown=markdown)
+    outlet.finish(_run(loaded, how, quiet=quiet))
 
 
 def rescore(
@@ -91,6 +98,7 @@ def rescore(
     config: Annotated[
         Path | None, typer.Option("--config", metavar="FILE", help="Take the scorers from here, not from the run.")
     ] = None,
+    no_env: NoEnvOption = False,
     as_json: JsonOption = False,
 ) -> None:
     """Score stored outputs again, without a call to any target."""
@@ -100,14 +108,12 @@ def rescore(
 
     with Store(store) as opened:
         found = opened.run(run)
-        loaded = _reload(found, config, use_dotenv=True)
+        loaded = _reload(found, config, use_dotenv=not no_env)
         summaries = [one.summary() for one in (found, score_again(opened, found, loaded.suite.scorers))]
     if as_json:
         print_json({"before": summaries[0].to_json(), "after": summaries[1].to_json()})
         return
-    to = console()
-    to.print("before, and with the scorers as they are now:")
-    to.print(summary_table(summaries))
+    console().print(summary_table(summaries, names=[f"{found.target}, {when}" for when in ("before", "now")]))
 
 
 def _load(path: Path, *, limit: int | None, use_dotenv: bool) -> Loaded:
@@ -161,6 +167,8 @@ def _run(loaded: Loaded, how: How, *, quiet: bool) -> tuple[Run, ...]:
     try:
         return asyncio.run(work())
     except asyncio.CancelledError as stopped:
+        where = f" --store {how.store}" if how.store else ""
+        typer.echo(f"stopped at once; what was answered is kept. Go on with: steelyard resume{where}", err=True)
         raise KeyboardInterrupt from stopped
 
 
@@ -193,24 +201,41 @@ def _stopping(control: Control) -> Iterator[None]:
             loop.remove_signal_handler(signum)
 
 
-def _finish(runs: Sequence[Run], *, as_json: bool, html: Path | None, markdown: Path | None) -> None:
-    """Print and write what came out, then exit with the code that says it."""
-    from steelyard.cli.outcome import print_outcome, weigh, write_pages
+@dataclass(frozen=True, slots=True)
+class _Outlet:
+    """Where what came out goes: the store that was named, and whether and where it is written down."""
 
-    outcome = weigh(runs)
-    write_pages(outcome, html=html, markdown=markdown)
-    print_outcome(outcome, as_json=as_json, html=html)
-    if any(one.state == "broken" for one in runs):
-        raise typer.Exit(_BROKEN)
-    if any(one.state != "finished" for one in runs):
-        raise typer.Exit(_INTERRUPTED)
-    raise typer.Exit(outcome.gate.exit_code if outcome.gate else 0)
+    store: str | None
+    as_json: bool
+    html: Path | None
+    markdown: Path | None
+
+    def check(self) -> None:
+        """Refuse a file that cannot be written before anything is paid for."""
+        from steelyard.cli.outcome import check_pages
+
+        check_pages(self.html, self.markdown)
+
+    def finish(self, runs: Sequence[Run]) -> NoReturn:
+        """Print and write what came out, then exit with the code that says it, also where nobody reads it."""
+        from steelyard.cli.outcome import print_outcome, weigh, write_pages
+        from steelyard.cli.pipes import while_read
+
+        outcome = weigh(runs, store=self.store)
+        with while_read():
+            print_outcome(outcome, as_json=self.as_json, reported=self.html is not None)
+        write_pages(outcome, html=self.html, markdown=self.markdown)
+        if any(one.state == "broken" for one in runs):
+            raise typer.Exit(_BROKEN)
+        if any(one.state != "finished" for one in runs):
+            raise typer.Exit(_INTERRUPTED)
+        raise typer.Exit(outcome.gate.exit_code if outcome.gate else 0)
 
 
 def _print_estimate(loaded: Loaded, store: str | None, *, as_json: bool) -> None:
     import dataclasses
 
-    from steelyard.cli.tables import console, print_json, table
+    from steelyard.cli.tables import console, print_json, say, table
     from steelyard.suite.dry_run import estimate
 
     found = asyncio.run(estimate(loaded.suite, store=store))
@@ -229,7 +254,11 @@ def _print_estimate(loaded: Loaded, store: str | None, *, as_json: bool) -> None
         for one in found
     ]
     to = console()
-    columns = ["target", "records", "calls", "in journal", "tokens in (est.)", "tokens out (most)"]
+    columns = ["target", "records", "calls", "in journal", "tokens in", "tokens out"]
     to.print(table(columns, rows, right=(1, 2, 3, 4, 5)))
     new = sum(one.calls - one.in_journal for one in found)
-    to.print(f"{new} calls would be sent; retries come on top. Nothing was sent.")
+    say(
+        to,
+        f"{new} calls would be sent; retries come on top. Tokens in are an estimate, tokens out the most that "
+        "max_tokens allows (? where it is not set). Nothing was sent.",
+    )

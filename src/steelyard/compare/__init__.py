@@ -15,8 +15,7 @@ from typing import Any
 
 from steelyard.compare.comparison import ComparableRun, Comparison, PairComparison, PairedDifference, Table, Verdict
 from steelyard.compare.pairing import compare_pair, read_side
-from steelyard.errors import ConfigError
-from steelyard.registry import did_you_mean
+from steelyard.errors import ConfigError, did_you_mean
 from steelyard.summary import RunSummary
 
 __all__ = [
@@ -56,7 +55,7 @@ def compare(*runs: ComparableRun, score: str | None = None, level: float = 0.95)
     over = found.over if found else "all"
     first, *rest = (read_side(run, summary, name) for run, summary in zip(runs, summaries, strict=True))
     pairs = tuple(compare_pair(first, other, score=name, over=over, level=level) for other in rest)
-    return Comparison(summaries[0], tuple(summaries[1:]), name, pairs, _notes(pairs))
+    return Comparison(summaries[0], tuple(summaries[1:]), name, pairs, _notes(pairs), _group_notes(pairs))
 
 
 def _check_score(summary: RunSummary, name: str) -> None:
@@ -68,16 +67,18 @@ def _check_score(summary: RunSummary, name: str) -> None:
 
 
 def _notes(pairs: tuple[PairComparison, ...]) -> tuple[str, ...]:
-    notes = []
-    if len(pairs) > 1:
-        notes.append(f"{len(pairs)} runs are compared with one baseline; the p-values are not corrected for that.")
+    if len(pairs) < 2:
+        return ()
+    return (f"{len(pairs)} runs are compared with one baseline; the p-values are not corrected for that.",)
+
+
+def _group_notes(pairs: tuple[PairComparison, ...]) -> tuple[str, ...]:
     groups = max(len(pair.groups) for pair in pairs)
-    if groups > 1:
-        notes.append(
-            f"The p-values of the {groups} groups are not corrected for looking at {groups}: use them to find "
-            "where to look, not as evidence."
-        )
-    return tuple(notes)
+    note = (
+        f"The p-values of the {groups} groups are not corrected for looking at {groups}: use them to find "
+        "where to look, not as evidence."
+    )
+    return (note,) if groups > 1 else ()
 
 
 class _CallableModule(ModuleType):

@@ -163,6 +163,7 @@ class Comparison:
         score: what is compared.
         pairs: one per other run, in the same order.
         notes: what holds for all pairs together.
+        group_notes: what belongs beside the pairs' groups, and nowhere else.
     """
 
     baseline: RunSummary
@@ -170,6 +171,7 @@ class Comparison:
     score: str
     pairs: tuple[PairComparison, ...]
     notes: tuple[str, ...] = ()
+    group_notes: tuple[str, ...] = ()
 
     def to_json(self) -> dict[str, Json]:
         """Plain JSON, every field by its name."""
@@ -179,6 +181,7 @@ class Comparison:
             "score": self.score,
             "pairs": [pair.to_json() for pair in self.pairs],
             "notes": list(self.notes),
+            "group_notes": list(self.group_notes),
         }
 
     def __str__(self) -> str:

@@ -8,8 +8,6 @@ command line reads; nothing here calls upwards.
 from __future__ import annotations
 
 import asyncio
-import inspect
-import threading
 import time
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
@@ -17,9 +15,10 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Final, Protocol
 
 from steelyard.errors import ModelError, ScorerError, StoreError, TargetError, boundary
+from steelyard.runner.step import Step, as_scores
 from steelyard.session.replies import pack_output, plain_output, unpack_output
 from steelyard.session.session import Session, journal_key
-from steelyard.types import Asks, Failure, Output, Record, Sample, Score
+from steelyard.types import Failure, Output, Record, Sample, Score
 
 _MOST_BACKLOG: Final = 1000
 """Operations that may wait to be written before workers pause: bounds the memory when the disk is slow."""
@@ -93,42 +92,6 @@ class Work:
     run: str
 
 
-@dataclass(frozen=True, slots=True)
-class Step:
-    """A target or scorer, and how it is called; found out once, not per sample."""
-
-    stage: str
-    function: Callable[..., Any]
-    asks: bool
-    inline: bool
-    threaded: bool
-
-    @classmethod
-    def of(cls, stage: str, given: Any) -> Step:
-        """How `given` is called; `inline` ones say of themselves that they are quick and cost nothing.
-
-        Raises:
-            TypeError: it is no function, or wants Ask without being async.
-        """
-        function = given.unwrap() if hasattr(given, "unwrap") else given
-        if not callable(function):
-            raise TypeError(f"{stage} is a {type(function).__name__}, not a function")
-        body = function if inspect.isroutine(function) else type(function).__call__
-        is_async = inspect.iscoroutinefunction(body)
-        asks = "ask" in inspect.signature(function).parameters
-        if asks and not is_async:
-            raise TypeError(f"{stage} takes `ask`, so it must be an `async def`")
-        inline = bool(getattr(given, "inline", False))
-        return cls(stage, function, asks, inline, threaded=not (is_async or inline))
-
-    async def __call__(self, ask: Asks | None, *values: Any) -> Any:
-        """Call it with `values`; a plain function of a user's runs in a thread of its own."""
-        if self.asks:
-            return await self.function(*values, ask=ask)
-        result = await in_thread(self.function, *values) if self.threaded else self.function(*values)
-        return await result if inspect.isawaitable(result) else result
-
-
 class Runner:
     """One run on its way.
 
@@ -149,6 +112,7 @@ class Runner:
         self._scorers = [Step.of(name, scorer) for name, scorer in work.scorers.items()]
         # A record with inline scores alone is stored in the same milliseconds as its output would be.
         self._keeps_outputs = not self._target.inline and not all(step.inline for step in self._scorers)
+        self._failed = 0
         self._ready: deque[Task] = deque()
         self._fed = False
 
@@ -201,10 +165,12 @@ class Runner:
                 progress.from_journal += reply.cached
                 progress.input_tokens += reply.usage.input_tokens
                 progress.output_tokens += reply.usage.output_tokens
-        if progress.errors > max(self._work.most_errors, _FEWEST_ERRORS - 1) and self.stopped is None:
-            failure = record.failure
+        failure = record.failure
+        # Counted here and not over the whole run: a resume asks all failed ones again, and must come to do so.
+        self._failed += failure is not None
+        if self._failed > max(self._work.most_errors, _FEWEST_ERRORS - 1) and self.stopped is None:
             last = f"; the last: {failure.stage}: {failure.message}" if failure else ""
-            self.stopped = ModelError(f"{progress.errors} errors{last}", kind="errors", ends_run=True)
+            self.stopped = ModelError(f"{self._failed} errors{last}", kind="errors", ends_run=True)
 
     async def run_sample(self, task: Task) -> Record:
         """One sample through the target and every scorer.
@@ -288,50 +254,3 @@ def _failure(stage: str, error: ModelError | TargetError | ScorerError) -> Failu
         return Failure(stage, error.kind, str(error), error.attempts)
     cause = error.__cause__
     return Failure(stage, type(cause).__name__ if cause else type(error).__name__, str(error))
-
-
-def as_scores(stage: str, value: Any) -> list[Score]:
-    """What a scorer returned, as scores: a Score, several, or a number or truth value named after the scorer."""
-    if isinstance(value, Score):
-        return [value]
-    if isinstance(value, bool):
-        return [Score(stage, float(value), passed=value)]
-    if isinstance(value, int | float):
-        return [Score(stage, float(value))]
-    if isinstance(value, Sequence) and not isinstance(value, str) and all(isinstance(one, Score) for one in value):
-        return list(value)
-    raise TypeError(f"a scorer returns a Score, several, or a number; this one returned {type(value).__name__}")
-
-
-def _raisable(error: BaseException) -> Exception:
-    """A future cannot carry StopIteration, and a function of a user's that calls exit() must not end the run."""
-    if isinstance(error, Exception) and not isinstance(error, StopIteration):
-        return error
-    raised = RuntimeError(f"{type(error).__name__}: {error}")
-    raised.__cause__ = error
-    return raised
-
-
-async def in_thread(function: Callable[..., Any], *values: Any) -> Any:
-    """Run a plain function in a thread of its own, which a function that never returns cannot keep from exiting."""
-    loop = asyncio.get_running_loop()
-    future: asyncio.Future[Any] = loop.create_future()
-
-    def settle(result: Any, error: BaseException | None) -> None:
-        if future.done():
-            return
-        if error is not None:
-            future.set_exception(error)
-        else:
-            future.set_result(result)
-
-    def work() -> None:
-        try:
-            outcome: tuple[Any, BaseException | None] = (function(*values), None)
-        except BaseException as error:  # noqa: BLE001  # it is raised where the result is awaited
-            outcome = (None, _raisable(error))
-        if not loop.is_closed():
-            loop.call_soon_threadsafe(settle, *outcome)
-
-    threading.Thread(target=work, daemon=True, name="steelyard-call").start()
-    return await future

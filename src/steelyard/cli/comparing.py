@@ -1,0 +1,106 @@
+"""A comparison on a terminal: sentences while there are few pairs, a line a pair where there are many."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final
+
+from rich.console import Console
+from rich.table import Table
+
+from steelyard.cli.tables import console, say, table
+from steelyard.compare.comparison import Comparison, PairComparison, PairedDifference
+from steelyard.stats.intervals import Interval
+
+_MOST_SENTENCES: Final = 3
+"""Pairs beyond this many are shown as lines of a table: twelve targets still fit a screen."""
+_VERDICTS: Final = {"better": "better", "worse": "worse", "no_evidence": "no evidence", "none": "not comparable"}
+
+
+def print_comparison(comparison: Comparison) -> None:
+    """What may be concluded of each pair, and what warns of reading too much into it."""
+    to = console()
+    to.print()
+    if len(comparison.pairs) > _MOST_SENTENCES:
+        _print_lines(to, comparison)
+    else:
+        for pair in comparison.pairs:
+            say(to, pair.sentence)
+            for warning in pair.warnings:
+                say(to, f"  note: {warning}")
+    for note in comparison.notes:
+        say(to, note)
+
+
+def print_details(comparison: Comparison) -> None:
+    """Behind the sentence of each pair: its four cells, the pairs that both answered, and the categories."""
+    to = console()
+    for pair in comparison.pairs:
+        to.print()
+        say(to, f"{pair.other_target} (other) against {pair.baseline_target} (baseline)")
+        cells = pair.headline.table
+        if cells:
+            say(
+                to,
+                f"fixed {cells.fixed}, broken {cells.broken}, both right {cells.both_right}, "
+                f"both wrong {cells.both_wrong}",
+            )
+        both = pair.answered_both
+        if both.n != pair.headline.n:
+            say(to, f"where both answered: {_words(both, pair)}")
+        if pair.groups:
+            to.print(_group_lines(pair))
+    if any(pair.groups for pair in comparison.pairs):
+        for note in comparison.group_notes:
+            say(to, note)
+
+
+def _print_lines(to: Console, comparison: Comparison) -> None:
+    say(to, f"against {comparison.baseline.target}:")
+    rows = [
+        [pair.other_target, *_cells(pair.headline), str(pair.n_paired), _VERDICTS[pair.verdict]]
+        for pair in comparison.pairs
+    ]
+    to.print(table(["target", "difference", "95 %", "p", "pairs", "verdict"], rows, right=(1, 3, 4)))
+    for warning in dict.fromkeys(one for pair in comparison.pairs for one in pair.warnings):
+        say(to, f"note: {warning}")
+
+
+def _group_lines(pair: PairComparison) -> Table:
+    rows = [
+        [one.group, _value(one.baseline, one), _value(one.other, one), *_cells(one), str(one.n)] for one in pair.groups
+    ]
+    columns = ["category", "baseline", "other", "difference", "95 %", "p", "pairs"]
+    return table(columns, rows, right=(1, 2, 3, 5, 6))
+
+
+def _words(found: PairedDifference, pair: PairComparison) -> str:
+    if found.difference is None:
+        return "no pair"
+    difference, interval, p = _cells(found)
+    return (
+        f"{_value(found.other, found)} against {_value(found.baseline, found)}, {difference} "
+        f"({100 * pair.level:g} % {interval}; p = {p}; {found.n} pairs)"
+    )
+
+
+def _cells(found: PairedDifference) -> Sequence[str]:
+    """Difference, interval and p; a rate in points."""
+    if found.difference is None or found.p is None:
+        return ["-", "", ""]
+    return [_signed(found.difference, found), _limits(found.interval, found), f"{found.p:.2g}"]
+
+
+def _limits(interval: Interval | None, found: PairedDifference) -> str:
+    return "" if interval is None else f"{_signed(interval.low, found)} to {_signed(interval.high, found)}"
+
+
+def _signed(value: float, found: PairedDifference) -> str:
+    text = f"{100 * value:+.1f}" if found.unit else f"{value:+.3f}"
+    return text if float(text) else text[1:]
+
+
+def _value(value: float | None, found: PairedDifference) -> str:
+    if value is None:
+        return "-"
+    return f"{100 * value:.1f} %" if found.unit else f"{value:.3f}"
