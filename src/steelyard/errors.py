@@ -14,12 +14,13 @@ User code raises plain exceptions; `boundary` gives them their class and keeps t
 from __future__ import annotations
 
 import asyncio
+import sys
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
 
 class SteelyardError(Exception):
@@ -68,7 +69,7 @@ class ConfigError(SteelyardError):
         head = f"{self.place}: {self.message}"
         if not self.place.text:
             return head
-        return f"{head}\n    {self.place.text}\n    {' ' * max(0, self.place.column - 1)}^"
+        return f"{head}\n    {self.place.text}\n    {_blank(self.place.text[: max(0, self.place.column - 1)])}^"
 
 
 class DataError(SteelyardError):
@@ -148,3 +149,55 @@ def boundary(stage: str, what: str = "") -> Iterator[None]:
     except Exception as error:
         text = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
         raise _CLASS_OF_STAGE[stage](f"{what}: {text}" if what else text) from error
+
+
+def did_you_mean(word: str, known: Iterable[Any]) -> str:
+    """A suggestion to append to a message: the nearest known word, or the list of all when none is near.
+
+    >>> did_you_mean("qustion", ["question", "answer"])
+    ": did you mean 'question'?"
+    """
+    from difflib import get_close_matches
+
+    words = sorted(str(one) for one in known)
+    near = get_close_matches(word, words, n=1, cutoff=0.6) or [one for one in words if one.lower() == word.lower()]
+    if near:
+        return f": did you mean {near[0]!r}?"
+    return f"; known: {', '.join(words)}" if words else ""
+
+
+def expect_number(name: str, value: Any, least: float, most: float | None = None, *, whole: bool = False) -> None:
+    """Refuse an option that is no number within its range.
+
+    Args:
+        name: the option, for the message.
+        value: what it was set to.
+        least: the smallest number that is allowed.
+        most: the largest one; None is no limit, and then infinity is refused.
+        whole: whether only whole numbers make sense.
+
+    Raises:
+        ConfigError: what was expected and what came.
+
+    >>> expect_number("repeats", 0, 1, whole=True)
+    Traceback (most recent call last):
+        ...
+    steelyard.errors.ConfigError: repeats must be a whole number of 1 or more, not 0
+    """
+    kind = int if whole else int | float
+    highest = sys.float_info.max if most is None else most
+    if isinstance(value, kind) and not isinstance(value, bool) and least <= value <= highest:
+        return
+    what = "a whole number" if whole else "a number"
+    limits = f"of {least:g} or more" if most is None else f"from {least:g} to {most:g}"
+    raise ConfigError(f"{name} must be {what} {limits}, not {value!r}")
+
+
+def _blank(text: str) -> str:
+    """Blanks as wide as `text` on a terminal, where Chinese characters take two columns."""
+    from unicodedata import combining, east_asian_width
+
+    return "".join(
+        "\t" if mark == "\t" else "" if combining(mark) else "  " if east_asian_width(mark) in "WF" else " "
+        for mark in text
+    )

@@ -18,8 +18,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, Literal
 
-from steelyard.errors import ConfigError
-from steelyard.registry import did_you_mean
+from steelyard.errors import ConfigError, did_you_mean
 from steelyard.stats.intervals import Interval
 from steelyard.summary import Mean, RunSummary, ScoreSummary
 from steelyard.types import Json

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Mapping
-from difflib import get_close_matches
 from functools import cache
 from hashlib import blake2b
 from importlib import import_module
@@ -17,7 +16,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Final, Literal
 
-from steelyard.errors import ConfigError
+from steelyard.errors import ConfigError, did_you_mean
 
 Kind = Literal["model", "target", "scorer", "suite"]
 
@@ -87,19 +86,6 @@ def name_of(kind: Kind, cls: type) -> str | None:
     """The name under which `cls` is registered, or None."""
     place = f"{cls.__module__}:{cls.__qualname__}"
     return next((name for name, home in _places(kind).items() if home == place), None)
-
-
-def did_you_mean(word: str, known: Any) -> str:
-    r"""A suggestion to append to a message: the nearest known word, or the list of all when none is near.
-
-    >>> did_you_mean("qustion", ["question", "answer"])
-    ': did you mean \\'question\\'?'
-    """
-    words = sorted(str(one) for one in known)
-    near = get_close_matches(word, words, n=1, cutoff=0.6) or [one for one in words if one.lower() == word.lower()]
-    if near:
-        return f": did you mean {near[0]!r}?"
-    return f"; known: {', '.join(words)}" if words else ""
 
 
 def describe(value: Any) -> Any:

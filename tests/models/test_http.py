@@ -241,9 +241,9 @@ def test_the_registered_model_is_this_one():
         ({"response": ResponseMap()}, r"response\.text is missing"),
         ({"response": ResponseMap(text="a[")}, r"response\.text: 'a\[' is no JMESPath"),
         ({"response": ResponseMap(text="a", usage="||")}, r"response\.usage"),
-        ({"body": {"q": "{{promt}}"}}, r"did you mean \{\{prompt\}\}"),
+        ({"body": {"q": "{{promt}}"}}, r"did you mean 'prompt'"),
         ({"body": {"q": "{{question}}"}}, "nothing is called"),
-        ({"timeout_s": 0.0}, "above 0"),
+        ({"timeout_s": 0.0}, "0.001 or more"),
     ],
 )
 def test_a_mistake_is_found_before_anything_is_sent(fields, message):

@@ -29,8 +29,8 @@ from steelyard.config.hints import (
 from steelyard.config.leaves import described, is_file, leaf, suits
 from steelyard.config.positions import Entry, Node, plain
 from steelyard.config.problems import Problems
-from steelyard.errors import ConfigError, boundary
-from steelyard.registry import Kind, did_you_mean, find, names
+from steelyard.errors import ConfigError, boundary, did_you_mean
+from steelyard.registry import Kind, find, names
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,8 +9,7 @@ from typing import Any, Final, get_args
 
 from steelyard.config.hints import is_literal, words
 from steelyard.config.positions import Node
-from steelyard.errors import ConfigError
-from steelyard.registry import did_you_mean
+from steelyard.errors import ConfigError, did_you_mean
 
 _SHOWN: Final = 40
 

@@ -14,9 +14,9 @@ from steelyard.config.matrix import expanded
 from steelyard.config.positions import Entry, Node, from_plain, plain, read, texts
 from steelyard.config.problems import Problems
 from steelyard.config.targets import check_names, without_tags
-from steelyard.errors import ConfigError, Place, boundary
+from steelyard.errors import ConfigError, Place, boundary, did_you_mean
 from steelyard.gate import parse_rule
-from steelyard.registry import did_you_mean, find, names
+from steelyard.registry import find, names
 from steelyard.suite import Suite
 
 SUFFIXES: Final = frozenset({".yaml", ".yml", ".json"})

@@ -12,8 +12,7 @@ from typing import Final
 from steelyard.config.leaves import as_text, described
 from steelyard.config.positions import Entry, Node, texts
 from steelyard.config.problems import Problems
-from steelyard.errors import ConfigError
-from steelyard.registry import did_you_mean
+from steelyard.errors import ConfigError, did_you_mean
 from steelyard.text.template import placeholders
 
 MAX_TARGETS: Final = 500

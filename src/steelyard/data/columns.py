@@ -22,8 +22,7 @@ from steelyard.data.headers import by_header, plain
 from steelyard.data.naming import all_names, find_named, only_letters
 from steelyard.data.roles import Columns, Layout, Role
 from steelyard.data.table import Column, Row, Table, cell_at, column_letter, is_blank, render
-from steelyard.errors import ConfigError
-from steelyard.registry import did_you_mean
+from steelyard.errors import ConfigError, did_you_mean
 
 HEAD_ROWS: Final = 10
 _LEAST_LIKENESS: Final = 0.4

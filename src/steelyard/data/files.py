@@ -8,8 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
 
-from steelyard.errors import ConfigError
-from steelyard.registry import did_you_mean
+from steelyard.errors import ConfigError, did_you_mean
 
 
 @dataclass(frozen=True, slots=True)

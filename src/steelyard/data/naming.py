@@ -15,8 +15,7 @@ from typing import Final
 
 from steelyard.data.headers import plain
 from steelyard.data.table import Column, Table, column_index, column_letter
-from steelyard.errors import ConfigError
-from steelyard.registry import did_you_mean
+from steelyard.errors import ConfigError, did_you_mean
 
 Names = Mapping[str, str | list[str]]
 

@@ -11,8 +11,7 @@ from steelyard.data.archive import MAX_CELLS, examine_archive
 from steelyard.data.files import require_file
 from steelyard.data.old_workbook import repack_old_workbook
 from steelyard.data.table import Merge, Row, Table
-from steelyard.errors import ConfigError, DataError
-from steelyard.registry import did_you_mean
+from steelyard.errors import ConfigError, DataError, did_you_mean
 
 _ZIP = b"PK\x03\x04"
 _OLE = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"

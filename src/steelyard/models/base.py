@@ -10,9 +10,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from hashlib import blake2b
-from typing import Any, Protocol
+from typing import Any, Final, Protocol
+from urllib.parse import urlsplit
 
-from steelyard.types import Message, Reply
+from steelyard.text.token_estimate import estimate_tokens
+from steelyard.types import Message, Reply, Usage
+
+_MOST_TOKENS: Final = 1 << 40
+"""A count beyond this is no count; added up, it must still fit into the store's 64 bits."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,18 +118,36 @@ class Model(Protocol):
         """
 
 
-def estimate_tokens(text: str) -> int:
-    """Tokens of `text`, estimated: a quarter of its ASCII characters and one for each other.
-
-    No tokenizer is downloaded; whoever shows this number labels it an estimate.
-
-    >>> estimate_tokens("four chars"), estimate_tokens("周易")
-    (2, 2)
-    """
-    wide = len(text) - len(text.encode("ascii", "ignore"))
-    return wide + (len(text) - wide) // 4
-
-
 def as_messages(messages: str | list[Message]) -> list[Message]:
     """A plain text is one user message."""
     return [{"role": "user", "content": messages}] if isinstance(messages, str) else list(messages)
+
+
+def endpoint_of(url: str) -> str:
+    """Scheme, host and port of an address: what shares one gate.
+
+    >>> endpoint_of("https://user:pass@api.example:8443/v1?x=1")
+    'https://api.example:8443'
+    """
+    parts = urlsplit(url)
+    return f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}"
+
+
+def usage_of(asked: Any, answered: Any, text: str) -> Usage:
+    """The token counts that an endpoint gave, or our estimate of the answer where they are none.
+
+    Args:
+        asked: what it says of the input.
+        answered: what it says of the output.
+        text: the reply's text, which is counted instead.
+
+    >>> usage_of(20, 3, "Paris"), usage_of(20, -3, "Paris")
+    (Usage(input_tokens=20, output_tokens=3, estimated=False), Usage(input_tokens=0, output_tokens=1, estimated=True))
+    """
+    if _is_count(asked) and _is_count(answered):
+        return Usage(asked, answered)
+    return Usage(0, estimate_tokens(text), estimated=True)
+
+
+def _is_count(value: Any) -> bool:
+    return type(value) is int and 0 <= value <= _MOST_TOKENS

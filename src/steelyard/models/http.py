@@ -3,31 +3,27 @@
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, fields, replace
 from typing import Any, Final, Literal
 from urllib.parse import quote, urlsplit
 
-from steelyard.errors import ConfigError
-from steelyard.models.base import Answer, Request, Wire, as_messages, estimate_tokens
+from steelyard.errors import ConfigError, did_you_mean, expect_number
+from steelyard.models.base import Answer, Request, Wire, as_messages, endpoint_of
 from steelyard.models.faults import error_of, fault_of, is_content_filter
-from steelyard.models.openai_compatible import endpoint_of
 from steelyard.models.presets import PRESETS, Preset
+from steelyard.models.references import check_secrets
 from steelyard.models.response import ResponseMap, reply_in
-from steelyard.registry import did_you_mean
 from steelyard.text.plain_json import plain
 from steelyard.text.prompt_files import content_text
 from steelyard.text.template import check_names, fill, lookup, names_in, render
+from steelyard.text.token_estimate import estimate_tokens
 from steelyard.types import Json, Message, Reply
 
 PresetName = Literal["", "chatchat-0.2", "chatchat-0.3", "zhipu", "openai"]
 MESSAGE_NAMES: Final = ("prompt", "system", "history", "messages")
 """What the messages of a call give to the body."""
 
-_REFERENCE: Final = re.compile(r"\$\{[A-Za-z_]\w*\}")
-_SECRET_HEADER: Final = re.compile(r"authorization|api-?key|token|secret|cookie", re.IGNORECASE)
-_SECRET_QUERY: Final = re.compile(r"[?&](?:[\w-]*key|[\w-]*token|secret|password)=(?!\$\{)", re.IGNORECASE)
 _SENT_ALWAYS: Final = (("Content-Type", "application/json"), ("Accept", "application/json, text/event-stream"))
 
 
@@ -83,15 +79,14 @@ class HttpModel:
             ConfigError: the address, a key written out, an expression, a placeholder, or what the preset still needs.
         """
         _check_address(self.url)
-        _check_secrets(self.url, self.headers, self.body)
+        check_secrets(self.url, self.headers, self.body)
         if self.preset:
             _check_needs(self, PRESETS[self.preset])
         if not self.response.text:
             raise ConfigError("response.text is missing: the JMESPath of the reply's text in the answer, or `@`")
         self.response.check()
         check_names([self.url, self.body], self.placeholders())
-        if self.timeout_s <= 0:
-            raise ConfigError(f"timeout_s must be above 0, not {self.timeout_s:g}")
+        expect_number("timeout_s", self.timeout_s, 0.001)
 
     def request(self, messages: str | list[Message], parameters: Mapping[str, Any]) -> Request:
         """One call; its body is the filled template.
@@ -200,28 +195,3 @@ def _check_address(url: str) -> None:
         raise ConfigError(f"url must be an http(s) address, not {url!r}" if url else "the key 'url' is missing")
     if "{{" in parts.netloc:
         raise ConfigError(f"the host of {url!r} cannot be a placeholder: calls to one host share one limit")
-    if "@" in parts.netloc:
-        raise ConfigError("url holds a user name or password, which would be stored; use a header with ${NAME}")
-
-
-def _check_secrets(url: str, headers: Mapping[str, str], body: Mapping[str, Any]) -> None:
-    """Keys are references, and references stand where the wire resolves them."""
-    for name, value in headers.items():
-        if _SECRET_HEADER.search(name) and not _REFERENCE.search(value):
-            raise ConfigError(f'header {name} must hold a reference such as "${{NAME}}": a key itself would be stored')
-    if _SECRET_QUERY.search(url):
-        raise ConfigError('url holds a key, which would be stored; write it as a reference, "${NAME}"')
-    for text in _texts(body):
-        if found := _REFERENCE.search(text):
-            raise ConfigError(f"{found[0]} in the body is not resolved: a key belongs into a header or the url")
-
-
-def _texts(value: Json) -> Iterable[str]:
-    if isinstance(value, str):
-        yield value
-    elif isinstance(value, Mapping):
-        for one in value.values():
-            yield from _texts(one)
-    elif isinstance(value, list | tuple):
-        for one in value:
-            yield from _texts(one)

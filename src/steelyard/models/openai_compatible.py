@@ -13,9 +13,12 @@ from functools import lru_cache
 from typing import Any, Final
 from urllib.parse import urlsplit
 
-from steelyard.errors import ConfigError
-from steelyard.models.base import Answer, Fault, Request, Wire, as_messages, estimate_tokens
+from steelyard.errors import ConfigError, expect_number
+from steelyard.models.base import Answer, Fault, Request, Wire, as_messages, endpoint_of, usage_of
 from steelyard.models.faults import error_body, fault_in_body, fault_of, is_content_filter, parse_json, quoted
+from steelyard.models.references import check_key, check_secrets
+from steelyard.text.prompt_files import content_text
+from steelyard.text.token_estimate import estimate_tokens
 from steelyard.types import Message, Reply, Usage
 
 _ENCODE: Final = json.JSONEncoder(ensure_ascii=True, separators=(",", ":")).encode
@@ -46,15 +49,19 @@ class OpenAICompatible:
         """Find what is wrong before anything is sent.
 
         Raises:
-            ConfigError: no address, or a key that is written out.
+            ConfigError: no address, a key that is written out, or a parameter that is not one.
         """
         parts = urlsplit(self.base_url)
         if parts.scheme not in {"http", "https"} or not parts.netloc:
             raise ConfigError(f"base_url {self.base_url!r} is not an http(s) address")
-        if self.api_key and not (self.api_key.startswith("${") and self.api_key.endswith("}")):
-            raise ConfigError('api_key must be a reference such as "${OPENAI_API_KEY}": a key itself would be stored')
-        if "messages" in self.parameters or "model" in self.parameters:
-            raise ConfigError("parameters may hold neither 'messages' nor 'model'")
+        check_key(self.api_key)
+        check_secrets(self.base_url, self.headers, {})
+        expect_number("timeout_s", self.timeout_s, 0.001)
+        for name in ("messages", "model"):
+            if name in self.parameters:
+                raise ConfigError(f"parameters may not hold {name!r}")
+        if self.parameters.get("stream"):
+            raise ConfigError("parameters may not ask for a stream: a reply is read whole")
 
     def request(self, messages: str | list[Message], parameters: Mapping[str, Any]) -> Request:
         """One POST to `/chat/completions`."""
@@ -67,7 +74,7 @@ class OpenAICompatible:
             payload=payload,
             headers=_headers(self.api_key, tuple(self.headers.items())),
             timeout_s=self.timeout_s,
-            input_tokens=sum(estimate_tokens(_text(one.get("content"))) for one in asked),
+            input_tokens=sum(estimate_tokens(content_text(one.get("content"))) for one in asked),
         )
 
     async def send(self, request: Request, wire: Wire) -> Answer:
@@ -87,20 +94,14 @@ class OpenAICompatible:
             return Reply("", "", "content_filter", metadata={"message": quoted(answer.body)})
         data = parse_json(answer)
         choice = _first_choice(data, answer)
-        message = choice.get("message") or {}
-        text = _text(message.get("content"))
+        message = _mapping(choice.get("message"))
+        text = content_text(message.get("content"))
         finish = str(choice.get("finish_reason") or "stop")
         if not text and message.get("refusal"):
-            text, finish = _text(message["refusal"]), "refusal"
+            text, finish = content_text(message["refusal"]), "refusal"
         if message.get("content") is None and finish not in {"content_filter", "refusal", "length", "tool_calls"}:
             raise Fault("empty", f"the reply has no content: {quoted(answer.body)}", billed=True)
         return Reply("", text, finish, _usage(data, text), metadata=_metadata(data, choice, message))
-
-
-def endpoint_of(url: str) -> str:
-    """Scheme, host and port of an address: what shares one gate."""
-    parts = urlsplit(url)
-    return f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}"
 
 
 @lru_cache(maxsize=256)
@@ -123,29 +124,21 @@ def _first_choice(data: Any, answer: Answer) -> Mapping[str, Any]:
     raise Fault("empty", f"the reply has no choices: {quoted(answer.body)}", billed=True)
 
 
-def _text(content: Any) -> str:
-    """The text of a content, which may be a list of parts."""
-    if isinstance(content, str):
-        return content
-    if isinstance(content, list):
-        return "".join(str(part.get("text") or "") for part in content if isinstance(part, Mapping))
-    return "" if content is None else str(content)
-
-
 def _usage(data: Mapping[str, Any], text: str) -> Usage:
-    usage = data.get("usage")
-    if isinstance(usage, Mapping):
-        asked, answered = usage.get("prompt_tokens"), usage.get("completion_tokens")
-        if isinstance(asked, int) and isinstance(answered, int):
-            return Usage(asked, answered)
-    return Usage(0, estimate_tokens(text), estimated=True)
+    usage = _mapping(data.get("usage"))
+    return usage_of(usage.get("prompt_tokens"), usage.get("completion_tokens"), text)
+
+
+def _mapping(value: Any) -> Mapping[str, Any]:
+    """`value` where it is a mapping: services put null, texts and lists in places where one should stand."""
+    return value if isinstance(value, Mapping) else {}
 
 
 def _metadata(data: Mapping[str, Any], choice: Mapping[str, Any], message: Mapping[str, Any]) -> dict[str, Any]:
     found = {
         "model": data.get("model"),
         "reasoning": message.get("reasoning_content") or message.get("reasoning"),
-        "logprobs": (choice.get("logprobs") or {}).get("content"),
+        "logprobs": _mapping(choice.get("logprobs")).get("content"),
         "tool_calls": message.get("tool_calls"),
         "fingerprint": data.get("system_fingerprint"),
     }

@@ -11,7 +11,7 @@ from types import MappingProxyType
 from typing import Any, Final, Literal
 
 from steelyard.errors import ConfigError
-from steelyard.models.base import Answer, Fault, estimate_tokens
+from steelyard.models.base import Answer, Fault, usage_of
 from steelyard.models.faults import ErrorBody, error_body, fault_in_body, quoted
 from steelyard.models.framing import Framing, values_in
 from steelyard.types import Json, Reply, Usage
@@ -165,9 +165,10 @@ def _usage(values: Sequence[Json], expression: str, text: str) -> Usage:
         if isinstance(found, Mapping):
             asked = found.get("prompt_tokens", found.get("input_tokens"))
             answered = found.get("completion_tokens", found.get("output_tokens"))
-            if isinstance(asked, int) and isinstance(answered, int):
-                return Usage(asked, answered)
-    return Usage(0, estimate_tokens(text), estimated=True)
+            usage = usage_of(asked, answered, text)
+            if not usage.estimated:
+                return usage
+    return usage_of(None, None, text)
 
 
 def _finish(values: Sequence[Json]) -> str:

@@ -7,9 +7,9 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
-from steelyard.models.base import Answer, Fault, Request, Wire, as_messages, estimate_tokens
+from steelyard.models.base import Answer, Fault, Request, Wire, as_messages, usage_of
 from steelyard.text.plain_json import digest_of
-from steelyard.types import Message, Reply, Usage
+from steelyard.types import Message, Reply
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +57,7 @@ class Scripted:
         if answer.status != 200:
             raise Fault("server", f"status {answer.status}")
         text = answer.body.decode("utf-8", "surrogatepass")
-        return Reply("", text, usage=Usage(0, estimate_tokens(text), estimated=True))
+        return Reply("", text, usage=usage_of(None, None, text))
 
     def _version(self) -> str:
         """Differs between scripts, so that the journal does not answer for another one."""

@@ -7,6 +7,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
+from steelyard.text.token_estimate import token_weight
+
 _HEADING: Final = re.compile(r"^ {0,3}(#{1,6})[ \t]+(\S.*)$", re.MULTILINE)
 _SENTENCE: Final = re.compile(r"[^\n。！？!?；]*?(?:[。！？!?；]+[”’」』）)\"']*|(?<!\d)\.(?=\s)|\n+|$)", re.DOTALL)
 _CLAUSE: Final = re.compile(r"[^，、,:：\s]*[，、,:：\s]*")
@@ -53,11 +55,6 @@ def split_passages(text: str, *, budget: int = 160, overlap: int = 0) -> tuple[P
     )
 
 
-def _weight(text: str) -> float:
-    plain = len(text.encode("ascii", "ignore"))
-    return len(text) - plain + plain / 4
-
-
 def _sections(text: str) -> Iterator[tuple[str, int, int]]:
     """Headings above, start and end of the text between two headings."""
     path: list[tuple[int, str]] = []
@@ -83,7 +80,7 @@ def _pieces(text: str, start: int, stop: int, budget: int) -> Iterator[tuple[int
         begin, end = _trim(text, *match.span())
         if begin == end:
             continue
-        if _weight(text[begin:end]) <= budget:
+        if token_weight(text[begin:end]) <= budget:
             yield begin, end
         else:
             trimmed = (_trim(text, *piece) for piece in _cut(text, begin, end, budget))
@@ -93,7 +90,7 @@ def _pieces(text: str, start: int, stop: int, budget: int) -> Iterator[tuple[int
 def _cut(text: str, start: int, stop: int, budget: int) -> Iterator[tuple[int, int]]:
     begin = end = start
     for match in _CLAUSE.finditer(text, start, stop):
-        if end > begin and _weight(text[begin : match.end()]) > budget:
+        if end > begin and token_weight(text[begin : match.end()]) > budget:
             yield begin, end
             begin = end
         while (step := _fitting(text, begin, budget)) < match.end():
@@ -125,10 +122,10 @@ def _gather(text: str, pieces: Iterator[tuple[int, int]], budget: int, overlap: 
     """Runs of pieces within the budget."""
     held: list[tuple[int, int]] = []
     for piece in pieces:
-        if held and _weight(text[held[0][0] : piece[1]]) > budget:
+        if held and token_weight(text[held[0][0] : piece[1]]) > budget:
             yield held[0][0], held[-1][1]
             held = _tail(text, held, overlap)
-            while held and _weight(text[held[0][0] : piece[1]]) > budget:
+            while held and token_weight(text[held[0][0] : piece[1]]) > budget:
                 held = held[1:]
         held.append(piece)
     if held:
@@ -137,4 +134,4 @@ def _gather(text: str, pieces: Iterator[tuple[int, int]], budget: int, overlap: 
 
 def _tail(text: str, held: Sequence[tuple[int, int]], overlap: int) -> list[tuple[int, int]]:
     """The last pieces within the overlap, never all of them."""
-    return [piece for piece in held[1:] if _weight(text[piece[0] : held[-1][1]]) <= overlap]
+    return [piece for piece in held[1:] if token_weight(text[piece[0] : held[-1][1]]) <= overlap]

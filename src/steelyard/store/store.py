@@ -12,8 +12,7 @@ from typing import Any, Final, Self
 
 from sqlalchemy import Connection, select, update
 
-from steelyard.errors import ConfigError, StoreError
-from steelyard.registry import did_you_mean
+from steelyard.errors import ConfigError, StoreError, did_you_mean
 from steelyard.store import schema
 from steelyard.store.engine import Durability, check, connect, create, file_of, locate
 from steelyard.store.journal import StoreJournal

@@ -12,8 +12,8 @@ from itertools import islice
 from pathlib import Path
 from typing import Any, Final, TypeVar
 
-from steelyard.errors import ConfigError, ModelError
-from steelyard.registry import describe, did_you_mean
+from steelyard.errors import ConfigError, ModelError, did_you_mean
+from steelyard.registry import describe
 from steelyard.runner import Progress, Runner, Task, Work
 from steelyard.session.secrets import Secrets, references
 from steelyard.session.session import Session

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, Final
 
 from steelyard.models.http import HttpModel
@@ -33,7 +34,7 @@ class HttpEndpoint(HttpModel):
             with its input as it is.
     """
 
-    template: str = ""
+    template: Path | str = ""
 
     def placeholders(self) -> tuple[str, ...]:
         """The names that will have a value."""

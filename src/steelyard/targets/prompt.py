@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 from steelyard.errors import ConfigError
@@ -26,7 +27,7 @@ class Prompt:
     """
 
     model: Model
-    template: str = "{{question}}"
+    template: Path | str = "{{question}}"
     system: str = ""
     parameters: Mapping[str, Any] = field(default_factory=dict)
 

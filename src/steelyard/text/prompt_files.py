@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from difflib import get_close_matches
 from functools import lru_cache
 from importlib.resources import files
 from pathlib import Path
 from typing import Any, Final
 
-from steelyard.errors import ConfigError
+from steelyard.errors import ConfigError, did_you_mean
 from steelyard.text.template import check_names
 from steelyard.types import Sample
 
@@ -19,31 +18,29 @@ SAMPLE_NAMES: Final = ("question", "options", "choices", "contexts", "id", "grou
 _LETTERS: Final = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 
 
-def load_template(name: str) -> str:
+def load_template(given: Path | str) -> str:
     """The text of a template.
 
     Args:
-        name: a text with a line break or `{{` in it is the template itself; else a packaged prompt (`zh/four_options`),
-            else the path of a UTF-8 text file.
+        given: a path is a UTF-8 text file. A text with a line break or `{{` in it is the template itself; else it is a
+            packaged prompt (`zh/four_options`), else the path of a file.
 
     Raises:
         ConfigError: there is no such prompt and no such file.
     """
-    if "\n" in name or "{{" in name:
-        return name
-    packaged = packaged_prompts()
-    if name in packaged:
-        return _packaged(name)
-    path = Path(name)
+    if isinstance(given, str):
+        if "\n" in given or "{{" in given:
+            return given
+        if given in packaged_prompts():
+            return _packaged(given)
     try:
+        path = Path(given)
         stamp = path.stat()
         return _of_file(path, stamp.st_mtime_ns, stamp.st_size)
     except (OSError, ValueError) as error:
-        near = get_close_matches(name, packaged, n=1, cutoff=0.6)
-        hint = f"did you mean {near[0]!r}?" if near else f"prompts that come along: {', '.join(packaged)}"
-        raise ConfigError(
-            f"{name!r} is no prompt and no text file ({error}); {hint} A template written out holds {{{{question}}}}"
-        ) from error
+        hint = "" if isinstance(given, Path) else did_you_mean(given, packaged_prompts())
+        what = f"{str(given)!r} is no prompt and no text file ({error})"
+        raise ConfigError(f"{what}; a template written out holds {{{{question}}}}{hint}") from error
 
 
 @lru_cache(maxsize=1)

@@ -13,10 +13,9 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Collection, Iterator, Mapping
-from difflib import get_close_matches
 from typing import Any, Final
 
-from steelyard.errors import ConfigError
+from steelyard.errors import ConfigError, did_you_mean
 from steelyard.types import Json
 
 _NAME: Final = r"[ \t]*+(?P<{}>\w[\w.\- \t]*+)"
@@ -133,8 +132,7 @@ def _as_text(name: str, values: Mapping[str, Any]) -> str:
 
 
 def _unknown(name: str, known: Collection[str]) -> ConfigError:
-    near = get_close_matches(name, known, n=1, cutoff=0.6)
-    hint = f"did you mean {{{{{near[0]}}}}}?" if near else f"known: {', '.join(sorted(known)) or 'none'}"
+    itself = f"{{{{{{{{{name}}}}}}}}}"
     return ConfigError(
-        f"nothing is called {{{{{name}}}}} here; {hint} (for the text itself write {{{{{{{{{name}}}}}}}}})"
+        f"nothing is called {{{{{name}}}}} here (the text itself is {itself}){did_you_mean(name, known)}"
     )
