@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from steelyard.text.inert import csv_cell, json_in_html, markdown_cell, visible, writable
+from steelyard.text.inert import csv_cell, json_in_html, json_line, markdown_cell, visible, writable
 
 any_text = st.text(st.characters(), max_size=60)  # lone surrogates included
 hostile = st.text(st.sampled_from("=+-@\t\r\n 1.e\"',;\x00\x1b\u202e\ud800＝"), max_size=12)
@@ -127,3 +127,12 @@ def test_a_script_cannot_be_ended_from_inside():
     assert "</script" not in json_in_html({"</script>": "<!--</ScRiPt>"})
     assert json.loads(json_in_html("\ud800x")) == "\ud800x"
     assert json.loads(json_in_html([float("nan"), float("-inf")])) == ["nan", "-inf"]
+
+
+@given(any_text)
+def test_a_json_line_hides_nothing_and_reads_back(text):
+    line = json_line({text: [text]})
+    line.encode("utf-8")
+    assert len(line.splitlines()) == 1
+    assert visible(line, keep="") == line
+    assert json.loads(line) == {text: [text]}

@@ -139,6 +139,22 @@ class Run:
             unparsed_kinds=self._unparsed_kinds(),
         )
 
+    def to_frame(self) -> Any:
+        """One row per record, as a data frame of pandas, polars or pyarrow, whichever is installed.
+
+        Raises:
+            ConfigError: none of them is.
+        """
+        from steelyard.store.frame import to_frame
+
+        return to_frame(self)
+
+    def _repr_html_(self) -> str:
+        """The summary as a table, for notebooks."""
+        from steelyard.store.frame import summary_html
+
+        return summary_html(self)
+
     def _unparsed_kinds(self) -> dict[str, int]:
         score = schema.score
         query = select(score.c.body).where(

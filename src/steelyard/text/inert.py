@@ -33,7 +33,6 @@ _LEADING: Final = re.compile(r"^(\d+)([.)])|^[-+#=:]")
 _BREAK: Final = "&#8203;"
 """A zero-width space: it parts what a renderer would otherwise take for a mention, an issue or a link."""
 _ENTITIES: Final = {"<": "&lt;", ">": "&gt;", "&": "&amp;"}
-_IN_SCRIPT: Final = {one: f"\\u{ord(one):04x}" for one in "<>&\u2028\u2029"}
 
 
 def visible(text: str, *, keep: str = "\n\t") -> str:
@@ -126,18 +125,25 @@ def _escape_leading(found: re.Match[str]) -> str:
     return f"{found[1]}\\{found[2]}" if found[1] else f"\\{found[0]}"
 
 
-def json_in_html(value: Any) -> str:
-    r"""JSON that may stand inside a `<script>` of a page and cannot end it.
+def json_line(value: Any) -> str:
+    r"""Compact JSON on one line, as readable as it is harmless: what hides or acts is a JSON escape.
 
-    `<`, `>`, `&` and U+2028/9 are escapes, lone surrogates likewise, so that the text can be encoded. NaN and
-    infinity, which JSON does not have, become the texts "nan" and "inf".
+    Reading it gives the value back, but for NaN and infinity, which JSON does not have: they become "nan" and "inf".
+
+    >>> json_line({"易": "\x1b[1m\u202e<b>"})
+    '{"易":"\\u001b[1m\\u202e<b>"}'
+    """
+    text = json.dumps(_finite(value), ensure_ascii=False, separators=(",", ":"), default=plain)
+    return _HIDDEN.sub(lambda found: json.dumps(found[0])[1:-1], text)
+
+
+def json_in_html(value: Any) -> str:
+    r"""As `json_line`, for inside a `<script>` of a page: it cannot end the script.
 
     >>> json_in_html(["</script>", 0.5, "易"])
     '["\\u003c/script\\u003e",0.5,"易"]'
     """
-    text = json.dumps(_finite(value), ensure_ascii=False, separators=(",", ":"), default=plain)
-    text = re.sub("[<>&\u2028\u2029]", lambda found: _IN_SCRIPT[found[0]], text)
-    return re.sub("[\ud800-\udfff]", lambda found: f"\\u{ord(found[0]):04x}", text)
+    return re.sub("[<>&]", lambda found: f"\\u{ord(found[0]):04x}", json_line(value))
 
 
 def _finite(value: Any) -> Any:

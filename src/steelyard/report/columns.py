@@ -1,0 +1,237 @@
+"""The samples of a page as compact columns of JSON, which the page's own script shows.
+
+    samples   id, group, input, choices, key, reference, contexts, metadata: one entry per sample
+    runs      per run: sample (its place), state, value, read, span, reply, ...: one entry per record
+    words     texts that occur again and again; other columns hold their places in this list
+
+Every column stands on a line of its own, those with durations too, so that two pages of the same replies differ in
+those lines only.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final, get_args
+
+from steelyard.compare import PairComparison
+from steelyard.report.stored import StoredRun
+from steelyard.summary import RowOutcome
+from steelyard.text.inert import cell_text, json_in_html
+from steelyard.text.normal import fold
+from steelyard.types import Record, Reply, Sample, Score
+
+OUTCOME_CODES: Final = {outcome: code for code, outcome in enumerate(get_args(RowOutcome))}
+_MISSING: Final = len(OUTCOME_CODES)
+_SHOWN_APART: Final = frozenset({"letters", "status", "rule", "span", "confidence", "kind"})
+_LETTER_A: Final = ord("A")
+_SEPARATORS: Final = frozenset(" ,、;/&|+.()")
+
+Columns = dict[str, list[Any]]
+
+
+@dataclass(frozen=True, slots=True)
+class SampleData:
+    """What a page knows of its samples.
+
+    Args:
+        json: everything that the table of samples shows, for inside a `<script>`.
+        chance: the share that guessing reaches; None where that is not known.
+    """
+
+    json: str
+    chance: float | None
+
+
+def collect_samples(
+    runs: Sequence[StoredRun], labels: Sequence[str], *, score: str, share: bool, pairs: Mapping[str, PairComparison]
+) -> SampleData:
+    """Read every record of the runs once.
+
+    Args:
+        runs: read once each; the first gives the order of samples.
+        labels: what each run is called.
+        score: the score whose verdicts the table shows.
+        share: whether it is shown as right and wrong.
+        pairs: run id -> its comparison with the baseline, for the flips.
+    """
+    words, samples = _Words(), _Samples()
+    parts = []
+    for run, label in zip(runs, labels, strict=True):
+        columns = _run_columns(run, score, samples, words)
+        pair = pairs.get(run.id)
+        flips = {} if pair is None else dict.fromkeys(pair.fixed, 1) | dict.fromkeys(pair.broken, 2)
+        columns["flips"] = [[samples.places[ident], way] for ident, way in flips.items() if ident in samples.places]
+        parts.append(_object({"name": label, **columns}))
+    head = {"score": score, "share": share}
+    whole = {"head": json_in_html(head), "samples": _object(samples.columns(words))}
+    whole |= {"runs": "[" + ",\n".join(parts) + "]", "words": json_in_html(words.texts)}
+    text = "{" + ",\n".join(f'"{name}":{text}' for name, text in whole.items()) + "}"
+    return SampleData(text, chance_of(samples.samples) if share else None)
+
+
+def chance_of(samples: Iterable[Sample]) -> float | None:
+    """The share that guessing reaches, where every sample has options and one right letter; else None.
+
+    >>> chance_of([Sample("1", "?", "A", choices=("x", "y")), Sample("2", "?", "B", choices=("x", "y", "z", "w"))])
+    0.375
+    """
+    chances = []
+    for sample in samples:
+        if len(key_of(sample)) != 1 or len(sample.choices) < 2:
+            return None
+        chances.append(1 / len(sample.choices))
+    return sum(chances) / len(chances) if chances else None
+
+
+def key_of(sample: Sample) -> list[int]:
+    """Places of the right options, 0-based; empty where the reference does not name options by letters.
+
+    >>> key_of(Sample("1", "?", "A, C", choices=("x", "y", "z")))
+    [0, 2]
+    """
+    if not sample.choices or not isinstance(sample.reference, str):
+        return []
+    letters = {one for one in fold(sample.reference).upper() if one not in _SEPARATORS}
+    places = sorted(ord(one) - _LETTER_A for one in letters)
+    return places if all(0 <= place < len(sample.choices) for place in places) else []
+
+
+def input_text(value: Any) -> str:
+    r"""A sample's input as one text; messages stand one after the other, each behind its role.
+
+    >>> input_text([{"role": "system", "content": "Be brief."}, {"role": "user", "content": "Why?"}])
+    'system: Be brief.\n\nuser: Why?'
+    """
+    if isinstance(value, list) and value and all(isinstance(one, Mapping) and "content" in one for one in value):
+        return "\n\n".join(f"{one.get('role', '')}: {cell_text(one['content'])}" for one in value)
+    return cell_text(value)
+
+
+class _Words:
+    """Texts by place; place 0 is the empty text."""
+
+    def __init__(self) -> None:
+        self.texts = [""]
+        self._places = {"": 0}
+
+    def place(self, text: str) -> int:
+        found = self._places.setdefault(text, len(self.texts))
+        if found == len(self.texts):
+            self.texts.append(text)
+        return found
+
+    def places(self, texts: Iterable[str]) -> list[int]:
+        return [self.place(text) for text in texts]
+
+
+class _Samples:
+    """Samples in order of first appearance; a later run's own version of one is marked, not shown."""
+
+    def __init__(self) -> None:
+        self.places: dict[str, int] = {}
+        self.samples: list[Sample] = []
+
+    def place(self, sample: Sample) -> int:
+        found = self.places.setdefault(sample.id, len(self.samples))
+        if found == len(self.samples):
+            self.samples.append(sample)
+        return found
+
+    def columns(self, words: _Words) -> Columns:
+        found = self.samples
+        return {
+            "id": [one.id for one in found],
+            "group": words.places(one.group for one in found),
+            "input": [input_text(one.input) for one in found],
+            "choices": [one.choices for one in found],
+            "key": [key_of(one) for one in found],
+            "reference": words.places(cell_text(one.reference) for one in found),
+            "contexts": [words.places(one.contexts) for one in found],
+            "metadata": words.places(_json_text(one.metadata) for one in found),
+        }
+
+
+def _run_columns(run: StoredRun, score: str, samples: _Samples, words: _Words) -> Columns:
+    columns: Columns = {}
+    for record in run.records():
+        place = samples.place(record.sample)
+        entry = {"sample": place, "repeat": record.repeat, "changed": int(samples.samples[place] != record.sample)}
+        entry |= _verdict_entry(record, score, words) | _reply_entry(record, words)
+        for name, value in entry.items():
+            columns.setdefault(name, []).append(value)
+    return columns
+
+
+def _verdict_entry(record: Record, name: str, words: _Words) -> dict[str, Any]:
+    """What the score says of this record and how it came to it."""
+    score = next((one for one in record.scores if one.name == name), None)
+    detail = score.detail if score else {}
+    span = detail.get("span") if isinstance(detail.get("span"), list) else None
+    others = [one for one in record.scores if one is not score]
+    failure = record.failure
+    return {
+        "state": _state(score, record),
+        "value": None if score is None or score.value is None else round(score.value, 6),
+        "read": words.place(cell_text(detail.get("letters"))),
+        "rule": words.place(cell_text(detail.get("rule"))),
+        "confidence": words.place(cell_text(detail.get("confidence"))),
+        "kind": words.place(cell_text(detail.get("kind"))),
+        "span": _utf16(_output_text(record), span),
+        "reason": words.place(score.reason if score else ""),
+        "detail": words.place(_json_text({key: one for key, one in detail.items() if key not in _SHOWN_APART})),
+        "scores": [
+            [words.place(one.name), words.place(one.outcome), one.value, words.place(one.reason)] for one in others
+        ],
+        "failure": words.places((failure.stage, failure.kind, failure.message)) if failure else 0,
+    }
+
+
+def _state(score: Score | None, record: Record) -> int:
+    if score is not None:
+        return OUTCOME_CODES[score.outcome]
+    return OUTCOME_CODES["error"] if record.failure else _MISSING
+
+
+def _reply_entry(record: Record, words: _Words) -> dict[str, Any]:
+    """What came back, and what each call took."""
+    output = record.output
+    text = _output_text(record)
+    calls = [(stage, reply) for stage, several in record.replies.items() for reply in several]
+    return {
+        "output": text,
+        "contexts": words.places(output.contexts) if output else [],
+        "metadata": words.place(_json_text(output.metadata)) if output else 0,
+        "calls": [_call(stage, reply, text, words) for stage, reply in calls],
+        "latency": [round(reply.latency, 3) for _, reply in calls],
+        "seconds": round(record.seconds, 3),
+    }
+
+
+def _call(stage: str, reply: Reply, shown: str, words: _Words) -> list[Any]:
+    """One call: stage, text (0 where it is the output itself), tokens in and out, finish, faults on the way."""
+    text = 0 if stage == "target" and reply.text == shown else reply.text
+    faults = ", ".join(one.fault for one in reply.attempts if one.fault)
+    usage = reply.usage
+    tokens = [usage.input_tokens, usage.output_tokens, int(usage.estimated)]
+    return [words.place(stage), text, *tokens, words.place(reply.finish), words.place(faults), len(reply.attempts)]
+
+
+def _output_text(record: Record) -> str:
+    return cell_text(record.output.value) if record.output else ""
+
+
+def _json_text(value: Mapping[str, Any]) -> str:
+    return cell_text(dict(value)) if value else ""
+
+
+def _utf16(text: str, span: Sequence[int] | None) -> list[int] | int:
+    """A span of characters as a span of the units that JavaScript counts; 0 where there is none."""
+    if span is None or len(span) != 2:
+        return 0
+    start, end = (len(text[:place].encode("utf-16-le", "surrogatepass")) // 2 for place in span)
+    return [start, end]
+
+
+def _object(columns: Mapping[str, Any]) -> str:
+    return "{\n" + ",\n".join(f'"{name}":{json_in_html(column)}' for name, column in columns.items()) + "}"

@@ -1,0 +1,235 @@
+"""One HTML file per run or comparison: opens from disk, loads nothing, and shows what models wrote as text only.
+
+Its Content-Security-Policy allows the page's own style and script by their hashes and nothing else, so that even a
+fault in escaping runs nothing. Two pages of the same replies are equal but for the lines of time stamp, run id,
+durations and replies from the journal; each of these stands on a line of its own.
+"""
+
+from __future__ import annotations
+
+import json
+from base64 import b64encode
+from collections.abc import Sequence
+from dataclasses import dataclass
+from hashlib import sha256
+from importlib.metadata import version
+from importlib.resources import files
+from typing import TYPE_CHECKING, Any, Final
+
+from steelyard.compare import Comparison
+from steelyard.gate import GateVerdict
+from steelyard.report.charts import WIDTH, difference_chart, group_chart, rate_chart, svg
+from steelyard.report.columns import collect_samples
+from steelyard.report.numbers import (
+    MISSING,
+    headline,
+    interval_text,
+    is_share,
+    mean_text,
+    run_labels,
+    score_title,
+    unfinished,
+    value_text,
+)
+from steelyard.report.pairs import PairView, pair_view
+from steelyard.report.stored import StoredRun
+from steelyard.summary import RunSummary, ScoreSummary
+from steelyard.text.inert import HIDDEN, visible
+
+if TYPE_CHECKING:
+    import altair as alt
+    import jinja2
+
+
+_SCRIPTS: Final = ("text.js", "rows.js", "detail.js", "table.js")
+_NARROW: Final = 340
+"""Pixels of the charts that stand in for the wide ones on a telephone."""
+
+
+@dataclass(frozen=True, slots=True)
+class RunView:
+    """One run as the page's templates see it."""
+
+    label: str
+    summary: RunSummary
+    score: ScoreSummary | None
+    share: bool
+    unfinished: str
+    reason: str
+    manifest: str
+
+    @property
+    def note(self) -> str:
+        """How the interval was made, where that is not Wilson's."""
+        return self.score.note if self.score else ""
+
+
+def html_report(
+    runs: Sequence[StoredRun], comparison: Comparison | None = None, gate: GateVerdict | None = None, *, title: str = ""
+) -> str:
+    """The page of one run, or of several side by side.
+
+    Args:
+        runs: at least one; the first is the baseline where they are compared.
+        comparison: of these runs, in this order; None leaves that section and the flips out.
+        gate: verdicts to show; None shows none.
+        title: the page's; "" is the suite's.
+    """
+    summaries = _summaries(runs, comparison)
+    labels = run_labels(summaries)
+    score = comparison.score if comparison else next((one.primary for one in summaries if one.primary), "")
+    views = [_view(run, summary, label, score) for run, summary, label in zip(runs, summaries, labels, strict=True)]
+    share = all(view.share for view in views)
+    pairs = {pair.other: pair for pair in comparison.pairs} if comparison else {}
+    samples = collect_samples(runs, labels, score=score, share=share, pairs=pairs)
+    return _render(
+        title=title or " · ".join(dict.fromkeys(one.suite for one in summaries)),
+        version=version("steelyard"),
+        runs=views,
+        score=score_title(score),
+        tags=list(dict.fromkeys(tag for one in summaries for tag in one.tags)),
+        any_errors=any(one.errors for one in summaries),
+        sentences=_sentences(summaries, comparison),
+        warnings=_warnings(comparison),
+        gate=gate.results if gate else (),
+        others=_others(summaries, score),
+        groups=_groups(summaries, score),
+        charts=_charts(summaries, score, samples.chance, comparison),
+        comparison=_pair_views(comparison, labels),
+        notes=list(dict.fromkeys(note for run in runs for note in run.manifest.get("notes", ()))),
+        data=samples.json,
+    )
+
+
+def _summaries(runs: Sequence[StoredRun], comparison: Comparison | None) -> list[RunSummary]:
+    known = {one.run: one for one in (comparison.baseline, *comparison.others)} if comparison else {}
+    return [known.get(run.id) or run.summary() for run in runs]
+
+
+def _view(run: StoredRun, summary: RunSummary, label: str, name: str) -> RunView:
+    score = summary.score(name)
+    return RunView(
+        label=label,
+        summary=summary,
+        score=score,
+        share=score is None or is_share(score),
+        unfinished=unfinished(summary),
+        reason=run.reason,
+        manifest=json.dumps(run.manifest, ensure_ascii=False, indent=2),
+    )
+
+
+def _sentences(summaries: Sequence[RunSummary], comparison: Comparison | None) -> list[str]:
+    if comparison:
+        return [pair.sentence for pair in comparison.pairs]
+    return [headline(one) for one in summaries]
+
+
+def _warnings(comparison: Comparison | None) -> list[str]:
+    if not comparison:
+        return []
+    n = sum(len(pair.warnings) for pair in comparison.pairs)
+    first = [f"Before believing this, read the {n} warning{'s' * (n > 1)} under Comparison."] if n else []
+    return [*first, *comparison.notes]
+
+
+def _others(summaries: Sequence[RunSummary], score: str) -> list[tuple[str, list[str]]]:
+    names = dict.fromkeys(one.name for summary in summaries for one in summary.scores if one.name != score)
+    rows = []
+    for name in names:
+        found = [summary.score(name) for summary in summaries]
+        cells = [
+            f"{mean_text(one.headline, share=is_share(one))}, n={one.headline.n}" if one else MISSING for one in found
+        ]
+        rows.append((name, cells))
+    return rows
+
+
+def _groups(summaries: Sequence[RunSummary], score: str) -> list[tuple[str, list[tuple[str, str]]]]:
+    names = dict.fromkeys(one.group for summary in summaries for one in summary.groups.get(score, ()))
+    rows = []
+    for name in names:
+        found = [summary.score(score, name) for summary in summaries]
+        cells = [
+            (mean_text(one.headline, share=is_share(one)), f"{one.headline.n:,}") if one else (MISSING, "0")
+            for one in found
+        ]
+        rows.append((name, cells))
+    return rows
+
+
+def _pair_views(comparison: Comparison | None, labels: Sequence[str]) -> list[PairView]:
+    if not comparison:
+        return []
+    return [pair_view(pair, labels[0], label) for pair, label in zip(comparison.pairs, labels[1:], strict=True)]
+
+
+def _charts(
+    summaries: Sequence[RunSummary], score: str, chance: float | None, comparison: Comparison | None
+) -> list[tuple[str, str]]:
+    """Each chart twice, wide and narrow; the page shows the one that fits."""
+    if not any(one.score(score) for one in summaries):
+        return []
+    found = []
+    for width in (WIDTH, _NARROW):
+        charts: list[alt.LayerChart | None] = [
+            rate_chart(summaries, score=score, chance=chance if score == "solve_rate" else None, width=width),
+            group_chart(summaries, score=score, width=width),
+            difference_chart(comparison, width=width) if comparison else None,
+        ]
+        found.append([svg(chart) for chart in charts if chart is not None])
+    return list(zip(*found, strict=True))
+
+
+def _render(**page: Any) -> str:
+    from markupsafe import Markup
+
+    style = _part("report.css")
+    script = _script()
+    environment = _environment()
+    # What is marked safe: our own files, SVG with escaped texts, and JSON in which nothing can end the script.
+    page["charts"] = [tuple(Markup(one) for one in pair) for pair in page["charts"]]  # noqa: S704  # see above
+    page["data"] = Markup(page["data"])  # noqa: S704  # see above
+    return environment.get_template("report.html.j2").render(
+        style=Markup(style),  # noqa: S704  # see above
+        style_hash=_hash(style),
+        script=Markup(script),  # noqa: S704  # see above
+        script_hash=_hash(script),
+        **page,
+    )
+
+
+def _environment() -> jinja2.Environment:
+    import jinja2
+
+    environment = jinja2.Environment(
+        loader=jinja2.PackageLoader("steelyard.report"),
+        autoescape=True,
+        undefined=jinja2.StrictUndefined,
+        finalize=_shown,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.filters["value"] = lambda value, share: value_text(value, share=share)
+    environment.filters["interval"] = lambda interval, share: interval_text(interval, share=share) or MISSING
+    environment.filters["count"] = lambda n: f"{n:,}"
+    return environment
+
+
+def _shown(value: Any) -> Any:
+    """Every text that a template puts out, but for what is markup already: hidden characters become escapes."""
+    return visible(value) if isinstance(value, str) and not hasattr(value, "__html__") else value
+
+
+def _script() -> str:
+    hidden = "".join(one if one == "-" else f"\\u{{{ord(one):x}}}" for one in HIDDEN)
+    text = "\n".join(_part(name) for name in _SCRIPTS).replace("__HIDDEN__", hidden)
+    return f'"use strict";\n(() => {{\n{text}}})();\n'
+
+
+def _part(name: str) -> str:
+    return files("steelyard.report").joinpath("templates", name).read_text(encoding="utf-8")
+
+
+def _hash(text: str) -> str:
+    return f"sha256-{b64encode(sha256(text.encode()).digest()).decode()}"

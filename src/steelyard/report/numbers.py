@@ -1,0 +1,120 @@
+"""How pages write numbers and names: one place, so that chart, table and sentence agree to the digit."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from typing import Final
+
+from steelyard.stats.intervals import Interval
+from steelyard.summary import Mean, RunSummary, ScoreSummary
+from steelyard.text.inert import visible
+
+MISSING: Final = "–"
+"""Stands where there is no number; never 0."""
+
+
+def is_share(score: ScoreSummary) -> bool:
+    """Whether every value lies in [0, 1], so that means are shown in percent and differences in points."""
+    return score.binary or score.bounds is not None
+
+
+def value_text(value: float | None, *, share: bool) -> str:
+    """A mean: percent with one decimal where it is a share, else two decimals.
+
+    >>> value_text(0.6333, share=True), value_text(3.456, share=False), value_text(None, share=True)
+    ('63.3 %', '3.46', '–')
+    """
+    if value is None:
+        return MISSING
+    return f"{100 * value:.1f} %" if share else f"{value:.2f}"
+
+
+def interval_text(interval: Interval | None, *, share: bool) -> str:
+    """Both limits of an interval, in the unit of `value_text` but without its sign.
+
+    >>> interval_text(Interval(0.5441, 0.7142), share=True)
+    '54.4 to 71.4'
+    """
+    if interval is None:
+        return ""
+    return " to ".join(f"{100 * end:.1f}" if share else f"{end:.2f}" for end in interval)
+
+
+def signed_text(value: float | None, *, share: bool) -> str:
+    """A difference with its sign: points with one decimal, or two decimals; never "-0.0".
+
+    >>> signed_text(0.092, share=True), signed_text(-0.0001, share=True), signed_text(-0.5, share=False)
+    ('+9.2', '0.0', '-0.50')
+    """
+    if value is None:
+        return MISSING
+    text = f"{100 * value:+.1f}" if share else f"{value:+.2f}"
+    return text if float(text) else text[1:]
+
+
+def p_text(p: float | None) -> str:
+    """A p-value with two significant digits.
+
+    >>> p_text(0.0312), p_text(1e-9), p_text(None)
+    ('0.031', '< 0.000001', '–')
+    """
+    if p is None:
+        return MISSING
+    return f"{p:.2g}" if p >= 1e-6 else "< 0.000001"
+
+
+def mean_text(mean: Mean, *, share: bool) -> str:
+    """A mean with its interval in brackets: `63.3 % (54.4 to 71.4)`."""
+    interval = interval_text(mean.interval, share=share)
+    return value_text(mean.value, share=share) + (f" ({interval})" if interval else "")
+
+
+def score_title(name: str) -> str:
+    """A score's name as a heading.
+
+    >>> score_title("solve_rate")
+    'Solve rate'
+    """
+    return visible(name.replace("_", " ").capitalize(), keep="") if name else "Score"
+
+
+def counted(n: int, noun: str) -> str:
+    """A number with its noun.
+
+    >>> counted(1, "sample"), counted(2, "reply"), counted(1200, "sample")
+    ('1 sample', '2 replies', '1,200 samples')
+    """
+    plural = f"{noun[:-1]}ies" if noun.endswith("y") else f"{noun}s"
+    return f"{n:,} {noun if n == 1 else plural}"
+
+
+def run_labels(summaries: Sequence[RunSummary]) -> tuple[str, ...]:
+    """What each run is called on a page: its target, and its id as well where a target has several runs."""
+    times = Counter(one.target for one in summaries)
+    return tuple(one.target if times[one.target] == 1 else f"{one.target} ({one.run})" for one in summaries)
+
+
+def headline(summary: RunSummary) -> str:
+    """One sentence with the primary score of a run, its interval and what it is over."""
+    score = summary.score()
+    if score is None:
+        return f"{summary.target}: nothing was scored."
+    share, mean = is_share(score), score.headline
+    if mean.value is None:
+        return f"{summary.target}: no record has a {score_title(score.name).lower()}."
+    limits = interval_text(mean.interval, share=share)
+    interval = f" (95 % interval {limits})" if limits else ""
+    figure = value_text(mean.value, share=share)
+    over = counted(mean.n, "reply")
+    if score.name == "solve_rate":
+        return f"{summary.target} solves {figure} of {over}{interval}."
+    return f"{summary.target} has {score_title(score.name).lower()} {figure} over {over}{interval}."
+
+
+def unfinished(summary: RunSummary) -> str:
+    """What a reader of an unfinished run must see first; "" where it is finished."""
+    if summary.state == "finished":
+        return ""
+    done = f"{summary.done:,} of {counted(summary.planned, 'record')}"
+    return f"{summary.target}: this run is {summary.state} — {done} done, {counted(summary.errors, 'error')}."

@@ -1,0 +1,20 @@
+"""What a page needs of a stored run; `steelyard.store.Run` is one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Protocol
+
+from steelyard.compare import ComparableRun
+from steelyard.types import Record
+
+
+class StoredRun(ComparableRun, Protocol):
+    """A reading handle on one run."""
+
+    @property
+    def reason(self) -> str:
+        """Why it did not finish; "" where it did."""
+
+    def records(self) -> Iterator[Record]:
+        """Every record in order of samples and repeats."""

@@ -1,0 +1,95 @@
+// What a row shows when it is opened: question, options, and per target the reply with what was read and why.
+
+function detailOf(row) {
+  const { place } = row;
+  const parts = [element("p", { class: "text" }, shown(SAMPLES.input[place]))];
+  if (SAMPLES.choices[place].length) parts.push(optionsOf(row));
+  else if (SAMPLES.reference[place]) parts.push(fact("Reference", element("span", { class: "text" }, shown(WORDS[SAMPLES.reference[place]]))));
+  if (SAMPLES.contexts[place].length) parts.push(passages("Passages given with the question", SAMPLES.contexts[place]));
+  if (SAMPLES.metadata[place]) parts.push(fact("About the sample", shown(WORDS[SAMPLES.metadata[place]])));
+  const answers = RUNS.flatMap((run, number) => row.records[number].map((record) => answerOf(run, number, record, row)));
+  parts.push(element("div", { class: "answers" }, ...answers));
+  return element("div", {}, ...parts);
+}
+
+function optionsOf(row) {
+  const { place } = row;
+  const keys = new Set(SAMPLES.key[place]);
+  const entries = SAMPLES.choices[place].map((choice, option) => {
+    const entry = element("li", { class: keys.has(option) ? "key" : null }, `${letter(option)}  `, shown(choice));
+    if (keys.has(option)) entry.append(element("span", { class: "tag key" }, "✓ key"));
+    RUNS.forEach((run, number) => {
+      const readers = row.records[number].filter((record) => WORDS[run.read[record]].includes(letter(option)));
+      if (readers.length) entry.append(element("span", { class: "tag" }, "read: ", shown(run.name)));
+    });
+    return entry;
+  });
+  const list = element("ul", { class: "options", "aria-label": "Options" }, ...entries);
+  if (keys.size || !SAMPLES.reference[place]) return list;
+  return element("div", {}, list, fact("Reference", shown(WORDS[SAMPLES.reference[place]])));
+}
+
+function answerOf(run, number, record, row) {
+  const state = stateOf(run, record);
+  const repeats = row.records[number].length > 1 ? ` · repeat ${run.repeat[record] + 1}` : "";
+  const value = HEAD.share || run.value[record] === null ? "" : ` ${run.value[record]}`;
+  const parts = [element("h4", {}, shown(run.name), repeats), element("p", {}, stateMark(state), value, " ", shown(WORDS[run.reason[record]])), readingOf(run, record)];
+  if (run.changed[record]) parts.push(element("p", { class: "warning" }, "⚠ This run was asked another version of this sample."));
+  if (run.failure[record]) {
+    const [stage, kind, message] = run.failure[record].map((word) => WORDS[word]);
+    parts.push(element("p", { class: "state error" }, `⚠ ${plainly(stage)} failed (${plainly(kind)})`), element("pre", { tabindex: 0, "aria-label": "Failure" }, shown(message)));
+  }
+  if (run.output[record] !== "" || !run.failure[record]) {
+    const name = `Reply of ${plainly(run.name)}`;
+    const text = run.output[record] === "" ? "(empty)" : marked(run.output[record], run.span[record]);
+    parts.push(element("pre", { class: "text", tabindex: 0, "aria-label": name }, text));
+  }
+  parts.push(...factsOf(run, record));
+  return element("section", { class: "answer", "aria-label": plainly(run.name) }, ...parts);
+}
+
+// What was read and by which rule; the scorer's own words stand above it.
+function readingOf(run, record) {
+  const parts = [];
+  if (run.read[record]) parts.push(`read ${WORDS[run.read[record]]}`);
+  if (run.rule[record]) parts.push(`by the rule “${WORDS[run.rule[record]].replaceAll("_", " ")}”`);
+  if (run.confidence[record]) parts.push(WORDS[run.confidence[record]]);
+  if (run.kind[record]) parts.push(WORDS[run.kind[record]].replaceAll("_", " "));
+  return parts.length ? fact("Reading", shown(parts.join(", "))) : null;
+}
+
+function factsOf(run, record) {
+  const parts = run.scores[record].map(([name, outcome, value, reason]) => {
+    const said = value === null ? WORDS[outcome] : String(value);
+    return fact(WORDS[name], shown(WORDS[reason] ? `${said} (${WORDS[reason]})` : said));
+  });
+  if (run.contexts[record].length) parts.push(passages("Passages retrieved", run.contexts[record]));
+  run.calls[record].forEach((call, place) => parts.push(...callOf(call, run.latency[record][place])));
+  parts.push(fact("Time in all", `${run.seconds[record]} s`));
+  if (run.metadata[record]) parts.push(fact("From the target", shown(WORDS[run.metadata[record]])));
+  if (run.detail[record]) parts.push(fact("From the scorer", shown(WORDS[run.detail[record]])));
+  return parts;
+}
+
+function callOf([stage, text, asked, answered, estimated, finish, faults, attempts], latency) {
+  const tried = attempts > 1 ? `, ${attempts} attempts (${WORDS[faults]})` : "";
+  const ended = WORDS[finish] && WORDS[finish] !== "stop" ? `, ended by ${WORDS[finish]}` : "";
+  const about = estimated ? " (estimated)" : "";
+  const line = fact(`Call of ${WORDS[stage]}`, shown(`${latency} s, ${asked} tokens in, ${answered} out${about}${tried}${ended}`));
+  if (text === 0) return [line];
+  const reply = element("pre", { class: "text", tabindex: 0, "aria-label": "Reply of the model" }, shown(text));
+  return [line, element("details", {}, element("summary", {}, "Reply of the model"), reply)];
+}
+
+function passages(title, places) {
+  const entries = places.map((place) => element("li", { class: "text" }, shown(WORDS[place])));
+  return element("details", {}, element("summary", {}, `${title}: ${places.length}`), element("ol", {}, ...entries));
+}
+
+function fact(name, value) {
+  return element("div", { class: "fact" }, element("span", { class: "quiet" }, shown(`${name}: `)), value);
+}
+
+function stateMark(state) {
+  return element("span", { class: `state ${state}` }, element("span", { "aria-hidden": "true" }, `${SIGNS[state]} `), SAID[state]);
+}

@@ -1,0 +1,200 @@
+// The table of samples: controls, pages of rows, and the address that keeps what was chosen.
+
+const PAGE = 50;
+const WAYS = ["", "fixed", "broken"];
+const choice = { show: "all", text: "", group: "", target: "", open: "" };
+const order = { by: "", down: false };
+const view = { page: 0, rows: ROWS };
+const root = document.getElementById("browser");
+const body = element("tbody");
+const status = element("p", { role: "status", class: "quiet" });
+const pages = element("nav", { class: "pages", "aria-label": "Pages of samples" });
+const chips = element("div", { class: "chips", role: "group", "aria-label": "Show" });
+const HEADS = [["id", "Sample", "id"], ["group", "Group", "group"], ["", "Question", "question"], ["", "Key", "key"]];
+
+function columnsOf() {
+  const columns = HEADS.filter(([, name]) => name !== "Group" || SAMPLES.group.some((group) => group));
+  return [...columns, ...RUNS.map((run, number) => [String(number), run.name, "target"])];
+}
+
+const COLUMNS = columnsOf();
+const grid = element("table", { class: "samples" });
+
+function headRow() {
+  const cells = COLUMNS.map(([key, name, kind]) => {
+    if (!key) return element("th", { scope: "col", class: kind }, name);
+    const button = element("button", { type: "button", title: `Sort by ${plainly(name)}` }, shown(name));
+    button.addEventListener("click", () => {
+      order.down = order.by === key ? !order.down : false;
+      order.by = key;
+      apply();
+    });
+    return element("th", { scope: "col", class: kind, "data-key": key }, button);
+  });
+  return element("thead", {}, element("tr", {}, ...cells));
+}
+
+function labelled(name, control, kind) {
+  return element("label", { class: kind }, name, control);
+}
+
+function controls() {
+  const search = element("input", { type: "search", id: "search", placeholder: "text of question, option or reply", autocomplete: "off" });
+  search.addEventListener("input", debounced(() => choose({ text: search.value }), 120));
+  const found = [labelled("Search (press /)", search, "search")];
+  const groups = [...new Set(SAMPLES.group)].map((place) => WORDS[place]).filter((name) => name);
+  if (groups.length) found.push(labelled("Group", selection("group", [["", "all groups"], ...groups.map((name) => [name, name])])));
+  if (RUNS.length > 1) {
+    const targets = RUNS.map((run, number) => [String(number), run.name]);
+    found.push(labelled("Target", selection("target", [["", "any target"], ...targets])));
+  }
+  return element("div", { class: "controls" }, ...found);
+}
+
+function selection(key, entries) {
+  const made = element("select", { id: key }, ...entries.map(([value, name]) => element("option", { value }, plainly(shortened(name, 60)))));
+  made.addEventListener("change", () => choose({ [key]: made.value }));
+  return made;
+}
+
+// Chips of what does not occur are left out, so that a page offers nothing empty.
+function drawChips() {
+  const counts = Object.keys(FILTERS).map((show) => [show, ROWS.filter((row) => keeps(row, { ...choice, show, text: "" })).length]);
+  const offered = counts.filter(([show, n]) => show === "all" || show === choice.show || n > 0);
+  const focused = chips.contains(document.activeElement) ? document.activeElement.dataset.show : null;
+  chips.replaceChildren(...offered.map(([show, n]) => {
+    const button = element("button", { type: "button", "data-show": show, "aria-pressed": String(choice.show === show) }, `${FILTERS[show][0]} ${n}`);
+    button.addEventListener("click", () => choose({ show }));
+    return button;
+  }));
+  if (focused) chips.querySelector(`[data-show="${focused}"]`)?.focus();
+}
+
+function cellOf(run, row, number) {
+  const records = row.records[number];
+  if (!records.length) return element("span", { class: "quiet" }, "not asked");
+  const states = records.map((record) => stateOf(run, record));
+  const [record] = records;
+  if (records.length > 1 && HEAD.share) {
+    const right = states.filter((state) => state === "right").length;
+    return element("span", { class: `state ${right * 2 >= states.length ? "right" : "wrong"}` }, `${right} of ${states.length} right`);
+  }
+  const read = WORDS[run.read[record]] || (HEAD.share ? shortened(run.output[record], 24) : String(run.value[record] ?? ""));
+  return element("span", {}, stateMark(states[0]), " ", shown(read));
+}
+
+function drawRow(row) {
+  const { place } = row;
+  const opener = element("button", { type: "button", class: "open", "aria-expanded": "false" }, shown(SAMPLES.id[place]));
+  const line = element("tr", { "data-sample": place }, element("th", { scope: "row" }, opener));
+  if (COLUMNS.some(([, name]) => name === "Group")) line.append(cell("Group", shown(WORDS[SAMPLES.group[place]])));
+  line.append(cell("Question", element("span", { class: "clamp text" }, shown(shortened(SAMPLES.input[place], 200))), "question"));
+  line.append(cell("Key", shown(shortened(WORDS[SAMPLES.reference[place]], 24))));
+  RUNS.forEach((run, number) => line.append(cell(run.name, element("div", {}, cellOf(run, row, number), flipOf(row.flips[number])))));
+  opener.addEventListener("click", () => toggle(row, line, opener));
+  return line;
+}
+
+function cell(name, content, kind = null) {
+  return element("td", { "data-name": plainly(name), class: kind }, content);
+}
+
+function flipOf(way) {
+  return way ? element("div", { class: `flip ${WAYS[way]}` }, element("span", { "aria-hidden": "true" }, way === 1 ? "▲ " : "▼ "), WAYS[way]) : null;
+}
+
+function toggle(row, line, opener) {
+  const open = opener.getAttribute("aria-expanded") === "true";
+  opener.setAttribute("aria-expanded", String(!open));
+  if (open) line.nextElementSibling.remove();
+  else line.after(element("tr", { class: "detail" }, element("td", { colspan: COLUMNS.length }, detailOf(row))));
+  choice.open = open ? "" : SAMPLES.id[row.place];
+  keepAddress();
+}
+
+function drawPage() {
+  const first = view.page * PAGE;
+  const part = view.rows.slice(first, first + PAGE);
+  body.replaceChildren(...part.map(drawRow));
+  const range = part.length ? `${first + 1} to ${first + part.length} of ${view.rows.length}` : "none";
+  status.textContent = `Samples shown: ${range} (${ROWS.length} in all)`;
+  const last = Math.max(0, Math.ceil(view.rows.length / PAGE) - 1);
+  const turn = (name, by, off) => {
+    const button = element("button", { type: "button", disabled: off }, name);
+    button.addEventListener("click", () => {
+      view.page += by;
+      drawPage();
+      grid.scrollIntoView({ block: "start" });
+      body.querySelector("button")?.focus();
+    });
+    return button;
+  };
+  pages.replaceChildren(turn("Previous", -1, view.page === 0), `Page ${view.page + 1} of ${last + 1}`, turn("Next", 1, view.page >= last));
+}
+
+function apply() {
+  view.rows = sorted(ROWS.filter((row) => keeps(row, choice)), order);
+  view.page = 0;
+  for (const head of grid.querySelectorAll("th[data-key]")) {
+    if (head.dataset.key === order.by) head.setAttribute("aria-sort", order.down ? "descending" : "ascending");
+    else head.removeAttribute("aria-sort");
+  }
+  drawChips();
+  drawPage();
+}
+
+function choose(change) {
+  Object.assign(choice, change, { open: "" });
+  keepAddress();
+  apply();
+}
+
+function keepAddress() {
+  const kept = Object.entries(choice).filter(([key, value]) => value && !(key === "show" && value === "all"));
+  history.replaceState(null, "", kept.length ? `#${new URLSearchParams(kept)}` : location.pathname + location.search);
+}
+
+// Turn to the page of the sample that the address names, and open it.
+function openAsked(id) {
+  const at = view.rows.findIndex((row) => SAMPLES.id[row.place] === id);
+  if (at < 0) return;
+  view.page = Math.floor(at / PAGE);
+  drawPage();
+  const opener = body.querySelectorAll(".open")[at % PAGE];
+  opener.click();
+  opener.scrollIntoView({ block: "start" });
+}
+
+// What the address asks for, as far as this page has it.
+function readAddress() {
+  const asked = new URLSearchParams(location.hash.slice(1));
+  if (Object.hasOwn(FILTERS, asked.get("show") ?? "")) choice.show = asked.get("show");
+  choice.text = asked.get("text") ?? "";
+  for (const key of ["group", "target"]) {
+    const control = document.getElementById(key);
+    if (control && [...control.options].some((option) => option.value === asked.get(key))) choice[key] = asked.get(key);
+    if (control) control.value = choice[key];
+  }
+  document.getElementById("search").value = choice.text;
+  return asked.get("open");
+}
+
+function keys(event) {
+  if (event.ctrlKey || event.metaKey || event.altKey || event.target.matches("input, select, textarea")) return;
+  if (event.key === "/") {
+    event.preventDefault();
+    document.getElementById("search").focus();
+  }
+  if (event.key !== "j" && event.key !== "k") return;
+  const openers = [...body.querySelectorAll(".open")];
+  const at = openers.indexOf(document.activeElement?.closest("tr")?.querySelector(".open"));
+  openers[Math.min(openers.length - 1, Math.max(0, at + (event.key === "j" ? 1 : -1)))]?.focus();
+}
+
+grid.append(element("caption", {}, "Open a sample for its options, reply and reading. Keys: / search, j and k move, Enter opens."), headRow(), body);
+root.append(controls(), chips, status, grid, pages);
+root.hidden = false;
+const asked = readAddress();
+apply();
+if (asked) openAsked(asked);
+document.addEventListener("keydown", keys);

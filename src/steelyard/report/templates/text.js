@@ -1,0 +1,68 @@
+// Text of samples and models reaches the page as text nodes only: nothing here parses HTML.
+
+const HIDDEN = /[__HIDDEN__]/u;
+
+function element(name, attributes = {}, ...children) {
+  const made = document.createElement(name);
+  for (const [key, value] of Object.entries(attributes)) {
+    if (value === true) made.setAttribute(key, "");
+    else if (value !== false && value !== null && value !== undefined) made.setAttribute(key, String(value));
+  }
+  made.append(...children.filter((child) => child !== null && child !== undefined && child !== ""));
+  return made;
+}
+
+function escapeOf(character) {
+  const code = character.codePointAt(0);
+  if (code <= 0xff) return "\\x" + code.toString(16).padStart(2, "0");
+  return code <= 0xffff ? "\\u" + code.toString(16).padStart(4, "0") : "\\U" + code.toString(16).padStart(8, "0");
+}
+
+// Characters that hide or turn the text around become visible escapes; the rest stays one text node.
+function shown(text) {
+  const parts = document.createDocumentFragment();
+  let plain = "";
+  for (const character of text.replaceAll("\r\n", "\n")) {
+    if (character === "\n" || character === "\t" || !HIDDEN.test(character)) {
+      plain += character;
+      continue;
+    }
+    parts.append(plain, element("span", { class: "escape" }, escapeOf(character)));
+    plain = "";
+  }
+  parts.append(plain);
+  return parts;
+}
+
+// As `shown`, for places that take a plain string.
+function plainly(text) {
+  let done = "";
+  for (const character of text) done += HIDDEN.test(character) ? escapeOf(character) : character;
+  return done;
+}
+
+function marked(text, span) {
+  if (!span) return shown(text);
+  const parts = document.createDocumentFragment();
+  const label = element("span", { class: "hidden-text" }, "read here: ");
+  parts.append(shown(text.slice(0, span[0])), element("mark", {}, label, shown(text.slice(span[0], span[1]))));
+  parts.append(shown(text.slice(span[1])));
+  return parts;
+}
+
+function shortened(text, most) {
+  const characters = Array.from(text.slice(0, most * 2 + 2));
+  return characters.length > most ? characters.slice(0, most).join("") + "…" : text;
+}
+
+function letter(place) {
+  return String.fromCharCode(65 + place);
+}
+
+function debounced(action, milliseconds) {
+  let timer = 0;
+  return () => {
+    clearTimeout(timer);
+    timer = setTimeout(action, milliseconds);
+  };
+}

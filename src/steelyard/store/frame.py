@@ -1,0 +1,120 @@
+"""A run for notebooks: a data frame of its records, and its summary as a small table."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from html import escape
+from importlib.util import find_spec
+from typing import TYPE_CHECKING, Any, Final, Literal
+
+from steelyard.errors import ConfigError
+from steelyard.text.inert import cell_text, visible
+
+if TYPE_CHECKING:
+    from steelyard.store.run import Run
+    from steelyard.summary import Mean, ScoreSummary
+    from steelyard.types import Record
+
+BACKENDS: Final[tuple[Literal["pandas", "polars", "pyarrow"], ...]] = ("pandas", "polars", "pyarrow")
+"""What a frame is made of: the first of these that is installed."""
+
+_BEFORE: Final = ("id", "group", "repeat", "question", "reference", "output")
+_TAKEN: Final = frozenset({*_BEFORE, "seconds", "target", "run", "failure"})
+
+
+def to_frame(run: Run) -> Any:
+    """One row per record, in order of samples and repeats.
+
+    Columns: id, group, repeat, question, reference, output, per score its value and `<score>_outcome`, seconds,
+    target, run, `tag_<name>` for every tag, failure. A score that was not given is null, never 0; a score that is
+    named like another column stands as `score_<name>`.
+
+    Returns:
+        a pandas data frame; where pandas is not installed a polars one, else a pyarrow table.
+
+    Raises:
+        ConfigError: none of the three is installed.
+    """
+    backend = next((name for name in BACKENDS if find_spec(name) is not None), None)
+    if backend is None:
+        raise ConfigError("a data frame needs pandas, polars or pyarrow: install one of them (pip install pandas)")
+    import narwhals as nw
+
+    names = list(dict.fromkeys(row.name for row in run.score_rows() if row.name))
+    columns = _columns(run, names)
+    floats = {*(_column_of(name) for name in names), "seconds"}
+    schema = {
+        name: nw.Int64() if name == "repeat" else nw.Float64() if name in floats else nw.String() for name in columns
+    }
+    return nw.from_dict(columns, schema=schema, backend=backend).to_native()
+
+
+def _columns(run: Run, names: Sequence[str]) -> dict[str, list[Any]]:
+    tags = {f"tag_{tag}": value for tag, value in run.tags.items()}
+    scores = [column for name in names for column in (_column_of(name), f"{_column_of(name)}_outcome")]
+    order = [*_BEFORE, *scores, "seconds", "target", "run", *tags, "failure"]
+    columns: dict[str, list[Any]] = {name: [] for name in order}
+    for record in run.records():
+        for name, value in ({"target": run.target, "run": run.id} | tags | _row(record, names)).items():
+            columns[name].append(_plain(value))
+    return columns
+
+
+def _row(record: Record, names: Sequence[str]) -> dict[str, Any]:
+    sample, failure = record.sample, record.failure
+    found = {score.name: score for score in record.scores}
+    row = {
+        "id": sample.id,
+        "group": sample.group,
+        "repeat": record.repeat,
+        "question": cell_text(sample.input),
+        "reference": None if sample.reference is None else cell_text(sample.reference),
+        "output": None if record.output is None else cell_text(record.output.value),
+        "seconds": record.seconds,
+        "failure": f"{failure.stage} ({failure.kind}): {failure.message}" if failure else None,
+    }
+    for name in names:
+        score = found.get(name)
+        row[_column_of(name)] = score.value if score else None
+        row[f"{_column_of(name)}_outcome"] = score.outcome if score else None
+    return row
+
+
+def _column_of(score: str) -> str:
+    return f"score_{score}" if score in _TAKEN or score.startswith("tag_") else score
+
+
+def _plain(value: Any) -> Any:
+    """Lone surrogates as escapes: a frame keeps its texts in UTF-8, which has none."""
+    return value.encode("utf-8", "backslashreplace").decode() if isinstance(value, str) else value
+
+
+def summary_html(run: Run) -> str:
+    """The summary as an HTML table for notebooks; every text in it is escaped."""
+    summary = run.summary()
+    head = f"{summary.suite}: {summary.target}, run {summary.run}, {summary.state}"
+    counts = f"{summary.done} of {summary.planned} records, {summary.errors} error{'s' * (summary.errors != 1)}"
+    names = ("score", "mean", "95 % interval", "n", "unparsed", "refused", "not applicable", "errors")
+    rows = [_cells(names, "th"), *(_cells(_score_row(score), "td") for score in summary.scores)]
+    return f"<table><caption>{_html(head)}; {counts}</caption>{''.join(rows)}</table>"
+
+
+def _score_row(score: ScoreSummary) -> list[str]:
+    mean: Mean = score.headline
+    share = score.binary or score.bounds is not None
+    limits = "–" if mean.interval is None else " to ".join(_number(end, share=share) for end in mean.interval)
+    value = "–" if mean.value is None else _number(mean.value, share=share)
+    counts = (mean.n, score.unparsed, score.refused, score.not_applicable, score.errors)
+    return [score.name, value, limits, *(str(count) for count in counts)]
+
+
+def _number(value: float, *, share: bool) -> str:
+    return f"{100 * value:.1f} %" if share else f"{value:.2f}"
+
+
+def _cells(texts: Sequence[str], tag: str) -> str:
+    return "<tr>" + "".join(f"<{tag}>{_html(text)}</{tag}>" for text in texts) + "</tr>"
+
+
+def _html(text: str) -> str:
+    return escape(visible(text, keep=""))

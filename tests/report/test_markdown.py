@@ -1,0 +1,75 @@
+from __future__ import annotations
+
+import re
+from itertools import pairwise
+
+from steelyard import compare
+from steelyard.gate import judge_gate
+from steelyard.report.markdown import markdown_report
+
+
+def test_the_report_says_the_verdict_the_gate_the_figures_and_the_flips(pair):
+    comparison = compare(*pair)
+    gate = judge_gate({"solve_rate": ">= 0.99"}, [run.summary() for run in pair])
+    text = markdown_report(pair, comparison, gate)
+    found = comparison.pairs[0]
+    score = pair[1].summary().score()
+    assert text.startswith("## Exam &lt;&amp;&gt; \\\\u202e\n")
+    assert f"{100 * score.overall.value:.1f} %" in text
+    assert "❌ fails" in text
+    assert f"{len(found.broken)} broken, {len(found.fixed)} fixed" in text
+    assert all(ident in text for ident in found.fixed[:5])
+
+
+def test_a_single_run_has_its_rate_in_a_sentence(make_runs):
+    def half(sample):
+        return sample.reference if int(sample.id[1:]) % 2 else "ABCDA"["ABCD".index(sample.reference) + 1]
+
+    [run] = make_runs({"half": half}, 40)
+    text = markdown_report([run])
+    assert "half solves 50.0 % of 40 replies (95 % interval 35.2 to 64.8)." in text
+    assert "Flips" not in text
+
+
+def test_it_fits_a_comment_however_much_there_is_to_say(make_runs):
+    def target(shift):
+        return lambda sample: "ABCD"[(int(sample.id[1:]) * shift) % 4]
+
+    names = [f"a target with quite a long name, and Chinese too 知识库 number {no}" for no in range(14)]
+    runs = make_runs({name: target(no) for no, name in enumerate(names)}, 40)
+    text = markdown_report(runs, compare(*runs), judge_gate({"solve_rate": ">= 0.9"}, [run.summary() for run in runs]))
+    assert text.count("\n") < 60
+    assert len(text) < 6000
+    assert "and 4 more" in text
+    assert "left out; the HTML report has everything" in text
+
+
+def test_nothing_that_a_model_wrote_is_markup(pair):
+    text = markdown_report(pair, compare(*pair))
+    outside = re.sub(r"</?(details|summary)>", "", text)
+    assert "<" not in outside
+    assert "@team" not in text
+    assert "http://" not in text
+    assert not re.search("[\x00-\x09\x0b-\x1f\x7f-\x9f\u200b-\u200f\u202a-\u202e]", text)
+    rows = [line for line in text.splitlines() if line.startswith("|")]
+    for before, after in pairwise(rows):
+        if after.startswith("| ---"):
+            assert len(re.findall(r"(?<!\\)\|", before)) == len(re.findall(r"(?<!\\)\|", after))
+
+
+def test_an_unfinished_run_says_so_at_the_top(make_runs):
+    def broken(sample):
+        raise RuntimeError("down")
+
+    [run] = make_runs({"down": broken}, 20)
+    lines = markdown_report([run]).splitlines()
+    assert lines[2].startswith("> ⚠️ **Not complete.** down: this run is broken")
+    assert "20 errors" in lines[2]
+
+
+def test_the_same_replies_give_the_same_report_but_for_the_ids(make_runs):
+    targets = {"a": lambda sample: sample.reference, "b": lambda _: "A"}
+    first, second = (make_runs(targets, 20, store=f"{no}.db") for no in range(2))
+    one, other = (markdown_report(runs, compare(*runs)).splitlines() for runs in (first, second))
+    assert one[:-1] == other[:-1]
+    assert one[-1] == f"Runs: `{first[0].id}`, `{first[1].id}`"

@@ -1,0 +1,196 @@
+"""The page in a real browser: it filters, sorts, opens rows, and runs nothing that a model wrote."""
+
+from __future__ import annotations
+
+from steelyard import compare
+from steelyard.report.html import html_report
+
+ROWS = "[...document.querySelectorAll('.open')].map(one => one.textContent)"
+SHOWN = "document.querySelector('[role=status]').textContent"
+CHIPS = """
+Object.fromEntries([...document.querySelectorAll('.chips button')].map(b =>
+  [b.dataset.show, +b.textContent.match(/[0-9]+$/)[0]]))
+"""
+COUNTS = """
+['img', 'iframe', 'i', 'b', 'a[href^=javascript]', 'script:not(#data)']
+  .map(one => document.querySelectorAll(one).length)
+"""
+
+
+def click(selector):
+    return f"document.querySelector({selector!r}).click()"
+
+
+async def typed(page, text):
+    """Type into the search box and wait for its pause to pass."""
+    await page.run("document.getElementById('search').focus()")
+    await page.send("Input.insertText", text=text)
+    await page.run("new Promise(done => setTimeout(done, 250))")
+
+
+def test_nothing_that_a_model_wrote_runs_or_loads(pair, in_browser):
+    html = html_report(pair, compare(*pair))
+
+    async def visit(page):
+        for _ in range(2):
+            await page.run("document.querySelectorAll('.open[aria-expanded=false]').forEach(one => one.click())")
+            await page.run("document.querySelectorAll('details').forEach(one => { one.open = true; })")
+            await page.run("[...document.querySelectorAll('.pages button')].at(-1).click()")
+        await page.run(click(".open"))
+        counts = await page.run(COUNTS)
+        return await page.run("document.title"), counts, page.requests, page.complaints
+
+    title, counts, requests, complaints = in_browser(html, visit)
+    assert title == "Exam <&> \\u202e"
+    assert counts == [0, 0, 0, 0, 0, 1]
+    assert len(requests) == 1
+    assert complaints == []
+
+
+def test_an_opened_row_shows_question_key_reply_reading_and_passages(pair, in_browser):
+    html = html_report(pair, compare(*pair))
+
+    async def visit(page):
+        await page.run(click(".open"))
+        detail = await page.run("document.querySelector('.detail').textContent")
+        marks = await page.run("[...document.querySelectorAll('.detail mark')].map(one => one.textContent)")
+        await page.run("[...document.querySelectorAll('.open')][3].click()")
+        hidden = await page.run("[...document.querySelectorAll('.detail .escape')].map(one => one.textContent)")
+        return detail, marks, hidden
+
+    detail, marks, hidden = in_browser(html, visit)
+    assert "第0题：下列哪一项正确？<i>0</i>" in detail
+    assert "选项甲0✓ keyread: base <script>read: better 知识库" in detail
+    assert "</script><script>document.title='pwned'</script> The answer is read here: A." in detail
+    assert "Passages retrieved: 1</script><b>passage</b>" in detail
+    assert "by the rule" in detail
+    assert marks == ["read here: A", "read here: A"]
+    assert {"\\u202e", "\\u2066", "\\u200b"} <= set(hidden)
+
+
+def test_chips_search_and_selects_narrow_the_rows(pair, in_browser):
+    comparison = compare(*pair)
+    html = html_report(pair, comparison)
+
+    async def visit(page):
+        found = {"chips": await page.run(CHIPS)}
+        await page.run(click("[data-show=fixed]"))
+        found["fixed"] = await page.run(ROWS)
+        found["address"] = await page.run("location.hash")
+        await page.run(click("[data-show=all]"))
+        await typed(page, "第7题")
+        found["search"] = await page.run(ROWS)
+        await page.run("document.getElementById('search').value = ''")
+        await page.run("document.getElementById('search').dispatchEvent(new Event('input'))")
+        await page.run(
+            "const g = document.getElementById('group'); g.value = '卦象'; g.dispatchEvent(new Event('change'))"
+        )
+        await page.run("new Promise(done => setTimeout(done, 250))")
+        found["group"] = await page.run(SHOWN)
+        await page.run(
+            "const t = document.getElementById('target'); t.value = '0'; t.dispatchEvent(new Event('change'))"
+        )
+        found["chips of one"] = await page.run(CHIPS)
+        return found
+
+    found = in_browser(html, visit)
+    summaries = [run.summary() for run in pair]
+    assert found["chips"]["all"] == 60
+    assert found["chips"]["flips"] == len(comparison.pairs[0].fixed) + len(comparison.pairs[0].broken)
+    assert found["fixed"] == list(comparison.pairs[0].fixed)
+    assert found["address"] == "#show=fixed"
+    assert found["search"] == ["q0007"]
+    assert found["group"] == "Samples shown: 1 to 20 of 20 (60 in all)"
+    group = summaries[0].score(group="卦象")
+    assert found["chips of one"].get("refused", 0) == group.refused
+    assert found["chips of one"].get("errors", 0) == group.errors
+    assert found["chips of one"]["wrong"] + found["chips of one"]["right"] == group.scored
+
+
+def test_the_address_opens_a_sample_and_keeps_the_filter(pair, in_browser):
+    html = html_report(pair, compare(*pair))
+
+    async def visit(page):
+        opened = await page.run(
+            "document.querySelector('.detail').previousElementSibling.querySelector('.open').textContent"
+        )
+        return opened, await page.run(SHOWN), await page.run("location.hash")
+
+    opened, shown, address = in_browser(html, visit, address="#show=all&open=q0055")
+    assert opened == "q0055"
+    assert shown == "Samples shown: 51 to 60 of 60 (60 in all)"
+    assert address == "#open=q0055"
+
+
+def test_columns_sort_both_ways_and_say_so(pair, in_browser):
+    html = html_report(pair, compare(*pair))
+
+    async def visit(page):
+        found = []
+        for _ in range(2):
+            await page.run(click("th[data-key=id] button"))
+            found.append((await page.run(ROWS), await page.run("document.querySelector('th[data-key=id]').ariaSort")))
+        return found
+
+    (up, ascending), (down, descending) = in_browser(html, visit)
+    assert (ascending, descending) == ("ascending", "descending")
+    assert (up[0], down[0]) == ("q0000", "q0059")
+    assert up == sorted(up)
+
+
+def test_the_keyboard_reaches_search_and_rows(pair, in_browser):
+    html = html_report(pair, compare(*pair))
+
+    async def press(page, key):
+        for kind in ("keyDown", "keyUp"):
+            text = {"text": key} if kind == "keyDown" and len(key) == 1 else {}
+            await page.send("Input.dispatchKeyEvent", type=kind, key=key, **text)
+
+    async def visit(page):
+        focus = "document.activeElement.id || document.activeElement.textContent"
+        await press(page, "j")
+        await press(page, "j")
+        second = await page.run(focus)
+        await press(page, "k")
+        first = await page.run(focus)
+        await press(page, "/")
+        return first, second, await page.run(focus), await page.run("document.getElementById('search').value")
+
+    assert in_browser(html, visit) == ("q0000", "q0001", "search", "")
+
+
+def test_every_control_has_a_name_and_the_page_never_scrolls_sideways(pair, in_browser):
+    html = html_report(pair, compare(*pair))
+
+    async def visit(page):
+        await page.run(click(".open"))
+        nodes = (await page.send("Accessibility.getFullAXTree"))["nodes"]
+        roles = {"button", "searchbox", "combobox", "link", "img"}
+        found = [one for one in nodes if not one["ignored"] and one["role"]["value"] in roles]
+        nameless = [one for one in found if not one.get("name", {}).get("value")]
+        widths = []
+        for width in (1280, 400):
+            await page.send(
+                "Emulation.setDeviceMetricsOverride", width=width, height=900, deviceScaleFactor=1, mobile=False
+            )
+            widths.append(await page.run("document.documentElement.scrollWidth <= innerWidth"))
+        return len(found), nameless, widths
+
+    controls, nameless, widths = in_browser(html, visit)
+    assert controls > 60
+    assert nameless == []
+    assert widths == [True, True]
+
+
+def test_many_samples_are_drawn_a_page_at_a_time(make_runs, in_browser):
+    [run] = make_runs({"t": lambda _: "The answer is A."}, 1200)
+    html = html_report([run])
+
+    async def visit(page):
+        nodes = await page.run("document.querySelectorAll('*').length")
+        await page.run("[...document.querySelectorAll('.pages button')].at(-1).click()")
+        return nodes, await page.run(SHOWN)
+
+    nodes, shown = in_browser(html, visit)
+    assert nodes < 2000
+    assert shown == "Samples shown: 51 to 100 of 1200 (1200 in all)"
