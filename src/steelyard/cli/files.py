@@ -31,7 +31,7 @@ SuiteOption = Annotated[str, typer.Option("--suite", metavar="NAME", help="Which
 
 
 def check(file: CheckedFile, *, as_json: JsonOption = False, no_env: NoEnvOption = False) -> int:
-    """Check a configuration and all it names, or a dataset; nothing is sent.
+    """Check a configuration, or a dataset, without sending anything.
 
     A configuration is read with its datasets, prompts, documents and references. Of a dataset, the columns that were
     found, how often each key occurs, and every defect are shown. Exit code 2 where something is wrong.
@@ -139,9 +139,9 @@ def schema() -> None:
 
 
 def init(folder: InitFolder = Path(), *, suite: SuiteOption = "choice") -> None:
-    """Write a first configuration with a small dataset; it runs without a key and without a network.
+    """Write a first configuration with a small dataset.
 
-    No file that is there already is changed.
+    It runs without a key and without a network. No file that is there already is changed.
     """
     starter = {_RENAMED.get(one.name, one.name): one for one in _starter(suite).iterdir() if one.is_file()}
     try:

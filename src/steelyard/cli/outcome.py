@@ -88,6 +88,10 @@ def _print_runs(to: Console, outcome: WeighedRuns) -> None:
     for run, summary in zip(outcome.runs, outcome.summaries, strict=True):
         for line in _remarks(run, summary):
             say(to, line)
+    if from_journal := [one.from_journal for one in outcome.summaries if one.from_journal]:
+        counts = f" ({', '.join(str(one) for one in from_journal)} by target)" if len(from_journal) > 1 else ""
+        replies = sum(one.replies for one in outcome.runs)
+        say(to, f"{sum(from_journal)} of {replies} replies came from the journal{counts}")
     if len(outcome.summaries) == 1 and (groups := group_table(outcome.summaries[0])):
         to.print()
         to.print(groups)
@@ -131,6 +135,12 @@ def write_pages(outcome: WeighedRuns, *, html: Path | None, markdown: Path | Non
             say(console(stderr=True), f"wrote {path}")
 
 
+def say_unfinished(run: Run) -> None:
+    """Say on standard error that a run has not come to its end, where what is printed cannot say so itself."""
+    if run.state != "finished":
+        say(console(stderr=True), f"{run.target}: {run.state}, {run.done} of {run.planned} done")
+
+
 def write(path: Path, text: str) -> None:
     """Write a file, making its folder.
 
@@ -148,8 +158,6 @@ def _remarks(run: Run, summary: RunSummary) -> list[str]:
     lines = []
     if summary.state != "finished" and run.reason not in {"", summary.state}:
         lines.append(f"{run.target}: {summary.state}, {summary.done} of {summary.planned} done: {run.reason}")
-    if summary.from_journal:
-        lines.append(f"{run.target}: {summary.from_journal} of {run.replies} replies came from the journal")
     if summary.unparsed_kinds:
         kinds = ", ".join(f"{count} {kind}" for kind, count in summary.unparsed_kinds.items())
         lines.append(f"{run.target}: replies that could not be read: {kinds}")

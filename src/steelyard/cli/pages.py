@@ -52,11 +52,13 @@ def export(
     raw: Annotated[bool, typer.Option("--raw", help="CSV cells as they are, formulas live.")] = False,
 ) -> None:
     """Write the records of a run as rows."""
+    from steelyard.cli.outcome import say_unfinished
     from steelyard.report import export as rows
     from steelyard.store import Store
 
     with Store(store) as opened:
         found = opened.run(run)
+        say_unfinished(found)
         if json_dir is not None:
             _write_json_dir(opened.runs_of(found.evaluation), json_dir)
         elif form == "jsonl":
@@ -73,7 +75,10 @@ def convert(
         Path | None, typer.Option("--out", "-o", metavar="FILE", help="Write there, not to standard output.")
     ] = None,
 ) -> None:
-    """Turn a configuration with sources, targets, prompt and test_args into ours."""
+    """Turn an exam configuration of the older shape into ours.
+
+    The older shape is one JSON file with sources, targets, prompt and test_args.
+    """
     from steelyard.cli.outcome import write
     from steelyard.config.convert import convert as converted
 

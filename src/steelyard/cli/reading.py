@@ -68,7 +68,7 @@ def show(
     as_json: JsonOption = False,
 ) -> None:
     """Show one run: its rate, its categories, what could not be read."""
-    from steelyard.cli.outcome import print_outcome, weigh
+    from steelyard.cli.outcome import print_outcome, say_unfinished, weigh
     from steelyard.cli.tables import print_json
     from steelyard.store import Store
 
@@ -83,6 +83,7 @@ def show(
             else:
                 print_outcome(outcome, as_json=False)
             return
+        say_unfinished(found)
         if as_json:
             print_json([_plain(record) for record in _listed(found, only, most)])
         else:
@@ -97,7 +98,10 @@ def compare(
     html: HtmlOption = None,
     markdown: MarkdownOption = None,
 ) -> None:
-    """Compare runs pair by pair, the first being the baseline; say what may be concluded."""
+    """Compare runs with the first and say what may be concluded.
+
+    Samples are paired by their ids.
+    """
     from steelyard.cli.outcome import check_pages, print_outcome, weigh, write_pages
     from steelyard.store import Store
 
@@ -149,8 +153,6 @@ def _print_samples(run: Run, only: str, most: int) -> None:
     from steelyard.cli.tables import console, say
 
     to = console()
-    if run.state != "finished":
-        say(to, f"{run.target}: {run.state}, {run.done} of {run.planned} done")
     none = True
     for record in _listed(run, only, most):
         if not none:

@@ -48,7 +48,7 @@ def run(
     html: HtmlOption = None,
     markdown: MarkdownOption = None,
 ) -> None:
-    """Run every target of a configuration, store it, and say what came out."""
+    """Run every target of a configuration and compare them."""
     loaded = _load(config, limit=limit, use_dotenv=not no_env)
     if dry_run:
         _print_estimate(loaded, store, as_json=as_json)
@@ -76,7 +76,10 @@ def resume(
     html: HtmlOption = None,
     markdown: MarkdownOption = None,
 ) -> None:
-    """Go on with what was interrupted or broke; what was answered is not asked again."""
+    """Go on with what was interrupted or broke.
+
+    What was answered is not asked again.
+    """
     from steelyard.store import Store
 
     outlet = _Outlet(store, as_json, html, markdown)

@@ -20,7 +20,7 @@ from steelyard.text.inert import visible
 
 _WIDTH: Final = 80
 _GAP: Final = 2
-_MOST_RULES: Final = 4
+_MOST_RULES: Final = 2
 _STATES: Final[Mapping[RuleState, str]] = {
     "holds": "hold",
     "fails": "do not hold",

@@ -1,0 +1,63 @@
+"""The command line in this process: what it printed, and the code it would have exited with."""
+
+import json
+import sys
+from dataclasses import dataclass
+
+import pytest
+
+from steelyard.cli.app import run_app
+
+ROWS = 20
+
+
+@dataclass(frozen=True)
+class Result:
+    code: int
+    out: str
+    err: str
+
+    def json(self):
+        return json.loads(self.out)
+
+
+@pytest.fixture
+def steelyard(capfd):
+    """Runs a command; descriptors are captured too, so that nothing can be printed past the test."""
+
+    def run(*arguments, code=None):
+        capfd.readouterr()
+        with pytest.raises(SystemExit) as ended:
+            run_app([str(one) for one in arguments])
+        out, err = capfd.readouterr()
+        assert code is None or ended.value.code == code, (out, err)
+        return Result(ended.value.code, out, err)
+
+    return run
+
+
+@pytest.fixture
+def write(tmp_path, monkeypatch):
+    """Writes a dataset of 20 questions and a configuration for it; returns the configuration's path."""
+    monkeypatch.setattr(sys, "path", list(sys.path))
+    lines = ["question,A,B,C,D,answer,category"]
+    lines += [f"Question {n}?,one,two,three,four,{'ABCD'[n % 4]},group {n % 2}" for n in range(ROWS)]
+    (tmp_path / "exam.csv").write_text("\n".join(lines), encoding="utf-8")
+
+    def config(targets, name="exam.json", **more):
+        path = tmp_path / name
+        whole = {"suite": "choice", "samples": {"file": "exam.csv"}, "targets": targets, **more}
+        path.write_text(json.dumps(whole, ensure_ascii=False), encoding="utf-8")
+        return path
+
+    return config
+
+
+@pytest.fixture
+def says():
+    """says("B"): a target whose model answers B to everything."""
+
+    def target(default="A", template="{{question}}", **replies):
+        return {"prompt": {"template": template, "model": {"scripted": {"replies": replies, "default": default}}}}
+
+    return target

@@ -1,0 +1,76 @@
+"""The application as a whole: start-up, --debug, a reader that leaves."""
+
+import subprocess
+import sys
+
+import pytest
+
+HEAVY = ("aiohttp", "sqlalchemy", "numpy", "altair", "pydantic", "jinja2", "rich", "ruamel", "asyncio.base_events")
+COMMAND = [sys.executable, "-c", "from steelyard.cli import main; main()"]
+
+
+def test_help_imports_nothing_heavy():
+    script = (
+        "import sys\nfrom steelyard.cli.app import run_app\n"
+        "try:\n    run_app(['--help'])\nexcept SystemExit:\n    print('LOADED', *sorted(sys.modules))\n"
+    )
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    loaded = done.stdout.split("LOADED", 1)[1].split()
+    assert "steelyard.cli.app" in loaded
+    assert [one for one in HEAVY[:-3] if one in loaded] == []
+
+
+def test_help_names_every_command_in_whole_sentences(steelyard):
+    out = steelyard("--help", code=0).out
+    commands = out.split("Commands:")[1].strip().splitlines()
+    assert [line.split()[0] for line in commands] == [
+        "init", "check", "run", "resume", "rescore", "runs", "show", "compare", "report", "export", "convert", "schema",
+    ]  # fmt: skip
+    assert not [line for line in commands if line.endswith("...")]
+    assert max(len(line) for line in out.splitlines()) <= 80
+
+
+def test_version_is_that_of_the_package(steelyard):
+    import steelyard as package
+
+    assert steelyard("--version", code=0).out == f"steelyard {package.__version__}\n"
+
+
+@pytest.mark.parametrize("arguments", [["--debug", "show", "nope"], ["show", "nope", "--debug"]])
+def test_a_traceback_is_shown_with_debug_alone_and_the_code_stays(steelyard, write, says, arguments):
+    steelyard("run", write({"a": says()}), code=0)
+    result = steelyard(*arguments, code=2)
+    assert "Traceback (most recent call last)" in result.err
+    assert result.err.endswith("error: there is no run 'nope'; known: " + result.err.rsplit("known: ", 1)[1])
+    assert "Traceback" not in steelyard("show", "nope", code=2).err
+
+
+def test_a_defect_of_ours_is_told_without_a_traceback(steelyard, write, says, monkeypatch):
+    from steelyard.cli import reading
+
+    def broken(*_):
+        raise ZeroDivisionError("by\x1b[31mhand")
+
+    steelyard("run", write({"a": says()}), code=0)
+    monkeypatch.setattr(reading, "_row", broken)
+    result = steelyard("runs", "--json", code=4)
+    assert result.err == "error: ZeroDivisionError: by\\x1b[31mhand (this is a defect; --debug shows where)\n"
+
+
+def test_a_gate_keeps_its_code_where_nobody_reads_the_output(write, says):
+    path = write({"a": says()}, gate={"solve_rate": ">= 0.9"})
+    process = subprocess.Popen([*COMMAND, "run", path, "-q"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    process.stdout.close()
+    error = process.stderr.read()
+    process.stderr.close()
+    assert process.wait(timeout=60) == 1
+    assert not error
+
+
+def test_a_reader_that_leaves_ends_a_long_output_quietly():
+    process = subprocess.Popen([*COMMAND, "schema"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    process.stdout.close()
+    error = process.stderr.read()
+    process.stderr.close()
+    assert process.wait(timeout=60) == 0
+    assert not error

@@ -1,0 +1,153 @@
+"""Each exit code of the command line, and what a person reads beside it."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+from tests.running_server import ledger_server
+
+
+def at(server, **more):
+    model = {"name": "m", "base_url": server.url, **more}
+    return {"prompt": {"template": "{{question}}", "model": {"openai_compatible": model}}}
+
+
+def test_0_where_the_gate_holds(steelyard, write, says):
+    result = steelyard("run", write({"a": says("A")}, gate={"solve_rate": ">= 0.25"}), code=0)
+    assert "gate: a: solve_rate >= 0.25 holds (0.25" in result.out
+
+
+def test_1_where_the_gate_does_not_hold(steelyard, write, says):
+    result = steelyard("run", write({"a": says("A")}, gate={"solve_rate": ">= 0.26"}), code=1)
+    assert "gate: a: solve_rate >= 0.26 does not hold (0.25" in result.out
+    assert steelyard("show", "a", code=0).out, "reading a run whose gate fails is no failure"
+
+
+def test_2_names_the_place_of_a_wrong_column_before_anything_is_stored(steelyard, write, says, tmp_path):
+    path = write({"a": says()}, samples={"file": "exam.csv", "columns": {"question": "qestion"}})
+    result = steelyard("run", path, code=2)
+    assert result.err.startswith(f"error: {path}:1:")
+    assert "exam.csv has no column 'qestion': did you mean 'question'?" in result.err
+    assert not (tmp_path / ".steelyard").exists()
+
+
+def test_2_names_the_variable_of_a_missing_key_before_anything_is_sent(steelyard, write, tmp_path):
+    with ledger_server(tmp_path / "server") as server:
+        result = steelyard("run", write({"a": at(server, api_key="${EXAM_API_KEY}")}), code=2)
+        assert not server.ledger.read_text(encoding="utf-8")
+    assert "set EXAM_API_KEY or put it into " in result.err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["run", "nowhere.yaml"], "nowhere.yaml"),
+        (["check", "nowhere.xlsx"], "there is no file nowhere.xlsx"),
+        (["convert", "nowhere.json"], "nowhere.json cannot be read"),
+        (["runs"], "run something first, or name one with --store"),
+        (["resume"], "there is no store at"),
+        (["frobnicate"], "frobnicate"),
+        (["runs", "--lst", "3"], "--lst"),
+        (["run"], "CONFIG"),
+        (["init", "x", "--suite", "choise"], "did you mean 'choice'?"),
+    ],
+)
+def test_2_for_what_a_person_mistyped(steelyard, arguments, said):
+    result = steelyard(*arguments, code=2)
+    assert said in result.err
+    assert not result.out
+    assert "Traceback" not in result.err
+
+
+def test_2_for_broken_yaml_with_the_line_and_a_mark_below_it(steelyard, tmp_path):
+    (tmp_path / "bad.yaml").write_text("suite: choice\nsamples: {file: [}\n", encoding="utf-8")
+    result = steelyard("run", "bad.yaml", code=2)
+    assert "bad.yaml:2:18: not valid YAML" in result.err
+    assert "    samples: {file: [}\n" in result.err
+
+
+def test_2_for_a_run_that_is_not_there(steelyard, write, says):
+    steelyard("run", write({"guess": says()}), code=0)
+    assert "there is no run 'gess': did you mean 'guess'?" in steelyard("show", "gess", code=2).err
+    assert "the first is the baseline" in steelyard("compare", "guess", code=2).err
+    assert "did you mean 'wrong'?" in steelyard("show", "guess", "--only", "wong", code=2).err
+    assert "did you mean 'solve_rate'?" in steelyard("compare", "guess", "guess", "--score", "solverate", code=2).err
+
+
+def test_2_for_a_report_that_cannot_be_written_before_anything_is_asked(steelyard, write, says, tmp_path):
+    path = write({"a": says()})
+    result = steelyard("run", path, "--html", path / "inside-a-file.html", code=2)
+    assert "cannot be written" in result.err
+    assert not (tmp_path / ".steelyard").exists()
+
+
+def test_3_where_the_data_cannot_decide(steelyard, write, says):
+    result = steelyard("run", write({"a": says("A")}, gate={"solve_rate": ">=! 0.2"}), code=3)
+    assert "solve_rate >=! 0.2 cannot be decided (0.25" in result.out
+
+
+def test_4_once_the_error_limit_is_passed_and_a_resume_may_mend_it(steelyard, write, tmp_path):
+    (tmp_path / "flaky_target.py").write_text(
+        "from pathlib import Path\n\n\ndef answer(sample):\n    if not Path('mended').exists():\n"
+        "        raise OSError('no such service')\n    return 'A'\n",
+        encoding="utf-8",
+    )
+    path = write({"a": {"function": "flaky_target:answer"}}, options={"concurrency": 1})
+    result = steelyard("run", path, code=4)
+    assert "a: broken, 10 of 20 done: 10 errors; the last: target: OSError: no such service" in result.out
+    assert "go on with: steelyard resume" in result.out
+    (tmp_path / "mended").touch()
+    mended = steelyard("resume", "--json", code=0).json()["runs"][0]
+    assert (mended["state"], mended["done"], mended["errors"]) == ("finished", 20, 0)
+
+
+@pytest.mark.parametrize(("status", "kind"), [("401", "401"), ("402", "402")])
+def test_4_where_the_key_or_the_quota_is_refused_after_one_call(steelyard, write, tmp_path, status, kind):
+    with ledger_server(tmp_path / "server", "--faults", status, "--fault-rate", "1") as server:
+        result = steelyard("run", write({"a": at(server)}, options={"concurrency": 1}), code=4)
+        assert len(server.requests()) == 1
+    assert f"a: broken, 0 of 20 done: status {kind}: on purpose" in result.out
+
+
+def test_4_where_the_store_cannot_be_used(steelyard, write, says, tmp_path):
+    (tmp_path / "text.db").write_text("this is no database, whatever its name says\n" * 50, encoding="utf-8")
+    result = steelyard("run", write({"a": says()}), "--store", "text.db", code=4)
+    assert "text.db: file is not a database" in result.err
+
+
+def test_130_when_the_budget_is_reached_and_a_larger_one_goes_on(steelyard, write, says):
+    path = write({"a": says("A"), "b": says("B")}, options={"budget": {"calls": 7}, "concurrency": 1})
+    result = steelyard("run", path, code=130)
+    assert "interrupted 7/20" in result.out
+    assert "interrupted 0/20" in result.out
+    assert "go on with: steelyard resume" in result.out
+    write({"a": says("A"), "b": says("B")}, options={"budget": {"calls": 40}})
+    assert [one["done"] for one in steelyard("resume", "--json", code=0).json()["runs"]] == [20, 20]
+
+
+def test_130_when_interrupted_with_what_is_in_flight_stored(write, tmp_path):
+    command = [sys.executable, "-c", "from steelyard.cli import main; main()"]
+    with ledger_server(tmp_path / "server", "--latency-ms", "100") as server:
+        path = write({"a": at(server)}, options={"concurrency": 2})
+        process = subprocess.Popen([*command, "run", path], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        deadline = time.monotonic() + 30
+        while len(server.answered()) < 3 and time.monotonic() < deadline:
+            time.sleep(0.01)
+        os.kill(process.pid, signal.SIGINT)
+        out, err = process.communicate(timeout=30)
+        assert process.returncode == 130, (out, err)
+        answered = len(server.answered())
+    assert "again to stop at once" in err
+    assert f"interrupted {answered}/20" in out
+    done = subprocess.run([*command, "runs", "--json"], capture_output=True, text=True, check=True)
+    assert [(one["state"], one["done"]) for one in json.loads(done.stdout)] == [("interrupted", answered)]
+
+
+def test_the_gate_of_an_unfinished_run_says_nothing(steelyard, write, says):
+    options = {"budget": {"calls": 3}, "concurrency": 1}
+    result = steelyard("run", write({"a": says()}, options=options, gate={"solve_rate": ">= 0"}), code=130)
+    assert "says nothing, as the run is interrupted (3 of 20 records" in " ".join(result.out.split())

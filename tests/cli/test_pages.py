@@ -1,0 +1,51 @@
+"""report, export and convert."""
+
+import csv
+import json
+
+import pytest
+
+
+@pytest.fixture
+def ran(steelyard, write, says):
+    steelyard("run", write({"a": says("A"), "c": says("=1+1 B")}), code=0)
+
+
+def test_a_report_goes_to_report_html_where_nothing_is_said(steelyard, ran, tmp_path):
+    assert steelyard("report", "a", "c", code=0).err == "wrote report.html\n"
+    page = (tmp_path / "report.html").read_text(encoding="utf-8")
+    assert page.startswith("<!doctype html>")
+    assert "http://" not in page.replace("http://www.w3.org/", "")
+    steelyard("report", "a", "--markdown", "r.md", code=0)
+    assert "25.0 %" in (tmp_path / "r.md").read_text(encoding="utf-8")
+
+
+def test_export_writes_a_json_line_per_record(steelyard, ran, tmp_path):
+    rows = [json.loads(line) for line in steelyard("export", "a", code=0).out.splitlines()]
+    assert [row["sample"]["input"] for row in rows] == [f"Question {n}?" for n in range(20)]
+    assert steelyard("export", "a", "--out", "deep/a.jsonl", code=0).out == "wrote deep/a.jsonl\n"
+    assert len((tmp_path / "deep/a.jsonl").read_text(encoding="utf-8").splitlines()) == 20
+
+
+def test_export_writes_csv_whose_cells_are_no_formulas_unless_asked(steelyard, ran):
+    for more, cell in (([], "'=1+1 B"), (["--raw"], "=1+1 B")):
+        out = steelyard("export", "c", "--format", "csv", *more, code=0).out
+        rows = list(csv.DictReader(out.removeprefix("\ufeff").splitlines()))
+        assert [row["output"] for row in rows if row["id"]][:1] == [cell]
+
+
+def test_export_writes_a_list_per_target_into_a_folder(steelyard, ran, tmp_path):
+    out = steelyard("export", "a", "--json-dir", "lists", code=0).out
+    assert out.splitlines() == ["wrote lists/a.json: 20 rows", "wrote lists/c.json: 20 rows"]
+    rows = json.loads((tmp_path / "lists/a.json").read_text(encoding="utf-8"))
+    assert rows[0]["question"] == "Question 0?"
+
+
+def test_export_refuses_an_unknown_format_and_a_place_it_cannot_write(steelyard, ran):
+    assert "expected jsonl or csv" in steelyard("export", "a", "--format", "xml", code=2).err
+    assert "cannot be written" in steelyard("export", "a", "--out", "exam.csv/a.jsonl", code=2).err
+
+
+def test_convert_refuses_what_is_not_json_with_its_place(steelyard, tmp_path):
+    (tmp_path / "old.json").write_text('{"sources":\n [}', encoding="utf-8")
+    assert "old.json:2:" in steelyard("convert", "old.json", code=2).err

@@ -1,0 +1,111 @@
+"""runs, show and compare as a person and as a program read them."""
+
+import pytest
+
+
+@pytest.fixture
+def interrupted(steelyard, write, says):
+    """A run of 20 of which 7 are done."""
+    options = {"budget": {"calls": 7}, "concurrency": 1}
+    steelyard("run", write({"half": says("A")}, options=options), code=130)
+
+
+def test_runs_lists_the_newest_first_and_says_how_many_more_there_are(steelyard, write, says):
+    path = write({"a": says("A"), "b": says("B")})
+    steelyard("run", path, code=0)
+    out = steelyard("runs", "--last", "1", code=0).out
+    assert out.splitlines()[1].split()[-4:] == ["b", "finished", "20/20", "0"]
+    assert "and 1 older ones: --last 2 shows all" in out
+    assert [one["target"] for one in steelyard("runs", "--json", code=0).json()] == ["b", "a"]
+
+
+def test_an_empty_store_is_said_to_be_empty(steelyard, tmp_path):
+    from steelyard.store import Store
+
+    Store(tmp_path / "empty.db", create_missing=True).close()
+    assert steelyard("runs", "--store", "empty.db", "--json", code=0).json() == []
+    assert "the store holds no runs" in steelyard("show", "latest", "--store", "empty.db", code=2).err
+    assert "the store holds no runs" in steelyard("resume", "--store", "empty.db", code=2).err
+
+
+def test_show_breaks_a_run_down_by_category(steelyard, write, says):
+    steelyard("run", write({"a": says("A")}), code=0)
+    lines = steelyard("show", "a", code=0).out.splitlines()
+    assert [line.split()[:4] for line in lines if line.startswith("group")] == [
+        ["group", "0", "50.0", "%"],
+        ["group", "1", "0.0", "%"],
+    ]
+
+
+def test_show_lists_samples_of_a_kind_with_the_right_option_marked(steelyard, write, says):
+    steelyard("run", write({"a": says("A", **{"Question 1?": "", "Question 2?": "I cannot answer this."})}), code=0)
+    wrong = steelyard("show", "a", "--only", "wrong", "-n", "1", code=0).out
+    assert "Question 3?" in wrong
+    assert " *D. four" in wrong
+    assert "  reply: A" in wrong
+    unread = steelyard("show", "a", "--only", "unparsed", code=0).out
+    assert "Question 1?" in unread
+    assert "reply: (empty)" in unread
+    assert "Question 2?" in steelyard("show", "a", "--only", "refused", code=0).out
+    assert "is errors" in steelyard("show", "a", "--only", "errors", code=0).out
+    assert len(steelyard("show", "a", "--only", "all", "-n", "50", "--json", code=0).json()) == 20
+
+
+def test_what_a_model_wrote_cannot_act_on_the_terminal(steelyard, write, says):
+    evil = "\x1b[31mred\x1b[0m \u202etxt.exe\u202c [bold]B[/bold]\r\nrun  faked  100.0 %"
+    path = write({"a": says(evil)}, name="exam.json")
+    with open("exam.csv", "a", encoding="utf-8") as rows:  # noqa: PTH123  # it stands in the test's own folder
+        rows.write("\nWhich \x1b[2J\u202eone?,one,two,three,four,A,group \u2066x\n")
+    steelyard("run", path, code=0)
+    for command in (["runs"], ["show", "latest"], ["show", "latest", "--only", "all", "-n", "30"]):
+        out = steelyard(*command, code=0).out
+        assert not set(out) & {"\x1b", "\u202e", "\u202c", "\u2066", "\r"}
+        assert not [line for line in out.splitlines() if line.startswith("run  faked")]
+    assert "\\x1b[31mred\\x1b[0m \\u202etxt.exe\\u202c [bold]B[/bold]" in out
+
+
+def test_no_colour_is_printed_where_there_is_no_terminal(steelyard, write, says):
+    steelyard("run", write({"a": says(), "b": says("B")}), code=0)
+    assert "\x1b" not in steelyard("compare", "a", "b", code=0).out
+
+
+def test_an_unfinished_run_says_so_everywhere_with_counts(steelyard, write, says, interrupted):
+    write({"whole": says("B")}, name="whole.json")
+    steelyard("run", "whole.json", code=0)
+    assert "interrupted   7/20" in steelyard("runs", code=0).out
+    assert "interrupted 7/20" in steelyard("show", "half", code=0).out
+    assert "go on with: steelyard resume" in steelyard("show", "half", code=0).out
+    listed = steelyard("show", "half", "--only", "wrong", "--json", code=0)
+    assert len(listed.json()) == 5
+    assert listed.err == "half: interrupted, 7 of 20 done\n"
+    compared = " ".join(steelyard("compare", "whole", "half", code=0).out.split())
+    assert "interrupted 7/20" in compared
+    assert "half is interrupted: 7 of 20 records are done." in compared
+    assert steelyard("export", "half", code=0).err == "half: interrupted, 7 of 20 done\n"
+    found = steelyard("show", "half", "--json", code=0).json()
+    assert (found["state"], found["done"], found["planned"]) == ("interrupted", 7, 20)
+    steelyard("report", "half", "--html", "r.html", "--markdown", "r.md", code=0)
+    for name in ("r.html", "r.md"):
+        with open(name, encoding="utf-8") as file:  # noqa: PTH123  # both stand in the test's own folder
+            assert "7 of 20" in file.read()
+
+
+def test_compare_shows_the_cells_the_categories_and_who_answered(steelyard, write, says):
+    path = write({"a": says("A", **{"Question 4?": ""}), "b": says("B")})
+    steelyard("run", path, code=0)
+    out = steelyard("compare", "a", "b", code=0).out
+    assert "fixed 5, broken 4, both right 0, both wrong 11" in out
+    assert "where both answered: 26.3 % against 21.1 %" in out
+    assert [line.split()[:2] for line in out.splitlines() if line.startswith("group")] == [
+        ["group", "0"],
+        ["group", "1"],
+    ]
+    found = steelyard("compare", "a", "b", "--json", code=0).json()
+    assert found["comparison"]["pairs"][0]["headline"]["table"]["fixed"] == 5
+
+
+def test_a_run_is_named_by_id_beginning_target_or_latest(steelyard, write, says):
+    steelyard("run", write({"a": says()}), code=0)
+    ident = steelyard("runs", "--json", code=0).json()[0]["id"]
+    for name in (ident, ident[:4], "a", "latest"):
+        assert steelyard("show", name, "--json", code=0).json()["run"] == ident

@@ -1,0 +1,129 @@
+"""run, resume and rescore as a person sees them."""
+
+import pytest
+
+
+@pytest.fixture
+def quiz(steelyard, tmp_path, monkeypatch):
+    """The starter's folder, entered."""
+    steelyard("init", "quiz", code=0)
+    monkeypatch.chdir(tmp_path / "quiz")
+
+
+def test_three_targets_with_their_comparison_fit_a_screen_of_80_by_24(steelyard, write, says):
+    targets = {
+        "glm-4": says("A"),
+        "周易知识库问答系统": says("B", template="{{question}} {{options}}"),
+        "chatglm3-6b[knowledge_base=yes,top_k=5,score_threshold=1.0]": says("no idea"),
+    }
+    path = write(targets, gate={"solve_rate": ">= 0"})
+    for _ in range(2):  # the second time every reply comes from the journal, and the output says so
+        result = steelyard("run", path, code=0)
+        lines = result.out.splitlines()  # a terminal's progress is erased in the end
+        assert len(lines) <= 24, "\n".join(lines)
+        assert max(width(line) for line in lines) <= 80
+    assert "60 of 60 replies came from the journal (20, 20, 20 by target)" in result.out
+    assert "could not be read: 20 " in result.out.replace("\n", "")
+    assert "gate: of 3 rules 3 hold" in result.out
+
+
+def width(text):
+    from rich.cells import cell_len
+
+    return cell_len(text)
+
+
+def test_no_note_on_groups_where_no_groups_are_shown(steelyard, quiz):
+    assert "groups" not in steelyard("run", "choice.yaml", code=0).out
+    assert "The p-values of the 4 groups are not corrected" in " ".join(
+        steelyard("compare", "guess", "notes", code=0).out.split()
+    )
+
+
+def test_plain_progress_tells_of_every_target_on_standard_error(steelyard, quiz):
+    result = steelyard("run", "choice.yaml", code=0)
+    assert result.err.splitlines() == ["guess: 20 of 20 done, 0 errors", "notes: 20 of 20 done, 0 errors"]
+    assert steelyard("run", "choice.yaml", "--quiet", code=0).err == ""
+
+
+def test_json_stands_alone_on_standard_output(steelyard, quiz):
+    result = steelyard("run", "choice.yaml", "--json", code=0)
+    found = result.json()
+    assert [one["target"] for one in found["runs"]] == ["guess", "notes"]
+    assert found["comparison"]["pairs"][0]["n_paired"] == 20
+    assert found["gate"] is None
+    assert "done" in result.err
+
+
+def test_a_dry_run_counts_and_sends_nothing(steelyard, write, says, tmp_path):
+    path = write({"a": says(), "floor": {"baseline": "longest"}}, options={"repeats": 2})
+    result = steelyard("run", path, "--dry-run", code=0)
+    assert "40 calls would be sent" in result.out
+    assert not (tmp_path / ".steelyard").exists()
+    found = steelyard("run", path, "--dry-run", "--json", code=0).json()
+    assert [(one["target"], one["calls"], one["asks"]) for one in found] == [("a", 40, True), ("floor", 0, False)]
+    steelyard("run", path, code=0)
+    assert [one["in_journal"] for one in steelyard("run", path, "--dry-run", "--json", code=0).json()] == [40, 0]
+
+
+def test_limit_takes_the_first_samples_and_resume_keeps_it(steelyard, write, says):
+    path = write({"a": says()}, options={"budget": {"calls": 2}, "concurrency": 1})
+    assert "2/5" in steelyard("run", path, "--limit", "5", code=130).out
+    write({"a": says()})
+    assert steelyard("resume", "--json", code=0).json()["runs"][0]["planned"] == 5
+
+
+def test_fresh_asks_again_what_the_journal_could_answer(steelyard, write, says):
+    path = write({"a": says()})
+    counts = [
+        steelyard("run", path, *more, "--json", code=0).json()["runs"][0]["from_journal"]
+        for more in ([], [], ["--fresh"])
+    ]
+    assert counts == [0, 20, 0]
+
+
+def test_resume_of_what_is_finished_says_so_and_shows_it(steelyard, quiz):
+    steelyard("run", "choice.yaml", code=0)
+    result = steelyard("resume", "notes", code=0)
+    assert "nothing to resume" in result.err
+    assert "guess" in result.out
+
+
+def test_resume_refuses_changed_inputs_by_name_until_told_otherwise(steelyard, write, says):
+    options = {"budget": {"calls": 3}, "concurrency": 1}
+    steelyard("run", write({"a": says("A")}, options=options), code=130)
+    write({"a": says("B")})
+    assert "changed since it was started: target.prompt.model" in steelyard("resume", code=2).err
+    assert steelyard("resume", "--allow-changed", "--json", code=0).json()["runs"][0]["done"] == 20
+
+
+def test_rescore_shows_before_and_now(steelyard, quiz):
+    steelyard("run", "choice.yaml", code=0)
+    result = steelyard("rescore", "notes", code=0)
+    assert [line.split("  ")[1] for line in result.out.splitlines()[1:]] == ["notes, before", "notes, now"]
+    found = steelyard("rescore", "notes", "--json", code=0).json()
+    assert found["before"]["scores"] == found["after"]["scores"]
+
+
+def test_a_store_elsewhere_is_named_in_what_to_type_next(steelyard, quiz):
+    result = steelyard("run", "choice.yaml", "--store", "my store.db", code=0)
+    assert result.out.count(" --store 'my store.db'") == 2
+    steelyard("runs", code=2)
+
+
+def test_pages_are_written_beside_the_outcome(steelyard, quiz, tmp_path):
+    result = steelyard("run", "choice.yaml", "--html", "out/r.html", "--markdown", "out/r.md", code=0)
+    assert result.err.splitlines()[-2:] == ["wrote out/r.html", "wrote out/r.md"]
+    assert (tmp_path / "quiz/out/r.html").read_text(encoding="utf-8").startswith("<!doctype html>")
+    assert "steelyard report" not in result.out
+
+
+def test_twelve_targets_are_compared_in_a_table(steelyard, write):
+    model = {"scripted": {"default": "{{letter}}"}}
+    targets = {"kb": {"prompt": {"template": "{{question}}", "model": model, "parameters": {"top_k": "{{top_k}}"}}}}
+    path = write(targets, matrix={"letter": ["A", "B", "C", "D"], "top_k": [3, 5, 8]}, gate={"solve_rate": ">= 0.2"})
+    out = steelyard("run", path, code=0).out
+    assert max(width(line) for line in out.splitlines()) <= 80
+    assert "against kb[letter=A,top_k=3]:" in out
+    assert out.count("no evidence") == 11
+    assert "gate: of 12 rules 12 hold" in out

@@ -1,0 +1,49 @@
+"""Tables in 80 columns: numbers are never cut, names give way."""
+
+import io
+
+from hypothesis import given
+from hypothesis import strategies as st
+from rich.cells import cell_len
+from rich.console import Console
+
+from steelyard.cli.tables import table
+
+
+def printed(made, width=80):
+    out = io.StringIO()
+    Console(file=out, width=width, markup=False).print(made)
+    return out.getvalue().splitlines()
+
+
+NAMES = st.text(st.characters(exclude_categories=["Cs", "Cc", "Cf", "Mn", "Me", "Zl", "Zp", "Zs"]), max_size=200)
+
+
+@given(NAMES, st.integers(0, 10**9))
+def test_a_number_is_whole_whatever_the_name_beside_it(name, number):
+    columns = ["run", "target", "solve_rate", "95 %", "n"]
+    row = ["abcdef", name, "100.0 %", "12.3 to 100.0", str(number)]
+    lines = printed(table(columns, [row], right=(2, 4), elastic=1))
+    assert max(cell_len(line) for line in lines) <= 80
+    assert len(lines) <= 3
+    for cell in (row[0], *row[2:]):
+        assert cell in lines[1]
+
+
+def test_a_long_name_keeps_its_begin_and_its_end():
+    name = "chatglm3-6b[knowledge_base=zhouyi," + "x" * 100 + ",top_k=20]"
+    lines = printed(table(["target", "n"], [[name, "1" * 50]]))
+    text = "".join(line.replace("1" * 50, "").strip() for line in lines[1:])
+    assert text.startswith("chatglm3-6b[")
+    assert text.endswith("top_k=20]")
+    assert "…" in text
+
+
+def test_wide_characters_count_twice():
+    lines = printed(table(["target", "n"], [["周易知识库问答系统" * 6, "1"], ["glm-4", "22"]], right=(1,)))
+    assert {cell_len(line.rstrip()) for line in lines if line.rstrip().endswith(("1", "22"))} == {78}
+
+
+def test_a_second_part_keeps_its_own_line():
+    lines = printed(table(["target", "n"], [["name\ninterrupted 7/20", "1"]]))
+    assert [line.split() for line in lines[1:]] == [["name", "1"], ["interrupted", "7/20"]]
