@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from steelyard import compare
+from steelyard import Budget, Prompt, Scripted, compare
 from steelyard.report.html import html_report
 
 ROWS = "[...document.querySelectorAll('.open')].map(one => one.textContent)"
@@ -194,3 +194,18 @@ def test_many_samples_are_drawn_a_page_at_a_time(make_runs, in_browser):
     nodes, shown = in_browser(html, visit)
     assert nodes < 2000
     assert shown == "Samples shown: 51 to 100 of 1200 (1200 in all)"
+
+
+def test_a_run_that_never_got_to_a_record_stands_beside_one_that_did(make_runs, in_browser):
+    targets = {name: Prompt(Scripted(default="The answer is A.")) for name in ("first", "never asked")}
+    runs = make_runs(targets, 8, budget=Budget(calls=4))
+    assert [run.done for run in runs] == [4, 0]
+
+    async def visit(page):
+        await page.run(click(".open"))
+        return await page.run("document.querySelector('.samples tbody tr').textContent"), page.complaints
+
+    row, complaints = in_browser(html_report(runs), visit)
+    assert complaints == []
+    assert "✓ right A" in row
+    assert "not asked" in row

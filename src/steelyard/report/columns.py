@@ -24,6 +24,23 @@ from steelyard.types import Record, Reply, Sample, Score
 OUTCOME_CODES: Final = {outcome: code for code, outcome in enumerate(get_args(RowOutcome))}
 _MISSING: Final = len(OUTCOME_CODES)
 _SHOWN_APART: Final = frozenset({"letters", "status", "rule", "span", "confidence", "kind"})
+_RECORD_COLUMNS: Final = (
+    *(
+        "sample",
+        "repeat",
+        "changed",
+        "state",
+        "value",
+        "read",
+        "rule",
+        "confidence",
+        "kind",
+        "span",
+        "reason",
+        "detail",
+    ),
+    *("scores", "failure", "output", "contexts", "metadata", "calls", "latency", "seconds"),
+)
 _LETTER_A: Final = ord("A")
 _SEPARATORS: Final = frozenset(" ,、;/&|+.()")
 
@@ -153,13 +170,13 @@ class _Samples:
 
 
 def _run_columns(run: StoredRun, score: str, samples: _Samples, words: _Words) -> Columns:
-    columns: Columns = {}
+    columns: Columns = {name: [] for name in _RECORD_COLUMNS}
     for record in run.records():
         place = samples.place(record.sample)
         entry = {"sample": place, "repeat": record.repeat, "changed": int(samples.samples[place] != record.sample)}
         entry |= _verdict_entry(record, score, words) | _reply_entry(record, words)
         for name, value in entry.items():
-            columns.setdefault(name, []).append(value)
+            columns[name].append(value)
     return columns
 
 

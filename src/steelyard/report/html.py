@@ -92,7 +92,7 @@ def html_report(
         sentences=_sentences(summaries, comparison),
         warnings=_warnings(comparison),
         gate=gate.results if gate else (),
-        others=_others(summaries, score),
+        others=_others(summaries, labels, score),
         groups=_groups(summaries, score),
         charts=_charts(summaries, score, samples.chance, comparison),
         comparison=_pair_views(comparison, labels),
@@ -133,16 +133,15 @@ def _warnings(comparison: Comparison | None) -> list[str]:
     return [*first, *comparison.notes]
 
 
-def _others(summaries: Sequence[RunSummary], score: str) -> list[tuple[str, list[str]]]:
+def _others(summaries: Sequence[RunSummary], labels: Sequence[str], score: str) -> list[tuple[str, ScoreSummary, bool]]:
+    """(run's label, score, whether it is a share) of every score but the headline, score by score."""
     names = dict.fromkeys(one.name for summary in summaries for one in summary.scores if one.name != score)
-    rows = []
-    for name in names:
-        found = [summary.score(name) for summary in summaries]
-        cells = [
-            f"{mean_text(one.headline, share=is_share(one))}, n={one.headline.n}" if one else MISSING for one in found
-        ]
-        rows.append((name, cells))
-    return rows
+    return [
+        (label, found, is_share(found))
+        for name in names
+        for label, summary in zip(labels, summaries, strict=True)
+        if (found := summary.score(name)) is not None
+    ]
 
 
 def _groups(summaries: Sequence[RunSummary], score: str) -> list[tuple[str, list[tuple[str, str]]]]:

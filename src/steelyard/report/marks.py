@@ -94,7 +94,7 @@ def _rows_axis(frame: Frame) -> dict[str, Any]:
     )
     channels: dict[str, Any] = {"y": alt.Y("label:N", sort=list(frame.labels), axis=axis)}
     if len(frame.series) > 1:
-        channels["yOffset"] = alt.YOffset("place:O", scale=alt.Scale(paddingOuter=0.6))
+        channels["yOffset"] = alt.YOffset("place:O", scale=alt.Scale(paddingOuter=0.35))
     return channels
 
 

@@ -60,7 +60,7 @@ function readingOf(run, record) {
 
 function factsOf(run, record) {
   const parts = run.scores[record].map(([name, outcome, value, reason]) => {
-    const said = value === null ? WORDS[outcome] : String(value);
+    const said = value === null ? WORDS[outcome].replaceAll("_", " ") : String(value);
     return fact(WORDS[name], shown(WORDS[reason] ? `${said} (${WORDS[reason]})` : said));
   });
   if (run.contexts[record].length) parts.push(passages("Passages retrieved", run.contexts[record]));

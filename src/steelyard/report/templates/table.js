@@ -19,6 +19,9 @@ function columnsOf() {
 
 const COLUMNS = columnsOf();
 const grid = element("table", { class: "samples" });
+const around = element("div", { class: "scroll", tabindex: 0, role: "region", "aria-label": "Table of samples" }, grid);
+// Many targets make the table wider than the page; it then scrolls, and the question keeps its room.
+grid.style.setProperty("--least", `${29 + 8 * RUNS.length}rem`);
 
 function headRow() {
   const cells = COLUMNS.map(([key, name, kind]) => {
@@ -77,7 +80,8 @@ function cellOf(run, row, number) {
   const [record] = records;
   if (records.length > 1 && HEAD.share) {
     const right = states.filter((state) => state === "right").length;
-    return element("span", { class: `state ${right * 2 >= states.length ? "right" : "wrong"}` }, `${right} of ${states.length} right`);
+    const most = right * 2 >= states.length ? "right" : "wrong";
+    return element("span", { class: `state ${most}` }, `${SIGNS[most]} ${right} of ${states.length} right`);
   }
   const read = WORDS[run.read[record]] || (HEAD.share ? shortened(run.output[record], 24) : String(run.value[record] ?? ""));
   return element("span", {}, stateMark(states[0]), " ", shown(read));
@@ -192,7 +196,7 @@ function keys(event) {
 }
 
 grid.append(element("caption", {}, "Open a sample for its options, reply and reading. Keys: / search, j and k move, Enter opens."), headRow(), body);
-root.append(controls(), chips, status, grid, pages);
+root.append(controls(), chips, status, around, pages);
 root.hidden = false;
 const asked = readAddress();
 apply();
