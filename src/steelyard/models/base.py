@@ -51,7 +51,7 @@ class Request:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What came over the wire, unread: HTTP status, header fields (names in lower case) and the whole body."""
+    """What came over the wire, unread: HTTP status, header fields by lower-case name and the whole body."""
 
     status: int
     headers: Mapping[str, str]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Protocol
 
-from steelyard.errors import ModelError
+from steelyard.errors import ModelError, expect_number
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,6 +20,16 @@ class Budget:
 
     calls: int | None = None
     tokens: int | None = None
+
+    def check(self) -> None:
+        """Find what cannot be meant.
+
+        Raises:
+            ConfigError: a negative limit.
+        """
+        for name in ("calls", "tokens"):
+            if getattr(self, name) is not None:
+                expect_number(f"budget.{name}", getattr(self, name), 0, whole=True)
 
 
 class Ledger(Protocol):

@@ -10,10 +10,11 @@ from __future__ import annotations
 import asyncio
 import random
 from collections import deque
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import Final
 
-from steelyard.errors import Attempt, ModelError
+from steelyard.errors import Attempt, ModelError, SteelyardError, expect_number
 from steelyard.models.base import Fault, Model, Request, Wire
 from steelyard.models.budget import Purse
 from steelyard.types import Reply
@@ -23,6 +24,8 @@ _FLOOR_S: Final = 0.1
 _MARGIN_S: Final = 0.03
 """Added to what the endpoint told us to wait, so that rounding on its side does not make us early."""
 _DECREASE: Final = 0.7
+_MOST_DOUBLINGS: Final = 60
+"""A back-off is doubled no more often: any cap is reached by then, and a float is not left."""
 _UNREACHED_ATTEMPTS: Final = 5
 """Connections that may fail before an endpoint that never answered counts as not there."""
 
@@ -43,20 +46,34 @@ class Retry:
     base_s: float = 0.5
     cap_s: float = 30.0
 
+    def check(self) -> None:
+        """Find what cannot be meant.
+
+        Raises:
+            ConfigError: fewer than one attempt, or a negative time.
+        """
+        expect_number("retry.attempts", self.attempts, 1, whole=True)
+        for name in ("total_s", "base_s", "cap_s"):
+            expect_number(f"retry.{name}", getattr(self, name), 0)
+
 
 class Pauses:
     """Everything that waits without anything in flight: back-offs and queues; `end` wakes them all with an error."""
 
     def __init__(self) -> None:
         self._futures: set[asyncio.Future[None]] = set()
-        self._ended: ModelError | None = None
+        self._ended: SteelyardError | None = None
 
     @property
-    def ended(self) -> ModelError | None:
+    def ended(self) -> SteelyardError | None:
         """Why nothing more may be sent, or None."""
         return self._ended
 
-    def end(self, error: ModelError) -> None:
+    def resume(self) -> None:
+        """Let pauses be pauses again: what ended them was one run's affair."""
+        self._ended = None
+
+    def end(self, error: SteelyardError) -> None:
         """Let every pause, now and later, raise `error`."""
         self._ended = error
         for future in tuple(self._futures):
@@ -139,7 +156,7 @@ class Gate:
             self._limit = min(self._most, self._limit + 1 / self._limit)
 
     def punish(self, sent_at: float, retry_after_s: float | None) -> None:
-        """A 429 came for a call sent at `sent_at`: lower the limit, once per round, and close for as long as told."""
+        """A call sent at `sent_at` was put off: lower the limit, once per round, and close for as long as told."""
         now = asyncio.get_running_loop().time()
         if sent_at > self._last_cut:
             self._limit = max(1.0, min(self._limit, float(self._active)) * _DECREASE)
@@ -181,12 +198,21 @@ class Limits:
         retry: the policy.
         concurrency: calls in flight at one endpoint at most.
         seed: for the jitter of back-offs.
+        refusal: why a reply could not be kept, or None; asked before every sending, retries included.
     """
 
-    def __init__(self, retry: Retry, concurrency: int, seed: int = 0) -> None:
+    def __init__(
+        self,
+        retry: Retry,
+        concurrency: int,
+        *,
+        seed: int = 0,
+        refusal: Callable[[], SteelyardError | None] = lambda: None,
+    ) -> None:
         self.pauses = Pauses()
         self._retry = retry
         self._concurrency = concurrency
+        self._refusal = refusal
         self._gates: dict[str, Gate] = {}
         self._random = random.Random(seed)  # noqa: S311  # jitter, not a secret
 
@@ -202,6 +228,7 @@ class Limits:
 
         Raises:
             ModelError: with every attempt that was made.
+            StoreError: the reply could not be kept.
         """
         loop = asyncio.get_running_loop()
         gate = self.gate(request.endpoint)
@@ -209,8 +236,7 @@ class Limits:
         while True:
             await gate.enter()
             try:
-                if purse is not None:
-                    await purse.pay(request.input_tokens)
+                await self._admit(request, purse)
                 sent_at = loop.time()
                 reply = model.read(await model.send(request, wire))
             except Fault as fault:
@@ -226,6 +252,15 @@ class Limits:
                 gate.leave()
             await self.pauses.sleep(course.wait_s)
 
+    async def _admit(self, request: Request, purse: Purse | None) -> None:
+        """Let a call through, retries too, unless the run has ended or its reply could not be kept; pay for it."""
+        if (error := self.pauses.ended or self._refusal()) is not None:
+            raise error
+        if purse is not None:
+            await purse.pay(request.input_tokens)
+            if (error := self._refusal()) is not None:
+                raise error
+
     def _judge(self, fault: Fault, gate: Gate, course: Course, sent_at: float) -> None:
         """Record the failed attempt and set the wait before the next, or give up."""
         now = asyncio.get_running_loop().time()
@@ -234,25 +269,38 @@ class Limits:
         course.attempts.append(Attempt(fault.kind, now - sent_at, course.wait_s, fault.message))
         if fault.kind != "connection":
             gate.answered = True
-        if fault.kind == "rate_limit":
-            gate.punish(sent_at, fault.retry_after_s)
+        told = fault.retry_after_s
+        put_off = told is not None and told > self._retry.total_s
+        if (fault.kind == "rate_limit" or told is not None) and not put_off:
+            gate.punish(sent_at, told)
         course.wait_s = self._back_off(len(course.attempts), fault)
         left = self._retry.total_s - (now - course.started)
         unreached = not gate.answered and len(course.attempts) >= _UNREACHED_ATTEMPTS
         if fault.retry and not unreached and len(course.attempts) < self._retry.attempts and course.wait_s < left:
             return
+        # Told to wait longer than any call may take, every other call would be: the gate would stay shut for hours.
         raise ModelError(
-            _last_words(fault, course, unreached=unreached),
+            self._last_words(fault, course, unreached=unreached),
             kind=fault.kind,
             attempts=course.attempts,
-            ends_run=fault.ends_run or unreached,
+            ends_run=fault.ends_run or unreached or put_off,
         ) from fault
 
     def _back_off(self, n: int, fault: Fault) -> float:
         """Exponential with full jitter, or what the endpoint told us, whichever is longer."""
-        most = min(self._retry.cap_s, self._retry.base_s * 2.0 ** (n - 1))
+        most = min(self._retry.cap_s, self._retry.base_s * 2.0 ** min(n - 1, _MOST_DOUBLINGS))
         own = max(_FLOOR_S, self._random.uniform(0.0, most))
         return own if fault.retry_after_s is None else max(own, fault.retry_after_s + _MARGIN_S)
+
+    def _last_words(self, fault: Fault, course: Course, *, unreached: bool) -> str:
+        if unreached:
+            return f"cannot be reached: {fault.message}"
+        if not fault.retry:
+            return fault.message
+        tried, told = len(course.attempts), fault.retry_after_s
+        if told is not None and told > self._retry.total_s:
+            return f"{fault.message} (told to wait {told:.0f} s; retry.total_s allows {self._retry.total_s:g} s)"
+        return f"{fault.message} (after {tried} attempt{'s' if tried > 1 else ''})"
 
 
 def _tokens(reply: Reply, request: Request) -> int:
@@ -264,16 +312,6 @@ def _tokens(reply: Reply, request: Request) -> int:
 def _with_attempts(reply: Reply, course: Course, seconds: float) -> Reply:
     answered = Attempt("", seconds, course.wait_s)
     return replace(reply, latency=seconds, attempts=(*course.attempts, answered))
-
-
-def _last_words(fault: Fault, course: Course, *, unreached: bool) -> str:
-    if unreached:
-        return f"cannot be reached: {fault.message}"
-    if not fault.retry:
-        return fault.message
-    if fault.retry_after_s is not None:
-        return f"{fault.message} (told to wait {fault.retry_after_s:.0f} s, after {len(course.attempts)} attempts)"
-    return f"{fault.message} (after {len(course.attempts)} attempts)"
 
 
 def _finish(future: asyncio.Future[None]) -> None:

@@ -10,14 +10,15 @@ from __future__ import annotations
 import asyncio
 import time
 from collections import deque
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from typing import Any, Final, Protocol
 
-from steelyard.errors import ModelError, ScorerError, StoreError, TargetError, boundary
-from steelyard.runner.step import Step, as_scores
+from steelyard.errors import ModelError, ScorerError, SteelyardError, StoreError, TargetError, boundary
+from steelyard.runner.step import Step, as_scores, distinct
 from steelyard.session.replies import pack_output, plain_output, unpack_output
-from steelyard.session.session import Session, journal_key
+from steelyard.session.session import Ask, Session, journal_key
 from steelyard.types import Failure, Output, Record, Sample, Score
 
 _MOST_BACKLOG: Final = 1000
@@ -103,7 +104,7 @@ class Runner:
     """
 
     def __init__(self, work: Work, session: Session, sink: Sink, progress: Progress) -> None:
-        self.stopped: ModelError | StoreError | None = None
+        self.stopped: SteelyardError | None = None
         self._work = work
         self._session = session
         self._sink = sink
@@ -122,6 +123,7 @@ class Runner:
         Raises:
             StoreError: records cannot be kept.
         """
+        self._session.begin_run()
         workers = [asyncio.create_task(self._worker()) for _ in range(self._work.concurrency)]
         try:
             await asyncio.gather(*workers)
@@ -139,19 +141,27 @@ class Runner:
                 record = await self.run_sample(task)
                 self._keep(task, record)
             except (ModelError, StoreError) as error:
-                self.stopped = self.stopped or error
+                self._end(error)
                 return
             finally:
                 self._progress.in_flight -= 1
             while self._sink.backlog > _MOST_BACKLOG:  # noqa: ASYNC110  # the writer is a thread, not a coroutine
                 await asyncio.sleep(0.005)
 
+    def _end(self, error: SteelyardError) -> None:
+        """Start nothing more; whoever waits for a retry gives up, what is in flight comes in."""
+        if self.stopped is None:
+            self.stopped = error
+            self._session.halt(error)
+
     def _next(self) -> Task | None:
-        if self._session.limits.pauses.ended is not None:
-            self.stopped = self.stopped or self._session.limits.pauses.ended
+        ended = self._session.limits.pauses.ended or self._session.journal.refuse
+        if ended is not None:
+            self._end(ended)
             return None
         if not self._ready and not self._fed:
-            self._ready.extend(self._work.feed(self._progress.done))
+            with boundary("data", "the samples cannot be read again"):
+                self._ready.extend(self._work.feed(self._progress.done))
             self._fed = not self._ready
         return self._ready.popleft() if self._ready else None
 
@@ -168,9 +178,9 @@ class Runner:
         failure = record.failure
         # Counted here and not over the whole run: a resume asks all failed ones again, and must come to do so.
         self._failed += failure is not None
-        if self._failed > max(self._work.most_errors, _FEWEST_ERRORS - 1) and self.stopped is None:
+        if self._failed > max(self._work.most_errors, _FEWEST_ERRORS - 1):
             last = f"; the last: {failure.stage}: {failure.message}" if failure else ""
-            self.stopped = ModelError(f"{self._failed} errors{last}", kind="errors", ends_run=True)
+            self._end(ModelError(f"{self._failed} errors{last}", kind="errors", ends_run=True))
 
     async def run_sample(self, task: Task) -> Record:
         """One sample through the target and every scorer.
@@ -190,12 +200,11 @@ class Runner:
                 output = await self._obtain(task, replies)
                 for step in self._scorers:
                     stage = step.stage
-                    found, failed = await self._score(step, task, output, replies)
-                    scores += found
+                    failed = await self._score(step, task, output, scores, replies)
                     failure = failure or failed
         except TimeoutError:
             failure = Failure(stage, "timeout", f"not done within {self._work.sample_timeout_s:g} s")
-        except (ModelError, TargetError) as error:
+        except SteelyardError as error:
             failure = _failure(stage, error)
         seconds = time.perf_counter() - started
         record = Record(task.sample, output, tuple(scores), replies, failure, seconds, task.repeat)
@@ -215,26 +224,38 @@ class Runner:
         return output
 
     async def _call_target(self, task: Task, replies: dict[str, tuple[Any, ...]]) -> Output:
-        ask = self._session.ask(task.sample.id, task.repeat, "target", draw=self._work.draw)
-        try:
-            with boundary("target"):
-                return plain_output(await self._target(ask, task.sample))
-        finally:
-            if ask.replies:
-                replies["target"] = tuple(ask.replies)
+        with self._asking(task, "target", replies) as ask, boundary("target"):
+            return plain_output(await self._target(ask, task.sample))
 
     async def _score(
-        self, step: Step, task: Task, output: Output, replies: dict[str, tuple[Any, ...]]
-    ) -> tuple[list[Score], Failure | None]:
-        ask = self._session.ask(task.sample.id, task.repeat, step.stage, draw=self._work.draw)
+        self, step: Step, task: Task, output: Output, scores: list[Score], replies: dict[str, tuple[Any, ...]]
+    ) -> Failure | None:
+        """Add what one scorer says to `scores`, or say why it could not."""
         try:
-            with boundary("scorer"):
-                return as_scores(step.stage, await step(ask, task.sample, output)), None
-        except (ModelError, ScorerError) as error:
-            return [], _failure(step.stage, error)
+            with self._asking(task, step.stage, replies) as ask, boundary("scorer"):
+                scores += distinct(as_scores(step.stage, await step(ask, task.sample, output)), scores)
+        except SteelyardError as error:
+            return _failure(step.stage, error)
+        return None
+
+    @contextmanager
+    def _asking(self, task: Task, stage: str, replies: dict[str, tuple[Any, ...]]) -> Iterator[Ask]:
+        """The Ask of one stage. What ended the run is raised although the target's own code may have caught it."""
+        ask = self._session.ask(task.sample.id, task.repeat, stage, draw=self._work.draw)
+        try:
+            yield ask
+        except SteelyardError as error:
+            if ask.over is not None and ask.over is not error:
+                raise ask.over from error
+            if ask.over is None and isinstance(error, StoreError):
+                # It comes from a store of the target's own, which must not end this run.
+                raise TargetError(f"StoreError: {error}") from error
+            raise
         finally:
             if ask.replies:
-                replies[step.stage] = tuple(ask.replies)
+                replies[stage] = tuple(ask.replies)
+        if ask.over is not None:
+            raise ask.over
 
     def _redacted(self, record: Record) -> Record:
         """A failure's message may quote anything, a key among it."""
@@ -246,11 +267,11 @@ class Runner:
         return replace(record, failure=replace(failure, message=clean(failure.message), attempts=attempts))
 
 
-def _failure(stage: str, error: ModelError | TargetError | ScorerError) -> Failure:
+def _failure(stage: str, error: SteelyardError) -> Failure:
     """The failure that an error is, unless it ends the run: then it is raised on."""
+    if isinstance(error, StoreError) or (isinstance(error, ModelError) and error.ends_run):
+        raise error
     if isinstance(error, ModelError):
-        if error.ends_run:
-            raise error
         return Failure(stage, error.kind, str(error), error.attempts)
-    cause = error.__cause__
-    return Failure(stage, type(cause).__name__ if cause else type(error).__name__, str(error))
+    cause = error.__cause__ if isinstance(error, TargetError | ScorerError) else None
+    return Failure(stage, type(cause or error).__name__, str(error))

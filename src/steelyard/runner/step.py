@@ -6,9 +6,14 @@ import asyncio
 import inspect
 import threading
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from functools import partial
+from numbers import Real
 from typing import Any
 
+from steelyard.errors import ConfigError
+from steelyard.text.plain_json import to_json
 from steelyard.types import Asks, Score
 
 
@@ -27,38 +32,91 @@ class Step:
         """How `given` is called; `inline` ones say of themselves that they are quick and cost nothing.
 
         Raises:
-            TypeError: it is no function, or wants Ask without being async.
+            ConfigError: it is no function, or wants Ask without being async.
         """
         function = given.unwrap() if hasattr(given, "unwrap") else given
-        if not callable(function):
-            raise TypeError(f"{stage} is a {type(function).__name__}, not a function")
-        body = function if inspect.isroutine(function) else type(function).__call__
-        is_async = inspect.iscoroutinefunction(body)
-        asks = "ask" in inspect.signature(function).parameters
+        if not callable(function) or isinstance(function, type):
+            raise ConfigError(f"{stage} is {_described(function)}, not a function")
+        body = function
+        while isinstance(body, partial):
+            body = body.func
+        is_async = inspect.iscoroutinefunction(body if inspect.isroutine(body) else type(body).__call__)
+        asks = "ask" in _parameters(function)
         if asks and not is_async:
-            raise TypeError(f"{stage} takes `ask`, so it must be an `async def`")
+            raise ConfigError(f"{stage} takes `ask`, so it must be an `async def`")
         inline = bool(getattr(given, "inline", False))
         return cls(stage, function, asks, inline, threaded=not (is_async or inline))
 
     async def __call__(self, ask: Asks | None, *values: Any) -> Any:
         """Call it with `values`; a plain function of a user's runs in a thread of its own."""
-        if self.asks:
-            return await self.function(*values, ask=ask)
-        result = await in_thread(self.function, *values) if self.threaded else self.function(*values)
-        return await result if inspect.isawaitable(result) else result
+        try:
+            if self.asks:
+                return await self.function(*values, ask=ask)
+            result = await in_thread(self.function, *values) if self.threaded else self.function(*values)
+            return await result if inspect.isawaitable(result) else result
+        except SystemExit as error:
+            raise _raisable(error) from error
+        except asyncio.CancelledError as error:
+            task = asyncio.current_task()
+            if task is None or task.cancelling():
+                raise
+            raise RuntimeError("it was cancelled from inside") from error
 
 
 def as_scores(stage: str, value: Any) -> list[Score]:
-    """What a scorer returned, as scores: a Score, several, or a number or truth value named after the scorer."""
-    if isinstance(value, Score):
-        return [value]
+    """What a scorer returned, as scores: a Score, several, or a number or truth value named after the scorer.
+
+    Raises:
+        TypeError: it is none of these, or a score that could not be stored.
+        ValueError: likewise.
+    """
+    if getattr(value, "shape", None) == ():
+        value = value.item()
     if isinstance(value, bool):
         return [Score(stage, float(value), passed=value)]
-    if isinstance(value, int | float):
+    if isinstance(value, Real):
         return [Score(stage, float(value))]
-    if isinstance(value, Sequence) and not isinstance(value, str) and all(isinstance(one, Score) for one in value):
-        return list(value)
-    raise TypeError(f"a scorer returns a Score, several, or a number; this one returned {type(value).__name__}")
+    several = [value] if isinstance(value, Score) else value
+    if not isinstance(several, Sequence) or not several or not all(isinstance(one, Score) for one in several):
+        raise TypeError(f"a scorer returns a Score, several, or a number; this one returned {_described(value)}")
+    return [_storable(one) for one in several]
+
+
+def distinct(found: list[Score], before: Sequence[Score]) -> list[Score]:
+    """`found`, whose names are all different and none of those that came before.
+
+    Raises:
+        ValueError: two scores have the same name.
+    """
+    names = [one.name for one in (*before, *found)]
+    if len(set(names)) < len(names):
+        twice = next(name for name in names if names.count(name) > 1)
+        raise ValueError(f"there are two scores named {twice!r}")
+    return found
+
+
+def _storable(score: Score) -> Score:
+    """`score` with plain numbers. What the store could not keep is found here: there it would end the run."""
+    if not isinstance(score.name, str) or not score.name:
+        raise TypeError(f"a score's name is a text, not {score.name!r}")
+    score.name.encode()
+    if score.reason or score.detail:
+        to_json([score.reason, score.detail])
+    if type(score.value) in {float, type(None)} and type(score.passed) in {bool, type(None)}:
+        return score
+    value = None if score.value is None else float(score.value)
+    return replace(score, value=value, passed=None if score.passed is None else bool(score.passed))
+
+
+def _parameters(function: Callable[..., Any]) -> Sequence[str]:
+    try:
+        return tuple(inspect.signature(function).parameters)
+    except ValueError:
+        return ()  # some functions written in C do not tell
+
+
+def _described(value: Any) -> str:
+    return f"the class {value.__name__}" if isinstance(value, type) else f"a {type(value).__name__}"
 
 
 def _raisable(error: BaseException) -> Exception:
@@ -88,7 +146,7 @@ async def in_thread(function: Callable[..., Any], *values: Any) -> Any:
             outcome: tuple[Any, BaseException | None] = (function(*values), None)
         except BaseException as error:  # noqa: BLE001  # it is raised where the result is awaited
             outcome = (None, _raisable(error))
-        if not loop.is_closed():
+        with suppress(RuntimeError):  # the loop has been closed: the sample's time was up, and nobody waits any more
             loop.call_soon_threadsafe(settle, *outcome)
 
     threading.Thread(target=work, daemon=True, name="steelyard-call").start()

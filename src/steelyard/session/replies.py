@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Final
 
 from steelyard.errors import Attempt
 from steelyard.text.plain_json import from_json, to_json
 from steelyard.types import Output, Reply, Usage
+
+_MOST_BYTES: Final = 32 << 20
+"""A larger output is no answer, and a store of such could not be read any more."""
 
 
 def pack_reply(reply: Reply) -> bytes:
@@ -37,8 +40,21 @@ def unpack_output(body: bytes) -> Output:
 
 
 def plain_output(value: Any) -> Output:
-    """Whatever a target returned, as an Output that is equal to what the store gives back."""
+    """Whatever a target returned, as an Output that is equal to what the store gives back.
+
+    Raises:
+        TypeError: JSON has no word for it.
+        ValueError: it is too large to be kept.
+    """
     output = value if isinstance(value, Output) else Output(value)
-    if isinstance(output.value, str) and not output.contexts and not output.metadata:
-        return output
-    return unpack_output(pack_output(output))
+    if type(output.value) is str and not output.contexts and not output.metadata:
+        _check_size(len(output.value))
+        return Output(output.value)
+    packed = pack_output(output)
+    _check_size(len(packed))
+    return unpack_output(packed)
+
+
+def _check_size(size: int) -> None:
+    if size > _MOST_BYTES:
+        raise ValueError(f"an output of {size >> 20} MiB is too large: at most {_MOST_BYTES >> 20} MiB are kept")

@@ -138,7 +138,6 @@ class Session:
         kept = await self.journal.commit(key, body)
         return reply if kept is body else unpack_reply(key.hex(), kept)
 
-
     def _clean(self, reply: Reply, key: bytes) -> Reply:
         """`reply` with its key; a secret that came back in it is gone, however it was escaped or cut on the wire."""
         redact = self.secrets.redact_value

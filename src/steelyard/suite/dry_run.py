@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from steelyard.errors import ConfigError, TargetError, boundary
 from steelyard.models.base import Model
 from steelyard.runner import Step
 from steelyard.session.session import journal_key
@@ -24,7 +26,7 @@ class Estimate:
         records: samples times repeats.
         calls: requests to endpoints; retries come on top.
         in_journal: of these, how many are answered by the journal.
-        input_tokens: estimated, see `steelyard.models.base.estimate_tokens`.
+        input_tokens: estimated, see `steelyard.text.token_estimate`.
         output_tokens: at most, where `max_tokens` is set; else 0.
         asks: False for a target that sends nothing through Ask (a baseline, a plain function).
     """
@@ -56,7 +58,9 @@ async def _estimate(name: str, target: Any, suite: Suite, known: Any) -> Estimat
         for repeat in range(suite.options.repeats):
             found.records += 1
             if step.asks:
-                await step(_CountingAsk(found, sample, repeat, known), sample)
+                # An empty text is no answer that a target need understand; what it asked before counts.
+                with contextlib.suppress(TargetError), boundary("target"):
+                    await step(_CountingAsk(found, sample, repeat, known), sample)
     return found
 
 
@@ -91,8 +95,6 @@ def _most_tokens(model: Any, parameters: Mapping[str, Any]) -> int:
 
 def _known_keys(where: str | None) -> Any:
     """A function that tells whether the journal holds a key; without a store it holds none."""
-    from steelyard.errors import ConfigError
-
     try:
         store = Store(where)
     except ConfigError:

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import dataclasses
 import threading
 import time
 from collections.abc import Callable, Coroutine, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import Future
 from dataclasses import dataclass, field
+from functools import partial
 from itertools import islice
 from pathlib import Path
 from typing import Any, Final, TypeVar
@@ -20,7 +23,7 @@ from steelyard.session.session import Session
 from steelyard.store import NewRun, Run, RunWriter, Store
 from steelyard.store.store import new_id
 from steelyard.suite.objects import Options, Suite
-from steelyard.suite.survey import changed_keys, check_parts, manifests, scorer_stages, survey
+from steelyard.suite.survey import changed_keys, check_suite, manifests, scorer_stages, survey
 from steelyard.types import Sample, Scorer, Target
 
 _BATCH: Final = 64
@@ -126,18 +129,22 @@ async def aevaluate_suite(suite: Suite, *, how: How = How(), control: Control | 
     A run that did not finish is returned like the others: its `state` and `reason` say what happened.
     """
     samples = suite.samples if iter(suite.samples) is not suite.samples else list(suite.samples)
-    if not suite.targets:
-        raise ConfigError("there are no targets to run")
-    for part in (*suite.targets.values(), *suite.scorers):
-        check_parts(part)
+    check_suite(suite)
     seen = survey(samples)
     wanted = references(describe([*suite.targets.values(), *suite.scorers]))
     secrets = Secrets(wanted, how.environment)
-    with Store(how.store, create_missing=True, durability=suite.options.durability) as store:
+    with (
+        Store(how.store, create_missing=True, durability=suite.options.durability) as store,
+        contextlib.ExitStack() as held,
+    ):
         draw = new_id() if how.fresh else ""
         plan = dict(manifests(suite, seen, draw=draw, config=how.config))
         planned = seen.n * suite.options.repeats
-        evaluation, writers = _open_runs(store, suite, plan, planned, how)
+        evaluation, opening = _runs_to_open(store, suite, plan, planned, how)
+        writers = []
+        for open_run in opening:
+            writers.append(open_run())
+            held.callback(writers[-1].abandon)
         async with Session(
             store.journal(evaluation),
             secrets,
@@ -155,23 +162,21 @@ async def aevaluate_suite(suite: Suite, *, how: How = How(), control: Control | 
         return tuple(store.runs_of(evaluation))
 
 
-def _open_runs(
+def _runs_to_open(
     store: Store, suite: Suite, plan: Mapping[str, Any], planned: int, how: How
-) -> tuple[int, list[RunWriter]]:
-    """Begin the runs of a new evaluation, or reopen the unfinished ones of an old one."""
+) -> tuple[int, list[Callable[[], RunWriter]]]:
+    """What begins the runs of a new evaluation, or reopens the unfinished ones of an old one."""
     if not how.resume:
         evaluation = store.begin_evaluation()
         new = [NewRun(suite.name, suite.kind, name, planned, manifest) for name, manifest in plan.items()]
-        return evaluation, [store.begin_run(evaluation, one) for one in new]
+        return evaluation, [partial(store.begin_run, evaluation, one) for one in new]
     evaluation = store.run(how.resume).evaluation
     runs = [run for run in store.runs_of(evaluation) if run.state != "finished"]
     if not runs:
         raise ConfigError(f"run {how.resume} is finished: there is nothing to resume")
     _refuse_changes(runs, plan, allow=how.allow_changed)
-    return evaluation, [
-        store.reopen_run(run, manifest={**plan[run.target], "draw": run.manifest["draw"]}, planned=planned)
-        for run in runs
-    ]
+    kept = {run.id: {**plan[run.target], "draw": run.manifest["draw"]} for run in runs}
+    return evaluation, [partial(store.reopen_run, run, manifest=kept[run.id], planned=planned) for run in runs]
 
 
 def _refuse_changes(runs: Sequence[Run], plan: Mapping[str, Any], *, allow: bool) -> None:
@@ -191,20 +196,13 @@ async def _run_all(
 ) -> None:
     """One target after the other; whatever ends them all leaves the rest to a resume."""
     over: ModelError | None = None
-    remaining = list(zip(writers, control.progress, strict=True))
-    try:
-        while remaining:
-            writer, progress = remaining[0]
-            if over is None:
-                progress.started = time.monotonic()
-                stopped = await _run_one(suite, samples, session, writer, progress)
-                over = stopped if stopped is not None and stopped.kind in _RESUMABLE else None
-            else:
-                writer.finish("interrupted", str(over), 0.0)
-            remaining.pop(0)
-    finally:
-        for writer, _ in remaining:
-            writer.abandon()
+    for writer, progress in zip(writers, control.progress, strict=True):
+        if over is None:
+            progress.started = time.monotonic()
+            stopped = await _run_one(suite, samples, session, writer, progress)
+            over = stopped if stopped is not None and stopped.kind in _RESUMABLE else None
+        else:
+            writer.finish("interrupted", str(over), 0.0)
 
 
 async def _run_one(
@@ -237,6 +235,11 @@ async def _run_one(
 def _verdict(stopped: ModelError | None, progress: Progress, max_errors: float) -> tuple[str, str]:
     if stopped is not None:
         return ("interrupted" if stopped.kind in _RESUMABLE else "broken"), str(stopped)
+    if progress.done < progress.planned:
+        return (
+            "broken",
+            f"the samples gave {progress.done} of {progress.planned} records: they changed between two passes",
+        )
     if progress.errors > max_errors * progress.planned:
         share = progress.errors / max(1, progress.planned)
         return "broken", f"{progress.errors} of {progress.planned} records failed ({share:.1%}; limit {max_errors:.1%})"
@@ -268,18 +271,26 @@ def _wait_for(work: Coroutine[Any, Any, T]) -> T:
         asyncio.get_running_loop()
     except RuntimeError:
         return asyncio.run(work)
-    box: list[T] = []
-    errors: list[BaseException] = []
+    done: Future[T] = Future()
+    started: Future[tuple[asyncio.AbstractEventLoop, asyncio.Task[T]]] = Future()
+
+    async def cancellable() -> T:
+        task = asyncio.ensure_future(work)
+        started.set_result((asyncio.get_running_loop(), task))
+        return await task
 
     def run() -> None:
         try:
-            box.append(asyncio.run(work))
+            done.set_result(asyncio.run(cancellable()))
         except BaseException as error:  # noqa: BLE001  # raised where it is waited for
-            errors.append(error)
+            done.set_exception(error)
 
-    thread = threading.Thread(target=run, name="steelyard-evaluate")
-    thread.start()
-    thread.join()
-    if errors:
-        raise errors[0]
-    return box[0]
+    threading.Thread(target=run, name="steelyard-evaluate").start()
+    try:
+        return done.result()
+    except KeyboardInterrupt:
+        # A notebook's "stop": without this the run would go on, and cost, unseen.
+        loop, task = started.result()
+        loop.call_soon_threadsafe(task.cancel)
+        done.exception()
+        raise

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
+from steelyard.errors import ConfigError, expect_number
 from steelyard.models.budget import Budget
 from steelyard.models.limits import Retry
 from steelyard.types import Sample, Scorer, Target
@@ -34,6 +35,25 @@ class Options:
     retry: Retry = Retry()
     budget: Budget = Budget()
     durability: Literal["normal", "full"] = "normal"
+
+    def check(self) -> None:
+        """Find what cannot be meant, here and in `retry` and `budget`.
+
+        Raises:
+            ConfigError: which option, what was expected and what came.
+        """
+        expect_number("concurrency", self.concurrency, 1, whole=True)
+        expect_number("repeats", self.repeats, 1, whole=True)
+        expect_number("seed", self.seed, 0, whole=True)
+        expect_number("max_errors", self.max_errors, 0, 1)
+        expect_number("sample_timeout_s", self.sample_timeout_s, 0.001)
+        for name, wanted in (("retry", Retry), ("budget", Budget)):
+            if not isinstance(getattr(self, name), wanted):
+                raise ConfigError(f"{name} must be a {wanted.__name__}, not {getattr(self, name)!r}")
+        self.retry.check()
+        self.budget.check()
+        if self.durability not in {"normal", "full"}:
+            raise ConfigError(f"durability must be 'normal' or 'full', not {self.durability!r}")
 
 
 @dataclass(frozen=True, slots=True)

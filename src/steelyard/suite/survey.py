@@ -10,8 +10,9 @@ from dataclasses import dataclass
 from hashlib import blake2b
 from typing import Any, Final
 
-from steelyard.errors import ConfigError, DataError
+from steelyard.errors import ConfigError, DataError, boundary
 from steelyard.registry import describe, name_of
+from steelyard.runner import Step
 from steelyard.store.records import pack_sample
 from steelyard.suite.objects import Suite
 from steelyard.types import Sample, Scorer
@@ -38,19 +39,61 @@ def survey(samples: Iterable[Sample]) -> Survey:
     digest = blake2b(digest_size=16)
     n = 0
     for n, sample in enumerate(samples, start=1):
-        if not isinstance(sample, Sample):
-            raise DataError(f"sample {n} is a {type(sample).__name__}, not a Sample")
+        with boundary("data", f"sample {n}"):
+            _check_sample(sample)
+            packed = pack_sample(sample)[0]
         # 8 bytes of a hash stand for the id: a set of 100,000 texts would double the memory of a run.
         key = int.from_bytes(blake2b(sample.id.encode("utf-8", "surrogatepass"), digest_size=8).digest(), "big")
         if key in ids and len(defects) < _MOST_DEFECTS:
             defects.append(f"sample {n} has the id {sample.id!r} of an earlier one")
         ids.add(key)
-        digest.update(pack_sample(sample)[0].to_bytes(8, "big", signed=True))
+        digest.update(packed.to_bytes(8, "big", signed=True))
     if defects:
         raise DataError("ids of samples must be unique", defects)
     if not n:
         raise DataError("there are no samples to run")
     return Survey(n, digest.hexdigest())
+
+
+def _check_sample(sample: Any) -> None:
+    """Refuse what would be stored as something else or not at all.
+
+    Raises:
+        TypeError: which field, and what it holds.
+    """
+    if not isinstance(sample, Sample):
+        raise TypeError(f"a {type(sample).__name__} is no Sample")
+    for name in ("id", "group", "cluster"):
+        text = getattr(sample, name)
+        if not isinstance(text, str):
+            raise TypeError(f"{name} must be a text, not {text!r}")
+        if not text.isascii():
+            text.encode()
+    for name in ("choices", "contexts"):
+        texts = getattr(sample, name)
+        if not isinstance(texts, tuple | list) or not all(isinstance(one, str) for one in texts):
+            raise TypeError(f"{name} must be a tuple of texts, not {texts!r:.80}")
+    if not isinstance(sample.metadata, Mapping):
+        raise TypeError(f"metadata must be a mapping, not {sample.metadata!r:.80}")
+
+
+def check_suite(suite: Suite) -> None:
+    """Look at everything but the samples before anything is sent or stored.
+
+    Raises:
+        ConfigError: what is wrong.
+    """
+    if not suite.targets:
+        raise ConfigError("there are no targets to run")
+    suite.options.check()
+    for name, target in suite.targets.items():
+        if not isinstance(name, str) or not name.isprintable() or not name:
+            raise ConfigError(f"a target's name is a printable text, not {name!r}")
+        check_parts(target)
+        Step.of("target", target)
+    for name, scorer in scorer_stages(suite.scorers).items():
+        check_parts(scorer)
+        Step.of(name, scorer)
 
 
 def check_parts(value: Any) -> None:
@@ -60,7 +103,8 @@ def check_parts(value: Any) -> None:
         ConfigError: what is wrong.
     """
     if hasattr(value, "check"):
-        value.check()
+        with boundary("config", type(value).__name__):
+            value.check()
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
         for one in dataclasses.fields(value):
             check_parts(getattr(value, one.name))
