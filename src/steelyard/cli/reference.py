@@ -1,0 +1,52 @@
+"""The page docs/command-line.md, made from the commands themselves, so that nothing can stay undocumented."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from importlib.resources import files
+from typing import Any
+
+import typer
+
+from steelyard.cli.app import build_app
+
+
+def page() -> str:
+    """The whole page."""
+    intro = files("steelyard.cli").joinpath("reference_intro.md").read_text(encoding="utf-8")
+    group: Any = typer.main.get_command(build_app())
+    lines = [intro.rstrip(), "", "## Options of every command", "", *_table(group.params)]
+    lines += ["| `--help`, `-h` | | Show the help of a command. |"]
+    for name, command in group.commands.items():
+        lines += ["", *_command(name, command)]
+    return "\n".join(lines) + "\n"
+
+
+def _command(name: str, command: Any) -> Iterator[str]:
+    arguments = [one for one in command.params if one.param_type_name == "argument"]
+    usage = " ".join(one.metavar if one.required else f"[{one.metavar.strip('[]')}]" for one in arguments)
+    yield f"## steelyard {name} {usage}".rstrip()
+    yield ""
+    # A paragraph of the docstring is one line, as Markdown has no use for where it was broken.
+    for paragraph in command.help.split("\n\n"):
+        yield " ".join(paragraph.split())
+        yield ""
+    if command.params:
+        yield from _table(command.params)
+
+
+def _table(params: list[Any]) -> Iterator[str]:
+    yield "| | | |"
+    yield "|---|---|---|"
+    for one in params:
+        is_option = one.param_type_name == "option"
+        written = ", ".join(f"`{name}`" for name in one.opts) if is_option else f"`{one.metavar.strip('[]')}`"
+        value = f"`{one.metavar}`" if is_option and one.metavar else ""
+        text = (one.help or "").replace("|", "\\|")
+        default = "" if one.default in {None, False, ""} or one.required else f" Default: `{one.default}`."
+        yield f"| {written} | {value} | {text}{default} |"
+
+
+if __name__ == "__main__":
+    sys.stdout.write(page())

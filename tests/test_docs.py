@@ -1,0 +1,161 @@
+"""What the documents say is there is there, what is there is documented, and every example runs."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import re
+import shutil
+from pathlib import Path
+
+import pytest
+import typer
+
+from steelyard.cli.app import build_app
+from steelyard.cli.reference import page
+from steelyard.config.load import load
+from steelyard.registry import BUILT_IN, names
+
+ROOT = Path(__file__).resolve().parent.parent
+DOCS = ROOT / "docs"
+PAGES = sorted([ROOT / "README.md", ROOT / "CHANGELOG.md", *DOCS.rglob("*.md"), *ROOT.glob("examples/**/*.md")])
+WITH_PYTHON = [ROOT / "README.md", DOCS / "python.md", DOCS / "getting-started.md"]
+LINK = re.compile(r"\]\(([^)\s]+)\)")
+
+
+def text_of(path):
+    return path.read_text(encoding="utf-8")
+
+
+def short(path):
+    return path.relative_to(ROOT).as_posix()
+
+
+def blocks(path, language):
+    return re.findall(rf"^ *```{language}\n(.*?)^ *```", text_of(path), re.DOTALL | re.MULTILINE)
+
+
+def commands():
+    return typer.main.get_command(build_app()).commands
+
+
+def test_the_page_of_the_command_line_is_what_the_commands_say():
+    assert text_of(DOCS / "command-line.md") == page(), "python -m steelyard.cli.reference > docs/command-line.md"
+
+
+@pytest.mark.parametrize("name", list(commands()))
+def test_every_command_option_and_argument_is_documented(name):
+    section = text_of(DOCS / "command-line.md").split(f"## steelyard {name}", 1)[1].split("\n## ", 1)[0]
+    assert len(commands()[name].help) > 20
+    for parameter in commands()[name].params:
+        assert len(parameter.help) > 10, parameter.name
+        for option in parameter.opts if parameter.param_type_name == "option" else ():
+            assert f"`{option}`" in section
+
+
+@pytest.mark.parametrize("kind", list(BUILT_IN))
+def test_every_registered_name_is_documented(kind):
+    told = text_of(DOCS / "configuration.md")
+    assert [
+        name for name in names(kind) if f"\n### {name}\n" not in told and f"\n## {kind}: {name}\n" not in told
+    ] == []
+
+
+WHOLE = [
+    pytest.param(block, id=f"{short(path)}-{at}")
+    for path in PAGES
+    for at, block in enumerate(blocks(path, "yaml"))
+    if re.search(r"^suite:", block, re.MULTILINE)
+]
+
+
+def test_there_are_configurations_in_the_documents():
+    assert len(WHOLE) >= 5
+
+
+@pytest.mark.parametrize("block", WHOLE)
+def test_every_whole_configuration_in_the_documents_loads(block, tmp_path):
+    exam, quiz = ROOT / "examples/choice", ROOT / "src/steelyard/config/starter/choice"
+    for name in ("zhouyi.xlsx", "exam.xlsx", "my_exam.xlsx"):
+        shutil.copy(exam / "zhouyi.xlsx", tmp_path / name)
+    for source, name in (
+        (exam / "zhouyi.md", "zhouyi.md"),
+        (quiz / "notes.md", "notes.md"),
+        (quiz / "questions.csv", "questions.csv"),
+    ):
+        shutil.copy(source, tmp_path / name)
+    (tmp_path / "exam.yaml").write_text(block, encoding="utf-8")
+    keys = dict.fromkeys(re.findall(r"\$\{(\w+)\}", block), "not-a-real-key")
+    suite = load(tmp_path / "exam.yaml", environ=keys, use_dotenv=False).suite
+    assert suite.targets
+    assert len(list(suite.samples)) >= 20
+
+
+@pytest.mark.parametrize("path", WITH_PYTHON, ids=short)
+def test_the_python_examples_run_and_print_what_they_say(path):
+    namespace = {"__name__": "documents"}
+    for block in blocks(path, "python"):
+        printed = io.StringIO()
+        with contextlib.redirect_stdout(printed):
+            exec(compile(block, short(path), "exec"), namespace)
+        for expected in re.findall(r"print\(.*\)  # (.+)", block):
+            assert expected in printed.getvalue()
+
+
+def test_the_examples_show_every_public_function():
+    told = text_of(DOCS / "python.md")
+    functions = "evaluate aevaluate evaluate_suite compare to_frame"
+    classes = "Sample Output Score Prompt Scripted Baseline Choice ExactMatch Options Suite Store SteelyardError"
+    for name in f"{functions} {classes}".split():
+        assert re.search(rf"\b{name}\b", told), name
+
+
+@pytest.mark.parametrize("path", PAGES, ids=short)
+def test_every_relative_link_leads_somewhere(path):
+    for link in LINK.findall(text_of(path)):
+        target, _, anchor = link.partition("#")
+        if re.match(r"[a-z]+:", target):
+            continue
+        found = (path.parent / target).resolve() if target else path
+        assert found.exists(), link
+        if anchor and found.suffix == ".md":
+            heads = re.findall(r"^#+ (.+)$", text_of(found), re.MULTILINE)
+            slugs = {re.sub(r"[^\w\- ]", "", head.lower()).replace(" ", "-") for head in heads}
+            assert anchor in slugs, link
+
+
+def test_every_test_that_the_contract_names_is_there():
+    named = re.findall(r"`(tests/[\w/]+\.py)::(\w+)`", text_of(DOCS / "contract.md"))
+    assert len(named) >= 20
+    for path, test in named:
+        assert f"def {test}(" in text_of(ROOT / path), f"{path}::{test}"
+
+
+def test_every_decision_says_context_decision_and_what_was_rejected():
+    decisions = sorted((DOCS / "decisions").glob("*.md"))
+    assert len(decisions) >= 12
+    for at, path in enumerate(decisions, start=1):
+        assert path.name.startswith(f"{at:03}-")
+        told = text_of(path)
+        assert told.startswith(f"# {at:03}. ")
+        assert [part in told for part in ("**Context.**", "**Decision.**", "**Rejected.**")] == [True] * 3
+        assert f"decisions/{path.name}" in text_of(DOCS / "index.md")
+
+
+def test_the_changelog_has_a_place_for_what_comes():
+    told = text_of(ROOT / "CHANGELOG.md")
+    assert "\n## [Unreleased]\n\n### Added\n\n- " in told
+
+
+def test_the_readme_opens_with_demo_and_test():
+    lines = [line.strip() for line in text_of(ROOT / "README.md").splitlines() if line.strip()]
+    assert lines[1].startswith("make demo")
+    assert lines[2].startswith("make test")
+
+
+def test_the_exit_codes_are_told_alike_in_readme_and_reference():
+    tables = [
+        set(re.findall(r"^\| (\d+) \|", text_of(path), re.MULTILINE))
+        for path in (ROOT / "README.md", DOCS / "command-line.md")
+    ]
+    assert tables[0] == tables[1] == {"0", "1", "2", "3", "4", "130"}
