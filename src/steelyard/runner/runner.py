@@ -111,8 +111,10 @@ class Runner:
         self._progress = progress
         self._target = Step.of("target", work.target)
         self._scorers = [Step.of(name, scorer) for name, scorer in work.scorers.items()]
-        # A record with inline scores alone is stored in the same milliseconds as its output would be.
-        self._keeps_outputs = not self._target.inline and not all(step.inline for step in self._scorers)
+        # A target that asks has its replies in the journal; a record with inline scores alone is stored in the same
+        # milliseconds as its output would be.
+        quick = self._target.inline or all(step.inline for step in self._scorers)
+        self._keeps_outputs = not (self._target.asks or quick)
         self._failed = 0
         self._ready: deque[Task] = deque()
         self._fed = False
@@ -197,7 +199,8 @@ class Runner:
         stage = "target"
         try:
             async with asyncio.timeout(self._work.sample_timeout_s):
-                output = await self._obtain(task, replies)
+                obtain = self._kept_output if self._keeps_outputs else self._call_target
+                output = await obtain(task, replies)
                 for step in self._scorers:
                     stage = step.stage
                     failed = await self._score(step, task, output, scores, replies)
@@ -210,12 +213,10 @@ class Runner:
         record = Record(task.sample, output, tuple(scores), replies, failure, seconds, task.repeat)
         return self._redacted(record) if failure is not None else record
 
-    async def _obtain(self, task: Task, replies: dict[str, tuple[Any, ...]]) -> Output:
-        """The target's output; one that was made without asking is kept in the journal before a scorer sees it."""
-        work, journal = self._work, self._session.journal
-        if self._target.asks or not self._keeps_outputs:
-            return await self._call_target(task, replies)
-        key = journal_key(b"output", task.sample.id, task.repeat, 0, work.run)
+    async def _kept_output(self, task: Task, replies: dict[str, tuple[Any, ...]]) -> Output:
+        """The output of a target that does not ask, kept in the journal before a scorer sees it."""
+        journal = self._session.journal
+        key = journal_key(b"output", task.sample.id, task.repeat, 0, self._work.run)
         found = await journal.find(key)
         if found is not None:
             return unpack_output(found)
