@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
@@ -12,10 +13,13 @@ from sqlalchemy.dialects.sqlite import insert
 
 from steelyard.errors import StoreError
 from steelyard.store import schema
-from steelyard.store.writer import Batch, LoopTicket, Operation, Ticket, Writer
+from steelyard.store.tickets import LoopTicket, Ticket
+from steelyard.store.writer import Batch, Operation, Writer
 
 _FIND = select(schema.reply.c.key, schema.reply.c.body).where(schema.reply.c.key.in_(bindparam("keys", expanding=True)))
-_KEEP: Insert = insert(schema.reply).on_conflict_do_nothing()
+_ADD = insert(schema.reply)
+_KEEP: Insert = _ADD.on_conflict_do_update(index_elements=["key"], set_={"body": _ADD.excluded.body})
+"""A row that stands in the way is a damaged one: one that can be read is not written again."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,8 +40,12 @@ class Find:
 
 
 def _bodies(batch: Batch, keys: Sequence[bytes]) -> dict[bytes, bytes]:
-    rows = batch.connection.execute(_FIND, {"keys": keys}).all()
-    return {bytes(key): batch.unpacker.unpack(bytes(body)) for key, body in rows}
+    """The bodies that are kept, without those that are damaged: they are asked again and written over."""
+    found: dict[bytes, bytes] = {}
+    for key, body in batch.connection.execute(_FIND, {"keys": keys}).all():
+        with contextlib.suppress(StoreError):
+            found[bytes(key)] = batch.unpacker.unpack(bytes(body))
+    return found
 
 
 @dataclass(frozen=True, slots=True)

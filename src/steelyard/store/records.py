@@ -6,19 +6,24 @@ import struct
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import blake2b
-from typing import Any, ClassVar, Final
+from typing import Any, ClassVar, Final, NamedTuple
 
 from sqlalchemy import bindparam, delete, func, select, update
 from sqlalchemy.dialects.sqlite import insert
 
 from steelyard.errors import Attempt
+from steelyard.session.replies import unpack_reply
 from steelyard.store import schema
-from steelyard.store.writer import Batch, Ticket
+from steelyard.store.tickets import Ticket
+from steelyard.store.writer import Batch
 from steelyard.text.plain_json import from_json, to_json
 from steelyard.types import OUTCOMES, Failure, Output, Record, Reply, Sample, Score
 
 _CODE: Final = {outcome: code for code, outcome in enumerate(OUTCOMES)}
 _KEY_BYTES: Final = 11
+_CACHED: Final = 0x80
+MOST_STAGES: Final = _CACHED - 1
+"""Scorers of a suite at most: with the target, their numbers fit into seven bits."""
 
 
 def pack_sample(sample: Sample) -> tuple[int, bytes]:
@@ -85,19 +90,30 @@ def _finish(reply: Reply) -> dict[str, Any]:
 
 
 def pack_keys(replies: Mapping[str, Iterable[Reply]], stages: Sequence[str]) -> bytes | None:
-    """11 bytes a reply: its stage's number and its key."""
+    """11 bytes a reply: its stage's number, with the highest bit where it came from the journal, and its key."""
     parts = [
-        struct.pack("B10s", stages.index(stage), bytes.fromhex(reply.key))
+        struct.pack("B10s", stages.index(stage) | (_CACHED if reply.cached else 0), bytes.fromhex(reply.key))
         for stage, several in replies.items()
         for reply in several
     ]
     return b"".join(parts) or None
 
 
-def unpack_keys(packed: bytes | None, stages: Sequence[str]) -> list[tuple[str, bytes]]:
-    """(stage, key) of each reply, in the order they were asked."""
+class ReplyKey(NamedTuple):
+    """Where a record's reply is: its stage, the journal's key, and whether the run got it from the journal."""
+
+    stage: str
+    key: bytes
+    cached: bool
+
+
+def unpack_keys(packed: bytes | None, stages: Sequence[str]) -> list[ReplyKey]:
+    """The keys of a record's replies, in the order they were asked."""
     data = bytes(packed or b"")
-    return [(stages[data[at]], data[at + 1 : at + _KEY_BYTES]) for at in range(0, len(data), _KEY_BYTES)]
+    return [
+        ReplyKey(stages[data[at] & ~_CACHED], data[at + 1 : at + _KEY_BYTES], bool(data[at] & _CACHED))
+        for at in range(0, len(data), _KEY_BYTES)
+    ]
 
 
 def unpack_score(name: str, outcome: int, value: float | None, passed: int | None, body: bytes | None) -> Score:
@@ -133,10 +149,11 @@ class Put:
     @classmethod
     def apply(cls, batch: Batch, operations: Sequence[Put]) -> Sequence[None]:
         """A statement per table for all."""
+        replaced = [(one.run, _moved_by(batch, one)) for one in operations if one.replaces is not None]
         _put_records(batch, operations, _put_samples(batch, operations))
         _put_scores(batch, operations)
         for run in sorted({one.run for one in operations}):
-            _count(batch, run, [one for one in operations if one.run == run])
+            _count(batch, run, [one for one in operations if one.run == run], replaced)
         return [None] * len(operations)
 
 
@@ -254,16 +271,40 @@ def word_numbers(batch: Batch, names: Sequence[str]) -> dict[str, int]:
 _WORDS = select(schema.word.c.text, schema.word.c.num).where(schema.word.c.text.in_(bindparam("texts", expanding=True)))
 
 
-def _count(batch: Batch, run: int, operations: Sequence[Put]) -> None:
-    """Move the run's counters by what was just stored."""
+def _count(
+    batch: Batch, run: int, operations: Sequence[Put], replaced: Sequence[tuple[int, Mapping[str, int]]]
+) -> None:
+    """Move the run's counters by what was just stored, and back by what was replaced."""
     replies = [reply for one in operations for several in one.record.replies.values() for reply in several]
-    replaced = [one.replaces for one in operations if one.replaces is not None]
     moved = {
-        "done": len(operations) - len(replaced),
-        "errors": sum(one.record.failure is not None for one in operations) - sum(replaced),
+        "done": len(operations),
+        "errors": sum(one.record.failure is not None for one in operations),
         "replies": len(replies),
         "from_journal": sum(reply.cached for reply in replies),
         "input_tokens": sum(reply.usage.input_tokens for reply in replies),
         "output_tokens": sum(reply.usage.output_tokens for reply in replies),
     }
+    for _, before in (one for one in replaced if one[0] == run):
+        moved = {name: by - before.get(name, 0) for name, by in moved.items()}
     batch.connection.execute(_MOVE, {"run": run, **{f"by_{name}": by for name, by in moved.items()}})
+
+
+def _moved_by(batch: Batch, operation: Put) -> dict[str, int]:
+    """By how much the record that `operation` replaces had moved the run's counters."""
+    table, journal = schema.record, schema.reply
+    place = (table.c.run == operation.run) & (table.c.no == operation.no)
+    row = batch.connection.execute(
+        select(table.c.failed, table.c.replies).where(place & (table.c.repeat == operation.record.repeat))
+    ).first()
+    if row is None:
+        return {}
+    keys = unpack_keys(row.replies, operation.stages)
+    moved = {"done": 1, "errors": row.failed, "replies": len(keys), "from_journal": sum(one.cached for one in keys)}
+    moved |= {"input_tokens": 0, "output_tokens": 0}
+    for one in keys:
+        body = batch.connection.scalar(select(journal.c.body).where(journal.c.key == one.key))
+        if body is not None:
+            usage = unpack_reply("", batch.unpacker.unpack(bytes(body))).usage
+            moved["input_tokens"] += usage.input_tokens
+            moved["output_tokens"] += usage.output_tokens
+    return moved

@@ -29,13 +29,14 @@ class Reserve:
         for left in store.parent.glob(f"{store.name}-reserve-*"):
             _remove_if_left(left)
         self._path = store.parent / f"{store.name}-reserve-{os.getpid()}-{token_hex(4)}"
+        self._handle = -1
         try:
             self._handle = os.open(self._path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
             fcntl.flock(self._handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
             _fill(self._handle)
         except OSError as error:
             with contextlib.suppress(OSError):
-                self._path.unlink()
+                self.release()
             raise StoreError(f"no room for the store: {error.strerror} ({self._path.parent})") from error
 
     def release(self) -> bool:
@@ -49,9 +50,10 @@ class Reserve:
 
 
 def _fill(handle: int) -> None:
-    written = 0
-    while written < _SIZE:
-        written += os.write(handle, bytes(_SIZE - written))
+    """Noise, since a file system that compresses keeps no space for zeros."""
+    left = memoryview(os.urandom(_SIZE))
+    while left:
+        left = left[os.write(handle, left) :]
 
 
 def _remove_if_left(path: Path) -> None:

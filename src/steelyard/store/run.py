@@ -5,12 +5,14 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from datetime import UTC, datetime
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final
 
 from sqlalchemy import Connection, bindparam, select
 
+from steelyard.errors import boundary
 from steelyard.session.replies import unpack_reply
 from steelyard.store import schema
 from steelyard.store.codec import Unpacker
@@ -190,7 +192,7 @@ class Run:
         keys: dict[str, set[str]] = {}
         with self._store.reading() as connection:
             for row in connection.execute(query):
-                asked = {key.hex() for stage, key in unpack_keys(row.replies, self.stages) if stage == "target"}
+                asked = {one.key.hex() for one in unpack_keys(row.replies, self.stages) if one.stage == "target"}
                 keys.setdefault(row.id, set()).update(asked)
         return {ident: frozenset(found) for ident, found in keys.items()}
 
@@ -209,7 +211,7 @@ class Run:
     def numbered_records(self) -> Iterator[tuple[int, Record]]:
         """(no, record) for every record; `no` is the sample's place in its dataset."""
         place = (-1, 0)
-        with self._store.reading() as connection:
+        with self._store.reading() as connection, boundary("store", f"run {self.id} is damaged"):
             unpacker = _unpacker(connection)
             while rows := self._chunk(connection, place):
                 place = (rows[-1].no, rows[-1].repeat)
@@ -268,7 +270,7 @@ _SCORES = (
 
 def _read(connection: Connection, unpacker: Unpacker, run: Run, rows: Sequence[Any]) -> Iterator[tuple[int, Record]]:
     keys = [unpack_keys(row.replies, run.stages) for row in rows]
-    wanted = {key for several in keys for _, key in several}
+    wanted = {one.key for several in keys for one in several}
     replies: dict[bytes, Reply] = {}
     if wanted:
         for key, body in connection.execute(_REPLIES, {"keys": list(wanted)}):
@@ -282,9 +284,9 @@ def _read(connection: Connection, unpacker: Unpacker, run: Run, rows: Sequence[A
         )
     for row, several in zip(rows, keys, strict=True):
         asked: dict[str, list[Reply]] = {}
-        for stage, key in several:
-            if key in replies:
-                asked.setdefault(stage, []).append(replies[key])
+        for held in several:
+            if held.key in replies:
+                asked.setdefault(held.stage, []).append(replace(replies[held.key], cached=held.cached))
         body = None if row.body is None else unpacker.unpack(bytes(row.body))
         output, failure = unpack_record(body, asked.get("target", ()))
         yield (

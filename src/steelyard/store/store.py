@@ -3,29 +3,26 @@
 from __future__ import annotations
 
 import contextlib
-import secrets
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final, Self
+from typing import Any, Self
 
-from sqlalchemy import Connection, select, update
+from sqlalchemy import Connection, func, select, update
 
-from steelyard.errors import ConfigError, StoreError, did_you_mean
+from steelyard.errors import ConfigError, StoreError
 from steelyard.store import schema
 from steelyard.store.engine import Durability, check, connect, create, file_of, locate
 from steelyard.store.journal import StoreJournal
 from steelyard.store.lock import RunLock
+from steelyard.store.names import meant, new_id
 from steelyard.store.records import Put, score_row, word_numbers
 from steelyard.store.reserve import Reserve
 from steelyard.store.run import Run
 from steelyard.store.writer import Batch, Writer
 from steelyard.text.plain_json import to_json
 from steelyard.types import Record, Score
-
-_ALPHABET: Final = "23456789abcdefghjkmnpqrstuvwxyz"
-"""No letter or digit that is read as another."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,12 +73,13 @@ class RunWriter:
             StoreError: it could not be written.
         """
         table = schema.run
+        text = reason.encode("utf-8", "replace").decode()  # it quotes errors, and those may hold anything
 
         def change(batch: Batch) -> None:
             batch.connection.execute(
                 update(table)
                 .where(table.c.num == self.run.num)
-                .values(state=state, reason=reason, seconds=table.c.seconds + seconds)
+                .values(state=state, reason=text, seconds=table.c.seconds + seconds)
             )
 
         try:
@@ -149,7 +147,12 @@ class Store:
         """The one writer of this process, started on first use."""
         if self._writer is None:
             self._reserve = Reserve(self.path)
-            self._writer = Writer(self._engine, self._reserve)
+            try:
+                with _as_store_error(self.path):
+                    self._writer = Writer(self._engine, self._reserve)
+            except StoreError:
+                self._reserve.release()
+                raise
         return self._writer
 
     def begin_evaluation(self) -> int:
@@ -182,28 +185,38 @@ class Store:
             "planned": new.planned,
             "manifest": to_json(new.manifest).decode("utf-8", "replace"),
         }
-        lock = RunLock(self.path, ident)
-        self.writer.change(lambda batch: _insert(batch, schema.run, row))
-        return RunWriter(self.writer, self.run(ident), lock)
+        return self._locked(ident, lambda batch: _insert(batch, schema.run, row))
 
     def reopen_run(self, run: Run, *, manifest: Mapping[str, Any], planned: int) -> RunWriter:
         """Lock an unfinished run to write on.
 
         Raises:
             StoreError: another process writes it.
+            ConfigError: it has been finished meanwhile.
         """
-        lock = RunLock(self.path, run.id)
         table = schema.run
+        # New records are scored into layer 0; what `rescore` made of the unfinished run stays as an older layer.
         values = {
             "state": "open",
             "reason": "",
             "planned": planned,
+            "layer": 0,
             "manifest": to_json(manifest).decode("utf-8", "replace"),
         }
-        self.writer.change(
-            lambda batch: batch.connection.execute(update(table).where(table.c.num == run.num).values(values)).rowcount
-        )
-        return RunWriter(self.writer, run.refresh(), lock)
+        unfinished = update(table).where(table.c.num == run.num, table.c.state != "finished").values(values)
+        return self._locked(run.id, lambda batch: batch.connection.execute(unfinished).rowcount)
+
+    def _locked(self, ident: str, change: Callable[[Batch], int]) -> RunWriter:
+        """Lock a run, begin or reopen it by `change`, which counts the rows it changed, and give out its writer."""
+        writer = self.writer
+        lock = RunLock(self.path, ident)
+        with contextlib.ExitStack() as failing:
+            failing.callback(lock.release)
+            if writer.change(change):
+                opened = RunWriter(writer, self.run(ident), lock)
+                failing.pop_all()
+                return opened
+        raise ConfigError(f"run {ident} is finished: there is nothing to resume")
 
     def add_layer(self, run: Run, scorers: Any, scores: Iterator[tuple[int, int, Sequence[Score]]]) -> Run:
         """Score a run anew: a further layer, which is read from now on; the earlier ones stay.
@@ -213,10 +226,11 @@ class Store:
             scorers: what scored, for the record.
             scores: (no, repeat, scores) of every record.
         """
-        number = run.layer + 1
         everything = list(scores)
 
         def change(batch: Batch) -> None:
+            last = select(func.max(schema.layer.c.layer)).where(schema.layer.c.run == run.num)
+            number = (batch.connection.scalar(last) or 0) + 1
             row = {"run": run.num, "layer": number, "created": time.time(), "scorers": to_json(scorers).decode()}
             batch.connection.execute(schema.layer.insert(), row)
             names = word_numbers(batch, sorted({one.name for _, _, several in everything for one in several}))
@@ -255,7 +269,7 @@ class Store:
             rows = connection.execute(select(table).order_by(table.c.num.desc())).all()
         if name == "latest" and rows:
             return Run(self, rows[0])
-        return Run(self, _meant(name, rows))
+        return Run(self, meant(name, rows))
 
     def runs_of(self, evaluation: int) -> list[Run]:
         """The runs that were started together, in the order of their targets."""
@@ -263,24 +277,6 @@ class Store:
         with self.reading() as connection:
             rows = connection.execute(select(table).where(table.c.evaluation == evaluation).order_by(table.c.num)).all()
         return [Run(self, row) for row in rows]
-
-
-def new_id() -> str:
-    """Six characters that are easy to read out: 31**6 or 900 million ids."""
-    return "".join(secrets.choice(_ALPHABET) for _ in range(6))
-
-
-def _meant(name: str, rows: Sequence[Any]) -> Any:
-    exact = [row for row in rows if row.id == name]
-    begins = [row for row in rows if row.id.startswith(name)] if name else []
-    newest = [row for row in rows if row.target == name][:1]
-    found = exact or newest or begins
-    if len(found) == 1:
-        return found[0]
-    if found:
-        raise ConfigError(f"{name!r} may be any of {', '.join(sorted(row.id for row in found))}")
-    known = {row.id for row in rows} | {row.target for row in rows}
-    raise ConfigError(f"there is no run {name!r}{did_you_mean(name, known)}" if rows else "the store holds no runs")
 
 
 def _insert(batch: Batch, table: Any, row: Mapping[str, Any]) -> int:

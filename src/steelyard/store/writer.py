@@ -8,7 +8,6 @@ already in flight can still be stored.
 
 from __future__ import annotations
 
-import asyncio
 import threading
 import time
 from collections import deque
@@ -23,6 +22,7 @@ from steelyard.errors import StoreError
 from steelyard.store import schema
 from steelyard.store.codec import Packer, Unpacker
 from steelyard.store.reserve import Reserve
+from steelyard.store.tickets import Result, ThreadTicket, Ticket, answer
 
 _LATER_S: Final = 0.02
 """How long records wait for company: their replies are in the journal already, and a record costs seven statements
@@ -33,25 +33,6 @@ _MOST: Final = 2000
 _GATHER_S: Final = 0.001
 """How long a first arrival waits for company. More costs time where replies come in bursts: 2 ms took a tenth of the
 samples per second at 50 ms latency and saved no CPU, since the wait for the interpreter's lock gathers as well."""
-
-
-@dataclass(frozen=True, slots=True)
-class LoopTicket:
-    """A coroutine that waits for an operation, and its event loop."""
-
-    loop: asyncio.AbstractEventLoop
-    future: asyncio.Future[Any]
-
-
-@dataclass(frozen=True, slots=True)
-class ThreadTicket:
-    """A thread that waits for an operation; `box` receives (value, error) before `done` is set."""
-
-    done: threading.Event
-    box: list[tuple[Any, StoreError | None]]
-
-
-Ticket = LoopTicket | ThreadTicket
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,9 +88,6 @@ class Change:
         return [one.change(batch) for one in operations]
 
 
-_Result = tuple[Ticket | None, Any, StoreError | None]
-
-
 class Writer:
     """Owns the writing connection and its thread.
 
@@ -135,7 +113,8 @@ class Writer:
         self._reading = engine.connect()
         self._writing = engine.connect().execution_options(begin="IMMEDIATE")
         self._packer = Packer(self._save_dictionary)
-        self._unpacker = Unpacker(lambda number: load_dictionary(self._reading, number))
+        self._at = self._reading
+        self._unpacker = Unpacker(lambda number: load_dictionary(self._at, number))
         self._words: dict[str, int] = {}
         self._version = self._data_version()
         self.alone = self._is_empty()
@@ -169,6 +148,8 @@ class Writer:
         """
         if self._error is not None:
             raise self._error
+        if self._closing:
+            raise StoreError("the store is closed")
         if operation.urgent:
             self._queue.append(operation)
         else:
@@ -209,11 +190,14 @@ class Writer:
             self._wake.clear()
             operations = self._take()
             if operations:
-                _answer(self._do(operations))
+                answer(self._do(operations))
             if self._queue:
                 self._wake.set()
             elif self._closing and not self._later:
                 break
+        # What was handed over between the last look and now: a ticket that nobody answers would hang its holder.
+        self._error = self._error or StoreError("the store is closed")
+        answer([(one.ticket, None, self._error) for one in (*self._queue, *self._later)])
         self._reading.close()
         self._writing.close()
 
@@ -226,7 +210,7 @@ class Writer:
             self._later_since = time.monotonic()
         return taken
 
-    def _do(self, operations: Sequence[Operation]) -> list[_Result]:
+    def _do(self, operations: Sequence[Operation]) -> list[Result]:
         if self._error is not None:
             return [(one.ticket, None, self._error) for one in operations]
         try:
@@ -240,7 +224,7 @@ class Writer:
             self._error.__cause__ = error
         return [(one.ticket, None, self._error) for one in operations]
 
-    def _do_from_reserve(self, operations: Sequence[Operation], error: SQLAlchemyError) -> list[_Result]:
+    def _do_from_reserve(self, operations: Sequence[Operation], error: SQLAlchemyError) -> list[Result]:
         """Give the reserve back and try once more; whatever comes of it, nothing more is sent."""
         failure = StoreError(f"the store cannot be written: {_cause(error)} ({self._engine.url.database})")
         failure.__cause__ = error
@@ -253,16 +237,17 @@ class Writer:
         self._error = failure
         return [(one.ticket, None, failure) for one in operations]
 
-    def _transact(self, operations: Sequence[Operation]) -> list[_Result]:
+    def _transact(self, operations: Sequence[Operation]) -> list[Result]:
         by_type: dict[type[Operation], list[Operation]] = {}
         for one in operations:
             by_type.setdefault(type(one), []).append(one)
-        results: list[_Result] = []
+        results: list[Result] = []
         for connection, writes in ((self._reading, False), (self._writing, True)):
             types = sorted((kind for kind in by_type if kind.writes == writes), key=lambda kind: kind.rank)
             if not types:
                 continue
             try:
+                self._at = connection
                 with connection.begin():
                     if writes and self.alone:
                         version = connection.exec_driver_sql("PRAGMA data_version").scalar_one()
@@ -273,6 +258,7 @@ class Writer:
                         results += [(one.ticket, value, None) for one, value in zip(by_type[kind], values, strict=True)]
             except BaseException:
                 self._packer.forget()
+                self._unpacker.forget()
                 self._words.clear()
                 raise
         return results
@@ -297,27 +283,3 @@ def load_dictionary(connection: Connection, number: int) -> bytes:
 
 def _cause(error: SQLAlchemyError) -> str:
     return str(error.orig) if isinstance(error, DBAPIError) else str(error)
-
-
-def _answer(results: Sequence[_Result]) -> None:
-    """Wake all who wait, with one call per event loop."""
-    by_loop: dict[asyncio.AbstractEventLoop, list[tuple[asyncio.Future[Any], Any, StoreError | None]]] = {}
-    for ticket, value, error in results:
-        if isinstance(ticket, ThreadTicket):
-            ticket.box.append((value, error))
-            ticket.done.set()
-        elif ticket is not None:
-            by_loop.setdefault(ticket.loop, []).append((ticket.future, value, error))
-    for loop, answers in by_loop.items():
-        if not loop.is_closed():
-            loop.call_soon_threadsafe(_settle, answers)
-
-
-def _settle(answers: Sequence[tuple[asyncio.Future[Any], Any, StoreError | None]]) -> None:
-    for future, value, error in answers:
-        if future.done():
-            continue
-        if error is not None:
-            future.set_exception(error)
-        else:
-            future.set_result(value)

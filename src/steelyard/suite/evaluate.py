@@ -21,7 +21,7 @@ from steelyard.runner import Progress, Runner, Task, Work
 from steelyard.session.secrets import Secrets, references
 from steelyard.session.session import Session
 from steelyard.store import NewRun, Run, RunWriter, Store
-from steelyard.store.store import new_id
+from steelyard.store.names import new_id
 from steelyard.suite.objects import Options, Suite
 from steelyard.suite.survey import changed_keys, check_suite, manifests, scorer_stages, survey
 from steelyard.types import Sample, Scorer, Target

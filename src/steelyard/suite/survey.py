@@ -13,7 +13,7 @@ from typing import Any, Final
 from steelyard.errors import ConfigError, DataError, boundary
 from steelyard.registry import describe, name_of
 from steelyard.runner import Step
-from steelyard.store.records import pack_sample
+from steelyard.store.records import MOST_STAGES, pack_sample
 from steelyard.suite.objects import Suite
 from steelyard.types import Sample, Scorer
 
@@ -114,7 +114,7 @@ def scorer_stages(scorers: Iterable[Scorer]) -> dict[str, Scorer]:
     """Each scorer under a name of its own: its score's name, its registered one, or the function's.
 
     Raises:
-        ConfigError: two have the same name.
+        ConfigError: two have the same name, or there are too many.
     """
     stages: dict[str, Scorer] = {}
     for scorer in scorers:
@@ -122,6 +122,8 @@ def scorer_stages(scorers: Iterable[Scorer]) -> dict[str, Scorer]:
         if name in stages or name == "target":
             raise ConfigError(f"there are two scorers named {name!r}: give one of the functions another name")
         stages[name] = scorer
+    if len(stages) > MOST_STAGES:
+        raise ConfigError(f"there are {len(stages)} scorers; a suite may have {MOST_STAGES}")
     return stages
 
 
