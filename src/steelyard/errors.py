@@ -22,6 +22,9 @@ from typing import TYPE_CHECKING, Any, Final
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
+_SHOWN: Final = 72
+"""Characters of a line that are quoted at most."""
+
 
 class SteelyardError(Exception):
     """Whatever Steelyard itself reports as wrong; `str(error)` is a message for a person."""
@@ -69,7 +72,8 @@ class ConfigError(SteelyardError):
         head = f"{self.place}: {self.message}"
         if not self.place.text:
             return head
-        return f"{head}\n    {self.place.text}\n    {_blank(self.place.text[: max(0, self.place.column - 1)])}^"
+        shown, before = _around(self.place.text, max(0, self.place.column - 1))
+        return f"{head}\n    {shown}\n    {_blank(before)}^"
 
 
 class DataError(SteelyardError):
@@ -191,6 +195,14 @@ def expect_number(name: str, value: Any, least: float, most: float | None = None
     what = "a whole number" if whole else "a number"
     limits = f"of {least:g} or more" if most is None else f"from {least:g} to {most:g}"
     raise ConfigError(f"{name} must be {what} {limits}, not {value!r}")
+
+
+def _around(line: str, at: int) -> tuple[str, str]:
+    """What of a long line a terminal of 80 columns can show around `at`, and what of that stands before it."""
+    start = max(0, min(at - _SHOWN // 2, len(line) - _SHOWN))
+    end = start + _SHOWN
+    begin = "…" if start else ""
+    return f"{begin}{line[start:end]}{'…' if end < len(line) else ''}", begin + line[start:at]
 
 
 def _blank(text: str) -> str:

@@ -70,6 +70,20 @@ def test_2_for_broken_yaml_with_the_line_and_a_mark_below_it(steelyard, tmp_path
     assert "    samples: {file: [}\n" in result.err
 
 
+def test_2_marks_the_place_in_a_long_line_without_filling_the_screen(steelyard, write, says, tmp_path):
+    write({})
+    long = "{prompt: {template: '" + "x" * 150 + "', modl: m, system: '" + "y" * 150 + "'}}"
+    (tmp_path / "long.yaml").write_text(
+        f"suite: choice\nsamples: {{file: exam.csv}}\ntargets:\n  a: {long}\n", encoding="utf-8"
+    )
+    lines = steelyard("run", "long.yaml", code=2).err.splitlines()
+    at = next(at for at, line in enumerate(lines) if "unknown key 'modl'" in line)
+    assert len(lines[at + 1]) <= 80
+    assert lines[at + 1].strip().startswith("…xxx")
+    assert lines[at + 1].endswith("y…")
+    assert lines[at + 1][lines[at + 2].index("^") :].startswith("modl: m")
+
+
 def test_2_for_a_run_that_is_not_there(steelyard, write, says):
     steelyard("run", write({"guess": says()}), code=0)
     assert "there is no run 'gess': did you mean 'guess'?" in steelyard("show", "gess", code=2).err
