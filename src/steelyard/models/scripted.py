@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+import marshal
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 from steelyard.models.base import Answer, Fault, Request, Wire, as_messages, usage_of
 from steelyard.text.plain_json import digest_of
+from steelyard.text.prompt_files import question_of
 from steelyard.types import Message, Reply
 
 
@@ -45,7 +47,9 @@ class Scripted:
     def answer(self, messages: str | list[Message]) -> Answer:
         """What the script says to these messages."""
         asked = as_messages(messages)
-        text = self.function(asked) if self.function else self._look_up(str(asked[-1].get("content")))
+        text = self.function(asked) if self.function else self._look_up(question_of(asked))
+        if not isinstance(text, str):
+            raise TypeError(f"a scripted reply is a text, not {text!r:.80}")
         return Answer(200, {}, text.encode("utf-8", "surrogatepass"))
 
     def read(self, answer: Answer) -> Reply:
@@ -61,10 +65,18 @@ class Scripted:
 
     def _version(self) -> str:
         """Differs between scripts, so that the journal does not answer for another one."""
-        code = getattr(self.function, "__code__", None)
-        return digest_of([dict(self.replies), self.default, code.co_code.hex() if code else str(self.function)])
+        return digest_of([dict(self.replies), self.default, _source_of(self.function)])
 
     def _look_up(self, asked: str) -> str:
         if asked in self.replies:
             return self.replies[asked]
         return next((reply for part, reply in self.replies.items() if part in asked), self.default)
+
+
+def _source_of(function: Any) -> list[str]:
+    """What a function does, as far as it can be told: its code with its constants, and what it closes over."""
+    code = getattr(function, "__code__", None)
+    if code is None:
+        return [repr(function)]
+    held = [repr(cell.cell_contents) for cell in function.__closure__ or ()]
+    return [marshal.dumps(code, 2).hex(), repr(function.__defaults__), repr(function.__kwdefaults__), *held]

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any, Final, Literal
 
 from sqlalchemy import URL, Connection, Engine, create_engine, event, make_url, select
-from sqlalchemy.exc import SQLAlchemyError
+from sqlalchemy.exc import ArgumentError, SQLAlchemyError
 from sqlalchemy.pool import NullPool
 
 from steelyard.errors import StoreError
@@ -28,7 +28,10 @@ def locate(where: str | Path | None) -> URL:
     text = str(where or DEFAULT)
     if "://" not in text:
         return URL.create("sqlite", database=str(Path(text).absolute()))
-    url = make_url(text)
+    try:
+        url = make_url(text)
+    except ArgumentError as error:
+        raise StoreError(f"{text!r} is no address of a store") from error
     if url.get_backend_name() != "sqlite":
         raise StoreError(f"a store is a SQLite file, not {url.get_backend_name()!r}")
     return url

@@ -10,7 +10,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from steelyard.errors import ConfigError
+from steelyard.errors import ConfigError, boundary
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,12 +44,10 @@ def _find(path: str) -> Callable[..., Any]:
     here = str(Path.cwd())
     if here not in sys.path:
         sys.path.insert(0, here)
-    try:
+    with boundary("config", f"{path!r} cannot be imported"):
         found: Any = import_module(module)
         for part in name.split("."):
             found = getattr(found, part)
-    except (ImportError, AttributeError) as error:
-        raise ConfigError(f"{path!r} cannot be imported: {error}") from error
     if not callable(found):
         raise ConfigError(f"{path!r} is a {type(found).__name__}, not a function")
     function: Callable[..., Any] = found

@@ -5,14 +5,14 @@ from __future__ import annotations
 import csv
 import io
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, ClassVar
 
-from steelyard.errors import ConfigError, DataError
+from steelyard.errors import ConfigError, DataError, boundary, did_you_mean
 from steelyard.types import Output, Sample
 
 
@@ -48,12 +48,14 @@ class Replay:
         """
         outputs = self._outputs()
         if sample.id not in outputs:
-            raise LookupError(f"{self.file.name} holds no output for sample {sample.id!r}")
+            raise LookupError(f"{Path(self.file).name} holds no output for sample {sample.id!r}")
         return Output(outputs[sample.id])
 
     def _outputs(self) -> Mapping[str, Any]:
-        stat = self.file.stat()
-        return _read(self.file, self.id, self.output, (stat.st_mtime_ns, stat.st_size))
+        file = Path(self.file)
+        with boundary("data", f"{file.name} cannot be read"):
+            stat = file.stat()
+        return _read(file, self.id, self.output, (stat.st_mtime_ns, stat.st_size))
 
 
 @lru_cache(maxsize=16)
@@ -63,22 +65,39 @@ def _read(file: Path, ident: str, output: str, _version: tuple[int, int]) -> Map
     for line, row in _rows(file):
         for name in (ident, output):
             if name not in row:
-                raise ConfigError(f"{file.name} line {line} has no {name!r}; it has {', '.join(map(str, row))}")
+                raise ConfigError(f"{file.name} line {line} has no {name!r}{did_you_mean(name, row)}")
         if str(row[ident]) in outputs:
             raise DataError(f"{file.name} line {line}: a second output for sample {row[ident]!r}")
         outputs[str(row[ident])] = row[output]
     return MappingProxyType(outputs)
 
 
-def _rows(file: Path) -> list[tuple[int, Mapping[str, Any]]]:
+def _rows(file: Path) -> Sequence[tuple[int, Mapping[str, Any]]]:
     try:
         text = file.read_text(encoding="utf-8-sig")
-        if file.suffix.lower() == ".csv":
-            return list(enumerate(csv.DictReader(io.StringIO(text, newline="")), start=2))
-        rows = [(line, json.loads(one)) for line, one in enumerate(text.splitlines(), start=1) if one.strip()]
-    except (OSError, ValueError) as error:
+        return _csv_rows(text) if file.suffix.lower() == ".csv" else _json_rows(text)
+    except (OSError, ValueError, RecursionError, csv.Error) as error:
         raise DataError(f"{file.name} cannot be read: {error}") from error
+
+
+def _json_rows(text: str) -> Sequence[tuple[int, Mapping[str, Any]]]:
+    # Not splitlines(): a line separator of Unicode may stand inside a JSON text.
+    rows = [(line, json.loads(one)) for line, one in enumerate(text.split("\n"), start=1) if one.strip()]
     for line, row in rows:
         if not isinstance(row, dict):
-            raise DataError(f"{file.name} line {line}: expected an object, got {type(row).__name__}")
+            raise ValueError(f"line {line}: expected an object, got {type(row).__name__}")  # noqa: TRY004  # of a file
+    return rows
+
+
+def _csv_rows(text: str) -> Sequence[tuple[int, Mapping[str, Any]]]:
+    """(line that a row ends on, row); a row is as wide as the header.
+
+    Raises:
+        ValueError: one is not.
+    """
+    reader = csv.DictReader(io.StringIO(text, newline=""), strict=True)
+    rows = [(reader.line_num, row) for row in reader]
+    for line, row in rows:
+        if None in row or None in row.values():
+            raise ValueError(f"line {line} is not as wide as the header")
     return rows
