@@ -11,7 +11,6 @@ from collections.abc import Mapping
 from functools import cache
 from hashlib import blake2b
 from importlib import import_module
-from importlib.metadata import entry_points
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Final, Literal
@@ -55,6 +54,8 @@ BUILT_IN: Final[Mapping[Kind, Mapping[str, str]]] = MappingProxyType(
 
 @cache
 def _places(kind: Kind) -> Mapping[str, str]:
+    from importlib.metadata import entry_points
+
     places = dict(BUILT_IN[kind])
     for point in entry_points(group=f"steelyard.{kind}s"):
         if point.name in places:
@@ -85,7 +86,9 @@ def find(kind: Kind, name: str) -> type:
 def name_of(kind: Kind, cls: type) -> str | None:
     """The name under which `cls` is registered, or None."""
     place = f"{cls.__module__}:{cls.__qualname__}"
-    return next((name for name, home in _places(kind).items() if home == place), None)
+    # Only a class of another package can be an entry point, and finding those reads the files of every package.
+    places = BUILT_IN[kind] if place.startswith("steelyard.") else _places(kind)
+    return next((name for name, home in places.items() if home == place), None)
 
 
 def describe(value: Any) -> Any:

@@ -11,7 +11,7 @@ import asyncio
 import random
 from collections import deque
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Final
 
 from steelyard.errors import Attempt, ModelError, SteelyardError, expect_number
@@ -310,8 +310,8 @@ def _tokens(reply: Reply, request: Request) -> int:
 
 
 def _with_attempts(reply: Reply, course: Course, seconds: float) -> Reply:
-    answered = Attempt("", seconds, course.wait_s)
-    return replace(reply, latency=seconds, attempts=(*course.attempts, answered))
+    attempts = (*course.attempts, Attempt("", seconds, course.wait_s))
+    return Reply(reply.key, reply.text, reply.finish, reply.usage, seconds, attempts, metadata=reply.metadata)
 
 
 def _finish(future: asyncio.Future[None]) -> None:

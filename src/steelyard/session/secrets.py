@@ -65,6 +65,9 @@ class Secrets:
     def __repr__(self) -> str:
         return f"Secrets({', '.join(self._values)})"
 
+    def __bool__(self) -> bool:
+        return bool(self._texts)
+
     def resolve(self, text: str) -> str:
         """`text` with every reference replaced by its value."""
         if "${" not in text:

@@ -140,6 +140,9 @@ class Session:
 
     def _clean(self, reply: Reply, key: bytes) -> Reply:
         """`reply` with its key; a secret that came back in it is gone, however it was escaped or cut on the wire."""
+        if not self.secrets:
+            latency, attempts, metadata = reply.latency, reply.attempts, reply.metadata
+            return Reply(key.hex(), reply.text, reply.finish, reply.usage, latency, attempts, metadata=metadata)
         redact = self.secrets.redact_value
         return replace(
             reply,
