@@ -1,0 +1,148 @@
+"""A budget holds whatever happens: what is about to be sent is booked on disk first."""
+
+import asyncio
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+from tests.loopback import MemoryJournal, http, peer, said
+from tests.running_server import ledger_server
+
+from steelyard import Budget, ConfigError, ModelError, OpenAICompatible, Retry
+from steelyard.models.budget import Purse
+from steelyard.models.limits import Limits
+from steelyard.session.secrets import Secrets
+from steelyard.session.wire import HttpWire
+from steelyard.store import Store
+
+
+def spend(budget, payments, spent=(0, 0)):
+    """How many of `payments` (tokens each) were let through, what the ledger holds, and the refusal."""
+
+    async def run():
+        ledger = MemoryJournal()
+        purse = Purse(budget, *spent, ledger)
+        found = await asyncio.gather(*(purse.pay(tokens) for tokens in payments), return_exceptions=True)
+        refusals = [one for one in found if one is not None]
+        return len(found) - len(refusals), ledger.booked, refusals
+
+    return asyncio.run(run())
+
+
+def test_calls_are_let_through_up_to_the_limit_even_when_they_come_together():
+    paid, booked, refusals = spend(Budget(calls=5), [10] * 9)
+    assert (paid, booked, len(refusals)) == (5, [5, 50], 4)
+    assert all(isinstance(one, ModelError) and one.kind == "budget" and one.ends_run for one in refusals)
+    assert str(refusals[0]) == "the budget of 5 calls is used up"
+
+
+def test_what_earlier_processes_spent_counts():
+    assert spend(Budget(calls=5), [1] * 9, spent=(3, 0))[0] == 2
+    assert spend(Budget(tokens=100), [10] * 9, spent=(0, 75))[0] == 2
+
+
+def test_a_call_that_would_pass_the_tokens_is_not_sent():
+    paid, booked, refusals = spend(Budget(tokens=100), [60, 60, 40])
+    assert (paid, booked) == (2, [2, 100])
+    assert str(refusals[0]) == "the budget of 100 tokens is used up"
+
+
+def test_without_limits_nothing_is_refused():
+    assert spend(Budget(), [10**9] * 3)[0] == 3
+
+
+def talk(answer, calls, budget):
+    """What each of `calls` gave, and what was booked, through real connections."""
+
+    async def run():
+        journal = MemoryJournal()
+        async with peer(answer) as server:
+            model, wire = OpenAICompatible("m", server.url), HttpWire(Secrets([], {}))
+            limits, purse = Limits(Retry(base_s=0.0, attempts=3), 4), Purse(budget, 0, 0, journal)
+            found = []
+            for n in range(calls):
+                try:
+                    found.append(await limits.call(model, model.request(f"{n}", {}), wire, purse))
+                except ModelError as error:
+                    found.append(error)
+            await wire.close()
+        return found, journal.booked, server
+
+    return asyncio.run(run())
+
+
+def test_a_refused_call_is_given_back_and_an_answered_one_costs_what_the_endpoint_counted():
+    found, booked, server = talk(lambda n, _: said() if n else http(429, b"{}"), 1, Budget(calls=10))
+    assert found[0].text == "A"
+    assert len(server.asked) == 2
+    assert booked == [1, 21]
+
+
+def test_a_reply_that_broke_on_its_way_may_have_been_charged_for_and_is_not_given_back():
+    found, booked, _ = talk(lambda n, _: http(200, b"<html>"), 1, Budget(calls=10))
+    assert found[0].kind == "malformed"
+    assert booked[0] == 3
+
+
+def test_retries_are_paid_for_like_first_sendings():
+    found, booked, server = talk(lambda n, _: http(200, b"<html>"), 2, Budget(calls=4))
+    assert [one.kind for one in found] == ["malformed", "budget"]
+    assert booked[0] == len(server.asked) == 4
+
+
+@pytest.mark.parametrize("options", [{"calls": -1}, {"tokens": -5}, {"calls": 1.5}, {"calls": True}])
+def test_a_limit_that_cannot_be_meant_is_refused(options):
+    with pytest.raises(ConfigError, match=r"budget\.(calls|tokens) must be a whole number of 0 or more"):
+        Budget(**options).check()
+    Budget(calls=0).check()
+
+
+def write_exam(folder, url, calls):
+    rows = ["id,question,A,B,C,D,answer,category"]
+    rows += [f"q{n},Question {n}?,one,two,three,four,A,g" for n in range(200)]
+    (folder / "exam.csv").write_text("\n".join(rows), encoding="utf-8")
+    model = {"openai_compatible": {"name": "ledger", "base_url": url}}
+    config = {
+        "suite": "choice",
+        "samples": {"file": "exam.csv"},
+        "targets": {"one": {"prompt": {"template": "{{question}}", "model": model}}},
+        "options": {"concurrency": 8, "budget": {"calls": calls}},
+    }
+    (folder / "exam.json").write_text(json.dumps(config), encoding="utf-8")
+
+
+def steelyard(folder, *arguments):
+    command = [sys.executable, "-c", "from steelyard.cli import main; main()", *arguments, "--quiet"]
+    return subprocess.Popen(command, cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+
+
+@pytest.mark.slow
+def test_a_budget_of_calls_holds_over_kills_and_a_raised_one_completes(tmp_path):
+    with ledger_server(tmp_path, "--latency-ms", "60") as server:
+        write_exam(tmp_path, server.url, calls=50)
+        process = steelyard(tmp_path, "run", "exam.json")
+        for enough in (12, 30):
+            while len(server.answered() if server.ledger.exists() else ()) < enough:
+                assert process.poll() is None
+                time.sleep(0.005)
+            os.kill(process.pid, signal.SIGKILL)
+            process.communicate()
+            process = steelyard(tmp_path, "resume")
+        out, err = process.communicate(timeout=60)
+        assert process.returncode == 130, (out, err)
+        assert "the budget of 50 calls is used up" in out
+        assert len(server.requests()) <= 50
+        with Store(tmp_path / ".steelyard/steelyard.db") as store:
+            (run,) = store.runs()
+            assert run.state == "interrupted"
+            assert 50 - 2 * 8 <= run.done <= 50
+            assert store.spent(run.evaluation)[0] == 50
+        write_exam(tmp_path, server.url, calls=1000)
+        process = steelyard(tmp_path, "resume")
+        out, err = process.communicate(timeout=60)
+        assert process.returncode == 0, (out, err)
+        assert 200 <= len(server.answered()) <= 200 + 2 * 8

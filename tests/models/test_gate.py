@@ -1,0 +1,145 @@
+"""The gate of an endpoint: its limit goes down and up, and no place in it is ever lost."""
+
+import asyncio
+
+from hypothesis import settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
+
+from steelyard import ModelError
+from steelyard.models.limits import Gate, Pauses
+
+
+def in_loop(work):
+    async def run():
+        return work()
+
+    return asyncio.run(run())
+
+
+def test_a_429_lowers_the_limit_once_per_round_and_answers_raise_it_again():
+    async def run():
+        gate = Gate(20, Pauses())
+        for _ in range(20):
+            await gate.enter()
+        sent_at = asyncio.get_running_loop().time()
+        for _ in range(20):
+            gate.punish(sent_at, None)
+        lowered = gate.limit
+        await asyncio.sleep(0.001)
+        gate.punish(asyncio.get_running_loop().time(), None)
+        again = gate.limit
+        answers = 0
+        while gate.limit < 20:
+            gate.praise()
+            answers += 1
+        gate.praise()
+        return lowered, again, answers, gate.limit
+
+    lowered, again, answers, most = asyncio.run(run())
+    assert (lowered, again, most) == (14, 9, 20)
+    assert 100 < answers < 200
+
+
+def test_the_limit_never_falls_below_one_call():
+    def run():
+        gate = Gate(2, Pauses())
+        for n in range(50):
+            gate.punish(asyncio.get_running_loop().time() + n, None)
+        return gate.limit
+
+    assert in_loop(run) == 1
+
+
+class GateMachine(RuleBasedStateMachine):
+    """Whoever enters, leaves, is cancelled or put off, in any order: no place is lost, none given out twice."""
+
+    def __init__(self):
+        super().__init__()
+        self.loop = asyncio.new_event_loop()
+        self.pauses = Pauses()
+        self.gate = Gate(3, self.pauses)
+        self.inside = 0
+        self.waiting = []
+
+    def step(self):
+        for _ in range(3):
+            self.loop.run_until_complete(asyncio.sleep(0))
+        self.waiting = [task for task in self.waiting if not self.settled(task)]
+
+    def settled(self, task):
+        if not task.done():
+            return False
+        if not task.cancelled() and task.exception() is None:
+            self.inside += 1
+        return True
+
+    @rule(several=st.integers(1, 5))
+    def enter(self, several):
+        self.waiting += [self.loop.create_task(self.gate.enter()) for _ in range(several)]
+        self.step()
+
+    @rule(which=st.integers(0, 20), at_once=st.booleans())
+    def cancel(self, which, at_once):
+        if not at_once:
+            self.waiting.append(self.loop.create_task(self.gate.enter()))
+        if self.waiting:
+            self.waiting[which % len(self.waiting)].cancel()
+        self.step()
+
+    @precondition(lambda self: self.inside)
+    @rule(which=st.integers(0, 20), and_cancel=st.booleans())
+    def leave(self, which, and_cancel):
+        self.inside -= 1
+        self.do(self.gate.leave)
+        if and_cancel and self.waiting:  # of a waiter that may just have been given the place
+            self.waiting[which % len(self.waiting)].cancel()
+        self.step()
+
+    @rule()
+    def punish(self):
+        self.do(lambda: self.gate.punish(self.loop.time(), None))
+
+    @precondition(lambda self: self.inside)
+    @rule()
+    def praise_and_leave(self):
+        self.inside -= 1
+        self.do(lambda: (self.gate.praise(), self.gate.leave()))
+        self.step()
+
+    @rule()
+    def end_and_resume(self):
+        self.do(lambda: self.pauses.end(ModelError("x", kind="interrupted", ends_run=True)))
+        self.step()
+        self.pauses.resume()
+
+    def do(self, work):
+        async def run():
+            work()
+
+        self.loop.run_until_complete(run())
+
+    @invariant()
+    def places_are_those_of_whoever_is_inside(self):
+        assert self.gate._active == self.inside
+        assert self.inside <= 3
+
+    @invariant()
+    def nobody_waits_at_an_open_gate(self):
+        assert not self.waiting or self.inside >= self.gate.limit
+
+    def teardown(self):
+        for _ in range(1000):
+            if self.inside:
+                self.inside -= 1
+                self.do(self.gate.leave)
+            self.step()
+            if not self.inside and not self.waiting:
+                break
+        assert not self.waiting
+        assert self.gate._active == 0
+        self.loop.close()
+
+
+TestGate = GateMachine.TestCase
+TestGate.settings = settings(max_examples=60, stateful_step_count=30, deadline=None)

@@ -1,0 +1,213 @@
+"""Chat completions: what is sent, and what is made of whatever comes back."""
+
+import asyncio
+import json
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from tests.loopback import completion, peer, said
+
+from steelyard import ConfigError, OpenAICompatible
+from steelyard.models.base import Answer, Fault
+from steelyard.models.limits import Limits, Retry
+from steelyard.registry import describe
+from steelyard.session.secrets import Secrets
+from steelyard.session.wire import HttpWire
+from steelyard.types import Usage
+
+MODEL = OpenAICompatible("m", "http://h/v1")
+
+
+def read(body, status=200):
+    return MODEL.read(Answer(status, {}, body if isinstance(body, bytes) else json.dumps(body).encode()))
+
+
+def choice(message, **more):
+    return {"choices": [{"message": message, **more}]}
+
+
+def fault_of(body, status=200):
+    with pytest.raises(Fault) as caught:
+        read(body, status)
+    return caught.value
+
+
+def test_a_call_is_one_post_with_the_model_its_parameters_and_the_key_in_a_header_alone():
+    async def run():
+        async with peer(lambda n, asked: said("Paris")) as server:
+            model = OpenAICompatible(
+                "glm-4", server.url + "/", "${KEY}", {"temperature": 0.5, "seed": 1}, {"X-Team": "${TEAM}"}
+            )
+            wire = HttpWire(Secrets(["KEY", "TEAM"], {"KEY": "sk-123456", "TEAM": "blue-team"}))
+            request = model.request([{"role": "user", "content": "乾?"}], {"seed": 2, "max_tokens": 9})
+            reply = await Limits(Retry(), 1).call(model, request, wire)
+            await wire.close()
+            return request, reply, server.asked[0]
+
+    request, reply, asked = asyncio.run(run())
+    assert asked.line == "POST /v1/chat/completions HTTP/1.1"
+    assert asked.headers["authorization"] == "Bearer sk-123456"
+    assert asked.headers["x-team"] == "blue-team"
+    assert asked.headers["content-type"] == "application/json"
+    assert json.loads(asked.body) == {
+        "model": "glm-4",
+        "messages": [{"role": "user", "content": "乾?"}],
+        "temperature": 0.5,
+        "seed": 2,
+        "max_tokens": 9,
+    }
+    assert "sk-123456" not in repr(request)
+    assert (reply.text, reply.finish, reply.usage) == ("Paris", "stop", Usage(20, 1))
+
+
+def test_a_text_is_one_message_of_the_user_and_its_tokens_are_estimated():
+    request = MODEL.request("周易 abcd", {})
+    assert json.loads(request.payload)["messages"] == [{"role": "user", "content": "周易 abcd"}]
+    assert request.input_tokens == 3
+    assert request.endpoint == "http://h"
+
+
+def test_equal_calls_have_equal_digests_and_a_changed_parameter_another():
+    digests = {MODEL.request("q", parameters).digest for parameters in ({}, {}, {"seed": 1}, {"seed": 2})}
+    assert len(digests) == 3
+
+
+def test_half_of_a_surrogate_pair_can_be_sent():
+    assert json.loads(MODEL.request("a\ud800b", {}).payload)["messages"][0]["content"] == "a\ud800b"
+
+
+def test_reasoning_logprobs_and_names_are_kept_beside_the_text():
+    logprobs = {"content": [{"token": "A", "logprob": -0.1}]}
+    message = {"content": "A", "reasoning_content": "because"}
+    reply = read(
+        {"model": "m-1", "system_fingerprint": "fp", **choice(message, finish_reason="length", logprobs=logprobs)}
+    )
+    assert (reply.text, reply.finish) == ("A", "length")
+    assert reply.metadata == {
+        "model": "m-1",
+        "reasoning": "because",
+        "logprobs": [{"token": "A", "logprob": -0.1}],
+        "fingerprint": "fp",
+    }
+
+
+def test_a_content_of_parts_is_their_text():
+    assert read(choice({"content": [{"type": "text", "text": "A"}, {"type": "image"}, {"text": "B"}]})).text == "AB"
+
+
+def test_an_empty_text_is_a_reply_and_no_content_is_not():
+    assert read(choice({"content": ""})).text == ""
+    fault = fault_of(choice({"content": None}, finish_reason="stop"))
+    assert (fault.kind, fault.retry, fault.billed) == ("empty", True, True)
+
+
+@pytest.mark.parametrize("finish", ["content_filter", "length", "tool_calls"])
+def test_a_reply_that_ended_for_a_reason_may_have_no_content(finish):
+    reply = read(choice({"content": None}, finish_reason=finish))
+    assert (reply.text, reply.finish) == ("", finish)
+
+
+def test_a_refusal_is_told_as_one():
+    reply = read(choice({"content": None, "refusal": "I cannot"}))
+    assert (reply.text, reply.finish) == ("I cannot", "refusal")
+
+
+def test_a_content_filter_is_an_outcome_and_no_fault():
+    filtered = {"error": {"message": "blocked", "code": "content_filter"}}
+    assert read(filtered, 400).finish == "content_filter"
+    assert read(filtered, 200).finish == "content_filter"
+
+
+def test_an_error_inside_a_success_is_a_fault():
+    fault = fault_of({"error": {"message": "overloaded", "code": "503"}})
+    assert (fault.kind, fault.retry) == ("server", True)
+    assert "overloaded" in fault.message
+
+
+@pytest.mark.parametrize(
+    "usage",
+    [
+        None,
+        [],
+        {"prompt_tokens": None, "completion_tokens": 3},
+        {"prompt_tokens": 10**30, "completion_tokens": 3},
+        {"prompt_tokens": -5, "completion_tokens": 3},
+        {"prompt_tokens": True, "completion_tokens": 3},
+        {"prompt_tokens": "20", "completion_tokens": 3},
+    ],
+)
+def test_token_counts_that_are_none_are_estimated(usage):
+    assert read({**completion("four more"), "usage": usage}).usage == Usage(0, 2, estimated=True)
+
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=8),
+    lambda inner: (
+        st.lists(inner, max_size=3)
+        | st.dictionaries(
+            st.sampled_from(
+                [
+                    "choices",
+                    "message",
+                    "content",
+                    "error",
+                    "code",
+                    "usage",
+                    "logprobs",
+                    "finish_reason",
+                    "refusal",
+                    "text",
+                ]
+            ),
+            inner,
+            max_size=4,
+        )
+    ),
+    max_leaves=12,
+)
+
+
+@given(
+    JSON | st.builds(lambda one: {"choices": [one]}, JSON) | st.builds(choice, JSON), st.sampled_from([200, 400, 500])
+)
+def test_whatever_json_comes_is_a_reply_or_a_fault(body, status):
+    try:
+        found = read(body, status).text
+    except Fault as fault:
+        found = fault.message
+    assert isinstance(found, str)
+
+
+@given(st.binary(max_size=60))
+def test_bytes_that_are_no_json_are_a_passing_fault(body):
+    try:
+        json.loads(body)
+    except ValueError:
+        assert fault_of(body).kind == "malformed"
+        assert fault_of(body).retry
+
+
+@pytest.mark.parametrize(
+    ("fields", "said_so"),
+    [
+        ({"base_url": "h/v1"}, "is not an http"),
+        ({"base_url": "https://me:pass@h/v1"}, "user name or password"),
+        ({"base_url": "https://h/v1?api_key=abc"}, "holds a key"),
+        ({"api_key": "sk-123456"}, "must be a reference"),
+        ({"api_key": "${A}sk-123${B}"}, "must be a reference"),
+        ({"headers": {"X-Api-Key": "sk-123456"}}, "must hold a reference"),
+        ({"parameters": {"messages": []}}, "may not hold 'messages'"),
+        ({"parameters": {"model": "x"}}, "may not hold 'model'"),
+        ({"parameters": {"stream": True}}, "may not ask for a stream"),
+        ({"timeout_s": 0}, "timeout_s must be"),
+    ],
+)
+def test_a_mistake_is_found_before_anything_is_sent(fields, said_so):
+    with pytest.raises(ConfigError, match=said_so):
+        OpenAICompatible(**{"name": "m", **fields}).check()
+    OpenAICompatible("m", "http://h/v1", "${KEY}", {"seed": 1}, {"X-Api-Key": "${KEY}"}).check()
+
+
+def test_the_manifest_holds_the_reference_and_never_the_key():
+    assert describe(OpenAICompatible("m", api_key="${KEY}"))["openai_compatible"]["api_key"] == "${KEY}"
