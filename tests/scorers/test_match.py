@@ -1,0 +1,45 @@
+"""ExactMatch: equal after stripping, and never a guess about what else might be meant."""
+
+import pytest
+
+from steelyard import ExactMatch, Output, Sample
+
+
+def value(reference, got, **options):
+    return ExactMatch(**options)(Sample("1", "q", reference), Output(got)).value
+
+
+@pytest.mark.parametrize(
+    ("reference", "got", "solved"),
+    [
+        ("Paris", "Paris", 1.0),
+        ("Paris", " Paris\n", 1.0),
+        ("Paris", "paris", 0.0),
+        ("Paris", "Paris.", 0.0),
+        ("", "  ", 1.0),
+        (3, 3, 1.0),
+        (3, "3", 0.0),
+        (["a", {"b": 1}], ["a", {"b": 1}], 1.0),
+        ("x", None, 0.0),
+        (0, False, 1.0),
+    ],
+)
+def test_outputs_are_compared_with_the_reference(reference, got, solved):
+    assert value(reference, got) == solved
+
+
+@pytest.mark.parametrize(("reference", "got"), [("Paris", "PARIS"), ("Straße", "STRASSE"), ("ΣΊΣΥΦΟΣ", "σίσυφος")])
+def test_case_is_folded_on_demand(reference, got):
+    assert value(reference, got, ignore_case=True) == 1.0
+    assert value(reference, got) == 0.0
+
+
+def test_without_a_reference_the_question_does_not_apply():
+    score = ExactMatch()(Sample("1", "q"), Output("A"))
+    assert (score.value, score.passed, score.outcome) == (None, None, "not_applicable")
+    assert score.reason == "the sample has no reference"
+
+
+def test_a_verdict_says_whether_it_passed():
+    assert ExactMatch()(Sample("1", "q", "A"), Output("A")).passed is True
+    assert ExactMatch()(Sample("1", "q", "A"), Output("B")).passed is False

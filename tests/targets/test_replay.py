@@ -1,0 +1,87 @@
+"""Outputs that are there already: by id, exactly as the file holds them."""
+
+import json
+
+import pytest
+
+from steelyard import ConfigError, DataError, ExactMatch, Sample, evaluate
+from steelyard.targets.replay import Replay
+
+
+def written(tmp_path, name, text):
+    path = tmp_path / name
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+def outputs(target, *idents):
+    target.check()
+    return [target(Sample(ident, "q")).value for ident in idents]
+
+
+def test_json_lines_give_any_value(tmp_path):
+    rows = [{"id": 1, "output": {"a": [1]}}, {"id": "b", "output": None}]
+    path = written(tmp_path, "o.jsonl", "\ufeff" + "\n\n".join(map(json.dumps, rows)) + "\n")
+    assert outputs(Replay(path), "1", "b") == [{"a": [1]}, None]
+
+
+def test_a_line_separator_of_unicode_inside_a_text_ends_no_line(tmp_path):
+    text = "one\u2028two\u2029three\x85four\x1cfive"
+    path = written(tmp_path, "o.jsonl", json.dumps({"id": "a", "output": text}, ensure_ascii=False) + "\r\n")
+    assert outputs(Replay(path), "a") == [text]
+
+
+def test_csv_columns_are_named(tmp_path):
+    path = written(tmp_path, "o.csv", 'nr,answer\n1,"A, or\nB"\n2,\n')
+    assert outputs(Replay(path, id="nr", output="answer"), "1", "2") == ["A, or\nB", ""]
+
+
+def test_a_sample_without_an_output_is_a_failure_of_its_record_alone(tmp_path):
+    path = written(tmp_path, "o.csv", "id,output\n1,A\n")
+    run = evaluate(Replay(path), [Sample("1", "q", "A"), Sample("2", "q", "A")], [ExactMatch()])
+    failures = [one.failure for one in run.records()]
+    assert failures[0] is None
+    assert (failures[1].kind, failures[1].message) == (
+        "LookupError",
+        "LookupError: o.csv holds no output for sample '2'",
+    )
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "error", "said_so"),
+    [
+        ("o.jsonl", '{"id": 1}', ConfigError, "line 1 has no 'output'; known: id"),
+        ("o.jsonl", '{"id": 1, "outptu": 2}', ConfigError, "did you mean 'outptu'"),
+        (
+            "o.jsonl",
+            '{"id": 1, "output": 2}\n{"id": "1", "output": 3}',
+            DataError,
+            "line 2: a second output for sample '1'",
+        ),
+        ("o.jsonl", "[1]", DataError, "line 1: expected an object, got list"),
+        ("o.jsonl", "{", DataError, "o.jsonl cannot be read"),
+        ("o.jsonl", "[" * 100_000, DataError, "o.jsonl cannot be read"),
+        ("o.csv", "id,output\n1\n", DataError, "line 2 is not as wide as the header"),
+        ("o.csv", "id,output\n1,2,3\n", DataError, "line 2 is not as wide as the header"),
+        ("o.csv", 'id,output\n1,"2\n', DataError, "o.csv cannot be read"),
+        ("o.csv", "id,output\n1," + "x" * 200_000, DataError, "field larger than"),
+    ],
+)
+def test_a_file_that_cannot_be_meant_is_told_before_anything_is_run(tmp_path, name, text, error, said_so):
+    with pytest.raises(error, match=said_so):
+        Replay(written(tmp_path, name, text)).check()
+
+
+def test_bytes_that_are_no_utf_8_and_missing_files_are_told(tmp_path):
+    (tmp_path / "o.csv").write_bytes(b"id,output\n1,\xff\n")
+    for name in ("o.csv", "none.csv"):
+        with pytest.raises(DataError, match=f"{name} cannot be read"):
+            Replay(tmp_path / name).check()
+
+
+def test_a_file_that_changed_is_read_again(tmp_path):
+    path = written(tmp_path, "o.csv", "id,output\n1,A\n")
+    target = Replay(path)
+    assert outputs(target, "1") == ["A"]
+    written(tmp_path, "o.csv", "id,output\n1,BB\n")
+    assert outputs(target, "1") == ["BB"]
