@@ -6,6 +6,8 @@
     solve_rate: ">=! 0.6"                the whole 95 % interval: holds if all of it does, fails if none of it does,
                                          else the data cannot decide
 
+A score or group that a run does not have (none of its samples was of that group) leaves the rule undecided.
+
 Exit codes: 0 every rule holds; 1 a rule fails; 3 no rule fails, but one cannot be decided; 4 a run is broken or
 unfinished, so that its rules say nothing.
 """
@@ -20,7 +22,7 @@ from typing import Final, Literal
 
 from steelyard.errors import ConfigError, did_you_mean
 from steelyard.stats.intervals import Interval
-from steelyard.summary import Mean, RunSummary, ScoreSummary
+from steelyard.summary import Mean, RunSummary
 from steelyard.types import Json
 
 Rate = Literal["headline", "answered", "with_errors"]
@@ -140,7 +142,7 @@ def judge_gate(rules: Mapping[str, str], summaries: Sequence[RunSummary]) -> Gat
     """Every rule on every run.
 
     Raises:
-        ConfigError: a rule cannot be read, or names a score or group that a finished run does not have.
+        ConfigError: a rule cannot be read.
     """
     parsed = [parse_rule(name, bound) for name, bound in rules.items()]
     return GateVerdict(tuple(_judge(rule, summary) for rule in parsed for summary in summaries))
@@ -151,26 +153,23 @@ def _judge(rule: Rule, summary: RunSummary) -> RuleResult:
         counts = f"{summary.done} of {summary.planned} records, {summary.errors} errors"
         sentence = f"{summary.target}: {rule.text} says nothing, as the run is {summary.state} ({counts})."
         return RuleResult(rule.text, summary.run, summary.target, "broken", None, None, sentence)
-    mean: Mean = getattr(_find(rule, summary), rule.rate)
+    found = summary.score(rule.score, rule.group)
+    if found is None:
+        sentence = f"{summary.target}: {rule.text} cannot be decided: {_missing(rule, summary)}."
+        return RuleResult(rule.text, summary.run, summary.target, "undecided", None, None, sentence)
+    mean: Mean = getattr(found, rule.rate)
     state = _state(rule, mean)
     verb = {"holds": "holds", "fails": "does not hold", "undecided": "cannot be decided"}[state]
     sentence = f"{summary.target}: {rule.text} {verb} ({_evidence(mean)})."
     return RuleResult(rule.text, summary.run, summary.target, state, mean.value, mean.interval, sentence)
 
 
-def _find(rule: Rule, summary: RunSummary) -> ScoreSummary:
+def _missing(rule: Rule, summary: RunSummary) -> str:
     known = [score.name for score in summary.scores]
     if rule.score not in known:
-        raise ConfigError(
-            f"gate: {rule.text}: {summary.target} has no score {rule.score!r}{did_you_mean(rule.score, known)}"
-        )
-    found = summary.score(rule.score, rule.group)
-    if found is None:
-        groups = [group.group for group in summary.groups.get(rule.score, ())]
-        raise ConfigError(
-            f"gate: {rule.text}: {summary.target} has no group {rule.group!r}{did_you_mean(rule.group, groups)}"
-        )
-    return found
+        return f"the run has no score {rule.score!r}{did_you_mean(rule.score, known)}"
+    groups = [group.group for group in summary.groups.get(rule.score, ())]
+    return f"the run has no group {rule.group!r}{did_you_mean(rule.group, groups)}"
 
 
 def _state(rule: Rule, mean: Mean) -> Literal["holds", "fails", "undecided"]:

@@ -168,3 +168,16 @@ def test_a_limit_below_one_is_refused(folder):
 def test_another_kind_of_file_is_refused_by_its_name():
     with pytest.raises(ConfigError, match=r"ends in \.json, \.yaml, \.yml"):
         load(Path("exam.xlsx"), environ={})
+
+
+def test_a_gate_on_a_score_that_no_scorer_gives_is_refused_before_anything_is_asked(folder):
+    text = TEXT.replace('gate: {length: ">= 0.5"}', 'gate: {lenght: ">= 0.5"}')
+    with pytest.raises(ConfigError, match=r"toy\.yaml:11:8.*no score 'lenght': did you mean 'length'"):
+        load(written(folder, text), environ={"BIRD_KEY": "tweet-tweet"})
+
+
+def test_a_gate_on_a_group_that_no_sample_has_is_refused_unless_only_a_part_is_asked(folder):
+    text = TEXT.replace('gate: {length: ">= 0.5"}', 'gate: {"length[owls]": ">= 0.5"}')
+    with pytest.raises(ConfigError, match="no sample is of group 'owls'"):
+        load(written(folder, text), environ={"BIRD_KEY": "tweet-tweet"})
+    assert load(written(folder, text), environ={"BIRD_KEY": "tweet-tweet"}, limit=2).suite.gate

@@ -51,7 +51,7 @@ def run(
     """Run every target of a configuration and compare them."""
     loaded = _load(config, limit=limit, use_dotenv=not no_env)
     if dry_run:
-        _print_estimate(loaded, store, as_json=as_json)
+        _print_estimate(loaded, store, fresh=fresh, as_json=as_json)
         return
     outlet = _Outlet(store, as_json, html, markdown)
     outlet.check()
@@ -112,11 +112,14 @@ def rescore(
     with Store(store) as opened:
         found = opened.run(run)
         loaded = _reload(found, config, use_dotenv=not no_env)
-        summaries = [one.summary() for one in (found, score_again(opened, found, loaded.suite.scorers))]
+        scored, damaged = score_again(opened, found, loaded.suite.scorers)
+        summaries = [found.summary(), scored.summary()]
     if as_json:
-        print_json({"before": summaries[0].to_json(), "after": summaries[1].to_json()})
+        print_json({"before": summaries[0].to_json(), "after": summaries[1].to_json(), "damaged": damaged})
         return
     console().print(summary_table(summaries, names=[f"{found.target}, {when}" for when in ("before", "now")]))
+    if damaged:
+        typer.echo(f"{damaged} records are damaged in the store and have no score now", err=True)
 
 
 def _load(path: Path, *, limit: int | None, use_dotenv: bool) -> Loaded:
@@ -235,13 +238,13 @@ class _Outlet:
         raise typer.Exit(outcome.gate.exit_code if outcome.gate else 0)
 
 
-def _print_estimate(loaded: Loaded, store: str | None, *, as_json: bool) -> None:
+def _print_estimate(loaded: Loaded, store: str | None, *, fresh: bool, as_json: bool) -> None:
     import dataclasses
 
     from steelyard.cli.tables import console, print_json, say, table
     from steelyard.suite.dry_run import estimate
 
-    found = asyncio.run(estimate(loaded.suite, store=store))
+    found = asyncio.run(estimate(loaded.suite, store=store, fresh=fresh))
     if as_json:
         print_json([dataclasses.asdict(one) for one in found])
         return
@@ -252,7 +255,7 @@ def _print_estimate(loaded: Loaded, store: str | None, *, as_json: bool) -> None
             str(one.calls) if one.asks else "none",
             str(one.in_journal),
             str(one.input_tokens),
-            str(one.output_tokens or "?") if one.asks else "0",
+            str(one.output_tokens or ("?" if one.calls > one.in_journal else 0)),
         ]
         for one in found
     ]

@@ -18,6 +18,7 @@ from steelyard.errors import ConfigError, Place, boundary, did_you_mean
 from steelyard.gate import parse_rule
 from steelyard.registry import find, names
 from steelyard.suite import Suite
+from steelyard.suite.survey import scorer_stages
 
 SUFFIXES: Final = frozenset({".yaml", ".yml", ".json"})
 _ABOUT_THE_FILE: Final = frozenset({"suite", "$schema"})
@@ -94,7 +95,10 @@ def _loaded(root: Node, folder: Path, environ: Mapping[str, str], *, use_dotenv:
     with problems.gathered(root):
         described_suite = build(cls, _prepared(root), Site(folder))
     problems.raise_any()
-    return values, _made(described_suite, root)
+    suite = _made(described_suite, root)
+    _match_gate(root, suite, problems)
+    problems.raise_any()
+    return values, suite
 
 
 def _suite_class(root: Node) -> type:
@@ -132,6 +136,29 @@ def _check_gate(root: Node, problems: Problems) -> None:
         if isinstance(entry.node.value, str):
             with problems.gathered(entry.node):
                 parse_rule(name, entry.node.value)
+
+
+def _match_gate(root: Node, suite: Suite, problems: Problems) -> None:
+    """Refuse rules on scores that no scorer gives and on groups that no sample has, before anything is paid for.
+
+    Of a part of the dataset (`--limit`, `first`, ...) a group may be missing rightly: then the rule is undecided.
+    """
+    scores = [getattr(scorer, "score_name", name) for name, scorer in scorer_stages(suite.scorers).items()]
+    rules = {name: parse_rule(name, bound) for name, bound in suite.gate.items()}
+    samples = root.entries["samples"].node.entries
+    whole = not any(key in samples for key in ("first", "last", "random"))
+    groups = (
+        {one.group for one in suite.samples if one.group}
+        if whole and any(rule.group for rule in rules.values())
+        else None
+    )
+    for name, rule in rules.items():
+        node = root.entries["gate"].node.entries[name].key
+        with problems.gathered(node):
+            if rule.score not in scores:
+                raise ConfigError(f"gate: there is no score {rule.score!r}{did_you_mean(rule.score, scores)}")
+            if rule.group and groups is not None and rule.group not in groups:
+                raise ConfigError(f"gate: no sample is of group {rule.group!r}{did_you_mean(rule.group, groups)}")
 
 
 def _made(described_suite: Any, root: Node) -> Suite:

@@ -9,21 +9,18 @@ from __future__ import annotations
 
 import asyncio
 import random
-from collections import deque
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Final
 
 from steelyard.errors import Attempt, ModelError, SteelyardError, expect_number
 from steelyard.models.base import Fault, Model, Request, Wire
 from steelyard.models.budget import Purse
-from steelyard.types import Reply
+from steelyard.models.gates import MARGIN_S, Gate, Pauses
+from steelyard.types import Reply, Usage
 
 _FLOOR_S: Final = 0.1
 """No retry comes sooner: an endpoint that just failed is given a breath."""
-_MARGIN_S: Final = 0.03
-"""Added to what the endpoint told us to wait, so that rounding on its side does not make us early."""
-_DECREASE: Final = 0.7
 _MOST_DOUBLINGS: Final = 60
 """A back-off is doubled no more often: any cap is reached by then, and a float is not left."""
 _UNREACHED_ATTEMPTS: Final = 5
@@ -55,131 +52,6 @@ class Retry:
         expect_number("retry.attempts", self.attempts, 1, whole=True)
         for name in ("total_s", "base_s", "cap_s"):
             expect_number(f"retry.{name}", getattr(self, name), 0)
-
-
-class Pauses:
-    """Everything that waits without anything in flight: back-offs and queues; `end` wakes them all with an error."""
-
-    def __init__(self) -> None:
-        self._futures: set[asyncio.Future[None]] = set()
-        self._ended: SteelyardError | None = None
-
-    @property
-    def ended(self) -> SteelyardError | None:
-        """Why nothing more may be sent, or None."""
-        return self._ended
-
-    def resume(self) -> None:
-        """Let pauses be pauses again: what ended them was one run's affair."""
-        self._ended = None
-
-    def end(self, error: SteelyardError) -> None:
-        """Let every pause, now and later, raise `error`."""
-        self._ended = error
-        for future in tuple(self._futures):
-            if not future.done():
-                future.set_exception(error)
-
-    async def wait(self, future: asyncio.Future[None]) -> None:
-        """Wait until `future` is done or the pauses are ended."""
-        if self._ended is not None:
-            raise self._ended
-        self._futures.add(future)
-        try:
-            await future
-        finally:
-            self._futures.discard(future)
-
-    async def sleep(self, seconds: float) -> None:
-        """Wait `seconds`, unless the pauses are ended first."""
-        loop = asyncio.get_running_loop()
-        future: asyncio.Future[None] = loop.create_future()
-        handle = loop.call_later(seconds, _finish, future)
-        try:
-            await self.wait(future)
-        finally:
-            handle.cancel()
-
-
-class Gate:
-    """How many calls may be in flight at one endpoint, and from when on.
-
-    Args:
-        most: the limit that is never passed.
-        pauses: ended when the run stops, so that nobody queues for ever.
-    """
-
-    def __init__(self, most: int, pauses: Pauses) -> None:
-        self.answered = False
-        self._most = float(most)
-        self._limit = float(most)
-        self._active = 0
-        self._open_at = 0.0
-        self._last_cut = -1.0
-        self._queue: deque[asyncio.Future[None]] = deque()
-        self._timer: asyncio.TimerHandle | None = None
-        self._pauses = pauses
-
-    @property
-    def limit(self) -> int:
-        """Calls that may be in flight now."""
-        return int(self._limit)
-
-    async def enter(self) -> None:
-        """Wait for a place; first come, first served."""
-        loop = asyncio.get_running_loop()
-        if not self._queue and self._active < self.limit and loop.time() >= self._open_at:
-            self._active += 1
-            return
-        future: asyncio.Future[None] = loop.create_future()
-        self._queue.append(future)
-        self._let_in()
-        try:
-            await self._pauses.wait(future)
-        except BaseException:
-            if future.done() and not future.cancelled() and future.exception() is None:
-                self.leave()
-            elif future in self._queue:
-                self._queue.remove(future)
-            raise
-
-    def leave(self) -> None:
-        """Give the place back."""
-        self._active -= 1
-        if self._queue:
-            self._let_in()
-
-    def praise(self) -> None:
-        """An answer came: raise the limit a little."""
-        self.answered = True
-        if self._limit < self._most:
-            self._limit = min(self._most, self._limit + 1 / self._limit)
-
-    def punish(self, sent_at: float, retry_after_s: float | None) -> None:
-        """A call sent at `sent_at` was put off: lower the limit, once per round, and close for as long as told."""
-        now = asyncio.get_running_loop().time()
-        if sent_at > self._last_cut:
-            self._limit = max(1.0, min(self._limit, float(self._active)) * _DECREASE)
-            self._last_cut = now
-        if retry_after_s is not None:
-            self._open_at = max(self._open_at, now + retry_after_s + _MARGIN_S)
-
-    def _let_in(self) -> None:
-        loop = asyncio.get_running_loop()
-        now = loop.time()
-        if now < self._open_at:
-            if self._timer is None:
-                self._timer = loop.call_at(self._open_at, self._reopen)
-            return
-        while self._queue and self._active < self.limit:
-            future = self._queue.popleft()
-            if not future.done():
-                self._active += 1
-                future.set_result(None)
-
-    def _reopen(self) -> None:
-        self._timer = None
-        self._let_in()
 
 
 @dataclass(slots=True)
@@ -238,7 +110,7 @@ class Limits:
             try:
                 await self._admit(request, purse)
                 sent_at = loop.time()
-                reply = model.read(await model.send(request, wire))
+                reply = model.read(await model.send(self._cut(request, course, sent_at), wire))
             except Fault as fault:
                 if purse is not None and not fault.billed:
                     purse.settle(-1, -request.input_tokens)
@@ -247,10 +119,15 @@ class Limits:
                 if purse is not None:
                     purse.settle(0, _tokens(reply, request) - request.input_tokens)
                 gate.praise()
-                return _with_attempts(reply, course, loop.time() - sent_at)
+                return _finished(reply, request, course, loop.time() - sent_at)
             finally:
                 gate.leave()
             await self.pauses.sleep(course.wait_s)
+
+    def _cut(self, request: Request, course: Course, sent_at: float) -> Request:
+        """The request with no more time for this attempt than the whole call has left."""
+        left = self._retry.total_s - (sent_at - course.started if course.attempts else 0.0)
+        return request if request.timeout_s <= left else replace(request, timeout_s=max(left, _FLOOR_S))
 
     async def _admit(self, request: Request, purse: Purse | None) -> None:
         """Let a call through, retries too, unless the run has ended or its reply could not be kept; pay for it."""
@@ -290,7 +167,7 @@ class Limits:
         """Exponential with full jitter, or what the endpoint told us, whichever is longer."""
         most = min(self._retry.cap_s, self._retry.base_s * 2.0 ** min(n - 1, _MOST_DOUBLINGS))
         own = max(_FLOOR_S, self._random.uniform(0.0, most))
-        return own if fault.retry_after_s is None else max(own, fault.retry_after_s + _MARGIN_S)
+        return own if fault.retry_after_s is None else max(own, fault.retry_after_s + MARGIN_S)
 
     def _last_words(self, fault: Fault, course: Course, *, unreached: bool) -> str:
         if unreached:
@@ -309,11 +186,9 @@ def _tokens(reply: Reply, request: Request) -> int:
     return asked + reply.usage.output_tokens
 
 
-def _with_attempts(reply: Reply, course: Course, seconds: float) -> Reply:
+def _finished(reply: Reply, request: Request, course: Course, seconds: float) -> Reply:
     attempts = (*course.attempts, Attempt("", seconds, course.wait_s))
-    return Reply(reply.key, reply.text, reply.finish, reply.usage, seconds, attempts, metadata=reply.metadata)
-
-
-def _finish(future: asyncio.Future[None]) -> None:
-    if not future.done():
-        future.set_result(None)
+    usage = reply.usage
+    if usage.estimated and not usage.input_tokens:
+        usage = Usage(request.input_tokens, usage.output_tokens, estimated=True)
+    return Reply(reply.key, reply.text, reply.finish, usage, seconds, attempts, metadata=reply.metadata)

@@ -65,6 +65,7 @@ class Progress:
     input_tokens: int = 0
     output_tokens: int = 0
     in_flight: int = 0
+    last_error: str = ""
     started: float = field(default_factory=time.monotonic)
 
 
@@ -111,10 +112,8 @@ class Runner:
         self._progress = progress
         self._target = Step.of("target", work.target)
         self._scorers = [Step.of(name, scorer) for name, scorer in work.scorers.items()]
-        # A target that asks has its replies in the journal; a record with inline scores alone is stored in the same
-        # milliseconds as its output would be.
-        quick = self._target.inline or all(step.inline for step in self._scorers)
-        self._keeps_outputs = not (self._target.asks or quick)
+        # A target that asks has its replies in the journal, and an inline one costs nothing to run again.
+        self._keeps_outputs = not (self._target.asks or self._target.inline)
         self._failed = 0
         self._ready: deque[Task] = deque()
         self._fed = False
@@ -179,10 +178,13 @@ class Runner:
                 progress.output_tokens += reply.usage.output_tokens
         failure = record.failure
         # Counted here and not over the whole run: a resume asks all failed ones again, and must come to do so.
-        self._failed += failure is not None
+        if failure is None:
+            return
+        self._failed += 1
+        progress.last_error = f"{failure.stage}: {failure.message}"
         if self._failed > max(self._work.most_errors, _FEWEST_ERRORS - 1):
-            last = f"; the last: {failure.stage}: {failure.message}" if failure else ""
-            self._end(ModelError(f"{self._failed} errors{last}", kind="errors", ends_run=True))
+            text = f"{self._failed} errors; the last: {progress.last_error}"
+            self._end(ModelError(text, kind="errors", ends_run=True))
 
     async def run_sample(self, task: Task) -> Record:
         """One sample through the target and every scorer.

@@ -154,6 +154,24 @@ class Session:
         )
 
 
+class Keys:
+    """The journal's keys of one sample, repeat and draw; knows how often the same was asked."""
+
+    __slots__ = ("_asked", "_draw", "_repeat", "_sample")
+
+    def __init__(self, sample: str, repeat: int, draw: str) -> None:
+        self._sample = sample
+        self._repeat = repeat
+        self._draw = draw
+        self._asked: dict[bytes, int] = {}
+
+    def next(self, digest: bytes) -> bytes:
+        """The key of asking what `digest` stands for, once more."""
+        nth = self._asked.get(digest, 0)
+        self._asked[digest] = nth + 1
+        return journal_key(digest, self._sample, self._repeat, nth, self._draw)
+
+
 class Ask:
     """One call to a model for one sample, repeat and stage.
 
@@ -163,27 +181,20 @@ class Ask:
         over: what ended the run while this asked, even where the target's own code caught it.
     """
 
-    __slots__ = ("_asked", "_draw", "_repeat", "_sample", "_session", "over", "replies", "stage")
+    __slots__ = ("_keys", "_session", "over", "replies", "stage")
 
     def __init__(self, session: Session, sample: str, repeat: int, stage: str, draw: str) -> None:
         self.stage = stage
         self.replies: list[Reply] = []
         self.over: ModelError | StoreError | None = None
         self._session = session
-        self._sample = sample
-        self._repeat = repeat
-        self._draw = draw
-        self._asked: dict[bytes, int] = {}
+        self._keys = Keys(sample, repeat, draw)
 
     async def __call__(self, model: Model, messages: Any, /, **parameters: Any) -> Reply:
         """Ask `model`; see `steelyard.types.Asks`."""
         request = model.request(messages, parameters)
-        digest = request.digest
-        nth = self._asked.get(digest, 0)
-        self._asked[digest] = nth + 1
-        key = journal_key(digest, self._sample, self._repeat, nth, self._draw)
         try:
-            reply = await self._session.reply(model, request, key)
+            reply = await self._session.reply(model, request, self._keys.next(request.digest))
         except (ModelError, StoreError) as error:
             if isinstance(error, StoreError) or error.ends_run:
                 self.over = error

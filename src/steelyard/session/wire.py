@@ -23,6 +23,10 @@ _OWN_HEADERS: Final = (("User-Agent", "steelyard"), ("Accept", "*/*"), ("Accept-
 """Compression is not asked for: unpacking costs more than a loopback's or a data centre's bytes."""
 
 
+_MOST_TIMEOUTS: Final = 100
+"""Time limits that are kept made; what is left of a call's time is a new one each time."""
+
+
 class HttpWire:
     """Sends requests over pooled keep-alive connections.
 
@@ -98,6 +102,8 @@ class HttpWire:
     def _timeout(self, seconds: float) -> aiohttp.ClientTimeout:
         known = self._timeouts.get(seconds)
         if known is None:
+            if len(self._timeouts) > _MOST_TIMEOUTS:
+                self._timeouts.clear()
             known = self._timeouts[seconds] = aiohttp.ClientTimeout(total=seconds, sock_connect=_CONNECT_S)
         return known
 

@@ -100,12 +100,18 @@ class Spend:
 
 
 class StoreJournal:
-    """Replies kept in the store, for one evaluation."""
+    """Replies kept in the store, for one evaluation.
 
-    def __init__(self, writer: Writer, evaluation: int) -> None:
+    Args:
+        writer: of the store.
+        evaluation: whose spendings are booked.
+        asked: the keys that this process has asked for; one for all journals of a writer.
+    """
+
+    def __init__(self, writer: Writer, evaluation: int, asked: Asked) -> None:
         self._writer = writer
         self._evaluation = evaluation
-        self._asked = _Asked()
+        self._asked = asked
 
     @property
     def refuse(self) -> StoreError | None:
@@ -127,6 +133,7 @@ class StoreJournal:
 
     async def commit(self, key: bytes, body: bytes) -> bytes:
         """Keep `body`; returns once it is on disk, with the body kept: another process's where that was first."""
+        self._asked.add(key)
         ticket = _ticket()
         kept: bytes = await self._do(Keep(key, body, ticket), ticket)
         return kept
@@ -145,7 +152,7 @@ class StoreJournal:
         return await ticket.future
 
 
-class _Asked:
+class Asked:
     """A Bloom filter of keys (B. H. Bloom, CACM 1970): 2 MiB, three of the key's own bytes triples as hashes.
 
     It never forgets a key; of 100,000 keys it takes one in 180,000 others for known, which costs a look-up.

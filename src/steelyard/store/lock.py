@@ -27,6 +27,7 @@ class RunLock:
     """
 
     def __init__(self, store: Path, run: str) -> None:
+        self.run = run
         self._path = store.parent / "locks" / run
         try:
             self._path.parent.mkdir(exist_ok=True)

@@ -5,22 +5,19 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
 from datetime import UTC, datetime
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final
 
-from sqlalchemy import Connection, bindparam, select
+from sqlalchemy import Connection, select
 
 from steelyard.errors import boundary
-from steelyard.session.replies import unpack_reply
 from steelyard.store import schema
-from steelyard.store.codec import Unpacker
 from steelyard.store.lock import is_locked
-from steelyard.store.records import unpack_keys, unpack_record, unpack_sample, unpack_score
-from steelyard.store.writer import load_dictionary
+from steelyard.store.reading import read_records, unpacker_of
+from steelyard.store.records import unpack_keys
 from steelyard.summary import RunState, RunSummary, ScoreRow, summarize
-from steelyard.types import OUTCOMES, Record, Reply, Score
+from steelyard.types import OUTCOMES, Record
 
 if TYPE_CHECKING:
     from steelyard.store.store import Store
@@ -163,7 +160,7 @@ class Run:
             (score.c.run == self.num) & (score.c.layer == self.layer) & (score.c.outcome == OUTCOMES.index("unparsed"))
         )
         with self._store.reading() as connection:
-            unpack = _unpacker(connection).unpack
+            unpack = unpacker_of(connection).unpack
             bodies = connection.scalars(query)
             kinds = Counter(
                 json.loads(unpack(body))[1].get("kind", "unparsed") if body else "unparsed" for body in bodies
@@ -212,10 +209,10 @@ class Run:
         """(no, record) for every record; `no` is the sample's place in its dataset."""
         place = (-1, 0)
         with self._store.reading() as connection, boundary("store", f"run {self.id} is damaged"):
-            unpacker = _unpacker(connection)
+            unpacker = unpacker_of(connection)
             while rows := self._chunk(connection, place):
                 place = (rows[-1].no, rows[-1].repeat)
-                yield from _read(connection, unpacker, self, rows)
+                yield from read_records(connection, unpacker, self, rows)
 
     def _chunk(self, connection: Connection, after: tuple[int, int]) -> Sequence[Any]:
         record, sample = schema.record, schema.sample
@@ -247,57 +244,3 @@ def _rows(stream: Any, names: Mapping[int, str], expected: Sequence[str]) -> Ite
             missing = [one for one in missing if one.name not in {names[name], ""}]
             yield ScoreRow(ident, group, cluster, repeat, names[name], OUTCOMES[outcome], value)
     yield from missing
-
-
-def _unpacker(connection: Connection) -> Unpacker:
-    return Unpacker(lambda number: load_dictionary(connection, number))
-
-
-_REPLIES = select(schema.reply.c.key, schema.reply.c.body).where(
-    schema.reply.c.key.in_(bindparam("keys", expanding=True))
-)
-_SCORES = (
-    select(schema.score, schema.word.c.text)
-    .join(schema.word, schema.word.c.num == schema.score.c.name)
-    .where(
-        (schema.score.c.run == bindparam("run"))
-        & (schema.score.c.layer == bindparam("layer"))
-        & schema.score.c.no.between(bindparam("first"), bindparam("last"))
-    )
-    .order_by(schema.score.c.no, schema.score.c.repeat, schema.score.c.name)
-)
-
-
-def _read(connection: Connection, unpacker: Unpacker, run: Run, rows: Sequence[Any]) -> Iterator[tuple[int, Record]]:
-    keys = [unpack_keys(row.replies, run.stages) for row in rows]
-    wanted = {one.key for several in keys for one in several}
-    replies: dict[bytes, Reply] = {}
-    if wanted:
-        for key, body in connection.execute(_REPLIES, {"keys": list(wanted)}):
-            replies[bytes(key)] = unpack_reply(bytes(key).hex(), unpacker.unpack(bytes(body)))
-    scores: dict[tuple[int, int], list[Score]] = {}
-    span = {"run": run.num, "layer": run.layer, "first": rows[0].no, "last": rows[-1].no}
-    for one in connection.execute(_SCORES, span):
-        body = None if one.body is None else unpacker.unpack(bytes(one.body))
-        scores.setdefault((one.no, one.repeat), []).append(
-            unpack_score(one.text, one.outcome, one.value, one.passed, body)
-        )
-    for row, several in zip(rows, keys, strict=True):
-        asked: dict[str, list[Reply]] = {}
-        for held in several:
-            if held.key in replies:
-                asked.setdefault(held.stage, []).append(replace(replies[held.key], cached=held.cached))
-        body = None if row.body is None else unpacker.unpack(bytes(row.body))
-        output, failure = unpack_record(body, asked.get("target", ()))
-        yield (
-            row.no,
-            Record(
-                sample=unpack_sample(row.id, row.grp, row.cluster, unpacker.unpack(bytes(row.sample_body))),
-                output=output,
-                scores=tuple(scores.get((row.no, row.repeat), ())),
-                replies={stage: tuple(found) for stage, found in asked.items()},
-                failure=failure,
-                seconds=row.millis / 1000,
-                repeat=row.repeat,
-            ),
-        )

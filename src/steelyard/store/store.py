@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Self
@@ -14,7 +14,7 @@ from sqlalchemy import Connection, func, select, update
 from steelyard.errors import ConfigError, StoreError
 from steelyard.store import schema
 from steelyard.store.engine import Durability, check, connect, create, file_of, locate
-from steelyard.store.journal import StoreJournal
+from steelyard.store.journal import Asked, StoreJournal
 from steelyard.store.lock import RunLock
 from steelyard.store.names import meant, new_id
 from steelyard.store.records import Put, score_row, word_numbers
@@ -116,6 +116,7 @@ class Store:
         self._engine = connect(self._url, durability=durability)
         self._writer: Writer | None = None
         self._reserve: Reserve | None = None
+        self._asked = Asked()
         if create_missing:
             with _as_store_error(self.path):
                 create(self._engine)
@@ -155,10 +156,30 @@ class Store:
                 raise
         return self._writer
 
-    def begin_evaluation(self) -> int:
-        """The number of a new evaluation: runs that are started together."""
-        row = {"created": time.time()}
-        return int(self.writer.change(lambda batch: _insert(batch, schema.evaluation, row)))
+    def begin_evaluation(self, new: Sequence[NewRun]) -> tuple[int, list[RunWriter]]:
+        """Begin runs that are started together, and lock them: all of them or none, whenever the process is killed.
+
+        Returns:
+            The evaluation's number, and a writer per run.
+        """
+        writer, created = self.writer, time.time()
+        idents = [new_id() for _ in new]
+        with contextlib.ExitStack() as failing:
+            locks = [RunLock(self.path, ident) for ident in idents]
+            for lock in locks:
+                failing.callback(lock.release)
+
+            def change(batch: Batch) -> int:
+                evaluation = _insert(batch, schema.evaluation, {"created": created})
+                rows = [_run_row(ident, evaluation, created, one) for ident, one in zip(idents, new, strict=True)]
+                if rows:
+                    batch.connection.execute(schema.run.insert(), rows)
+                return evaluation
+
+            evaluation = int(writer.change(change))
+            writers = [RunWriter(writer, self.run(lock.run), lock) for lock in locks]
+            failing.pop_all()
+        return evaluation, writers
 
     def spent(self, evaluation: int) -> tuple[int, int]:
         """Calls and tokens that an evaluation has booked."""
@@ -169,23 +190,7 @@ class Store:
 
     def journal(self, evaluation: int) -> StoreJournal:
         """The journal for one evaluation."""
-        return StoreJournal(self.writer, evaluation)
-
-    def begin_run(self, evaluation: int, new: NewRun) -> RunWriter:
-        """Begin a run and lock it."""
-        ident = new_id()
-        row = {
-            "id": ident,
-            "evaluation": evaluation,
-            "suite": new.suite,
-            "kind": new.kind,
-            "target": new.target,
-            "state": "open",
-            "created": time.time(),
-            "planned": new.planned,
-            "manifest": to_json(new.manifest).decode("utf-8", "replace"),
-        }
-        return self._locked(ident, lambda batch: _insert(batch, schema.run, row))
+        return StoreJournal(self.writer, evaluation, self._asked)
 
     def reopen_run(self, run: Run, *, manifest: Mapping[str, Any], planned: int) -> RunWriter:
         """Lock an unfinished run to write on.
@@ -204,19 +209,15 @@ class Store:
             "manifest": to_json(manifest).decode("utf-8", "replace"),
         }
         unfinished = update(table).where(table.c.num == run.num, table.c.state != "finished").values(values)
-        return self._locked(run.id, lambda batch: batch.connection.execute(unfinished).rowcount)
-
-    def _locked(self, ident: str, change: Callable[[Batch], int]) -> RunWriter:
-        """Lock a run, begin or reopen it by `change`, which counts the rows it changed, and give out its writer."""
         writer = self.writer
-        lock = RunLock(self.path, ident)
+        lock = RunLock(self.path, run.id)
         with contextlib.ExitStack() as failing:
             failing.callback(lock.release)
-            if writer.change(change):
-                opened = RunWriter(writer, self.run(ident), lock)
+            if writer.change(lambda batch: batch.connection.execute(unfinished).rowcount):
+                reopened = RunWriter(writer, run.refresh(), lock)
                 failing.pop_all()
-                return opened
-        raise ConfigError(f"run {ident} is finished: there is nothing to resume")
+                return reopened
+        raise ConfigError(f"run {run.id} is finished: there is nothing to resume")
 
     def add_layer(self, run: Run, scorers: Any, scores: Iterator[tuple[int, int, Sequence[Score]]]) -> Run:
         """Score a run anew: a further layer, which is read from now on; the earlier ones stay.
@@ -247,10 +248,11 @@ class Store:
         self.writer.change(change)
         return run.refresh()
 
-    def has_reply(self, key: bytes) -> bool:
-        """Whether the journal holds `key`."""
+    def held(self, keys: Sequence[bytes]) -> set[bytes]:
+        """Those of `keys` that the journal holds."""
         with self.reading() as connection:
-            return connection.execute(select(schema.reply.c.num).where(schema.reply.c.key == key)).first() is not None
+            found = connection.scalars(select(schema.reply.c.key).where(schema.reply.c.key.in_(keys)))
+            return {bytes(key) for key in found}
 
     def runs(self) -> list[Run]:
         """Every run, newest first."""
@@ -277,6 +279,20 @@ class Store:
         with self.reading() as connection:
             rows = connection.execute(select(table).where(table.c.evaluation == evaluation).order_by(table.c.num)).all()
         return [Run(self, row) for row in rows]
+
+
+def _run_row(ident: str, evaluation: int, created: float, new: NewRun) -> dict[str, Any]:
+    return {
+        "id": ident,
+        "evaluation": evaluation,
+        "suite": new.suite,
+        "kind": new.kind,
+        "target": new.target,
+        "state": "open",
+        "created": created,
+        "planned": new.planned,
+        "manifest": to_json(new.manifest).decode("utf-8", "replace"),
+    }
 
 
 def _insert(batch: Batch, table: Any, row: Mapping[str, Any]) -> int:

@@ -226,7 +226,10 @@ class Writer:
 
     def _do_from_reserve(self, operations: Sequence[Operation], error: SQLAlchemyError) -> list[Result]:
         """Give the reserve back and try once more; whatever comes of it, nothing more is sent."""
-        failure = StoreError(f"the store cannot be written: {_cause(error)} ({self._engine.url.database})")
+        failure = StoreError(
+            f"the store cannot be written: {_cause(error)} ({self._engine.url.database}). What was answered is kept; "
+            "when that is mended, `steelyard resume` goes on"
+        )
         failure.__cause__ = error
         if self._reserve is not None and self._reserve.release():
             self._full = failure

@@ -10,7 +10,6 @@ import time
 from collections.abc import Callable, Coroutine, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass, field
-from functools import partial
 from itertools import islice
 from pathlib import Path
 from typing import Any, Final, TypeVar
@@ -140,11 +139,7 @@ async def aevaluate_suite(suite: Suite, *, how: How = How(), control: Control | 
         draw = new_id() if how.fresh else ""
         plan = dict(manifests(suite, seen, draw=draw, config=how.config))
         planned = seen.n * suite.options.repeats
-        evaluation, opening = _runs_to_open(store, suite, plan, planned, how)
-        writers = []
-        for open_run in opening:
-            writers.append(open_run())
-            held.callback(writers[-1].abandon)
+        evaluation, writers = _open_runs(store, suite, plan, planned, how, held)
         async with Session(
             store.journal(evaluation),
             secrets,
@@ -162,21 +157,27 @@ async def aevaluate_suite(suite: Suite, *, how: How = How(), control: Control | 
         return tuple(store.runs_of(evaluation))
 
 
-def _runs_to_open(
-    store: Store, suite: Suite, plan: Mapping[str, Any], planned: int, how: How
-) -> tuple[int, list[Callable[[], RunWriter]]]:
-    """What begins the runs of a new evaluation, or reopens the unfinished ones of an old one."""
+def _open_runs(
+    store: Store, suite: Suite, plan: Mapping[str, Any], planned: int, how: How, held: contextlib.ExitStack
+) -> tuple[int, list[RunWriter]]:
+    """Begin the runs of a new evaluation, or reopen the unfinished ones of an old one; `held` lets go of them."""
+    writers: list[RunWriter] = []
     if not how.resume:
-        evaluation = store.begin_evaluation()
         new = [NewRun(suite.name, suite.kind, name, planned, manifest) for name, manifest in plan.items()]
-        return evaluation, [partial(store.begin_run, evaluation, one) for one in new]
+        evaluation, writers = store.begin_evaluation(new)
+        for writer in writers:
+            held.callback(writer.abandon)
+        return evaluation, writers
     evaluation = store.run(how.resume).evaluation
     runs = [run for run in store.runs_of(evaluation) if run.state != "finished"]
     if not runs:
         raise ConfigError(f"run {how.resume} is finished: there is nothing to resume")
     _refuse_changes(runs, plan, allow=how.allow_changed)
-    kept = {run.id: {**plan[run.target], "draw": run.manifest["draw"]} for run in runs}
-    return evaluation, [partial(store.reopen_run, run, manifest=kept[run.id], planned=planned) for run in runs]
+    for run in runs:
+        manifest = {**plan[run.target], "draw": run.manifest["draw"]}
+        writers.append(store.reopen_run(run, manifest=manifest, planned=planned))
+        held.callback(writers[-1].abandon)
+    return evaluation, writers
 
 
 def _refuse_changes(runs: Sequence[Run], plan: Mapping[str, Any], *, allow: bool) -> None:
@@ -241,8 +242,9 @@ def _verdict(stopped: ModelError | None, progress: Progress, max_errors: float) 
             f"the samples gave {progress.done} of {progress.planned} records: they changed between two passes",
         )
     if progress.errors > max_errors * progress.planned:
-        share = progress.errors / max(1, progress.planned)
-        return "broken", f"{progress.errors} of {progress.planned} records failed ({share:.1%}; limit {max_errors:.1%})"
+        share = f"{progress.errors / max(1, progress.planned):.1%}; limit {max_errors:.1%}"
+        last = f"; the last: {progress.last_error}" if progress.last_error else ""
+        return "broken", f"{progress.errors} of {progress.planned} records failed ({share}){last}"
     return "finished", ""
 
 

@@ -14,8 +14,11 @@ from steelyard.suite.survey import scorer_stages
 from steelyard.types import Score, Scorer
 
 
-def rescore(store: Store, run: Run, scorers: Sequence[Scorer]) -> Run:
+def rescore(store: Store, run: Run, scorers: Sequence[Scorer]) -> tuple[Run, int]:
     """Apply `scorers` to the stored outputs of a run; the earlier scores stay as an older layer.
+
+    Returns:
+        The run with its new scores, and how many of its records are damaged in the store and could not be scored.
 
     Raises:
         ConfigError: the run is still running, or a scorer asks a model.
@@ -29,13 +32,16 @@ def rescore(store: Store, run: Run, scorers: Sequence[Scorer]) -> Run:
     if asking is not None:
         raise ConfigError(f"scorer {asking!r} asks a model; stored runs are scored again by scorers that do not")
     described = {name: describe(scorer) for name, scorer in stages.items()}
-    return store.add_layer(run, described, _scores(run, steps))
+    damaged: list[str] = []
+    return store.add_layer(run, described, _scores(run, steps, damaged)), len(damaged)
 
 
-def _scores(run: Run, steps: Sequence[Step]) -> Iterator[tuple[int, int, list[Score]]]:
+def _scores(run: Run, steps: Sequence[Step], damaged: list[str]) -> Iterator[tuple[int, int, list[Score]]]:
     with asyncio.Runner() as loop:
         for no, record in run.numbered_records():
             if record.output is None:
+                if record.failure is not None and record.failure.kind == "damaged":
+                    damaged.append(record.sample.id)
                 continue
             found: list[Score] = []
             for step in steps:
