@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import Any, Final, Literal
+from urllib.parse import quote
 
 from sqlalchemy import URL, Connection, Engine, create_engine, event, make_url, select
 from sqlalchemy.exc import ArgumentError, SQLAlchemyError
@@ -44,13 +46,19 @@ def file_of(url: URL) -> Path:
 
 def connect(url: URL, *, durability: Durability = "normal") -> Engine:
     """An engine whose transactions begin as `begin` among the execution options says (deferred by default)."""
-    engine = create_engine(url, poolclass=NullPool, connect_args={"timeout": _BUSY_S, "check_same_thread": False})
+    path = file_of(url)
+    sealed = path.is_file() and not (os.access(path, os.W_OK) and os.access(path.parent, os.W_OK))
+    options: dict[str, Any] = {"timeout": _BUSY_S, "check_same_thread": False}
+    if sealed:
+        # Nobody can write it, so nobody has to be waited for; without this SQLite wants to make files beside it.
+        url = url.set(database=f"file:{quote(str(path))}", query={"immutable": "1", "uri": "true"})
+    engine = create_engine(url, poolclass=NullPool, connect_args=options)
 
     @event.listens_for(engine, "connect")
     def set_up(connection: Any, _: object) -> None:
         connection.isolation_level = None
         for pragma in (
-            "journal_mode=WAL",
+            *(() if sealed else ("journal_mode=WAL",)),
             f"synchronous={'FULL' if durability == 'full' else 'NORMAL'}",
             "journal_size_limit=8388608",
             "trusted_schema=OFF",
