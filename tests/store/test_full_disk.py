@@ -1,0 +1,133 @@
+"""A disk that is full ends the run with code 4: nothing more is sent, nothing is lost, and a resume completes."""
+
+import contextlib
+import json
+import os
+import resource
+import sqlite3
+import subprocess
+import sys
+import time
+from collections import Counter
+
+import pytest
+from tests.running_server import ledger_server
+
+from steelyard import Store
+
+QUESTIONS = 400
+CONCURRENCY = 8
+
+
+def write_exam(folder, url):
+    rows = ["id,question,A,B,C,D,answer,category"]
+    rows += [f"q{n},Question {n}? {'more words ' * 20},one,two,three,four,A,g" for n in range(QUESTIONS)]
+    (folder / "exam.csv").write_text("\n".join(rows), encoding="utf-8")
+    model = {"openai_compatible": {"name": "ledger", "base_url": url}}
+    config = {
+        "suite": "choice",
+        "samples": {"file": "exam.csv"},
+        "targets": {"one": {"prompt": {"template": "{{question}}", "model": model}}},
+        "options": {"concurrency": CONCURRENCY},
+    }
+    (folder / "exam.json").write_text(json.dumps(config), encoding="utf-8")
+
+
+def steelyard(folder, *arguments, before=None):
+    """(exit code, output, when it ended) of a command; one that hangs fails the test."""
+    command = [sys.executable, "-c", "from steelyard.cli import main; main()", *arguments, "--quiet"]
+    done = subprocess.run(
+        command, cwd=folder, capture_output=True, text=True, timeout=60, preexec_fn=before, check=False
+    )
+    return done.returncode, done.stdout + done.stderr, time.time()
+
+
+def journal_size(folder):
+    with contextlib.closing(sqlite3.connect(folder / ".steelyard/steelyard.db")) as connection:
+        return connection.execute("SELECT count(*) FROM reply").fetchone()[0]
+
+
+def paid_twice(server):
+    paid = Counter(one["prompt"] for one in server.answered())
+    assert len(paid) == QUESTIONS
+    return sum(paid.values()) - QUESTIONS
+
+
+def fill(path):
+    """Take all the room that is left."""
+    with contextlib.suppress(OSError), path.open("wb", buffering=0) as file:
+        while file.write(bytes(4096)) == 4096:
+            pass
+
+
+@pytest.fixture
+def small_disk(tmp_path):
+    """A file system of 3 MiB at `.steelyard`; calling it makes it larger."""
+    folder = tmp_path / ".steelyard"
+    folder.mkdir()
+    mounted = subprocess.run(
+        ["mount", "-t", "tmpfs", "-o", "size=3m", "tmpfs", folder], capture_output=True, text=True, check=False
+    )
+    if mounted.returncode:
+        pytest.skip(f"a small file system cannot be mounted here: {mounted.stderr.strip()}")
+    yield lambda: subprocess.run(["mount", "-o", "remount,size=60m", folder], check=True)
+    subprocess.run(["umount", "-l", folder], check=True)
+
+
+@pytest.mark.slow
+def test_a_full_disk_ends_the_run_and_loses_nothing(tmp_path, small_disk):
+    (tmp_path / ".steelyard/ballast").write_bytes(os.urandom(1_200_000))
+    with ledger_server(tmp_path, "--latency-ms", "10") as server:
+        write_exam(tmp_path, server.url)
+        code, said_so, ended = steelyard(tmp_path, "run", "exam.json")
+        assert code == 4, said_so
+        assert "full" in said_so
+        assert str(tmp_path / ".steelyard/steelyard.db") in said_so
+        assert "Traceback" not in said_so
+        arrived = [one for one in server.answered() if one["sent"] < ended - 0.05]
+        assert 0 < len(arrived) < QUESTIONS
+        assert journal_size(tmp_path) == len(arrived) == len(server.requests()), "sent more than could be kept"
+        with Store(tmp_path / ".steelyard/steelyard.db") as store:
+            (run,) = store.runs()
+            assert run.state == "interrupted"
+            assert len(list(run.records())) == run.done <= len(arrived)
+        fill(tmp_path / ".steelyard/more")
+        code, said_so, _ = steelyard(tmp_path, "resume")
+        assert code == 4, said_so
+        assert len(server.requests()) == len(arrived)
+        small_disk()
+        code, said_so, _ = steelyard(tmp_path, "resume")
+        assert code == 0, said_so
+        assert paid_twice(server) == 0
+
+
+@pytest.mark.slow
+def test_a_file_that_may_not_grow_ends_the_run_the_same_way(tmp_path):
+    def limited():
+        resource.setrlimit(resource.RLIMIT_FSIZE, (1_300_000, 1_300_000))
+
+    with ledger_server(tmp_path, "--latency-ms", "10") as server:
+        write_exam(tmp_path, server.url)
+        code, said_so, ended = steelyard(tmp_path, "run", "exam.json", before=limited)
+        assert code == 4, said_so
+        assert "steelyard.db" in said_so
+        assert "Traceback" not in said_so
+        arrived = len([one for one in server.answered() if one["sent"] < ended - 0.05])
+        kept = journal_size(tmp_path)
+        assert kept < arrived + 1 < QUESTIONS
+        assert len(server.requests()) - kept <= CONCURRENCY
+        code, said_so, _ = steelyard(tmp_path, "resume")
+        assert code == 0, said_so
+        assert paid_twice(server) <= CONCURRENCY
+
+
+@pytest.mark.slow
+def test_without_room_for_the_reserve_nothing_is_sent_at_all(tmp_path, small_disk):
+    (tmp_path / ".steelyard/ballast").write_bytes(os.urandom(2_500_000))
+    with ledger_server(tmp_path) as server:
+        write_exam(tmp_path, server.url)
+        code, said_so, _ = steelyard(tmp_path, "run", "exam.json")
+        assert code == 4, said_so
+        assert "no room for the store: No space left on device" in said_so
+        assert not server.requests()
+        assert [path.name for path in (tmp_path / ".steelyard").iterdir() if "reserve" in path.name] == []

@@ -1,0 +1,220 @@
+"""A fault at the first statement, the second, the third ... of the writer, until a run passes without meeting it.
+
+The method is SQLite's own (https://www.sqlite.org/testing.html, section 3): after each fault the store must be
+consistent and a resume must complete the run without asking for what was kept.
+"""
+
+import asyncio
+import contextlib
+import sqlite3
+
+import pytest
+from sqlalchemy import event
+from sqlalchemy.exc import OperationalError
+from tests.loopback import MemoryJournal, peer, said
+
+from steelyard import ExactMatch, OpenAICompatible, Options, Prompt, Sample, Score, Store, StoreError, Suite
+from steelyard.store import engine as engine_module
+from steelyard.store import store as store_module
+from steelyard.suite import How, aevaluate_suite
+
+SAMPLES = [Sample(f"q{n}", f"question {n}", "A" if n % 2 else "B") for n in range(60)]
+
+
+def length(sample, output):
+    return Score("length", float(len(output.value)), reason=sample.id)
+
+
+class Faults:
+    """Fails the k-th statement of the writer's connection, and the next `more` ones."""
+
+    def __init__(self, at, more):
+        self.at, self.more, self.seen, self.fired = at, more, 0, 0
+
+    def engine(self, url, **options):
+        made = engine_module.connect(url, **options)
+        # Commits are statements here as well: the driver sends them, but SQLAlchemy tells of them first.
+        event.listen(made, "before_cursor_execute", self.before_statement)
+        event.listen(made, "commit", self.count)
+        return made
+
+    def before_statement(self, connection, cursor, statement, parameters, context, executemany):
+        if connection.get_execution_options().get("begin") == "IMMEDIATE" and not statement.startswith("BEGIN"):
+            self.count(connection)
+
+    def count(self, connection):
+        if connection.get_execution_options().get("begin") != "IMMEDIATE":
+            return
+        self.seen += 1
+        if self.at <= self.seen <= self.at + self.more:
+            self.fired += 1
+            # As SQLAlchemy raises what the driver raises.
+            raise OperationalError("", {}, sqlite3.OperationalError("database or disk is full"))
+
+
+async def run_once(url, **how):
+    model = OpenAICompatible("m", url)
+    options = Options(concurrency=8)
+    suite = Suite("s", "custom", SAMPLES, {"t": Prompt(model)}, (ExactMatch(), length), options)
+    return (await aevaluate_suite(suite, how=How(store="s.db", **how)))[0]
+
+
+def consistent():
+    """The store as it is: what its own checks say, and its counters against its rows."""
+    with contextlib.closing(sqlite3.connect("s.db")) as connection:
+        assert connection.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
+        if not connection.execute("SELECT 1 FROM sqlite_master").fetchone():
+            return 0, []  # the tables themselves could not be made
+        rows = connection.execute("SELECT done, errors, num FROM run").fetchall()
+        for done, errors, num in rows:
+            found = connection.execute("SELECT count(*), sum(failed) FROM record WHERE run = ?", [num]).fetchone()
+            assert found in {(done, errors), (0, None)}
+            assert connection.execute("SELECT count(*) FROM score WHERE run = ?", [num]).fetchone() == (2 * done,)
+        kept = connection.execute("SELECT count(*) FROM reply").fetchone()[0]
+    with Store("s.db") as store:
+        for run in store.runs():
+            assert len(list(run.records())) == run.done
+            assert run.state != "running"
+    return kept, rows
+
+
+def fault_run(monkeypatch, at, more):
+    """A run with the fault, and a resume without it; whether the fault fired."""
+    faults = Faults(at, more)
+
+    async def both():
+        async with peer(lambda n, asked: said("A")) as server:
+            monkeypatch.setattr(store_module, "connect", faults.engine)
+            failed = None
+            try:
+                await asyncio.wait_for(run_once(server.url), 30)
+            except StoreError as error:
+                failed = error
+            monkeypatch.setattr(store_module, "connect", engine_module.connect)
+            if not faults.fired:
+                return failed, 0, len(server.asked)
+            kept, rows = consistent()
+            assert len(server.asked) <= kept + 8, "asked for more than could be kept"
+            before = len(server.asked)
+            ids = [run.id for run in Store("s.db").runs() if run.state != "finished"] if rows else []
+            run = await run_once(server.url, **({"resume": ids[0]} if ids else {}))
+            assert (run.state, run.done, run.errors) == ("finished", 60, 0)
+            assert len(server.asked) - before == (60 - kept if ids or not rows else 0)
+            return failed, faults.fired, len(server.asked)
+
+    return asyncio.run(both())
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("more", [0, 10**6], ids=["once", "from then on"])
+def test_a_fault_at_any_statement_leaves_a_consistent_store_that_a_resume_completes(monkeypatch, tmp_path, more):
+    at, told = 1, set()
+    while True:
+        folder = tmp_path / f"{at}"
+        folder.mkdir()
+        monkeypatch.chdir(folder)
+        failed, fired, asked = fault_run(monkeypatch, at, more)
+        if not fired:
+            assert failed is None
+            assert asked == 60
+            break
+        if failed is not None:
+            told.add(str(failed).replace(str(folder), "here"))
+        assert 60 <= asked <= 60 + 8
+        at += 1 if at < 20 else 4  # every statement of the first transactions, then some of the many alike
+    assert at > 30
+    assert all("database or disk is full" in one for one in told)
+
+
+def test_a_fault_of_the_writer_itself_is_told_to_everybody_who_waits():
+    async def run():
+        with Store("s.db", create_missing=True) as store:
+            journal = store.journal(store.begin_evaluation([])[0])
+            found = await asyncio.gather(
+                *(journal.commit(bytes([n]) * 10, body) for n, body in enumerate([b"[]", None, b"{}"])),
+                return_exceptions=True,
+            )
+            with pytest.raises(StoreError, match="the store's writer failed"):
+                await journal.commit(b"x" * 10, b"[]")
+            return found, journal.refuse
+
+    found, refuse = asyncio.run(run())
+    assert {type(one) for one in found} == {StoreError}
+    assert "the store's writer failed: TypeError" in str(refuse)
+
+
+def test_the_reserve_is_given_back_for_what_is_in_flight_and_then_nothing_more_is_sent(monkeypatch):
+    faults = Faults(10**9, 0)
+    monkeypatch.setattr(store_module, "connect", faults.engine)
+
+    async def run():
+        with Store("s.db", create_missing=True) as store:
+            journal = store.journal(store.begin_evaluation([])[0])
+            await journal.commit(b"a" * 10, b"[1]")
+            assert journal.refuse is None
+            faults.at, faults.seen = 1, 0
+            assert await journal.find(b"b" * 10) is None
+            kept = await journal.commit(b"b" * 10, b"[2]")
+            assert "database or disk is full" in str(journal.refuse)
+            return kept, await journal.find(b"b" * 10), await journal.commit(b"c" * 10, b"[3]")
+
+    assert asyncio.run(run()) == (b"[2]", b"[2]", b"[3]")
+
+
+def test_the_memory_journal_of_the_tests_keeps_what_the_real_one_keeps():
+    async def talk(journal):
+        unknown = await journal.find(b"k" * 10)
+        first = await journal.commit(b"k" * 10, b"[1]")
+        return unknown, first, await journal.find(b"k" * 10), await journal.find(b"n" * 10)
+
+    async def both():
+        with Store("s.db", create_missing=True) as store:
+            real = await talk(store.journal(store.begin_evaluation([])[0]))
+        return real, await talk(MemoryJournal())
+
+    real, memory = asyncio.run(both())
+    assert real == memory == (None, b"[1]", b"[1]", None)
+
+
+def test_two_journals_of_one_store_know_of_each_other():
+    async def run():
+        with Store("s.db", create_missing=True) as store:
+            one, two = (store.journal(store.begin_evaluation([])[0]) for _ in range(2))
+            assert await one.find(b"k" * 10) is None
+            await one.commit(b"k" * 10, b"[1]")
+            return await two.find(b"k" * 10)
+
+    assert asyncio.run(run()) == b"[1]"
+
+
+def test_the_first_of_two_processes_that_keep_a_reply_wins_and_the_other_is_told():
+    async def run():
+        with Store("s.db", create_missing=True) as mine, Store("s.db") as other:
+            journals = [store.journal(store.begin_evaluation([])[0]) for store in (mine, other)]
+            found = [await journal.find(b"k" * 10) for journal in journals]
+            kept = [
+                await journal.commit(b"k" * 10, body) for journal, body in zip(journals, (b"[1]", b"[2]"), strict=True)
+            ]
+            return found, kept, [await journal.find(b"k" * 10) for journal in journals]
+
+    assert asyncio.run(run()) == ([None, None], [b"[1]", b"[1]"], [b"[1]", b"[1]"])
+
+
+def test_a_damaged_reply_is_asked_again_and_written_over():
+    async def damage_and_run():
+        async with peer(lambda n, asked: said("A")) as server:
+            await run_once(server.url)
+            with contextlib.closing(sqlite3.connect("s.db")) as connection, connection:
+                connection.execute("UPDATE reply SET body = x'01ffffff' WHERE num % 10 = 0")
+            with Store("s.db") as store:
+                failures = [one.failure for one in store.runs()[0].records() if one.failure]
+            assert [one.kind for one in failures] == ["damaged"] * 6
+            assert failures[0].message.startswith("sample q")
+            again = await run_once(server.url)
+            return again, len(server.asked)
+
+    again, asked = asyncio.run(damage_and_run())
+    assert asked == 66
+    assert (again.errors, again.from_journal) == (0, 54)
+    with Store("s.db") as store:
+        assert [len(list(run.records())) for run in store.runs()] == [60, 60]
