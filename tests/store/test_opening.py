@@ -45,7 +45,7 @@ def test_there_is_no_store_until_something_is_run():
     ],
 )
 def test_an_address_that_is_no_file_is_refused(where, said_so):
-    with pytest.raises(StoreError, match=said_so):
+    with pytest.raises(ConfigError, match=said_so):
         Store(where, create_missing=True)
 
 

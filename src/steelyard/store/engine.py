@@ -11,7 +11,7 @@ from sqlalchemy import URL, Connection, Engine, create_engine, event, make_url, 
 from sqlalchemy.exc import ArgumentError, SQLAlchemyError
 from sqlalchemy.pool import NullPool
 
-from steelyard.errors import StoreError
+from steelyard.errors import ConfigError, StoreError
 from steelyard.store import schema
 
 DEFAULT: Final = Path(".steelyard/steelyard.db")
@@ -25,7 +25,7 @@ def locate(where: str | Path | None) -> URL:
     """The address of a store: a file's path, a database URL, or None for `.steelyard/steelyard.db` here.
 
     Raises:
-        StoreError: a URL of a database that is not supported.
+        ConfigError: a URL of a database that is not supported.
     """
     text = str(where or DEFAULT)
     if "://" not in text:
@@ -33,9 +33,9 @@ def locate(where: str | Path | None) -> URL:
     try:
         url = make_url(text)
     except ArgumentError as error:
-        raise StoreError(f"{text!r} is no address of a store") from error
+        raise ConfigError(f"{text!r} is no address of a store") from error
     if url.get_backend_name() != "sqlite":
-        raise StoreError(f"a store is a SQLite file, not {url.get_backend_name()!r}")
+        raise ConfigError(f"a store is a SQLite file, not {url.get_backend_name()!r}")
     return url
 
 
