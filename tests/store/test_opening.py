@@ -144,6 +144,7 @@ def read_only():
 
 @pytest.mark.slow
 @pytest.mark.usefixtures("read_only")
-def test_a_read_only_store_is_not_run_into():
+def test_a_read_only_store_is_read_but_not_run_into():
+    assert [run.state for run in Store(STORE).runs()] == ["finished"]
     with pytest.raises(StoreError, match="here"):
         evaluate(lambda sample: "A", [Sample("1", "q", "A")], [ExactMatch()], store=STORE)

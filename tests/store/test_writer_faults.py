@@ -161,6 +161,24 @@ def test_the_reserve_is_given_back_for_what_is_in_flight_and_then_nothing_more_i
     assert asyncio.run(run()) == (b"[2]", b"[2]", b"[3]")
 
 
+def test_a_commit_that_fails_is_tried_again_in_a_transaction_of_its_own(monkeypatch):
+    faults = Faults(10**9, 0)
+    monkeypatch.setattr(store_module, "connect", faults.engine)
+
+    async def run():
+        with Store("s.db", create_missing=True) as store:
+            journal = store.journal(store.begin_evaluation([])[0])
+            await journal.commit(b"a" * 10, b"[1]")
+            statements = faults.seen
+            await journal.commit(b"b" * 10, b"[2]")
+            faults.at, faults.seen = faults.seen - statements, 0  # the last of those statements is the commit
+            kept = await journal.commit(b"c" * 10, b"[3]")
+            return faults.fired, kept, journal.refuse is not None
+
+    assert asyncio.run(run()) == (1, b"[3]", True)
+    assert consistent()[0] == 3
+
+
 def test_the_memory_journal_of_the_tests_keeps_what_the_real_one_keeps():
     async def talk(journal):
         unknown = await journal.find(b"k" * 10)

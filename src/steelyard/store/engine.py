@@ -47,10 +47,12 @@ def file_of(url: URL) -> Path:
 def connect(url: URL, *, durability: Durability = "normal") -> Engine:
     """An engine whose transactions begin as `begin` among the execution options says (deferred by default)."""
     path = file_of(url)
-    sealed = path.is_file() and not (os.access(path, os.W_OK) and os.access(path.parent, os.W_OK))
+    written = os.access(path, os.W_OK) and os.access(path.parent, os.W_OK)
+    sealed = path.is_file() and not written and not path.with_name(f"{path.name}-wal").exists()
     options: dict[str, Any] = {"timeout": _BUSY_S, "check_same_thread": False}
     if sealed:
-        # Nobody can write it, so nobody has to be waited for; without this SQLite wants to make files beside it.
+        # We cannot write it and nobody else has it open (a log would stand beside it), so nobody has to be waited for;
+        # without this SQLite wants to make files beside it.
         url = url.set(database=f"file:{quote(str(path))}", query={"immutable": "1", "uri": "true"})
     engine = create_engine(url, poolclass=NullPool, connect_args=options)
 

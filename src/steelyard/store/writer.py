@@ -116,8 +116,12 @@ class Writer:
         self._at = self._reading
         self._unpacker = Unpacker(lambda number: load_dictionary(self._at, number))
         self._words: dict[str, int] = {}
-        self._version = self._data_version()
-        self.alone = self._is_empty()
+        try:
+            self._version = self._data_version()
+            self.alone = self._is_empty()
+        except BaseException:
+            self._let_go()
+            raise
         self._thread = threading.Thread(target=self._work, name="steelyard-store", daemon=True)
         self._thread.start()
 
@@ -130,6 +134,10 @@ class Writer:
     def backlog(self) -> int:
         """Operations that wait to be written."""
         return len(self._queue) + len(self._later)
+
+    def _let_go(self) -> None:
+        self._reading.close()
+        self._writing.close()
 
     def _is_empty(self) -> bool:
         with self._reading.begin():
@@ -198,8 +206,7 @@ class Writer:
         # What was handed over between the last look and now: a ticket that nobody answers would hang its holder.
         self._error = self._error or StoreError("the store is closed")
         answer([(one.ticket, None, self._error) for one in (*self._queue, *self._later)])
-        self._reading.close()
-        self._writing.close()
+        self._let_go()
 
     def _take(self) -> list[Operation]:
         """What is to be done now: all that is urgent, and the rest when it is due or something waits for it."""
@@ -260,6 +267,8 @@ class Writer:
                         values = kind.apply(batch, by_type[kind])
                         results += [(one.ticket, value, None) for one, value in zip(by_type[kind], values, strict=True)]
             except BaseException:
+                # SQLAlchemy takes a transaction whose commit failed for ended; SQLite may not.
+                connection.connection.rollback()
                 self._packer.forget()
                 self._unpacker.forget()
                 self._words.clear()
