@@ -47,6 +47,39 @@ def test_a_secret_that_is_written_out_is_refused_and_not_shown():
     assert not values_of("model: {api_key: EMPTY}")
 
 
+def test_a_secret_is_refused_under_every_name_and_in_every_form():
+    text = """
+targets:
+  a: {http: {headers: {X-Auth: sk-0123456789, X-Team: blue}, body: {token: abcdefgh, max_tokens: 100000000}}}
+  b: {prompt: {system: "say sk-0123456789", parameters: {extra: [{password: hunter22}], author: "Zhu Xi himself"}}}
+"""
+    error = error_of(text)
+    assert [(one.place.line, one.message.partition(":")[0]) for one in error.errors] == [
+        (3, "X-Auth"), (3, "token"), (4, "password")]  # fmt: skip
+    assert 'nor resolved in body: send it in a header as "${NAME}"' in str(error)
+    assert not any(one in str(error) for one in ("sk-0123456789, X", "abcdefgh", "hunter22"))
+
+
+def test_another_mistake_on_the_line_of_a_secret_does_not_show_it():
+    place = parse('a: {X-Auth: "hush-hush", modl: m}', "a.yaml").entries["a"].node.entries["modl"].key.place
+    assert place.text == 'a: {X-Auth: "*********", modl: m}'
+
+
+def test_names_of_scores_and_columns_are_no_secrets():
+    assert not values_of('gate: {token_accuracy: ">= 0.654"}\nsamples: {columns: {token: "the token"}}')
+
+
+def test_the_words_that_are_asked_are_data_and_references_elsewhere_are_looked_up():
+    text = """
+matrix: {words: ["${price} a", "${price} b"], key: ["${ONE}"]}
+targets:
+  body: {prompt: {template: "{{words}} costs ${price}", system: "${price}", model: {m: {api_key: "{{key}}"}}}}
+  kb: {http: {url: "http://h?k=${TWO}", body: {q: "${price}"}, headers: {X: "${THREE}"}}}
+samples: {file: "${price}"}
+"""
+    assert sorted(values_of(text, {"ONE": "1", "TWO": "2", "THREE": "3"})) == ["ONE", "THREE", "TWO"]
+
+
 def test_a_password_in_an_address_is_refused_and_not_shown():
     error = error_of('url: "https://me:hunter22@host/v1"')
     assert "a password is not written into an address" in str(error)

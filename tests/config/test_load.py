@@ -144,7 +144,7 @@ def test_a_mistake_is_told_at_its_place(folder, text, place, words):
 
 
 def test_missing_references_and_wrong_keys_are_told_together(folder):
-    text = HEAD + 'targets: {a: {toy: {text: "${GONE}", cuont: 1}}}\noptions: {seed: x}\n'
+    text = HEAD + 'targets: {a: {toy: {toy: "${GONE}", cuont: 1}}}\noptions: {seed: x}\n'
     error = error_of(folder, text)
     assert isinstance(error, ConfigErrors)
     assert [one.place.line for one in error.errors] == [3, 3, 4]

@@ -29,7 +29,7 @@ def test_every_reference_in_a_plain_value_is_found():
 def test_a_value_from_env_file_wins_over_the_environment_and_is_resolved_in_texts_alone(monkeypatch):
     monkeypatch.setenv("KEY", "from the environment")
     assert Secrets(["KEY"], {}).resolve("Bearer ${KEY} ${OTHER}") == "Bearer from the environment ${OTHER}"
-    assert Secrets(["KEY"], {"KEY": "given"}).resolve("${KEY}") == "given"
+    assert Secrets(["KEY"], {"KEY": "given too"}).resolve("${KEY}") == "given too"
 
 
 @pytest.mark.parametrize("value", ["", None])
@@ -54,8 +54,11 @@ def test_the_longer_of_two_keys_is_hidden_whole():
     assert secrets.redact(b"x sk-abcdefghi y sk-abcdef") == b"x [secret B] y [secret A]"
 
 
-def test_a_value_too_short_for_a_key_is_left_alone():
-    assert Secrets(["A"], {"A": "none"}).redact_text("none of the above") == "none of the above"
+def test_a_value_too_short_to_be_hidden_is_refused_without_being_shown():
+    with pytest.raises(ConfigError, match="the value of A is too short to be kept out of what is stored") as caught:
+        Secrets(["A"], {"A": "qzxwv"})
+    assert "qzxwv" not in str(caught.value)
+    assert Secrets(["A"], {"A": "qzxwvu"}).redact_text("a qzxwvu") == "a [secret A]"
 
 
 @given(st.text(st.characters(exclude_categories=["C", "Z"]), min_size=6), st.text(), st.text())

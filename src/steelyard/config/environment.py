@@ -11,16 +11,17 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Final
 
-from steelyard.config.positions import Node, decoded, texts
+from steelyard.config.matrix import expanded
+from steelyard.config.positions import Node, decoded
 from steelyard.config.problems import Problems
 from steelyard.errors import ConfigError, Place
-from steelyard.session.secrets import REFERENCE
+from steelyard.text.references import BODY_KEYS, REFERENCE, is_data
+from steelyard.text.secret_signs import is_written_out
 
 _LINE: Final = re.compile(r"\s*(?:export\s+)?([A-Za-z_][A-Za-z0-9_]*)\s*=\s*(.*)")
-_SECRET_KEYS: Final = frozenset(
-    {"api_key", "apikey", "api-key", "x-api-key", "authorization", "password", "secret", "access_token"}
-)
-_SHORTEST_KEY: Final = 8  # local servers are given "EMPTY" or "none"; those are no secrets
+_WORDS: Final = frozenset({"template", "system", "text", "default", "replies"})
+_NO_SECRETS: Final = frozenset({"gate", "samples"})
+"""Keys of a configuration below which names are those of scores and columns: `token_f1: ">= 0.75"`."""
 _USER_AND_PASSWORD: Final = re.compile(r"://[^/@\s:]+:[^/@\s${]+@")
 _ESCAPES: Final[Mapping[str, str]] = {"n": "\n", "t": "\t", "r": "\r"}
 _MAX_BYTES: Final = 1_000_000
@@ -46,7 +47,7 @@ class Environment(Mapping[str, str]):
 
 
 def environment(root: Node, environ: Mapping[str, str], dotenv: Path | None) -> Environment:
-    """The value of every `${NAME}` in the texts of `root`.
+    """The value of every `${NAME}` in `root` that stands where references are resolved: not in words that are asked.
 
     Args:
         root: the configuration.
@@ -59,7 +60,7 @@ def environment(root: Node, environ: Mapping[str, str], dotenv: Path | None) -> 
     problems = Problems()
     _refuse_literals(root, problems)
     wanted: dict[str, Node] = {}
-    for node in texts(root):
+    for node in _resolved(_each_target(root)):
         for name in REFERENCE.findall(node.value):
             wanted.setdefault(name, node)
     beside: Mapping[str, str] = {}
@@ -75,20 +76,52 @@ def environment(root: Node, environ: Mapping[str, str], dotenv: Path | None) -> 
     return Environment(values)
 
 
-def _refuse_literals(node: Node, problems: Problems) -> None:
-    for key, entry in node.entries.items():
-        text = entry.node.value
-        if key.lower() in _SECRET_KEYS and isinstance(text, str) and len(text) >= _SHORTEST_KEY and "${" not in text:
-            name = re.sub(r"\W", "_", key).upper()
-            message = f'a secret is not written out here: put {name}=... into .env and write "${{{name}}}"'
-            problems.add(f"{key}: {message}", entry.key)
-        _refuse_literals(entry.node, problems)
+def _each_target(root: Node) -> Node:
+    """`root` with its matrix put in, so that each value stands under the key that it is for."""
+    try:
+        return expanded(root)[0]
+    except ConfigError:  # whoever builds the targets says what is wrong with the matrix
+        return root
+
+
+def _resolved(node: Node, key: str = "") -> Iterator[Node]:
+    """Every text below `node` that is no data; the names of targets are no keys."""
+    if isinstance(node.value, str):
+        yield node
+    for name, entry in node.entries.items():
+        if key == "targets" or not is_data(name, is_text=isinstance(entry.node.value, str)):
+            yield from _resolved(entry.node, name)
     if isinstance(node.value, tuple):
         for one in node.value:
-            _refuse_literals(one, problems)
+            yield from _resolved(one, key)
+
+
+def _refuse_literals(node: Node, problems: Problems, above: tuple[str, ...] = ()) -> None:
+    """Note every secret that is written out below `node`, which stands under the keys `above`."""
+    for key, entry in node.entries.items():
+        if above or key not in _NO_SECRETS:
+            _refuse_literal(key, entry.node, entry.key, problems, above)
+            _refuse_literals(entry.node, problems, (*above, key))
+    if isinstance(node.value, tuple):
+        for one in node.value:
+            if above:
+                _refuse_literal(above[-1], one, one, problems, above)
+            _refuse_literals(one, problems, above)
     if isinstance(node.value, str) and _USER_AND_PASSWORD.search(node.value):
         place = Place(node.place.file, node.line, node.column)  # without the line: it holds the password
         problems.note(ConfigError('a password is not written into an address: write "${NAME}" instead', place), node)
+
+
+def _refuse_literal(key: str, node: Node, at: Node, problems: Problems, above: tuple[str, ...]) -> None:
+    value = node.value
+    if key in _WORDS or not is_written_out(key, value, outside=above[-1:] == ("headers",)):
+        return
+    if BODY_KEYS & {*above}:
+        message = f'a secret is not written out here, nor resolved in {above[-1]}: send it in a header as "${{NAME}}"'
+    else:
+        name = re.sub(r"\W", "_", key).upper()
+        message = f'a secret is not written out here: put {name}=... into .env and write "${{{name}}}"'
+    problems.add(f"{key}: {message}", at)
 
 
 def read_dotenv(path: Path) -> dict[str, str]:

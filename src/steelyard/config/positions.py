@@ -15,16 +15,12 @@ from pathlib import Path
 from typing import Any, Final
 
 from steelyard.errors import ConfigError, Place
+from steelyard.text.secret_signs import masked
 
 MAX_BYTES: Final = 5_000_000
 MAX_NODES: Final = 50_000  # counted after aliases are followed; 20 µs each
 MAX_DEPTH: Final = 40
 _SHOWN_COLUMNS: Final = 200
-_KEY_LITERAL: Final = re.compile(
-    r"""((?:api[_-]?key|authorization|password|secret|access[_-]?token)["']?\s*:\s*["']?)([^\s"'$,}][^"',}]*)""",
-    re.IGNORECASE,
-)
-_PASSWORD: Final = re.compile(r"(://[^/@\s:]+:)([^/@\s${]+)(?=@)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,10 +38,7 @@ class Source:
         visible = "".join(
             one if one.isprintable() else " " if one == "\t" else "�" for one in text[: _SHOWN_COLUMNS + 40]
         )
-        masked = visible
-        for pattern in (_KEY_LITERAL, _PASSWORD):
-            masked = pattern.sub(lambda found: found[1] + "*" * len(found[2]), masked)
-        return Place(self.file, line, column, masked.rstrip())
+        return Place(self.file, line, column, masked(visible).rstrip())
 
 
 @dataclass(frozen=True, slots=True)

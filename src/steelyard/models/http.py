@@ -12,7 +12,7 @@ from steelyard.errors import ConfigError, did_you_mean, expect_number
 from steelyard.models.base import Answer, Request, Wire, as_messages, endpoint_of
 from steelyard.models.faults import error_of, fault_of, is_content_filter
 from steelyard.models.presets import PRESETS, Preset
-from steelyard.models.references import check_secrets
+from steelyard.models.references import check_secrets, check_sent
 from steelyard.models.response import ResponseMap, reply_in
 from steelyard.text.plain_json import plain
 from steelyard.text.prompt_files import content_text
@@ -79,7 +79,9 @@ class HttpModel:
             ConfigError: the address, a key written out, an expression, a placeholder, or what the preset still needs.
         """
         _check_address(self.url)
-        check_secrets(self.url, self.headers, self.body)
+        check_secrets(self.url, self.headers)
+        check_sent("body", self.body)
+        check_sent("parameters", self.parameters)
         if self.preset:
             _check_needs(self, PRESETS[self.preset])
         if not self.response.text:

@@ -16,7 +16,7 @@ from urllib.parse import urlsplit
 from steelyard.errors import ConfigError, expect_number
 from steelyard.models.base import Answer, Fault, Request, Wire, as_messages, endpoint_of, usage_of
 from steelyard.models.faults import error_body, fault_in_body, fault_of, is_content_filter, parse_json, quoted
-from steelyard.models.references import check_key, check_secrets
+from steelyard.models.references import check_key, check_secrets, check_sent
 from steelyard.text.prompt_files import content_text
 from steelyard.text.token_estimate import estimate_tokens
 from steelyard.types import Message, Reply, Usage
@@ -33,7 +33,7 @@ class OpenAICompatible:
         base_url: up to and without `/chat/completions`.
         api_key: a reference, `"${NAME}"`; empty where the endpoint wants none.
         parameters: sent with every call (`temperature`, `top_p`, `max_tokens`, `seed`, `response_format`,
-            `logprobs`, ...); those of a single call win.
+            `logprobs`, ...); those of a single call win. Data: no `${NAME}` is resolved in it.
         headers: sent with every call; values may hold `${NAME}`.
         timeout_s: limit of one attempt, in seconds.
     """
@@ -55,7 +55,8 @@ class OpenAICompatible:
         if parts.scheme not in {"http", "https"} or not parts.netloc:
             raise ConfigError(f"base_url {self.base_url!r} is not an http(s) address")
         check_key(self.api_key)
-        check_secrets(self.base_url, self.headers, {})
+        check_secrets(self.base_url, self.headers)
+        check_sent("parameters", self.parameters)
         expect_number("timeout_s", self.timeout_s, 0.001)
         for name in ("messages", "model"):
             if name in self.parameters:

@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterator, Mapping
-from typing import Any, Final
-from urllib.parse import urlsplit
+from collections.abc import Mapping
+from typing import Any
+from urllib.parse import parse_qsl, urlsplit
 
 from steelyard.errors import ConfigError
-from steelyard.types import Json
-
-_REFERENCE: Final = re.compile(r"\$\{[A-Za-z_]\w*\}")
-_SECRET_HEADER: Final = re.compile(r"authorization|api-?key|token|secret|cookie", re.IGNORECASE)
-_SECRET_QUERY: Final = re.compile(r"[?&](?:[\w-]*key|[\w-]*token|secret|password)=(?!\$\{)", re.IGNORECASE)
+from steelyard.text.references import REFERENCE, texts_in
+from steelyard.text.secret_signs import is_written_out, looks_secret, written_out
 
 
 def check_key(key: str) -> None:
@@ -21,39 +17,46 @@ def check_key(key: str) -> None:
     Raises:
         ConfigError: it is written out.
     """
-    if key and not _REFERENCE.fullmatch(key):
+    if key and not REFERENCE.fullmatch(key):
         raise ConfigError('api_key must be a reference such as "${OPENAI_API_KEY}": a key itself would be stored')
 
 
-def check_secrets(url: str, headers: Mapping[str, str], body: Mapping[str, Any]) -> None:
-    """Refuse a key that is written out, and a reference where the wire does not resolve it.
+def check_secrets(url: str, headers: Mapping[str, str]) -> None:
+    """Refuse a key that is written out where a reference to it belongs.
 
     Args:
-        url: where calls go; may hold a reference in its query.
+        url: where calls go; may hold a reference.
         headers: sent with every call; may hold references.
-        body: what is sent; may hold none.
 
     Raises:
         ConfigError: which, and what to write instead.
     """
-    if "@" in urlsplit(url).netloc:
+    parts = urlsplit(url)
+    if "@" in parts.netloc:
         raise ConfigError("the address holds a user name or password, which would be stored; use a header with ${NAME}")
-    if _SECRET_QUERY.search(url):
+    query = parse_qsl(parts.query, keep_blank_values=True)
+    if looks_secret(parts.path) or any(is_written_out(name, value, outside=True) for name, value in query):
         raise ConfigError('the address holds a key, which would be stored; write it as a reference, "${NAME}"')
     for name, value in headers.items():
-        if _SECRET_HEADER.search(name) and not _REFERENCE.search(value):
+        if is_written_out(name, value, outside=True):
             raise ConfigError(f'header {name} must hold a reference such as "${{NAME}}": a key itself would be stored')
-    for text in _texts(body):
-        if found := _REFERENCE.search(text):
-            raise ConfigError(f"{found[0]} in the body is not resolved: a key belongs into a header or the address")
 
 
-def _texts(value: Json) -> Iterator[str]:
-    if isinstance(value, str):
-        yield value
-    elif isinstance(value, Mapping):
-        for one in value.values():
-            yield from _texts(one)
-    elif isinstance(value, list | tuple):
-        for one in value:
-            yield from _texts(one)
+def check_sent(where: str, sent: Mapping[str, Any]) -> None:
+    """Refuse a key in what is sent with the question, as itself or as a reference, which is not resolved there.
+
+    Args:
+        where: `body` or `parameters`.
+        sent: a plain value.
+
+    Raises:
+        ConfigError: which, and where it belongs.
+    """
+    name = written_out(sent)
+    if name is not None:
+        raise ConfigError(
+            f'{where}: {name} holds a key, which would be stored; send it in a header, as a reference "${{NAME}}"'
+        )
+    for text in texts_in(sent):
+        if found := REFERENCE.search(text):
+            raise ConfigError(f"{found[0]} in {where} is not resolved: a key belongs into a header or the address")

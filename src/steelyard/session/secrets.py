@@ -4,32 +4,17 @@ from __future__ import annotations
 
 import json
 import os
-import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any, Final
 from urllib.parse import quote
 
 from steelyard.errors import ConfigError
+from steelyard.text.references import REFERENCE, references
 
-REFERENCE: Final = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)\}")
+__all__ = ["Secrets", "references"]
+
 _SHORTEST: Final = 6
-"""A value below this length is no key, and hiding it wherever it occurs would deface replies."""
-
-
-def references(value: Any) -> Iterator[str]:
-    """Every NAME of a `${NAME}` in the strings of a plain value.
-
-    >>> list(references({"headers": ["Bearer ${KEY}"]}))
-    ['KEY']
-    """
-    if isinstance(value, str):
-        yield from REFERENCE.findall(value)
-    elif isinstance(value, Mapping):
-        for one in value.values():
-            yield from references(one)
-    elif isinstance(value, list | tuple):
-        for one in value:
-            yield from references(one)
+"""Hiding a shorter value wherever it occurs would deface replies, and show it by what is missing."""
 
 
 class Secrets:
@@ -40,7 +25,7 @@ class Secrets:
         given: values from a `.env` file or a test; the environment is asked for the others.
 
     Raises:
-        ConfigError: a name has no value.
+        ConfigError: a name has no value, or one that could not be kept out of what is stored.
     """
 
     def __init__(self, names: Iterable[str], given: Mapping[str, str]) -> None:
@@ -51,14 +36,14 @@ class Secrets:
                 raise ConfigError(f"${{{name}}} has no value: set the environment variable {name} or put it into .env")
             if not value.isprintable():
                 raise ConfigError(f"the value of {name} holds a line break or another control character")
+            if len(value) < _SHORTEST:
+                raise ConfigError(
+                    f"the value of {name} is too short to be kept out of what is stored: a secret has {_SHORTEST} or "
+                    "more characters; what is no secret is written out, and a key that is not wanted left out"
+                )
             self._values[name] = value
         # The longest first: a key may be the beginning of another.
-        hidden = sorted(
-            (form, f"[secret {name}]")
-            for name, value in self._values.items()
-            if len(value) >= _SHORTEST
-            for form in _forms(value)
-        )
+        hidden = sorted((form, f"[secret {name}]") for name, value in self._values.items() for form in _forms(value))
         self._texts = sorted(hidden, key=lambda one: -len(one[0]))
         self._bytes = [(form.encode(), shown.encode()) for form, shown in self._texts]
 

@@ -9,6 +9,7 @@ from typing import Any
 
 from steelyard.errors import ConfigError
 from steelyard.models.base import Model
+from steelyard.models.references import check_sent
 from steelyard.text.prompt_files import check_placeholders, load_template, sample_values
 from steelyard.text.template import render
 from steelyard.types import Asks, Message, Output, Sample
@@ -32,13 +33,14 @@ class Prompt:
     parameters: Mapping[str, Any] = field(default_factory=dict)
 
     def check(self) -> None:
-        """Find an unknown placeholder or a missing file before anything is sent.
+        """Find an unknown placeholder, a missing file or a key in the parameters before anything is sent.
 
         Raises:
             ConfigError: which, and what there is.
         """
         for text in (load_template(self.template), self.system):
             check_placeholders(text)
+        check_sent("parameters", self.parameters)
         if not hasattr(self.model, "request"):
             raise ConfigError(f"{type(self.model).__name__} is no model")
 

@@ -1,0 +1,92 @@
+"""Any JSON endpoint as a model: what is read out of an answer."""
+
+import json
+
+import pytest
+
+from steelyard.models.base import Answer, Fault
+from steelyard.models.http import HttpModel
+from steelyard.models.response import ResponseMap
+
+
+def read(value, **response):
+    raw = value if isinstance(value, bytes) else json.dumps(value).encode()
+    wanted = ResponseMap(
+        **{"text": "not_null(choices[0].message.content, choices[0].delta.content, answer)"} | response
+    )
+    return HttpModel("http://h/x", response=wanted).read(Answer(200, {}, raw))
+
+
+def test_an_empty_text_that_is_there_is_a_reply():
+    assert read({"answer": ""}).text == ""
+
+
+@pytest.mark.parametrize("value", [{"answer": None}, {"docs": []}, {"choices": []}, [], b"", b": ping\n\n"])
+def test_a_reply_without_its_text_is_empty_and_asked_again(value):
+    with pytest.raises(Fault) as caught:
+        read(value, contexts="docs")
+    assert (caught.value.kind, caught.value.retry, caught.value.billed) == ("empty", True, True)
+
+
+@pytest.mark.parametrize(
+    ("said", "finish"),
+    [("content_filter", "content_filter"), ("sensitive", "content_filter"), ("length", "length"), ("tool_calls",) * 2],
+)
+def test_a_reply_that_ended_without_text_is_paid_for_once(said, finish):
+    reply = read({"choices": [{"message": {"content": None}, "finish_reason": said}]})
+    assert (reply.text, reply.finish) == ("", finish)
+
+
+def test_a_content_filter_is_an_outcome_by_status_and_inside_a_success():
+    model = HttpModel("http://h/x", response=ResponseMap(text="answer"))
+    body = b'{"error": {"code": "1301", "message": "sensitive"}}'
+    for status in (200, 400):
+        reply = model.read(Answer(status, {}, body))
+        assert (reply.text, reply.finish, reply.metadata) == ("", "content_filter", {"message": "sensitive"})
+
+
+def test_a_service_that_lost_its_network_is_asked_again():
+    with pytest.raises(Fault) as caught:
+        read({"choices": [{"message": {"content": "half"}, "finish_reason": "network_error"}]})
+    assert (caught.value.kind, caught.value.retry) == ("server", True)
+
+
+def test_usage_is_the_endpoints_where_it_counts_and_an_estimate_where_not():
+    counted = read({"answer": "周易", "usage": {"prompt_tokens": 9, "completion_tokens": 4}}).usage
+    assert (counted.input_tokens, counted.output_tokens, counted.estimated) == (9, 4, False)
+    guessed = read({"answer": "周易", "usage": {"prompt_tokens": None}}).usage
+    assert (guessed.output_tokens, guessed.estimated) == (2, True)
+
+
+def test_reasoning_and_model_are_kept_apart_from_the_text():
+    deltas = [{"reasoning_content": "因"}, {"reasoning_content": "为"}, {"content": "A"}]
+    stream = "".join(f"data: {json.dumps({'model': 'glm', 'choices': [{'delta': one}]})}\n\n" for one in deltas)
+    reply = read(stream.encode())
+    assert (reply.text, dict(reply.metadata)) == ("A", {"model": "glm", "reasoning": "因为"})
+
+
+def test_the_last_text_of_a_growing_stream_may_be_taken():
+    stream = b'{"answer": "A"}{"answer": "A is"}{"answer": "A is right"}'
+    assert read(stream, join="last").text == "A is right"
+
+
+def test_passages_may_be_taken_from_inside_objects():
+    reply = read({"answer": "A", "hits": [{"t": "one"}, {"t": "two"}]}, contexts="hits[].t")
+    assert reply.metadata["contexts"] == ("one", "two")
+
+
+def test_a_passage_that_quotes_a_source_line_keeps_it():
+    docs = ["前文 出处 [1] 后文", "出处 [2] [a](u) \n\n正文"]
+    kept = read({"answer": "A", "docs": docs}, contexts="docs", context_clean="chatchat").metadata["contexts"]
+    assert kept == ("前文 出处 [1] 后文", "正文")
+
+
+def test_an_expression_that_cannot_be_applied_is_not_asked_again():
+    with pytest.raises(Fault) as caught:
+        read({"answer": None}, text="length(answer)")
+    assert (caught.value.kind, caught.value.retry) == ("malformed", False)
+
+
+def test_a_text_that_is_no_text_is_written_as_json():
+    assert read({"answer": {"letter": "A"}}).text == '{"letter":"A"}'
+    assert read({"answer": ["A", "。"]}).text == "A。"

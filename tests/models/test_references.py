@@ -1,0 +1,77 @@
+"""A key that is written out is refused wherever it stands, from Python as from a file."""
+
+import pytest
+
+from steelyard import ConfigError, ExactMatch, OpenAICompatible, Prompt, Sample, Scripted, evaluate
+from steelyard.models.http import HttpModel
+from steelyard.models.response import ResponseMap
+
+HEX = "9f86d081884c7d659a2feaa0c55ad015"
+
+
+def http(**fields):
+    return HttpModel(**{"url": "http://h/x", "body": {"q": "{{prompt}}"}, "response": ResponseMap(text="a")} | fields)
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        OpenAICompatible("m", headers={"X-Auth": "sk-live"}),
+        OpenAICompatible("m", headers={"X-Team": HEX}),
+        OpenAICompatible("m", parameters={"extra": {"token": "abcdefgh"}}),
+        OpenAICompatible("m", parameters={"user": "sk-3f9a0c1e5b"}),
+        OpenAICompatible("m", "http://h/v1?token=abc"),
+        Prompt(Scripted(), parameters={"password": "hunter22"}),
+        http(headers={"X-Auth": "abc"}),
+        http(headers={"X-Session": "Bearer abcdef0123456789"}),
+        http(body={"q": "{{prompt}}", "token": "abcdefgh"}),
+        http(parameters={"api_key": "abcdefgh"}),
+        http(url="http://h/x?key=abc"),
+        http(url=f"http://h/x?sig={HEX}"),
+    ],
+)
+def test_a_key_written_out_is_refused_and_not_shown(model):
+    with pytest.raises(ConfigError, match="would be stored") as caught:
+        model.check()
+    assert not any(one in str(caught.value) for one in ("sk-live", "abcdef", "hunter22", "=abc", HEX, "sk-3f"))
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        OpenAICompatible("m", parameters={"user": "${K}"}),
+        Prompt(Scripted(), parameters={"extra": ["${K}"]}),
+        http(body={"q": "{{prompt}}", "k": "${K}"}),
+        http(parameters={"k": "${K}"}),
+    ],
+)
+def test_a_reference_that_would_be_sent_as_it_stands_is_refused(model):
+    with pytest.raises(ConfigError, match=r"\$\{K\} in \w+ is not resolved: a key belongs into a header"):
+        model.check()
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        OpenAICompatible("m", parameters={"max_tokens": 100000000, "stop": ["one long stop word"], "user": "reader-7"}),
+        OpenAICompatible("m", headers={"X-Auth": "${A}", "X-Trace": "123e4567-e89b-12d3-a456-426614174000"}),
+        http(url="http://h/x?key=${A}&n=1"),
+        http(headers={"Authorization": "Bearer ${A}", "User-Agent": "lab/1.0"}),
+    ],
+)
+def test_references_and_ordinary_settings_pass(model):
+    assert model.check() is None
+
+
+def test_evaluating_from_python_refuses_it_before_anything_is_stored(tmp_path):
+    target = Prompt(OpenAICompatible("m", "http://127.0.0.1:9/v1", headers={"X-Auth": "hush-hush"}))
+    with pytest.raises(ConfigError, match="header X-Auth"):
+        evaluate(target, [Sample("1", "q", "A")], [ExactMatch()])
+    assert not list(tmp_path.rglob("*.db"))
+
+
+def test_braces_with_a_dollar_in_a_template_are_text():
+    target = Prompt(Scripted(default="A"), "{{question}} costs ${price}", "Say ${price}")
+    assert target.messages(Sample("1", "It"))[1]["content"] == "It costs ${price}"
+    run = evaluate(target, [Sample("1", "It costs ${cost}", "A")], [ExactMatch()])
+    assert run.state == "finished"
