@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
+from operator import itemgetter
 from sys import intern
 from typing import Final
 
@@ -16,6 +17,7 @@ from steelyard.data.reading import read_tables
 from steelyard.data.table import Column, Row, Table
 from steelyard.errors import ConfigError, DataError
 from steelyard.suites.choice.keys import MAX_OPTIONS
+from steelyard.suites.choice.option_counts import OptionCounts
 from steelyard.suites.choice.reading import ROLES, Defect, TableReading, open_reading, read_row
 from steelyard.types import Sample
 
@@ -66,7 +68,8 @@ class ChoiceData:
         defects: every defect found, in order.
         mapping: role -> column of the first table, as a person names it.
         key_histogram: how often each key occurs among the samples.
-        notes: hidden sheets left out, the header row used, an unusual encoding, fewer samples than asked for.
+        notes: hidden sheets left out, the header row used, an unusual encoding, questions with fewer options than
+            columns, fewer samples than asked for.
         readings: each table with its layout; `reading.layout.describe()` is its mapping.
     """
 
@@ -88,7 +91,8 @@ def load_choice(files: SampleFiles) -> ChoiceData:
     """Read and check a dataset whole; of files that stream, hashes are held and no rows.
 
     A duplicate is the same question with the same options in any order: exams repeat a stem ("which is right?")
-    with other options. Blank rows are no defect.
+    with other options. Blank rows are no defect. Blank options at the end of a row are a defect unless the sheet shows
+    that they are meant: see `option_counts`.
 
     Raises:
         ConfigError: a file, sheet or column does not exist.
@@ -112,7 +116,7 @@ def load_choice(files: SampleFiles) -> ChoiceData:
         tuple(check.defects),
         readings[0].layout.describe(),
         dict(sorted(Counter(keys).items())),
-        (*notes, *_about(readings), *_about_selection(files, len(keys))),
+        (*notes, *_about(readings), *check.notes(), *_about_selection(files, len(keys))),
         readings,
     )
 
@@ -164,15 +168,33 @@ class _Check:
     """One pass over all rows: what is bad, the keys of what is sound, and hashes of questions and ids."""
 
     def __init__(self, readings: Sequence[TableReading], repeated: frozenset[int]) -> None:
-        self.defects: list[Defect] = []
         self.bad: set[tuple[int, int]] = set()
         self.keys: list[str] = []
         self._marks = array("q")
         self._repeated = repeated
         self._places: dict[int, str] = {}
+        self._found: list[tuple[int, int, Defect]] = []
+        self._counts = [OptionCounts(reading) for reading in readings]
         for index, reading in enumerate(readings):
             for row in reading.rows():
                 self._add(index, reading, row)
+        self._drop_lost()
+        self._found.sort(key=itemgetter(0, 1))
+        self.defects = [defect for *_, defect in self._found]
+
+    def notes(self) -> list[str]:
+        """What is odd about the tables and no defect."""
+        return [note for one in self._counts if (note := one.note())]
+
+    def _drop_lost(self) -> None:
+        """What only the whole table shows: rows where an option was lost."""
+        lost: set[int] = set()
+        for index, counts in enumerate(self._counts):
+            for number, position, defect in counts.lost():
+                lost.add(position)
+                self.bad.add((index, number))
+                self._found.append((index, number, defect))
+        self.keys = [key for position, key in enumerate(self.keys) if position not in lost] if lost else self.keys
 
     def repeated(self) -> frozenset[int]:
         """Hashes that occur more than once."""
@@ -192,9 +214,10 @@ class _Check:
         if own and (place := self._place_before(hash((own,)), reading, row, reading.id)):
             found.append(reading.defect("duplicate id", row, reading.id, f"the same id as {place}: {own[:40]!r}"))
         if question and not found:
+            self._counts[index].add(row.number, len(self.keys), len(question.options))
             self.keys.append(intern(question.key))
         else:
-            self.defects.extend(found)
+            self._found.extend((index, row.number, one) for one in found)
             self.bad.add((index, row.number))
 
     def _place_before(self, mark: int, reading: TableReading, row: Row, column: Column | None) -> str:
