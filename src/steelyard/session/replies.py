@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, Final
 
 from steelyard.errors import Attempt
-from steelyard.text.plain_json import from_json, to_json
+from steelyard.text.plain_json import check_plain, from_json, to_json
 from steelyard.types import Output, Reply, Usage
 
 _MOST_BYTES: Final = 32 << 20
@@ -43,13 +43,16 @@ def plain_output(value: Any) -> Output:
     """Whatever a target returned, as an Output that is equal to what the store gives back.
 
     Raises:
-        TypeError: JSON has no word for it.
+        TypeError: there is no plain form of it (a generator), or it is None: nearly always a forgotten `return`.
         ValueError: it is too large to be kept.
     """
+    if value is None:
+        raise TypeError("it returned nothing; is a `return` missing? Output(None) says that nothing is meant")
     output = value if isinstance(value, Output) else Output(value)
     if type(output.value) is str and not output.contexts and not output.metadata:
         _check_size(len(output.value))
         return Output(output.value)
+    check_plain(output.value)
     packed = pack_output(output)
     _check_size(len(packed))
     return unpack_output(packed)

@@ -15,6 +15,7 @@ from steelyard.registry import describe, name_of
 from steelyard.runner import Step
 from steelyard.store.records import MOST_STAGES, pack_sample
 from steelyard.suite.objects import Suite
+from steelyard.text.plain_json import check_plain
 from steelyard.types import Sample, Scorer
 
 _MOST_DEFECTS: Final = 20
@@ -73,6 +74,8 @@ def _check_sample(sample: Any) -> None:
         texts = getattr(sample, name)
         if not isinstance(texts, tuple | list) or not all(isinstance(one, str) for one in texts):
             raise TypeError(f"{name} must be a tuple of texts, not {texts!r:.80}")
+    check_plain(sample.input)
+    check_plain(sample.reference)
     if not isinstance(sample.metadata, Mapping):
         raise TypeError(f"metadata must be a mapping, not {sample.metadata!r:.80}")
 

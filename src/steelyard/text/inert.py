@@ -12,7 +12,7 @@ import re
 from collections.abc import Mapping
 from typing import Any, Final
 
-from steelyard.text.plain_json import plain
+from steelyard.text.plain_json import described
 
 HIDDEN: Final = (
     "\x00-\x1f\x7f-\x9f"  # C0, DEL, C1: ESC and CSI drive a terminal
@@ -93,7 +93,7 @@ def cell_text(value: Any) -> str:
     """
     if value is None:
         return ""
-    return value if isinstance(value, str) else json.dumps(_finite(value), ensure_ascii=False, default=plain)
+    return value if isinstance(value, str) else json.dumps(_finite(value), ensure_ascii=False, default=described)
 
 
 def markdown_cell(text: str) -> str:
@@ -133,7 +133,7 @@ def json_line(value: Any) -> str:
     >>> json_line({"易": "\x1b[1m\u202e<b>"})
     '{"易":"\\u001b[1m\\u202e<b>"}'
     """
-    text = json.dumps(_finite(value), ensure_ascii=False, separators=(",", ":"), default=plain)
+    text = json.dumps(_finite(value), ensure_ascii=False, separators=(",", ":"), default=described)
     return _HIDDEN.sub(lambda found: json.dumps(found[0])[1:-1], text)
 
 

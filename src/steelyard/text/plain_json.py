@@ -1,16 +1,22 @@
-"""Compact JSON of any value, for the journal, the store and hashes."""
+"""Compact JSON of any value, for the journal, the store and hashes; and which values have a plain form at all."""
 
 from __future__ import annotations
 
 import dataclasses
 import json
 from collections.abc import Mapping
+from contextlib import suppress
+from datetime import date, time
+from decimal import Decimal
+from enum import Enum
 from hashlib import blake2b
+from pathlib import PurePath
 from typing import Any
+from uuid import UUID
 
 
 def to_json(value: Any) -> bytes:
-    """Compact JSON; what JSON has no word for is written as its nearest plain form.
+    """Compact JSON; what JSON has no word for is written as its nearest plain form, or described.
 
     >>> to_json({"a": (1, "易"), "b": {3, 2}}).decode()
     '{"a":[1,"易"],"b":[2,3]}'
@@ -25,15 +31,43 @@ def from_json(data: bytes) -> Any:
 
 def digest_of(value: Any) -> str:
     """32 hexadecimal digits that are equal for equal values, whatever the order of keys."""
-    text = json.dumps(value, ensure_ascii=True, separators=(",", ":"), sort_keys=True, default=plain)
+    text = json.dumps(value, ensure_ascii=True, separators=(",", ":"), sort_keys=True, default=described)
     return blake2b(text.encode(), digest_size=16).hexdigest()
+
+
+def check_plain(value: Any) -> None:
+    """Refuse a value that JSON could only describe, not hold: a generator, an open file, an object of one's own.
+
+    Raises:
+        TypeError: which type it is.
+        ValueError: it holds itself.
+
+    >>> check_plain({"a": [1, {2}]})
+    >>> check_plain(iter([1]))
+    Traceback (most recent call last):
+        ...
+    TypeError: a value of type list_iterator has no plain form: a text, number, list, mapping or dataclass has
+    """
+    if type(value) is not str:
+        _STRICT.encode(value)
+
+
+def described(value: Any) -> Any:
+    """The nearest JSON value of an object that is only described: `plain` where it has one, else its repr."""
+    try:
+        return plain(value)
+    except TypeError:
+        return repr(value)
 
 
 def plain(value: Any) -> Any:
     """The nearest JSON value of a user's object.
 
-    A dataclass or a model becomes a mapping, a number of another library a number, a set a sorted list; anything else
-    its repr.
+    A dataclass or a model becomes a mapping, a number of another library a number, a set a sorted list, a date, a path
+    or a decimal its text.
+
+    Raises:
+        TypeError: it has none.
     """
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
         return {one.name: getattr(value, one.name) for one in dataclasses.fields(value)}
@@ -41,11 +75,18 @@ def plain(value: Any) -> Any:
         return dict(value)
     if isinstance(value, set | frozenset):
         return sorted(value, key=str)
+    if isinstance(value, date | time | PurePath | Decimal | UUID):
+        return str(value)
+    if isinstance(value, Enum):
+        return value.value
     for name in ("model_dump", "to_dict", "tolist", "item"):
         method = getattr(value, name, None)
         if callable(method) and not isinstance(value, type):
-            return method()
-    return repr(value)
+            with suppress(TypeError):  # a method of that name with a meaning of its own
+                return method()
+    what = f"the class {value.__name__}" if isinstance(value, type) else f"a value of type {type(value).__name__}"
+    raise TypeError(f"{what} has no plain form: a text, number, list, mapping or dataclass has")
 
 
-_ENCODER = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), default=plain)
+_ENCODER = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), default=described)
+_STRICT = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), default=plain)
