@@ -74,3 +74,10 @@ def test_a_reader_that_leaves_ends_a_long_output_quietly():
     process.stderr.close()
     assert process.wait(timeout=60) == 0
     assert not error
+
+
+@pytest.mark.parametrize("arguments", [["show", "nope"], ["run", "nowhere.yaml"], ["runs", "--lst"]])
+def test_a_mistake_keeps_its_code_where_nobody_reads_the_message(arguments):
+    process = subprocess.Popen([*COMMAND, *arguments], stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+    process.stdout.close()
+    assert process.wait(timeout=60) == 2

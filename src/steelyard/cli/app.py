@@ -10,6 +10,7 @@ from typing import Annotated, Any, Final
 
 import typer
 
+from steelyard.cli.pipes import while_read
 from steelyard.errors import ConfigError, DataError, SteelyardError
 
 _USER_MISTAKE: Final = 2
@@ -64,8 +65,6 @@ def _while_read(function: Callable[..., Any]) -> Callable[..., Any]:
 
     @functools.wraps(function)
     def command(**options: Any) -> Any:
-        from steelyard.cli.pipes import while_read
-
         with while_read():
             return function(**options)
 
@@ -87,20 +86,20 @@ def run_app(arguments: Sequence[str] | None = None) -> None:
     except typer.Exit as stop:
         code = stop.exit_code
     except (KeyboardInterrupt, typer.Abort):
-        print("interrupted", file=sys.stderr)  # noqa: T201  # the last line of a command that was stopped
         code = _INTERRUPTED
+        with while_read():
+            print("interrupted", file=sys.stderr)  # noqa: T201  # the last line of a command that was stopped
     except Exception as error:  # noqa: BLE001  # the last line of the command line; a traceback with --debug alone
         # A usage error knows how to show itself; which class it has depends on typer's version.
-        if hasattr(error, "show") and hasattr(error, "exit_code"):
-            error.show()
-            code = _USER_MISTAKE
-        else:
-            code = _explain(error, debug=debug)
+        show = getattr(error, "show", None) if hasattr(error, "exit_code") else None
+        code = _USER_MISTAKE if show or isinstance(error, ConfigError | DataError) else _BROKEN
+        with while_read():
+            (show or functools.partial(_explain, error, debug=debug))()
     sys.exit(code if isinstance(code, int) else 0)
 
 
-def _explain(error: Exception, *, debug: bool) -> int:
-    """Say what went wrong, for a person; the exit code for it."""
+def _explain(error: Exception, *, debug: bool) -> None:
+    """Say what went wrong, for a person."""
     from steelyard.text.inert import visible
 
     if isinstance(error, SteelyardError):
@@ -112,7 +111,6 @@ def _explain(error: Exception, *, debug: bool) -> int:
 
         print(visible("".join(traceback.format_exception(error))), file=sys.stderr)  # noqa: T201  # asked for
     print(f"error: {message}", file=sys.stderr)  # noqa: T201  # the message of a failed command
-    return _USER_MISTAKE if isinstance(error, ConfigError | DataError) else _BROKEN
 
 
 def _print_version(value: Any) -> None:

@@ -161,7 +161,6 @@ def init(folder: InitFolder = Path(), *, suite: SuiteOption = "choice") -> None:
 
 
 def _starter(suite: str) -> Traversable:
-
     every = [one for one in files("steelyard.config").joinpath("starter").iterdir() if one.is_dir()]
     found = next((one for one in every if one.name == suite), None)
     if found is None:
