@@ -1,0 +1,264 @@
+"""A run: time limits, repeats, error limits, what ends it, and that nothing hangs."""
+
+import asyncio
+import subprocess
+import sys
+import time
+import tracemalloc
+
+import pytest
+from tests.loopback import http, peer, said
+
+from steelyard import (
+    DataError,
+    ExactMatch,
+    OpenAICompatible,
+    Prompt,
+    Retry,
+    Sample,
+    Scripted,
+    aevaluate,
+    evaluate,
+)
+from steelyard.types import Usage
+
+
+def samples(n=3):
+    return [Sample(f"q{k}", f"question {k}", "A") for k in range(n)]
+
+
+def outcome(target, scorers=(), n=1, **options):
+    return list(evaluate(target, samples(n), list(scorers) or [ExactMatch()], max_errors=1.0, **options).records())
+
+
+def plain(sample):
+    return "A"
+
+
+BLOCKED = """
+import threading, time
+from steelyard import ExactMatch, Sample, evaluate
+
+def blocks(sample):
+    threading.Event().wait()
+
+async def sleeps(sample):
+    await __import__("asyncio").Event().wait()
+
+for target in (blocks, sleeps):
+    run = evaluate(target, [Sample("1", "q", "A"), Sample("2", "q", "A")], [ExactMatch()],
+                   sample_timeout_s=0.2, max_errors=1.0, concurrency=2)
+    print([(one.failure.stage, one.failure.kind, one.failure.message) for one in run.records()])
+"""
+
+
+def test_a_sample_has_a_time_limit_and_a_function_that_blocks_for_ever_keeps_no_process_alive():
+    started = time.monotonic()
+    out = subprocess.run([sys.executable, "-c", BLOCKED], capture_output=True, text=True, timeout=30, check=True)
+    assert out.stdout.splitlines() == [str([("target", "timeout", "not done within 0.2 s")] * 2)] * 2
+    assert time.monotonic() - started < 10
+    assert not out.stderr
+
+
+def test_the_time_limit_covers_scorers_and_keeps_what_there_was():
+    async def endless(sample, output):
+        await asyncio.Event().wait()
+
+    (record,) = outcome(plain, [ExactMatch(), endless], sample_timeout_s=0.2)
+    assert record.output.value == "A"
+    assert [score.name for score in record.scores] == ["exact_match"]
+    assert (record.failure.stage, record.failure.kind) == ("endless", "timeout")
+
+
+def test_a_target_may_ask_several_times_and_every_reply_is_recorded_by_stage():
+    model = Scripted(function=lambda messages: messages[0]["content"].upper())
+
+    async def target(sample, ask):
+        first = await ask(model, "draft")
+        again = await ask(model, "draft")
+        return (await ask(model, f"{first.text} {again.text} final")).text
+
+    async def judge(sample, output, ask):
+        return float(len((await ask(model, output.value)).text))
+
+    (record,) = outcome(target, [judge])
+    assert record.output.value == "DRAFT DRAFT FINAL"
+    assert {stage: [one.text for one in replies] for stage, replies in record.replies.items()} == {
+        "target": ["DRAFT", "DRAFT", "DRAFT DRAFT FINAL"],
+        "judge": ["DRAFT DRAFT FINAL"],
+    }
+
+
+def test_repeats_ask_anew_and_are_recorded_in_order():
+    calls = []
+
+    def target(sample):
+        calls.append(sample.id)
+        return "A"
+
+    run = evaluate(target, samples(3), [ExactMatch()], repeats=4, concurrency=5)
+    assert [(one.sample.id, one.repeat) for one in run.records()] == [(f"q{n}", k) for n in range(3) for k in range(4)]
+    assert len(calls) == run.done == run.planned == 12
+
+
+def test_every_repeat_is_a_call_of_its_own():
+    async def run():
+        async with peer(lambda n, _: said(f"{n}")) as server:
+            found = await aevaluate(Prompt(OpenAICompatible("m", server.url)), samples(2), [ExactMatch()], repeats=3)
+            return len(server.asked), {one.output.value for one in found.records()}
+
+    assert asyncio.run(run()) == (6, {"0", "1", "2", "3", "4", "5"})
+
+
+def test_results_are_equal_whatever_the_concurrency():
+    def target(sample):
+        time.sleep(int(sample.id[1:]) % 3 * 0.001)
+        if sample.id == "q7":
+            raise ValueError("seven")
+        return "AB"[int(sample.id[1:]) % 2]
+
+    found = []
+    for concurrency in (1, 32):
+        run = evaluate(target, samples(40), [ExactMatch()], concurrency=concurrency, max_errors=1.0)
+        found.append([(one.sample, one.output, one.scores, one.failure) for one in run.records()])
+    assert found[0] == found[1]
+
+
+def test_more_errors_than_allowed_end_the_run_as_broken_and_not_before_ten():
+    def target(sample):
+        raise ValueError("no")
+
+    few = evaluate(target, samples(9), [ExactMatch()])
+    assert (few.state, few.done, few.errors) == ("broken", 9, 9)
+    assert few.reason.startswith("9 of 9 records failed (100.0%; limit 1.0%)")
+    many = evaluate(target, samples(500), [ExactMatch()], concurrency=4)
+    assert many.state == "broken"
+    assert 10 <= many.done < 30
+    assert many.reason == "10 errors; the last: target: ValueError: no"
+
+
+def test_errors_within_the_limit_leave_the_run_finished():
+    def target(sample):
+        if sample.id in {"q3", "q50"}:
+            raise ValueError("no")
+        return "A"
+
+    run = evaluate(target, samples(100), [ExactMatch()], max_errors=0.02)
+    assert (run.state, run.done, run.errors, run.reason) == ("finished", 100, 2, "")
+    assert run.summary().scores[0].errors == 2
+    assert evaluate(target, samples(100), [ExactMatch()], max_errors=0.01).state == "broken"
+
+
+def test_a_resume_past_many_errors_asks_every_failed_sample_again():
+    broken = True
+
+    def target(sample):
+        if broken:
+            raise ValueError("no")
+        return "A"
+
+    run = evaluate(target, samples(40), [ExactMatch()], max_errors=1.0, concurrency=4)
+    assert (run.errors, run.done) == (40, 40)
+    assert run.state == "finished"
+    first = evaluate(target, samples(40), [ExactMatch()], max_errors=0.3, concurrency=4)
+    assert first.state == "broken"
+    broken = False
+    again = evaluate(target, samples(40), [ExactMatch()], max_errors=0.0, concurrency=4, resume=first.id)
+    assert (again.id, again.state, again.done, again.errors) == (first.id, "finished", 40, 0)
+
+
+def test_a_wrong_key_ends_the_run_though_the_target_catches_every_error():
+    async def careless(sample, ask):
+        try:
+            return (await ask(model, sample.input)).text
+        except Exception:  # noqa: BLE001  # what users write
+            return "A"
+
+    async def run():
+        nonlocal model
+        async with peer(lambda n, _: http(401, {"error": {"message": "bad key"}})) as server:
+            model = OpenAICompatible("m", server.url)
+            return await aevaluate(careless, samples(50), [ExactMatch()], concurrency=4), len(server.asked)
+
+    model = None
+    run, asked = asyncio.run(run())
+    assert (run.state, run.done) == ("broken", 0)
+    assert "bad key" in run.reason
+    assert asked <= 4
+
+
+def test_whoever_waits_for_a_retry_wakes_when_the_run_ends():
+    def answer(n, asked):
+        return http(401, b"{}") if asked.prompt == "question 3" else http(503, b"{}", "Retry-After: 20")
+
+    async def run():
+        async with peer(answer) as server:
+            target = Prompt(OpenAICompatible("m", server.url))
+            return await aevaluate(target, samples(4), [ExactMatch()], concurrency=4, retry=Retry(base_s=30.0))
+
+    started = time.monotonic()
+    found = asyncio.run(run())
+    assert found.state == "broken"
+    assert time.monotonic() - started < 5
+
+
+def test_a_dataset_that_gives_fewer_samples_the_second_time_is_no_finished_run():
+    class Shrinking:
+        passes = 0
+
+        def __iter__(self):
+            self.passes += 1
+            yield from samples(5 if self.passes == 1 else 3)
+
+    run = evaluate(plain, Shrinking(), [ExactMatch()])
+    assert (run.state, run.done, run.planned) == ("broken", 3, 5)
+    assert "the samples gave 3 of 5 records" in run.reason
+
+
+def test_a_dataset_that_fails_the_second_time_is_told_as_one():
+    class Failing:
+        passes = 0
+
+        def __iter__(self):
+            self.passes += 1
+            yield from samples(2)
+            if self.passes > 1:
+                raise OSError("the file is gone")
+
+    with pytest.raises(DataError, match="the samples cannot be read again: OSError: the file is gone"):
+        evaluate(plain, Failing(), [ExactMatch()])
+
+
+def test_progress_counts_what_is_done_and_what_failed():
+    run = evaluate(Prompt(Scripted({"question 1": "A"}, default="no")), samples(20), [ExactMatch()])
+    summary = run.summary()
+    assert (run.done, run.errors, run.replies, run.from_journal) == (20, 0, 20, 0)
+    assert summary.output_tokens == sum(Usage(0, len(one.output.value) // 4).output_tokens for one in run.records())
+    again = evaluate(Prompt(Scripted({"question 1": "A"}, default="no")), samples(20), [ExactMatch()])
+    assert again.from_journal == 20
+
+
+class Many:
+    """Samples that are made as they are read."""
+
+    def __init__(self, n):
+        self.n = n
+
+    def __iter__(self):
+        return (Sample(f"q{k}", "q", "A") for k in range(self.n))
+
+
+def test_memory_stays_flat_however_many_samples_there_are():
+    peaks = []
+    for n in (500, 500, 5000):
+        tracemalloc.start()
+        evaluate(Prompt(Scripted(default="A")), Many(n), [ExactMatch()], store=f"{n}.db", concurrency=32)
+        peaks.append(tracemalloc.get_traced_memory()[1] / 2**20)
+        tracemalloc.stop()
+    assert peaks[2] - peaks[1] < 3
+
+
+def test_stdout_of_a_run_is_the_users_own():
+    code = "from steelyard import *; evaluate(lambda s: 'A', [Sample('1', 'q', 'A')], [ExactMatch()])"
+    out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert (out.stdout, out.stderr) == ("", "")

@@ -1,0 +1,240 @@
+"""What users write as targets and scorers, and that whatever it does is a failure of its record alone."""
+
+import asyncio
+import functools
+
+import numpy as np
+import pytest
+
+from steelyard import (
+    ConfigError,
+    DataError,
+    ExactMatch,
+    ModelError,
+    Output,
+    Prompt,
+    Sample,
+    Score,
+    Scripted,
+    Store,
+    StoreError,
+    evaluate,
+)
+
+
+def samples(n=3):
+    return [Sample(f"q{k}", f"question {k}", "A") for k in range(n)]
+
+
+def outcome(target, scorers=(), n=1):
+    return list(evaluate(target, samples(n), list(scorers) or [ExactMatch()], max_errors=1.0).records())
+
+
+def failure_of(target):
+    (record,) = outcome(target)
+    return record.failure.stage, record.failure.kind, record.failure.message
+
+
+def plain(sample):
+    return "A"
+
+
+async def awaited(sample):
+    await asyncio.sleep(0)
+    return "A"
+
+
+class PlainCallable:
+    def __call__(self, sample):
+        return "A"
+
+
+class AsyncCallable:
+    async def __call__(self, sample):
+        return "A"
+
+    async def method(self, sample):
+        return "A"
+
+
+def with_option(sample, letter="B"):
+    return letter
+
+
+async def asks(sample, ask, model=None):
+    return (await ask(model or Scripted(default="A"), sample.input)).text
+
+
+@pytest.mark.parametrize(
+    "target",
+    [
+        plain,
+        awaited,
+        lambda sample: "A",
+        lambda sample: awaited(sample),  # noqa: PLW0108  # a function that is not async and returns a coroutine
+        PlainCallable(),
+        AsyncCallable(),
+        AsyncCallable().method,
+        functools.partial(with_option, letter="A"),
+        functools.partial(asks, model=Scripted(default="A")),
+        asks,
+        Prompt(Scripted(default="A")),
+        lambda sample: Output("A"),
+    ],
+)
+def test_a_target_may_be_any_function_plain_or_async(target):
+    (record,) = outcome(target)
+    assert record.failure is None
+    assert record.output.value == "A"
+    assert [score.value for score in record.scores] == [1.0]
+
+
+@pytest.mark.parametrize(
+    ("error", "kind"),
+    [
+        (ValueError("no"), "ValueError"),
+        (StopIteration(3), "RuntimeError"),
+        (StopAsyncIteration(), "StopAsyncIteration"),
+        (SystemExit(2), "RuntimeError"),
+        (TimeoutError("its own"), "TimeoutError"),
+        (asyncio.CancelledError(), "RuntimeError"),
+        (StoreError("a store of its own"), "StoreError"),
+        (DataError("bad"), "DataError"),
+        (ConfigError("bad"), "ConfigError"),
+        (ModelError("bad", kind="server"), "server"),
+        (RecursionError("deep"), "RecursionError"),
+        (ExceptionGroup("several", [ValueError("a"), KeyError("b")]), "ExceptionGroup"),
+        (UnicodeDecodeError("utf-8", b"\xff", 0, 1, "why"), "UnicodeDecodeError"),
+    ],
+)
+@pytest.mark.parametrize("how", ["plain", "async"])
+@pytest.mark.parametrize("stage", ["target", "scorer"])
+def test_whatever_a_users_function_raises_is_a_failure_of_its_record(error, kind, how, stage):
+    def raising(*values):
+        raise error
+
+    async def raising_async(*values):
+        raise error
+
+    broken = raising if how == "plain" else raising_async
+    first, second = outcome(broken, n=2) if stage == "target" else outcome(plain, [broken, ExactMatch()], n=2)
+    assert first.failure.kind in {kind, "TargetError", "ScorerError"}
+    assert first.failure.stage == ("target" if stage == "target" else broken.__name__)
+    assert second.failure.kind == first.failure.kind
+    assert len(first.scores) == (0 if stage == "target" else 1)
+
+
+def test_a_plain_function_that_is_interrupted_by_itself_fails_alone():
+    def interrupting(sample):
+        raise KeyboardInterrupt
+
+    assert failure_of(interrupting)[1] == "RuntimeError"
+
+
+@pytest.mark.parametrize(
+    ("value", "stored"),
+    [
+        (Output(None), None),
+        (float("nan"), float("nan")),
+        (np.float32(0.5), 0.5),
+        (["A", ("B",)], ["A", ["B"]]),
+        ({"a": {1}}, {"a": [1]}),
+        (Output({"x": 1}, ("p",), {"n": np.int64(3)}), {"x": 1}),
+        ("\ud800", "\ud800"),
+        ("x" * 3_000_000, "x" * 3_000_000),
+    ],
+)
+def test_what_a_target_returns_is_kept_as_plain_json(value, stored):
+    (record,) = outcome(lambda sample: value, [lambda sample, output: 1.0])
+    assert record.failure is None
+    assert repr(record.output.value) == repr(stored)
+
+
+def circle():
+    value = []
+    value.append(value)
+    return value
+
+
+UNKEPT = {
+    "circular": circle(),
+    "tuple as key": {(1, 2): 3},
+    "33 MiB text": "x" * (33 << 20),
+    "33 MiB list": ["y" * (1 << 20)] * 33,
+}
+
+
+@pytest.mark.parametrize("value", UNKEPT.values(), ids=UNKEPT)
+def test_what_cannot_be_kept_is_a_failure_of_its_record(value):
+    stage, kind, _ = failure_of(lambda sample: value)
+    assert (stage, kind in {"ValueError", "TypeError", "RecursionError"}) == ("target", True)
+
+
+@pytest.mark.parametrize(
+    ("value", "score"),
+    [
+        (True, (1.0, True)),
+        (0, (0.0, None)),
+        (0.25, (0.25, None)),
+        (np.bool_(False), (0.0, False)),
+        (np.float32(0.5), (0.5, None)),
+        (np.int64(1), (1.0, None)),
+        (Score("scorer", np.float64(0.5), passed=np.bool_(True)), (0.5, True)),
+        ([Score("scorer", 1), Score("other", 0.0)], (1.0, None)),
+    ],
+)
+def test_a_scorer_may_return_a_score_a_number_or_a_truth_value(value, score):
+    def scorer(sample, output):
+        return value
+
+    (record,) = outcome(plain, [scorer])
+    assert record.failure is None
+    found = {one.name: (one.value, one.passed) for one in record.scores}
+    assert found["scorer"] == score
+    assert all(type(one.value) is float for one in record.scores)
+
+
+@pytest.mark.parametrize(
+    "value",
+    [None, "1", [], {}, float("nan"), float("inf"), 10**400, [1, 2], Output("A"), Score, ["A"], object(),
+     [Score("a", 1.0), Score("a", 0.0)], Score("", 1.0), Score("\ud800", 1.0), Score(3, 1.0),
+     Score("a", 1.0, detail={"a": circle()}), Score("a", 1.0, detail={(1, 2): 3})],
+)  # fmt: skip
+def test_anything_else_is_a_failure_of_the_scorer_and_no_score(value):
+    first, second = outcome(plain, [lambda sample, output: value, ExactMatch()], n=2)
+    for record in (first, second):
+        assert (record.failure.stage, [one.name for one in record.scores]) == ("<lambda>", ["exact_match"])
+
+
+def test_two_scorers_that_give_the_same_name_do_not_end_the_run():
+    def one(sample, output):
+        return Score("same", 1.0)
+
+    def two(sample, output):
+        return Score("same", 0.0)
+
+    (record,) = outcome(plain, [one, two])
+    assert [(score.name, score.value) for score in record.scores] == [("same", 1.0)]
+    assert (record.failure.stage, record.failure.kind) == ("two", "ValueError")
+    assert "two scores named 'same'" in record.failure.message
+
+
+@pytest.mark.parametrize(
+    ("target", "said_so"),
+    [
+        ("not a function", "target is a str, not a function"),
+        (PlainCallable, "target is the class PlainCallable, not a function"),
+        (lambda sample, ask: "A", "takes `ask`, so it must be an `async def`"),
+    ],
+)
+def test_what_cannot_be_called_is_refused_before_anything_is_stored(target, said_so):
+    with pytest.raises(ConfigError, match=said_so):
+        evaluate(target, samples(), [ExactMatch()], store="none.db")
+    with pytest.raises(ConfigError, match="there is no store"):
+        Store("none.db")
+
+
+def test_a_function_that_says_nothing_of_its_parameters_can_be_called():
+    (record,) = outcome(lambda sample: "ab", [lambda sample, output: max([1.0, 0.5])])
+    assert record.scores[0].value == 1.0
+    assert outcome(vars)[0].failure.kind == "TypeError"
