@@ -1,6 +1,7 @@
 import pytest
 
 from steelyard.config.environment import environment, read_dotenv
+from steelyard.config.leaves import described
 from steelyard.config.positions import parse
 from steelyard.errors import ConfigError
 
@@ -63,6 +64,11 @@ targets:
 def test_another_mistake_on_the_line_of_a_secret_does_not_show_it():
     place = parse('a: {X-Auth: "hush-hush", modl: m}', "a.yaml").entries["a"].node.entries["modl"].key.place
     assert place.text == 'a: {X-Auth: "*********", modl: m}'
+
+
+def test_a_secret_of_the_wrong_type_is_described_without_it():
+    assert described(parse("sk-0123456789", "a.yaml")) == "the text '*************'"
+    assert described(parse('"X-Auth: hush-hush"', "a.yaml")) == "the text 'X-Auth: *********'"
 
 
 def test_names_of_scores_and_columns_are_no_secrets():

@@ -36,6 +36,14 @@ def test_a_key_written_out_is_refused_and_not_shown(model):
     assert not any(one in str(caught.value) for one in ("sk-live", "abcdef", "hunter22", "=abc", HEX, "sk-3f"))
 
 
+@pytest.mark.parametrize("url", ["htp://h/v1?token=hush-hush", "ftp://h?n=1&key=hush-hush"])
+def test_an_address_that_is_none_is_quoted_without_its_key(url):
+    for model in (OpenAICompatible("m", url), http(url=url)):
+        with pytest.raises(ConfigError, match=r"http\(s\) address") as caught:
+            model.check()
+        assert "hush" not in str(caught.value)
+
+
 @pytest.mark.parametrize(
     "model",
     [

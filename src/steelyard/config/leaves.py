@@ -10,12 +10,13 @@ from typing import Any, Final, get_args
 from steelyard.config.hints import is_literal, words
 from steelyard.config.positions import Node
 from steelyard.errors import ConfigError, did_you_mean
+from steelyard.text.secret_signs import masked
 
 _SHOWN: Final = 40
 
 
 def described(node: Node) -> str:
-    """What came, in words, for a message.
+    """What came, in words, for a message; a secret is masked.
 
     >>> from steelyard.config.positions import from_plain
     >>> described(from_plain(0.5, "")), described(from_plain([], ""))
@@ -29,7 +30,8 @@ def described(node: Node) -> str:
     if isinstance(value, tuple):
         return "a list"
     if isinstance(value, str):
-        return f"the text {value if len(value) <= _SHOWN else value[:_SHOWN] + '…'!r}"
+        shown = masked(value[: _SHOWN + 1])
+        return f"the text {shown if len(value) <= _SHOWN else shown[:_SHOWN] + '…'!r}"
     return node.raw if isinstance(value, bool) else f"the number {node.raw or value}"
 
 

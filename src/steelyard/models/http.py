@@ -16,6 +16,7 @@ from steelyard.models.references import check_secrets, check_sent
 from steelyard.models.response import ResponseMap, reply_in
 from steelyard.text.plain_json import plain
 from steelyard.text.prompt_files import content_text
+from steelyard.text.secret_signs import masked
 from steelyard.text.template import check_names, fill, lookup, names_in, render
 from steelyard.text.token_estimate import estimate_tokens
 from steelyard.types import Json, Message, Reply
@@ -194,6 +195,6 @@ def _with_defaults(headers: Mapping[str, str]) -> tuple[tuple[str, str], ...]:
 def _check_address(url: str) -> None:
     parts = urlsplit(url)
     if parts.scheme not in {"http", "https"} or not parts.netloc:
-        raise ConfigError(f"url must be an http(s) address, not {url!r}" if url else "the key 'url' is missing")
+        raise ConfigError(f"url must be an http(s) address, not {masked(url)!r}" if url else "the key 'url' is missing")
     if "{{" in parts.netloc:
-        raise ConfigError(f"the host of {url!r} cannot be a placeholder: calls to one host share one limit")
+        raise ConfigError(f"the host of {masked(url)!r} cannot be a placeholder: calls to one host share one limit")

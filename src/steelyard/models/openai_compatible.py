@@ -18,6 +18,7 @@ from steelyard.models.base import Answer, Fault, Request, Wire, as_messages, end
 from steelyard.models.faults import error_body, fault_in_body, fault_of, is_content_filter, parse_json, quoted
 from steelyard.models.references import check_key, check_secrets, check_sent
 from steelyard.text.prompt_files import content_text
+from steelyard.text.secret_signs import masked
 from steelyard.text.token_estimate import estimate_tokens
 from steelyard.types import Message, Reply, Usage
 
@@ -53,7 +54,7 @@ class OpenAICompatible:
         """
         parts = urlsplit(self.base_url)
         if parts.scheme not in {"http", "https"} or not parts.netloc:
-            raise ConfigError(f"base_url {self.base_url!r} is not an http(s) address")
+            raise ConfigError(f"base_url {masked(self.base_url)!r} is not an http(s) address")
         check_key(self.api_key)
         check_secrets(self.base_url, self.headers)
         check_sent("parameters", self.parameters)
