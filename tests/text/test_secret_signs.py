@@ -37,7 +37,8 @@ def test_key_alone_is_a_secrets_name_in_an_address_only():
 @pytest.mark.parametrize(
     "text",
     ["sk-3f9a0c1e5b", "use sk-proj-abcDEF123", "Bearer abcdef.0123456789", "bearer abcdef0123456789",
-     f"{HEX}.AbCdEfGhIjKlMnOp", "AKIAIOSFODNN7EXAMPLE", "ghp_" + "a1" * 18, "sk-3f9a0c1e5b ${KEY}"],
+     f"{HEX}.AbCdEfGhIjKlMnOp", "AKIAIOSFODNN7EXAMPLE", "ghp_" + "a1" * 18, "eyJhbGciOiJI.eyJzdWIiOiIx.c2ln",
+     "sk-3f9a0c1e5b ${KEY}"],
 )  # fmt: skip
 def test_a_key_of_a_known_form_is_a_secret_whatever_it_is_called(text):
     assert looks_secret(text)

@@ -35,7 +35,7 @@ _COUNTED: Final = re.compile(
 _KEY: Final = re.compile(
     r"(?<![A-Za-z0-9])(?:sk-[A-Za-z0-9_-]{8,}|(?:gsk|hf)_[A-Za-z0-9]{20,}|gh[opsu]_[A-Za-z0-9]{30,}"
     r"|github_pat_\w{30,}|glpat-[\w-]{16,}|xox[abp]-[\w-]{16,}|AKIA[0-9A-Z]{16}|AIza[\w-]{30,}"
-    r"|eyJ[\w-]{8,}\.eyJ[\w-]{8,}\.[\w-]*|[0-9a-f]{32}\.[A-Za-z0-9]{12,})|(?<=(?i:bearer) )[\w.~+/=-]{12,}"
+    r"|(?<![\w-])eyJ[\w-]{8,}\.eyJ[\w-]{8,}\.[\w-]*|[0-9a-f]{32}\.[A-Za-z0-9]{12,})|(?<=(?i:bearer) )[\w.~+/=-]{12,}"
 )
 _DIGITS: Final = re.compile(r"[A-Za-z0-9+/_=-]{32,}")
 _UUID: Final = re.compile(r"[0-9A-Fa-f]{8}(?:-[0-9A-Fa-f]{4}){3}-[0-9A-Fa-f]{12}")
