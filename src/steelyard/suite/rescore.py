@@ -8,7 +8,7 @@ from typing import Any
 
 from steelyard.errors import ConfigError, boundary
 from steelyard.registry import describe
-from steelyard.runner import Step, as_scores
+from steelyard.runner import Step, as_scores, distinct
 from steelyard.store import Run, Store
 from steelyard.suite.survey import scorer_stages
 from steelyard.types import Score, Scorer
@@ -47,7 +47,7 @@ def _scores(run: Run, steps: Sequence[Step], damaged: list[str]) -> Iterator[tup
             for step in steps:
                 with boundary("scorer", step.stage):
                     value = loop.run(_call(step, record.sample, record.output))
-                    found += as_scores(step.stage, value)
+                    found += distinct(as_scores(step.stage, value), found)
             yield no, record.repeat, found
 
 
