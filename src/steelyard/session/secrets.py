@@ -14,7 +14,8 @@ from steelyard.text.references import REFERENCE, references
 __all__ = ["Secrets", "references"]
 
 _SHORTEST: Final = 6
-"""Hiding a shorter value wherever it occurs would deface replies, and show it by what is missing."""
+"""Hiding a shorter value wherever it occurs would deface replies. Local servers are given keys like EMPTY or none:
+those are taken for no secrets and hidden only as they stand in a header, behind "Bearer"."""
 
 
 class Secrets:
@@ -25,7 +26,7 @@ class Secrets:
         given: values from a `.env` file or a test; the environment is asked for the others.
 
     Raises:
-        ConfigError: a name has no value, or one that could not be kept out of what is stored.
+        ConfigError: a name has no value, or one that holds a control character.
     """
 
     def __init__(self, names: Iterable[str], given: Mapping[str, str]) -> None:
@@ -36,11 +37,6 @@ class Secrets:
                 raise ConfigError(f"${{{name}}} has no value: set the environment variable {name} or put it into .env")
             if not value.isprintable():
                 raise ConfigError(f"the value of {name} holds a line break or another control character")
-            if len(value) < _SHORTEST:
-                raise ConfigError(
-                    f"the value of {name} is too short to be kept out of what is stored: a secret has {_SHORTEST} or "
-                    "more characters; what is no secret is written out, and a key that is not wanted left out"
-                )
             self._values[name] = value
         # The longest first: a key may be the beginning of another.
         hidden = sorted((form, f"[secret {name}]") for name, value in self._values.items() for form in _forms(value))
@@ -88,5 +84,7 @@ class Secrets:
 
 def _forms(value: str) -> set[str]:
     """How a secret may come back: as it is, as JSON writes it, or percent-encoded."""
+    if len(value) < _SHORTEST:
+        return {f"Bearer {value}"}
     escaped = json.dumps(value)[1:-1]
     return {value, escaped, escaped.replace("/", "\\/"), quote(value, safe=""), quote(value)}
