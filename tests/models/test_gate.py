@@ -91,9 +91,9 @@ class GateMachine(RuleBasedStateMachine):
     @rule(which=st.integers(0, 20), and_cancel=st.booleans())
     def leave(self, which, and_cancel):
         self.inside -= 1
-        self.do(self.gate.leave)
-        if and_cancel and self.waiting:  # of a waiter that may just have been given the place
-            self.waiting[which % len(self.waiting)].cancel()
+        waiter = self.waiting[which % len(self.waiting)] if and_cancel and self.waiting else None
+        # Cancelled in the same turn of the loop in which it may have been given the place.
+        self.do(lambda: (self.gate.leave(), waiter and waiter.cancel()))
         self.step()
 
     @rule()

@@ -101,7 +101,7 @@ SERVERS = {
     "wrong key": lambda key: http(401, {"error": {"message": f"Incorrect API key provided: {key}"}}),
     "html": lambda key: http(200, f"<html>{'x' * 150}{key}</html>".encode()),
     "cut by the quote": lambda key: http(500, ("y" * 188 + key).encode()),
-    "redirect": lambda key: http(302, b"", f"Location: http://127.0.0.1:1/{'a' * 150}?key={PLAIN}"),
+    "redirect": lambda key: http(302, b"", f"Location: http://127.0.0.1:1/{'a' * 160}?key={PLAIN}"),
     "stream": pieces,
 }  # fmt: skip
 

@@ -9,6 +9,7 @@ import threading
 import pytest
 
 from steelyard import StoreError
+from steelyard.store import lock as lock_module
 from steelyard.store.lock import RunLock, is_locked
 
 HOLD = """
@@ -98,6 +99,22 @@ def test_of_many_who_try_at_once_one_at_a_time_gets_it(tmp_path):
         thread.join()
     assert max(most) == 1
     assert len(got) > 20
+
+
+def test_a_lock_on_a_file_that_was_removed_meanwhile_is_none(tmp_path, monkeypatch):
+    first = RunLock(tmp_path / "s.db", "abc")
+    flock = lock_module.fcntl.flock
+
+    def release_first(handle, how):
+        first.release()  # between the second one's open and its flock
+        flock(handle, how)
+
+    monkeypatch.setattr(lock_module.fcntl, "flock", release_first)
+    second = RunLock(tmp_path / "s.db", "abc")
+    monkeypatch.setattr(lock_module.fcntl, "flock", flock)
+    with pytest.raises(StoreError, match="is being written"):
+        RunLock(tmp_path / "s.db", "abc")
+    second.release()
 
 
 def test_a_folder_that_cannot_be_written_is_told(tmp_path):
