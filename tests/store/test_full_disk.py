@@ -85,16 +85,17 @@ def test_a_full_disk_ends_the_run_and_loses_nothing(tmp_path, small_disk):
         assert str(tmp_path / ".steelyard/steelyard.db") in said_so
         assert "Traceback" not in said_so
         arrived = [one for one in server.answered() if one["sent"] < ended - 0.05]
-        assert 0 < len(arrived) < QUESTIONS
-        assert journal_size(tmp_path) == len(arrived) == len(server.requests()), "sent more than could be kept"
+        kept = journal_size(tmp_path)
+        assert 0 < len(arrived) <= kept < QUESTIONS
+        assert len(server.requests()) == kept, "sent more than could be kept"
         with Store(tmp_path / ".steelyard/steelyard.db") as store:
             (run,) = store.runs()
             assert run.state == "interrupted"
-            assert len(list(run.records())) == run.done <= len(arrived)
+            assert len(list(run.records())) == run.done <= kept
         fill(tmp_path / ".steelyard/more")
         code, said_so, _ = steelyard(tmp_path, "resume")
         assert code == 4, said_so
-        assert len(server.requests()) == len(arrived)
+        assert len(server.requests()) == kept
         small_disk()
         code, said_so, _ = steelyard(tmp_path, "resume")
         assert code == 0, said_so
@@ -114,7 +115,8 @@ def test_a_file_that_may_not_grow_ends_the_run_the_same_way(tmp_path):
         assert "Traceback" not in said_so
         arrived = len([one for one in server.answered() if one["sent"] < ended - 0.05])
         kept = journal_size(tmp_path)
-        assert kept < arrived + 1 < QUESTIONS
+        assert 0 < kept < QUESTIONS
+        assert arrived - kept <= CONCURRENCY
         assert len(server.requests()) - kept <= CONCURRENCY
         code, said_so, _ = steelyard(tmp_path, "resume")
         assert code == 0, said_so
