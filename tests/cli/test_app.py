@@ -2,8 +2,11 @@
 
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
+
+from steelyard.store import Store
 
 HEAVY = ("aiohttp", "sqlalchemy", "numpy", "altair", "pydantic", "jinja2", "rich", "ruamel", "asyncio.base_events")
 COMMAND = [sys.executable, "-c", "from steelyard.cli import main; main()"]
@@ -81,3 +84,18 @@ def test_a_mistake_keeps_its_code_where_nobody_reads_the_message(arguments):
     process = subprocess.Popen([*COMMAND, *arguments], stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
     process.stdout.close()
     assert process.wait(timeout=60) == 2
+
+
+def test_a_reader_of_the_progress_that_leaves_costs_neither_the_run_nor_its_verdict():
+    rows = [f"q{n},Which is number {n}?,a{n},b{n},c{n},d{n},{'ABCD'[n % 4]}" for n in range(40)]
+    Path("e.csv").write_text("\n".join(["id,question,A,B,C,D,answer", *rows]), encoding="utf-8")
+    Path("c.yaml").write_text(
+        "suite: choice\nsamples: {file: e.csv}\ntargets: {r: {baseline: random}, l: {baseline: longest}}\n"
+        'gate: {solve_rate: ">= 0.99"}\n',
+        encoding="utf-8",
+    )
+    process = subprocess.Popen([*COMMAND, "run", "c.yaml"], stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+    process.stdout.close()
+    assert process.wait(timeout=60) == 1
+    with Store() as store:
+        assert {run.state for run in store.runs()} == {"finished"}

@@ -12,6 +12,7 @@ from rich.console import Console
 from rich.live import Live
 from rich.table import Table
 
+from steelyard.cli.pipes import while_read
 from steelyard.cli.tables import say, table
 from steelyard.runner import Progress
 
@@ -60,7 +61,8 @@ def _tell(to: Console, progress: Sequence[Progress], told: dict[str, tuple[int, 
         done, at = told.get(one.target, (one.before, one.started))
         if one.done > done and (one.done == one.planned or now - at > _PLAIN_S):
             told[one.target] = (one.done, now)
-            say(to, f"{one.target}: {_words(one)}")
+            with while_read():
+                say(to, f"{one.target}: {_words(one)}")
 
 
 def _table(to: Console, progress: Sequence[Progress]) -> Table:
