@@ -29,8 +29,8 @@ class Work:
     limits: SqlLimits
 
 
-class SqlStop(Exception):  # noqa: N818  # not an error of ours: it becomes a SqlFailure
-    """Raised by an engine: why there is no result."""
+class SqlStop(Exception):
+    """Raised by an engine: why there is no result; it becomes a SqlFailure."""
 
     def __init__(self, kind: FailureKind, message: str, part: Part = "query") -> None:
         super().__init__(message)
