@@ -180,7 +180,9 @@ class Asks(Protocol):
 
 
 Target = Callable[..., Any]
-"""`(Sample)` or `(Sample, Ask)` -> Output, or any value, which becomes `Output.value`; plain or async."""
+"""`(Sample)` or `(Sample, Ask)` -> Output, or any value, which becomes `Output.value`; plain or async.
+
+A target or scorer that declares `sandbox` is given the session's `steelyard.sql.sandbox.Sandbox` by that name."""
 
 Scorer = Callable[..., Score | Sequence[Score] | Awaitable[Score | Sequence[Score]]]
 """`(Sample, Output)` or `(Sample, Output, Ask)` -> Score or several; plain or async."""

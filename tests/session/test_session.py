@@ -8,16 +8,17 @@ from tests.loopback import MemoryJournal, http, peer, said, until
 
 from steelyard import ModelError, OpenAICompatible, Retry, StoreError
 from steelyard.models.base import Request
-from steelyard.models.budget import Budget
+from steelyard.models.budget import Budget, Purse
 from steelyard.session.secrets import Secrets
 from steelyard.session.session import Session, journal_key
 
 
 @contextlib.asynccontextmanager
-async def session_with(answer, **options):
-    """A session on an empty journal, and a model behind a real server."""
+async def session_with(answer, *, calls=None, **options):
+    """A session on an empty journal, which may send so many calls, and a model behind a real server."""
     journal = MemoryJournal()
-    async with peer(answer) as server, Session(journal, Secrets([], {}), **options) as session:
+    purse = None if calls is None else Purse(Budget(calls=calls), 0, 0, journal)
+    async with peer(answer) as server, Session(journal, Secrets([], {}), purse=purse, **options) as session:
         yield session, OpenAICompatible("m", server.url), journal, server
 
 
@@ -274,7 +275,7 @@ def test_a_budget_is_booked_on_disk_before_the_call_is_sent():
     booked = []
 
     async def run():
-        async with session_with(lambda n, _: said(), budget=Budget(calls=2)) as (session, model, journal, server):
+        async with session_with(lambda n, _: said(), calls=2) as (session, model, journal, server):
             book = journal.book
 
             async def watched(calls, tokens):

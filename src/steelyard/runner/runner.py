@@ -110,8 +110,8 @@ class Runner:
         self._session = session
         self._sink = sink
         self._progress = progress
-        self._target = Step.of("target", work.target)
-        self._scorers = [Step.of(name, scorer) for name, scorer in work.scorers.items()]
+        self._target = Step.of("target", work.target, session.sandbox)
+        self._scorers = [Step.of(name, scorer, session.sandbox) for name, scorer in work.scorers.items()]
         # A target that asks has its replies in the journal, and an inline one costs nothing to run again.
         self._keeps_outputs = not (self._target.asks or self._target.inline)
         self._failed = 0

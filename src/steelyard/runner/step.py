@@ -1,11 +1,11 @@
-"""A target or scorer as the runner calls it: plain or async, with or without Ask, in a thread or not."""
+"""A target or scorer as the runner calls it: plain or async, with or without Ask and Sandbox, in a thread or not."""
 
 from __future__ import annotations
 
 import asyncio
 import inspect
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
@@ -13,6 +13,7 @@ from numbers import Real
 from typing import Any
 
 from steelyard.errors import ConfigError
+from steelyard.sql.sandbox import Sandbox
 from steelyard.text.plain_json import to_json
 from steelyard.types import Asks, Score
 
@@ -26,10 +27,16 @@ class Step:
     asks: bool
     inline: bool
     threaded: bool
+    given: Mapping[str, Any]
 
     @classmethod
-    def of(cls, stage: str, given: Any) -> Step:
+    def of(cls, stage: str, given: Any, sandbox: Sandbox | None = None) -> Step:
         """How `given` is called; `inline` ones say of themselves that they are quick and cost nothing.
+
+        Args:
+            stage: its name.
+            given: the target or scorer; `sandbox` is given to one that declares it.
+            sandbox: where it may run SQL.
 
         Raises:
             ConfigError: it is no function, or wants Ask without being async.
@@ -41,18 +48,21 @@ class Step:
         while isinstance(body, partial):
             body = body.func
         is_async = inspect.iscoroutinefunction(body if inspect.isroutine(body) else type(body).__call__)
-        asks = "ask" in _parameters(function)
+        declared = _parameters(function)
+        asks = "ask" in declared
         if asks and not is_async:
             raise ConfigError(f"{stage} takes `ask`, so it must be an `async def`")
         inline = bool(getattr(given, "inline", False))
-        return cls(stage, function, asks, inline, threaded=not (is_async or inline))
+        extra = {"sandbox": sandbox} if "sandbox" in declared else {}
+        return cls(stage, function, asks, inline, not (is_async or inline), extra)
 
     async def __call__(self, ask: Asks | None, *values: Any) -> Any:
         """Call it with `values`; a plain function of a user's runs in a thread of its own."""
         try:
             if self.asks:
-                return await self.function(*values, ask=ask)
-            result = await in_thread(self.function, *values) if self.threaded else self.function(*values)
+                return await self.function(*values, ask=ask, **self.given)
+            function = partial(self.function, **self.given) if self.given else self.function
+            result = await in_thread(function, *values) if self.threaded else function(*values)
             return await result if inspect.isawaitable(result) else result
         except SystemExit as error:
             raise _raisable(error) from error

@@ -9,11 +9,12 @@ from typing import Any, Protocol, Self
 
 from steelyard.errors import ModelError, SteelyardError, StoreError
 from steelyard.models.base import Model, Request
-from steelyard.models.budget import Budget, Ledger, Purse
+from steelyard.models.budget import Ledger, Purse
 from steelyard.models.limits import Limits, Retry
 from steelyard.session.replies import pack_reply, unpack_reply
 from steelyard.session.secrets import Secrets
 from steelyard.session.wire import HttpWire
+from steelyard.sql.sandbox import Sandbox
 from steelyard.types import Reply
 
 
@@ -46,14 +47,15 @@ def journal_key(digest: bytes, sample: str, repeat: int, nth: int, draw: str) ->
 
 
 class Session:
-    """Connections, gates, budget and journal of the runs of one evaluation.
+    """Connections, gates, budget, journal and SQL workers of the runs of one evaluation.
 
     Args:
         journal: where replies are committed before anything uses them.
         secrets: behind the references in targets and scorers.
         retry: what is done about passing faults.
         concurrency: calls in flight at one endpoint at most.
-        budget: limits; with what was spent by earlier processes as `spent` (calls, tokens).
+        purse: what is left of the budget; None is no limit.
+        sandbox: where targets and scorers run SQL; None is one that holds every engine.
     """
 
     def __init__(
@@ -63,14 +65,15 @@ class Session:
         *,
         retry: Retry = Retry(),
         concurrency: int = 16,
-        budget: Budget = Budget(),
-        spent: tuple[int, int] = (0, 0),
+        purse: Purse | None = None,
+        sandbox: Sandbox | None = None,
     ) -> None:
         self.journal = journal
         self.secrets = secrets
+        self.sandbox = sandbox or Sandbox()
         self.limits = Limits(retry, concurrency, refusal=lambda: journal.refuse)
         self._wire = HttpWire(secrets)
-        self._purse = None if budget == Budget() else Purse(budget, *spent, journal)
+        self._purse = purse
         self._in_flight: dict[bytes, asyncio.Future[Reply | None]] = {}
         self._stopped = False
 

@@ -15,14 +15,16 @@ from pathlib import Path
 from typing import Any, Final, TypeVar
 
 from steelyard.errors import ConfigError, ModelError, did_you_mean
+from steelyard.models.budget import Budget, Purse
 from steelyard.registry import describe
 from steelyard.runner import Progress, Runner, Task, Work
 from steelyard.session.secrets import Secrets, references
 from steelyard.session.session import Session
+from steelyard.sql.sandbox import Sandbox
 from steelyard.store import NewRun, Run, RunWriter, Store
 from steelyard.store.names import new_id
 from steelyard.suite.objects import Options, Suite
-from steelyard.suite.survey import changed_keys, check_suite, manifests, scorer_stages, survey
+from steelyard.suite.survey import changed_keys, check_suite, manifests, prepare, scorer_stages, survey
 from steelyard.types import Sample, Scorer, Target
 
 _BATCH: Final = 64
@@ -56,6 +58,7 @@ class How:
         fresh: take a new draw: replies in the journal are not used.
         resume: go on with the unfinished runs of the evaluation that this run belongs to; its id.
         allow_changed: resume although inputs have changed.
+        unsafe_sql: run generated SQL on engines too that cannot be held here.
         environment: values for `${NAME}`; the process's environment is asked for the rest.
         config: where the suite came from, for the manifest.
     """
@@ -64,6 +67,7 @@ class How:
     fresh: bool = False
     resume: str = ""
     allow_changed: bool = False
+    unsafe_sql: bool = False
     environment: Mapping[str, str] = field(default_factory=dict)
     config: Mapping[str, Any] | None = None
 
@@ -133,20 +137,24 @@ async def aevaluate_suite(suite: Suite, *, how: How = How(), control: Control | 
     wanted = references(describe([*suite.targets.values(), *suite.scorers]))
     secrets = Secrets(wanted, how.environment)
     with (
+        Sandbox(unsafe=how.unsafe_sql) as sandbox,
         Store(how.store, create_missing=True, durability=suite.options.durability) as store,
         contextlib.ExitStack() as held,
     ):
+        prepare([*suite.targets.values(), *suite.scorers], sandbox)
         draw = new_id() if how.fresh else ""
         plan = dict(manifests(suite, seen, draw=draw, config=how.config))
         planned = seen.n * suite.options.repeats
         evaluation, writers = _open_runs(store, suite, plan, planned, how, held)
+        options, journal = suite.options, store.journal(evaluation)
+        limited = options.budget != Budget()
         async with Session(
-            store.journal(evaluation),
+            journal,
             secrets,
-            retry=suite.options.retry,
-            concurrency=suite.options.concurrency,
-            budget=suite.options.budget,
-            spent=store.spent(evaluation),
+            retry=options.retry,
+            concurrency=options.concurrency,
+            purse=Purse(options.budget, *store.spent(evaluation), journal) if limited else None,
+            sandbox=sandbox,
         ) as session:
             control = control or Control()
             control.stop = session.stop

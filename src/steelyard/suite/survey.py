@@ -13,6 +13,7 @@ from typing import Any, Final
 from steelyard.errors import ConfigError, DataError, boundary
 from steelyard.registry import describe, name_of
 from steelyard.runner import Step
+from steelyard.sql.sandbox import Sandbox
 from steelyard.store.records import MOST_STAGES, pack_sample
 from steelyard.suite.objects import Suite
 from steelyard.text.plain_json import check_plain
@@ -113,6 +114,18 @@ def check_parts(value: Any) -> None:
             check_parts(getattr(value, one.name))
 
 
+def prepare(parts: Iterable[Any], sandbox: Sandbox) -> None:
+    """Let whatever runs SQL look at its engine and databases, before anything is asked.
+
+    Raises:
+        ConfigError: what cannot be run.
+    """
+    for part in parts:
+        if hasattr(part, "prepare"):
+            with boundary("config", type(part).__name__):
+                part.prepare(sandbox)
+
+
 def scorer_stages(scorers: Iterable[Scorer]) -> dict[str, Scorer]:
     """Each scorer under a name of its own: its score's name, its registered one, or the function's.
 
@@ -140,7 +153,8 @@ def manifests(suite: Suite, seen: Survey, *, draw: str, config: Mapping[str, Any
         config: the configuration as written, with `path` and `plain`; None where there was none.
     """
     stages = scorer_stages(suite.scorers)
-    scores = [getattr(scorer, "score_name", name) for name, scorer in stages.items()]
+    given = {stage: _scores_of(scorer, stage) for stage, scorer in stages.items()}
+    scores = [score for several in given.values() for score in several]
     for name, target in suite.targets.items():
         yield (
             name,
@@ -156,9 +170,11 @@ def manifests(suite: Suite, seen: Survey, *, draw: str, config: Mapping[str, Any
                 "stages": ["target", *stages],
                 "scores": scores,
                 "over": {
-                    score: getattr(scorer, "over", "scored")
-                    for score, scorer in zip(scores, stages.values(), strict=True)
+                    score: getattr(stages[stage], "over", "scored")
+                    for stage, several in given.items()
+                    for score in several
                 },
+                "labelled": [score for scorer in stages.values() for score in getattr(scorer, "labelled", ())],
                 "primary": suite.primary or (scores[0] if scores else ""),
                 "gate": dict(suite.gate),
                 "notes": list(suite.notes),
@@ -188,6 +204,11 @@ def _flat(value: Any, at: str = "") -> Iterator[tuple[str, Any]]:
             yield from _flat(one, f"{at}.{key}" if at else str(key))
     else:
         yield at, value
+
+
+def _scores_of(scorer: Any, stage: str) -> tuple[str, ...]:
+    """The scores that a scorer announces: by default one, called like its stage."""
+    return tuple(getattr(scorer, "score_names", ())) or (getattr(scorer, "score_name", stage),)
 
 
 def _name_of(scorer: Any) -> str:
