@@ -180,6 +180,28 @@ def test_an_unfinished_run_other_errors_and_other_scorers_are_warned_of():
     assert "different scorers" in text
 
 
+def prompted(name, *, text="Q: {{question}}", template="en/a", temperature=0):
+    model = {"openai_compatible": {"name": "m", "parameters": {"temperature": temperature}}}
+    prompt = {"model": model, "template": template, "text": text, "system": "", "parameters": {}}
+    return stored(name, [1, 0, 1], manifest={"target": {"prompt": prompt}})
+
+
+def test_two_versions_that_send_the_same_are_warned_of_as_noise():
+    (warning,) = only(prompted("v1"), prompted("v2", template="en/b")).warnings
+    assert warning.startswith("v1 and v2 have the same prompt, model and parameters: ")
+    assert "noise" in warning
+
+
+@pytest.mark.parametrize("change", [{"text": "Q:  {{question}}"}, {"temperature": 1}])
+def test_a_version_that_sends_something_else_is_not_warned_of(change):
+    assert only(prompted("v1"), prompted("v2", **change)).warnings == ()
+
+
+def test_targets_that_are_no_prompts_are_not_taken_for_the_same():
+    both = [stored(name, [1, 0], manifest={"target": {"function": {"function": "my:answer"}}}) for name in "ab"]
+    assert only(*both).warnings == ()
+
+
 def test_repeats_of_a_sample_are_averaged_before_they_are_paired():
     baseline = StoredRun("r1", [row(i, i % 2, repeat=r) for i in range(6) for r in range(2)], "a")
     other = StoredRun("r2", [row(i, r, repeat=r) for i in range(6) for r in range(2)], "b")

@@ -25,6 +25,9 @@ MarkdownOption = Annotated[
     Path | None, typer.Option("--markdown", metavar="FILE", help="Write Markdown sized for a pull-request comment.")
 ]
 NoEnvOption = Annotated[bool, typer.Option("--no-env", help="Do not read the .env beside the configuration.")]
+UnsafeSqlOption = Annotated[
+    bool, typer.Option("--unsafe-sql", help="Run generated SQL although its engine cannot be held here.")
+]
 QuietOption = Annotated[bool, typer.Option("--quiet", "-q", help="Print no progress.")]
 
 ScoreOption = Annotated[

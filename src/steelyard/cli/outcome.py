@@ -11,7 +11,7 @@ from typing import Any, Final
 from rich.console import Console
 
 from steelyard.cli.comparing import print_comparison, print_details
-from steelyard.cli.tables import console, group_table, print_gate, print_json, say, summary_table
+from steelyard.cli.tables import console, group_table, percent, print_gate, print_json, say, summary_table
 from steelyard.compare import compare
 from steelyard.compare.comparison import Comparison
 from steelyard.errors import ConfigError
@@ -161,6 +161,10 @@ def _remarks(run: Run, summary: RunSummary) -> list[str]:
     if summary.unparsed_kinds:
         kinds = ", ".join(f"{count} {kind}" for kind, count in summary.unparsed_kinds.items())
         lines.append(f"{run.target}: replies that could not be read: {kinds}")
+    for name, counts in summary.labels.items():
+        total = sum(counts.values())
+        words = ", ".join(f"{label} {n} ({percent(n / total)})" for label, n in counts.items())
+        lines.append(f"{run.target}: {name}: {words or 'no verdicts'}")
     return lines
 
 

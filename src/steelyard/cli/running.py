@@ -22,6 +22,7 @@ from steelyard.cli.options import (
     QuietOption,
     RunArgument,
     StoreOption,
+    UnsafeSqlOption,
 )
 from steelyard.errors import ConfigError
 
@@ -42,6 +43,7 @@ def run(
     ] = None,
     fresh: Annotated[bool, typer.Option("--fresh", help="Ask again what the journal could answer.")] = False,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Count calls and tokens; send nothing.")] = False,
+    unsafe_sql: UnsafeSqlOption = False,
     no_env: NoEnvOption = False,
     quiet: QuietOption = False,
     as_json: JsonOption = False,
@@ -55,7 +57,7 @@ def run(
         return
     outlet = _Outlet(store, as_json, html, markdown)
     outlet.check()
-    how = _how(loaded, store, fresh=fresh)
+    how = _how(loaded, store, fresh=fresh, unsafe_sql=unsafe_sql)
     outlet.finish(_run(loaded, how, quiet=quiet))
 
 
@@ -70,6 +72,7 @@ def resume(
     allow_changed: Annotated[
         bool, typer.Option("--allow-changed", help="Go on although inputs have changed since the start.")
     ] = False,
+    unsafe_sql: UnsafeSqlOption = False,
     no_env: NoEnvOption = False,
     quiet: QuietOption = False,
     as_json: JsonOption = False,
@@ -91,7 +94,7 @@ def resume(
         typer.echo(f"nothing to resume: run {found.id} is finished", err=True)
         outlet.finish(together)
     loaded = _reload(found, config, use_dotenv=not no_env)
-    how = _how(loaded, store, resume=found.id, allow_changed=allow_changed)
+    how = _how(loaded, store, resume=found.id, allow_changed=allow_changed, unsafe_sql=unsafe_sql)
     outlet.finish(_run(loaded, how, quiet=quiet))
 
 
@@ -101,6 +104,7 @@ def rescore(
     config: Annotated[
         Path | None, typer.Option("--config", metavar="FILE", help="Take the scorers from here, not from the run.")
     ] = None,
+    unsafe_sql: UnsafeSqlOption = False,
     no_env: NoEnvOption = False,
     as_json: JsonOption = False,
 ) -> None:
@@ -112,7 +116,7 @@ def rescore(
     with Store(store) as opened:
         found = opened.run(run)
         loaded = _reload(found, config, use_dotenv=not no_env)
-        scored, damaged = score_again(opened, found, loaded.suite.scorers)
+        scored, damaged = score_again(opened, found, loaded.suite.scorers, unsafe_sql=unsafe_sql)
         summaries = [found.summary(), scored.summary()]
     if as_json:
         print_json({"before": summaries[0].to_json(), "after": summaries[1].to_json(), "damaged": damaged})

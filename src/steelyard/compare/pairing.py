@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from steelyard.compare.comparison import ComparableRun, PairComparison, PairedDifference
 from steelyard.compare.differences import PairedValue, paired_difference, verdict_of
@@ -122,10 +122,25 @@ def _warnings(baseline: Side, other: Side, overlap: Overlap, names: tuple[str, s
     for name, summary in sides:
         if summary.state != "finished":
             found.append(f"{name} is {summary.state}: {summary.done} of {summary.planned} records are done.")
+    if _sent(baseline.run) is not None and _sent(baseline.run) == _sent(other.run):
+        found.append(
+            f"{names[0]} and {names[1]} have the same prompt, model and parameters: "
+            "what differs between them is noise, not the effect of a change."
+        )
     first, second = baseline.run.manifest.get("scorers"), other.run.manifest.get("scorers")
     if first != second:
         found.append("The two runs were scored by different scorers, so a difference may be the scorers'.")
     return tuple(found)
+
+
+def _sent(run: ComparableRun) -> Mapping[str, Any] | None:
+    """What decides what a prompt target sends: its words, model and parameters; None for any other target.
+
+    The template's own name is left out: two files may hold the same words.
+    """
+    target = run.manifest.get("target")
+    prompt = target.get("prompt") if isinstance(target, Mapping) else None
+    return {key: one for key, one in prompt.items() if key != "template"} if isinstance(prompt, Mapping) else None
 
 
 def _overlap_warnings(overlap: Overlap, names: tuple[str, str]) -> list[str]:

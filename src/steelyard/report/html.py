@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from steelyard.compare import Comparison
 from steelyard.gate import GateVerdict
+from steelyard.report.bars import label_chart, score_chart
 from steelyard.report.charts import WIDTH, difference_chart, group_chart, rate_chart, svg
 from steelyard.report.columns import collect_samples
 from steelyard.report.numbers import (
@@ -32,6 +33,7 @@ from steelyard.report.numbers import (
     value_text,
 )
 from steelyard.report.pairs import PairView, pair_view
+from steelyard.report.pivots import Pivot, label_pivots, score_pivot
 from steelyard.report.stored import StoredRun
 from steelyard.summary import RunSummary, ScoreSummary
 from steelyard.text.inert import HIDDEN, visible
@@ -93,6 +95,7 @@ def html_report(
         warnings=_warnings(comparison),
         gate=gate.results if gate else (),
         others=_others(summaries, labels, score),
+        pivots=_pivots(summaries),
         groups=_groups(summaries, score),
         charts=_charts(summaries, score, samples.chance, comparison),
         comparison=_pair_views(comparison, labels),
@@ -175,9 +178,23 @@ def _charts(
             rate_chart(summaries, score=score, chance=chance if score == "solve_rate" else None, width=width),
             group_chart(summaries, score=score, width=width),
             difference_chart(comparison, width=width) if comparison else None,
+            *_bar_charts(summaries, width),
         ]
         found.append([svg(chart) for chart in charts if chart is not None])
     return list(zip(*found, strict=True))
+
+
+def _bar_charts(summaries: Sequence[RunSummary], width: int) -> list[alt.LayerChart | None]:
+    labelled = dict.fromkeys(name for one in summaries for name in one.labels)
+    if not labelled:
+        return []
+    return [*(label_chart(summaries, name, width=width) for name in labelled), score_chart(summaries, width=width)]
+
+
+def _pivots(summaries: Sequence[RunSummary]) -> list[Pivot]:
+    found = label_pivots(summaries)
+    scores = score_pivot(summaries) if len(summaries) > 1 or found else None
+    return [*found, *([scores] if scores else [])]
 
 
 def _render(**page: Any) -> str:

@@ -23,6 +23,7 @@ from steelyard.report.numbers import (
     unfinished,
     value_text,
 )
+from steelyard.report.pivots import label_pivots
 from steelyard.report.stored import StoredRun
 from steelyard.summary import RunSummary
 from steelyard.text.inert import markdown_cell
@@ -33,6 +34,7 @@ MOST_CHARACTERS: Final = 5900
 _FLIPS: Final = 10
 _TARGETS: Final = 10
 _GROUPS: Final = 12
+_COLUMNS: Final = 4
 _SENTENCES: Final = 5
 _FOLD_FROM: Final = 7
 """Lines of a table from which on it is folded."""
@@ -62,6 +64,7 @@ def markdown_report(
         _sentences(summaries, comparison),
         _gate_lines(gate),
         _target_table(summaries, labels, score),
+        *_label_tables(summaries, labels),
         _group_table(summaries, labels, score),
         _flip_lines(runs, comparison),
     ]
@@ -137,11 +140,21 @@ def _figures(summary: RunSummary, name: str) -> list[str]:
     return [*means, *(f"{n:,}" for n in (score.headline.n, score.unparsed, score.refused, summary.errors))]
 
 
+def _label_tables(summaries: Sequence[RunSummary], labels: Sequence[str]) -> list[list[str]]:
+    """How often each verdict was given, a column per target; a table per score whose verdicts have names."""
+    tables = []
+    for pivot in label_pivots(summaries[:_COLUMNS]):
+        lines = _head(["verdict", *labels[:_COLUMNS]], left=1)
+        lines += [_line([_cell(name, 30), *(" · ".join(cell) for cell in cells)]) for name, cells in pivot.rows]
+        tables.append(_folded(_cell(pivot.title, 60), lines))
+    return tables
+
+
 def _group_table(summaries: Sequence[RunSummary], labels: Sequence[str], score: str) -> list[str]:
     groups = list(dict.fromkeys(one.group for summary in summaries for one in summary.groups.get(score, ())))
     if not groups:
         return []
-    shown = list(zip(labels, summaries, strict=True))[:4]
+    shown = list(zip(labels, summaries, strict=True))[:_COLUMNS]
     lines = _head(["group", "n", *(label for label, _ in shown)], left=1)
     names = distinct(_cell(group, 30) for group in groups[:_GROUPS])
     for name, group in zip(names, groups, strict=False):

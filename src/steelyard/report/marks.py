@@ -86,6 +86,24 @@ def drawn(frame: Frame, rows: Sequence[Row], *, lines: Sequence[tuple[float, str
     return _framed(alt.LayerChart(layer=layers), frame, offset=8 if any(words for _, words in lines) else 24)
 
 
+def barred(frame: Frame, rows: Sequence[Row]) -> alt.LayerChart:
+    """Bars from zero, each with its text behind it.
+
+    Args:
+        frame: size, labels and legend; with a domain.
+        rows: a bar each; without a value only the text is shown.
+    """
+    import altair as alt
+
+    base = alt.Chart({"values": list(rows)}).encode(**_rows_axis(frame))
+    bars = base.mark_bar().encode(x=_values_axis(frame, "value"), color=_colours(rows, frame))
+    texts = base.mark_text(align="left", color=layout.INK, fontSize=layout.SIZE - 2, dx=4).encode(
+        x=alt.X("at:Q"), text="text:N"
+    )
+    texts = texts.transform_calculate(at="datum.value === null ? 0 : datum.value")
+    return _framed(alt.LayerChart(layer=[bars, texts]), frame, offset=24)
+
+
 def _rows_axis(frame: Frame) -> dict[str, Any]:
     import altair as alt
 

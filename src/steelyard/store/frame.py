@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from html import escape
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, Final, Literal
@@ -13,21 +13,24 @@ from steelyard.text.inert import cell_text, visible
 if TYPE_CHECKING:
     from steelyard.store.run import Run
     from steelyard.summary import Mean, ScoreSummary
-    from steelyard.types import Record
+    from steelyard.types import Record, Reply
 
 BACKENDS: Final[tuple[Literal["pandas", "polars", "pyarrow"], ...]] = ("pandas", "polars", "pyarrow")
 """What a frame is made of: the first of these that is installed."""
 
-_BEFORE: Final = ("id", "group", "repeat", "question", "reference", "output")
-_TAKEN: Final = frozenset({*_BEFORE, "seconds", "target", "run", "failure"})
+_BEFORE: Final = ("id", "group", "repeat", "question", "reference", "output", "response")
+_AFTER: Final = ("seconds", "target", "model", "run")
+_TAKEN: Final = frozenset({*_BEFORE, *_AFTER, "label", "failure"})
 
 
 def to_frame(run: Run) -> Any:
     """One row per record, in order of samples and repeats.
 
-    Columns: id, group, repeat, question, reference, output, per score its value and `<score>_outcome`, seconds,
-    target, run, `tag_<name>` for every tag, failure. A score that was not given is null, never 0; a score that is
-    named like another column stands as `score_<name>`.
+    Columns: id, group, repeat, question, reference, output (what the target made of the reply), response (the text of
+    its last reply, or the output where none was asked for), what scorers add (`sql`), per score its value and
+    `<score>_outcome`, label (the name of the verdict, where a scorer gives names; further ones as `<score>_label`),
+    seconds, target, model (as the endpoint calls it), run, `tag_<name>` for every tag, failure. A score that was not
+    given is null, never 0; a score that is named like another column stands as `score_<name>`.
 
     Returns:
         a pandas data frame; where pandas is not installed a polars one, else a pyarrow table.
@@ -51,17 +54,49 @@ def to_frame(run: Run) -> Any:
 
 def _columns(run: Run, names: Sequence[str]) -> dict[str, list[Any]]:
     tags = {f"tag_{tag}": value for tag, value in run.tags.items()}
+    labels = _label_columns(run)
     scores = [column for name in names for column in (_column_of(name), f"{_column_of(name)}_outcome")]
-    order = [*_BEFORE, *scores, "seconds", "target", "run", *tags, "failure"]
+    order = [*_BEFORE, *scores, *labels.values(), *_AFTER, *tags, "failure"]
     columns: dict[str, list[Any]] = {name: [] for name in order}
-    for record in run.records():
-        for name, value in ({"target": run.target, "run": run.id} | tags | _row(record, names)).items():
+    added: dict[str, list[Any]] = {}
+    for n, record in enumerate(run.records()):
+        row = {"target": run.target, "run": run.id} | tags | _row(record, names) | _labels(record, labels)
+        for name, value in row.items():
             columns[name].append(_plain(value))
-    return columns
+        for name, value in _added(record).items():
+            column = added.setdefault(name, [])
+            column += [None] * (n - len(column)) + [_plain(cell_text(value))]
+    n = len(columns["id"])
+    extra = {name: column + [None] * (n - len(column)) for name, column in added.items() if name not in columns}
+    place = len(_BEFORE)
+    return {name: (columns | extra)[name] for name in [*order[:place], *extra, *order[place:]]}
+
+
+def _label_columns(run: Run) -> dict[str, str]:
+    """Score -> the column of its verdict's name; the first is just `label`."""
+    labelled = run.manifest.get("labelled", ())
+    return {name: "label" if place == 0 else f"{_column_of(name)}_label" for place, name in enumerate(labelled)}
+
+
+def _labels(record: Record, columns: Mapping[str, str]) -> dict[str, Any]:
+    found = {score.name: score.detail.get("label") for score in record.scores}
+    return {column: found.get(name) for name, column in columns.items()}
+
+
+def _added(record: Record) -> dict[str, Any]:
+    """What scorers put beside their scores: `detail["columns"]`."""
+    given = [score.detail.get("columns") for score in record.scores]
+    return {str(name): value for one in given if isinstance(one, Mapping) for name, value in one.items()}
+
+
+def _last_reply(record: Record) -> Reply | None:
+    several = record.replies.get("target", ())
+    return several[-1] if several else None
 
 
 def _row(record: Record, names: Sequence[str]) -> dict[str, Any]:
-    sample, failure = record.sample, record.failure
+    sample, failure, reply = record.sample, record.failure, _last_reply(record)
+    output = None if record.output is None else cell_text(record.output.value)
     found = {score.name: score for score in record.scores}
     row = {
         "id": sample.id,
@@ -69,7 +104,9 @@ def _row(record: Record, names: Sequence[str]) -> dict[str, Any]:
         "repeat": record.repeat,
         "question": cell_text(sample.input),
         "reference": None if sample.reference is None else cell_text(sample.reference),
-        "output": None if record.output is None else cell_text(record.output.value),
+        "output": output,
+        "response": reply.text if reply else output,
+        "model": reply.metadata.get("model") if reply else None,
         "seconds": record.seconds,
         "failure": f"{failure.stage} ({failure.kind}): {failure.message}" if failure else None,
     }

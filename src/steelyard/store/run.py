@@ -17,7 +17,7 @@ from steelyard.store.lock import is_locked
 from steelyard.store.reading import read_records, unpacker_of
 from steelyard.store.records import unpack_keys
 from steelyard.summary import RunState, RunSummary, ScoreRow, summarize
-from steelyard.types import OUTCOMES, Record
+from steelyard.types import OUTCOMES, Outcome, Record
 
 if TYPE_CHECKING:
     from steelyard.store.store import Store
@@ -135,7 +135,8 @@ class Run:
             scores=scores,
             groups=groups,
             primary=self.manifest.get("primary") or (scores[0].name if scores else ""),
-            unparsed_kinds=self._unparsed_kinds(),
+            unparsed_kinds=self._counted("kind", outcome="unparsed"),
+            labels={name: self._counted("label", name=name) for name in self.manifest.get("labelled", ())},
         )
 
     def to_frame(self) -> Any:
@@ -154,18 +155,24 @@ class Run:
 
         return summary_html(self)
 
-    def _unparsed_kinds(self) -> dict[str, int]:
-        score = schema.score
-        query = select(score.c.body).where(
-            (score.c.run == self.num) & (score.c.layer == self.layer) & (score.c.outcome == OUTCOMES.index("unparsed"))
-        )
+    def _counted(self, key: str, *, outcome: Outcome | None = None, name: str = "") -> dict[str, int]:
+        """How often each text stands at `key` in the details of scores of that outcome or name; most frequent first.
+
+        A score without one counts under its outcome.
+        """
+        score, word = schema.score, schema.word
+        query = select(score.c.body, score.c.outcome).where((score.c.run == self.num) & (score.c.layer == self.layer))
+        if outcome is not None:
+            query = query.where(score.c.outcome == OUTCOMES.index(outcome))
+        if name:
+            query = query.join(word, word.c.num == score.c.name).where(word.c.text == name)
         with self._store.reading() as connection:
             unpack = unpacker_of(connection).unpack
-            bodies = connection.scalars(query)
-            kinds = Counter(
-                json.loads(unpack(body))[1].get("kind", "unparsed") if body else "unparsed" for body in bodies
+            found = Counter(
+                _text_at(key, unpack(row.body) if row.body else b"") or OUTCOMES[row.outcome].replace("_", " ")
+                for row in connection.execute(query)
             )
-        return dict(kinds.most_common())
+        return dict(sorted(found.items(), key=lambda pair: (-pair[1], pair[0])))
 
     def sample_hashes(self) -> dict[str, str]:
         """Sample id -> hash of its content."""
@@ -228,6 +235,12 @@ class Run:
             .limit(_CHUNK)
         )  # fmt: skip
         return connection.execute(query).all()
+
+
+def _text_at(key: str, body: bytes) -> str:
+    """The text at `key` in the detail of a packed score; "" where there is none."""
+    found = json.loads(body)[1].get(key, "") if body else ""
+    return found if isinstance(found, str) else ""
 
 
 def _rows(stream: Any, names: Mapping[int, str], expected: Sequence[str]) -> Iterator[ScoreRow]:

@@ -136,6 +136,8 @@ class RunSummary:
         groups: per score, its groups in order of first appearance; no entry for a score without groups.
         primary: the headline score's name; "" when nothing was scored.
         unparsed_kinds: why replies could not be read -> how many.
+        labels: per score whose verdicts have names ("SQL incorrect"), each name -> how many records; most frequent
+            first.
     """
 
     run: str
@@ -155,6 +157,7 @@ class RunSummary:
     groups: Mapping[str, tuple[ScoreSummary, ...]]
     primary: str
     unparsed_kinds: Mapping[str, int] = field(default_factory=dict)
+    labels: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
 
     def score(self, name: str = "", group: str = "") -> ScoreSummary | None:
         """The summary of one score (by default the primary one), or of one group of it; None if there is none."""
@@ -172,6 +175,7 @@ class RunSummary:
             "scores": [score.to_json() for score in self.scores],
             "groups": {name: [score.to_json() for score in groups] for name, groups in self.groups.items()},
             "unparsed_kinds": dict(self.unparsed_kinds),
+            "labels": {name: dict(counts) for name, counts in self.labels.items()},
         }
 
     def __str__(self) -> str:

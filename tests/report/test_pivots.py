@@ -1,0 +1,114 @@
+"""Verdicts that have names: counted per run, side by side in every kind of page, and in frames."""
+
+from __future__ import annotations
+
+import pytest
+
+from steelyard import Options, Sample, Score, Suite, evaluate_suite
+from steelyard.cli.outcome import _remarks
+from steelyard.report.bars import label_chart, score_chart
+from steelyard.report.charts import svg
+from steelyard.report.html import html_report
+from steelyard.report.markdown import markdown_report
+from steelyard.report.pivots import label_pivots, score_pivot
+from steelyard.suite.evaluate import How
+
+NASTY = "<b>worse</b> | \u202eeman"
+
+
+class Grade:
+    """Two scores, both of whose verdicts have names, and a column of its own."""
+
+    score_name = "grade"
+    score_names = ("parses", "grade")
+    labelled = ("parses", "grade")
+    over = "all"
+
+    def __call__(self, sample, output):
+        if sample.id == "5":
+            raise RuntimeError("down")
+        right = float(output.value == "right")
+        named = "good" if right else NASTY
+        columns = {"sql": f"SELECT {sample.id}"} if sample.id != "0" else {}
+        return [
+            Score("parses", 1.0, detail={"label": "parsed", "columns": columns}),
+            Score("grade", right, detail={"label": named}) if sample.id != "1" else not_said(),
+        ]
+
+
+def not_said():
+    return Score("grade", None, outcome="not_applicable", reason="nobody asked")
+
+
+@pytest.fixture
+def runs(tmp_path):
+    samples = [Sample(str(no), f"{no}?") for no in range(6)]
+    targets = {"first": lambda sample: "right", "second": lambda sample: "right" if sample.id > "2" else "wrong"}
+    suite = Suite("graded", "custom", samples, targets, (Grade(),), Options(max_errors=1.0), primary="grade")
+    return evaluate_suite(suite, how=How(store=tmp_path / "s.db"))
+
+
+def test_a_summary_counts_each_verdict_the_most_frequent_first(runs):
+    labels = runs[1].summary().labels
+    assert {name: list(counts.items()) for name, counts in labels.items()} == {
+        "parses": [("parsed", 5)],
+        "grade": [(NASTY, 2), ("good", 2), ("not applicable", 1)],
+    }
+    assert runs[1].summary().to_json()["labels"]["grade"]["good"] == 2
+
+
+def test_a_score_that_a_failed_record_lacks_is_an_error_of_each_announced_score(runs):
+    assert {score.name: score.errors for score in runs[0].summary().scores} == {"parses": 1, "grade": 1}
+
+
+def test_a_pivot_has_counts_and_shares_a_column_per_run(runs):
+    parses, grade = label_pivots([run.summary() for run in runs])
+    assert parses.rows == (("parsed", (("5", "100.0 %"), ("5", "100.0 %"))),)
+    assert dict(grade.rows)["good"] == (("4", "80.0 %"), ("2", "40.0 %"))
+    assert dict(grade.rows)[NASTY] == (("0", "0.0 %"), ("2", "40.0 %"))
+
+
+def test_a_pivot_of_scores_shows_what_each_mean_leaves_out(runs):
+    rows = dict(score_pivot([run.summary() for run in runs]).rows)
+    assert rows["Grade"][1].main.startswith("50.0 %")
+    assert rows["Grade"][1].beside == "n 4, 1 not applicable, 1 error"
+
+
+def test_bars_show_every_verdict_of_every_run(runs):
+    summaries = [run.summary() for run in runs]
+    chart = label_chart(summaries, "grade", width=720)
+    text = svg(chart)
+    assert "4 (80.0 %)" in text
+    assert "2 (40.0 %)" in text
+    assert "<b>worse" not in text
+    assert "first" in text
+    assert "100.0 %" in svg(score_chart(summaries, width=720))
+
+
+def test_a_page_and_a_comment_show_the_verdicts_inert(runs):
+    page = html_report(runs)
+    assert "Grade: verdicts per run" in page
+    assert "Scores by run, 95 % intervals" in page
+    assert "<b>worse" not in page
+    comment = markdown_report(runs)
+    assert "**Grade: verdicts per run**" in comment
+    assert "| good | 4 · 80.0 % | 2 · 40.0 % |" in comment
+    assert NASTY not in comment
+
+
+def test_the_terminal_says_how_often_each_verdict_was_given(runs):
+    lines = _remarks(runs[0], runs[0].summary())
+    assert lines == [
+        "first: parses: parsed 5 (100.0 %)",
+        "first: grade: good 4 (80.0 %), not applicable 1 (20.0 %)",
+    ]
+
+
+def test_a_frame_has_the_first_verdict_as_label_and_the_columns_of_the_scorer(runs):
+    table = runs[1].to_frame()
+    assert list(table["label"])[:2] == ["parsed", "parsed"]
+    assert list(table["grade_label"])[2] == NASTY
+    assert list(table["sql"])[1:5] == ["SELECT 1", "SELECT 2", "SELECT 3", "SELECT 4"]
+    assert table["sql"].isna().tolist() == [True, False, False, False, False, True]
+    assert table["response"][0] == "wrong"
+    assert table["model"].isna().all()
