@@ -1,0 +1,82 @@
+"""What the operating system takes from a worker, before it sees a statement and again for each one.
+
+Every limit here is a second or third line: the engines' own settings come first. They are for what those miss, a loop
+in C that asks no progress handler, an allocation that no setting counts, a hole in an engine.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import math
+import os
+import resource
+import sys
+from typing import Final
+
+from steelyard.sql.results import EngineName
+
+MIB: Final = 2**20
+_ROOM_MIB: Final[dict[EngineName, int]] = {"sqlite": 64, "duckdb": 512}
+"""Address space beyond the engine's cap: the result as Python objects; DuckDB's threads reserve stacks and arenas."""
+
+_FILES: Final = 32
+_PR_SET_PDEATHSIG: Final = 1
+_PR_SET_NO_NEW_PRIVS: Final = 38
+
+
+def leave_the_parent() -> None:
+    """Own session, no terminal, no folder, no core dump, no new privileges; killed together with the template."""
+    os.setsid()
+    os.umask(0o077)
+    os.chdir("/")
+    _lower(resource.RLIMIT_CORE, 0)
+    _lower(resource.RLIMIT_NOFILE, _FILES)
+    if sys.platform == "linux":
+        _prctl(_PR_SET_PDEATHSIG, 9)
+        _prctl(_PR_SET_NO_NEW_PRIVS, 1)
+
+
+def hold(engine: EngineName, memory_mib: int) -> None:
+    """What holds for the rest of the worker's life: no file can grow, and the address space ends.
+
+    Args:
+        engine: which decides the room beside the cap.
+        memory_mib: MiB that the engine may hold; the limit is that much above what the process has now.
+    """
+    _lower(resource.RLIMIT_FSIZE, 0)
+    space = _address_space() + (memory_mib + _ROOM_MIB[engine]) * MIB
+    _lower(resource.RLIMIT_AS, space)
+
+
+def allow_cpu(seconds: float) -> None:
+    """Let the process use `seconds` more of CPU time, and at most two more, which is as exact as the limit is."""
+    used = resource.getrusage(resource.RUSAGE_SELF)
+    wanted = math.ceil(used.ru_utime + used.ru_stime + seconds) + 1
+    _, hard = resource.getrlimit(resource.RLIMIT_CPU)
+    with contextlib.suppress(ValueError, OSError):
+        resource.setrlimit(resource.RLIMIT_CPU, (wanted, hard))
+
+
+def _lower(which: int, value: int) -> None:
+    """Set both limits; a system that does not know one (macOS: the address space) goes without."""
+    _, hard = resource.getrlimit(which)
+    if hard != resource.RLIM_INFINITY:
+        value = min(value, hard)
+    with contextlib.suppress(ValueError, OSError):
+        resource.setrlimit(which, (value, value))
+
+
+def _address_space() -> int:
+    """Bytes of address space in use; a guess where the system does not tell."""
+    try:
+        with open("/proc/self/statm", encoding="ascii") as file:  # noqa: PTH123 (pathlib is not imported in a worker)
+            return int(file.read().split()[0]) * resource.getpagesize()
+    except (OSError, ValueError, IndexError):
+        return 256 * MIB
+
+
+def _prctl(option: int, value: int) -> None:
+    with contextlib.suppress(ImportError, OSError, AttributeError):
+        import ctypes
+
+        ctypes.CDLL(None).prctl(option, value, 0, 0, 0)

@@ -1,0 +1,167 @@
+"""Private copies of database files: statements never see the file itself, nor the folder that it is in."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import stat
+import tempfile
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Final
+
+from steelyard.errors import ConfigError
+from steelyard.sql.results import EngineName
+
+_BESIDE: Final[dict[EngineName, tuple[str, ...]]] = {"sqlite": ("-wal", "-journal"), "duckdb": (".wal",)}
+_MAGIC: Final[dict[EngineName, tuple[int, bytes]]] = {"sqlite": (0, b"SQLite format 3\0"), "duckdb": (8, b"DUCK")}
+_NAMES: Final[dict[EngineName, str]] = {"sqlite": "SQLite", "duckdb": "DuckDB"}
+KEPT_BYTES: Final = 8 * 2**30
+"""Bytes of copies that are kept on the disk; the ones not used for longest go first."""
+
+_TRIES: Final = 5
+
+Stamp = tuple[tuple[str, int, int, int], ...]
+Prepare = Callable[[EngineName, str], str]
+
+
+@dataclass(slots=True)
+class _Copy:
+    """A copy, once it is ready; `users` are the queries that run on it."""
+
+    folder: Path
+    stamp: Stamp
+    size: int
+    users: int = 0
+    why: str = ""
+    ready: threading.Event = field(default_factory=threading.Event)
+
+
+class Copies:
+    """The copies of one sandbox, in a folder that only this user can enter.
+
+    Args:
+        prepare: makes a copied file ready, in a process of its own; returns why it cannot be used, or "".
+    """
+
+    def __init__(self, prepare: Prepare) -> None:
+        self._prepare = prepare
+        self._lock = threading.Lock()
+        self._copies: dict[tuple[EngineName, str], _Copy] = {}
+        self._serial = 0
+        self.folder = Path(tempfile.mkdtemp(prefix="steelyard-sql-"))
+
+    @contextmanager
+    def lease(self, engine: EngineName, file: Path) -> Iterator[str]:
+        """The path of a copy of `file` as it is now, which stays as long as the lease.
+
+        Raises:
+            ConfigError: it does not exist, is no file, or is no database of this engine.
+        """
+        stamp = _stamp(engine, file)
+        copy = self._claim(engine, file, stamp)
+        try:
+            if copy.why:
+                raise ConfigError(f"{file} is no {_NAMES[engine]} database that can be read: {copy.why}")
+            yield str(copy.folder / "database")
+        finally:
+            with self._lock:
+                copy.users -= 1
+
+    def close(self) -> None:
+        """Delete all copies."""
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+    def _claim(self, engine: EngineName, file: Path, stamp: Stamp) -> _Copy:
+        key = (engine, os.path.abspath(file))  # noqa: PTH100 (resolving links would follow one that is replaced)
+        with self._lock:
+            copy = self._copies.get(key)
+            mine = copy is None or copy.stamp != stamp
+            if copy is None or mine:
+                self._serial += 1
+                copy = _Copy(self.folder / str(self._serial), stamp, sum(part[2] for part in stamp))
+                self._retire(key, copy.size)
+            else:
+                # The order of the dictionary is that of use.
+                del self._copies[key]
+            copy.users += 1
+            self._copies[key] = copy
+        if mine:
+            self._make(engine, file, copy)
+        copy.ready.wait()
+        return copy
+
+    def _make(self, engine: EngineName, file: Path, copy: _Copy) -> None:
+        copy.why = "it could not be copied"
+        try:
+            copy.why = _copy(engine, file, copy.folder) or self._prepare(engine, str(copy.folder / "database"))
+        except OSError as error:
+            copy.why = str(error)
+        finally:
+            if copy.why:
+                shutil.rmtree(copy.folder, ignore_errors=True)
+                with self._lock:
+                    self._copies = {key: one for key, one in self._copies.items() if one is not copy}
+            copy.ready.set()
+
+    def _retire(self, key: tuple[EngineName, str], coming: int) -> None:
+        """Forget the former state of a file, and delete what is too much and not in use."""
+        gone = [self._copies.pop(key)] if key in self._copies else []
+        held = coming + sum(copy.size for copy in self._copies.values())
+        for other, copy in tuple(self._copies.items()):
+            if held <= KEPT_BYTES:
+                break
+            if not copy.users:
+                gone.append(self._copies.pop(other))
+                held -= copy.size
+        for copy in gone:
+            # Who has the file open keeps it; who has not yet opened it holds a lease.
+            if not copy.users:
+                shutil.rmtree(copy.folder, ignore_errors=True)
+
+
+def _stamp(engine: EngineName, file: Path) -> Stamp:
+    """Inode, size and time of the file and of what stands beside it."""
+    try:
+        found = file.stat()
+    except (OSError, ValueError) as error:
+        why = "does not exist" if isinstance(error, FileNotFoundError) else f"cannot be read: {error}"
+        raise ConfigError(f"database file {file} {why}") from None
+    if not stat.S_ISREG(found.st_mode):
+        kind = "a folder" if stat.S_ISDIR(found.st_mode) else "no regular file"
+        raise ConfigError(f"database file {file} is {kind}; a {_NAMES[engine]} database file is expected")
+    parts = [("", found.st_ino, found.st_size, found.st_mtime_ns)]
+    for end in _BESIDE[engine]:
+        try:
+            other = os.stat(f"{file}{end}")  # noqa: PTH116 (a name is appended, not a path)
+        except OSError:
+            continue
+        if stat.S_ISREG(other.st_mode):
+            parts.append((end, other.st_ino, other.st_size, other.st_mtime_ns))
+    return tuple(parts)
+
+
+def _copy(engine: EngineName, file: Path, folder: Path) -> str:
+    """Copy the file with what stands beside it, again when another process wrote meanwhile.
+
+    Returns:
+        Why it is no database, or "".
+    """
+    at, magic = _MAGIC[engine]
+    with file.open("rb") as opened:
+        head = opened.read(at + len(magic))
+    # An empty file is an empty SQLite database.
+    if head[at:] != magic and not (engine == "sqlite" and not head):
+        return "it does not begin as one does"
+    for _ in range(_TRIES):
+        before = _stamp(engine, file)
+        shutil.rmtree(folder, ignore_errors=True)
+        folder.mkdir(mode=0o700)
+        for end, *_rest in before:
+            shutil.copyfile(f"{file}{end}", folder / f"database{end}")
+        if _stamp(engine, file) == before:
+            return ""
+    return "another process writes to it all the time"

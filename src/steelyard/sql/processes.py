@@ -1,0 +1,250 @@
+"""The caller's side of the processes: a template that forks workers, and a worker that runs one query at a time."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import socket
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+from typing import Any, Final
+
+from steelyard.errors import ConfigError
+from steelyard.sql import wire
+from steelyard.sql.engine import Work
+from steelyard.sql.results import EngineName, Execution, ResultTable, SqlFailure, SqlLimits
+from steelyard.sql.template import BOOT, ORDER
+from steelyard.sql.worker import request_of
+
+GRACE_S: Final = 0.5
+"""Seconds after the deadline in which a worker may still say itself that the time is over; then it is killed."""
+
+_START_S: Final = 60.0
+_ORDER_S: Final = 30.0
+_PREPARE_S: Final = 600.0
+_KINDS: Final = frozenset({"denied", "timeout", "memory", "too_large", "error"})
+_PARTS: Final = frozenset({"script", "create", "query"})
+_ENDED: Final = {
+    -signal.SIGXCPU: ("timeout", "the worker used more CPU time than the deadline leaves"),
+    -signal.SIGSEGV: ("error", "the engine crashed (segmentation fault)"),
+    -signal.SIGABRT: ("memory", "the engine gave up, as one does that gets no more memory"),
+    -signal.SIGKILL: ("memory", "the operating system killed the worker, as it does when memory runs out"),
+}
+
+
+class Template:
+    """A running template; the orders of several threads take turns.
+
+    Args:
+        engine: what its workers run.
+        folder: of the private copies.
+
+    Raises:
+        ConfigError: it cannot be started.
+    """
+
+    def __init__(self, engine: EngineName, folder: Path) -> None:
+        self.engine = engine
+        self.missing = ""
+        self.refusal = ""
+        self._lock = threading.Lock()
+        self._control, theirs = socket.socketpair()
+        try:
+            self._process = _start(engine, theirs, folder)
+        finally:
+            theirs.close()
+        self._greet()
+
+    @property
+    def lives(self) -> bool:
+        """Whether the process is there."""
+        return self._process.poll() is None
+
+    def fork(self) -> Worker:
+        """A new worker.
+
+        Raises:
+            OSError: the template is gone.
+        """
+        ours, theirs = socket.socketpair()
+        try:
+            return Worker(self, self._order(b"F", 0, theirs), ours)
+        except BaseException:
+            ours.close()
+            raise
+        finally:
+            theirs.close()
+
+    def kill(self, pid: int) -> int:
+        """Kill a worker and wait for it: its exit code, or minus the number of the signal that ended it."""
+        try:
+            return self._order(b"K", pid)
+        except OSError:
+            return -signal.SIGKILL
+
+    def close(self) -> None:
+        """Let it end its workers and end."""
+        self._control.close()
+        try:
+            self._process.wait(5)
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+            self._process.wait()
+
+    def _order(self, name: bytes, number: int, sent: socket.socket | None = None) -> int:
+        with self._lock:
+            body = ORDER.pack(name, number)
+            if sent is None:
+                self._control.sendall(body)
+            else:
+                socket.send_fds(self._control, [body], [sent.fileno()])
+            answer = b""
+            while len(answer) < ORDER.size:
+                more = self._control.recv(ORDER.size - len(answer))
+                if not more:
+                    raise OSError("the template process is gone")
+                answer += more
+        return int(ORDER.unpack(answer)[1])
+
+    def _greet(self) -> None:
+        try:
+            kind, said = wire.Reader(self._control).frame(2**16, time.monotonic() + _START_S)
+        except (wire.WireError, wire.DeadlineError):
+            self._process.kill()
+            self.close()
+            raise ConfigError(
+                f"the process that is to run SQL could not be started ({sys.executable}, exit code "
+                f"{self._process.returncode})"
+            ) from None
+        self._control.settimeout(_ORDER_S)
+        if kind == b"I":
+            self.missing = said.decode("utf-8", "replace")
+        else:
+            self.refusal = said.decode("utf-8", "replace")
+
+
+class Worker:
+    """A worker process, used by one thread at a time.
+
+    Args:
+        template: which it was forked from, and which kills it.
+        pid: of the process.
+        sock: the caller's end.
+    """
+
+    def __init__(self, template: Template, pid: int, sock: socket.socket) -> None:
+        self.pid = pid
+        self.served = 0
+        self._template = template
+        self._sock = sock
+        self._reader = wire.Reader(sock)
+
+    def run(self, work: Work) -> Execution:
+        """Run one query; after anything but a table the worker is not to be used again."""
+        started = time.monotonic()
+        deadline = started + work.limits.timeout_s + GRACE_S
+        self.served += 1
+        try:
+            self._sock.settimeout(max(0.05, deadline - time.monotonic()))
+            wire.send(self._sock, b"Q", request_of(work))
+            return self._answer(work.limits, deadline)
+        except (wire.DeadlineError, TimeoutError):
+            return Execution(None, SqlFailure("timeout", "killed at the deadline"), time.monotonic() - started)
+        except (wire.WireError, OSError) as error:
+            code = self.end()
+            kind, message = _ENDED.get(code, ("error", f"the worker failed: {error}"))
+            if code == -signal.SIGKILL and str(error) != "closed":
+                kind, message = "error", f"the worker sent what it may not send: {error}"
+            return Execution(None, SqlFailure(kind, message), time.monotonic() - started)  # type: ignore[arg-type]
+
+    def prepare(self, file: str) -> str:
+        """Make a copied file ready; the worker has served its purpose then."""
+        try:
+            wire.send(self._sock, b"P", file.encode("utf-8", "surrogateescape"))
+            kind, said = self._reader.frame(2**16, time.monotonic() + _PREPARE_S)
+        except (wire.DeadlineError, wire.WireError, OSError) as error:
+            return f"reading it ended the process that tried ({error})"
+        return said.decode("utf-8", "replace") if kind == b"F" else ""
+
+    def interrupt(self) -> None:
+        """Make a running query end as if the worker had died; from another thread."""
+        with contextlib.suppress(OSError):
+            self._sock.shutdown(socket.SHUT_RDWR)
+
+    def end(self) -> int:
+        """Kill the process; how it ended."""
+        code = self._template.kill(self.pid) if self.pid else 0
+        self.pid = 0
+        self._sock.close()
+        return code
+
+    def _answer(self, limits: SqlLimits, deadline: float) -> Execution:
+        kind, body = self._reader.frame(wire.FRAME_BYTES, deadline)
+        if kind == b"F":
+            return Execution(None, _failure(wire.load(body)))
+        if kind != b"C":
+            raise wire.WireError(f"a frame {kind!r} where columns or a failure are expected")
+        columns = wire.load(body)
+        if type(columns) is not list or not set(map(type, columns)) <= {str}:
+            raise wire.WireError("columns of another shape")
+        return self._rows(tuple(columns), limits, deadline)
+
+    def _rows(self, columns: tuple[str, ...], limits: SqlLimits, deadline: float) -> Execution:
+        rows: list[tuple[Any, ...]] = []
+        left = 8 * limits.max_bytes + 64 * limits.max_rows + wire.FRAME_BYTES
+        while True:
+            kind, body = self._reader.frame(min(left, wire.FRAME_BYTES), deadline)
+            left -= len(body)
+            if kind == b"E":
+                seconds = wire.load(body)
+                if type(seconds) is not float:
+                    raise wire.WireError("no duration")
+                return Execution(ResultTable(columns, rows), None, seconds)
+            if kind == b"F":
+                return Execution(None, _failure(wire.load(body)))
+            if kind != b"R":
+                raise wire.WireError(f"a frame {kind!r} where rows are expected")
+            rows += wire.unpack(body, len(columns), lambda size: self._long(size, limits, deadline))
+            if len(rows) > limits.max_rows:
+                raise wire.WireError("more rows than the limit")
+
+    def _long(self, size: int, limits: SqlLimits, deadline: float) -> bytes:
+        kind, body = self._reader.frame(8 * limits.max_bytes, deadline)
+        if kind != b"B" or len(body) != size:
+            raise wire.WireError("another long cell than announced")
+        return body
+
+
+def _start(engine: EngineName, theirs: socket.socket, folder: Path) -> subprocess.Popen[bytes]:
+    source = str(Path(__file__).resolve().parents[2])
+    # SQLite comes with Python; DuckDB stands wherever the caller finds its packages.
+    paths = [source] if engine == "sqlite" else [source, *(path for path in sys.path if path and path != source)]
+    command = [sys.executable, "-I", "-S", "-c", BOOT, str(theirs.fileno()), engine, str(folder), *paths]
+    try:
+        return subprocess.Popen(  # noqa: S603 (our own interpreter and code, no shell)
+            command,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            pass_fds=(theirs.fileno(),),
+            env={"LANG": "C.UTF-8", "TZ": "UTC", "PATH": os.defpath},
+            cwd="/",
+            start_new_session=True,
+        )
+    except (OSError, ValueError) as error:
+        raise ConfigError(f"the process that is to run SQL could not be started: {error}") from None
+
+
+def _failure(said: Any) -> SqlFailure:
+    if (
+        type(said) is not dict
+        or said.get("kind") not in _KINDS
+        or said.get("part") not in _PARTS
+        or type(said.get("message")) is not str
+    ):
+        raise wire.WireError("a failure of another shape")
+    return SqlFailure(said["kind"], said["message"], said["part"])

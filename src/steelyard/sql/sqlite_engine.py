@@ -1,0 +1,212 @@
+"""SQLite inside a worker: a new connection for each query, held by SQLite's limits, authorizer and progress handler.
+
+Source of the settings: SQLite's "Defense Against The Dark Arts" (sqlite.org/security.html). Its example limits are far
+too tight for analytic statements; those below stop what a limit has to stop and refuse nothing that an analyst writes.
+One setting of that page is left out: `trusted_schema = OFF` refuses every view over a full-text index. What it guards
+against, a view that calls a function which reaches outside, the authorizer denies in views too.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+import time
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from typing import Final
+from urllib.parse import quote
+
+from steelyard.sql.engine import SqlStop, Work
+from steelyard.sql.fetching import fetch
+from steelyard.sql.results import Part, ResultTable
+from steelyard.sql.sqlite_guard import Guard
+from steelyard.sql.statements import Statement, main_verb, split
+
+_LIMITS: Final = (
+    (sqlite3.SQLITE_LIMIT_LENGTH, 20_000_000),
+    (sqlite3.SQLITE_LIMIT_SQL_LENGTH, 1_000_000),
+    (sqlite3.SQLITE_LIMIT_EXPR_DEPTH, 1000),
+    (sqlite3.SQLITE_LIMIT_ATTACHED, 0),
+    (sqlite3.SQLITE_LIMIT_TRIGGER_DEPTH, 100),
+    (sqlite3.SQLITE_LIMIT_WORKER_THREADS, 0),
+)
+"""Longest text or blob and longest statement in bytes; the rest stays as SQLite has it."""
+
+_PROGRESS_OPS: Final = 4000
+"""Steps of SQLite's machine between two looks at the clock: well under a millisecond, and under 1 % of the time."""
+
+_READERS: Final = frozenset({"SELECT", "VALUES", "PRAGMA"})
+_CREATABLE: Final = frozenset({"TABLE", "VIEW", "INDEX", "UNIQUE", "VIRTUAL", "TEMP", "TEMPORARY"})
+_KINDS: Final = {
+    sqlite3.SQLITE_NOMEM: "memory",
+    sqlite3.SQLITE_TOOBIG: "too_large",
+    sqlite3.SQLITE_INTERRUPT: "timeout",
+}
+
+
+class SqliteEngine:
+    """SQLite as the standard library brings it."""
+
+    def refusal(self) -> str:
+        """Why this build cannot be held; "" where it can."""
+        missing = [name for name in ("setlimit", "set_authorizer", "set_progress_handler") if not _has(name)]
+        if missing:
+            return f"this Python's sqlite3 has no {', '.join(missing)}; Python 3.11 or later has"
+        return ""
+
+    def execute(self, work: Work) -> ResultTable:
+        """Build the database, run `create` and the query; see the protocol `Engine`."""
+        deadline = time.monotonic() + work.limits.timeout_s
+        query = _one(work.query, "query")
+        _expect_reader(query)
+        create = _one(work.create, "create") if work.create.strip() else None
+        if create:
+            _expect_create(create)
+        with closing(_open(work)) as connection:
+            guard = Guard()
+            connection.set_authorizer(guard)
+            connection.set_progress_handler(lambda: time.monotonic() > deadline, _PROGRESS_OPS)
+            if work.script:
+                _build(connection, guard, work.script)
+            if create:
+                guard.enter("create")
+                with _stops(guard, "create"):
+                    connection.execute(create.text)
+            _make_read_only(connection, guard)
+            with _stops(guard, "query"):
+                return _read(connection, query.text, work)
+
+
+def _has(name: str) -> bool:
+    return hasattr(sqlite3.Connection, name)
+
+
+def _one(text: str, part: Part) -> Statement:
+    """The one statement that a part holds."""
+    if "\0" in text:
+        raise SqlStop("denied", "denied: a NUL character in the statement", part)
+    found = split(text)
+    if not found:
+        raise SqlStop("denied", "denied: no statement; one statement is expected", part)
+    if len(found) > 1:
+        raise SqlStop("denied", f"denied: {len(found)} statements; one statement is expected", part)
+    if not _encodes(text):
+        raise SqlStop("error", "the statement holds half a character (a lone surrogate)", part)
+    return found[0]
+
+
+def _encodes(text: str) -> bool:
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+_WRITING: Final = {
+    *("INSERT", "UPDATE", "DELETE", "REPLACE", "CREATE", "DROP", "ALTER", "ATTACH", "DETACH", "VACUUM", "REINDEX"),
+    *("ANALYZE", "BEGIN", "COMMIT", "END", "ROLLBACK", "SAVEPOINT", "RELEASE"),
+}
+
+
+def _expect_reader(query: Statement) -> None:
+    """Deny known verbs that do not read; an unknown verb is a mistake, about which SQLite has the better message."""
+    verb = main_verb(query.text)
+    if verb in _WRITING:
+        raise SqlStop("denied", f"denied: {verb}; one statement that reads is expected")
+
+
+def _expect_create(create: Statement) -> None:
+    kind = create.words[1] if len(create.words) > 1 else ""
+    if create.verb == "CREATE" and kind in {"TEMP", "TEMPORARY"}:
+        kind = create.words[2] if len(create.words) > 2 else ""
+    if create.verb == "CREATE" and kind in _CREATABLE:
+        return
+    name = f"CREATE {kind}".strip() if create.verb == "CREATE" else create.verb or create.text[:20]
+    expected = "one CREATE TABLE, VIEW, INDEX or VIRTUAL TABLE is expected"
+    raise SqlStop("denied", f"denied: {name}; {expected}", "create")
+
+
+def _open(work: Work) -> sqlite3.Connection:
+    where = f"file:{quote(work.file)}?mode=ro&immutable=1" if work.file else "file::memory:"
+    connection = sqlite3.connect(where, uri=True, isolation_level=None, cached_statements=0, check_same_thread=False)
+    for limit, value in _LIMITS:
+        connection.setlimit(limit, value)
+    settings = ("temp_store = MEMORY", "mmap_size = 0", "cell_size_check = ON", "cache_size = -8000")
+    for setting in settings:
+        connection.execute(f"PRAGMA {setting}").close()
+    heap = work.limits.memory_mib * 2**20
+    connection.execute(f"PRAGMA hard_heap_limit = {heap}").close()
+    return connection
+
+
+def _build(connection: sqlite3.Connection, guard: Guard, script: str) -> None:
+    """Run the script of a dataset, statement by statement."""
+    if "\0" in script or not _encodes(script):
+        raise SqlStop("error", "the script holds a NUL or half a character (a lone surrogate)", "script")
+    connection.setlimit(sqlite3.SQLITE_LIMIT_SQL_LENGTH, 20_000_000)
+    # One transaction: without it each INSERT is one of its own, which costs three times as much.
+    guard.enter("script")
+    for number, statement in enumerate(split(script), 1):
+        with _stops(guard, "script", f"statement {number}: "):
+            connection.execute(statement.text).close()
+    with _stops(guard, "script"):
+        if connection.in_transaction:
+            connection.execute("COMMIT")
+    connection.setlimit(sqlite3.SQLITE_LIMIT_SQL_LENGTH, 1_000_000)
+
+
+def _make_read_only(connection: sqlite3.Connection, guard: Guard) -> None:
+    """From here on nothing is written; the authorizer is off for the moment in which this is set."""
+    connection.set_authorizer(None)
+    for setting in ("query_only = ON", "foreign_keys = OFF"):
+        connection.execute(f"PRAGMA {setting}").close()
+    guard.enter("query")
+    connection.set_authorizer(guard)
+
+
+def _read(connection: sqlite3.Connection, query: str, work: Work) -> ResultTable:
+    try:
+        return _fetch(connection, query, work)
+    except (sqlite3.OperationalError, UnicodeDecodeError) as error:
+        if "decode" not in str(error):
+            raise
+    # Text that is no UTF-8 is rare; decoding in Python costs three times the fetch, so it is the second try.
+    connection.text_factory = lambda raw: raw.decode("utf-8", "surrogateescape")
+    return _fetch(connection, query, work)
+
+
+def _fetch(connection: sqlite3.Connection, query: str, work: Work) -> ResultTable:
+    with closing(connection.cursor()) as cursor:
+        cursor.execute(query)
+        columns = tuple(column[0] for column in cursor.description or ())
+        return ResultTable(columns, fetch(cursor.fetchmany, work.limits))
+
+
+@contextmanager
+def _stops(guard: Guard, part: Part, where: str = "") -> Iterator[None]:
+    """Turn what sqlite3 raises into a SqlStop of the right kind."""
+    try:
+        yield
+    except SqlStop as stop:
+        stop.part = part
+        raise
+    except MemoryError:
+        raise SqlStop("memory", f"{where}out of memory", part) from None
+    except (sqlite3.Error, sqlite3.Warning, UnicodeError, OverflowError, ValueError) as error:
+        raise _stop_of(error, guard, part, where) from None
+
+
+def _stop_of(error: Exception, guard: Guard, part: Part, where: str) -> SqlStop:
+    # The primary code is in the low byte of an extended one.
+    code = getattr(error, "sqlite_errorcode", 0) & 0xFF
+    if code == sqlite3.SQLITE_AUTH or (guard.denied and "not authorized" in str(error)):
+        return SqlStop("denied", f"{where}denied: {guard.denied or error}", part)
+    if code == sqlite3.SQLITE_READONLY:
+        return SqlStop("denied", f"{where}denied: writing ({error})", part)
+    if code == sqlite3.SQLITE_INTERRUPT:
+        return SqlStop("timeout", f"{where}still running at the deadline", part)
+    if code == sqlite3.SQLITE_NOMEM:
+        return SqlStop("memory", f"{where}out of memory", part)
+    if code == sqlite3.SQLITE_TOOBIG:
+        return SqlStop("too_large", f"{where}{error}", part)
+    return SqlStop("error", f"{where}{error}", part)

@@ -1,0 +1,184 @@
+"""What SQLite may do in each part of a work: the rules of its authorizer, which sees every table, function and pragma.
+
+The authorizer is asked while a statement is compiled, for what stands in views and triggers too. A rule that looks too
+wide is one that virtual tables need: connecting json_each, pragma_table_info or FTS5 declares a table to the parser,
+and R-tree compiles the statements that would write its own tables. `PRAGMA query_only`, the read-only file and the
+check of the statement's verb hold there.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Callable
+from typing import Final
+
+from steelyard.sql.results import Part
+
+_NO_FUNCTIONS: Final = frozenset(
+    {
+        *("load_extension", "fts3_tokenizer", "readfile", "writefile", "edit", "fsdir", "lsdir", "sqlite_log", "eval"),
+        *("sqlar_compress", "sqlar_uncompress", "zipfile", "zipfile_cds", "system", "shell", "exec", "command"),
+        *("sqlite_crypt", "sqlite_file", "file_read", "file_write", "getenv", "http_get"),
+    }
+)
+"""Functions that reach outside; most builds have none of them, some have."""
+
+_NO_TABLES: Final = frozenset({"fsdir", "csv", "csv_wr", "zipfile", "vsv", "sqlite_stmt", "sqlite_memstat", "stmt"})
+_VIRTUAL: Final = frozenset(
+    {"fts3", "fts4", "fts5", "rtree", "rtree_i32", "geopoly", "fts4aux", "fts5vocab", "fts3tokenize"}
+)
+
+_READ_PRAGMAS: Final = frozenset(
+    {
+        *("table_info", "table_xinfo", "table_list", "index_list", "index_info", "index_xinfo", "foreign_key_list"),
+        *("database_list", "collation_list", "function_list", "module_list", "pragma_list", "compile_options"),
+        *("foreign_key_check", "integrity_check", "quick_check"),
+    }
+)
+"""Their argument is what they look at."""
+
+_ASKED_PRAGMAS: Final = frozenset(
+    {
+        *("user_version", "application_id", "schema_version", "data_version", "encoding", "page_count", "page_size"),
+        *("freelist_count", "foreign_keys", "journal_mode", "auto_vacuum", "recursive_triggers", "query_only"),
+        *("cache_size", "max_page_count", "synchronous", "temp_store", "busy_timeout", "automatic_index"),
+        *("case_sensitive_like", "reverse_unordered_selects", "defer_foreign_keys", "ignore_check_constraints"),
+        *("legacy_alter_table", "locking_mode", "trusted_schema", "cell_size_check", "secure_delete"),
+    }
+)
+"""Harmless without an argument, where they only tell; settings with one."""
+
+_SCRIPT_PRAGMAS: Final = frozenset(
+    {
+        *("foreign_keys", "user_version", "application_id", "encoding", "journal_mode", "synchronous", "cache_size"),
+        *("temp_store", "recursive_triggers", "defer_foreign_keys", "legacy_alter_table", "page_size", "auto_vacuum"),
+        *("ignore_check_constraints", "locking_mode", "secure_delete", "automatic_index", "optimize"),
+    }
+)
+"""What dumps and datasets set; all are properties of the one connection, on a database in memory."""
+
+_WRITES: Final[dict[int, str]] = {
+    sqlite3.SQLITE_DELETE: "DELETE FROM",
+    sqlite3.SQLITE_INSERT: "INSERT INTO",
+    sqlite3.SQLITE_UPDATE: "UPDATE",
+}
+_CREATES: Final[dict[int, str]] = {
+    sqlite3.SQLITE_CREATE_TABLE: "CREATE TABLE",
+    sqlite3.SQLITE_CREATE_INDEX: "CREATE INDEX",
+    sqlite3.SQLITE_CREATE_VIEW: "CREATE VIEW",
+}
+_TEMP_CREATES: Final[dict[int, str]] = {
+    sqlite3.SQLITE_CREATE_TEMP_TABLE: "CREATE TEMP TABLE",
+    sqlite3.SQLITE_CREATE_TEMP_INDEX: "CREATE TEMP INDEX",
+    sqlite3.SQLITE_CREATE_TEMP_VIEW: "CREATE TEMP VIEW",
+}
+_CHANGES: Final[dict[int, str]] = {
+    sqlite3.SQLITE_CREATE_TRIGGER: "CREATE TRIGGER",
+    sqlite3.SQLITE_CREATE_TEMP_TRIGGER: "CREATE TEMP TRIGGER",
+    sqlite3.SQLITE_DROP_TABLE: "DROP TABLE",
+    sqlite3.SQLITE_DROP_TEMP_TABLE: "DROP TABLE",
+    sqlite3.SQLITE_DROP_INDEX: "DROP INDEX",
+    sqlite3.SQLITE_DROP_TEMP_INDEX: "DROP INDEX",
+    sqlite3.SQLITE_DROP_VIEW: "DROP VIEW",
+    sqlite3.SQLITE_DROP_TEMP_VIEW: "DROP VIEW",
+    sqlite3.SQLITE_DROP_TRIGGER: "DROP TRIGGER",
+    sqlite3.SQLITE_DROP_TEMP_TRIGGER: "DROP TRIGGER",
+    sqlite3.SQLITE_DROP_VTABLE: "DROP TABLE",
+    sqlite3.SQLITE_ALTER_TABLE: "ALTER TABLE",
+    sqlite3.SQLITE_REINDEX: "REINDEX",
+    sqlite3.SQLITE_ANALYZE: "ANALYZE",
+}
+_CONTROLS: Final[dict[int, str]] = {
+    sqlite3.SQLITE_TRANSACTION: "a transaction",
+    sqlite3.SQLITE_SAVEPOINT: "a savepoint",
+}
+_READS: Final = frozenset({sqlite3.SQLITE_SELECT, sqlite3.SQLITE_READ, sqlite3.SQLITE_RECURSIVE})
+_SCHEMA: Final = frozenset({"sqlite_master", "sqlite_temp_master", "sqlite_schema", "sqlite_temp_schema"})
+_RTREE: Final = ("_node", "_rowid", "_parent")
+
+Rule = Callable[[int, str, str], str]
+"""An action and its two arguments -> why it is denied, or "" where it may be."""
+
+
+class Guard:
+    """The authorizer of one connection: the rule of the part that runs, and what it denied last."""
+
+    def __init__(self) -> None:
+        self.part: Part = "script"
+        self.denied = ""
+
+    def __call__(self, action: int, one: str | None, two: str | None, *_: str | None) -> int:
+        """Answer SQLite: allowed or denied."""
+        why = _RULES[self.part](action, one or "", two or "")
+        if why:
+            self.denied = why
+            return sqlite3.SQLITE_DENY
+        return sqlite3.SQLITE_OK
+
+    def enter(self, part: Part) -> None:
+        """From here on `part` runs."""
+        self.part = part
+        self.denied = ""
+
+
+def _reading(action: int, one: str, two: str) -> str | None:
+    """The part that all rules share; None where it does not decide."""
+    if action == sqlite3.SQLITE_READ:
+        return f"the table {one}" if one.lower() in _NO_TABLES else ""
+    if action in _READS:
+        return ""
+    if action == sqlite3.SQLITE_FUNCTION:
+        return f"the function {two}" if two.lower() in _NO_FUNCTIONS else ""
+    if action == sqlite3.SQLITE_PRAGMA:
+        name = one.lower()
+        if name in _READ_PRAGMAS or (not two and name in _ASKED_PRAGMAS):
+            return ""
+    return None
+
+
+def _query(action: int, one: str, two: str) -> str:
+    known = _reading(action, one, two)
+    if known is not None:
+        return known
+    if action in _WRITES:
+        own = one.lower() in _SCHEMA or (action != sqlite3.SQLITE_UPDATE and one.lower().endswith(_RTREE))
+        return "" if own else f"writing ({_WRITES[action]} {one})"
+    if action == sqlite3.SQLITE_CREATE_TABLE:
+        return ""
+    return _named(action, one, two)
+
+
+def _create(action: int, one: str, two: str) -> str:
+    if action in _WRITES or action in _CREATES or action in _TEMP_CREATES or action == sqlite3.SQLITE_REINDEX:
+        return ""
+    return _script(action, one, two) if action == sqlite3.SQLITE_CREATE_VTABLE else _query(action, one, two)
+
+
+def _script(action: int, one: str, two: str) -> str:
+    known = _reading(action, one, two)
+    if known is not None:
+        return known
+    if action in _WRITES or action in _CREATES or action in _TEMP_CREATES or action in _CHANGES or action in _CONTROLS:
+        return ""
+    if action == sqlite3.SQLITE_CREATE_VTABLE:
+        return "" if two.lower() in _VIRTUAL else f"a virtual table of {two}"
+    if action == sqlite3.SQLITE_PRAGMA and one.lower() in _SCRIPT_PRAGMAS:
+        return ""
+    return _named(action, one, two)
+
+
+def _named(action: int, one: str, two: str) -> str:
+    """What to call an action that is denied."""
+    if action == sqlite3.SQLITE_PRAGMA:
+        return f"PRAGMA {one}" + (f" = {two[:40]}" if two else "")
+    if action == sqlite3.SQLITE_ATTACH:
+        return "ATTACH"
+    if action == sqlite3.SQLITE_DETACH:
+        return "DETACH"
+    if action in _CONTROLS:
+        return _CONTROLS[action]
+    names = {**_CREATES, **_TEMP_CREATES, **_CHANGES, sqlite3.SQLITE_CREATE_VTABLE: "CREATE VIRTUAL TABLE"}
+    return f"{names[action]} {one}" if action in names else f"action {action}"
+
+
+_RULES: Final[dict[Part, Rule]] = {"script": _script, "create": _create, "query": _query}

@@ -1,0 +1,132 @@
+"""Splitting SQL into statements, and saying what kind each is, after SQLite's own tokens. Linear in the text.
+
+What counts as one statement decides what may be run, so strings, quoted names, comments and the bodies of triggers are
+told apart from what stands between them; nothing is guessed from a search for words.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Final
+
+# One alternative per token. An unclosed string or comment runs to the end, as SQLite reads it; a doubled quote is two
+# strings side by side, which splits the same way.
+_TOKEN: Final = re.compile(
+    r"""(?P<blank>\s+|--[^\n]*|/\*(?:[^*]|\*(?!/))*(?:\*/|\Z))
+      | (?P<quoted>'[^']*(?:'|\Z) | "[^"]*(?:"|\Z) | `[^`]*(?:`|\Z) | \[[^\]]*(?:\]|\Z))
+      | (?P<word>[^\W\d][\w$]*)
+      | (?P<number>\d[\w.]*)
+      | (?P<end>;)
+      | (?P<mark>.)""",
+    re.VERBOSE | re.DOTALL,
+)
+_BOM: Final = "\ufeff"
+
+
+@dataclass(frozen=True, slots=True)
+class Statement:
+    """One statement: its text without the closing `;`, and its first words in capitals (at most four)."""
+
+    text: str
+    words: tuple[str, ...]
+
+    @property
+    def verb(self) -> str:
+        """The first word, or "" where the statement begins with something else."""
+        return self.words[0] if self.words else ""
+
+
+def split(script: str) -> list[Statement]:
+    r"""The statements of a script; blanks, comments and lone `;` are none.
+
+    >>> [one.text for one in split("SELECT ';' /* ; */; -- end\n SELECT 2;;")]
+    ["SELECT ';' /* ; */", 'SELECT 2']
+    """
+    return list(_statements(script.lstrip(_BOM)))
+
+
+def _statements(script: str) -> Iterator[Statement]:
+    start = -1
+    words: list[str] = []
+    body = _Body()
+    for token in _TOKEN.finditer(script):
+        kind = token.lastgroup
+        if kind == "blank":
+            continue
+        if kind == "end" and not body.inside:
+            if start >= 0:
+                yield Statement(script[start : token.start()].strip(), tuple(words))
+            start, words, body = -1, [], _Body()
+            continue
+        if start < 0:
+            start = token.start()
+        word = token.group().upper() if kind == "word" else ""
+        if len(words) < 4:
+            words.append(word)
+        body.see(word, ended=kind == "end")
+    if start >= 0:
+        yield Statement(script[start:].strip(), tuple(words))
+
+
+class _Body:
+    """Whether a trigger's body is open: from the first BEGIN of CREATE [TEMP] TRIGGER to the END after a `;`.
+
+    CASE ... END stands inside statements, so an END that closes the body is the one directly after a `;`, as in
+    SQLite's own sqlite3_complete().
+    """
+
+    def __init__(self) -> None:
+        self.inside = False
+        self._words: list[str] = []
+        self._trigger: bool | None = None
+        self._after_end = False
+
+    def see(self, word: str, *, ended: bool) -> None:
+        if self._trigger is None:
+            self._words.append(word)
+            self._trigger = self._is_trigger()
+        if not self._trigger:
+            return
+        if not self.inside:
+            self.inside = word == "BEGIN"
+        elif self._after_end and word == "END":
+            self.inside, self._trigger = False, False
+        self._after_end = ended
+
+    def _is_trigger(self) -> bool | None:
+        words = [word for word in self._words if word not in {"EXPLAIN", "QUERY", "PLAN"}]
+        if words[:1] not in ([], ["CREATE"]):
+            return False
+        rest = [word for word in words[1:] if word not in {"TEMP", "TEMPORARY"}]
+        return None if not rest else rest[0] == "TRIGGER"
+
+
+def main_verb(text: str) -> str:
+    """What a statement does: its verb behind EXPLAIN [QUERY PLAN] and behind the parts of WITH.
+
+    `replace` and other keywords may name a part of WITH, so the verb is the word that follows the closing bracket of
+    a part directly.
+
+    >>> main_verb("EXPLAIN WITH a(x) AS (SELECT 1), b AS MATERIALIZED (SELECT 2) DELETE FROM t")
+    'DELETE'
+    """
+    depth = 0
+    with_parts = False
+    closed = False
+    for token in _TOKEN.finditer(text.lstrip(_BOM)):
+        kind, mark = token.lastgroup, token.group()
+        if kind == "blank":
+            continue
+        word = mark.upper() if kind == "word" else ""
+        if not with_parts:
+            if word == "WITH":
+                with_parts = True
+            elif word not in {"EXPLAIN", "QUERY", "PLAN"}:
+                return word
+        elif depth == 0 and closed and word not in {"AS", ""}:
+            return word
+        depth += {"(": 1, ")": -1}.get(mark, 0)
+        closed = mark == ")" and depth == 0
+    return ""

@@ -1,0 +1,118 @@
+"""The process that workers are forked from: it has imported what they need, runs no SQL, and has no threads.
+
+It is started once for each engine, by `python -I -S -c BOOT ...` with an empty environment, so that a worker inherits
+neither a secret nor an open file of the caller's. Forking from here takes 1-2 ms, where a new Python takes 60 and more,
+and forking from the caller's process would copy its threads' locks, its sockets and its memory.
+
+It alone waits for workers, so that the id of one that it kills cannot have been given to another process. When the
+caller is gone, however it went, it kills all workers, deletes the private copies and ends.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import gc
+import os
+import select
+import shutil
+import signal
+import socket
+import struct
+import sys
+from typing import Final, NoReturn
+
+ORDER: Final = struct.Struct("!cq")
+"""F 0 with the worker's socket: fork, answers the process id. K pid: kill, answers how it ended."""
+
+BOOT: Final = (
+    "import sys;sys.path[:0]=sys.argv[4:];from steelyard.sql.template import main;main(int(sys.argv[1]),*sys.argv[2:4])"
+)
+_LOOK_S: Final = 1.0
+"""Seconds between two looks at whether the caller lives; its socket may be held open by a process that it forked."""
+
+
+def main(control_fd: int, engine_name: str, folder: str) -> NoReturn:
+    """Say hello with the engine's refusal, then obey until the caller is gone.
+
+    Args:
+        control_fd: of the socket to the caller.
+        engine_name: `sqlite` or `duckdb`.
+        folder: of the private copies, deleted when the caller is gone.
+    """
+    from steelyard.sql import wire
+    from steelyard.sql.worker import engine_of
+
+    control = socket.socket(fileno=control_fd)
+    try:
+        engine = engine_of("sqlite" if engine_name == "sqlite" else "duckdb")
+        refusal = engine.refusal()
+    except ImportError as error:
+        wire.send(control, b"I", str(error).encode("utf-8", "replace"))
+        sys.exit(0)
+    wire.send(control, b"H", refusal.encode())
+    gc.collect()
+    gc.freeze()
+    _Template(control, engine, folder).obey()
+
+
+class _Template:
+    def __init__(self, control: socket.socket, engine: object, folder: str) -> None:
+        self._control = control
+        self._engine = engine
+        self._folder = folder
+        self._caller = os.getppid()
+        self._workers: set[int] = set()
+
+    def obey(self) -> NoReturn:
+        try:
+            while os.getppid() == self._caller:
+                if not select.select([self._control], [], [], _LOOK_S)[0]:
+                    continue
+                order = self._receive()
+                if order is None:
+                    break
+                name, number, fds = order
+                answer = self._fork(fds) if name == b"F" else self._kill(number)
+                self._control.sendall(ORDER.pack(name, answer))
+        except OSError:
+            pass
+        finally:
+            for pid in tuple(self._workers):
+                self._kill(pid)
+            shutil.rmtree(self._folder, ignore_errors=True)
+            os._exit(0)
+
+    def _receive(self) -> tuple[bytes, int, list[int]] | None:
+        body, fds, _, _ = socket.recv_fds(self._control, ORDER.size, 1)
+        while body and len(body) < ORDER.size:
+            more = self._control.recv(ORDER.size - len(body))
+            if not more:
+                return None
+            body += more
+        if not body:
+            return None
+        name, number = ORDER.unpack(body)
+        return name, number, fds
+
+    def _fork(self, fds: list[int]) -> int:
+        pid = os.fork()
+        if pid == 0:
+            self._control.close()
+            from steelyard.sql.worker import main as work
+
+            work(socket.socket(fileno=fds[0]), self._engine)  # type: ignore[arg-type]
+        for fd in fds:
+            os.close(fd)
+        self._workers.add(pid)
+        return pid
+
+    def _kill(self, pid: int) -> int:
+        """Kill a worker with its whole session and say how it ended: an exit code, or minus the signal's number."""
+        if pid not in self._workers:
+            return 0
+        for kill in (os.killpg, os.kill):
+            with contextlib.suppress(OSError):
+                kill(pid, signal.SIGKILL)
+        self._workers.discard(pid)
+        _, status = os.waitpid(pid, 0)
+        return os.waitstatus_to_exitcode(status)

@@ -1,0 +1,274 @@
+"""What passes between the sandbox and a worker: frames of JSON text and raw bytes.
+
+A worker may have been taken over by the statement that it ran, so whatever comes from it is checked: the size of a
+frame before it is read, its shape before it is used. JSON cannot carry code; pickle and marshal could.
+
+A result is sent as a frame of columns, frames of rows, and an end. JSON holds None, bool, int, float (NaN and infinity
+by Python's extension) and text (lone surrogates as escapes); all else is `{tag: text}`. A cell longer than `INLINE`
+follows its rows in a frame of its own, so that a frame of JSON stays small however large the cells are.
+"""
+
+from __future__ import annotations
+
+import json
+import socket
+import struct
+import time
+from collections.abc import Callable, Iterator, Sequence
+from datetime import date, datetime, timedelta
+from datetime import time as clock_time
+from decimal import Decimal
+from itertools import chain
+from typing import Any, Final
+from uuid import UUID
+
+HEAD: Final = struct.Struct("!cI")
+INLINE: Final = 1024
+"""Bytes of a cell that travels inside its row."""
+
+FRAME_BYTES: Final = 16 * 2**20
+"""The longest frame of JSON: 2,000 columns of INLINE bytes that JSON escapes sixfold are 12 MiB."""
+
+CHUNK_ROWS: Final = 2000
+_CHUNK_CELLS: Final = 20_000
+_PLAIN: Final = frozenset({type(None), bool, int, float, str})
+_READ: Final = 2**18
+
+
+class WireError(Exception):
+    """The other side is gone, or sent what it may not send."""
+
+
+class DeadlineError(Exception):
+    """Nothing complete came in time."""
+
+
+def send(sock: socket.socket, kind: bytes, body: bytes) -> None:
+    """Send one frame."""
+    sock.sendall(HEAD.pack(kind, len(body)) + body)
+
+
+class Reader:
+    """Frames from a socket, each of a size that the caller allows.
+
+    Args:
+        sock: read by this object alone.
+    """
+
+    def __init__(self, sock: socket.socket) -> None:
+        self._sock = sock
+        self._held = bytearray()
+
+    def frame(self, most: int, deadline: float | None = None) -> tuple[bytes, bytes]:
+        """The next frame: its kind and its body.
+
+        Args:
+            most: bytes of a body that are accepted.
+            deadline: of `time.monotonic()`; None waits for ever.
+
+        Raises:
+            DeadlineError: the deadline passed.
+            WireError: the other side closed, or announced a longer frame.
+        """
+        kind, size = HEAD.unpack(self._take(HEAD.size, deadline))
+        if size > most:
+            raise WireError(f"a frame of {size} bytes where {most} are the most")
+        return kind, self._take(size, deadline)
+
+    def _take(self, size: int, deadline: float | None) -> bytes:
+        while len(self._held) < size:
+            if deadline is not None:
+                left = deadline - time.monotonic()
+                if left <= 0:
+                    raise DeadlineError
+                self._sock.settimeout(left)
+            try:
+                more = self._sock.recv(max(_READ, size - len(self._held)))
+            except TimeoutError:
+                raise DeadlineError from None
+            except OSError as error:
+                raise WireError(str(error)) from None
+            if not more:
+                raise WireError("closed")
+            self._held += more
+        taken = bytes(self._held[:size])
+        del self._held[:size]
+        return taken
+
+
+def dump(value: Any) -> bytes:
+    """JSON as bytes; lone surrogates become escapes."""
+    return json.dumps(value, separators=(",", ":")).encode()
+
+
+def load(body: bytes) -> Any:
+    """Read JSON of the other side.
+
+    Raises:
+        WireError: it is none, or nested too deeply, or holds a number of thousands of digits.
+    """
+    try:
+        return json.loads(body)
+    except (ValueError, RecursionError) as error:
+        raise WireError(f"no JSON: {error}") from None
+
+
+def frames(rows: Sequence[tuple[Any, ...]], width: int) -> Iterator[tuple[bytes, bytes]]:
+    """Rows as frames: `R` with JSON, each followed by `B` frames of its long cells in order.
+
+    Args:
+        rows: of an engine.
+        width: cells of a row; at least 1 is assumed.
+    """
+    step = max(1, min(CHUNK_ROWS, _CHUNK_CELLS // max(1, width)))
+    for start in range(0, len(rows), step):
+        chunk = rows[start : start + step]
+        cells = list(chain.from_iterable(chunk))
+        if set(map(type, cells)) <= _PLAIN and not any(len(cell) > INLINE for cell in cells if type(cell) is str):
+            body = dump(chunk)
+            if len(body) <= FRAME_BYTES:
+                yield b"R", body
+                continue
+        for row in chunk:
+            yield from _careful(row)
+
+
+def _careful(row: tuple[Any, ...]) -> Iterator[tuple[bytes, bytes]]:
+    """One row that holds what JSON does not, or long cells."""
+    long: list[bytes] = []
+    body = dump([[_pack(cell, long) for cell in row]])
+    yield b"R", body
+    for cell in long:
+        yield b"B", cell
+
+
+def _pack(cell: Any, long: list[bytes]) -> Any:
+    if type(cell) is str:
+        if len(cell) <= INLINE:
+            return cell
+        long.append(cell.encode("utf-8", "surrogatepass"))
+        return {"S": len(long[-1])}
+    if isinstance(cell, (bytes, bytearray, memoryview)):
+        raw = bytes(cell)
+        if len(raw) <= INLINE:
+            return {"b": raw.hex()}
+        long.append(raw)
+        return {"B": len(raw)}
+    packed = tag(cell)
+    if type(packed) is dict:
+        body = dump(packed)
+        if len(body) > INLINE:
+            long.append(body)
+            return {"J": len(body)}
+    return packed
+
+
+def tag(value: Any) -> Any:
+    """What JSON can say of a cell: a plain value, or `{tag: ...}`.
+
+    Raises:
+        TypeError: a type that no engine of ours returns.
+
+    >>> tag([1, Decimal("2.50")])
+    {'l': [1, {'d': '2.50'}]}
+    """
+    if type(value) in _PLAIN:
+        return value
+    if isinstance(value, (list, tuple)):
+        return {"l": [tag(one) for one in value]}
+    if isinstance(value, dict):
+        return {"m": [[tag(key), tag(one)] for key, one in value.items()]}
+    if isinstance(value, timedelta):
+        return {"i": [value.days, value.seconds, value.microseconds]}
+    for kind, (mark, write) in _WRITERS.items():
+        if isinstance(value, kind):
+            return {mark: write(value)}
+    raise TypeError(f"a cell of type {type(value).__name__}")
+
+
+# datetime stands before date, of which it is a kind.
+_WRITERS: Final[dict[type, tuple[str, Callable[[Any], str]]]] = {
+    bytes: ("b", bytes.hex),
+    bytearray: ("b", bytearray.hex),
+    Decimal: ("d", str),
+    datetime: ("n", datetime.isoformat),
+    date: ("a", date.isoformat),
+    clock_time: ("t", clock_time.isoformat),
+    UUID: ("u", str),
+    bool: ("o", str),
+    int: ("g", str),
+    float: ("f", repr),
+    str: ("s", str),
+}
+"""Also kinds of the plain types (an enumeration, a subclass of str), which become their base on the other side."""
+
+_READERS: Final[dict[str, Callable[[Any], Any]]] = {
+    "b": bytes.fromhex,
+    "d": Decimal,
+    "n": datetime.fromisoformat,
+    "a": date.fromisoformat,
+    "t": clock_time.fromisoformat,
+    "u": UUID,
+    "i": lambda parts: timedelta(days=parts[0], seconds=parts[1], microseconds=parts[2]),
+    "o": lambda text: text == "True",
+    "g": int,
+    "f": float,
+    "s": str,
+    "l": lambda values: [untag(one) for one in values],
+    "m": lambda pairs: {_key(untag(key)): untag(one) for key, one in pairs},
+}
+
+
+def untag(value: Any) -> Any:
+    """The cell that `tag` wrote.
+
+    Raises:
+        ValueError, TypeError, ArithmeticError, LookupError: it is none.
+
+    >>> untag({"l": [1, {"d": "2.50"}]})
+    [1, Decimal('2.50')]
+    """
+    if type(value) in _PLAIN:
+        return value
+    ((mark, held),) = value.items()
+    return _READERS[mark](held)
+
+
+def _key(value: Any) -> Any:
+    """A key of a map: lists and maps, which cannot be keys, by their text."""
+    return repr(value) if isinstance(value, (list, dict)) else value
+
+
+def unpack(body: bytes, width: int, long: Callable[[int], bytes]) -> list[tuple[Any, ...]]:
+    """The rows of an `R` frame.
+
+    Args:
+        body: of the frame.
+        width: how many cells each row must have.
+        long: reads the next `B` frame, which must hold so many bytes.
+
+    Raises:
+        WireError: these are no rows of such a width, or no cells.
+    """
+    rows = load(body)
+    if type(rows) is not list or not set(map(type, rows)) <= {list} or not set(map(len, rows)) <= {width}:
+        raise WireError("rows of another shape")
+    types = set(map(type, chain.from_iterable(rows)))
+    if types <= _PLAIN:
+        return list(map(tuple, rows))
+    try:
+        return [tuple(_unpack(cell, long) for cell in row) for row in rows]
+    except (ValueError, TypeError, ArithmeticError, LookupError, AttributeError, RecursionError) as error:
+        raise WireError(f"no cell: {error}") from None
+
+
+def _unpack(cell: Any, long: Callable[[int], bytes]) -> Any:
+    if type(cell) is dict and len(cell) == 1:
+        ((mark, held),) = cell.items()
+        if mark == "S":
+            return long(held).decode("utf-8", "surrogatepass")
+        if mark == "B":
+            return long(held)
+        if mark == "J":
+            return untag(json.loads(long(held)))
+    return untag(cell)

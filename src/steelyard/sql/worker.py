@@ -1,0 +1,111 @@
+"""A worker: takes one work after another from its socket, and answers each with a result or a failure."""
+
+from __future__ import annotations
+
+import gc
+import os
+import signal
+import socket
+import time
+from typing import Any, Final
+
+from steelyard.sql import confine, wire
+from steelyard.sql.engine import Engine, SqlStop, Work
+from steelyard.sql.results import EngineName, ResultTable, SqlLimits
+
+_REQUEST_BYTES: Final = 2**30
+
+
+def engine_of(name: EngineName) -> Engine:
+    """The engine of a name; imported here and not before."""
+    if name == "sqlite":
+        from steelyard.sql.sqlite_engine import SqliteEngine
+
+        return SqliteEngine()
+    from steelyard.sql.duckdb_engine import DuckdbEngine
+
+    return DuckdbEngine()
+
+
+def serve(sock: socket.socket, engine: Engine) -> None:
+    """Answer until the other side closes, or a file is prepared, which is a worker's only task then.
+
+    Args:
+        sock: the worker's end.
+        engine: ready to use.
+    """
+    reader = wire.Reader(sock)
+    held = False
+    while True:
+        kind, body = reader.frame(_REQUEST_BYTES)
+        if kind == b"P":
+            wire.send(sock, b"F" if (why := _prepare(body.decode("utf-8", "surrogateescape"))) else b"E", why.encode())
+            return
+        work = _work_of(wire.load(body))
+        if not held:
+            confine.hold(work.engine, work.limits.memory_mib)
+            held = True
+        confine.allow_cpu(work.limits.timeout_s)
+        _answer(sock, engine, work)
+        gc.collect(0)
+
+
+def main(sock: socket.socket, engine: Engine) -> None:
+    """Be a worker, then end without any of the template's clean-up."""
+    code = 1
+    try:
+        signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+        confine.leave_the_parent()
+        gc.freeze()
+        serve(sock, engine)
+        code = 0
+    except wire.WireError:
+        code = 0
+    finally:
+        os._exit(code)
+
+
+def _answer(sock: socket.socket, engine: Engine, work: Work) -> None:
+    started = time.monotonic()
+    try:
+        table = engine.execute(work)
+        seconds = time.monotonic() - started
+        _send_table(sock, table, seconds)
+    except SqlStop as stop:
+        _send_failure(sock, stop)
+    except MemoryError:
+        _send_failure(sock, SqlStop("memory", "out of memory"))
+    except RecursionError:
+        _send_failure(sock, SqlStop("error", "nested too deeply"))
+    except (TypeError, ValueError, ArithmeticError) as error:
+        _send_failure(sock, SqlStop("error", f"a value that cannot be told: {error}"))
+
+
+def _send_failure(sock: socket.socket, stop: SqlStop) -> None:
+    message = str(stop.message)[:2000]
+    wire.send(sock, b"F", wire.dump({"kind": stop.kind, "message": message, "part": stop.part}))
+
+
+def _send_table(sock: socket.socket, table: ResultTable, seconds: float) -> None:
+    wire.send(sock, b"C", wire.dump(list(table.columns)))
+    for kind, body in wire.frames(table.rows, len(table.columns)):
+        wire.send(sock, kind, body)
+    wire.send(sock, b"E", wire.dump(seconds))
+
+
+def request_of(work: Work) -> bytes:
+    """A work as the body of a request."""
+    limits = work.limits
+    asked = [limits.timeout_s, limits.max_rows, limits.max_bytes, limits.memory_mib]
+    return wire.dump([work.engine, work.file, work.script, work.create, work.query, asked])
+
+
+def _work_of(request: Any) -> Work:
+    engine, file, script, create, query, limits = request
+    return Work(engine, file, script, create, query, SqlLimits(*limits))
+
+
+def _prepare(file: str) -> str:
+    from steelyard.sql.sqlite_file import prepare
+
+    return prepare(file)
