@@ -23,7 +23,7 @@ from steelyard.types import Record, Reply, Sample, Score
 
 OUTCOME_CODES: Final = {outcome: code for code, outcome in enumerate(get_args(RowOutcome))}
 _MISSING: Final = len(OUTCOME_CODES)
-_SHOWN_APART: Final = frozenset({"letters", "status", "rule", "span", "confidence", "kind"})
+_SHOWN_APART: Final = frozenset({"letters", "status", "rule", "span", "confidence", "kind", "label"})
 _RECORD_COLUMNS: Final = (
     *(
         "sample",
@@ -193,7 +193,7 @@ def _verdict_entry(record: Record, name: str, words: _Words) -> dict[str, Any]:
         "read": words.place(cell_text(detail.get("letters"))),
         "rule": words.place(cell_text(detail.get("rule"))),
         "confidence": words.place(cell_text(detail.get("confidence"))),
-        "kind": words.place(cell_text(detail.get("kind"))),
+        "kind": words.place(cell_text(detail.get("kind") or detail.get("label"))),
         "span": _utf16(_output_text(record), span),
         "reason": words.place(score.reason if score else ""),
         "detail": words.place(_json_text({key: one for key, one in detail.items() if key not in _SHOWN_APART})),

@@ -218,9 +218,11 @@ def _flip(before: Record, after: Record, score: str) -> str:
 def _answer(record: Record, name: str) -> str:
     """What was read, else why nothing was."""
     score = next((one for one in record.scores if one.name == name), None)
-    letters = score.detail.get("letters") if score else None
+    letters, label = (score.detail.get(name) if score else None for name in ("letters", "label"))
     if isinstance(letters, str) and letters:
         return _cell(letters, 8)
+    if isinstance(label, str) and label:
+        return _cell(label, 20)
     if score is not None and score.outcome != "scored":
         return score.outcome
     return _cell(input_text(record.output.value), 12) if record.output else "error"

@@ -83,7 +83,8 @@ function cellOf(run, row, number) {
     const most = right * 2 >= states.length ? "right" : "wrong";
     return element("span", { class: `state ${most}` }, `${SIGNS[most]} ${right} of ${states.length} right`);
   }
-  const read = WORDS[run.read[record]] || (HEAD.share ? shortened(run.output[record], 24) : String(run.value[record] ?? ""));
+  const verdict = STATES[run.state[record]] === "scored" ? WORDS[run.kind[record]] : "";
+  const read = WORDS[run.read[record]] || verdict || (HEAD.share ? shortened(run.output[record], 24) : String(run.value[record] ?? ""));
   return element("span", {}, stateMark(states[0]), " ", shown(read));
 }
 
