@@ -20,6 +20,7 @@ from steelyard import (
     StoreError,
     evaluate,
 )
+from steelyard.sql.sandbox import Sandbox
 
 
 def samples(n=3):
@@ -238,3 +239,28 @@ def test_a_function_that_says_nothing_of_its_parameters_can_be_called():
     (record,) = outcome(lambda sample: "ab", [lambda sample, output: max([1.0, 0.5])])
     assert record.scores[0].value == 1.0
     assert outcome(vars)[0].failure.kind == "TypeError"
+
+
+def test_whatever_declares_a_sandbox_is_given_the_one_of_the_session():
+    seen = []
+
+    def target(sample, sandbox):
+        seen.append(sandbox)
+        return "A"
+
+    async def waiting(sample, output, sandbox):
+        seen.append(sandbox)
+        return 1.0
+
+    async def asking(sample, output, ask, sandbox):
+        seen.append(sandbox)
+        return (await ask(Scripted({}, default="yes"), "?")).text == "yes"
+
+    def plain_scorer(sample, output, *, sandbox):
+        seen.append(sandbox)
+        return True
+
+    (record,) = outcome(target, [waiting, asking, plain_scorer])
+    assert [score.value for score in record.scores] == [1.0, 1.0, 1.0]
+    assert len(seen) == 4
+    assert all(isinstance(one, Sandbox) and one is seen[0] for one in seen)

@@ -267,3 +267,38 @@ def test_progress_shows_what_earlier_processes_had_done():
     asyncio.run(aevaluate_suite(suite, how=How(resume=run.id), control=control))
     (progress,) = control.progress
     assert (progress.before, progress.done, progress.planned, progress.errors, progress.in_flight) == (3, 20, 20, 0, 0)
+
+
+class Prepared:
+    """A scorer that looks at its engine first."""
+
+    score_name = "prepared"
+
+    def __init__(self, problem=""):
+        self.problem = problem
+        self.calls = []
+
+    def prepare(self, sandbox):
+        self.calls.append(("prepare", type(sandbox).__name__))
+        if self.problem:
+            raise ConfigError(self.problem)
+
+    def __call__(self, sample, output):
+        self.calls.append(("score", sample.id))
+        return 1.0
+
+
+def test_what_runs_sql_is_prepared_once_before_anything_is_asked():
+    scorer = Prepared()
+    evaluate(plain, samples(2), [scorer])
+    assert scorer.calls[0] == ("prepare", "Sandbox")
+    assert sorted(scorer.calls[1:]) == [("score", "q0"), ("score", "q1")]
+
+
+def test_an_engine_that_is_refused_ends_it_before_a_run_is_made():
+    scorer = Prepared("duckdb cannot be held here")
+    with pytest.raises(ConfigError, match="cannot be held"):
+        evaluate(plain, samples(2), [scorer], store="s.db")
+    with Store("s.db") as store:
+        assert list(store.runs()) == []
+    assert scorer.calls == [("prepare", "Sandbox")]

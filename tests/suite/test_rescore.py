@@ -54,3 +54,21 @@ def test_a_damaged_reply_spoils_its_own_record_alone_and_is_counted(run):
         again, damaged = rescore(store, store.run(run.id), [shouted])
     assert damaged == 2
     assert again.summary().scores[0].n == 58
+
+
+def test_a_scorer_that_runs_sql_is_prepared_and_given_a_sandbox(run):
+    prepared = []
+
+    class Counting:
+        score_name = "counting"
+
+        def prepare(self, sandbox):
+            prepared.append(sandbox)
+
+        async def __call__(self, sample, output, sandbox):
+            return float(sandbox is prepared[0])
+
+    with Store("s.db") as store:
+        again, _ = rescore(store, store.run(run.id), [Counting()])
+    assert again.summary().scores[0].answered.value == 1
+    assert len(prepared) == 1

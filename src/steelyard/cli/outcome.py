@@ -164,7 +164,7 @@ def _remarks(run: Run, summary: RunSummary) -> list[str]:
     for name, counts in summary.labels.items():
         total = sum(counts.values())
         words = ", ".join(f"{label} {n} ({percent(n / total)})" for label, n in counts.items())
-        lines.append(f"{run.target}: {name}: {words or 'no verdicts'}")
+        lines.append(f"{run.target}: {name}: {words}")
     return lines
 
 

@@ -136,7 +136,11 @@ class Run:
             groups=groups,
             primary=self.manifest.get("primary") or (scores[0].name if scores else ""),
             unparsed_kinds=self._counted("kind", outcome="unparsed"),
-            labels={name: self._counted("label", name=name) for name in self.manifest.get("labelled", ())},
+            labels={
+                name: counts
+                for name in self.manifest.get("labelled", ())
+                if (counts := self._counted("label", name=name))
+            },
         )
 
     def to_frame(self) -> Any:
