@@ -1,0 +1,103 @@
+"""Where a folder keeps its databases: one file each, addressed by id.
+
+    <folder>/<id>/<id>.sqlite     the layout of Spider, BIRD and QATCH
+    <folder>/<id>.sqlite          or flat
+
+Both also with the endings .sqlite3, .db and .duckdb. An id comes from a dataset, so it is a name and never a path.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any, Final
+
+from steelyard.errors import ConfigError, boundary, did_you_mean
+from steelyard.sql.results import Database, EngineName
+
+_ENGINES: Final[Mapping[str, EngineName]] = MappingProxyType(
+    {".sqlite": "sqlite", ".sqlite3": "sqlite", ".db": "sqlite", ".duckdb": "duckdb"}
+)
+_DUCKDB_MARK: Final = b"DUCK"
+_DUCKDB_MARK_AT: Final = 8
+_LISTED: Final = 20
+
+
+def check_folder(folder: Path) -> None:
+    """Refuse what is no folder.
+
+    Raises:
+        ConfigError: which, and what stands beside it.
+    """
+    if folder.is_dir():
+        return
+    if folder.exists():
+        raise ConfigError(f"databases: {folder} is not a folder; it holds <id>/<id>.sqlite or <id>.sqlite")
+    beside = [one.name for one in folder.parent.iterdir() if one.is_dir()] if folder.parent.is_dir() else []
+    hint = did_you_mean(folder.name, beside)
+    raise ConfigError(f"databases: there is no folder {folder}{hint if hint.startswith(':') else ''}")
+
+
+def database_ids(folder: Path) -> list[str]:
+    """The ids of all databases in `folder`, sorted.
+
+    Raises:
+        ConfigError: there is no such folder.
+    """
+    check_folder(folder)
+    with boundary("config", f"databases: {folder}"):
+        entries = list(folder.iterdir())
+    flat = {one.stem for one in entries if one.suffix.lower() in _ENGINES and one.is_file()}
+    return sorted(flat | {one.name for one in entries if one.is_dir() and _file_of(folder, one.name)})
+
+
+def find_database(folder: Path, db_id: Any) -> Database:
+    """The database that `db_id` names; nothing is opened.
+
+    Args:
+        folder: with one file or one folder for each database.
+        db_id: a name; texts are stripped, whatever is no text is refused.
+
+    Raises:
+        ConfigError: there is none of that id; the message suggests one.
+    """
+    name = db_id.strip() if isinstance(db_id, str) else ""
+    file = _file_of(folder, name)
+    if file is None:
+        raise ConfigError(f"there is no database {db_id!r} in {folder}{_hint(folder, str(db_id))}")
+    return Database(_engine_of(file), file)
+
+
+def engines_in(folder: Path) -> set[EngineName]:
+    """Which engines the databases in `folder` need."""
+    return {find_database(folder, db_id).engine for db_id in database_ids(folder)}
+
+
+def _file_of(folder: Path, name: str) -> Path | None:
+    if not _is_name(name):
+        return None
+    places = (place / f"{name}{ending}" for place in (folder / name, folder) for ending in _ENGINES)
+    return next((one for one in places if one.is_file()), None)
+
+
+def _is_name(name: str) -> bool:
+    """Whether `name` is one step of a path, on any system."""
+    return bool(name) and name.isprintable() and name not in {".", ".."} and not set(name) & set("/\\:")
+
+
+def _engine_of(file: Path) -> EngineName:
+    """By its ending; DuckDB files are often called .db as well, and say so in their header."""
+    if file.suffix.lower() == ".db":
+        with boundary("config", f"databases: {file}"), file.open("rb") as opened:
+            head = opened.read(_DUCKDB_MARK_AT + len(_DUCKDB_MARK))
+        return "duckdb" if head[_DUCKDB_MARK_AT:] == _DUCKDB_MARK else "sqlite"
+    return _ENGINES[file.suffix.lower()]
+
+
+def _hint(folder: Path, db_id: str) -> str:
+    known = database_ids(folder)
+    hint = did_you_mean(db_id, known)
+    if hint.startswith(":") or len(known) <= _LISTED:
+        return hint or "; the folder holds none"
+    return f"; known: {', '.join(known[:_LISTED])} and {len(known) - _LISTED} more"

@@ -1,0 +1,195 @@
+"""A value as a table: whatever a data frame's cell, a model's reply or a dataset's row may hold instead of plain rows.
+
+Rows are lists of cells. They also come as numpy arrays of arrays (a list column after a round trip through Parquet),
+as `{"columns": [...], "rows": [...]}`, as a list of records, and as text: JSON, or Python's own notation, which is
+what a list becomes in a CSV file.
+"""
+
+from __future__ import annotations
+
+import ast
+import datetime as dt
+import json
+import math
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import Any, Final
+from uuid import UUID
+
+_FENCE: Final = re.compile(r"^[ \t]*(`{3,}|~{3,})[^\n`]*\n(.*?)^[ \t]*\1", re.MULTILINE | re.DOTALL)
+_PLAIN: Final = frozenset(
+    {type(None), bool, int, float, str, bytes, Decimal, dt.date, dt.time, dt.datetime, dt.timedelta, UUID}
+)
+_BLANK_TYPES: Final = frozenset({"NAType", "NaTType"})
+
+
+@dataclass(frozen=True, slots=True)
+class TableText:
+    """What a text holds: `rows`, or None and the `kind` of what is wrong.
+
+    Args:
+        rows: a list of rows.
+        kind: `empty`, `no_table`, `wrong_shape` or `several`; "" where there are rows.
+        reason: for a person.
+    """
+
+    rows: Any
+    kind: str = ""
+    reason: str = ""
+
+
+def plain_table(value: Any) -> Any:
+    """`value` with arrays as lists and named tables as their rows; what is no table stays as it is.
+
+    Numbers of numpy become Python's, pandas' NA becomes None, a missing table (None, NaN, NA) becomes None.
+
+    >>> plain_table({"columns": ["a", "b"], "rows": [[1, 2]]}), plain_table([{"a": 1, "b": 2}, {"b": 4, "a": 3}])
+    ([[1, 2]], [[1, 2], [3, 4]])
+    """
+    if type(value) is list:
+        return _rows(value)
+    if is_missing(value):
+        return None
+    if isinstance(value, Mapping):
+        rows = value.get("rows", value.get("data"))
+        return value if rows is None or isinstance(rows, Mapping) else plain_table(rows)
+    if isinstance(value, tuple) or hasattr(value, "tolist"):
+        return _rows(_listed(value))
+    return value
+
+
+def read_notation(text: str) -> Any:
+    """The value that a text writes down as JSON or in Python's notation.
+
+    Raises:
+        ValueError: it writes down none.
+
+    >>> read_notation('[["a", null]]') == read_notation("[['a', None]]")
+    True
+    """
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError):
+        pass
+    try:
+        return ast.literal_eval(text.strip())
+    except (ValueError, SyntaxError, TypeError, MemoryError, RecursionError) as error:
+        raise ValueError("neither JSON nor a list as Python writes it") from error
+
+
+def looks_like_table(text: str) -> bool:
+    """Whether a text begins like a written table: no SQL statement begins with a bracket.
+
+    >>> looks_like_table(" [[1]]"), looks_like_table("SELECT 1")
+    (True, False)
+    """
+    return text.lstrip()[:1] in {"[", "{"}
+
+
+def read_table(value: Any) -> TableText:
+    r"""The one table in a target's output: rows, a named table, or a text of either, also in a fenced block.
+
+    >>> read_table("Here it is:\n```json\n[[1, 2]]\n```").rows
+    [[1, 2]]
+    >>> read_table("I do not know.").kind
+    'no_table'
+    """
+    if isinstance(value, str):
+        return _from_text(value)
+    if is_missing(value):
+        return TableText(None, "empty", "there is no output")
+    return _shaped(plain_table(value))
+
+
+def blocks_of(text: str) -> list[str]:
+    r"""The insides of all fenced blocks, in order.
+
+    >>> blocks_of("a\n```sql\nSELECT 1\n```")
+    ['SELECT 1\n']
+    """
+    return [match[2] for match in _FENCE.finditer(text)]
+
+
+def is_missing(value: Any) -> bool:
+    """Whether a frame or a file means by it that there is nothing: None, NaN, NA."""
+    return value is None or (isinstance(value, float) and math.isnan(value)) or type(value).__name__ in _BLANK_TYPES
+
+
+def _from_text(text: str) -> TableText:
+    if not text.strip():
+        return TableText(None, "empty", "the output is empty")
+    whole = _parsed(text)
+    if not whole.kind or looks_like_table(text):
+        return whole
+    found = [one for one in map(_parsed, blocks_of(text)) if not one.kind]
+    if not found:
+        return whole
+    if any(one.rows != found[0].rows for one in found):
+        return TableText(None, "several", f"the output holds {len(found)} tables that differ")
+    return found[0]
+
+
+def _parsed(text: str) -> TableText:
+    try:
+        value = read_notation(text)
+    except ValueError:
+        return TableText(None, "no_table", "the output is no table: expected a list of rows as JSON")
+    return _shaped(plain_table(value))
+
+
+def _shaped(rows: Any) -> TableText:
+    """Rows, or what is wrong with their shape."""
+    if not isinstance(rows, list):
+        return TableText(None, "no_table", f"the output is no table but {_named(rows)}")
+    wrong = next((row for row in rows if not isinstance(row, list | tuple)), None)
+    if wrong is not None or any(row is None for row in rows):
+        return TableText(None, "wrong_shape", f"a row of the output is no list of cells but {_named(wrong)}")
+    return TableText(rows)
+
+
+def _rows(value: list[Any]) -> list[Any]:
+    """The rows of a list, each as a list or tuple of plain cells."""
+    kinds = set(map(type, value))
+    if kinds <= {list, tuple}:
+        return [row if _PLAIN.issuperset(map(type, row)) else [_cell(one) for one in row] for row in value]
+    if all(isinstance(row, Mapping) for row in value):
+        return _from_records(value)
+    return [_row(row) for row in value]
+
+
+def _row(row: Any) -> Any:
+    if isinstance(row, list | tuple) or hasattr(row, "tolist"):
+        listed = _listed(row)
+        return [_cell(one) for one in listed] if isinstance(listed, list) else listed
+    return row
+
+
+def _from_records(records: Sequence[Mapping[str, Any]]) -> list[Any]:
+    """Cells in the order of the first record's keys; records with other keys are no rows of one table."""
+    keys = list(records[0])
+    if any(set(record) != set(keys) for record in records):
+        return list(records)
+    return [[_cell(record[key]) for key in keys] for record in records]
+
+
+def _cell(value: Any) -> Any:
+    if type(value) in _PLAIN:
+        return value
+    if is_missing(value):
+        return None
+    return _listed(value) if hasattr(value, "tolist") else value
+
+
+def _listed(value: Any) -> Any:
+    """An array as nested lists, a number of numpy as Python's."""
+    listed = value.tolist() if hasattr(value, "tolist") else value
+    if isinstance(listed, list | tuple):
+        return [_listed(one) if hasattr(one, "tolist") else one for one in listed]
+    return listed
+
+
+def _named(value: Any) -> str:
+    names = {dict: "an object", list: "a list", str: "a text", bool: "true or false", type(None): "null"}
+    return names.get(type(value), f"a {type(value).__name__}")
