@@ -1,0 +1,294 @@
+"""DuckDB inside a worker: a new database for each query, held by a locked configuration and a clock.
+
+Every query has a database instance of its own, in memory or a private copy opened read-only: settings, variables,
+secrets and logs end with it. DuckDB says itself that it knows no border between those who send it SQL, so the worker's
+limits of the operating system stand behind the settings; `printf`, `to_base64` and their like take memory that
+`memory_limit` does not count, and some loops hear no interrupt.
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+import threading
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
+from datetime import datetime, timedelta, tzinfo
+from functools import partial
+from types import ModuleType
+from typing import TYPE_CHECKING, Any, Final, Self
+
+import duckdb
+
+from steelyard.sql import duckdb_guard as guard
+from steelyard.sql.engine import SqlStop, Work
+from steelyard.sql.fetching import fetch
+from steelyard.sql.results import FailureKind, Part, ResultTable, SqlLimits
+
+if TYPE_CHECKING:
+    from duckdb import DuckDBPyConnection, Statement
+
+_OLDEST: Final = (1, 2)
+_BEAT_S: Final = 0.02
+_MESSAGE: Final = 500
+_FORBIDDEN: Final = ("has been locked", "read-only mode", "disabled by configuration", "secrets are disabled")
+"""Parts of messages by which DuckDB says that a guard held, where the class of the error does not say it."""
+
+_NESTED: Final = re.compile(r"\]|STRUCT|TUPLE|MAP|UNION|VARIANT")
+_AWKWARD: Final = ("INTERVAL", "TIME", "DATE", "TYPE", "VARIANT", "GEOMETRY", "UNION", "STATE")
+"""Types with values that Python cannot hold, or of which DuckDB's module makes nothing."""
+
+
+class DuckdbEngine:
+    """DuckDB as its Python package brings it.
+
+    Values are what that package makes of them. Beyond that: an interval counts a month as 30 days and a year as 365, a
+    time is held to the microsecond, an infinite date is `date.max` or `date.min`, a zoned timestamp stands in UTC, and
+    a column that Python cannot hold (intervals of millions of years) is text throughout.
+    """
+
+    def refusal(self) -> str:
+        """Why this build cannot be held; "" where it can. Opens a connection and closes it again."""
+        if _version() < _OLDEST:
+            oldest = ".".join(map(str, _OLDEST))
+            return f"DuckDB {duckdb.__version__} is too old to be held; {oldest} or later is needed"
+        limits = SqlLimits()
+        try:
+            with _opened("", limits) as connection:
+                return _hole(connection)
+        except (duckdb.Error, ValueError) as error:
+            return f"DuckDB {duckdb.__version__} does not take the settings that hold it: {_told(error, '')}"
+
+    def execute(self, work: Work) -> ResultTable:
+        """Build the database, run `create` and the query; see the protocol `Engine`."""
+        if work.file and work.create.strip():
+            raise SqlStop("denied", "denied: CREATE; a database file is only read", "create")
+        deadline = time.monotonic() + work.limits.timeout_s
+        with (
+            _stops("query", work.file),
+            _opened(work.file, work.limits) as connection,
+            _Clock(connection, deadline) as clock,
+            _zones(),
+        ):
+            query = guard.one_reader(work.query, partial(guard.extract_from, connection, part="query"))
+            with _stops("create", work.file, clock):
+                create = _create_of(connection, work.create)
+            if work.script.strip():
+                _build(connection, work, clock)
+            if create:
+                with _stops("create", work.file, clock):
+                    connection.execute(create)
+            with _stops("query", work.file, clock):
+                return _read(connection, query, work.limits)
+
+
+def _create_of(connection: DuckDBPyConnection, text: str) -> Statement | None:
+    return guard.one_create(text, partial(guard.extract_from, connection, part="create")) if text.strip() else None
+
+
+def _version() -> tuple[int, ...]:
+    return tuple(int(part) for part in duckdb.__version__.split(".")[:2])
+
+
+@contextmanager
+def _opened(file: str, limits: SqlLimits) -> Iterator[DuckDBPyConnection]:
+    """A guarded connection to a database of its own."""
+    config = guard.settings(limits, _version()[0])
+    connection = duckdb.connect(file or ":memory:", read_only=bool(file), config=config)
+    try:
+        guard.lock(connection)
+        yield connection
+    finally:
+        connection.close()
+
+
+def _hole(connection: DuckDBPyConnection) -> str:
+    """What does not hold on a guarded connection; "" where all does.
+
+    The last look also lets DuckDB import what it needs for values, so that the workers forked from here have it.
+    """
+    if not hasattr(connection, "interrupt"):
+        return f"DuckDB {duckdb.__version__} cannot be interrupted from Python"
+    found = dict(connection.execute("SELECT name, value FROM duckdb_settings()").fetchall())
+    wanted = {
+        name: str(value).lower() for name, value in guard.settings(SqlLimits(), _version()[0]).items() if value is False
+    }
+    wanted |= {"enable_external_access": "false", "lock_configuration": "true", "threads": "1", "temp_directory": ""}
+    for name, value in wanted.items():
+        if found.get(name) != value:
+            return f"DuckDB {duckdb.__version__} does not keep the setting {name} = {value!r}"
+    for probe in ("SELECT * FROM glob('*')", "SET threads = 2", "SELECT * FROM wanted"):
+        try:
+            connection.execute(probe)
+        except duckdb.Error:
+            continue
+        return f"DuckDB {duckdb.__version__} runs {probe} although that is closed"
+    with _zones():
+        connection.execute("SELECT 1.5, DATE '2020-01-01', now(), uuid(), INTERVAL 1 DAY, [1], {'a': 1}").fetchmany(1)
+    return ""
+
+
+class _Clock:
+    """Interrupts a connection at the deadline, again and again: an interrupt between two statements is lost."""
+
+    def __init__(self, connection: DuckDBPyConnection, deadline: float) -> None:
+        self.over = False
+        self._connection = connection
+        self._deadline = deadline
+        self._done = threading.Event()
+        self._thread = threading.Thread(target=self._watch, daemon=True)
+
+    def __enter__(self) -> Self:
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._done.set()
+        self._thread.join()
+
+    def _watch(self) -> None:
+        if self._done.wait(max(0.0, self._deadline - time.monotonic())):
+            return
+        self.over = True
+        while not self._done.wait(_BEAT_S):
+            self._connection.interrupt()
+
+
+class _Utc(tzinfo):
+    """UTC with the one method of pytz that DuckDB calls."""
+
+    def localize(self, moment: datetime) -> datetime:
+        return moment.replace(tzinfo=self)
+
+    def utcoffset(self, _: datetime | None) -> timedelta:
+        return timedelta(0)
+
+    def dst(self, _: datetime | None) -> timedelta:
+        return timedelta(0)
+
+    def tzname(self, _: datetime | None) -> str:
+        return "UTC"
+
+    def __repr__(self) -> str:
+        return "UTC"
+
+
+@contextmanager
+def _zones() -> Iterator[None]:
+    """Let DuckDB make zoned timestamps without pytz, which it insists on; our sessions are in UTC only."""
+    if "pytz" in sys.modules:
+        yield
+        return
+    module = ModuleType("pytz")
+    module.timezone = lambda _: _Utc()  # type: ignore[attr-defined]
+    module.utc = _Utc()  # type: ignore[attr-defined]
+    sys.modules["pytz"] = module
+    try:
+        yield
+    finally:
+        sys.modules.pop("pytz", None)
+
+
+def _build(connection: DuckDBPyConnection, work: Work, clock: _Clock) -> None:
+    """Run the script of a dataset, statement by statement."""
+    with _stops("script", work.file, clock):
+        statements = guard.extract_from(connection, work.script, "script")
+    for number, statement in enumerate(statements, 1):
+        where = f"statement {number}: "
+        guard.expect_of_script(statement, where)
+        with _stops("script", work.file, clock, where):
+            connection.execute(statement)
+            if clock.over:
+                raise SqlStop("timeout", f"{where}still running at the deadline", "script")
+    # A transaction that a script leaves open is its own; what it wrote is wanted.
+    with suppress(duckdb.TransactionException):
+        connection.execute("COMMIT")
+
+
+def _read(connection: DuckDBPyConnection, query: Statement, limits: SqlLimits) -> ResultTable:
+    connection.execute("BEGIN TRANSACTION READ ONLY")
+    connection.execute(query)
+    described = [(str(column[0]), str(column[1])) for column in connection.description or ()]
+    try:
+        return _fetched(connection, described, limits)
+    except (OverflowError, ValueError, duckdb.InvalidInputException, duckdb.NotImplementedException):
+        text = _as_text(query, described)
+        if not text:
+            raise
+        connection.execute("ROLLBACK")
+        connection.execute("BEGIN TRANSACTION READ ONLY")
+        again = guard.one_reader(text, partial(guard.extract_from, connection, part="query"))
+        connection.execute(again)
+        return _fetched(connection, described, limits)
+
+
+def _fetched(connection: DuckDBPyConnection, described: Sequence[tuple[str, str]], limits: SqlLimits) -> ResultTable:
+    columns = tuple(name for name, _ in described)
+    if not columns:
+        return ResultTable((), ())
+    if not any(_NESTED.search(kind) for _, kind in described):
+        return ResultTable(columns, fetch(connection.fetchmany, limits))
+    return ResultTable(columns, fetch(lambda step: list(map(_plain_row, connection.fetchmany(step))), limits))
+
+
+def _plain_row(row: tuple[Any, ...]) -> tuple[Any, ...]:
+    return tuple(map(_plain, row))
+
+
+def _plain(value: Any) -> Any:
+    """Arrays and rows without names, which are tuples, as lists."""
+    if isinstance(value, (list, tuple)):
+        return [_plain(part) for part in value]
+    if isinstance(value, dict):
+        return {key: _plain(part) for key, part in value.items()}
+    return value
+
+
+def _as_text(query: Statement, described: Sequence[tuple[str, str]]) -> str:
+    """The query with the columns as text that Python may be unable to hold; "" where there is none, or no SELECT."""
+    awkward = [any(mark in kind for mark in _AWKWARD) for _, kind in described]
+    if query.type.name != "SELECT" or not any(awkward):
+        return ""
+    names = [f"column_{number}" for number in range(len(described))]
+    cells = [f"CAST({name} AS VARCHAR)" if text else name for name, text in zip(names, awkward, strict=True)]
+    inner = query.query.rstrip("; \t\r\n")
+    # What is put together is looked at again as a whole, and runs under the same guards.
+    return f"SELECT {', '.join(cells)} FROM (\n{inner}\n) AS result({', '.join(names)})"  # noqa: S608
+
+
+@contextmanager
+def _stops(part: Part, file: str, clock: _Clock | None = None, where: str = "") -> Iterator[None]:
+    """Turn what DuckDB raises into a SqlStop of the right kind."""
+    try:
+        yield
+    except SqlStop:
+        raise
+    except MemoryError:
+        raise SqlStop("memory", f"{where}out of memory", part) from None
+    except (duckdb.Error, RuntimeError, ArithmeticError, ValueError, TypeError) as error:
+        kind = "timeout" if clock is not None and clock.over else _kind_of(error)
+        told = "still running at the deadline" if kind == "timeout" else _told(error, file)
+        raise SqlStop(kind, f"{where}{'denied: ' if kind == 'denied' else ''}{told}", part) from None
+
+
+def _kind_of(error: Exception) -> FailureKind:
+    message = str(error)
+    if isinstance(error, duckdb.OutOfMemoryException) or "bad_alloc" in message or "bad allocation" in message:
+        return "memory"
+    if isinstance(error, duckdb.InterruptException):
+        return "timeout"
+    if isinstance(error, duckdb.PermissionException) or any(mark in message for mark in _FORBIDDEN):
+        return "denied"
+    return "error"
+
+
+def _told(error: Exception, file: str) -> str:
+    """The first paragraph of DuckDB's message on one line, without the place of the private copy."""
+    message = str(error).partition("\n\n")[0]
+    if _kind_of(error) == "memory":
+        # What follows is advice to set what is locked.
+        message = message.partition("\n")[0]
+    if file:
+        message = message.replace(file, "the database")
+    return " ".join(message.split())[:_MESSAGE] or type(error).__name__

@@ -1,0 +1,236 @@
+"""What DuckDB may do: the settings that hold it, and which statements each part of a work may consist of.
+
+The kind of a statement is what DuckDB's own parser says (`extract_statements`), never a search for words. Words are
+looked at only where the parser's kind is too coarse (CREATE SECRET is a CREATE, CHECKPOINT a CALL), and there only the
+ones that are known pass.
+
+Source of the settings: "Securing DuckDB" in its manual, and trying each on 1.4 and 2.0.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Final
+
+from steelyard.sql.engine import SqlStop
+from steelyard.sql.results import Part, SqlLimits
+
+if TYPE_CHECKING:
+    from duckdb import DuckDBPyConnection, Statement
+
+Setting = str | bool | int | float | list[str]
+Extract = Callable[[str], Sequence["Statement"]]
+
+_NOWHERE: Final = "/nonexistent"
+
+_AT_START: Final[dict[str, Setting]] = {
+    "threads": 1,
+    "temp_directory": "",
+    "max_temp_directory_size": "0B",
+    "autoinstall_known_extensions": False,
+    "autoload_known_extensions": False,
+    "allow_community_extensions": False,
+    "allow_unsigned_extensions": False,
+    "allow_persistent_secrets": False,
+    "allow_unredacted_secrets": False,
+    "secret_directory": _NOWHERE,
+    "home_directory": _NOWHERE,
+    "python_enable_replacements": False,
+    "python_scan_all_frames": False,
+}
+_AT_START_OF_2: Final[dict[str, Setting]] = {"async_threads": 0, "allow_extension_repositories": "forbidden"}
+
+# External access is closed after the start, not by the configuration of connect(): closed there, DuckDB 2.0 allows the
+# paths of "its own" files, which for a database in memory are ":memory:" and ":memory:.wal" in the current folder, and
+# COPY writes them. The lock comes last: it keeps all that stands before it.
+_AFTER_START: Final = (
+    "SET TimeZone = 'UTC'",
+    "SET enable_external_access = false",
+    "SET disabled_filesystems = 'LocalFileSystem'",
+    "SET lock_configuration = true",
+)
+
+_BLANK: Final = r"(?:\s|--[^\n]*(?:\n|\Z)|/\*(?:[^*]|\*(?!/))*\*/)"
+_WORD: Final = re.compile(rf"{_BLANK}*([^\W\d]\w*)")
+_EXPLAIN: Final = re.compile(
+    rf"{_BLANK}*EXPLAIN(?:{_BLANK}+ANALY[SZ]E\b)?(?:{_BLANK}*\((?!{_BLANK}*(?:SELECT|WITH|FROM|VALUES|PIVOT|\())[^()]*\))?",
+    re.IGNORECASE,
+)
+
+_ADJECTIVES: Final = frozenset({"OR", "REPLACE", "TEMP", "TEMPORARY", "LOCAL", "UNLOGGED", "UNIQUE", "RECURSIVE"})
+_CREATABLE: Final = frozenset({"TABLE", "VIEW", "TYPE", "MACRO", "FUNCTION", "SEQUENCE", "SCHEMA", "INDEX"})
+_READ_PRAGMAS: Final = frozenset(
+    {
+        *("table_info", "storage_info", "metadata_info", "show", "show_tables", "show_tables_expanded"),
+        *("show_databases", "database_list", "database_size", "version", "platform", "user_agent", "collations"),
+        *("functions",),
+    }
+)
+_READ_CALLS: Final = frozenset({"range", "generate_series", "summary", "test_all_types", "pg_timezone_names"})
+_SCRIPT_KINDS: Final = frozenset(
+    {"SELECT", "INSERT", "UPDATE", "DELETE", "MERGE_INTO", "DROP", "ALTER", "TRANSACTION", "ANALYZE", "VACUUM", "MULTI"}
+)
+_SCRIPT_SETTINGS: Final = frozenset({"USE", "SET VARIABLE", "SET SCHEMA"})
+_PIVOTING: Final = frozenset({"", "PIVOT", "PIVOT_WIDER", "WITH", "FROM", "SELECT", "EXPLAIN", "DESCRIBE", "SUMMARIZE"})
+
+
+def settings(limits: SqlLimits, version: int) -> dict[str, Setting]:
+    """The configuration with which a connection is opened.
+
+    Args:
+        limits: `memory_mib` is the cap of DuckDB's own accounts.
+        version: of DuckDB, its first number.
+    """
+    later = _AT_START_OF_2 if version >= 2 else {}
+    return {**_AT_START, **later, "memory_limit": f"{limits.memory_mib}MiB"}
+
+
+def lock(connection: DuckDBPyConnection) -> None:
+    """Close what can only be closed after the start, then the configuration itself."""
+    for setting in _AFTER_START:
+        connection.execute(setting)
+
+
+def one_reader(text: str, extract: Extract) -> Statement:
+    """The one statement of a query.
+
+    Raises:
+        SqlStop: `denied` unless it is exactly one, and one that reads.
+        duckdb.Error: it does not parse.
+    """
+    statement = _one(text, extract, "query")
+    denied = _not_reading(statement, extract)
+    if denied:
+        raise SqlStop("denied", f"denied: {denied}; one statement that reads is expected")
+    return statement
+
+
+def one_create(text: str, extract: Extract) -> Statement:
+    """The one CREATE statement of a model.
+
+    Raises:
+        SqlStop: `denied` unless it is exactly one, of a kind that stays inside the database.
+        duckdb.Error: it does not parse.
+    """
+    statement = _one(text, extract, "create")
+    if _kind(statement) not in {"CREATE", "MULTI"} or not _creates(statement.query):
+        raise SqlStop(
+            "denied",
+            f"denied: {_named(statement)}; one CREATE TABLE, VIEW, TYPE, MACRO, SEQUENCE, SCHEMA or INDEX is expected",
+            "create",
+        )
+    return statement
+
+
+def expect_of_script(statement: Statement, where: str) -> None:
+    """Let a dataset build its database, and nothing else.
+
+    Args:
+        statement: one of the script.
+        where: which one, as the beginning of the message.
+
+    Raises:
+        SqlStop: `denied`.
+    """
+    kind = _kind(statement)
+    words = _words(statement.query, 2)
+    allowed = kind in _SCRIPT_KINDS or (kind == "CREATE" and _creates(statement.query))
+    if not allowed and kind == "SET":
+        allowed = words[:1] == ("USE",) or " ".join(words) in _SCRIPT_SETTINGS
+    if not allowed:
+        raise SqlStop("denied", f"{where}denied: {_named(statement)}", "script")
+
+
+def extract_from(connection: DuckDBPyConnection, text: str, part: Part) -> Sequence[Statement]:
+    """DuckDB's own split into statements.
+
+    Raises:
+        SqlStop: `denied` for a character NUL, which DuckDB reads as a blank and others as an end; `error` where the
+            text cannot be told to DuckDB.
+        duckdb.Error: it does not parse.
+    """
+    if "\0" in text:
+        raise SqlStop("denied", "denied: a NUL character in the statement", part)
+    try:
+        return connection.extract_statements(text)
+    except UnicodeEncodeError:
+        raise SqlStop("error", "the statement holds half a character (a lone surrogate)", part) from None
+
+
+def _one(text: str, extract: Extract, part: Part) -> Statement:
+    found = extract(text)
+    if not found:
+        raise SqlStop("denied", "denied: no statement; one statement is expected", part)
+    if len(found) > 1:
+        raise SqlStop("denied", f"denied: {len(found)} statements; one statement is expected", part)
+    return found[0]
+
+
+def _not_reading(statement: Statement, extract: Extract) -> str:
+    """What a statement does besides reading; "" where it only reads."""
+    kind = _kind(statement)
+    name = _named(statement)
+    if kind == "SELECT":
+        return ""
+    if kind == "MULTI":
+        # PIVOT without a list of values: DuckDB itself makes two statements of it, of which the first is temporary.
+        return "" if _first(statement.query) in _PIVOTING - {"EXPLAIN"} else _explained(statement, extract)
+    if kind == "EXPLAIN":
+        return _explained(statement, extract)
+    second = " ".join(_words(statement.query, 2)[1:]).lower()
+    if kind == "PRAGMA":
+        return "" if _first(statement.query) == "PRAGMA" and second in _READ_PRAGMAS else name
+    if kind == "CALL":
+        reads = second.startswith(("duckdb_", "pragma_")) or second in _READ_CALLS
+        return "" if _first(statement.query) == "CALL" and reads else name
+    return name
+
+
+def _explained(statement: Statement, extract: Extract) -> str:
+    """What the statement behind EXPLAIN does besides reading: EXPLAIN ANALYZE runs it."""
+    head = _EXPLAIN.match(statement.query)
+    inner = extract(statement.query[head.end() :]) if head else ()
+    if len(inner) != 1:
+        return _named(statement)
+    denied = "EXPLAIN" if _kind(inner[0]) == "EXPLAIN" else _not_reading(inner[0], extract)
+    return f"EXPLAIN {denied}" if denied else ""
+
+
+def _creates(text: str) -> bool:
+    words = _words(text, 6)
+    kinds = [word for word in words[1:] if word not in _ADJECTIVES]
+    return words[:1] == ("CREATE",) and bool(kinds) and kinds[0] in _CREATABLE
+
+
+def _kind(statement: Statement) -> str:
+    try:
+        return statement.type.name
+    except ValueError:
+        # DuckDB parses statements that its Python module has no name for: UPDATE EXTENSIONS in 2.0.
+        return "OTHER"
+
+
+def _named(statement: Statement) -> str:
+    """What to call a statement in a message: its first words, or DuckDB's kind where it begins with a bracket."""
+    words = _words(statement.query, 2)
+    return " ".join(words if words[:1] != ("WITH",) else ()) or _kind(statement)
+
+
+def _first(text: str) -> str:
+    return (*_words(text, 1), "")[0]
+
+
+def _words(text: str, most: int) -> tuple[str, ...]:
+    r"""The words with which a statement begins, in capitals; comments are blanks.
+
+    >>> _words("/* a */ create -- b\n or replace table x", 4)
+    ('CREATE', 'OR', 'REPLACE', 'TABLE')
+    """
+    found: list[str] = []
+    at = 0
+    text = text.lstrip("\ufeff;")
+    while len(found) < most and (word := _WORD.match(text, at)):
+        found.append(word.group(1).upper())
+        at = word.end()
+    return tuple(found)
