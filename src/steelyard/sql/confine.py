@@ -7,18 +7,21 @@ in C that asks no progress handler, an allocation that no setting counts, a hole
 from __future__ import annotations
 
 import contextlib
+import ctypes
 import math
 import os
 import resource
 import sys
 from typing import Final
 
+from steelyard.sql import landlock, seccomp
 from steelyard.sql.results import EngineName
 
 MIB: Final = 2**20
 _ROOM_MIB: Final[dict[EngineName, int]] = {"sqlite": 64, "duckdb": 512}
 """Address space beyond the engine's cap: the result as Python objects; DuckDB's threads reserve stacks and arenas."""
 
+_PREPARE_MIB: Final = 4096
 _FILES: Final = 32
 _PR_SET_PDEATHSIG: Final = 1
 _PR_SET_NO_NEW_PRIVS: Final = 38
@@ -36,16 +39,25 @@ def leave_the_parent() -> None:
         _prctl(_PR_SET_NO_NEW_PRIVS, 1)
 
 
-def hold(engine: EngineName, memory_mib: int) -> None:
+def hold(engine: EngineName, memory_mib: int, folder: str) -> None:
     """What holds for the rest of the worker's life: no file can grow, and the address space ends.
 
     Args:
         engine: which decides the room beside the cap.
         memory_mib: MiB that the engine may hold; the limit is that much above what the process has now.
+        folder: of the private copies, all of the file tree that it may still read but for libraries.
     """
+    # Not on every system and kernel; the engines' own settings hold without them.
+    landlock.restrict(folder)
+    seccomp.install()
     _lower(resource.RLIMIT_FSIZE, 0)
     space = _address_space() + (memory_mib + _ROOM_MIB[engine]) * MIB
     _lower(resource.RLIMIT_AS, space)
+
+
+def hold_while_preparing() -> None:
+    """What holds for a worker that writes to a private copy: memory alone."""
+    _lower(resource.RLIMIT_AS, _address_space() + _PREPARE_MIB * MIB)
 
 
 def allow_cpu(seconds: float) -> None:
@@ -76,7 +88,7 @@ def _address_space() -> int:
 
 
 def _prctl(option: int, value: int) -> None:
-    with contextlib.suppress(ImportError, OSError, AttributeError):
-        import ctypes
-
-        ctypes.CDLL(None).prctl(option, value, 0, 0, 0)
+    with contextlib.suppress(OSError, AttributeError):
+        prctl = ctypes.CDLL(None).prctl
+        prctl.argtypes = [ctypes.c_int, *([ctypes.c_ulong] * 4)]
+        prctl(option, value, 0, 0, 0)

@@ -28,7 +28,7 @@ Stamp = tuple[tuple[str, int, int, int], ...]
 Prepare = Callable[[EngineName, str], str]
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False)
 class _Copy:
     """A copy, once it is ready; `users` are the queries that run on it."""
 
@@ -70,6 +70,8 @@ class Copies:
         finally:
             with self._lock:
                 copy.users -= 1
+                if not copy.users and copy not in self._copies.values():
+                    shutil.rmtree(copy.folder, ignore_errors=True)
 
     def close(self) -> None:
         """Delete all copies."""

@@ -16,9 +16,8 @@ from typing import Any, Final
 from steelyard.errors import ConfigError
 from steelyard.sql import wire
 from steelyard.sql.engine import Work
+from steelyard.sql.orders import BOOT, ORDER
 from steelyard.sql.results import EngineName, Execution, ResultTable, SqlFailure, SqlLimits
-from steelyard.sql.template import BOOT, ORDER
-from steelyard.sql.worker import request_of
 
 GRACE_S: Final = 0.5
 """Seconds after the deadline in which a worker may still say itself that the time is over; then it is killed."""
@@ -34,6 +33,10 @@ _ENDED: Final = {
     -signal.SIGABRT: ("memory", "the engine gave up, as one does that gets no more memory"),
     -signal.SIGKILL: ("memory", "the operating system killed the worker, as it does when memory runs out"),
 }
+
+
+_Answer = tuple[ResultTable | None, SqlFailure | None, float]
+"""A table or a failure, and seconds in the worker (0 where it did not say)."""
 
 
 class Template:
@@ -150,8 +153,9 @@ class Worker:
         self.served += 1
         try:
             self._sock.settimeout(max(0.05, deadline - time.monotonic()))
-            wire.send(self._sock, b"Q", request_of(work))
-            return self._answer(work.limits, deadline)
+            wire.send(self._sock, b"Q", _request(work))
+            table, failure, seconds = self._answer(work.limits, deadline)
+            return Execution(table, failure, seconds or time.monotonic() - started)
         except (wire.DeadlineError, TimeoutError):
             return Execution(None, SqlFailure("timeout", "killed at the deadline"), time.monotonic() - started)
         except (wire.WireError, OSError) as error:
@@ -164,7 +168,7 @@ class Worker:
     def prepare(self, file: str) -> str:
         """Make a copied file ready; the worker has served its purpose then."""
         try:
-            wire.send(self._sock, b"P", file.encode("utf-8", "surrogateescape"))
+            wire.send(self._sock, b"P", wire.dump([self._template.engine, file]))
             kind, said = self._reader.frame(2**16, time.monotonic() + _PREPARE_S)
         except (wire.DeadlineError, wire.WireError, OSError) as error:
             return f"reading it ended the process that tried ({error})"
@@ -178,14 +182,18 @@ class Worker:
     def end(self) -> int:
         """Kill the process; how it ended."""
         code = self._template.kill(self.pid) if self.pid else 0
-        self.pid = 0
-        self._sock.close()
+        self.close()
         return code
 
-    def _answer(self, limits: SqlLimits, deadline: float) -> Execution:
+    def close(self) -> None:
+        """Let go of a process that the template's end has ended, or will."""
+        self.pid = 0
+        self._sock.close()
+
+    def _answer(self, limits: SqlLimits, deadline: float) -> _Answer:
         kind, body = self._reader.frame(wire.FRAME_BYTES, deadline)
         if kind == b"F":
-            return Execution(None, _failure(wire.load(body)))
+            return None, _failure(wire.load(body)), 0.0
         if kind != b"C":
             raise wire.WireError(f"a frame {kind!r} where columns or a failure are expected")
         columns = wire.load(body)
@@ -193,7 +201,7 @@ class Worker:
             raise wire.WireError("columns of another shape")
         return self._rows(tuple(columns), limits, deadline)
 
-    def _rows(self, columns: tuple[str, ...], limits: SqlLimits, deadline: float) -> Execution:
+    def _rows(self, columns: tuple[str, ...], limits: SqlLimits, deadline: float) -> _Answer:
         rows: list[tuple[Any, ...]] = []
         left = 8 * limits.max_bytes + 64 * limits.max_rows + wire.FRAME_BYTES
         while True:
@@ -203,9 +211,9 @@ class Worker:
                 seconds = wire.load(body)
                 if type(seconds) is not float:
                     raise wire.WireError("no duration")
-                return Execution(ResultTable(columns, rows), None, seconds)
+                return ResultTable(columns, rows), None, seconds
             if kind == b"F":
-                return Execution(None, _failure(wire.load(body)))
+                return None, _failure(wire.load(body)), 0.0
             if kind != b"R":
                 raise wire.WireError(f"a frame {kind!r} where rows are expected")
             rows += wire.unpack(body, len(columns), lambda size: self._long(size, limits, deadline))
@@ -237,6 +245,12 @@ def _start(engine: EngineName, theirs: socket.socket, folder: Path) -> subproces
         )
     except (OSError, ValueError) as error:
         raise ConfigError(f"the process that is to run SQL could not be started: {error}") from None
+
+
+def _request(work: Work) -> bytes:
+    limits = work.limits
+    asked = [limits.timeout_s, limits.max_rows, limits.max_bytes, limits.memory_mib]
+    return wire.dump([work.engine, work.file, work.script, work.create, work.query, asked])
 
 
 def _failure(said: Any) -> SqlFailure:

@@ -34,13 +34,7 @@ _LIMITS: Final = (
 _PROGRESS_OPS: Final = 4000
 """Steps of SQLite's machine between two looks at the clock: well under a millisecond, and under 1 % of the time."""
 
-_READERS: Final = frozenset({"SELECT", "VALUES", "PRAGMA"})
 _CREATABLE: Final = frozenset({"TABLE", "VIEW", "INDEX", "UNIQUE", "VIRTUAL", "TEMP", "TEMPORARY"})
-_KINDS: Final = {
-    sqlite3.SQLITE_NOMEM: "memory",
-    sqlite3.SQLITE_TOOBIG: "too_large",
-    sqlite3.SQLITE_INTERRUPT: "timeout",
-}
 
 
 class SqliteEngine:
@@ -102,10 +96,12 @@ def _encodes(text: str) -> bool:
     return True
 
 
-_WRITING: Final = {
-    *("INSERT", "UPDATE", "DELETE", "REPLACE", "CREATE", "DROP", "ALTER", "ATTACH", "DETACH", "VACUUM", "REINDEX"),
-    *("ANALYZE", "BEGIN", "COMMIT", "END", "ROLLBACK", "SAVEPOINT", "RELEASE"),
-}
+_WRITING: Final = frozenset(
+    {
+        *("INSERT", "UPDATE", "DELETE", "REPLACE", "CREATE", "DROP", "ALTER", "ATTACH", "DETACH", "VACUUM", "REINDEX"),
+        *("ANALYZE", "BEGIN", "COMMIT", "END", "ROLLBACK", "SAVEPOINT", "RELEASE"),
+    }
+)
 
 
 def _expect_reader(query: Statement) -> None:
@@ -144,7 +140,6 @@ def _build(connection: sqlite3.Connection, guard: Guard, script: str) -> None:
     if "\0" in script or not _encodes(script):
         raise SqlStop("error", "the script holds a NUL or half a character (a lone surrogate)", "script")
     connection.setlimit(sqlite3.SQLITE_LIMIT_SQL_LENGTH, 20_000_000)
-    # One transaction: without it each INSERT is one of its own, which costs three times as much.
     guard.enter("script")
     for number, statement in enumerate(split(script), 1):
         with _stops(guard, "script", f"statement {number}: "):

@@ -23,7 +23,7 @@ _NO_FUNCTIONS: Final = frozenset(
 )
 """Functions that reach outside; most builds have none of them, some have."""
 
-_NO_TABLES: Final = frozenset({"fsdir", "csv", "csv_wr", "zipfile", "vsv", "sqlite_stmt", "sqlite_memstat", "stmt"})
+_NO_TABLES: Final = frozenset({"fsdir", "csv", "csv_wr", "zipfile", "vsv", "sqlite_memstat"})
 _VIRTUAL: Final = frozenset(
     {"fts3", "fts4", "fts5", "rtree", "rtree_i32", "geopoly", "fts4aux", "fts5vocab", "fts3tokenize"}
 )

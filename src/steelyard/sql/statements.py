@@ -14,9 +14,9 @@ from typing import Final
 # One alternative per token. An unclosed string or comment runs to the end, as SQLite reads it; a doubled quote is two
 # strings side by side, which splits the same way.
 _TOKEN: Final = re.compile(
-    r"""(?P<blank>\s+|--[^\n]*|/\*(?:[^*]|\*(?!/))*(?:\*/|\Z))
+    r"""(?P<blank>\s+|--[^\n]*|/\*.*?(?:\*/|\Z))
       | (?P<quoted>'[^']*(?:'|\Z) | "[^"]*(?:"|\Z) | `[^`]*(?:`|\Z) | \[[^\]]*(?:\]|\Z))
-      | (?P<word>[^\W\d][\w$]*)
+      | (?P<word>[A-Za-z_\x80-\U0010ffff][\w$\x80-\U0010ffff]*)
       | (?P<number>\d[\w.]*)
       | (?P<end>;)
       | (?P<mark>.)""",

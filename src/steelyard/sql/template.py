@@ -17,16 +17,13 @@ import select
 import shutil
 import signal
 import socket
-import struct
 import sys
 from typing import Final, NoReturn
 
-ORDER: Final = struct.Struct("!cq")
-"""F 0 with the worker's socket: fork, answers the process id. K pid: kill, answers how it ended."""
+from steelyard.sql import wire, worker
+from steelyard.sql.engine import Engine
+from steelyard.sql.orders import ORDER
 
-BOOT: Final = (
-    "import sys;sys.path[:0]=sys.argv[4:];from steelyard.sql.template import main;main(int(sys.argv[1]),*sys.argv[2:4])"
-)
 _LOOK_S: Final = 1.0
 """Seconds between two looks at whether the caller lives; its socket may be held open by a process that it forked."""
 
@@ -39,12 +36,9 @@ def main(control_fd: int, engine_name: str, folder: str) -> NoReturn:
         engine_name: `sqlite` or `duckdb`.
         folder: of the private copies, deleted when the caller is gone.
     """
-    from steelyard.sql import wire
-    from steelyard.sql.worker import engine_of
-
     control = socket.socket(fileno=control_fd)
     try:
-        engine = engine_of("sqlite" if engine_name == "sqlite" else "duckdb")
+        engine = worker.engine_of("sqlite" if engine_name == "sqlite" else "duckdb")
         refusal = engine.refusal()
     except ImportError as error:
         wire.send(control, b"I", str(error).encode("utf-8", "replace"))
@@ -56,7 +50,7 @@ def main(control_fd: int, engine_name: str, folder: str) -> NoReturn:
 
 
 class _Template:
-    def __init__(self, control: socket.socket, engine: object, folder: str) -> None:
+    def __init__(self, control: socket.socket, engine: Engine, folder: str) -> None:
         self._control = control
         self._engine = engine
         self._folder = folder
@@ -98,9 +92,7 @@ class _Template:
         pid = os.fork()
         if pid == 0:
             self._control.close()
-            from steelyard.sql.worker import main as work
-
-            work(socket.socket(fileno=fds[0]), self._engine)  # type: ignore[arg-type]
+            worker.main(socket.socket(fileno=fds[0]), self._engine, self._folder)
         for fd in fds:
             os.close(fd)
         self._workers.add(pid)

@@ -27,37 +27,39 @@ def engine_of(name: EngineName) -> Engine:
     return DuckdbEngine()
 
 
-def serve(sock: socket.socket, engine: Engine) -> None:
+def serve(sock: socket.socket, engine: Engine, folder: str) -> None:
     """Answer until the other side closes, or a file is prepared, which is a worker's only task then.
 
     Args:
         sock: the worker's end.
         engine: ready to use.
+        folder: of the private copies.
     """
     reader = wire.Reader(sock)
     held = False
     while True:
         kind, body = reader.frame(_REQUEST_BYTES)
         if kind == b"P":
-            wire.send(sock, b"F" if (why := _prepare(body.decode("utf-8", "surrogateescape"))) else b"E", why.encode())
+            why = _prepare(wire.load(body))
+            wire.send(sock, b"F" if why else b"E", why.encode("utf-8", "replace"))
             return
         work = _work_of(wire.load(body))
         if not held:
-            confine.hold(work.engine, work.limits.memory_mib)
+            confine.hold(work.engine, work.limits.memory_mib, folder)
             held = True
         confine.allow_cpu(work.limits.timeout_s)
         _answer(sock, engine, work)
         gc.collect(0)
 
 
-def main(sock: socket.socket, engine: Engine) -> None:
+def main(sock: socket.socket, engine: Engine, folder: str) -> None:
     """Be a worker, then end without any of the template's clean-up."""
     code = 1
     try:
         signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
         confine.leave_the_parent()
         gc.freeze()
-        serve(sock, engine)
+        serve(sock, engine, folder)
         code = 0
     except wire.WireError:
         code = 0
@@ -82,7 +84,7 @@ def _answer(sock: socket.socket, engine: Engine, work: Work) -> None:
 
 
 def _send_failure(sock: socket.socket, stop: SqlStop) -> None:
-    message = str(stop.message)[:2000]
+    message = " ".join(str(stop.message).split())[:2000]
     wire.send(sock, b"F", wire.dump({"kind": stop.kind, "message": message, "part": stop.part}))
 
 
@@ -93,19 +95,18 @@ def _send_table(sock: socket.socket, table: ResultTable, seconds: float) -> None
     wire.send(sock, b"E", wire.dump(seconds))
 
 
-def request_of(work: Work) -> bytes:
-    """A work as the body of a request."""
-    limits = work.limits
-    asked = [limits.timeout_s, limits.max_rows, limits.max_bytes, limits.memory_mib]
-    return wire.dump([work.engine, work.file, work.script, work.create, work.query, asked])
-
-
 def _work_of(request: Any) -> Work:
     engine, file, script, create, query, limits = request
     return Work(engine, file, script, create, query, SqlLimits(*limits))
 
 
-def _prepare(file: str) -> str:
-    from steelyard.sql.sqlite_file import prepare
+def _prepare(asked: Any) -> str:
+    engine, file = asked
+    confine.hold_while_preparing()
+    if engine == "sqlite":
+        from steelyard.sql.sqlite_file import prepare
 
-    return prepare(file)
+        return prepare(file)
+    from steelyard.sql import duckdb_file
+
+    return duckdb_file.prepare(file)

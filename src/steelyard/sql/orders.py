@@ -1,0 +1,13 @@
+"""What a caller and its template process say to each other."""
+
+from __future__ import annotations
+
+import struct
+from typing import Final
+
+ORDER: Final = struct.Struct("!cq")
+"""F 0 with the worker's socket: fork, answers the process id. K pid: kill, answers how it ended."""
+
+BOOT: Final = (
+    "import sys;sys.path[:0]=sys.argv[4:];from steelyard.sql.template import main;main(int(sys.argv[1]),*sys.argv[2:4])"
+)

@@ -1,0 +1,200 @@
+"""What a sandbox has open: a template process for each engine, idle workers, private copies, and threads."""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Final
+
+from steelyard.errors import ConfigError
+from steelyard.sql.copies import Copies
+from steelyard.sql.engine import Work
+from steelyard.sql.processes import Template, Worker
+from steelyard.sql.results import Database, EngineName, Execution, SqlFailure, SqlLimits
+
+SERVED: Final = 200
+"""Queries after which a worker is replaced: whatever leaks, leaks no further."""
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """What a caller wants to be run; the fields are the arguments of `Sandbox.run`."""
+
+    database: Database
+    query: str
+    create: str
+    limits: SqlLimits
+
+
+class Call:
+    """One run, which another thread may cancel."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._worker: Worker | None = None
+        self.cancelled = False
+
+    def take(self, worker: Worker | None) -> None:
+        """From here on this worker runs it; None: it is done."""
+        with self._lock:
+            self._worker = worker
+
+    def cancel(self) -> None:
+        """End it now: a query that runs comes back as a failure, one that waits does not start."""
+        with self._lock:
+            self.cancelled = True
+            if self._worker is not None:
+                self._worker.interrupt()
+
+
+class Pool:
+    """What is open, until `close`.
+
+    Args:
+        workers: at most so many queries at once.
+        unsafe: take engines that cannot be held.
+    """
+
+    def __init__(self, workers: int, *, unsafe: bool) -> None:
+        self.owner = os.getpid()
+        self.executor = ThreadPoolExecutor(workers, "steelyard-sql")
+        self._slots = threading.BoundedSemaphore(workers)
+        self._unsafe = unsafe
+        self._lock = threading.Lock()
+        self._starting = threading.Lock()
+        self._templates: dict[EngineName, Template] = {}
+        self._idle: dict[tuple[EngineName, int], list[Worker]] = {}
+        self._calls: set[Call] = set()
+        self._closed = False
+        self._copies = Copies(self._prepare)
+
+    def template(self, engine: EngineName) -> Template:
+        """The template of an engine, started where there is none.
+
+        Raises:
+            ConfigError: there is no such engine, it is not installed, or it cannot be held here.
+        """
+        if engine not in {"sqlite", "duckdb"}:
+            raise ConfigError(f"there is no engine {engine!r}; known: duckdb, sqlite")
+        if os.name != "posix":
+            raise ConfigError("SQL is run on Linux and macOS alone; this system has no limits to hold a process with")
+        with self._starting:
+            known = self._templates.get(engine)
+            if known is None or not known.lives:
+                if known is not None:
+                    self._drop(engine)
+                    known.close()
+                known = Template(engine, self._copies.folder)
+                self._templates[engine] = known
+        if known.missing:
+            raise ConfigError(f'{engine} is not installed ({known.missing}): pip install "steelyard[{engine}]"')
+        if known.refusal and not self._unsafe:
+            raise ConfigError(
+                f"{engine} cannot be held to its limits here: {known.refusal}. Statements would run unprotected; "
+                "--unsafe-sql allows that"
+            )
+        return known
+
+    def run(self, request: Request, call: Call) -> Execution:
+        """Run a query when there is a free worker; see `Sandbox.run`."""
+        limits, database = request.limits, request.database
+        limits.check()
+        if database.file is not None and database.script:
+            raise ConfigError("a database is a file or the work of a script, not both")
+        with self._slots:
+            if self._closed or call.cancelled:
+                return _cancelled()
+            self.template(database.engine)
+            with self._file(database) as file:
+                work = Work(database.engine, file, database.script, request.create, request.query, limits)
+                return self._work(work, call)
+
+    def close(self) -> None:
+        """End everything; queries that run come back as failures. In a fork of the caller's process: do nothing."""
+        if self.owner != os.getpid():
+            return
+        with self._lock:
+            if self._closed:
+                return
+            self._closed = True
+            calls, idle = tuple(self._calls), [worker for workers in self._idle.values() for worker in workers]
+            self._idle.clear()
+        for call in calls:
+            call.cancel()
+        for worker in idle:
+            worker.close()
+        with self._starting:
+            for template in self._templates.values():
+                template.close()
+            self._templates.clear()
+        self.executor.shutdown(wait=False)
+        self._copies.close()
+
+    @contextmanager
+    def _file(self, database: Database) -> Iterator[str]:
+        """The path of the copy that a query runs on; "" for a scratch database."""
+        if database.file is None:
+            yield ""
+        else:
+            with self._copies.lease(database.engine, database.file) as path:
+                yield path
+
+    def _work(self, work: Work, call: Call) -> Execution:
+        worker = self._take(work)
+        good = False
+        try:
+            with self._lock:
+                self._calls.add(call)
+            call.take(worker)
+            done = _cancelled() if call.cancelled or self._closed else worker.run(work)
+            good = done.table is not None and not call.cancelled
+        finally:
+            call.take(None)
+            with self._lock:
+                self._calls.discard(call)
+            self._give_back(worker, work, good=good)
+        return done
+
+    def _take(self, work: Work) -> Worker:
+        key = (work.engine, work.limits.memory_mib)
+        with self._lock:
+            idle = self._idle.get(key)
+            if idle:
+                return idle.pop()
+        try:
+            return self.template(work.engine).fork()
+        except OSError:
+            # It died since it was last looked at: once more with a new one.
+            return self.template(work.engine).fork()
+
+    def _give_back(self, worker: Worker, work: Work, *, good: bool) -> None:
+        with self._lock:
+            if good and worker.served < SERVED and not self._closed:
+                self._idle.setdefault((work.engine, work.limits.memory_mib), []).append(worker)
+                return
+        worker.end()
+
+    def _drop(self, engine: EngineName) -> None:
+        """Forget the idle workers of a template that died; they died with it."""
+        with self._lock:
+            keys = [key for key in self._idle if key[0] == engine]
+            dropped = [worker for key in keys for worker in self._idle.pop(key)]
+        for worker in dropped:
+            worker.close()
+
+    def _prepare(self, engine: EngineName, file: str) -> str:
+        worker = self.template(engine).fork()
+        try:
+            return worker.prepare(file)
+        finally:
+            worker.end()
+
+
+def _cancelled() -> Execution:
+    return Execution(
+        None, SqlFailure("error", "ended before it was done: the sandbox was closed or the call cancelled")
+    )
