@@ -1,0 +1,105 @@
+"""Cells as QATCH 0.2 compares them: as text, numbers at two decimals, blanks at the ends and case ignored."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable, Hashable, Iterable
+from decimal import Decimal
+from typing import Any, Final
+
+from steelyard.sql.cells import plain_cell
+
+_NUMBER: Final = re.compile(r"^-?\d+(?:\.\d+)?$")
+"""Any script's digits; `$` lets one line feed through, as in QATCH."""
+
+
+def release_text(cell: Any) -> str | bool:
+    """The cell as the releases 0.2.2 to 0.2.5 make it; their exceptions included.
+
+    NULL and NaN are "None", truth values stay, numbers and texts that look like numbers become the text of the number
+    rounded to two decimals (1 is "1" and 1.0 is "1.0"), other texts lose line feeds, outer blanks and case.
+
+    Raises:
+        TypeError: bytes, dates, lists.
+        OverflowError: whole numbers beyond 1e308.
+        AttributeError: numbers that are neither int nor float.
+        ValueError: texts of more digits than Python reads.
+
+    >>> [release_text(cell) for cell in (None, 1, 1.0, "007", "3.14159", " Bob ", float("nan"))]
+    ['None', '1', '1.0', '7', '3.14', 'bob', 'None']
+    """
+    if cell is None or isinstance(cell, bool):
+        return "None" if cell is None else cell
+    if isinstance(cell, str):
+        if not _NUMBER.match(cell):
+            return cell.replace("\n", "").strip().lower()
+        return str(round(float(cell), 2)) if "." in cell else str(int(cell))
+    if math.isnan(cell):
+        return "None"
+    if isinstance(cell, int | float) or type(cell).__name__ in {"int64", "float64"}:
+        return str(round(cell, 2))
+    raise AttributeError(f"a {type(cell).__name__} is no text to be folded")
+
+
+def documented_key(cell: Any) -> Hashable:
+    r"""The cell as the documentation has it: the same folding, but 1 equals 1.0, and every type has a key.
+
+    >>> documented_key(1) == documented_key("1.00") == documented_key(Decimal("1.001"))
+    True
+    >>> documented_key(True) == documented_key(1), documented_key(" Bob\n") == documented_key("bob")
+    (False, True)
+    """
+    cell = plain_cell(cell)
+    if isinstance(cell, bool):
+        return ("truth", cell)
+    if isinstance(cell, int | float | Decimal):
+        return _rounded(cell)
+    if isinstance(cell, bytes):
+        return cell
+    text = "None" if cell is None else str(cell)
+    if cell is None or not _NUMBER.match(text):
+        return text if cell is None else text.replace("\n", "").strip().lower()
+    return _rounded(Decimal(text.strip()))
+
+
+def _rounded(number: float | Decimal) -> Hashable:
+    if isinstance(number, Decimal):
+        if number.is_nan() or number.is_infinite():
+            return "None" if number.is_nan() else str(float(number))
+        # Whole Decimals are never written out: 1E+999999 equals the int, and hashes like it.
+        return number if number == number.to_integral_value() else round(float(number), 2)
+    if isinstance(number, int) or math.isfinite(number):
+        return number if isinstance(number, int) else round(number, 2)
+    return "None" if math.isnan(number) else str(number)
+
+
+class Lexicon:
+    """Numbers cells, so that two cells are equal where their numbers are; one for both tables of a pair.
+
+    Args:
+        key: makes of a cell what it is compared by.
+    """
+
+    def __init__(self, key: Callable[[Any], Hashable]) -> None:
+        self._key = key
+        self.numbers: dict[Hashable, int] = {}
+        self._seen: dict[type, dict[Any, int]] = {str: {}, int: {}, float: {}}
+
+    def rows(self, table: Iterable[Iterable[Any]]) -> list[tuple[int, ...]]:
+        """The table with a number for each cell; raises what `key` raises."""
+        number = self._number
+        return [tuple([number(cell) for cell in row]) for row in table]
+
+    def _number(self, cell: Any) -> int:
+        seen = self._seen.get(type(cell))
+        # 0.0 equals -0.0 and yet may have another text.
+        if seen is None or (type(cell) is float and not cell):
+            return self._numbered(cell)
+        found = seen.get(cell)
+        if found is None:
+            found = seen[cell] = self._numbered(cell)
+        return found
+
+    def _numbered(self, cell: Any) -> int:
+        return self.numbers.setdefault(self._key(cell), len(self.numbers))

@@ -1,0 +1,131 @@
+"""The rules `qatch-1.0.36`: cells as Python compares them, nothing folded and nothing turned away.
+
+The numbers are those of the release's `run_metric` (spapicchio/QATCH, qatch/evaluate_dataset/metrics_evaluators); of a
+prediction of None, which a failed query leaves, those of its orchestrator: zeros.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Hashable, Mapping
+from dataclasses import dataclass
+from functools import cached_property, partial
+from itertools import chain
+from typing import Any, Final
+
+from steelyard.tables.attempt import attempt
+from steelyard.tables.counting import agreeing, cardinality
+from steelyard.tables.measure import UNORDERED, Measure, Question
+from steelyard.tables.order import first_places_correlation
+
+_RELEASE: Final = "1.0.36"
+_EXACT: Final = 2**53
+"""Whole numbers below it are told apart when they are sorted as floats."""
+
+_PLAIN: Final[frozenset[type]] = frozenset({str, int, float, bool, type(None)})
+
+
+def unfolded_metrics(question: Question) -> dict[str, Measure]:
+    """Every metric asked for as QATCH 1.0.36 gives it."""
+    pair = _Pair(question.target, question.prediction)
+    return {name: _measure(name, pair, question) for name in question.metrics}
+
+
+def _measure(name: str, pair: _Pair, question: Question) -> Measure:
+    formula = "tuple_order" if name == "tuple_order_unit" else name
+    if formula == "tuple_order" and question.ordered is False:
+        return Measure(None, UNORDERED)
+    if question.prediction is None and question.target is not None:
+        return Measure(0.0, "there is no prediction")
+    return attempt(_RELEASE, partial(_value, formula, pair))
+
+
+def _value(formula: str, pair: _Pair) -> float:
+    wanted, got = len(pair.target), len(pair.prediction)
+    if wanted == got == 0:
+        return 1.0
+    if formula == "tuple_cardinality":
+        return round(cardinality(wanted, got), 3)
+    if not wanted or not got or (formula == "execution_accuracy" and wanted != got):
+        return 0.0
+    return _FORMULAS[formula](pair)
+
+
+@dataclass(frozen=True)
+class _Pair:
+    """Two tables as they came, with what several metrics share; raises what Python raises for such cells."""
+
+    target: Any
+    prediction: Any
+
+    @cached_property
+    def cells(self) -> tuple[set[Any], set[Any]]:
+        """Distinct cells of the target and of the prediction."""
+        return set(chain.from_iterable(self.target)), set(chain.from_iterable(self.prediction))
+
+    @cached_property
+    def sorted_rows(self) -> tuple[Counter[Hashable], Counter[Hashable]]:
+        """Counts of the rows with their cells sorted: NULL, then numbers, then all else by its text."""
+        return Counter(map(_in_order, self.target)), Counter(map(_in_order, self.prediction))
+
+
+def _in_order(row: Any) -> tuple[Any, ...]:
+    return tuple(sorted(row, key=_rank))
+
+
+def _rank(cell: Any) -> tuple[int, str | float]:
+    if cell is None:
+        return (0, "")
+    return (1, float(cell)) if isinstance(cell, int | float) else (2, str(cell))
+
+
+def _precision(pair: _Pair) -> float:
+    wanted, got = pair.cells
+    return round(len(wanted & got) / len(got), 3)
+
+
+def _recall(pair: _Pair) -> float:
+    wanted, got = pair.cells
+    return round(len(wanted & got) / len(wanted), 3)
+
+
+def _constraint(pair: _Pair) -> float:
+    wanted, got = pair.sorted_rows
+    return round(agreeing(wanted, got) / len(wanted), 3)
+
+
+def _order(pair: _Pair) -> float:
+    return first_places_correlation(list(map(_stand_in, pair.target)), list(map(_stand_in, pair.prediction)))
+
+
+def _accuracy(pair: _Pair) -> float:
+    wanted, got = pair.sorted_rows
+    return float(wanted.keys() == got.keys())
+
+
+def _stand_in(value: Any) -> Hashable:
+    """Something to hash that is equal where the values are: a list is no tuple, but a set is a frozenset."""
+    if isinstance(value, list):
+        return ("list", *map(_cell_in, value))
+    if isinstance(value, tuple):
+        return ("tuple", *map(_cell_in, value))
+    return _cell_in(value)
+
+
+def _cell_in(cell: Any) -> Hashable:
+    if isinstance(cell, list | tuple):
+        return _stand_in(cell)
+    if isinstance(cell, dict):
+        return ("dict", frozenset((key, _cell_in(value)) for key, value in cell.items()))
+    if isinstance(cell, set):
+        return frozenset(cell)
+    return bytes(cell) if isinstance(cell, bytearray) else cell
+
+
+_FORMULAS: Final[Mapping[str, Callable[[_Pair], float]]] = {
+    "cell_precision": _precision,
+    "cell_recall": _recall,
+    "tuple_constraint": _constraint,
+    "tuple_order": _order,
+    "execution_accuracy": _accuracy,
+}
