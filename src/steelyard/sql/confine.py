@@ -21,6 +21,13 @@ MIB: Final = 2**20
 _ROOM_MIB: Final[dict[EngineName, int]] = {"sqlite": 64, "duckdb": 512}
 """Address space beyond the engine's cap: the result as Python objects; DuckDB's threads reserve stacks and arenas."""
 
+_ALSO_READS: Final[dict[EngineName, tuple[str, ...]]] = {
+    "sqlite": (),
+    "duckdb": ("/proc/self/cgroup", "/sys/fs/cgroup", "/sys/devices/system/cpu"),
+}
+"""DuckDB looks for its memory and cores there, and crashes where it may not open its /proc/self/cgroup. All of /proc
+would show it the environment of other processes of the same user."""
+
 _PREPARE_MIB: Final = 4096
 _FILES: Final = 32
 _PR_SET_PDEATHSIG: Final = 1
@@ -48,7 +55,7 @@ def hold(engine: EngineName, memory_mib: int, folder: str) -> None:
         folder: of the private copies, all of the file tree that it may still read but for libraries.
     """
     # Not on every system and kernel; the engines' own settings hold without them.
-    landlock.restrict(folder)
+    landlock.restrict((folder, *_ALSO_READS[engine]))
     seccomp.install()
     _lower(resource.RLIMIT_FSIZE, 0)
     space = _address_space() + (memory_mib + _ROOM_MIB[engine]) * MIB

@@ -36,13 +36,13 @@ _SYSTEM: Final = (
 _DEVICES: Final = ("/dev/urandom", "/dev/null")
 
 
-def restrict(folder: str) -> bool:
-    """Let this process read `folder`, libraries and time zones, and nothing else; cannot be undone.
+def restrict(paths: Sequence[str]) -> bool:
+    """Let this process read `paths`, libraries and time zones, and nothing else; cannot be undone.
 
     Threads that exist already are not restricted. New privileges must have been given up.
 
     Args:
-        folder: of the private copies.
+        paths: files, and folders with all that is in them.
 
     Returns:
         Whether the kernel took it.
@@ -65,7 +65,7 @@ def restrict(folder: str) -> bool:
     if rules < 0:
         return False
     try:
-        for path in (folder, *_libraries(sys.path), *_SYSTEM, *_DEVICES):
+        for path in (*paths, *_libraries(sys.path), *_SYSTEM, *_DEVICES):
             _allow(call, rules, path)
         return bool(call(_RESTRICT_SELF, rules, 0) == 0)
     finally:
@@ -88,8 +88,8 @@ def _allow(call: ctypes._NamedFuncPointer, rules: int, path: str) -> None:
         fd = os.open(path, os.O_PATH | os.O_CLOEXEC)
     except OSError:
         return
-    try:
-        rights = _READ_FILE | _READ_FOLDER if os.path.isdir(path) else _READ_FILE  # noqa: PTH112 (no pathlib in a worker)
-        call(_ADD_RULE, rules, _PATH_BENEATH, struct.pack("=Qi", rights, fd), 0)
-    finally:
+    rights = _READ_FILE | _READ_FOLDER if os.path.isdir(path) else _READ_FILE  # noqa: PTH112 (no pathlib in a worker)
+    call(_ADD_RULE, rules, _PATH_BENEATH, struct.pack("=Qi", rights, fd), 0)
+    # A rule is tied to what the kernel holds of a file; in /proc that is made anew once nobody has the file open.
+    if not path.startswith("/proc/"):
         os.close(fd)
