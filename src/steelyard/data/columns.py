@@ -145,8 +145,23 @@ def _refuse_missing(table: Table, layout: Layout, roles: Sequence[Role]) -> None
     )
     raise ConfigError(
         f"{table.title}: no column for {' and '.join(missing)}; {seen}. Name the columns, for example "
-        'columns: {question: A, options: "B:E", answer: F}, or leave this sheet out with sheets'
+        f"columns: {{{_example(roles)}}}, or leave this sheet out with sheets"
     )
+
+
+def _example(roles: Sequence[Role]) -> str:
+    """How the columns of the required roles are named.
+
+    >>> _example([Role("question"), Role("options", several=True), Role("answer")])
+    'question: A, options: "B:E", answer: F'
+    """
+    named, start = [], 0
+    for role in (one for one in roles if one.required):
+        last = start + (3 if role.several else 0)
+        letters = column_letter(start)
+        named.append(f'{role.name}: "{letters}:{column_letter(last)}"' if role.several else f"{role.name}: {letters}")
+        start = last + 1
+    return ", ".join(named)
 
 
 def _refuse_shared(table: Table, layout: Layout) -> None:

@@ -39,7 +39,7 @@ def by_header(headers: Mapping[Column, str], roles: Sequence[Role], taken: Colum
         if role.name in taken:
             continue
         free = {column: plain(text) for column, text in headers.items() if column not in used}
-        columns = (_lettered(free) if role.several else ()) or _synonym(free, role.name)
+        columns = (_lettered(free) if role.several else ()) or _synonym(free, role.words or role.name)
         if columns:
             found[role.name] = columns
             used.update(columns)

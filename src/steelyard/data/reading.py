@@ -10,6 +10,7 @@ from typing import Final
 from steelyard.data.delimited import read_delimited
 from steelyard.data.files import SampleFiles, require_file
 from steelyard.data.records import read_json_lines, read_json_list
+from steelyard.data.sql_lines import read_sql_lines
 from steelyard.data.table import Table
 from steelyard.data.workbook import read_workbook
 from steelyard.errors import ConfigError
@@ -17,6 +18,7 @@ from steelyard.errors import ConfigError
 _WORKBOOKS: Final = (".xlsx", ".xlsm", ".xls", ".ods")
 _READERS: Final[Mapping[str, Callable[[Path], Table]]] = MappingProxyType(
     {".csv": read_delimited, ".tsv": read_delimited, ".jsonl": read_json_lines, ".json": read_json_list}
+    | {".sql": read_sql_lines, ".txt": read_sql_lines}
 )
 
 

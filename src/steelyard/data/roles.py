@@ -16,10 +16,12 @@ class Role:
     """What a column is for.
 
     Args:
-        name: the key under `columns:` and in `headers.json`.
+        name: the key under `columns:`, and in `headers.json`.
         required: whether a table without it is refused.
         several: whether it spans columns, as options do.
         by_position: whether it has a place where there is no header.
+        words: the key of its synonyms in `headers.json` where it is not the name: what one suite calls an answer is a
+            query to another.
         likeness: how much a cell looks like this role, in [0, 1]; tells apart arrangements without a header.
     """
 
@@ -27,6 +29,7 @@ class Role:
     required: bool = True
     several: bool = False
     by_position: bool = True
+    words: str = ""
     likeness: Callable[[str], float] | None = None
 
 

@@ -11,6 +11,7 @@ from steelyard.errors import ConfigError
 from steelyard.models.base import Model
 from steelyard.models.references import check_sent
 from steelyard.text.prompt_files import check_placeholders, load_template, sample_values
+from steelyard.text.reply_schema import load_reply_schema, response_format
 from steelyard.text.template import render
 from steelyard.types import Asks, Message, Output, Sample
 
@@ -25,15 +26,18 @@ class Prompt:
             `{{contexts}}`, `{{id}}`, `{{group}}` and `{{metadata.NAME}}` are filled from the sample.
         system: a system message, or none; filled likewise.
         parameters: of every call, over those of the model.
+        reply: the JSON schema that the reply is to follow, sent as `response_format`: `sql` (one text of that name),
+            `create_select` (two), the path of a .json file, or the schema itself. Empty: none is sent.
     """
 
     model: Model
     template: Path | str = "{{question}}"
     system: str = ""
     parameters: Mapping[str, Any] = field(default_factory=dict)
+    reply: Path | str | Mapping[str, Any] = ""
 
     def check(self) -> None:
-        """Find an unknown placeholder, a missing file or a key in the parameters before anything is sent.
+        """Find an unknown placeholder, a missing file or schema, or a key in the parameters before anything is sent.
 
         Raises:
             ConfigError: which, and what there is.
@@ -43,14 +47,20 @@ class Prompt:
         check_sent("parameters", self.parameters)
         if not hasattr(self.model, "request"):
             raise ConfigError(f"{type(self.model).__name__} is no model")
+        if self.reply:
+            load_reply_schema(self.reply)
+            if "response_format" in {**getattr(self.model, "parameters", {}), **self.parameters}:
+                raise ConfigError("reply and a response_format among the parameters: give one of them")
 
     def manifest(self) -> dict[str, Any]:
         """The words that are sent, so that two versions of a prompt can be told apart."""
-        return {"text": load_template(self.template)}
+        schema = {"reply_schema": load_reply_schema(self.reply)} if self.reply else {}
+        return {"text": load_template(self.template), **schema}
 
     async def __call__(self, sample: Sample, ask: Asks) -> Output:
         """Ask the model once."""
-        reply = await ask(self.model, self.messages(sample), **self.parameters)
+        held = {"response_format": response_format(self.reply)} if self.reply else {}
+        reply = await ask(self.model, self.messages(sample), **self.parameters, **held)
         metadata = {} if reply.finish == "stop" else {"finish": reply.finish}
         return Output(reply.text, tuple(reply.metadata.get("contexts", ())), metadata)
 

@@ -6,22 +6,29 @@ import csv
 import io
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Final
 
+from steelyard.data.sql_lines import SqlLine, split_line
 from steelyard.errors import ConfigError, DataError, boundary, did_you_mean
 from steelyard.types import Output, Sample
+
+_LINES: Final = frozenset({".sql", ".txt"})
 
 
 @dataclass(frozen=True, slots=True)
 class Replay:
-    """Gives each sample the output that a file holds for its id.
+    """Gives each sample the output that a file holds for it.
+
+    By the sample's id: JSON lines or CSV with one output a row, or a .json object of id to output. By the sample's
+    place in its dataset (`metadata["position"]`, which the text2sql suite gives): one SQL statement a line (.sql or
+    .txt), a tab and the database behind it or not, and BIRD's predictions, a .json object whose keys count from "0".
 
     Args:
-        file: JSON lines or CSV with one output a row.
+        file: where the outputs are.
         id: the key or column of the sample's id.
         output: the key or column of the output.
     """
@@ -44,39 +51,111 @@ class Replay:
         """The stored output.
 
         Raises:
-            LookupError: the file has none for this sample.
+            LookupError: the file has none for this sample, or one for another database.
         """
         outputs = self._outputs()
-        if sample.id not in outputs:
+        if outputs.lines is not None:
+            return Output(self._line(outputs.lines, sample))
+        if sample.id not in outputs.by_id:
             raise LookupError(f"{Path(self.file).name} holds no output for sample {sample.id!r}")
-        return Output(outputs[sample.id])
+        return Output(outputs.by_id[sample.id])
 
-    def _outputs(self) -> Mapping[str, Any]:
+    def _line(self, lines: Sequence[SqlLine], sample: Sample) -> str:
+        name, position = Path(self.file).name, sample.metadata.get("position")
+        if type(position) is not int:
+            raise LookupError(f"{name} goes by places, and sample {sample.id!r} has no metadata position")
+        if not 0 <= position < len(lines):
+            raise LookupError(
+                f"{name} holds {len(lines)} outputs, none for sample {sample.id!r} at place {position + 1}"
+            )
+        found, wanted = lines[position], sample.metadata.get("db_id")
+        if found.db_id and wanted and found.db_id != wanted:
+            raise LookupError(
+                f"{name}: the output at place {position + 1} is for database {found.db_id!r}, sample {sample.id!r} is "
+                f"about {wanted!r}; do its lines go with this dataset?"
+            )
+        return found.sql
+
+    def _outputs(self) -> _Outputs:
         file = Path(self.file)
         with boundary("data", f"{file.name} cannot be read"):
             stat = file.stat()
         return _read(file, self.id, self.output, (stat.st_mtime_ns, stat.st_size))
 
 
+@dataclass(frozen=True, slots=True)
+class _Outputs:
+    """What a file holds: outputs by id, or, where it goes by places, `lines`."""
+
+    by_id: Mapping[str, Any] = field(default_factory=dict)
+    lines: Sequence[SqlLine] | None = None
+
+
 @lru_cache(maxsize=16)
-def _read(file: Path, ident: str, output: str, _version: tuple[int, int]) -> Mapping[str, Any]:
-    """Outputs by id; cached by the file's version, so a target stays without state."""
+def _read(file: Path, ident: str, output: str, _version: tuple[int, int]) -> _Outputs:
+    """Outputs; cached by the file's version, so a target stays without state."""
+    text = _text_of(file)
+    if file.suffix.lower() in _LINES:
+        return _Outputs(lines=_sql_lines(text))
+    mapping = _mapping_in(text, (ident, output)) if file.suffix.lower() == ".json" else None
+    if mapping is not None:
+        return _of_mapping(mapping, file.name)
     outputs: dict[str, Any] = {}
-    for line, row in _rows(file):
+    for line, row in _rows(file, text):
         for name in (ident, output):
             if name not in row:
                 raise ConfigError(f"{file.name} line {line} has no {name!r}{did_you_mean(name, row)}")
         if str(row[ident]) in outputs:
             raise DataError(f"{file.name} line {line}: a second output for sample {row[ident]!r}")
         outputs[str(row[ident])] = row[output]
-    return MappingProxyType(outputs)
+    return _Outputs(MappingProxyType(outputs))
 
 
-def _rows(file: Path) -> Sequence[tuple[int, Mapping[str, Any]]]:
+def _text_of(file: Path) -> str:
     try:
-        text = file.read_text(encoding="utf-8-sig")
+        return file.read_text(encoding="utf-8-sig")
+    except (OSError, ValueError) as error:
+        raise DataError(f"{file.name} cannot be read: {error}") from error
+
+
+def _sql_lines(text: str) -> Sequence[SqlLine]:
+    """One statement a line; a blank line is an empty output, but at the end, where editors leave some.
+
+    Not splitlines(): a line separator of Unicode may stand inside a SQL literal.
+    """
+    return tuple(split_line(line) for line in text.rstrip().split("\n")) if text.strip() else ()
+
+
+def _mapping_in(text: str, row: tuple[str, str]) -> Mapping[str, Any] | None:
+    """The object that a .json file is; None where it holds JSON lines, whose first is an object of `row` itself."""
+    try:
+        value = json.loads(text, object_pairs_hook=_object)
+    except (ValueError, RecursionError):
+        return None
+    return value if isinstance(value, dict) and not set(row) <= set(value) else None
+
+
+def _of_mapping(mapping: Mapping[str, Any], name: str) -> _Outputs:
+    if mapping and set(mapping) == {str(place) for place in range(len(mapping))}:
+        # BIRD's own evaluator scores an output that is no text (a refused prompt is 0) as an empty statement.
+        texts = [mapping[str(place)] for place in range(len(mapping))]
+        return _Outputs(lines=tuple(split_line(one) if isinstance(one, str) else SqlLine("", "") for one in texts))
+    if any(isinstance(one, dict | list) for one in mapping.values()):
+        raise DataError(f"{name}: expected an object of id to output, with a text for each")
+    return _Outputs(MappingProxyType(dict(mapping)))
+
+
+def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        raise ValueError("a key stands twice")
+    return found
+
+
+def _rows(file: Path, text: str) -> Sequence[tuple[int, Mapping[str, Any]]]:
+    try:
         return _csv_rows(text) if file.suffix.lower() == ".csv" else _json_rows(text)
-    except (OSError, ValueError, RecursionError, csv.Error) as error:
+    except (ValueError, RecursionError, csv.Error) as error:
         raise DataError(f"{file.name} cannot be read: {error}") from error
 
 

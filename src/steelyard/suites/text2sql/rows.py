@@ -1,0 +1,247 @@
+"""Files -> samples of the `text2sql` suite; every defect is named in one pass, before anything is asked."""
+
+from __future__ import annotations
+
+from collections.abc import Container, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from sys import intern
+from types import MappingProxyType
+from typing import Final
+
+from steelyard.data.files import SampleFiles
+from steelyard.data.reading import read_tables
+from steelyard.data.sql_databases import databases_in, engine_of
+from steelyard.data.table import Row
+from steelyard.errors import ConfigError, DataError
+from steelyard.sql.results import Database, EngineName
+from steelyard.sql.sandbox import Sandbox
+from steelyard.sql.schema import ddl_of
+from steelyard.suites.text2sql.reading import Asked, Defect, TableReading, open_reading, read_row
+from steelyard.types import Sample
+
+SHOWN_DEFECTS: Final = 20
+DIALECTS: Final[Mapping[EngineName, str]] = MappingProxyType({"sqlite": "SQLite", "duckdb": "DuckDB"})
+"""What a prompt calls an engine."""
+
+
+@dataclass(frozen=True, slots=True)
+class Samples:
+    """Samples in the order of the dataset; each iteration reads the rows anew, none is held.
+
+    `metadata` always has the keys `schema` (CREATE statements), `db_id`, `evidence`, `dialect` (SQLite or DuckDB), each
+    "" where the dataset says nothing, and `position`: the row's, counted from 0 over all files whatever is left out.
+
+    Args:
+        readings: the tables.
+        bad: (position of the table, number of the row) of rows that are left out.
+        selected: positions among the sound rows.
+        count: how many are selected.
+        schemas: db_id -> CREATE statements, for rows without a schema of their own.
+        dialects: db_id -> dialect, for databases that are files.
+        dialect: of all others.
+    """
+
+    readings: Sequence[TableReading]
+    bad: Container[tuple[int, int]]
+    selected: Container[int]
+    count: int
+    schemas: Mapping[str, str]
+    dialects: Mapping[str, str]
+    dialect: str
+
+    def __len__(self) -> int:
+        return self.count
+
+    def __iter__(self) -> Iterator[Sample]:
+        given = 0
+        for sound, (reading, row, position) in enumerate(_sound_rows(self.readings, self.bad)):
+            if sound not in self.selected:
+                continue
+            asked = read_row(reading, row, None, [])
+            if asked is None:
+                raise DataError(f"{reading.table.place(row.number)} changed while it was being read; start again")
+            given += 1
+            yield self._sample(reading, row, asked, position)
+            if given == self.count:
+                return
+
+    def _sample(self, reading: TableReading, row: Row, asked: Asked, position: int) -> Sample:
+        return Sample(
+            asked.id or reading.prefix + reading.table.row_id(row.number),
+            asked.question,
+            asked.sql,
+            group=asked.group,
+            metadata={
+                "schema": asked.schema or self.schemas.get(asked.db_id, ""),
+                "db_id": asked.db_id,
+                "evidence": asked.evidence,
+                "dialect": self.dialects.get(asked.db_id, self.dialect),
+                "position": position,
+            },
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Text2SqlData:
+    """A dataset of questions with their SQL, and what was found out about it.
+
+    Args:
+        samples: re-iterable; memory stays flat for files that stream.
+        skipped: rows left out for a defect; above 0 only with `skip_bad`.
+        defects: every defect found, in order.
+        mapping: role -> column of the first table, as a person names it.
+        databases: db_id -> how many samples, in order of first appearance; "" for samples without one.
+        notes: hidden sheets left out, an unusual encoding, missing databases, fewer samples than asked for.
+        readings: each table with its layout.
+    """
+
+    samples: Samples
+    skipped: int
+    defects: tuple[Defect, ...]
+    mapping: Mapping[str, str]
+    databases: Mapping[str, int]
+    notes: tuple[str, ...]
+    readings: tuple[TableReading, ...]
+
+    @property
+    def n(self) -> int:
+        """Number of samples."""
+        return len(self.samples)
+
+
+def load_text2sql(files: SampleFiles, *, databases: Path | None = None, engine: EngineName = "sqlite") -> Text2SqlData:
+    """Read and check a dataset whole.
+
+    The schema of a sample is its row's, else that of its database, read once per database.
+
+    Args:
+        files: which rows.
+        databases: a folder of `<db_id>/<db_id>.sqlite` or `<db_id>.sqlite` (.db, .duckdb); None where rows bring their
+            own schema.
+        engine: of samples whose database is no file.
+
+    Raises:
+        ConfigError: a file, sheet, column or folder does not exist.
+        DataError: a file or database cannot be read; rows have defects and `skip_bad` is off (the message lists up to
+            20); or no sound row is left.
+    """
+    known = None if databases is None else databases_in(databases)
+    tables, notes = read_tables(files)
+    if not tables:
+        raise DataError(f"{', '.join(path.name for path in files.paths)}: no sheet with a filled cell")
+    names = [path.name for path in files.paths]
+    if len(set(names)) < len(names):
+        raise ConfigError("samples: two files have one name, so their rows cannot be told apart; rename one")
+    readings = tuple(open_reading(table, files, f"{table.name} " if len(names) > 1 else "") for table in tables)
+    check = _Check(readings, known)
+    if not check.rows and not check.defects:
+        raise DataError(f"{readings[0].table.title}: there is no row below its header")
+    if not check.rows or (check.defects and not files.skip_bad):
+        _refuse(check.defects)
+    selected = files.selected(len(check.rows))
+    chosen = [one for sound, one in enumerate(check.rows) if sound in selected]
+    schemas = _schemas({one for one, has_schema in chosen if not has_schema}, known or {})
+    counts = {name: 0 for name, _ in chosen}
+    for name, _ in chosen:
+        counts[name] += 1
+    samples = Samples(
+        readings,
+        frozenset(check.bad),
+        selected,
+        len(chosen),
+        schemas,
+        {name: DIALECTS[engine_of(known[name])] for name in counts if known and name in known},
+        DIALECTS[engine],
+    )
+    about = (*notes, *_about_selection(files, len(chosen)), *_about_databases(counts, chosen, known))
+    described = readings[0].layout.describe()
+    return Text2SqlData(samples, len(check.bad), tuple(check.defects), described, counts, about, readings)
+
+
+def _sound_rows(
+    readings: Sequence[TableReading], bad: Container[tuple[int, int]]
+) -> Iterator[tuple[TableReading, Row, int]]:
+    """Every row that is not bad, with its position over all tables."""
+    before = 0
+    for index, reading in enumerate(readings):
+        last = -1
+        for last, row in reading.rows():
+            if (index, row.number) not in bad:
+                yield reading, row, before + last
+        before += last + 1
+
+
+def _refuse(defects: Sequence[Defect]) -> None:
+    lines = [str(defect) for defect in defects[:SHOWN_DEFECTS]]
+    if len(defects) > SHOWN_DEFECTS:
+        lines.append(f"and {len(defects) - SHOWN_DEFECTS} more")
+    count = f"{len(defects)} defect{'s' if len(defects) > 1 else ''}"
+    raise DataError(f"{count} in the dataset; mend them, or leave such rows out with skip_bad: true", lines)
+
+
+def _schemas(wanted: set[str], known: Mapping[str, Path]) -> dict[str, str]:
+    """The CREATE statements of each wanted database that is known.
+
+    Raises:
+        DataError: databases that cannot be read, all of them.
+    """
+    files = {name: known[name] for name in sorted(wanted) if name in known}
+    if not files:
+        return {}
+    found: dict[str, str] = {}
+    defects: list[str] = []
+    # The statement is ours, and the files are the user's: an engine that cannot be held is refused before the run.
+    with Sandbox(workers=1, unsafe=True) as sandbox:
+        for name, file in files.items():
+            try:
+                found[name] = ddl_of(sandbox, Database(engine_of(file), file))
+            except (DataError, ConfigError) as error:
+                defects.append(str(error))
+    if defects:
+        raise DataError("databases that cannot be read", defects[:SHOWN_DEFECTS])
+    return found
+
+
+def _about_selection(files: SampleFiles, count: int) -> Iterator[str]:
+    wanted = files.first or files.last or files.random or 0
+    if wanted > count:
+        yield f"{wanted} samples were asked for, there are {count}"
+
+
+def _about_databases(
+    counts: Mapping[str, int], chosen: Sequence[tuple[str, bool]], known: Mapping[str, Path] | None
+) -> Iterator[str]:
+    bare = sum(1 for _, has_schema in chosen if not has_schema)
+    if known is None and bare:
+        named = sorted(name for name in counts if name)
+        which = f" (they name {', '.join(named[:3])}{' ...' if len(named) > 3 else ''})" if named else ""
+        yield f"{bare} samples have no schema and there is no folder of databases{which}: their SQL runs on nothing"
+
+
+class _Check:
+    """One pass over all rows: what is bad, and of each sound row its database and whether it has a schema."""
+
+    def __init__(self, readings: Sequence[TableReading], known: Mapping[str, Path] | None) -> None:
+        self.bad: set[tuple[int, int]] = set()
+        self.rows: list[tuple[str, bool]] = []
+        self.defects: list[Defect] = []
+        self._known = known
+        self._ids: dict[str, str] = {}
+        for index, reading in enumerate(readings):
+            for _, row in reading.rows():
+                self._add(index, reading, row)
+
+    def _add(self, index: int, reading: TableReading, row: Row) -> None:
+        before = len(self.defects)
+        asked = read_row(reading, row, self._known, self.defects)
+        if asked and asked.id:
+            here = reading.table.place(row.number, reading.column("id"))
+            first = self._ids.setdefault(asked.id, here)
+            if first != here:
+                message = f"the same id as {first}: {asked.id[:40]!r}"
+                self.defects.append(reading.defect("duplicate id", row, "id", message))
+        if asked is None or len(self.defects) > before:
+            self.bad.add((index, row.number))
+        else:
+            self.rows.append((intern(asked.db_id), bool(asked.schema)))

@@ -1,0 +1,83 @@
+"""The JSON schema that a reply is to follow: packaged by name, a file, or written out."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from functools import lru_cache
+from importlib.resources import files
+from pathlib import Path
+from typing import Any, Final
+
+from steelyard.errors import ConfigError, did_you_mean
+
+_LONGEST_NAME: Final = 64
+
+
+def packaged_replies() -> tuple[str, ...]:
+    """The names of the schemas that come with Steelyard, sorted.
+
+    >>> packaged_replies()
+    ('create_select', 'sql')
+    """
+    folder = files("steelyard").joinpath("prompts/replies")
+    return tuple(sorted(one.name.removesuffix(".json") for one in folder.iterdir() if one.name.endswith(".json")))
+
+
+def load_reply_schema(given: Path | str | Mapping[str, Any]) -> Mapping[str, Any]:
+    """A JSON schema.
+
+    Args:
+        given: a packaged name (`sql`, `create_select`), the path of a .json file, or the schema itself.
+
+    Raises:
+        ConfigError: there is no such name and no such file, or it holds no schema of an object.
+    """
+    if isinstance(given, Mapping):
+        return _checked(given, "reply")
+    if isinstance(given, str) and given in packaged_replies():
+        return _packaged(given)
+    try:
+        path = Path(given)
+        stamp = path.stat()
+        return _of_file(path, stamp.st_mtime_ns, stamp.st_size)
+    except (OSError, ValueError, RecursionError) as error:
+        hint = "" if isinstance(given, Path) else did_you_mean(given, packaged_replies())
+        raise ConfigError(f"reply: {str(given)[:80]!r} is no JSON schema ({error}){hint}") from error
+
+
+def response_format(given: Path | str | Mapping[str, Any]) -> dict[str, Any]:
+    """What a chat-completions endpoint takes to hold a reply to a schema.
+
+    `strict` is asked for where the schema is closed (`additionalProperties: false`): endpoints refuse it otherwise.
+    Source: OpenAI API reference, "Structured outputs".
+
+    Raises:
+        ConfigError: as `load_reply_schema`.
+
+    >>> response_format("sql")["json_schema"]["name"]
+    'sql'
+    """
+    schema = load_reply_schema(given)
+    title = str(schema.get("title", "reply")) if isinstance(given, Mapping) else Path(given).stem
+    name = "".join(one if one.isascii() and (one.isalnum() or one in "_-") else "_" for one in title)
+    held = {"name": name[:_LONGEST_NAME], "schema": dict(schema), "strict": schema.get("additionalProperties") is False}
+    return {"type": "json_schema", "json_schema": held}
+
+
+@lru_cache(maxsize=16)
+def _packaged(name: str) -> Mapping[str, Any]:
+    text = files("steelyard").joinpath(f"prompts/replies/{name}.json").read_text(encoding="utf-8")
+    return _checked(json.loads(text), name)
+
+
+@lru_cache(maxsize=16)
+def _of_file(path: Path, _mtime_ns: int, _size: int) -> Mapping[str, Any]:
+    """Cached by what `stat` says, so that a schema edited between two runs is read again."""
+    return _checked(json.loads(path.read_text(encoding="utf-8-sig")), path.name)
+
+
+def _checked(value: Any, what: str) -> Mapping[str, Any]:
+    if not isinstance(value, Mapping) or value.get("type") != "object":
+        raise ConfigError(f'reply: {what} is no JSON schema of an object; it begins with {{"type": "object"}}')
+    return value

@@ -1,0 +1,65 @@
+"""Fenced blocks of a reply, and the part of it that is addressed to the reader."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Final, NamedTuple
+
+from steelyard.text.choice_patterns import REASONING
+
+SQL_WORDS: Final = frozenset(
+    {
+        "sql", "sqlite", "sqlite3", "duckdb", "mysql", "mariadb", "postgres", "postgresql", "psql", "pgsql", "plsql",
+        "tsql", "t-sql", "mssql", "ansi",
+    }
+)  # fmt: skip
+JSON_WORDS: Final = frozenset({"json", "jsonc", "json5"})
+_KNOWN: Final = "|".join(sorted((re.escape(one) for one in SQL_WORDS | JSON_WORDS), key=len, reverse=True))
+_FENCE: Final = re.compile(
+    rf"(?P<mark>`{{3,}}|~{{3,}})[ \t]*+"
+    rf"(?:(?P<word>{_KNOWN})(?![\w-])[ \t]*+(?:\r?\n)?|(?!(?:select|with|values|from|insert|create)\b)"
+    rf"(?P<other>[A-Za-z][\w+.#-]*+)[^\n`]*+\n|\r?\n)?",
+    re.IGNORECASE,
+)
+
+
+class Block(NamedTuple):
+    """One fenced block: its word in lower case ("" is none), where its content stands, and whether it is closed."""
+
+    word: str
+    start: int
+    end: int
+    closed: bool
+
+
+def blocks_of(text: str, start: int, end: int) -> Iterator[Block]:
+    r"""Every fenced block between `start` and `end`; one that is not closed runs to the end.
+
+    >>> text = "so: ```sql SELECT 1``` or\n~~~\nx"
+    >>> [(one.word, text[one.start : one.end], one.closed) for one in blocks_of(text, 0, len(text))]
+    [('sql', 'SELECT 1', True), ('', 'x', False)]
+    """
+    place = start
+    while (opening := _FENCE.search(text, place, end)) is not None:
+        closing = text.find(opening["mark"], opening.end(), end)
+        stop = end if closing < 0 else closing
+        word = (opening["word"] or opening["other"] or "").lower()
+        yield Block(word, opening.end(), stop, closing >= 0)
+        place = end if closing < 0 else closing + len(opening["mark"])
+
+
+def readable(text: str) -> tuple[int, int, bool]:
+    """Where the part stands that is no reasoning, and whether the reply broke off inside reasoning.
+
+    It begins behind the last mark that closes reasoning, and ends before one that opens it and is never closed.
+
+    >>> readable("<think>a</think>b"), readable("<think>a")
+    ((16, 17, False), (0, 0, True))
+    """
+    if "<" not in text and "◁" not in text:
+        return 0, len(text), False
+    lowered = text.lower() if text.isascii() else text
+    start = max((at + len(closing) for _, closing in REASONING if (at := lowered.rfind(closing)) >= 0), default=0)
+    opened = [at for opening, _ in REASONING if (at := lowered.find(opening, start)) >= 0]
+    return start, min(opened, default=len(text)), bool(opened)

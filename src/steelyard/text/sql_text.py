@@ -1,0 +1,103 @@
+"""SQL that stands in a reply as text: in fenced blocks, as a statement of its own, or between backticks."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Final
+
+from steelyard.text.sql_fences import JSON_WORDS, SQL_WORDS, Block, blocks_of
+from steelyard.text.sql_reading import Found, Problem, Wanted
+
+_READS: Final = (
+    r"(?:\(\s*)*+(?:select(?=[\s*(\"'`\[\d:@-])|with\s++(?:recursive\s++)?[\w\"`\[][^\n]{0,200}?\bas\b|values\s*+\()"
+)
+_WRITES: Final = (
+    r"(?:insert\s++(?:or|into)|replace\s++into|update\s++\S++\s++set|delete\s++from|"
+    r"(?:create|drop|alter)\s++(?:or|temp|temporary|table|view|index|unique|trigger|virtual|database|schema|sequence|"
+    r"macro|function|user|role|type)|pragma|attach|detach|vacuum|explain|begin|commit|rollback|copy|install|load|"
+    r"truncate|grant|call|describe|show|summarize|pivot|from\s++[\w.\"]++\s++select)\b"
+)
+_COMMENTS: Final = r"(?:\s++|--[^\n]*+(?:\n|\Z)|/\*(?s:.*?)(?:\*/|\Z))*+"
+_ANY: Final = re.compile(rf"{_COMMENTS}(?:{_READS}|{_WRITES})", re.IGNORECASE)
+_LINE: Final = re.compile(
+    rf"^[ \t>*#-]*+(?:\d{{1,2}}[.)、][ \t]*+)?(?:[^\n]{{0,80}}?[:：\]>][ \t*]*+)?(?P<sql>{_READS})",
+    re.IGNORECASE | re.MULTILINE,
+)
+_TOKEN: Final = re.compile(
+    r"'[^']*+(?:'|\Z)|\"[^\"]*+(?:\"|\Z)|`[^`]*+(?:`|\Z)|--[^\n]*+|/\*(?s:.*?)(?:\*/|\Z)|(?P<semicolon>;)|"
+    r"(?P<paragraph>\n[ \t\r]*+\n\s*+)|(?P<stop>\n[ \t*#]*+(?:sql\s?result|result|answer|explanation|note|question|"
+    r"解释|说明|注|结果|答案)[ \t*]*+[:：]|[；。]|\[/sql\]|</(?:sql|answer|query)>|<\|\w+\|>)",
+    re.IGNORECASE,
+)
+_CLAUSE: Final = re.compile(
+    r"(?:from|where|group|order|having|limit|offset|union|intersect|except|join|left|right|full|inner|outer|cross|"
+    r"natural|on|using|and|or|not|select|with|window|qualify|fetch|values|case|when|then|else|end|in|between|like|as|"
+    r"asc|desc|over|partition|set|returning)\b|[(),;*\"'`\[]|--|/\*|[\w.]+\s*+[,=<>(]",
+    re.IGNORECASE,
+)
+_INLINE: Final = re.compile(r"(?<!`)`([^`\n]++)`(?!`)")
+
+
+def blocks_in(text: str, start: int, end: int, form: Wanted) -> Iterator[Found | Problem]:
+    """The fenced blocks that hold SQL; beside a query, statements that only repeat the schema are left out."""
+    found = [one for one in blocks_of(text, start, end) if _is_sql(text, one)]
+    reading = [one for one in found if _is_reading(text, one)]
+    for one in reading or found:
+        sql = text[one.start : one.end].strip()
+        if sql:
+            yield Found("", sql, "block", (one.start, one.end), broken_off=not one.closed)
+        elif form == "block" or len(found) == 1:
+            yield Problem("the fenced block is empty", (one.start, one.end))
+
+
+def statements_in(text: str, start: int, end: int, _: Wanted) -> Iterator[Found]:
+    """The statements that stand on lines of their own, a label before them or not.
+
+    A statement ends with `;`, or before a paragraph that does not go on with it, or with the reply.
+    """
+    if opening := _ANY.match(text, start, end):
+        first = start + len(text[start:end]) - len(text[start:end].lstrip())
+        yield _statement(text, first, opening.end(), end)
+        return
+    place = start
+    while (line := _LINE.search(text, place, end)) is not None:
+        found = _statement(text, line.start("sql"), line.end("sql"), end)
+        yield found
+        place = max(found.span[1], line.end())
+
+
+def inline_in(text: str, start: int, end: int, _: Wanted) -> Iterator[Found]:
+    """Statements between single backticks in prose."""
+    for match in _INLINE.finditer(text, start, end):
+        if _ANY.match(match[1]) and " " in match[1].strip():
+            yield Found("", match[1].strip(), "statement", match.span(1))
+
+
+def _is_sql(text: str, block: Block) -> bool:
+    if block.word in SQL_WORDS:
+        return not text[block.start : block.end].lstrip().startswith("{")
+    return block.word not in JSON_WORDS and _ANY.match(text, block.start, block.end) is not None
+
+
+def _is_reading(text: str, block: Block) -> bool:
+    return re.match(rf"{_COMMENTS}{_READS}", text[block.start : block.end], re.IGNORECASE) is not None
+
+
+def _statement(text: str, first: int, after: int, end: int) -> Found:
+    """The statement from `first` on, and those that follow it at once: whether several may run is not said here."""
+    stop, closed = _end_of(text, after, end)
+    while closed and (following := _ANY.match(text, stop, end)):
+        stop, closed = _end_of(text, following.end(), end)
+    sql = text[first:stop].rstrip()
+    return Found("", sql, "statement", (first, first + len(sql)), broken_off=not closed and not text[stop:end].strip())
+
+
+def _end_of(text: str, after: int, end: int) -> tuple[int, bool]:
+    """Where a statement ends, and whether with `;`."""
+    for token in _TOKEN.finditer(text, after, end):
+        if token["semicolon"]:
+            return token.end(), True
+        if token["stop"] or (token["paragraph"] and not _CLAUSE.match(text, token.end(), end)):
+            return token.start(), False
+    return end, False
