@@ -1,0 +1,216 @@
+"""Where the clauses of a query stand in its text: words at the top level, told from those in strings and brackets.
+
+Nothing is parsed and nothing refused: one pass, linear in the text, for whoever changes a query without rewriting it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Final, NamedTuple
+
+from steelyard.sql.results import EngineName
+
+_COMMON: Final = r"""
+      (?P<skip>[\s\ufeff]++|--[^\n]*+|/\*(?:[^*]|\*(?!/))*+(?:\*/|\Z))
+    | (?P<quoted>'[^']*+(?:''[^']*+)*+'|"[^"]*+(?:""[^"]*+)*+"%s)
+    | (?P<word>[^\W\d][\w$]*+)
+    | (?P<number>\d[\w.]*+)
+    | (?P<mark>.)"""
+_SCANNERS: Final[dict[EngineName, re.Pattern[str]]] = {
+    "sqlite": re.compile(_COMMON % r"|`[^`]*+(?:``[^`]*+)*+`|\[[^\]]*+\]", re.VERBOSE | re.DOTALL),
+    "duckdb": re.compile(_COMMON % r"|\$(?P<tag>\w*+)\$.*?\$(?P=tag)\$", re.VERBOSE | re.DOTALL),
+}
+_OPENING: Final = frozenset("([{")
+_CLOSING: Final = frozenset(")]}")
+_LIMITS: Final = tuple(
+    re.compile(pattern)
+    for pattern in (
+        r"LIMIT (?P<limit>-? ?\d+)(?: OFFSET (?P<offset>-? ?\d+))?",
+        r"LIMIT (?P<offset>-? ?\d+) , (?P<limit>-? ?\d+)",
+        r"OFFSET (?P<offset>\d+)(?: ROWS?)?(?: LIMIT (?P<limit>\d+))?",
+        r"(?:OFFSET (?P<offset>\d+)(?: ROWS?)? )?FETCH (?:FIRST|NEXT) (?P<limit>\d+) ROWS? ONLY",
+    )
+)
+_AFTER_ORDER: Final = frozenset({"LIMIT", "OFFSET", "FETCH", "USING", "FOR"})
+_AFTER_SELECT: Final = frozenset({"FROM", "WHERE", "GROUP", "HAVING", "WINDOW", "QUALIFY", "ORDER"})
+_SET_WORDS: Final = frozenset({"UNION", "INTERSECT", "EXCEPT"})
+_BODY_WORDS: Final = frozenset({"SELECT", "FROM", "VALUES", "ORDER", "TABLE", *_SET_WORDS})
+
+
+class Token(NamedTuple):
+    """A token: its text, from where to where it stands, and how many brackets are open around it."""
+
+    text: str
+    start: int
+    end: int
+    depth: int
+    kind: str
+
+    @property
+    def word(self) -> str:
+        """The bare word in capitals; a mark or number as it stands; "" for what is quoted."""
+        return "" if self.kind == "quoted" else self.text.upper()
+
+
+class Cut(NamedTuple):
+    """What a LIMIT leaves of the rows: `limit` rows (None: all) after `offset`; `known` where both can be told."""
+
+    limit: int | None
+    offset: int
+    known: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """The outermost query of a text.
+
+    Args:
+        text: the whole text.
+        body: the tokens of the outermost query, without brackets that stand around all of it and without `;`.
+        tail: tokens behind such brackets: a LIMIT of the bracketed query.
+        deepest: how deep brackets are nested.
+    """
+
+    text: str
+    body: tuple[Token, ...]
+    tail: tuple[Token, ...]
+    deepest: int
+
+    def key_texts(self) -> list[str]:
+        """The keys of the ORDER BY at the top level, as they stand, without ASC, DESC and NULLS; [] without one."""
+        parts: list[list[Token]] = [[]]
+        start, end = self._order()
+        for token in self.body[start:end]:
+            if token.text == "," and token.depth == self._depth():
+                parts.append([])
+            else:
+                parts[-1].append(token)
+        stripped = [_without_direction(part) for part in parts]
+        return [self.text[part[0].start : part[-1].end] for part in stripped if part]
+
+    def cut(self) -> Cut | None:
+        """The LIMIT and OFFSET behind the ORDER BY; None where there is neither."""
+        if self.tail:
+            return Cut(None, 0, known=False)
+        tokens = self._limit()
+        if not tokens:
+            return None
+        written = " ".join(token.word for token in tokens)
+        for pattern in _LIMITS:
+            if found := pattern.fullmatch(written):
+                named = {name: int(number.replace(" ", "")) for name, number in found.groupdict().items() if number}
+                limit = named.get("limit", -1)
+                return Cut(limit if limit >= 0 else None, max(0, named.get("offset", 0)), known=True)
+        return Cut(None, 0, known=False)
+
+    def unlimited(self, text: str) -> str:
+        """`text`, which ends as this one does, without the LIMIT and OFFSET."""
+        tokens = self._limit()
+        behind = len(self.text) - tokens[-1].end
+        return text[: len(text) - (len(self.text) - tokens[0].start)] + text[len(text) - behind :]
+
+    def with_columns(self, expressions: Sequence[str]) -> str | None:
+        """The text with more columns at the end of its select list; None where that is not one plain SELECT."""
+        top = [token for token in self.body if token.depth == self._depth()]
+        words = [token.word for token in top]
+        if words.count("SELECT") != 1 or _SET_WORDS & set(words):
+            return None
+        first = words.index("SELECT")
+        if "FROM" in words[:first] or words[first + 1 : first + 2] == ["DISTINCT"]:
+            return None
+        for place in range(first + 1, len(top)):
+            # `a IS DISTINCT FROM b` begins no clause.
+            if words[place] in _AFTER_SELECT and words[place - 1] != "DISTINCT":
+                at = top[place].start
+                added = "".join(f", ({one})" for one in expressions)
+                return f"{self.text[:at]}{added} {self.text[at:]}"
+        return None
+
+    def orders(self) -> bool:
+        """Whether the words ORDER BY stand at the top level."""
+        return self._order()[0] > 0
+
+    def _depth(self) -> int:
+        return min((token.depth for token in self.body), default=0)
+
+    def _order(self) -> tuple[int, int]:
+        """From where to where in `body` the keys stand; (0, 0) without any."""
+        depth = self._depth()
+        starts = [
+            place + 2
+            for place, (one, two) in enumerate(zip(self.body, self.body[1:], strict=False))
+            if one.depth == depth and (one.word, two.word) == ("ORDER", "BY")
+        ]
+        if not starts:
+            return 0, 0
+        places = range(starts[-1], len(self.body))
+        behind = (place for place in places if self.body[place].depth == depth)
+        return starts[-1], next((place for place in behind if self.body[place].word in _AFTER_ORDER), len(self.body))
+
+    def _limit(self) -> tuple[Token, ...]:
+        return self.body[self._order()[1] :] if self.orders() else ()
+
+
+def layout_of(query: str, engine: EngineName) -> Layout:
+    """Find the outermost query of a text.
+
+    >>> layout_of("(SELECT a, b FROM t ORDER BY lower(a) DESC, b LIMIT 3);", "sqlite").key_texts()
+    ['lower(a)', 'b']
+    >>> layout_of("SELECT rank() OVER (ORDER BY a), 'ORDER BY b' FROM t", "sqlite").orders()
+    False
+    """
+    tokens = tuple(scan(query, engine))
+    deepest = max((token.depth for token in tokens), default=0)
+    body = tokens
+    while body and body[-1].text == ";":
+        body = body[:-1]
+    tail: tuple[Token, ...] = ()
+    while bracketed := _bracketed(body):
+        body, behind = bracketed
+        tail = behind + tail
+    return Layout(query, body, tail, deepest)
+
+
+def scan(query: str, engine: EngineName) -> Iterator[Token]:
+    """The tokens of a text, comments and blanks left out; a bracket stands outside of what it encloses."""
+    depth = 0
+    for found in _SCANNERS[engine].finditer(query):
+        kind = found.lastgroup or ""
+        if kind == "skip":
+            continue
+        if kind == "tag":
+            kind = "quoted"
+        text = found[0]
+        if kind == "mark" and text in _CLOSING:
+            depth = max(0, depth - 1)
+        yield Token(text, found.start(), found.end(), depth, kind)
+        if kind == "mark" and text in _OPENING:
+            depth += 1
+
+
+def _bracketed(body: tuple[Token, ...]) -> tuple[tuple[Token, ...], tuple[Token, ...]] | None:
+    """The inside of the brackets around a whole query and what stands behind them, if that is how it is written."""
+    if not body:
+        return None
+    depth = min(token.depth for token in body)
+    top = [place for place, token in enumerate(body) if token.depth == depth]
+    words = {body[place].word for place in top}
+    if words & _BODY_WORDS or body[0].word not in {"(", "WITH"}:
+        return None
+    opened = [place for place in top if body[place].text == "("]
+    closed = [place for place in top if body[place].text == ")"]
+    if len(opened) != len(closed) or not opened or (body[0].text == "(" and len(opened) != 1):
+        return None
+    inside, behind = body[opened[-1] + 1 : closed[-1]], body[closed[-1] + 1 :]
+    if not inside or inside[0].word not in {"SELECT", "WITH", "(", "FROM", "VALUES"}:
+        return None
+    return inside, behind
+
+
+def _without_direction(tokens: list[Token]) -> list[Token]:
+    words = [token.word for token in tokens]
+    if len(words) > 2 and words[-2] == "NULLS" and words[-1] in {"FIRST", "LAST"}:
+        tokens, words = tokens[:-2], words[:-2]
+    return tokens[:-1] if len(words) > 1 and words[-1] in {"ASC", "DESC"} else tokens

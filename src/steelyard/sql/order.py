@@ -1,0 +1,150 @@
+"""How a query orders its result: by which keys, at its top level only.
+
+An ORDER BY within a window, an aggregate or a subquery orders nothing that a reader of the result can rely on, and
+neither do those words in a text. The keys are read from the syntax tree; the queries that return them are the original
+text with something inserted or left out, so that nothing else changes. The parser is no validator and may fail on what
+an engine runs; then the words at the top level decide, the keys stay unknown, and `note` says so.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Final
+
+from steelyard.sql.layout import Layout, layout_of
+from steelyard.sql.results import EngineName
+
+if TYPE_CHECKING:
+    from sqlglot import exp
+
+_MOST_PARSED: Final = 100_000
+"""Characters of a query that are parsed at most: what is longer is read by words alone."""
+_DEEPEST_PARSED: Final = 100
+
+_UNPARSED: Final = "the query could not be parsed, so the keys of its ORDER BY are unknown"
+
+
+@dataclass(frozen=True, slots=True)
+class OrderKey:
+    """One key of an ORDER BY.
+
+    Args:
+        expression: as it stands in the query.
+        descending: whether DESC is said.
+        nulls_first: where NULLs go.
+        column: the 0-based output column that holds the key; None where none does: then it is a further column of
+            `Ordering.keyed_query` and `Ordering.unlimited_query`.
+        collation: `NOCASE`, `RTRIM` ... in capitals where it is said; "" otherwise.
+    """
+
+    expression: str
+    descending: bool = False
+    nulls_first: bool = True
+    column: int | None = None
+    collation: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Ordering:
+    """The ORDER BY at the top level of a query.
+
+    Args:
+        keys: empty where they are unknown.
+        limit: rows that a LIMIT leaves; None without one, or where it cannot be told.
+        offset: rows that are left out before.
+        limited: whether the query has a LIMIT, OFFSET or FETCH.
+        keyed_query: the query with the keys that are no output columns as further columns at the end, in the order of
+            `keys`; None where none is needed, or where it cannot be had: DISTINCT, set operations, unknown keys.
+        unlimited_query: the same without LIMIT and OFFSET; None where there is none, or where it cannot be had.
+        note: why something cannot be had; "" where all can.
+    """
+
+    keys: tuple[OrderKey, ...]
+    limit: int | None = None
+    offset: int = 0
+    limited: bool = False
+    keyed_query: str | None = None
+    unlimited_query: str | None = None
+    note: str = ""
+
+    @property
+    def in_output(self) -> bool:
+        """Whether the result itself holds all keys."""
+        return bool(self.keys) and all(key.column is not None for key in self.keys)
+
+    def may_cut(self, rows: int) -> bool:
+        """Whether the LIMIT or OFFSET may have left out rows of a result of so many: then a tie may be cut."""
+        return self.limited and (self.offset > 0 or self.limit is None or rows >= self.limit)
+
+
+def ordering_of(query: str, *, engine: EngineName = "sqlite", columns: Sequence[str] = ()) -> Ordering | None:
+    """How a query orders its result; None where it does not.
+
+    Args:
+        query: one SELECT, of the reference.
+        engine: whose SQL it is.
+        columns: the names of its result's columns, where it has been run: `SELECT *` hides them.
+
+    >>> ordering_of("SELECT name, age FROM t ORDER BY age DESC").keys
+    (OrderKey(expression='age', descending=True, nulls_first=False, column=1, collation=''),)
+    >>> ordering_of("SELECT name FROM t ORDER BY age LIMIT 3").unlimited_query
+    'SELECT name , (age) FROM t ORDER BY age '
+    >>> ordering_of("SELECT rank() OVER (ORDER BY age) FROM t") is None
+    True
+    """
+    layout = layout_of(query, engine)
+    tree = _parsed(query, engine, layout)
+    if tree is None:
+        return _with_queries(Ordering((), note=_UNPARSED), layout) if layout.orders() else None
+    from steelyard.sql.order_keys import keys_of, top_of
+
+    top = top_of(tree)
+    if top is None:
+        return None
+    keys = keys_of(top, columns, engine)
+    if keys is None:
+        note = "a key of ORDER BY cannot be told"
+        return _with_queries(Ordering((), note=note), layout)
+    if not keys:
+        return None
+    texts = layout.key_texts()
+    if len(texts) == len(keys):
+        keys = tuple(replace(key, expression=text) for key, text in zip(keys, texts, strict=True))
+    elif any(key.column is None for key in keys):
+        return _with_queries(Ordering(keys, note="a key of ORDER BY is not found in the text"), layout, missing=True)
+    return _with_queries(Ordering(keys), layout)
+
+
+def _with_queries(ordering: Ordering, layout: Layout, *, missing: bool = False) -> Ordering:
+    """Add the LIMIT, and the queries that return keys and the rows behind the LIMIT."""
+    cut = layout.cut()
+    if cut is not None:
+        ordering = replace(ordering, limit=cut.limit, offset=cut.offset, limited=True)
+    wanted = [key.expression for key in ordering.keys if key.column is None]
+    if not ordering.keys or missing:
+        return ordering
+    keyed = layout.with_columns(wanted) if wanted else None
+    if wanted and keyed is None:
+        return replace(ordering, note="a key of ORDER BY is no column of the result and cannot be added to it")
+    if cut is None:
+        return replace(ordering, keyed_query=keyed)
+    if not cut.known:
+        note = "what the LIMIT leaves out cannot be told"
+        return replace(ordering, keyed_query=keyed, note=note)
+    return replace(ordering, keyed_query=keyed, unlimited_query=layout.unlimited(keyed or layout.text))
+
+
+def _parsed(query: str, engine: EngineName, layout: Layout) -> exp.Expr | None:
+    """The one statement of a query; None where it cannot be parsed, or not cheaply."""
+    if len(query) > _MOST_PARSED or layout.deepest > _DEEPEST_PARSED:
+        return None
+    import sqlglot
+    from sqlglot.errors import SqlglotError
+
+    try:
+        trees = [tree for tree in sqlglot.parse(query, dialect=engine) if tree is not None]
+    except (SqlglotError, RecursionError, ValueError, TypeError, AttributeError, LookupError):
+        # A parser that stumbles over hostile text fails in more ways than it documents.
+        return None
+    return trees[0] if len(trees) == 1 else None

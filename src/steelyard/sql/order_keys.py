@@ -1,0 +1,171 @@
+"""Keys of an ORDER BY in a syntax tree, and which output columns hold them.
+
+A key is an output column by position, by alias, by the same column or by the same expression, in this order, as SQLite
+and DuckDB resolve it. Where it might be either of two it is none, and can be returned as a column of its own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from sqlglot import exp
+
+from steelyard.sql.order import OrderKey
+from steelyard.sql.results import EngineName
+
+
+@dataclass(frozen=True, slots=True)
+class Top:
+    """What orders the outermost query.
+
+    Args:
+        order: its ORDER BY.
+        select: the SELECT whose list names the output; the first one of a set operation; None for VALUES.
+        united: whether it is a set operation, whose keys are output columns only.
+    """
+
+    order: exp.Order
+    select: exp.Select | None
+    united: bool
+
+
+def top_of(tree: exp.Expr) -> Top | None:
+    """The ORDER BY of the outermost query, through brackets around all of it; None where it has none."""
+    node: exp.Expr | None = tree
+    while isinstance(node, exp.Subquery) and not node.args.get("order"):
+        node = node.this
+    order = node.args.get("order") if isinstance(node, exp.Query | exp.Values) else None
+    if not isinstance(order, exp.Order):
+        return None
+    united = False
+    while isinstance(node, exp.Subquery | exp.SetOperation):
+        united = united or isinstance(node, exp.SetOperation)
+        node = node.this
+    return Top(order, node if isinstance(node, exp.Select) else None, united)
+
+
+def keys_of(top: Top, columns: Sequence[str], engine: EngineName) -> tuple[OrderKey, ...] | None:
+    """The keys with their output columns; a random key and those behind it order nothing, so () is no order at all.
+
+    Returns None where the keys cannot be told: ORDER BY ALL of an unknown width, or a key of a set operation that is no
+    output column.
+    """
+    outputs = _Outputs(top, columns, engine)
+    keys: list[OrderKey] = []
+    for ordered in top.order.expressions:
+        if ordered.find(exp.Rand, exp.Uuid) or "random" in _functions(ordered):
+            break
+        if isinstance(ordered.this, exp.Var) and ordered.this.name.upper() == "ALL":
+            return outputs.all_keys(ordered)
+        key = outputs.key(ordered)
+        if key.column is None and (top.united or top.select is None):
+            return None
+        keys.append(key)
+    return tuple(keys)
+
+
+def _functions(node: exp.Expr) -> set[str]:
+    return {found.name.lower() for found in node.find_all(exp.Anonymous)}
+
+
+class _Outputs:
+    """The output columns of a query, as far as they are known."""
+
+    def __init__(self, top: Top, columns: Sequence[str], engine: EngineName) -> None:
+        self._engine = engine
+        self._names = [name.casefold() for name in columns]
+        self._listed = list(top.select.expressions) if top.select is not None else []
+        self._stars = [place for place, one in enumerate(self._listed) if _is_star(one)]
+        joins = top.select.args.get("joins") or [] if top.select is not None else []
+        self._merged = any(join.args.get("using") or join.args.get("method") for join in joins)
+
+    def all_keys(self, ordered: exp.Ordered) -> tuple[OrderKey, ...] | None:
+        """Each output column as a key, for ORDER BY ALL."""
+        width = len(self._names) or (0 if self._stars else len(self._listed))
+        first = bool(ordered.args.get("nulls_first"))
+        keys = (OrderKey(str(place + 1), bool(ordered.args.get("desc")), first, place) for place in range(width))
+        return tuple(keys) or None
+
+    def key(self, ordered: exp.Ordered) -> OrderKey:
+        """One key, with its output column where it is one."""
+        node, collation = _bare(ordered.this)
+        column = self._column(node)
+        if column is not None and not collation:
+            collation = self._collation(column)
+        return OrderKey(
+            expression=ordered.this.sql(dialect=self._engine),
+            descending=bool(ordered.args.get("desc")),
+            nulls_first=bool(ordered.args.get("nulls_first")),
+            column=column,
+            collation=collation,
+        )
+
+    def _column(self, node: exp.Expr) -> int | None:
+        if isinstance(node, exp.Literal) and not node.is_string and node.name.isdecimal():
+            return int(node.name) - 1
+        if isinstance(node, exp.Column):
+            return self._named(node.name.casefold(), node.table.casefold())
+        written = node.sql(dialect=self._engine)
+        same = (
+            place
+            for place, one in enumerate(self._listed)
+            if not _is_star(one) and _bare(one.unalias())[0].sql(dialect=self._engine) == written
+        )
+        return next((self._place(place) for place in same if self._place(place) is not None), None)
+
+    def _named(self, name: str, table: str) -> int | None:
+        if not table:
+            for place, one in enumerate(self._listed):
+                if isinstance(one, exp.Alias) and one.alias.casefold() == name:
+                    return self._place(place)
+        for place, one in enumerate(self._listed):
+            column = _bare(one.unalias())[0]
+            if not isinstance(column, exp.Column) or _is_star(column) or column.name.casefold() != name:
+                continue
+            if not table or not column.table or column.table.casefold() == table:
+                return self._place(place)
+        return self._under_star(name, table)
+
+    def _under_star(self, name: str, table: str) -> int | None:
+        """The one result column of this name, where the list leaves room for it to be the table's."""
+        if self._listed and not self._stars:
+            return None
+        if table and (self._merged or any(_table_of(self._listed[star]) not in {"", table} for star in self._stars)):
+            return None
+        return self._names.index(name) if self._names.count(name) == 1 else None
+
+    def _place(self, place: int) -> int | None:
+        """The output column of an entry of the list: entries behind a star are counted from the end."""
+        if not self._stars or place < self._stars[0]:
+            return place
+        if place > self._stars[-1] and self._names:
+            return len(self._names) - (len(self._listed) - place)
+        return None
+
+    def _collation(self, column: int) -> str:
+        for place, one in enumerate(self._listed):
+            if self._place(place) == column and not _is_star(one):
+                return _bare(one.unalias())[1]
+        return ""
+
+
+def _bare(node: exp.Expr) -> tuple[exp.Expr, str]:
+    """An expression without brackets and collation, and the collation."""
+    collation = ""
+    while isinstance(node, exp.Paren | exp.Collate):
+        if isinstance(node, exp.Collate):
+            collation = collation or node.expression.name.upper()
+        node = node.this
+    return node, collation
+
+
+def _is_star(node: exp.Expr) -> bool:
+    """Whether an entry of a select list may be several columns."""
+    return isinstance(node, exp.Star | exp.Columns) or (
+        isinstance(node, exp.Column) and isinstance(node.this, exp.Star)
+    )
+
+
+def _table_of(node: exp.Expr) -> str:
+    return node.table.casefold() if isinstance(node, exp.Column) else ""
