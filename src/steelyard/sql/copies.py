@@ -66,7 +66,7 @@ class Copies:
         try:
             if copy.why:
                 raise ConfigError(f"{file} is no {_NAMES[engine]} database that can be read: {copy.why}")
-            yield str(copy.folder / "database")
+            yield str(copy.folder / _name(engine, file))
         finally:
             with self._lock:
                 copy.users -= 1
@@ -99,7 +99,7 @@ class Copies:
     def _make(self, engine: EngineName, file: Path, copy: _Copy) -> None:
         copy.why = "it could not be copied"
         try:
-            copy.why = _copy(engine, file, copy.folder) or self._prepare(engine, str(copy.folder / "database"))
+            copy.why = _copy(engine, file, copy.folder) or self._prepare(engine, str(copy.folder / _name(engine, file)))
         except OSError as error:
             copy.why = str(error)
         finally:
@@ -146,6 +146,11 @@ def _stamp(engine: EngineName, file: Path) -> Stamp:
     return tuple(parts)
 
 
+def _name(engine: EngineName, file: Path) -> str:
+    """What a copy is called: DuckDB names a database after its file, and statements may use that name."""
+    return file.name if engine == "duckdb" and file.name.isprintable() else "database"
+
+
 def _copy(engine: EngineName, file: Path, folder: Path) -> str:
     """Copy the file with what stands beside it, again when another process wrote meanwhile.
 
@@ -163,7 +168,7 @@ def _copy(engine: EngineName, file: Path, folder: Path) -> str:
         shutil.rmtree(folder, ignore_errors=True)
         folder.mkdir(mode=0o700)
         for end, *_rest in before:
-            shutil.copyfile(f"{file}{end}", folder / f"database{end}")
+            shutil.copyfile(f"{file}{end}", folder / f"{_name(engine, file)}{end}")
         if _stamp(engine, file) == before:
             return ""
     return "another process writes to it all the time"

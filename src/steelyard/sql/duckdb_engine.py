@@ -29,7 +29,9 @@ from steelyard.sql.results import FailureKind, Part, ResultTable, SqlLimits
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection, Statement
 
-_OLDEST: Final = (1, 2)
+_OLDEST: Final = (2, 0)
+"""Older ones make several statements of one PIVOT and know no setting for the threads of input and output."""
+
 _BEAT_S: Final = 0.02
 _MESSAGE: Final = 500
 _FORBIDDEN: Final = ("has been locked", "read-only mode", "disabled by configuration", "secrets are disabled")
@@ -94,7 +96,7 @@ def _version() -> tuple[int, ...]:
 @contextmanager
 def _opened(file: str, limits: SqlLimits) -> Iterator[DuckDBPyConnection]:
     """A guarded connection to a database of its own."""
-    config = guard.settings(limits, _version()[0])
+    config = guard.settings(limits)
     connection = duckdb.connect(file or ":memory:", read_only=bool(file), config=config)
     try:
         guard.lock(connection)
@@ -111,9 +113,7 @@ def _hole(connection: DuckDBPyConnection) -> str:
     if not hasattr(connection, "interrupt"):
         return f"DuckDB {duckdb.__version__} cannot be interrupted from Python"
     found = dict(connection.execute("SELECT name, value FROM duckdb_settings()").fetchall())
-    wanted = {
-        name: str(value).lower() for name, value in guard.settings(SqlLimits(), _version()[0]).items() if value is False
-    }
+    wanted = {name: str(value).lower() for name, value in guard.settings(SqlLimits()).items() if value is False}
     wanted |= {"enable_external_access": "false", "lock_configuration": "true", "threads": "1", "temp_directory": ""}
     for name, value in wanted.items():
         if found.get(name) != value:

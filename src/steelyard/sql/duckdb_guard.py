@@ -4,7 +4,7 @@ The kind of a statement is what DuckDB's own parser says (`extract_statements`),
 looked at only where the parser's kind is too coarse (CREATE SECRET is a CREATE, CHECKPOINT a CALL), and there only the
 ones that are known pass.
 
-Source of the settings: "Securing DuckDB" in its manual, and trying each on 1.4 and 2.0.
+Source of the settings: "Securing DuckDB" in its manual, and trying each on 2.0.
 """
 
 from __future__ import annotations
@@ -26,20 +26,20 @@ _NOWHERE: Final = "/nonexistent"
 
 _AT_START: Final[dict[str, Setting]] = {
     "threads": 1,
+    "async_threads": 0,
     "temp_directory": "",
     "max_temp_directory_size": "0B",
     "autoinstall_known_extensions": False,
     "autoload_known_extensions": False,
     "allow_community_extensions": False,
     "allow_unsigned_extensions": False,
+    "allow_extension_repositories": "forbidden",
     "allow_persistent_secrets": False,
     "allow_unredacted_secrets": False,
     "secret_directory": _NOWHERE,
-    "home_directory": _NOWHERE,
     "python_enable_replacements": False,
     "python_scan_all_frames": False,
 }
-_AT_START_OF_2: Final[dict[str, Setting]] = {"async_threads": 0, "allow_extension_repositories": "forbidden"}
 
 # External access is closed after the start, not by the configuration of connect(): closed there, DuckDB 2.0 allows the
 # paths of "its own" files, which for a database in memory are ":memory:" and ":memory:.wal" in the current folder, and
@@ -75,15 +75,13 @@ _SCRIPT_SETTINGS: Final = frozenset({"USE", "SET VARIABLE", "SET SCHEMA"})
 _PIVOTING: Final = frozenset({"", "PIVOT", "PIVOT_WIDER", "WITH", "FROM", "SELECT", "EXPLAIN", "DESCRIBE", "SUMMARIZE"})
 
 
-def settings(limits: SqlLimits, version: int) -> dict[str, Setting]:
+def settings(limits: SqlLimits) -> dict[str, Setting]:
     """The configuration with which a connection is opened.
 
     Args:
         limits: `memory_mib` is the cap of DuckDB's own accounts.
-        version: of DuckDB, its first number.
     """
-    later = _AT_START_OF_2 if version >= 2 else {}
-    return {**_AT_START, **later, "memory_limit": f"{limits.memory_mib}MiB"}
+    return {**_AT_START, "memory_limit": f"{limits.memory_mib}MiB"}
 
 
 def lock(connection: DuckDBPyConnection) -> None:
@@ -153,9 +151,10 @@ def extract_from(connection: DuckDBPyConnection, text: str, part: Part) -> Seque
     if "\0" in text:
         raise SqlStop("denied", "denied: a NUL character in the statement", part)
     try:
-        return connection.extract_statements(text)
+        text.encode()
     except UnicodeEncodeError:
         raise SqlStop("error", "the statement holds half a character (a lone surrogate)", part) from None
+    return connection.extract_statements(text)
 
 
 def _one(text: str, extract: Extract, part: Part) -> Statement:

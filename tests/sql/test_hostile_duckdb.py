@@ -1,0 +1,239 @@
+"""Hostile statements against DuckDB, by family: nothing is harmed, and the next statement is right.
+
+Each runs through the sandbox as any generated statement does. What is watched: the bytes of the victim's file, every
+file in the folders a statement names or could fall into, a listener on loopback, the clock, the workers' memory.
+"""
+
+import contextlib
+import hashlib
+import json
+import os
+import socket
+import threading
+import time
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from pathlib import Path
+
+import duckdb
+import pytest
+
+from steelyard.sql.results import Database, SqlLimits
+from steelyard.sql.sandbox import Sandbox
+
+CORPUS = Path(__file__).parent / "corpus"
+HOSTILE = json.loads((CORPUS / "duckdb_hostile.json").read_text())
+SCRIPT = (CORPUS / "duckdb_script.sql").read_text()
+LIMITS = SqlLimits(timeout_s=5, max_rows=100_000, max_bytes=8 * 2**20, memory_mib=128)
+SHORT = replace(LIMITS, timeout_s=0.5)
+LATEST = 1.5
+SECRET = "s3cr3t-of-the-caller"
+TOTAL = "SELECT sum(pay) FROM staff"
+
+BUILT = {
+    "{brackets}": "[" * 900 + "]" * 900,
+    "{open}": "(" * 5000,
+    "{close}": ")" * 5000,
+    "{plus}": "+".join(["1"] * 100_000),
+    "{nots}": "NOT " * 20_000,
+    "{unions}": " UNION ALL ".join(["SELECT 1"] * 3000),
+    "{cases}": "CASE WHEN 1=1 THEN " * 3000 + "1" + " END" * 3000,
+}
+
+
+class Listener:
+    """Counts who connects."""
+
+    def __init__(self):
+        self.connections = 0
+        self._socket = socket.create_server(("127.0.0.1", 0))
+        self.port = self._socket.getsockname()[1]
+        self._thread = threading.Thread(target=self._accept, daemon=True)
+        self._thread.start()
+
+    def _accept(self):
+        with contextlib.suppress(OSError):
+            while True:
+                self._socket.accept()[0].close()
+                self.connections += 1
+
+    def close(self):
+        self._socket.shutdown(socket.SHUT_RDWR)
+        self._socket.close()
+        self._thread.join()
+
+
+class Memory:
+    """The largest resident memory, in MiB, that any process started by this one had while it was watched."""
+
+    def __init__(self):
+        self.peak = 0
+        self._done = threading.Event()
+
+    def __enter__(self):
+        self._thread = threading.Thread(target=self._watch, daemon=True)
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_):
+        self._done.set()
+        self._thread.join()
+
+    def _watch(self):
+        while not self._done.wait(0.01):
+            self.peak = max([self.peak, *map(_resident, _descendants(os.getpid()))])
+
+
+def _descendants(pid):
+    parents = {}
+    for entry in Path("/proc").iterdir():
+        if entry.name.isdigit():
+            with contextlib.suppress(OSError):
+                parents[int(entry.name)] = int((entry / "stat").read_text().rpartition(")")[2].split()[1])
+    found, waiting = [], [pid]
+    while waiting:
+        children = [child for child, parent in parents.items() if parent in waiting]
+        found += children
+        waiting = children
+    return found
+
+
+def _resident(pid):
+    try:
+        return int(Path(f"/proc/{pid}/statm").read_text().split()[1]) * os.sysconf("SC_PAGESIZE") // 2**20
+    except (OSError, IndexError):
+        return 0
+
+
+class World:
+    """What could be harmed, and what runs statements against it."""
+
+    def __init__(self, root, sandbox):
+        self.sandbox = sandbox
+        self.listener = Listener()
+        self.folder = root / "watched"
+        self.folder.mkdir()
+        self.victim = self.folder / "victim.duckdb"
+        with duckdb.connect(str(self.victim)) as connection:
+            connection.execute(SCRIPT)
+        (self.folder / "data.csv").write_text("a,b\n1,2\n")
+        (self.folder / "data.json").write_text('{"a": 1}\n')
+        duckdb.sql("SELECT 1 AS a").write_parquet(str(self.folder / "data.parquet"))
+        self.watched = [root, Path("/"), Path.home(), Path.home() / ".duckdb", Path.cwd(), Path("/nonexistent")]
+        self.before = self.state()
+
+    def state(self):
+        files = {
+            path: hashlib.sha256(path.read_bytes()).hexdigest() for path in self.folder.rglob("*") if path.is_file()
+        }
+        names = {path: sorted(one.name for one in path.iterdir()) for path in self.watched if path.is_dir()}
+        return files, names
+
+    def filled(self, text):
+        for mark, built in BUILT.items():
+            text = text.replace(mark, built)
+        text = text.replace("{victim}", str(self.victim)).replace("{folder}", str(self.folder))
+        return text.replace("{port}", str(self.listener.port))
+
+    def run(self, one, limits, database):
+        create, query = map(self.filled, one if isinstance(one, list) else ("", one))
+        started = time.monotonic()
+        done = self.sandbox.run(database, query, create=create, limits=limits)
+        seconds = time.monotonic() - started
+        assert SECRET not in repr(done), one
+        return one, done, seconds
+
+    def run_all(self, family, limits, database):
+        with ThreadPoolExecutor(4) as threads:
+            done = list(threads.map(lambda one: self.run(one, limits, database), HOSTILE[family]))
+            following = list(threads.map(lambda _: self.sandbox.run(database, TOTAL), range(4)))
+        assert [(one.failure, str(one.table.rows[0][0])) for one in following] == [(None, "561.00")] * 4
+        return done
+
+    def databases(self):
+        return {"file": Database("duckdb", file=self.victim), "scratch": Database("duckdb", script=SCRIPT)}
+
+
+@pytest.fixture(scope="module")
+def world(tmp_path_factory):
+    os.environ["STEELYARD_SECRET"] = SECRET
+    with Sandbox(workers=4) as sandbox:
+        sandbox.check("duckdb")
+        del os.environ["STEELYARD_SECRET"]
+        world = World(tmp_path_factory.mktemp("world"), sandbox)
+        yield world
+        world.listener.close()
+
+
+@pytest.fixture(autouse=True)
+def _harms_nothing(world):
+    yield
+    assert world.state() == world.before
+    assert world.listener.connections == 0
+
+
+REFUSED = sorted(set(HOSTILE) - {"endless", "memory", "size", "parser"})
+NAMED = {"file_write", "settings", "logs_and_profiles", "writing"}
+BUILDING = {"attach", "logs_and_profiles", "writing", "stacked"}
+
+
+@pytest.mark.parametrize("family", REFUSED)
+def test_it_is_refused_and_harms_nothing(world, family):
+    place = "scratch" if family in BUILDING else "file"
+    done = world.run_all(family, LIMITS, world.databases()[place])
+    let_through = [(one, found.table) for one, found, _ in done if found.failure is None]
+    assert let_through == []
+    kinds = {"denied"} if family in NAMED else {"denied", "error"}
+    assert [(one, found.failure) for one, found, _ in done if found.failure.kind not in kinds] == []
+
+
+def test_the_file_is_not_written_where_a_scratch_database_would_be(world):
+    done = world.run_all("writing", LIMITS, world.databases()["file"])
+    assert {found.failure.kind for _, found, _ in done if found.failure} <= {"denied", "error"}
+    assert [one for one, found, _ in done if found.table is not None] == []
+
+
+def test_a_create_statement_on_a_scratch_database_reads_no_file(world):
+    made = [one for one in HOSTILE["file_read"] if isinstance(one, list)]
+    done = [world.run(one, LIMITS, world.databases()["scratch"]) for one in made]
+    assert len(made) == 4
+    assert {found.failure.kind for _, found, _ in done} == {"denied"}
+
+
+def test_what_never_ends_ends_at_the_deadline(world):
+    done = world.run_all("endless", SHORT, world.databases()["file"])
+    assert [(one, found) for one, found, _ in done if found.table is not None] == []
+    assert {found.failure.kind for _, found, _ in done} <= {"timeout", "memory"}
+    assert [(one, seconds) for one, _, seconds in done if seconds > SHORT.timeout_s + LATEST] == []
+
+
+def test_memory_ends_at_its_cap(world):
+    with Memory() as memory:
+        done = world.run_all("memory", replace(LIMITS, timeout_s=2), world.databases()["file"])
+    assert [(one, found) for one, found, _ in done if found.table is not None] == []
+    assert {found.failure.kind for _, found, _ in done} <= {"memory", "timeout", "error", "too_large"}
+    assert memory.peak < 800
+
+
+def test_a_result_ends_at_its_size(world):
+    done = world.run_all("size", LIMITS, world.databases()["file"])
+    assert {found.failure.kind for _, found, _ in done if found.failure} <= {"too_large", "memory"}
+    assert [one for one, found, _ in done if found.failure is None] == []
+
+
+def test_the_parser_does_not_fall_over(world):
+    done = world.run_all("parser", SHORT, world.databases()["file"])
+    assert [(one, found.failure) for one, found, _ in done if found.failure and "crash" in found.failure.message] == []
+    assert [(one, seconds) for one, _, seconds in done if seconds > SHORT.timeout_s + LATEST] == []
+
+
+def test_the_original_is_open_to_others_while_it_is_read(world):
+    with duckdb.connect(str(world.victim)) as connection:
+        done = world.sandbox.run(Database("duckdb", file=world.victim), TOTAL)
+        assert connection.execute(TOTAL).fetchone() == done.table.rows[0]
+
+
+def test_a_query_may_name_the_database_as_its_file_is_named(world):
+    done = world.sandbox.run(Database("duckdb", file=world.victim), "SELECT count(*) FROM victim.main.staff")
+    assert done.failure is None
+    assert list(done.table.rows) == [(4,)]
