@@ -6,8 +6,9 @@ The releases of QATCH look for words in the text; `documented` and `steelyard` a
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import Final
 
+from steelyard.sql.order import ordering_of
 from steelyard.sql.results import EngineName
 from steelyard.tables.measure import RuleName
 
@@ -56,7 +57,7 @@ def ordered(target: str, rules: RuleName, engine: EngineName = "sqlite", *, unru
     (True, False)
     """
     if rules in _TREE:
-        return _orders_rows(target, engine)
+        return ordering_of(target, engine=engine) is not None
     old = unrun and rules != "qatch-1.0.36"
     return ("order" if old else "order by") in target.lower()
 
@@ -64,22 +65,6 @@ def ordered(target: str, rules: RuleName, engine: EngineName = "sqlite", *, unru
 def of_table(rules: RuleName) -> bool | None:
     """Whether the order of rows counts where the target is a table: None, measured but not asked for; 1.0.36: no."""
     return False if rules == "qatch-1.0.36" else None
-
-
-def _orders_rows(query: str, engine: EngineName) -> bool:
-    """Whether a query orders its result at its top level; one that cannot be parsed does not."""
-    import sqlglot
-    from sqlglot import exp
-    from sqlglot.errors import SqlglotError
-
-    try:
-        tree: Any = sqlglot.parse_one(query, dialect=engine)
-    except (SqlglotError, RecursionError):
-        return False
-    # Brackets round a whole query are a subquery to the parser.
-    while isinstance(tree, exp.Subquery) and not tree.args.get("order"):
-        tree = tree.this
-    return isinstance(tree, exp.Query) and bool(tree.args.get("order"))
 
 
 def as_run(query: str, rules: RuleName) -> str:

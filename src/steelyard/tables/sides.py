@@ -49,7 +49,7 @@ class Side:
         if rules == "qatch-1.0.36" and isinstance(table, list | tuple):
             # The release checks its input with pydantic, which makes lists of tuples.
             table = [list(row) if isinstance(row, tuple) else row for row in table]
-        return cls(table)
+        return cls(_without_nan(table) if rules == "steelyard" and isinstance(table, list) else table)
 
     @classmethod
     def of(cls, done: Execution, rules: RuleName) -> Side:
@@ -102,6 +102,19 @@ def weigh(
 def all_right(rules: RuleName, metrics: Sequence[str], *, ordered: bool, reason: str) -> dict[str, Measure]:
     """1 for every metric, for a pair that is equal without being run."""
     return _alike(Measure(1.0, reason), rules, metrics, skip_order=not ordered)
+
+
+def _without_nan(table: list[Any]) -> list[Any]:
+    """NaN as NULL in a table that was given: lists made from a data frame have NaN where a cell is missing.
+
+    What a database returned keeps its NaN, which is a value there.
+    """
+    return [
+        [None if type(cell) is float and cell != cell else cell for cell in row]  # noqa: PLR0124  # only NaN differs
+        if isinstance(row, list | tuple) and float in set(map(type, row))
+        else row
+        for row in table
+    ]
 
 
 def _alike(
