@@ -212,7 +212,7 @@ def test_memory_ends_at_its_cap(world):
         done = world.run_all("memory", replace(LIMITS, timeout_s=2), world.databases()["file"])
     assert [(one, found) for one, found, _ in done if found.table is not None] == []
     assert {found.failure.kind for _, found, _ in done} <= {"memory", "timeout", "error", "too_large"}
-    assert memory.peak < 800
+    assert memory.peak < 500
 
 
 def test_a_result_ends_at_its_size(world):

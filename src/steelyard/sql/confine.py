@@ -18,7 +18,7 @@ from steelyard.sql import landlock, seccomp
 from steelyard.sql.results import EngineName
 
 MIB: Final = 2**20
-_ROOM_MIB: Final[dict[EngineName, int]] = {"sqlite": 64, "duckdb": 512}
+_ROOM_MIB: Final[dict[EngineName, int]] = {"sqlite": 64, "duckdb": 256}
 """Address space beyond the engine's cap: the result as Python objects; DuckDB's threads reserve stacks and arenas."""
 
 _ALSO_READS: Final[dict[EngineName, tuple[str, ...]]] = {
