@@ -8,6 +8,7 @@ import pytest
 
 from steelyard import ConfigError, ExactMatch, Prompt, Reply, Sample, Scripted, evaluate
 from steelyard.config.load import load
+from steelyard.models.openai_compatible import OpenAICompatible
 from steelyard.registry import describe
 
 SAMPLE = Sample("1", "乾?", "A", ("天", "地"), ("passage",), "g", metadata={"author": "Zhu Xi"})
@@ -121,3 +122,86 @@ def test_a_value_that_one_sample_lacks_is_the_failure_of_that_sample_alone():
     assert (second.failure.stage, second.failure.kind) == ("target", "ConfigError")
     assert "metadata.author" in second.failure.message
     assert run.done == 2
+
+
+def asked_with(target):
+    parameters = []
+
+    async def ask(model, messages, **given):
+        parameters.append(given)
+        return Reply("", "{}")
+
+    target.check()
+    asyncio.run(target(SAMPLE, ask))
+    return parameters[0]
+
+
+OWN = {"type": "object", "title": "my answer", "properties": {"a": {"type": "string"}}}
+
+
+def test_a_reply_schema_is_sent_as_the_response_format_and_stands_in_the_manifest(tmp_path):
+    target = Prompt(Scripted(), parameters={"temperature": 0}, reply="create_select")
+    sent_with = asked_with(target)
+    assert sent_with["temperature"] == 0
+    held = sent_with["response_format"]
+    assert held["type"] == "json_schema"
+    assert (held["json_schema"]["name"], held["json_schema"]["strict"]) == ("create_select", True)
+    assert held["json_schema"]["schema"]["required"] == ["create", "select"]
+    assert describe(target)["prompt"]["reply_schema"] == held["json_schema"]["schema"]
+    assert "response_format" not in asked_with(Prompt(Scripted()))
+    assert "reply_schema" not in describe(Prompt(Scripted()))["prompt"]
+
+
+def test_a_schema_of_ones_own_is_a_mapping_or_a_file_and_strict_only_where_it_is_closed(tmp_path):
+    file = tmp_path / "answer.json"
+    file.write_text(json.dumps(OWN), encoding="utf-8")
+    for reply, name in ((OWN, "my_answer"), (file, "answer"), (str(file), "answer")):
+        held = asked_with(Prompt(Scripted(), reply=reply))["response_format"]["json_schema"]
+        assert held == {"name": name, "schema": OWN, "strict": False}
+
+
+def test_a_reply_schema_that_cannot_be_meant_is_refused_before_anything_is_sent(tmp_path):
+    (tmp_path / "broken.json").write_text("{", encoding="utf-8")
+    (tmp_path / "list.json").write_text("[]", encoding="utf-8")
+    for reply, said_so in (
+        ("slq", "did you mean 'sql'"),
+        ({"type": "array"}, "no JSON schema of an object"),
+        (tmp_path / "broken.json", "is no JSON schema"),
+        (tmp_path / "list.json", "no JSON schema of an object"),
+        (tmp_path / "none.json", "is no JSON schema"),
+    ):
+        with pytest.raises(ConfigError, match=said_so):
+            Prompt(Scripted(), reply=reply).check()
+    for model in (OpenAICompatible("m", parameters={"response_format": {"type": "json_object"}}), Scripted()):
+        own = {} if model != Scripted() else {"response_format": {"type": "json_object"}}
+        with pytest.raises(ConfigError, match="give one of them"):
+            Prompt(model, parameters=own, reply="sql").check()
+
+
+@pytest.mark.parametrize("name", ["sql_query", "sql_query_evidence", "sql_create_select"])
+@pytest.mark.parametrize("language", ["en", "zh"])
+def test_the_packaged_sql_prompts_need_only_what_every_sample_has(language, name):
+    metadata = {"schema": "CREATE TABLE t (a)", "db_id": "", "evidence": "a is b", "dialect": "SQLite", "position": 0}
+    target = Prompt(Scripted(), f"{language}/{name}")
+    target.check()
+    text = sent(target, Sample("1", "How many?", metadata=metadata))[0]["content"]
+    assert "How many?" in text
+    assert "SQLite" in text
+    assert ("CREATE TABLE t (a)" in text) == (name != "sql_create_select")
+    assert ("a is b" in text) == name.endswith("evidence")
+    assert ('{"create": ' in text) == (name == "sql_create_select")
+
+
+def test_a_reply_is_written_in_a_configuration_as_a_name_a_file_or_a_schema(tmp_path):
+    (tmp_path / "exam.csv").write_text("id,question,A,B,answer\n1,q,x,y,A\n", encoding="utf-8")
+    (tmp_path / "own.json").write_text(json.dumps(OWN), encoding="utf-8")
+    model = {"scripted": {"default": "A"}}
+    targets = {
+        name: {"prompt": {"model": model, "template": "{{question}}", "reply": reply}}
+        for name, reply in (("name", "sql"), ("file", "own.json"), ("schema", OWN))
+    }
+    config = {"suite": "choice", "samples": {"file": "exam.csv"}, "targets": targets}
+    (tmp_path / "exam.json").write_text(json.dumps(config), encoding="utf-8")
+    built = load(tmp_path / "exam.json", environ={}).suite.targets
+    assert built["name"].manifest()["reply_schema"]["required"] == ["sql"]
+    assert built["file"].manifest()["reply_schema"] == OWN == built["schema"].manifest()["reply_schema"]

@@ -59,6 +59,8 @@ def test_a_sample_without_an_output_is_a_failure_of_its_record_alone(tmp_path):
             "line 2: a second output for sample '1'",
         ),
         ("o.jsonl", "[1]", DataError, "line 1: expected an object, got list"),
+        ("o.json", '{"q1": {"a": 1}}', DataError, "an object of id to output, with a text for each"),
+        ("o.json", '{"q1": 1, "q1": 2}', ConfigError, "has no 'id'"),
         ("o.jsonl", "{", DataError, "o.jsonl cannot be read"),
         ("o.jsonl", "[" * 100_000, DataError, "o.jsonl cannot be read"),
         ("o.csv", "id,output\n1\n", DataError, "line 2 is not as wide as the header"),
@@ -85,3 +87,39 @@ def test_a_file_that_changed_is_read_again(tmp_path):
     assert outputs(target, "1") == ["A"]
     written(tmp_path, "o.csv", "id,output\n1,BB\n")
     assert outputs(target, "1") == ["BB"]
+
+
+def at(position, db_id="", ident="x"):
+    return Sample(ident, "q", metadata={"position": position, "db_id": db_id})
+
+
+def test_lines_of_sql_go_by_the_place_of_the_sample(tmp_path):
+    path = written(tmp_path, "pred.sql", "SELECT 1\r\n\nSELECT '\u2028'\tcar_1\n\n\n")
+    target = Replay(path)
+    target.check()
+    assert [target(at(place)).value for place in range(3)] == ["SELECT 1", "", "SELECT '\u2028'"]
+    with pytest.raises(LookupError, match=r"pred\.sql holds 3 outputs, none for sample 'x' at place 4"):
+        target(at(3))
+    with pytest.raises(LookupError, match="sample 'x' has no metadata position"):
+        target(Sample("x", "q"))
+
+
+def test_lines_for_another_database_are_not_taken(tmp_path):
+    target = Replay(written(tmp_path, "pred.txt", "SELECT 1\tcar_1\n"))
+    assert target(at(0, "car_1")).value == "SELECT 1"
+    assert target(at(0)).value == "SELECT 1"
+    with pytest.raises(LookupError, match="is for database 'car_1', sample 'x' is about 'world'"):
+        target(at(0, "world"))
+
+
+def test_birds_predictions_go_by_place_whatever_their_order(tmp_path):
+    predictions = {"1": "SELECT 2\t----- bird -----\tb", "0": "SELECT 1\t----- bird -----\ta", "2": 0}
+    target = Replay(written(tmp_path, "predict_dev.json", json.dumps(predictions, indent=1)))
+    assert [target(at(place)).value for place in range(3)] == ["SELECT 1", "SELECT 2", ""]
+
+
+def test_an_object_of_other_keys_goes_by_id(tmp_path):
+    path = written(tmp_path, "o.json", json.dumps({"q1": "A", "q2": "B"}, indent=1))
+    assert outputs(Replay(path), "q2", "q1") == ["B", "A"]
+    one_line = written(tmp_path, "rows.json", json.dumps({"id": "q1", "output": {"a": 1}}))
+    assert outputs(Replay(one_line), "q1") == [{"a": 1}]

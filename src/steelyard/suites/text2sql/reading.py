@@ -112,13 +112,14 @@ def open_reading(table: Table, files: SampleFiles, prefix: str) -> TableReading:
 def _texts_of(table: Table, files: SampleFiles) -> Table:
     """The head of a table without keys that hold a structure: Spider's `sql` is the parsed query, its text is `query`.
 
-    A key that the user named stays.
+    A key that the user named stays, and one that holds a text somewhere.
     """
     if not table.keyed:
         return table
     named = set(all_names(files.columns))
     head = list(islice(table, HEAD_ROWS))
-    structures = {key for row in head for key, value in _items(row) if _is_structure(value)} - named
+    texts = {key for row in head for key, value in _items(row) if isinstance(value, str)}
+    structures = {key for row in head for key, value in _items(row) if _is_structure(value)} - named - texts
     kept = [Row(row.number, {key: value for key, value in _items(row) if key not in structures}) for row in head]
     return replace(table, source=lambda: iter(kept))
 

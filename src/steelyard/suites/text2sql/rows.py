@@ -2,27 +2,33 @@
 
 from __future__ import annotations
 
+import re
+from collections import Counter
 from collections.abc import Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from sys import intern
 from types import MappingProxyType
-from typing import Final
+from typing import Final, NamedTuple
 
 from steelyard.data.files import SampleFiles
 from steelyard.data.reading import read_tables
-from steelyard.data.sql_databases import databases_in, engine_of
 from steelyard.data.table import Row
 from steelyard.errors import ConfigError, DataError
 from steelyard.sql.results import Database, EngineName
 from steelyard.sql.sandbox import Sandbox
 from steelyard.sql.schema import ddl_of
 from steelyard.suites.text2sql.reading import Asked, Defect, TableReading, open_reading, read_row
+from steelyard.tables.locate import database_ids, find_database
 from steelyard.types import Sample
 
 SHOWN_DEFECTS: Final = 20
 DIALECTS: Final[Mapping[EngineName, str]] = MappingProxyType({"sqlite": "SQLite", "duckdb": "DuckDB"})
 """What a prompt calls an engine."""
+
+_FILLS: Final = re.compile(
+    r"\b(?:insert|replace)\s+(?:or\s+\w+\s+)?into\b|\bas\s*\(?\s*(?:select|values)\b", re.IGNORECASE
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,6 +98,7 @@ class Text2SqlData:
         defects: every defect found, in order.
         mapping: role -> column of the first table, as a person names it.
         databases: db_id -> how many samples, in order of first appearance; "" for samples without one.
+        comparable: whether any sample has data that two queries can run on: a database, or a schema with INSERT.
         notes: hidden sheets left out, an unusual encoding, missing databases, fewer samples than asked for.
         readings: each table with its layout.
     """
@@ -101,6 +108,7 @@ class Text2SqlData:
     defects: tuple[Defect, ...]
     mapping: Mapping[str, str]
     databases: Mapping[str, int]
+    comparable: bool
     notes: tuple[str, ...]
     readings: tuple[TableReading, ...]
 
@@ -126,7 +134,7 @@ def load_text2sql(files: SampleFiles, *, databases: Path | None = None, engine: 
         DataError: a file or database cannot be read; rows have defects and `skip_bad` is off (the message lists up to
             20); or no sound row is left.
     """
-    known = None if databases is None else databases_in(databases)
+    known = None if databases is None else _known(databases)
     tables, notes = read_tables(files)
     if not tables:
         raise DataError(f"{', '.join(path.name for path in files.paths)}: no sheet with a filled cell")
@@ -141,22 +149,33 @@ def load_text2sql(files: SampleFiles, *, databases: Path | None = None, engine: 
         _refuse(check.defects)
     selected = files.selected(len(check.rows))
     chosen = [one for sound, one in enumerate(check.rows) if sound in selected]
-    schemas = _schemas({one for one, has_schema in chosen if not has_schema}, known or {})
-    counts = {name: 0 for name, _ in chosen}
-    for name, _ in chosen:
-        counts[name] += 1
+    schemas = _schemas({one.db_id for one in chosen if not one.has_schema}, known or {})
+    counts = Counter(one.db_id for one in chosen)
     samples = Samples(
         readings,
         frozenset(check.bad),
         selected,
         len(chosen),
         schemas,
-        {name: DIALECTS[engine_of(known[name])] for name in counts if known and name in known},
+        {name: DIALECTS[known[name].engine] for name in counts if known and name in known},
         DIALECTS[engine],
     )
-    about = (*notes, *_about_selection(files, len(chosen)), *_about_databases(counts, chosen, known))
+    comparable = any(one.has_data or (known and one.db_id in known) for one in chosen)
+    about = (*notes, *_about_selection(files, len(chosen)), *_about_databases(chosen, known, comparable=comparable))
     described = readings[0].layout.describe()
-    return Text2SqlData(samples, len(check.bad), tuple(check.defects), described, counts, about, readings)
+    return Text2SqlData(samples, len(check.bad), tuple(check.defects), described, counts, comparable, about, readings)
+
+
+def _known(folder: Path) -> Mapping[str, Database]:
+    """Every database of a folder by name.
+
+    Raises:
+        ConfigError: it is no folder, or holds none.
+    """
+    found = {name: find_database(folder, name) for name in database_ids(folder)}
+    if not found:
+        raise ConfigError(f"databases: {folder} holds no database, as <id>/<id>.sqlite or <id>.sqlite")
+    return found
 
 
 def _sound_rows(
@@ -180,7 +199,7 @@ def _refuse(defects: Sequence[Defect]) -> None:
     raise DataError(f"{count} in the dataset; mend them, or leave such rows out with skip_bad: true", lines)
 
 
-def _schemas(wanted: set[str], known: Mapping[str, Path]) -> dict[str, str]:
+def _schemas(wanted: set[str], known: Mapping[str, Database]) -> dict[str, str]:
     """The CREATE statements of each wanted database that is known.
 
     Raises:
@@ -193,9 +212,9 @@ def _schemas(wanted: set[str], known: Mapping[str, Path]) -> dict[str, str]:
     defects: list[str] = []
     # The statement is ours, and the files are the user's: an engine that cannot be held is refused before the run.
     with Sandbox(workers=1, unsafe=True) as sandbox:
-        for name, file in files.items():
+        for name, database in files.items():
             try:
-                found[name] = ddl_of(sandbox, Database(engine_of(file), file))
+                found[name] = ddl_of(sandbox, database)
             except (DataError, ConfigError) as error:
                 defects.append(str(error))
     if defects:
@@ -210,21 +229,31 @@ def _about_selection(files: SampleFiles, count: int) -> Iterator[str]:
 
 
 def _about_databases(
-    counts: Mapping[str, int], chosen: Sequence[tuple[str, bool]], known: Mapping[str, Path] | None
+    chosen: Sequence[_Sound], known: Mapping[str, Database] | None, *, comparable: bool
 ) -> Iterator[str]:
-    bare = sum(1 for _, has_schema in chosen if not has_schema)
+    bare = sum(1 for one in chosen if not one.has_schema)
     if known is None and bare:
-        named = sorted(name for name in counts if name)
+        named = sorted({one.db_id for one in chosen if one.db_id})
         which = f" (they name {', '.join(named[:3])}{' ...' if len(named) > 3 else ''})" if named else ""
         yield f"{bare} samples have no schema and there is no folder of databases{which}: their SQL runs on nothing"
+    if not comparable:
+        yield "no sample has data: whether the SQL runs is scored, results cannot be compared"
+
+
+class _Sound(NamedTuple):
+    """What is kept of a sound row: its database, whether it has a schema of its own, and that one rows of data."""
+
+    db_id: str
+    has_schema: bool
+    has_data: bool
 
 
 class _Check:
-    """One pass over all rows: what is bad, and of each sound row its database and whether it has a schema."""
+    """One pass over all rows: what is bad, and what is kept of the others."""
 
-    def __init__(self, readings: Sequence[TableReading], known: Mapping[str, Path] | None) -> None:
+    def __init__(self, readings: Sequence[TableReading], known: Mapping[str, Database] | None) -> None:
         self.bad: set[tuple[int, int]] = set()
-        self.rows: list[tuple[str, bool]] = []
+        self.rows: list[_Sound] = []
         self.defects: list[Defect] = []
         self._known = known
         self._ids: dict[str, str] = {}
@@ -244,4 +273,5 @@ class _Check:
         if asked is None or len(self.defects) > before:
             self.bad.add((index, row.number))
         else:
-            self.rows.append((intern(asked.db_id), bool(asked.schema)))
+            has_data = _FILLS.search(asked.schema) is not None
+            self.rows.append(_Sound(intern(asked.db_id), bool(asked.schema), has_data))
