@@ -83,7 +83,7 @@ def project(rows: Rows, columns: Sequence[int]) -> list[tuple[int, ...]]:
     >>> project([(1, 2, 3)], (2, 0))
     [(3, 1)]
     """
-    if not columns:
+    if not columns or not rows:
         return [()] * len(rows)
     taken = list(zip(*rows, strict=True))
     return list(zip(*(taken[column] for column in columns), strict=True))

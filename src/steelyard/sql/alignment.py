@@ -1,0 +1,104 @@
+"""Which rows two results do not share, with the columns laid side by side as well as may be.
+
+Only used to explain: whether two results are the same is decided by `steelyard.sql.columns`.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from steelyard.sql.columns import project
+from steelyard.sql.fingerprints import Rows
+
+_MOST_OVERLAPS: Final = 2_000_000
+"""Cells that are counted at most to lay columns side by side; beyond it they are taken as they stand."""
+_MOST_NEAR: Final = 200
+"""Rows among which the one nearest to a missing row is looked for."""
+
+
+@dataclass(frozen=True, slots=True)
+class Alignment:
+    """Columns laid side by side, and what differs then.
+
+    Args:
+        columns: pairs of a reference column and a prediction column, 0-based.
+        missing: positions of reference rows that the prediction lacks, each as often as it lacks it.
+        extra: positions of prediction rows that the reference lacks.
+        same_sets: whether the rows differ only in how often they occur.
+    """
+
+    columns: tuple[tuple[int, int], ...]
+    missing: tuple[int, ...]
+    extra: tuple[int, ...]
+    same_sets: bool
+
+
+def align(reference: Rows, prediction: Rows, widths: tuple[int, int]) -> Alignment:
+    """Lay the columns side by side so that the most rows are shared; as they stand where that is as good.
+
+    Args:
+        reference: rows of `steelyard.sql.cells.intern_tables`; may be empty.
+        prediction: rows of the same call; may be empty.
+        widths: columns of each.
+
+    >>> align([(1, 2), (3, 4)], [(2, 1)], (2, 2))
+    Alignment(columns=((0, 1), (1, 0)), missing=(1,), extra=(), same_sets=False)
+    """
+    in_place = tuple((column, column) for column in range(min(widths)))
+    best = _differences(reference, prediction, in_place)
+    if best.missing and best.extra and len(reference) * max(widths) ** 2 <= _MOST_OVERLAPS:
+        moved = _differences(reference, prediction, _by_overlap(reference, prediction, widths))
+        if len(moved.missing) + len(moved.extra) < len(best.missing) + len(best.extra):
+            return moved
+    return best
+
+
+def nearest(row: Sequence[int], rows: Rows, places: Sequence[int], at: int) -> int | None:
+    """Of some rows the one that shares most cells with `row`, the same position first; None where none shares any."""
+    near = list(places[:_MOST_NEAR])
+    if at in places:
+        near.insert(0, at)
+
+    def shared(place: int) -> int:
+        return sum(one == other for one, other in zip(row, rows[place], strict=True))
+
+    best = max(near, key=shared, default=None)
+    return best if best is not None and (shared(best) or len(row) == 1) else None
+
+
+def _differences(reference: Rows, prediction: Rows, columns: tuple[tuple[int, int], ...]) -> Alignment:
+    mine = project(reference, [one for one, _ in columns])
+    other = project(prediction, [one for _, one in columns])
+    wanted, given = Counter(mine), Counter(other)
+    missing, extra = _places(mine, wanted - given), _places(other, given - wanted)
+    return Alignment(columns, missing, extra, same_sets=wanted.keys() == given.keys())
+
+
+def _places(rows: Rows, lacking: Counter[tuple[int, ...]]) -> tuple[int, ...]:
+    """The last positions of each row that is lacking, since the first ones have their partners."""
+    left = Counter(lacking)
+    places = []
+    for place in range(len(rows) - 1, -1, -1):
+        if left[rows[place]] > 0:
+            left[rows[place]] -= 1
+            places.append(place)
+    return tuple(reversed(places))
+
+
+def _by_overlap(reference: Rows, prediction: Rows, widths: tuple[int, int]) -> tuple[tuple[int, int], ...]:
+    """Pairs of columns with the most cells in common first; of equal ones those in place, then from the left."""
+    mine = [Counter(column) for column in zip(*reference, strict=True)]
+    other = [Counter(column) for column in zip(*prediction, strict=True)]
+    ranked = sorted(
+        (-(one & two).total(), left != right, left, right)
+        for left, one in enumerate(mine)
+        for right, two in enumerate(other)
+    )
+    pairs: dict[int, int] = {}
+    for _, _, left, right in ranked:
+        if left not in pairs and right not in pairs.values():
+            pairs[left] = right
+    return tuple(sorted(pairs.items()))[: min(widths)]

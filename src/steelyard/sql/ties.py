@@ -1,0 +1,203 @@
+"""Which rows a reference could have returned where: positions in groups of equal keys, and choices that a LIMIT leaves.
+
+An ORDER BY says nothing about rows with equal keys, and a LIMIT that cuts through such rows may keep any of them. A
+prediction is held to no more than that: at the positions of each group the rows of the group, in any order; where the
+group is cut, any of its rows, each as often as the table has it.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import islice
+from typing import Any, Final
+
+from steelyard.sql.cells import intern_tables
+from steelyard.sql.columns import match_columns, project
+from steelyard.sql.fingerprints import Rows
+from steelyard.sql.order import Ordering, OrderKey
+from steelyard.sql.results import ResultTable
+
+_MOST_COLUMNS: Final = 7
+"""A wider result is looked at with its columns in place only, where a LIMIT cuts through a tie."""
+_MOST_CHOICES: Final = 200
+"""Orders of columns that are tried where a LIMIT cuts through a tie and the columns' own order does not fit."""
+
+
+@dataclass(frozen=True, slots=True)
+class Window:
+    """The positions of a reference's rows, by group of equal keys.
+
+    Args:
+        groups: the group of each position, counting up.
+        source: the groups that are not returned whole, with all their rows as the engine gave them.
+        flags: what could not be had: `keys_unknown` (order is compared strictly), `limit_unchecked`.
+    """
+
+    groups: Sequence[int]
+    source: Mapping[int, Sequence[tuple[Any, ...]]] = field(default_factory=dict)
+    flags: tuple[str, ...] = ()
+
+    @property
+    def strict(self) -> bool:
+        """Whether each position is a group of its own, so that there is one order only."""
+        return len(set(self.groups)) == len(self.groups)
+
+
+def window_of(
+    reference: ResultTable, ordering: Ordering, keyed: ResultTable | None, unlimited: ResultTable | None
+) -> Window:
+    """Group the positions of a reference's rows.
+
+    Args:
+        reference: its result.
+        ordering: its ORDER BY.
+        keyed: the result of `ordering.keyed_query`, where there is one.
+        unlimited: the result of `ordering.unlimited_query`, where there is one.
+    """
+    rows = len(reference.rows)
+    cut = ordering.may_cut(rows)
+    if cut and unlimited is not None and _usable(reference, ordering, unlimited):
+        return _cut(reference, ordering, unlimited)
+    flags = ("limit_unchecked",) if cut else ()
+    source = reference if ordering.in_output else keyed
+    if not ordering.keys or source is None or len(source.rows) != rows or not _wide(reference, ordering, source):
+        return Window(range(rows), flags=(*flags, "keys_unknown"))
+    window = Window(_groups(source, ordering, len(reference.columns)), flags=flags)
+    if source is reference or _agree(reference, source, window.groups):
+        return window
+    return Window(range(rows), flags=(*flags, "keys_unknown"))
+
+
+def choose_columns(prediction: Rows, window: Window, source: Mapping[int, Rows], reference: Rows) -> list[int] | None:
+    """Columns of the prediction with which it is a choice that the LIMIT leaves; None where there are none.
+
+    Args:
+        prediction: its rows.
+        window: the reference's positions.
+        source: all rows of the groups that are cut.
+        reference: its rows; the groups that are not cut must hold exactly these.
+    """
+    width = len(reference[0])
+    if width != len(prediction[0]):
+        return None
+    in_place = list(range(width))
+    allowed = [*reference, *(row for rows in source.values() for row in rows)]
+    orders = _orders(_possible(prediction, allowed), ()) if width <= _MOST_COLUMNS else iter([in_place])
+    wanted = _by_group(reference, window.groups)
+    for columns in islice(orders, _MOST_CHOICES):
+        placed = prediction if columns == in_place else project(prediction, columns)
+        if _chosen(_by_group(placed, window.groups), wanted, source):
+            return columns
+    return None
+
+
+def _chosen(given: Mapping[int, Counter[Any]], wanted: Mapping[int, Counter[Any]], source: Mapping[int, Rows]) -> bool:
+    return all(
+        rows <= Counter(source[group]) if group in source else rows == wanted[group] for group, rows in given.items()
+    )
+
+
+def _possible(prediction: Rows, allowed: Rows) -> list[list[int]]:
+    """For each column, the prediction's columns that hold none but its values; its own place first."""
+    given = [set(column) for column in zip(*prediction, strict=True)]
+    values = [set(column) for column in zip(*allowed, strict=True)]
+    return [
+        sorted((other for other, cells in enumerate(given) if cells <= mine), key=lambda other: other != place)
+        for place, mine in enumerate(values)
+    ]
+
+
+def _orders(possible: Sequence[Sequence[int]], taken: tuple[int, ...]) -> Iterator[list[int]]:
+    if len(taken) == len(possible):
+        yield list(taken)
+        return
+    for other in possible[len(taken)]:
+        if other not in taken:
+            yield from _orders(possible, (*taken, other))
+
+
+def _by_group(rows: Rows, groups: Sequence[int]) -> dict[int, Counter[Any]]:
+    found: dict[int, Counter[Any]] = {}
+    for row, group in zip(rows, groups, strict=True):
+        found.setdefault(group, Counter())[row] += 1
+    return found
+
+
+def _wide(reference: ResultTable, ordering: Ordering, source: ResultTable) -> bool:
+    """Whether a table has the columns that the keys are said to stand in."""
+    width = len(reference.columns)
+    extra = sum(key.column is None for key in ordering.keys)
+    inside = all(key.column is None or 0 <= key.column < width for key in ordering.keys)
+    return inside and len(source.columns) == width + (0 if source is reference else extra)
+
+
+def _usable(reference: ResultTable, ordering: Ordering, unlimited: ResultTable) -> bool:
+    left = max(0, len(unlimited.rows) - ordering.offset)
+    expected = left if ordering.limit is None else min(left, ordering.limit)
+    return bool(ordering.keys) and expected == len(reference.rows) and _wide(reference, ordering, unlimited)
+
+
+def _cut(reference: ResultTable, ordering: Ordering, unlimited: ResultTable) -> Window:
+    width, first = len(reference.columns), ordering.offset
+    last = first + len(reference.rows)
+    groups = _groups(unlimited, ordering, width)
+    edges = set()
+    if first < last:
+        edges = {
+            groups[edge] for edge, beyond in ((first, first - 1), (last - 1, last)) if _joined(groups, edge, beyond)
+        }
+    rows = unlimited.rows
+    source = {edge: [rows[at][:width] for at, group in enumerate(groups) if group == edge] for edge in edges}
+    window = Window(groups[first:last], source)
+    # A query that gives other rows each time (a random value, a clock) cannot say what else it might have given.
+    keys = intern_tables(reference.rows, *([row[:width] for row in rows[first:last]],), *source.values())
+    whole = _by_group(keys[1], window.groups)
+    if _chosen(_by_group(keys[0], window.groups), whole, dict(zip(source, keys[2:], strict=True))):
+        return window
+    return Window(range(len(reference.rows)), flags=("keys_unknown",))
+
+
+def _joined(groups: Sequence[int], edge: int, beyond: int) -> bool:
+    return 0 <= beyond < len(groups) and groups[edge] == groups[beyond]
+
+
+def _agree(reference: ResultTable, source: ResultTable, groups: Sequence[int]) -> bool:
+    width = len(reference.columns)
+    mine, other = intern_tables(reference.rows, [row[:width] for row in source.rows])
+    return _by_group(mine, groups) == _by_group(other, groups)
+
+
+def _groups(source: ResultTable, ordering: Ordering, width: int) -> list[int]:
+    """A number for each row, which counts up where a key changes."""
+    further = iter(range(width, len(source.columns)))
+    places = [key.column if key.column is not None else next(further) for key in ordering.keys]
+    keys = [
+        tuple(_folded(row[place], key) for place, key in zip(places, ordering.keys, strict=True)) for row in source.rows
+    ]
+    [numbered] = intern_tables(keys)
+    groups, group = [], 0
+    for place, key in enumerate(numbered):
+        group += place > 0 and key != numbered[place - 1]
+        groups.append(group)
+    return groups
+
+
+def _folded(cell: Any, key: OrderKey) -> Any:
+    """A cell as its collation sees it; SQLite's NOCASE folds the letters of ASCII alone."""
+    if not key.collation or not isinstance(cell, str):
+        return cell
+    if key.collation == "NOCASE":
+        return "".join(letter.lower() if letter.isascii() else letter for letter in cell)
+    return cell.rstrip(" ") if key.collation == "RTRIM" else cell
+
+
+def match_in_order(reference: Rows, prediction: Rows, window: Window) -> tuple[tuple[int, ...] | None, str]:
+    """Columns with which a prediction is in order, and how: `in_place`, `ties`, or "" where there are none."""
+    found = match_columns(reference, prediction, groups=range(len(reference))).columns
+    if found is not None:
+        return found, "in_place"
+    if not window.strict:
+        found = match_columns(reference, prediction, groups=window.groups).columns
+    return found, "ties" if found is not None else ""

@@ -1,0 +1,174 @@
+"""Verdicts in words: one sentence with the first difference by row, column and value, and differences as plain JSON."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+from steelyard.sql.alignment import Alignment, nearest
+from steelyard.sql.cells import intern_tables
+from steelyard.sql.columns import project
+from steelyard.sql.fingerprints import Rows
+from steelyard.sql.results import ResultTable
+from steelyard.sql.showing import json_row, show_cell, show_column, show_row
+
+_SHOWN: Final = 5
+"""Rows of each side that are shown."""
+_NAMED: Final = 3
+"""Columns or cells that a sentence names."""
+
+
+@dataclass(frozen=True, slots=True)
+class Wording:
+    """What is said of two results whose columns are laid side by side as `pairs` says, 0-based."""
+
+    reference: ResultTable
+    prediction: ResultTable
+    pairs: tuple[tuple[int, int], ...]
+
+    def columns(self) -> list[int | None]:
+        """For each column of the reference the 1-based one of the prediction; None where it has none."""
+        found = dict(self.pairs)
+        return [found[place] + 1 if place in found else None for place in range(len(self.reference.columns))]
+
+    def agreeing(self, kind: str, *, order: str) -> str:
+        """The reason where the same rows are there."""
+        rows = len(self.reference.rows)
+        agree = f"{rows} rows agree" if rows != 1 else "1 row agrees"
+        if kind == "columns_missing":
+            return f"{self._unmatched(self.reference, 0)} of the reference is missing; in the others {agree}"
+        if kind == "columns_extra":
+            return f"{self._unmatched(self.prediction, 1)} is not in the reference; in the others {agree}"
+        if kind == "same_but_order":
+            return f"{self._first_moved()}; the rows agree, their order does not"
+        return self._right(kind, agree, order)
+
+    def _right(self, kind: str, agree: str, order: str) -> str:
+        if kind == "within_tolerance":
+            return f"{agree} at 9 significant digits{self._first_inexact()}"
+        if kind == "columns_permuted":
+            return f"{agree} once the columns are in order: {self._first_permuted()}"
+        if order == "limit_tie":
+            return f"{agree} but for rows with equal keys, of which the LIMIT may keep any"
+        return f"{agree}, rows with equal keys in another order" if order == "ties" else agree
+
+    def differing(self, kind: str, laid: Alignment, keys: tuple[Rows, Rows]) -> str:
+        """The reason where rows differ."""
+        if kind == "duplicates_differ":
+            return self._first_repeated(laid, keys)
+        if kind == "rows_missing":
+            return f"{_count(laid.missing)} missing: row {laid.missing[0] + 1} {self._wanted(laid.missing[0])}"
+        if kind == "rows_extra":
+            return f"{_count(laid.extra)} too many: row {laid.extra[0] + 1} {self._given(laid.extra[0])} of the result"
+        if not laid.missing:
+            return "the columns agree one by one, but no way was found to lay the rows side by side"
+        return self._first_different(laid, keys)
+
+    def differing_rows(self, laid: Alignment) -> dict[str, Any]:
+        """The first rows that are missing and extra, and how many there are."""
+        return {
+            "missing": [json_row(place + 1, self.reference.rows[place]) for place in laid.missing[:_SHOWN]],
+            "extra": [json_row(place + 1, self.prediction.rows[place]) for place in laid.extra[:_SHOWN]],
+            "missing_rows": len(laid.missing),
+            "extra_rows": len(laid.extra),
+        }
+
+    def moved_rows(self) -> dict[str, Any]:
+        """The first positions that hold other rows than the reference has there."""
+        places = self._moved()
+        return {
+            "missing": [json_row(place + 1, self.reference.rows[place]) for place in places[:_SHOWN]],
+            "extra": [json_row(place + 1, self.prediction.rows[place]) for place in places[:_SHOWN]],
+            "missing_rows": 0,
+            "extra_rows": 0,
+        }
+
+    def _moved(self) -> list[int]:
+        mine, other = self._side_by_side(exact=False)
+        return [place for place, (one, two) in enumerate(zip(mine, other, strict=True)) if one != two]
+
+    def _side_by_side(self, *, exact: bool) -> tuple[Rows, Rows]:
+        mine, other = intern_tables(self.reference.rows, self.prediction.rows, exact=exact)
+        return project(mine, [one for one, _ in self.pairs]), project(other, [two for _, two in self.pairs])
+
+    def _first_moved(self) -> str:
+        mine, other = self._side_by_side(exact=False)
+        place = self._moved()[0]
+        return self._cells(place, place, mine[place], other[place])
+
+    def _first_inexact(self) -> str:
+        mine, other = self._side_by_side(exact=True)
+        place = next((at for at, (one, two) in enumerate(zip(mine, other, strict=True)) if one != two), None)
+        near, near_other = self._side_by_side(exact=False)
+        if place is None or near[place] != near_other[place]:
+            return ""
+        return f": {self._cells(place, place, mine[place], other[place])}"
+
+    def _first_permuted(self) -> str:
+        moved = [pair for pair in self.pairs if pair[0] != pair[1]][:_NAMED]
+        named = (
+            f"{show_column(one, self.reference.columns)} is number {two + 1}"
+            f" ({show_column(two, self.prediction.columns)})"
+            for one, two in moved
+        )
+        return ", ".join(named)
+
+    def _first_different(self, laid: Alignment, keys: tuple[Rows, Rows]) -> str:
+        mine = project(keys[0], [one for one, _ in laid.columns])
+        other = project(keys[1], [two for _, two in laid.columns])
+        place = laid.missing[0]
+        partner = nearest(mine[place], other, laid.extra, place)
+        if partner is not None:
+            return self._cells(place, partner, mine[place], other[partner])
+        where = laid.extra[0]
+        return (
+            f"row {place + 1}: {self._wanted(place)} expected and not returned; "
+            f"row {where + 1} of the result, {self._given(where)}, is not in the reference"
+        )
+
+    def _first_repeated(self, laid: Alignment, keys: tuple[Rows, Rows]) -> str:
+        place, side = (laid.missing[0], 0) if laid.missing else (laid.extra[0], 1)
+        mine = project(keys[0], [one for one, _ in laid.columns])
+        other = project(keys[1], [two for _, two in laid.columns])
+        row = (mine, other)[side][place]
+        shown = self._wanted(place) if side == 0 else self._given(place)
+        return f"row {shown} expected {_times(mine.count(row))}, returned {_times(other.count(row))}"
+
+    def _cells(self, place: int, partner: int, mine: Sequence[int], other: Sequence[int]) -> str:
+        """The cells in which two rows differ, as far as a sentence takes them."""
+        differing = [at for at, (one, two) in enumerate(zip(mine, other, strict=True)) if one != two]
+        parts = []
+        for at in differing[:_NAMED]:
+            left, right = self.pairs[at]
+            expected = show_cell(self.reference.rows[place][left])
+            returned = show_cell(self.prediction.rows[partner][right])
+            parts.append(f"{show_column(left, self.reference.columns)}: {expected} expected, {returned} returned")
+        more = f" and {len(differing) - _NAMED} more" if len(differing) > _NAMED else ""
+        where = "" if place == partner else f" (row {partner + 1} of the result)"
+        return f"row {place + 1}, {'; '.join(parts)}{more}{where}"
+
+    def _unmatched(self, table: ResultTable, side: int) -> str:
+        taken = {pair[side] for pair in self.pairs}
+        left = [place for place in range(len(table.columns)) if place not in taken]
+        named = ", ".join(f"column {place + 1}{_named(place, table)}" for place in left[:_NAMED])
+        return f"{named} and {len(left) - _NAMED} more" if len(left) > _NAMED else named
+
+    def _wanted(self, place: int) -> str:
+        return show_row(self.reference.rows[place])
+
+    def _given(self, place: int) -> str:
+        return show_row(self.prediction.rows[place])
+
+
+def _named(place: int, table: ResultTable) -> str:
+    name = show_column(place, table.columns).removeprefix("column ")
+    return "" if name == str(place + 1) else f" ({name})"
+
+
+def _count(places: Sequence[int]) -> str:
+    return f"{len(places)} rows" if len(places) != 1 else "1 row"
+
+
+def _times(count: int) -> str:
+    return "once" if count == 1 else f"{count} times"
