@@ -1,0 +1,335 @@
+"""Tables, columns and keys, read from CREATE statements of any dialect.
+
+DDL in public datasets is often no dialect's: keywords and numbers as bare names, types left out, quotes mixed, engine
+options behind the bracket, sentences in between. So the text is cut into tokens once, and each definition is read as
+far as its meaning is needed: name, type, keys. That is linear in the text and as flat for a million opening brackets as
+for one, which a full parser is not.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Final
+
+from steelyard.errors import DataError
+from steelyard.sql.ddl_tokens import MAX_TOKENS, Token, statements
+
+if TYPE_CHECKING:
+    from steelyard.sql.results import Database
+    from steelyard.sql.sandbox import Sandbox
+
+MAX_SKIPPED: Final = 20
+"""Statements that are named at most when they cannot be read."""
+_SHOWN: Final = 60
+_KINDS: Final = frozenset({"PRIMARY", "UNIQUE", "FOREIGN", "CHECK", "EXCLUDE", "NOT"})
+_SIGNS: Final = MappingProxyType({"CHECK": ("(",), "EXCLUDE": ("(", "USING"), "PERIOD": ("FOR",)})
+"""What follows the first word of a constraint and can follow no column of that name."""
+_AFTER_TYPE: Final = frozenset({
+    "PRIMARY", "UNIQUE", "REFERENCES", "CHECK", "CONSTRAINT", "NOT", "NULL", "DEFAULT", "COLLATE", "COMMENT",
+    "GENERATED", "AS", "AUTO_INCREMENT", "AUTOINCREMENT", "IDENTITY", "ON", "KEY", "ENCODE", "STORED", "VIRTUAL",
+    "INVISIBLE", "DEFERRABLE",
+})  # fmt: skip
+_BEFORE_NAME: Final = frozenset({
+    "CREATE", "OR", "REPLACE", "TEMP", "TEMPORARY", "GLOBAL", "LOCAL", "UNLOGGED", "EXTERNAL", "FOREIGN",
+})  # fmt: skip
+_DATA: Final = frozenset({
+    "INSERT", "UPDATE", "DELETE", "SELECT", "WITH", "DROP", "ALTER", "PRAGMA", "SET", "USE", "BEGIN", "COMMIT",
+    "END", "START", "LOCK", "UNLOCK", "COMMENT", "GRANT", "ANALYZE", "VACUUM", "COPY", "REPLACE", "ROLLBACK",
+    "TRUNCATE", "EXPLAIN", "ATTACH", "DETACH", "GO", "DELIMITER", "VALUES", "LOAD", "CALL", "RETURN", "IF",
+})  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """One column; `type` as declared, blanks collapsed, "" where none is."""
+
+    name: str
+    type: str = ""
+    nullable: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class ForeignKey:
+    """`columns` point to `to_columns` of `to_table`; `to_columns` are () where its primary key is meant."""
+
+    columns: tuple[str, ...]
+    to_table: str
+    to_columns: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """One table or view; names as written, without quotes and without the schema in front of them."""
+
+    name: str
+    columns: tuple[Column, ...]
+    primary_key: tuple[str, ...] = ()
+    foreign_keys: tuple[ForeignKey, ...] = ()
+    view: bool = False
+
+    def column(self, name: str) -> Column | None:
+        """The column of that name in any case, or None."""
+        wanted = name.casefold()
+        return next((one for one in self.columns if one.name.casefold() == wanted), None)
+
+
+@dataclass(frozen=True, slots=True)
+class Schema:
+    """The tables in the order of their statements.
+
+    Args:
+        tables: a name that is created again keeps its first definition.
+        skipped: at most `MAX_SKIPPED` statements that could not be read: where, their beginning, and why.
+    """
+
+    tables: tuple[Table, ...] = ()
+    skipped: tuple[str, ...] = ()
+
+    def table(self, name: str) -> Table | None:
+        """The table of that name in any case, or None."""
+        wanted = name.casefold()
+        return next((one for one in self.tables if one.name.casefold() == wanted), None)
+
+
+def parse_schema(ddl: str, *, dialect: str = "sqlite") -> Schema:
+    """Read the CREATE TABLE and CREATE VIEW statements of a text; every other statement is passed over.
+
+    Never raises for what stands in the text. Time and memory grow linearly with it.
+
+    Args:
+        ddl: any number of statements, with or without a `;` at the end of the last.
+        dialect: decides how strings and comments end: `mysql` and its kin know backslashes and `#`.
+
+    >>> schema = parse_schema('CREATE TABLE t (id INT PRIMARY KEY, "the crowd" INTEGER, u REFERENCES users (id))')
+    >>> [(one.name, one.type) for one in schema.tables[0].columns]
+    [('id', 'INT'), ('the crowd', 'INTEGER'), ('u', '')]
+    >>> schema.tables[0].foreign_keys
+    (ForeignKey(columns=('u',), to_table='users', to_columns=('id',)),)
+    """
+    tables: dict[str, Table] = {}
+    skipped: list[str] = []
+    for number, tokens in enumerate(statements(ddl, dialect=dialect), start=1):
+        found = _read(tokens)
+        if isinstance(found, Table):
+            tables.setdefault(found.name.casefold(), found)
+        elif found and len(skipped) < MAX_SKIPPED:
+            start = tokens[0].start
+            beginning = " ".join(ddl[start : start + _SHOWN].partition(";")[0].split())
+            skipped.append(f"statement {number} ({beginning}): {found}")
+    return Schema(tuple(tables.values()), tuple(skipped))
+
+
+def ddl_of(sandbox: Sandbox, database: Database) -> str:
+    """The CREATE statements of a database's tables and views, in the order in which they were made.
+
+    Args:
+        sandbox: where the database is opened.
+        database: a file or a script.
+
+    Returns:
+        One statement after another, each with its `;`; "" for a database without tables.
+
+    Raises:
+        DataError: the database cannot be read.
+        ConfigError: its file does not exist, or the engine is refused.
+    """
+    execution = sandbox.run(database, _DUCKDB_DDL if database.engine == "duckdb" else _SQLITE_DDL)
+    if execution.table is None:
+        what = database.file.name if database.file else "the database's script"
+        why = execution.failure.message if execution.failure else "no result"
+        raise DataError(f"cannot read the tables of {what}: {why}")
+    return "\n".join(f"{str(row[0]).strip().rstrip(';')};" for row in execution.table.rows)
+
+
+_SQLITE_DDL: Final = (
+    "SELECT sql FROM sqlite_master WHERE type IN ('table', 'view') AND sql IS NOT NULL "
+    "AND substr(name, 1, 7) <> 'sqlite_' ORDER BY rowid"
+)
+_DUCKDB_DDL: Final = (
+    "SELECT sql FROM (SELECT sql, table_oid AS made FROM duckdb_tables() WHERE NOT internal UNION ALL "
+    "SELECT sql, view_oid FROM duckdb_views() WHERE NOT internal) ORDER BY made"
+)
+
+
+def describe(schema: Schema) -> str:
+    """A schema in few words for a prompt: a line per table, `*` marks its primary key, `->` where a column points.
+
+    >>> print(describe(parse_schema("CREATE TABLE a (id INT PRIMARY KEY, b_id INT REFERENCES b (id), x TEXT)")))
+    a(id INT *, b_id INT -> b.id, x TEXT)
+    """
+    return "\n".join(f"{table.name}({', '.join(_columns_of(table))})" for table in schema.tables)
+
+
+def _columns_of(table: Table) -> Iterator[str]:
+    keys = {name.casefold() for name in table.primary_key}
+    links = {
+        name.casefold(): f"-> {link.to_table}" + (f".{link.to_columns[at]}" if at < len(link.to_columns) else "")
+        for link in table.foreign_keys
+        for at, name in enumerate(link.columns)
+    }
+    for column in table.columns:
+        key = column.name.casefold()
+        yield " ".join(filter(None, (column.name, column.type, "*" if key in keys else "", links.get(key, ""))))
+
+
+def _read(tokens: Sequence[Token]) -> Table | str:
+    """The table that a statement makes; else why it could not be read, "" where nothing is missing."""
+    first = tokens[0].word
+    if first != "CREATE":
+        return "" if first in _DATA else "no statement that is known"
+    if len(tokens) > MAX_TOKENS:
+        return f"it has more than {MAX_TOKENS} words and marks"
+    at = next((at for at, token in enumerate(tokens) if token.word not in _BEFORE_NAME), len(tokens))
+    kind = tokens[at].word if at < len(tokens) else ""
+    if kind not in {"TABLE", "VIEW", "VIRTUAL", "MATERIALIZED"}:
+        return ""
+    at += 2 if kind in {"VIRTUAL", "MATERIALIZED"} else 1
+    if [one.word for one in tokens[at : at + 3]] == ["IF", "NOT", "EXISTS"]:
+        at += 3
+    name, at = _name(tokens, at)
+    if not name:
+        return "no name"
+    if kind == "VIRTUAL":
+        at += 2
+    return _body(tokens[at:], name, view=kind in {"VIEW", "MATERIALIZED"})
+
+
+def _body(tokens: Sequence[Token], name: str, *, view: bool) -> Table | str:
+    parts = _parts(tokens) if tokens and tokens[0].text == "(" else []
+    query = next((at for at, token in enumerate(tokens) if token.word in {"SELECT", "WITH"} and not token.depth), None)
+    if query is not None and (view or not parts):
+        named = [part[0].name for part in parts] or _selected(tokens[query:])
+        return Table(name, tuple(Column(one) for one in named), view=True) if named else "its columns are not known"
+    return _table(name, parts)
+
+
+def _table(name: str, parts: Sequence[Sequence[Token]]) -> Table | str:
+    columns: dict[str, Column] = {}
+    keys: list[str] = []
+    links: list[ForeignKey] = []
+    for part in parts:
+        if _is_constraint(part):
+            key, link = _constraint(part)
+            keys += key
+            links += link
+            continue
+        column = _column(part)
+        if column is None:
+            continue
+        columns.setdefault(column.name.casefold(), column)
+        words = [token.word for token in part[1:]]
+        if "PRIMARY" in words:
+            keys.append(column.name)
+        links += _references(part, (column.name,))
+    if not columns:
+        return "it has no columns"
+    return Table(name, tuple(columns.values()), tuple(dict.fromkeys(keys)), tuple(links))
+
+
+def _is_constraint(part: Sequence[Token]) -> bool:
+    """Whether a definition is a constraint: `KEY a (b)` is, `key TEXT` and `check VARCHAR(20)` are columns."""
+    words = [token.word for token in part]
+    first, second = words[0], part[1] if len(part) > 1 else part[0]
+    if first in {"PRIMARY", "FOREIGN", "FULLTEXT", "SPATIAL"}:
+        return second.word in {"KEY", "INDEX"} or second.text == "("
+    if first in {"KEY", "INDEX", "UNIQUE"}:
+        opening = next((at for at, token in enumerate(part) if token.text == "("), len(part))
+        return opening + 1 < len(part) and not part[opening + 1].text[0].isdigit()
+    if first == "CONSTRAINT":
+        return not _KINDS.isdisjoint(words[1:])
+    return first in _SIGNS and (second.word or second.text) in _SIGNS[first]
+
+
+def _constraint(part: Sequence[Token]) -> tuple[list[str], list[ForeignKey]]:
+    words = [token.word for token in part]
+    opening = next((at for at, token in enumerate(part) if token.text == "("), None)
+    if opening is None:
+        return [], []
+    if "FOREIGN" in words[:opening]:
+        return [], _references(part, tuple(_names(part, opening)))
+    return (_names(part, opening) if "PRIMARY" in words[:opening] else []), []
+
+
+def _column(part: Sequence[Token]) -> Column | None:
+    if not part[0].name:
+        return None
+    end = next((at for at in range(1, len(part)) if part[at].word in _AFTER_TYPE and not part[at].depth), len(part))
+    words = [token.word for token in part[end:]]
+    needed = any(one == "NOT" and other == "NULL" for one, other in pairwise(words))
+    return Column(part[0].name, _joined(part[1:end]), nullable=not needed)
+
+
+def _references(part: Sequence[Token], columns: tuple[str, ...]) -> list[ForeignKey]:
+    at = next((at for at, token in enumerate(part) if at and token.word == "REFERENCES"), None)
+    if at is None or not columns:
+        return []
+    table, after = _name(part, at + 1)
+    opened = after < len(part) and part[after].text == "("
+    return [ForeignKey(columns, table, tuple(_names(part, after)) if opened else ())] if table else []
+
+
+def _names(part: Sequence[Token], opening: int) -> list[str]:
+    """The names in the bracket that opens there, without lengths and orders: `(a(10), b DESC)` -> a, b."""
+    depth = part[opening].depth
+    names: list[str] = []
+    fresh = True
+    for token in part[opening + 1 :]:
+        if token.depth <= depth:
+            break
+        if token.text == "," and token.depth == depth + 1:
+            fresh = True
+        elif fresh and token.name:
+            names.append(token.name)
+            fresh = False
+    return names
+
+
+def _name(tokens: Sequence[Token], at: int) -> tuple[str, int]:
+    """The last part of a dotted name and the place behind it; "" where there is none."""
+    name = ""
+    while at < len(tokens) and tokens[at].name:
+        name, at = tokens[at].name, at + 1
+        if at >= len(tokens) or tokens[at].text != ".":
+            break
+        at += 1
+    return name, at
+
+
+def _parts(tokens: Sequence[Token]) -> list[list[Token]]:
+    """What stands between the commas of the first bracket; its tokens count their depth from there."""
+    parts: list[list[Token]] = [[]]
+    for token in tokens[1:]:
+        if token.depth < 1:
+            break
+        if token.text == "," and token.depth == 1:
+            parts.append([])
+        else:
+            parts[-1].append(token.lifted())
+    return [part for part in parts if part]
+
+
+def _joined(tokens: Sequence[Token]) -> str:
+    """A type as text: blanks between words, none beside brackets, commas and dots."""
+    text = ""
+    for token in tokens:
+        tight = token.kind == "mark" or (text and text[-1] in "(.,")
+        text += token.text if tight or not text else f" {token.text}"
+    return text
+
+
+def _selected(tokens: Sequence[Token]) -> list[str]:
+    """The names of a query's columns; [] where a `*` or an expression without a name hides one."""
+    start = next((at for at, token in enumerate(tokens) if token.word == "SELECT" and not token.depth), len(tokens))
+    items: list[list[Token]] = [[]]
+    for token in tokens[start + 1 :]:
+        if token.word in {"FROM", "UNION", "EXCEPT", "INTERSECT", "WHERE"} and not token.depth:
+            break
+        if token.text == "," and not token.depth:
+            items.append([])
+        elif token.word not in {"DISTINCT", "ALL"}:
+            items[-1].append(token)
+    names = [item[-1].name if item and item[-1].depth == 0 else "" for item in items]
+    return names if all(names) else []
