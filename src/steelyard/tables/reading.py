@@ -76,7 +76,7 @@ def read_notation(text: str) -> Any:
     try:
         return ast.literal_eval(text.strip())
     except (ValueError, SyntaxError, TypeError, MemoryError, RecursionError) as error:
-        raise ValueError("neither JSON nor a list as Python writes it") from error
+        raise ValueError("neither JSON nor a Python list") from error
 
 
 def looks_like_table(text: str) -> bool:

@@ -1,0 +1,78 @@
+"""The `tables` suite: predicted tables or SQL against wanted ones, one run per target."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Literal
+
+from steelyard.data.files import SampleFiles
+from steelyard.errors import ConfigError
+from steelyard.scorers.tables import TableMetrics
+from steelyard.suite.objects import Options, Suite
+from steelyard.suites.tables.predicted import PredictedColumn
+from steelyard.suites.tables.rows import load_tables
+from steelyard.types import Target
+
+
+@dataclass(frozen=True, slots=True)
+class TablesSuite:
+    """Questions whose answer is a table.
+
+    Args:
+        samples: the files with the wanted table or SQL (`target`), and where there is one the question, `db_id`,
+            group and id.
+        databases: folder of `<id>/<id>.sqlite` or `<id>.sqlite` (.sqlite3, .db, .duckdb); needed where SQL is run.
+        task: `QA` (targets answer with tables) or `SP` (they answer with SQL, which is run).
+        targets: what is weighed, by name; each becomes a run.
+        predictions: what is weighed and stands in the same files: target's name -> column.
+        name: a title for reports; empty is the first file's name.
+        tags: per target, report columns.
+        scoring: rules, metrics and limits; its task and databases are those above.
+        options: concurrency, repeats, limits, budget.
+        gate: rules on the scores that decide the exit code, `{execution_accuracy: ">= 0.6"}`.
+    """
+
+    samples: SampleFiles
+    databases: Path | None = None
+    task: Literal["QA", "SP"] = "QA"
+    targets: Mapping[str, Target] = field(default_factory=dict)
+    predictions: Mapping[str, str] = field(default_factory=dict)
+    name: str = ""
+    tags: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    scoring: TableMetrics = TableMetrics()
+    options: Options = Options()
+    gate: Mapping[str, str] = field(default_factory=dict)
+
+    def build(self) -> Suite:
+        """Read the dataset whole and check it; nothing is asked or run yet.
+
+        Raises:
+            ConfigError: a file, column or folder that does not exist, nothing to weigh, or two targets of one name.
+            DataError: rows with defects, named with file and cell.
+        """
+        twice = sorted(set(self.targets) & set(self.predictions))
+        if twice:
+            raise ConfigError(f"predictions: {twice[0]!r} is the name of a target as well; give one another name")
+        if not self.targets and not self.predictions:
+            raise ConfigError("nothing is to be weighed: name targets, or columns of predictions")
+        data = load_tables(
+            self.samples, task=self.task, databases=self.databases, predictions=tuple(self.predictions.values())
+        )
+        columns = {name: PredictedColumn(column) for name, column in self.predictions.items()}
+        scoring = replace(self.scoring, task=self.task, databases=self.databases)
+        names = scoring.score_names
+        return Suite(
+            name=self.name or self.samples.paths[0].stem,
+            kind="tables",
+            samples=data.samples,
+            targets={**self.targets, **columns},
+            scorers=(scoring,),
+            options=self.options,
+            tags=self.tags,
+            gate=self.gate,
+            primary="execution_accuracy" if "execution_accuracy" in names else names[0],
+            source=self.samples,
+            notes=data.notes,
+        )

@@ -1,0 +1,285 @@
+"""TableMetrics: who is to blame decides where a score goes."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import sqlite3
+from pathlib import Path
+
+import pytest
+
+from steelyard.errors import ConfigError
+from steelyard.scorers.tables import TableMetrics
+from steelyard.sql.results import SqlLimits
+from steelyard.sql.sandbox import Sandbox
+from steelyard.tables import ALL_METRICS
+from steelyard.types import Output, Sample
+
+TABLE = [["tea", 1], ["rye", 2]]
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("databases")
+    connection = sqlite3.connect(folder / "shop.sqlite")
+    connection.execute("CREATE TABLE goods (name TEXT, price INTEGER)")
+    connection.executemany("INSERT INTO goods VALUES (?, ?)", [("tea", 1), ("rye", 2)])
+    connection.commit()
+    connection.close()
+    return folder
+
+
+@pytest.fixture(scope="module")
+def sandbox():
+    with Sandbox() as opened:
+        yield opened
+
+
+def score(sandbox, reference, value, *, scorer=None, **metadata):
+    sample = Sample("1", "", reference, metadata={"db_id": "shop"})
+    given = asyncio.run((scorer or TableMetrics())(sample, Output(value, metadata=metadata), sandbox))
+    return {one.name: one for one in given}
+
+
+def sp(folder, **options):
+    return TableMetrics(task="SP", databases=folder, **options)
+
+
+def values(scores):
+    return {name: one.value for name, one in scores.items()}
+
+
+def test_a_table_gets_every_score_that_is_announced(sandbox):
+    found = score(sandbox, TABLE, TABLE)
+    assert tuple(found) == TableMetrics().score_names == ALL_METRICS
+    assert values(found) == dict.fromkeys(ALL_METRICS, 1.0)
+    assert {one.outcome for one in found.values()} == {"scored"}
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        json.dumps(TABLE),
+        f"The answer:\n\n```json\n{json.dumps(TABLE)}\n```\nDone.",
+        f"```\n{json.dumps(TABLE)}\n```\nOnce more:\n```json\n{json.dumps(TABLE)}\n```",
+        {"columns": ["name", "price"], "rows": TABLE},
+        json.dumps({"columns": ["name", "price"], "rows": TABLE}),
+        [{"name": "tea", "price": 1}, {"price": 2, "name": "rye"}],
+        str(TABLE),
+        [tuple(row) for row in TABLE],
+    ],
+)
+def test_every_form_of_a_table_is_read(sandbox, value):
+    assert score(sandbox, TABLE, value)["execution_accuracy"].value == 1.0
+
+
+@pytest.mark.parametrize("reference", [TABLE, json.dumps(TABLE), {"columns": ["name", "price"], "rows": TABLE}])
+def test_every_form_of_a_reference_is_read(sandbox, reference):
+    assert score(sandbox, reference, TABLE)["execution_accuracy"].value == 1.0
+
+
+@pytest.mark.parametrize(
+    ("value", "kind"),
+    [
+        ("I do not know.", "no_table"),
+        ("", "empty"),
+        (None, "empty"),
+        ("42", "no_table"),
+        (42, "no_table"),
+        ("[[1, 2", "no_table"),
+        ("[" * 50_000, "no_table"),
+        ({"answer": 1}, "no_table"),
+        ("[1, 2]", "wrong_shape"),
+        ([[1], None], "wrong_shape"),
+        ([[1, 2], [3]], "wrong_shape"),
+        ([[[1]], [[2]]], "wrong_shape"),
+        ([[]], "wrong_shape"),
+        ("```\n[[1]]\n```\n```\n[[2]]\n```", "several"),
+    ],
+)
+def test_output_that_is_no_table_is_unparsed_with_its_kind(sandbox, value, kind):
+    found = score(sandbox, TABLE, value)
+    assert {one.outcome for one in found.values()} == {"unparsed"}
+    assert {one.detail["kind"] for one in found.values()} == {kind}
+    assert found["execution_accuracy"].detail["label"] == "unparsed"
+
+
+def test_a_reply_that_was_cut_off_is_truncated(sandbox):
+    assert score(sandbox, TABLE, "[[1, 2", finish="length")["cell_recall"].detail["kind"] == "truncated"
+
+
+def test_a_filtered_reply_is_refused(sandbox):
+    assert score(sandbox, TABLE, "", finish="content_filter")["cell_recall"].outcome == "refused"
+
+
+@pytest.mark.parametrize("reference", [None, "", float("nan")])
+def test_nothing_applies_without_a_reference(sandbox, reference):
+    found = score(sandbox, reference, TABLE)
+    assert {(one.outcome, one.reason) for one in found.values()} == {("not_applicable", "the sample has no reference")}
+
+
+@pytest.mark.parametrize("reference", [["flat"], {"a": 1}, "[[1", 7])
+def test_nothing_applies_where_the_reference_is_no_table(sandbox, reference):
+    found = score(sandbox, reference, TABLE)
+    assert {one.outcome for one in found.values()} == {"not_applicable"}
+
+
+def test_two_tables_without_rows_are_equal_and_flagged(sandbox):
+    found = score(sandbox, [], "[]")
+    assert found["execution_accuracy"].value == 1.0
+    assert found["execution_accuracy"].detail == {"label": "both empty", "flags": ["both_empty"]}
+
+
+def test_equal_and_different_have_labels(sandbox):
+    assert score(sandbox, TABLE, TABLE)["execution_accuracy"].detail["label"] == "equal"
+    found = score(sandbox, TABLE, [["tea", 2]])
+    assert found["execution_accuracy"].detail["label"] == "different"
+    assert "label" not in found["cell_recall"].detail
+
+
+def test_only_execution_accuracy_passes_or_fails(sandbox):
+    found = score(sandbox, TABLE, TABLE)
+    assert [name for name, one in found.items() if one.passed is not None] == ["execution_accuracy"]
+
+
+def test_order_is_in_minus_one_to_one_with_its_unit_beside_it(sandbox):
+    found = values(score(sandbox, TABLE, TABLE[::-1]))
+    assert (found["tuple_order"], found["tuple_order_unit"]) == (-1.0, 0.0)
+
+
+def test_a_reference_that_is_sql_is_run(sandbox, folder):
+    scorer = TableMetrics(databases=folder)
+    found = score(sandbox, "SELECT * FROM goods", TABLE, scorer=scorer)
+    assert found["execution_accuracy"].value == 1.0
+    assert found["tuple_order"].outcome == "not_applicable"
+    assert score(sandbox, "SELECT * FROM goods ORDER BY price", TABLE, scorer=scorer)["tuple_order"].value == 1.0
+
+
+def test_a_reference_that_is_sql_needs_databases(sandbox):
+    found = score(sandbox, "SELECT * FROM goods", TABLE)
+    assert {one.outcome for one in found.values()} == {"not_applicable"}
+    assert "no databases" in found["cell_recall"].reason
+
+
+def test_predicted_sql_is_weighed_by_its_result(sandbox, folder):
+    found = score(sandbox, "SELECT name, price FROM goods", "SELECT name FROM goods", scorer=sp(folder))
+    assert found["cell_precision"].value == 1.0
+    assert found["cell_recall"].value == 0.5
+    assert found["cell_recall"].detail["columns"] == {"sql": "SELECT name FROM goods"}
+
+
+@pytest.mark.parametrize(
+    "value", ["```sql\nSELECT name FROM goods\n```", {"sql": "SELECT name FROM goods"}, " SELECT name FROM goods;\n"]
+)
+def test_every_form_of_sql_is_read(sandbox, folder, value):
+    assert score(sandbox, "SELECT name FROM goods", value, scorer=sp(folder))["execution_accuracy"].value == 1.0
+
+
+@pytest.mark.parametrize(
+    ("query", "kind"),
+    [
+        ("SELECT nothing FROM goods", "error"),
+        ("DROP TABLE goods", "denied"),
+        ("SELECT 1; SELECT 2", "denied"),
+        ("WITH RECURSIVE r(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM r) SELECT count(*) FROM r", "timeout"),
+        ("SELECT a.name FROM goods a, goods b, goods c", "too_large"),
+    ],
+)
+def test_sql_that_has_no_result_is_scored_zero_with_the_reason(sandbox, folder, query, kind):
+    scorer = sp(folder, limits=SqlLimits(timeout_s=0.3, max_rows=5))
+    before = (folder / "shop.sqlite").read_bytes()
+    found = score(sandbox, "SELECT name FROM goods ORDER BY name", query, scorer=scorer)
+    assert values(found) == dict.fromkeys(ALL_METRICS, 0.0)
+    assert found["execution_accuracy"].detail["kind"] == kind
+    assert found["execution_accuracy"].detail["label"] == f"SQL failed: {kind}"
+    assert found["cell_recall"].reason.startswith("the prediction cannot be run: ")
+    assert (folder / "shop.sqlite").read_bytes() == before
+
+
+def test_failing_sql_has_no_order_where_none_is_wanted(sandbox, folder):
+    found = score(sandbox, "SELECT name FROM goods", "SELECT nam", scorer=sp(folder))
+    assert {name for name, one in found.items() if one.outcome == "not_applicable"} == {
+        "tuple_order",
+        "tuple_order_unit",
+    }
+
+
+def test_nothing_applies_where_the_reference_cannot_be_run(sandbox, folder):
+    for query in ("SELECT nam FROM goods", "SELECT name FROM goods"):
+        found = score(sandbox, "SELECT nam FROM goods", query, scorer=sp(folder))
+        assert {one.outcome for one in found.values()} == {"not_applicable"}
+        assert found["cell_recall"].reason == "the target cannot be run: no such column: nam"
+        assert found["execution_accuracy"].detail["label"] == "not applicable"
+
+
+@pytest.mark.parametrize("value", [None, "", "```sql\n\n```"])
+def test_output_without_sql_is_unparsed(sandbox, folder, value):
+    assert score(sandbox, "SELECT 1", value, scorer=sp(folder))["cell_recall"].outcome == "unparsed"
+
+
+def test_two_different_queries_are_unparsed(sandbox, folder):
+    found = score(sandbox, "SELECT 1", "```sql\nSELECT 1\n```\n```sql\nSELECT 2\n```", scorer=sp(folder))
+    assert found["cell_recall"].detail["kind"] == "several"
+
+
+def test_compatible_rules_take_equal_texts_for_equal(sandbox, folder):
+    broken = "SELECT nam FROM goods"
+    found = score(sandbox, broken, broken, scorer=sp(folder, rules="qatch-1.0.36"))
+    assert found["execution_accuracy"].value == 1.0
+    assert found["tuple_order"].outcome == "not_applicable"
+
+
+def test_an_unknown_database_is_a_mistake_not_a_score(sandbox, folder):
+    sample = Sample("1", "", "SELECT 1", metadata={"db_id": "shp"})
+    with pytest.raises(ConfigError, match=r"did you mean 'shop'\?"):
+        asyncio.run(sp(folder)(sample, Output("SELECT 1"), sandbox))
+
+
+def test_only_the_metrics_asked_for_are_given(sandbox):
+    scorer = TableMetrics(metrics=("cell_recall", "tuple_cardinality"))
+    assert scorer.score_names == ("cell_recall", "tuple_cardinality")
+    assert scorer.labelled == ("cell_recall",)
+    assert list(score(sandbox, TABLE, TABLE, scorer=scorer)) == ["cell_recall", "tuple_cardinality"]
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"task": "QS"}, "there is no task"),
+        ({"rules": "documentd"}, "did you mean 'documented'"),
+        ({"metrics": ("cell_recal",)}, "did you mean 'cell_recall'"),
+        ({"metrics": ("cell_recall", "cell_recall")}, "twice"),
+        ({"limits": SqlLimits(timeout_s=0)}, "timeout_s"),
+    ],
+)
+def test_options_that_cannot_be_meant_are_refused(options, message):
+    with pytest.raises(ConfigError, match=message):
+        TableMetrics(**options).check()
+
+
+def test_databases_are_looked_at_before_anything_is_asked(sandbox, folder, tmp_path):
+    sp(folder).prepare(sandbox)
+    TableMetrics().prepare(sandbox)
+    with pytest.raises(ConfigError, match="task SP runs SQL"):
+        TableMetrics(task="SP").prepare(sandbox)
+    with pytest.raises(ConfigError, match="there is no folder"):
+        sp(tmp_path / "nowhere").prepare(sandbox)
+    with pytest.raises(ConfigError, match="holds no database"):
+        sp(tmp_path).prepare(sandbox)
+
+
+def test_a_refused_engine_is_told_before_anything_is_asked(tmp_path):
+    (tmp_path / "one.duckdb").write_bytes(b"\0" * 8 + b"DUCK")
+
+    class Refusing(Sandbox):
+        def check(self, engine):
+            raise ConfigError(f"{engine} cannot be held here")
+
+    with pytest.raises(ConfigError, match="duckdb cannot be held here"):
+        sp(tmp_path).prepare(Refusing())
+
+
+def test_the_scorer_is_a_value():
+    assert TableMetrics(databases=Path("a")) == TableMetrics(databases=Path("a"))
+    assert hash(TableMetrics()) == hash(TableMetrics())
