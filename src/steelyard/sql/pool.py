@@ -151,7 +151,9 @@ class Pool:
                 self._calls.add(call)
             call.take(worker)
             done = _cancelled() if call.cancelled or self._closed else worker.run(work)
-            good = done.table is not None and not call.cancelled
+            if call.cancelled:
+                done = _cancelled()
+            good = done.table is not None
         finally:
             call.take(None)
             with self._lock:

@@ -82,10 +82,15 @@ class Template:
         finally:
             theirs.close()
 
-    def kill(self, pid: int) -> int:
-        """Kill a worker and wait for it: its exit code, or minus the number of the signal that ended it."""
+    def kill(self, pid: int) -> None:
+        """Kill a worker; without the template it is dead already."""
+        with contextlib.suppress(OSError):
+            self._order(b"K", pid)
+
+    def wait(self, pid: int) -> int:
+        """How a worker ended that has closed its socket: its exit code, or minus the number of the signal."""
         try:
-            return self._order(b"K", pid)
+            return self._order(b"W", pid)
         except OSError:
             return -signal.SIGKILL
 
@@ -159,7 +164,8 @@ class Worker:
         except (wire.DeadlineError, TimeoutError):
             return Execution(None, SqlFailure("timeout", "killed at the deadline"), time.monotonic() - started)
         except (wire.WireError, OSError) as error:
-            code = self.end()
+            code = self._template.wait(self.pid)
+            self.close()
             kind, message = _ENDED.get(code, ("error", f"the worker failed: {error}"))
             if code == -signal.SIGKILL and str(error) != "closed":
                 kind, message = "error", f"the worker sent what it may not send: {error}"
@@ -179,11 +185,11 @@ class Worker:
         with contextlib.suppress(OSError):
             self._sock.shutdown(socket.SHUT_RDWR)
 
-    def end(self) -> int:
-        """Kill the process; how it ended."""
-        code = self._template.kill(self.pid) if self.pid else 0
+    def end(self) -> None:
+        """Kill the process."""
+        if self.pid:
+            self._template.kill(self.pid)
         self.close()
-        return code
 
     def close(self) -> None:
         """Let go of a process that the template's end has ended, or will."""

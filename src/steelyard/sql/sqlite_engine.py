@@ -21,9 +21,11 @@ from steelyard.sql.results import Part, ResultTable
 from steelyard.sql.sqlite_guard import Guard
 from steelyard.sql.statements import Statement, main_verb, split
 
+_SQL_BYTES: Final = 1_000_000
+_SCRIPT_BYTES: Final = 20_000_000
 _LIMITS: Final = (
     (sqlite3.SQLITE_LIMIT_LENGTH, 20_000_000),
-    (sqlite3.SQLITE_LIMIT_SQL_LENGTH, 1_000_000),
+    (sqlite3.SQLITE_LIMIT_SQL_LENGTH, _SQL_BYTES),
     (sqlite3.SQLITE_LIMIT_EXPR_DEPTH, 1000),
     (sqlite3.SQLITE_LIMIT_ATTACHED, 0),
     (sqlite3.SQLITE_LIMIT_TRIGGER_DEPTH, 100),
@@ -78,6 +80,8 @@ def _one(text: str, part: Part) -> Statement:
     """The one statement that a part holds."""
     if "\0" in text:
         raise SqlStop("denied", "denied: a NUL character in the statement", part)
+    if len(text) > _SQL_BYTES:
+        raise SqlStop("error", f"a statement of {len(text):,} characters; {_SQL_BYTES:,} are the most", part)
     found = split(text)
     if not found:
         raise SqlStop("denied", "denied: no statement; one statement is expected", part)
@@ -139,7 +143,7 @@ def _build(connection: sqlite3.Connection, guard: Guard, script: str) -> None:
     """Run the script of a dataset, statement by statement."""
     if "\0" in script or not _encodes(script):
         raise SqlStop("error", "the script holds a NUL or half a character (a lone surrogate)", "script")
-    connection.setlimit(sqlite3.SQLITE_LIMIT_SQL_LENGTH, 20_000_000)
+    connection.setlimit(sqlite3.SQLITE_LIMIT_SQL_LENGTH, _SCRIPT_BYTES)
     guard.enter("script")
     for number, statement in enumerate(split(script), 1):
         with _stops(guard, "script", f"statement {number}: "):
@@ -147,7 +151,7 @@ def _build(connection: sqlite3.Connection, guard: Guard, script: str) -> None:
     with _stops(guard, "script"):
         if connection.in_transaction:
             connection.execute("COMMIT")
-    connection.setlimit(sqlite3.SQLITE_LIMIT_SQL_LENGTH, 1_000_000)
+    connection.setlimit(sqlite3.SQLITE_LIMIT_SQL_LENGTH, _SQL_BYTES)
 
 
 def _make_read_only(connection: sqlite3.Connection, guard: Guard) -> None:

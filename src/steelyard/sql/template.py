@@ -56,25 +56,34 @@ class _Template:
         self._folder = folder
         self._caller = os.getppid()
         self._workers: set[int] = set()
+        self._dying: set[int] = set()
 
     def obey(self) -> NoReturn:
         try:
             while os.getppid() == self._caller:
                 if not select.select([self._control], [], [], _LOOK_S)[0]:
+                    self._reap()
                     continue
                 order = self._receive()
                 if order is None:
                     break
                 name, number, fds = order
-                answer = self._fork(fds) if name == b"F" else self._kill(number)
-                self._control.sendall(ORDER.pack(name, answer))
+                self._control.sendall(ORDER.pack(name, self._do(name, number, fds)))
         except OSError:
             pass
         finally:
             for pid in tuple(self._workers):
                 self._kill(pid)
+            while self._dying:
+                os.waitpid(self._dying.pop(), 0)
             shutil.rmtree(self._folder, ignore_errors=True)
             os._exit(0)
+
+    def _do(self, name: bytes, number: int, fds: list[int]) -> int:
+        self._reap()
+        if name == b"F":
+            return self._fork(fds)
+        return self._end(number) if name == b"W" else self._kill(number)
 
     def _receive(self) -> tuple[bytes, int, list[int]] | None:
         body, fds, _, _ = socket.recv_fds(self._control, ORDER.size, 1)
@@ -99,12 +108,25 @@ class _Template:
         return pid
 
     def _kill(self, pid: int) -> int:
-        """Kill a worker with its whole session and say how it ended: an exit code, or minus the signal's number."""
+        """Kill a worker with its whole session; it is waited for later, as freeing its memory takes a while."""
         if pid not in self._workers:
             return 0
         for kill in (os.killpg, os.kill):
             with contextlib.suppress(OSError):
                 kill(pid, signal.SIGKILL)
         self._workers.discard(pid)
-        _, status = os.waitpid(pid, 0)
-        return os.waitstatus_to_exitcode(status)
+        self._dying.add(pid)
+        return 0
+
+    def _end(self, pid: int) -> int:
+        """Wait for a worker that has closed its socket: its exit code, or minus the number of the signal."""
+        if pid not in self._workers:
+            return 0
+        self._kill(pid)
+        self._dying.discard(pid)
+        return os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
+
+    def _reap(self) -> None:
+        for pid in tuple(self._dying):
+            if os.waitpid(pid, os.WNOHANG)[0]:
+                self._dying.discard(pid)
