@@ -1,0 +1,68 @@
+"""The `text2sql` suite: questions to a database, one run per target, verdicts on the SQL that it writes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from steelyard.data.files import SampleFiles
+from steelyard.errors import ConfigError
+from steelyard.scorers.sql import SqlResult
+from steelyard.suite.objects import Options, Suite
+from steelyard.suites.text2sql.rows import load_text2sql
+from steelyard.types import Target
+
+
+@dataclass(frozen=True, slots=True)
+class Text2SqlSuite:
+    """Questions with the SQL that answers them.
+
+    Args:
+        samples: the files with question, SQL, and schema or database: rows of a sheet or of JSON, or lines of SQL.
+        targets: what is asked, by name; each becomes a run.
+        databases: folder of `<db_id>/<db_id>.sqlite` or `<db_id>.sqlite` (.sqlite3, .db, .duckdb); the schemas that
+            prompts show are read from it. Left out where the rows bring their own schema.
+        name: a title for reports; empty is the first file's name.
+        tags: per target, report columns.
+        scoring: how replies are read, run and compared.
+        options: concurrency, repeats, limits, budget.
+        gate: rules on the scores that decide the exit code, `{result: ">= 0.6"}`.
+    """
+
+    samples: SampleFiles
+    targets: Mapping[str, Target]
+    databases: Path | None = None
+    name: str = ""
+    tags: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    scoring: SqlResult = SqlResult()
+    options: Options = Options()
+    gate: Mapping[str, str] = field(default_factory=dict)
+
+    def build(self) -> Suite:
+        """Read the dataset whole and check it; nothing is asked yet.
+
+        Raises:
+            ConfigError: a file, sheet, column or folder that does not exist.
+            DataError: rows with defects, named with file, sheet and cell; databases that cannot be read.
+        """
+        if self.databases is not None and self.scoring.databases not in {None, self.databases}:
+            raise ConfigError("databases: the suite and its scoring name two different folders; name it once")
+        scoring = replace(self.scoring, databases=self.databases or self.scoring.databases)
+        data = load_text2sql(self.samples, databases=scoring.databases, engine=scoring.engine)
+        notes = [*data.notes]
+        if data.skipped:
+            notes.append(f"{data.skipped} rows with a defect were left out (skip_bad)")
+        return Suite(
+            name=self.name or self.samples.paths[0].stem,
+            kind="text2sql",
+            samples=data.samples,
+            targets=self.targets,
+            scorers=(scoring,),
+            options=self.options,
+            tags=self.tags,
+            gate=self.gate,
+            primary="result" if data.comparable and scoring.form != "create_select" else "execution",
+            source=self.samples,
+            notes=tuple(notes),
+        )

@@ -1,0 +1,256 @@
+"""Generated SQL in stages: who is to blame decides between 0 and not applicable."""
+
+import asyncio
+import sqlite3
+
+import pytest
+
+from steelyard.errors import ConfigError
+from steelyard.scorers.sql import PUBLISHED, SqlResult
+from steelyard.scorers.sql_digest import digest_of_databases
+from steelyard.sql.results import SqlLimits
+from steelyard.sql.sandbox import Sandbox
+from steelyard.types import Output, Sample
+
+SCRIPT = """
+CREATE TABLE staff (name TEXT, age INTEGER);
+INSERT INTO staff VALUES ('Ada', 36), ('Bo', 41);
+INSERT INTO staff VALUES ('Cy', 41);
+"""
+REFERENCE = "SELECT name FROM staff ORDER BY age"
+
+
+@pytest.fixture(scope="module")
+def sandbox():
+    with Sandbox(workers=2) as opened:
+        yield opened
+
+
+@pytest.fixture
+def folder(tmp_path):
+    (tmp_path / "dbs/shop").mkdir(parents=True)
+    with sqlite3.connect(tmp_path / "dbs/shop/shop.sqlite") as opened:
+        opened.execute("CREATE TABLE item (name TEXT, price REAL)")
+        opened.execute("INSERT INTO item VALUES ('pen', 1.5), ('ink', 4.0)")
+    opened.close()
+    return tmp_path / "dbs"
+
+
+def sample(reference=REFERENCE, **metadata):
+    return Sample("1", "Who, by age?", reference, metadata={"schema": SCRIPT, "db_id": "", **metadata})
+
+
+def scores(sandbox, reply, asked=None, finish="", **fields):
+    scorer = SqlResult(**fields)
+    scorer.check()
+    output = Output(reply, metadata={"finish": finish} if finish else {})
+    found = asyncio.run(scorer(asked or sample(), output, sandbox))
+    assert tuple(one.name for one in found) == scorer.score_names
+    return {one.name: one for one in found}
+
+
+def values(found, *names):
+    return [found[name].value for name in names or ("format", "execution", "result")]
+
+
+def test_the_three_stages_are_told_apart(sandbox):
+    for reply, stages, labels in (
+        ('{"sql": "SELECT name FROM staff ORDER BY age"}', [1, 1, 1], ("SQL correct", "same")),
+        ("SELECT name FROM staff ORDER BY age, name DESC", [1, 1, 1], ("SQL correct", "same up to ties")),
+        ("SELECT name FROM staff ORDER BY name DESC", [1, 1, 0], ("SQL correct", "same but order")),
+        ("SELECT nam FROM staff", [1, 0, 0], ("SQL incorrect", "engine error")),
+        ("I would look at the staff.", [0, 0, 0], ("format incorrect", "format incorrect")),
+        ("", [0, 0, 0], ("format incorrect", "format incorrect")),
+    ):
+        found = scores(sandbox, reply)
+        assert values(found) == stages
+        assert (found["execution"].detail["label"], found["result"].detail["label"]) == labels
+
+
+def test_a_failure_says_what_the_engine_or_the_validator_says(sandbox):
+    assert scores(sandbox, "SELECT nam FROM staff")["execution"].reason == "no such column: nam"
+    found = scores(sandbox, '{"sql": 1}', form="sql_json")
+    assert [found[name].reason for name in ("format", "execution")] == ["sql: Input should be a valid string"] * 2
+    assert found["result"].reason == "format incorrect: sql: Input should be a valid string"
+
+
+@pytest.mark.parametrize(
+    ("query", "kind"),
+    [
+        ("DROP TABLE staff", "denied"),
+        ("SELECT 1; SELECT 2", "denied"),
+        ("ATTACH DATABASE 'x' AS y", "denied"),
+        ("WITH RECURSIVE x(a) AS (SELECT 1 UNION ALL SELECT a + 1 FROM x) SELECT count(*) FROM x", "timeout"),
+        ("WITH RECURSIVE x(a) AS (SELECT 1 UNION ALL SELECT a + 1 FROM x LIMIT 2000) SELECT * FROM x", "too_large"),
+        ("SELECT '\ud800'", "error"),
+    ],
+)
+def test_sql_that_may_not_or_cannot_run_is_the_targets_doing(sandbox, query, kind):
+    found = scores(sandbox, f"```sql\n{query}\n```", limits=SqlLimits(timeout_s=0.5, max_rows=1000))
+    assert values(found) == [1, 0, 0]
+    assert found["execution"].detail["label"] == "SQL incorrect"
+    assert found["execution"].detail["kind"] == kind
+    assert all(found[name].value == 0 for name in PUBLISHED)
+
+
+def test_a_create_part_runs_on_an_empty_database_of_its_own(sandbox):
+    reply = '{"create": "CREATE TABLE staff (a INTEGER)", "select": "SELECT a FROM staff"}'
+    found = scores(sandbox, reply, form="create_select")
+    assert values(found) == [1, 1, None]
+    assert "a table of its own" in found["result"].reason
+    assert found["format"].detail["columns"]["sql"] == "CREATE TABLE staff (a INTEGER);\nSELECT a FROM staff"
+    for create, select, said_so in (
+        ("CREATE TABEL t (a)", "SELECT 1", "in the create part: "),
+        ("CREATE TABLE t (a); CREATE TABLE u (a)", "SELECT 1", "in the create part: "),
+        ("DROP TABLE t", "SELECT 1", "in the create part: "),
+        ("CREATE TABLE t (a)", "SELECT name FROM staff", "no such table: staff"),
+    ):
+        found = scores(sandbox, f'{{"create": "{create}", "select": "{select}"}}', form="create_select")
+        assert values(found) == [1, 0, None]
+        assert said_so in found["execution"].reason
+
+
+def test_what_the_dataset_is_to_blame_for_is_not_applicable(sandbox, folder):
+    for asked, stages, said_so in (
+        (sample(None), [1, 1, None], "the sample has no reference query"),
+        (sample(" "), [1, 1, None], "the sample has no reference query"),
+        (sample(12), [1, 1, None], "is no SQL text"),
+        (sample("SELECT nam FROM staff"), [1, 1, None], "reference query cannot be run: no such column: nam"),
+        (sample("DELETE FROM staff"), [1, 1, None], "reference query cannot be run: "),
+        (sample(schema="CREATE TABLE staff (name TEXT, age INTEGER)"), [1, 1, None], "holds no row"),
+        (sample(schema="CREATE TABLE staff (name"), [1, None, None], "schema cannot be built: "),
+        (sample(db_id="shp"), [1, None, None], "did you mean 'shop'"),
+    ):
+        found = scores(sandbox, "SELECT name FROM staff", asked, databases=folder)
+        assert values(found) == stages
+        assert said_so in found["result"].reason
+        assert [found[name].outcome for name in PUBLISHED] == ["not_applicable"] * 4
+
+
+def test_what_the_dataset_is_to_blame_for_does_not_depend_on_the_reply(sandbox):
+    asked = sample("SELECT nam FROM staff")
+    for reply in ("SELECT name FROM staff", "SELECT nothing", "no SQL"):
+        assert scores(sandbox, reply, asked)["result"].outcome == "not_applicable"
+
+
+@pytest.mark.parametrize(
+    "schema",
+    [
+        "CREATE TABLE t (a); INSERT INTO t SELECT 1 WHERE 0",
+        "CREATE TABLE t (a DEFAULT 'insert')",
+        "CREATE TABLE t (a); -- insert into t values (1)",
+        "CREATE TABLE t (a); INSERT INTO t VALUES (1); DELETE FROM t",
+        "",
+    ],
+)
+def test_equal_emptiness_of_an_empty_database_says_nothing(sandbox, schema):
+    reference = "SELECT count(*) FROM t" if schema else "SELECT 1"
+    found = scores(sandbox, reference, sample(reference, schema=schema))
+    assert values(found) == [1, 1, None]
+    assert "holds no row" in found["result"].reason
+
+
+def test_a_row_in_any_table_makes_results_comparable(sandbox):
+    schema = 'CREATE TABLE t (a); CREATE TABLE "we ""ird" AS SELECT 1 AS a;'
+    assert values(scores(sandbox, "SELECT a FROM t", sample("SELECT a FROM t", schema=schema))) == [1, 1, 1]
+
+
+def test_equal_results_without_rows_are_right_and_flagged_by_their_label(sandbox):
+    found = scores(sandbox, "SELECT age FROM staff WHERE age > 99", sample("SELECT age FROM staff WHERE age < 0"))
+    assert (found["result"].value, found["result"].detail["label"]) == (1, "both empty")
+
+
+def test_a_sample_with_a_database_runs_on_its_file_and_leaves_it_alone(sandbox, folder):
+    file = folder / "shop/shop.sqlite"
+    before = file.read_bytes()
+    asked = sample("SELECT name FROM item", db_id="shop")
+    assert values(scores(sandbox, "SELECT name FROM item", asked, databases=folder)) == [1, 1, 1]
+    assert values(scores(sandbox, "DELETE FROM item", asked, databases=folder)) == [1, 0, 0]
+    assert file.read_bytes() == before
+
+
+def test_duckdb_builds_and_runs_a_samples_schema(sandbox):
+    schema = "CREATE TABLE t (a INTEGER); INSERT INTO t SELECT * FROM range(3);"
+    asked = sample("SELECT list(a) FROM t", schema=schema)
+    assert values(scores(sandbox, "FROM t SELECT list(a)", asked, engine="duckdb")) == [1, 1, 1]
+    empty = sample("SELECT list(a) FROM t", schema="CREATE TABLE t (a INTEGER)")
+    assert values(scores(sandbox, "SELECT list(a) FROM t", empty, engine="duckdb")) == [1, 1, None]
+
+
+def test_a_limit_that_cuts_a_tie_takes_any_of_the_tied_rows(sandbox):
+    asked = sample("SELECT name FROM staff ORDER BY age DESC LIMIT 1")
+    assert values(scores(sandbox, "SELECT name FROM staff WHERE name = 'Bo'", asked)) == [1, 1, 1]
+    assert values(scores(sandbox, "SELECT name FROM staff WHERE name = 'Cy'", asked)) == [1, 1, 1]
+    assert values(scores(sandbox, "SELECT name FROM staff WHERE name = 'Ada'", asked)) == [1, 1, 0]
+
+
+def test_published_accuracies_come_by_their_own_rules(sandbox):
+    asked = sample("SELECT DISTINCT age FROM staff", schema=SCRIPT)
+    found = scores(sandbox, "SELECT age FROM staff", asked)
+    assert values(found, *PUBLISHED) == [1, 0, 1, 0]
+    assert found["result"].detail["kind"] == "duplicates_differ"
+    swapped = scores(sandbox, "SELECT age, name FROM staff", sample("SELECT name, age FROM staff"))
+    assert values(swapped, "result", *PUBLISHED) == [1, 1, 1, 0, 1]
+    assert tuple(scores(sandbox, "SELECT 1", published=False)) == ("format", "execution", "result")
+
+
+@pytest.mark.parametrize("finish", ["content_filter", "refusal"])
+def test_a_refusal_is_refused_in_every_score(sandbox, finish):
+    found = scores(sandbox, "I will not.", finish=finish)
+    assert {one.outcome for one in found.values()} == {"refused"}
+    assert found["execution"].detail["label"] == "refused"
+
+
+def test_a_reply_that_was_cut_off_is_format_incorrect_unless_its_sql_is_whole(sandbox):
+    for reply, stages in (
+        ("SELECT name FROM staff ORDER BY age", [0, 0, 0]),
+        ("```sql\nSELECT name FROM staff", [0, 0, 0]),
+        ('{"sql": "SELECT name', [0, 0, 0]),
+        ("```sql\nSELECT name FROM staff ORDER BY age\n```\nThis lis", [1, 1, 1]),
+    ):
+        found = scores(sandbox, reply, finish="length")
+        assert values(found) == stages
+        assert stages[0] or "was cut off" in found["format"].reason
+
+
+def test_an_object_of_a_target_is_read_like_its_json(sandbox):
+    assert values(scores(sandbox, {"sql": REFERENCE})) == [1, 1, 1]
+    assert values(scores(sandbox, None)) == [0, 0, 0]
+    assert values(scores(sandbox, 12)) == [0, 0, 0]
+
+
+def test_many_at_once_give_what_one_after_another_gives(sandbox):
+    replies = [REFERENCE, "SELECT age FROM staff", "SELECT nothing", "no", "SELECT count(*) FROM staff"] * 4
+    scorer = SqlResult()
+
+    async def together():
+        return await asyncio.gather(*(scorer(sample(), Output(reply), sandbox) for reply in replies))
+
+    alone = [asyncio.run(scorer(sample(), Output(reply), sandbox)) for reply in replies[:5]] * 4
+    assert asyncio.run(together()) == alone
+
+
+def test_mistakes_are_found_before_anything_is_run(sandbox, tmp_path, folder):
+    for fields, said_so in (
+        ({"form": "json"}, "form: there is no 'json'"),
+        ({"engine": "sqlit"}, "did you mean 'sqlite'"),
+        ({"limits": SqlLimits(timeout_s=0)}, "timeout_s"),
+    ):
+        with pytest.raises(ConfigError, match=said_so):
+            SqlResult(**fields).check()
+    (tmp_path / "empty").mkdir()
+    for databases, said_so in ((tmp_path / "none", "there is no folder"), (tmp_path / "empty", "holds no database")):
+        with pytest.raises(ConfigError, match=said_so):
+            SqlResult(databases=databases).prepare(sandbox)
+    SqlResult(databases=folder).prepare(sandbox)
+
+
+def test_the_manifest_changes_with_the_databases(folder):
+    before = SqlResult(databases=folder).manifest()
+    assert before == {"databases": {"folder": "dbs", "digest": digest_of_databases(folder)}}
+    assert SqlResult(databases=folder).manifest() == before
+    with sqlite3.connect(folder / "shop/shop.sqlite") as opened:
+        opened.execute("UPDATE item SET price = 2.5 WHERE name = 'pen'")
+    opened.close()
+    assert SqlResult(databases=folder).manifest() != before
+    assert SqlResult().manifest() == {}
