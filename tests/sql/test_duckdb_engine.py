@@ -9,6 +9,7 @@ from uuid import UUID
 import duckdb
 import pytest
 
+from steelyard.sql import duckdb_guard
 from steelyard.sql.duckdb_engine import DuckdbEngine
 from steelyard.sql.engine import SqlStop, Work
 from steelyard.sql.results import SqlLimits
@@ -53,6 +54,18 @@ def test_a_refusal_leaves_no_thread_behind_that_a_fork_would_lose():
 def test_an_old_version_is_refused_by_its_number(monkeypatch):
     monkeypatch.setattr(duckdb, "__version__", "1.4.4")
     assert DuckdbEngine().refusal() == "DuckDB 1.4.4 is too old to be held; 2.0 or later is needed"
+
+
+@pytest.mark.parametrize("left_out", ["enable_external_access", "lock_configuration"])
+def test_a_setting_that_is_not_kept_is_a_refusal(monkeypatch, left_out):
+    kept = tuple(setting for setting in duckdb_guard._AFTER_START if left_out not in setting)
+    monkeypatch.setattr(duckdb_guard, "_AFTER_START", kept)
+    assert left_out in DuckdbEngine().refusal()
+
+
+def test_a_setting_that_does_not_exist_is_a_refusal(monkeypatch):
+    monkeypatch.setitem(duckdb_guard._AT_START, "no_such_guard", True)
+    assert "does not take the settings that hold it" in DuckdbEngine().refusal()
 
 
 @pytest.mark.parametrize("family", LEGITIMATE)

@@ -209,7 +209,7 @@ def test_what_never_ends_ends_at_the_deadline(world):
 
 def test_memory_ends_at_its_cap(world):
     with Memory() as memory:
-        done = world.run_all("memory", replace(LIMITS, timeout_s=2), world.databases()["file"])
+        done = world.run_all("memory", replace(LIMITS, timeout_s=1), world.databases()["file"])
     assert [(one, found) for one, found, _ in done if found.table is not None] == []
     assert {found.failure.kind for _, found, _ in done} <= {"memory", "timeout", "error", "too_large"}
     assert memory.peak < 500
@@ -231,6 +231,18 @@ def test_the_original_is_open_to_others_while_it_is_read(world):
     with duckdb.connect(str(world.victim)) as connection:
         done = world.sandbox.run(Database("duckdb", file=world.victim), TOTAL)
         assert connection.execute(TOTAL).fetchone() == done.table.rows[0]
+
+
+def test_rows_that_stand_only_in_the_log_beside_the_file_are_seen(world, tmp_path):
+    path = tmp_path / "live.duckdb"
+    with duckdb.connect(str(path)) as connection:
+        connection.execute("CREATE TABLE t (a INT)")
+        connection.execute("CHECKPOINT")
+        connection.execute("INSERT INTO t VALUES (7)")
+        assert (tmp_path / "live.duckdb.wal").exists()
+        done = world.sandbox.run(Database("duckdb", file=path), "FROM t")
+    assert done.failure is None
+    assert list(done.table.rows) == [(7,)]
 
 
 def test_a_query_may_name_the_database_as_its_file_is_named(world):

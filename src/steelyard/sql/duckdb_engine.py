@@ -118,7 +118,9 @@ def _hole(connection: DuckDBPyConnection) -> str:
     for name, value in wanted.items():
         if found.get(name) != value:
             return f"DuckDB {duckdb.__version__} does not keep the setting {name} = {value!r}"
-    for probe in ("SELECT * FROM glob('*')", "SET threads = 2", "SELECT * FROM wanted"):
+    # A relation is a table to DuckDB wherever Python's variables are.
+    relation = connection.sql("SELECT 1")  # noqa: F841 (its name is asked for)
+    for probe in ("SELECT * FROM glob('*')", "SET threads = 2", "SELECT * FROM relation"):
         try:
             connection.execute(probe)
         except duckdb.Error:

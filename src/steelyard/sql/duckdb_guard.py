@@ -72,7 +72,10 @@ _SCRIPT_KINDS: Final = frozenset(
     {"SELECT", "INSERT", "UPDATE", "DELETE", "MERGE_INTO", "DROP", "ALTER", "TRANSACTION", "ANALYZE", "VACUUM", "MULTI"}
 )
 _SCRIPT_SETTINGS: Final = frozenset({"USE", "SET VARIABLE", "SET SCHEMA"})
-_PIVOTING: Final = frozenset({"", "PIVOT", "PIVOT_WIDER", "WITH", "FROM", "SELECT", "EXPLAIN", "DESCRIBE", "SUMMARIZE"})
+_PIVOTING: Final = frozenset(
+    {"", "PIVOT", "PIVOT_WIDER", "UNPIVOT", "WITH", "FROM", "SELECT", "VALUES", "DESCRIBE", "DESC", "SUMMARIZE"}
+)
+"""First words of what reads among the statements that DuckDB makes several of; "" is a bracket."""
 
 
 def settings(limits: SqlLimits) -> dict[str, Setting]:
@@ -174,7 +177,7 @@ def _not_reading(statement: Statement, extract: Extract) -> str:
         return ""
     if kind == "MULTI":
         # PIVOT without a list of values: DuckDB itself makes two statements of it, of which the first is temporary.
-        return "" if _first(statement.query) in _PIVOTING - {"EXPLAIN"} else _explained(statement, extract)
+        return "" if _first(statement.query) in _PIVOTING else _explained(statement, extract)
     if kind == "EXPLAIN":
         return _explained(statement, extract)
     second = " ".join(_words(statement.query, 2)[1:]).lower()
