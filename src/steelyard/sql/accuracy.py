@@ -1,8 +1,8 @@
 """Execution accuracy as published evaluators define it, so that their numbers can be matched from the same results.
 
 None of them is our verdict (`steelyard.sql.verdict`): they lose duplicates, order or columns, each in its own way.
-Cells are equal as Python says: 1 == 1.0 == True, texts exactly, floats to the last bit. Nothing here runs SQL: whoever calls
-runs both queries, and a prediction that returns nothing is 0 for each of them.
+Cells are equal as Python says: 1 == 1.0 == True, texts exactly, floats to the last bit. Nothing here runs SQL: the
+caller runs both queries, and a prediction that returns no result is 0 for each of them.
 """
 
 from __future__ import annotations

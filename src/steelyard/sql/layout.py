@@ -68,12 +68,14 @@ class Layout:
 
     Args:
         text: the whole text.
+        bare: the text with a blank for each comment.
         body: the tokens of the outermost query, without brackets that stand around all of it and without `;`.
         tail: tokens behind such brackets: a LIMIT of the bracketed query.
         deepest: how deep brackets are nested.
     """
 
     text: str
+    bare: str
     body: tuple[Token, ...]
     tail: tuple[Token, ...]
     deepest: int
@@ -170,7 +172,7 @@ def layout_of(query: str, engine: EngineName) -> Layout:
     while bracketed := _bracketed(body):
         body, behind = bracketed
         tail = behind + tail
-    return Layout(query, body, tail, deepest)
+    return Layout(query, _without_comments(query, tokens), body, tail, deepest)
 
 
 def scan(query: str, engine: EngineName) -> Iterator[Token]:
@@ -188,6 +190,14 @@ def scan(query: str, engine: EngineName) -> Iterator[Token]:
         yield Token(text, found.start(), found.end(), depth, kind)
         if kind == "mark" and text in _OPENING:
             depth += 1
+
+
+def _without_comments(query: str, tokens: Sequence[Token]) -> str:
+    parts, at = [], 0
+    for token in tokens:
+        parts += [" " if token.start > at else "", token.text]
+        at = token.end
+    return "".join([*parts, " " if at < len(query) else ""])
 
 
 def _bracketed(body: tuple[Token, ...]) -> tuple[tuple[Token, ...], tuple[Token, ...]] | None:

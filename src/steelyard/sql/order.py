@@ -94,7 +94,7 @@ def ordering_of(query: str, *, engine: EngineName = "sqlite", columns: Sequence[
     True
     """
     layout = layout_of(query, engine)
-    tree = _parsed(query, engine, layout)
+    tree = _parsed(engine, layout)
     if tree is None:
         return _with_queries(Ordering((), note=_UNPARSED), layout) if layout.orders() else None
     from steelyard.sql.order_keys import keys_of, top_of
@@ -135,15 +135,16 @@ def _with_queries(ordering: Ordering, layout: Layout, *, missing: bool = False) 
     return replace(ordering, keyed_query=keyed, unlimited_query=layout.unlimited(keyed or layout.text))
 
 
-def _parsed(query: str, engine: EngineName, layout: Layout) -> exp.Expr | None:
+def _parsed(engine: EngineName, layout: Layout) -> exp.Expr | None:
     """The one statement of a query; None where it cannot be parsed, or not cheaply."""
-    if len(query) > _MOST_PARSED or layout.deepest > _DEEPEST_PARSED:
+    if len(layout.text) > _MOST_PARSED or layout.deepest > _DEEPEST_PARSED:
         return None
     import sqlglot
     from sqlglot.errors import SqlglotError
 
     try:
-        trees = [tree for tree in sqlglot.parse(query, dialect=engine) if tree is not None]
+        # A comment between ORDER and BY is more than the parser takes.
+        trees = [tree for tree in sqlglot.parse(layout.bare, dialect=engine) if tree is not None]
     except (SqlglotError, RecursionError, ValueError, TypeError, AttributeError, LookupError):
         # A parser that stumbles over hostile text fails in more ways than it documents.
         return None
