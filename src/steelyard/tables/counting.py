@@ -2,31 +2,66 @@
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Hashable, Iterable, Sequence
-from itertools import chain, filterfalse
-from typing import TypeVar
+from dataclasses import dataclass
+from itertools import chain, count, filterfalse
+from typing import TYPE_CHECKING, TypeVar
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
 
 Rows = Sequence[tuple[int, ...]]
 
 _Row = TypeVar("_Row", bound=Hashable)
 
 
-def cell_counts(rows: Rows) -> Counter[int]:
-    """How often each cell occurs."""
-    return Counter(chain.from_iterable(rows))
+@dataclass(frozen=True, slots=True, eq=False)
+class NumberedRows:
+    """The rows of two tables as numbers from 0 on; equal numbers stand for equal rows, and each occurs in a table."""
+
+    target: NDArray[np.int64]
+    prediction: NDArray[np.int64]
+    distinct: int
+
+    def counts(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """How often each row occurs in the target and in the prediction."""
+        import numpy as np
+
+        target, prediction = (np.bincount(rows, minlength=self.distinct) for rows in (self.target, self.prediction))
+        return target, prediction
 
 
-def shared(first: Counter[int], second: Counter[int]) -> int:
-    """How many occurrences two counts have in common: sum of min.
+def number_rows(target: Sequence[Hashable], prediction: Sequence[Hashable]) -> NumberedRows:
+    """Number the rows of two tables, or whatever else can be hashed.
 
-    >>> shared(Counter("aab"), Counter("abb"))
+    >>> number_rows("aab", "ca").prediction.tolist()
+    [2, 0]
+    """
+    import numpy as np
+
+    numbers: dict[Hashable, int] = defaultdict(count().__next__)
+    first, second = (
+        np.fromiter(map(numbers.__getitem__, rows), dtype=np.int64, count=len(rows)) for rows in (target, prediction)
+    )
+    return NumberedRows(first, second, len(numbers))
+
+
+def shared_cells(first: Rows, second: Rows) -> int:
+    """How many cells two tables have in common, repeats counted: sum of min.
+
+    >>> shared_cells([(1, 1), (2, 3)], [(1, 2, 2)])
     2
     """
-    few, many = sorted((first, second), key=len)
-    # `get` and not `[]`: a Counter asks a method of Python for every key that it lacks.
-    get = many.get
-    return sum(min(count, get(key, 0)) for key, count in few.items())
+    import numpy as np
+
+    cells = [
+        np.fromiter(chain.from_iterable(rows), dtype=np.int64, count=sum(map(len, rows))) for rows in (first, second)
+    ]
+    size = 1 + max(int(each.max(initial=0)) for each in cells)
+    counts = [np.bincount(each, minlength=size) for each in cells]
+    return int(np.minimum(*counts).sum())
 
 
 def found_in(cells: Iterable[int], known: Iterable[int]) -> int:

@@ -16,7 +16,7 @@ from typing import Any, Final
 from steelyard.tables.attempt import RAISED, attempt, lacks_accuracy
 from steelyard.tables.counting import Rows, agreeing, cardinality
 from steelyard.tables.gates import is_matrix, is_plain_table
-from steelyard.tables.measure import Measure, Question
+from steelyard.tables.measure import UNORDERED, Measure, Question
 from steelyard.tables.membership import share_found
 from steelyard.tables.normalise import Lexicon, release_text
 from steelyard.tables.order import first_places_correlation
@@ -65,18 +65,28 @@ def late_release(question: Question) -> dict[str, Measure]:
 
 
 def _folded_metrics(release: _Release, question: Question) -> dict[str, Measure]:
-    lexicon = Lexicon(release_text)
     turned_away = _gate(release, question)
     if turned_away:
+        # Zeros come before the question of order.
         return _measures(question, lambda _: turned_away)
+    formula = _reader(release, question)
+    if question.ordered is False:
+        unordered = Measure(None, UNORDERED)
+        return _measures(question, lambda name: unordered if name == "tuple_order" else formula(name))
+    return _measures(question, formula)
+
+
+def _reader(release: _Release, question: Question) -> Callable[[str], Measure]:
+    """What the release says of each metric once both tables have passed the gate."""
+    lexicon = Lexicon(release_text)
     try:
         pair = _Pair(lexicon.rows(question.target), lexicon.rows(question.prediction), lexicon)
     except RAISED as error:
         unreadable = Measure(None, f"QATCH {release.version} raises {type(error).__name__}")
-        return _measures(question, lambda _: unreadable)
+        return lambda _: unreadable
     if not pair.target or not pair.prediction:
-        return _measures(question, lambda _: Measure(float(not pair.target and not pair.prediction)))
-    return _measures(question, lambda name: attempt(release.version, partial(_FORMULAS[name], release, pair)))
+        return lambda _: Measure(float(not pair.target and not pair.prediction))
+    return lambda name: attempt(release.version, partial(_FORMULAS[name], release, pair))
 
 
 def _gate(release: _Release, question: Question) -> Measure | None:

@@ -8,7 +8,7 @@ from typing import Any, Final
 _INSIDE: Final = (list, tuple, bytearray, memoryview)
 """Cells of these types would be a third dimension of an array, or make it ragged."""
 
-_FIXED: Final = (str, bytes, float, int)
+_FIXED: Final = (str, bytes, float, int, complex)
 """Cells that numpy holds without falling back to objects, whole numbers of more than 64 bits apart."""
 
 

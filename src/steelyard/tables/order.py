@@ -2,8 +2,14 @@
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
 from collections.abc import Hashable, Iterable, Sequence
+from typing import TYPE_CHECKING
+
+from steelyard.tables.counting import NumberedRows, number_rows
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
 
 
 def rank_correlation(target: Sequence[Hashable], prediction: Sequence[Hashable]) -> float | None:
@@ -26,20 +32,24 @@ def rank_correlation(target: Sequence[Hashable], prediction: Sequence[Hashable])
     >>> rank_correlation("ab", "xb") is None
     True
     """
-    wanted, got = Counter(target), Counter(prediction)
-    common = {row: min(count, got[row]) for row, count in wanted.items() if row in got}
-    if len(common) < 2:
+    return numbered_correlation(number_rows(target, prediction))
+
+
+def numbered_correlation(rows: NumberedRows) -> float | None:
+    """The same of rows that are numbers already."""
+    import numpy as np
+
+    common = np.minimum(*rows.counts())
+    if np.count_nonzero(common) < 2:
         return None
-    there, here = _places(target, common), _places(prediction, common)
-    count = sum(common.values())
-    # Place by place the mean is equal in both tables, so sums of products order pairings as rho does.
-    most = sum(place * other for row, places in there.items() for place, other in zip(places, here[row], strict=True))
-    if len(common) == count:
-        return _rho(most, count)
-    least = sum(
-        place * other for row, places in there.items() for place, other in zip(places, reversed(here[row]), strict=True)
-    )
-    high, low = _rho(most, count), _rho(least, count)
+    row, there = _places(rows.target, common)
+    _, here = _places(rows.prediction, common)
+    high = _rho(there, here)
+    if len(row) == np.count_nonzero(common):
+        return high
+    first = np.searchsorted(row, row, "left")
+    last = np.searchsorted(row, row, "right") - 1
+    low = _rho(there, here[first + last - np.arange(len(row))])
     return high if high >= -low else low
 
 
@@ -59,18 +69,22 @@ def first_places_correlation(target: Iterable[Hashable], prediction: Iterable[Ha
     return (round(rho, 3) + 1) / 2
 
 
-def _places(rows: Sequence[Hashable], common: dict[Hashable, int]) -> dict[Hashable, list[int]]:
-    """Row -> the places of its shared occurrences, counted among shared occurrences."""
-    places: dict[Hashable, list[int]] = defaultdict(list)
-    place = 0
-    for row in rows:
-        if row in common and len(places[row]) < common[row]:
-            places[row].append(place)
-            place += 1
-    return places
+def _places(rows: NDArray[np.int64], common: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """The shared occurrences, sorted by row and then by place: their rows, and their places among each other."""
+    import numpy as np
+
+    by_row = np.argsort(rows, kind="stable")
+    sorted_rows = rows[by_row]
+    nth = np.arange(len(rows)) - np.searchsorted(sorted_rows, sorted_rows, "left")
+    kept = np.zeros(len(rows), dtype=bool)
+    kept[by_row] = nth < common[sorted_rows]
+    shared = rows[kept]
+    places = np.argsort(shared, kind="stable")
+    return shared[places], places
 
 
-def _rho(products: int, count: int) -> float:
-    """Spearman's rho from the sum of products of 0-based places: exact integers up to the last division."""
-    squares = count * (count - 1) * (2 * count - 1) // 6
-    return 1 - 6 * (2 * squares - 2 * products) / (count * (count**2 - 1))
+def _rho(there: NDArray[np.int64], here: NDArray[np.int64]) -> float:
+    count = len(there)
+    # As floats the sum is exact up to 300,000 rows, and it cannot overflow beyond.
+    apart = (there - here).astype(float)
+    return 1 - 6 * float(apart @ apart) / (count * (count**2 - 1))

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Final
 
 from steelyard.sql.cells import intern_tables
-from steelyard.tables.counting import Rows, agreeing, cardinality, cell_counts, shared
+from steelyard.tables.align import align_columns
+from steelyard.tables.counting import NumberedRows, Rows, cardinality, shared_cells
 from steelyard.tables.measure import UNORDERED, Measure, Question
-from steelyard.tables.order import rank_correlation
+from steelyard.tables.order import numbered_correlation
 from steelyard.tables.shapes import shape_problem
 
 _ORDERS: Final = frozenset({"tuple_order", "tuple_order_unit"})
@@ -36,48 +36,44 @@ class _Pair:
     """Two tables of the same cell numbers, with what several metrics share."""
 
     target: Rows
-    unaligned: Rows
+    prediction: Rows
     ordered: bool | None
 
     @cached_property
-    def cells(self) -> tuple[int, int, int]:
-        """Cells of both that are shared, of the target, of the prediction."""
-        wanted, got = cell_counts(self.target), cell_counts(self.unaligned)
-        return shared(wanted, got), wanted.total(), got.total()
+    def shared(self) -> int:
+        """Cells that both have, repeats counted."""
+        return shared_cells(self.target, self.prediction)
 
     @cached_property
-    def prediction(self) -> Rows:
-        """The prediction with its columns in the target's order."""
-        return self.unaligned
-
-    @cached_property
-    def counts(self) -> tuple[Counter[tuple[int, ...]], Counter[tuple[int, ...]]]:
-        """How often each row occurs in the target and in the prediction."""
-        return Counter(self.target), Counter(self.prediction)
+    def rows(self) -> NumberedRows:
+        """The rows of both, columns aligned."""
+        return align_columns(self.target, self.prediction)
 
     @cached_property
     def order(self) -> float | None:
         """Rank correlation of the shared rows."""
-        return rank_correlation(self.target, self.prediction)
+        return numbered_correlation(self.rows)
+
+
+def _cells(rows: Rows) -> int:
+    return len(rows) * len(rows[0])
 
 
 def _precision(pair: _Pair) -> Measure:
-    both, _, got = pair.cells
-    return Measure(both / got)
+    return Measure(pair.shared / _cells(pair.prediction))
 
 
 def _recall(pair: _Pair) -> Measure:
-    both, wanted, _ = pair.cells
-    return Measure(both / wanted)
+    return Measure(pair.shared / _cells(pair.target))
 
 
 def _cardinality(pair: _Pair) -> Measure:
-    return Measure(cardinality(len(pair.target), len(pair.unaligned)))
+    return Measure(cardinality(len(pair.target), len(pair.prediction)))
 
 
 def _constraint(pair: _Pair) -> Measure:
-    wanted, got = pair.counts
-    return Measure(agreeing(wanted, got) / len(wanted.keys() | got.keys()))
+    wanted, got = pair.rows.counts()
+    return Measure(int((wanted == got).sum()) / pair.rows.distinct)
 
 
 def _order(pair: _Pair) -> Measure:
@@ -92,10 +88,10 @@ def _order_unit(pair: _Pair) -> Measure:
 
 
 def _accuracy(pair: _Pair) -> Measure:
-    wanted, got = pair.counts
-    if wanted != got:
+    wanted, got = pair.rows.counts()
+    if not (wanted == got).all():
         return Measure(0.0)
-    if pair.ordered and pair.target != pair.prediction:
+    if pair.ordered and not (pair.rows.target == pair.rows.prediction).all():
         return Measure(0.0, "the same rows in another order")
     return Measure(1.0)
 

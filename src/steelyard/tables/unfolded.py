@@ -6,11 +6,11 @@ prediction of None, which a failed query leaves, those of its orchestrator: zero
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass
 from functools import cached_property, partial
-from itertools import chain
+from itertools import chain, count
 from typing import Any, Final
 
 from steelyard.tables.attempt import attempt
@@ -27,7 +27,7 @@ _PLAIN: Final[frozenset[type]] = frozenset({str, int, float, bool, type(None)})
 
 def unfolded_metrics(question: Question) -> dict[str, Measure]:
     """Every metric asked for as QATCH 1.0.36 gives it."""
-    pair = _Pair(question.target, question.prediction)
+    pair = _numbered(question.target, question.prediction) or _Pair(question.target, question.prediction)
     return {name: _measure(name, pair, question) for name in question.metrics}
 
 
@@ -57,6 +57,7 @@ class _Pair:
 
     target: Any
     prediction: Any
+    numbered: bool = False
 
     @cached_property
     def cells(self) -> tuple[set[Any], set[Any]]:
@@ -66,7 +67,33 @@ class _Pair:
     @cached_property
     def sorted_rows(self) -> tuple[Counter[Hashable], Counter[Hashable]]:
         """Counts of the rows with their cells sorted: NULL, then numbers, then all else by its text."""
-        return Counter(map(_in_order, self.target)), Counter(map(_in_order, self.prediction))
+        # Everything is sorted before anything is hashed, so that of two exceptions the release's comes first.
+        in_order = _sorted_numbers if self.numbered else _in_order
+        target, prediction = list(map(in_order, self.target)), list(map(in_order, self.prediction))
+        return Counter(target), Counter(prediction)
+
+
+def _numbered(target: Any, prediction: Any) -> _Pair | None:
+    """The pair with numbers for cells, three times as fast; None where that could change a result.
+
+    Numbers stand for cells as long as the release's sorting puts no two cells side by side that are not equal: no NaN,
+    and no numbers that are alike as floats only. Rows that are lists and rows that are tuples are never equal to it.
+    """
+    if not isinstance(target, list | tuple) or not isinstance(prediction, list | tuple):
+        return None
+    rows = set(map(type, chain(target, prediction)))
+    if rows not in ({list}, {tuple}):
+        return None
+    if not set(map(type, chain(chain.from_iterable(target), chain.from_iterable(prediction)))) <= _PLAIN:
+        return None
+    numbers: dict[Any, int] = defaultdict(count().__next__)
+    first, second = ([tuple([numbers[cell] for cell in row]) for row in table] for table in (target, prediction))
+    apart = all(cell is None or isinstance(cell, str) or -_EXACT < cell < _EXACT for cell in numbers)
+    return _Pair(first, second, numbered=True) if apart else None
+
+
+def _sorted_numbers(row: tuple[int, ...]) -> tuple[int, ...]:
+    return tuple(sorted(row))
 
 
 def _in_order(row: Any) -> tuple[Any, ...]:
@@ -95,12 +122,25 @@ def _constraint(pair: _Pair) -> float:
 
 
 def _order(pair: _Pair) -> float:
+    if pair.numbered:
+        return first_places_correlation(pair.target, pair.prediction)
+    for table, rows in ((pair.target, pair.prediction), (pair.prediction, pair.target)):
+        if isinstance(table, str) and not all(isinstance(row, str) for row in rows):
+            raise TypeError("only a text can be looked for in a text")
+        if isinstance(table, dict):
+            # Looked for among the keys, so it must be hashed.
+            frozenset(rows)
     return first_places_correlation(list(map(_stand_in, pair.target)), list(map(_stand_in, pair.prediction)))
 
 
 def _accuracy(pair: _Pair) -> float:
-    wanted, got = pair.sorted_rows
-    return float(wanted.keys() == got.keys())
+    # Row by row, so that of two exceptions the release's comes first.
+    wanted, got = set(), set()
+    in_order = _sorted_numbers if pair.numbered else _in_order
+    for row, other in zip(pair.target, pair.prediction, strict=False):
+        wanted.add(in_order(row))
+        got.add(in_order(other))
+    return float(wanted == got)
 
 
 def _stand_in(value: Any) -> Hashable:
