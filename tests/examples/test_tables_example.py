@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
+import io
 import json
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -58,3 +61,20 @@ def test_mistakes_are_of_many_kinds(rows):
             found.add(read_out.kind or tuple(measure.value == 1 for measure in measures.values()))
     assert {"no_table", "empty"} < found
     assert len(found) >= 6
+
+
+def test_the_page_about_tables_shows_what_its_code_prints():
+    text = (EXAMPLE.parents[1] / "docs" / "tables.md").read_text("utf-8")
+    namespace = {"__name__": "documents"}
+    printed = ""
+    for block in re.findall(r"^```python\n(.*?)^```", text, re.DOTALL | re.MULTILINE):
+        output = io.StringIO()
+        with contextlib.redirect_stdout(output):
+            exec(compile(block, "docs/tables.md", "exec"), namespace)
+        for expected in re.findall(r"print\(.*\)  # (.+)", block):
+            assert expected in output.getvalue()
+        printed = output.getvalue()
+    told = dict(re.findall(r"`(\w+)` (-?[\d.]+\d|\d)[.\n]", text.split("## A worked example")[1].split("## Rule")[0]))
+    assert len(told) == 6
+    for name, value in told.items():
+        assert f"{name} {float(value)}\n" in printed, name
