@@ -33,6 +33,7 @@ CHUNK_ROWS: Final = 2000
 _CHUNK_CELLS: Final = 20_000
 _PLAIN: Final = frozenset({type(None), bool, int, float, str})
 _READ: Final = 2**18
+_MOST_READ: Final = 2**20
 
 
 class WireError(Exception):
@@ -83,7 +84,7 @@ class Reader:
                     raise DeadlineError
                 self._sock.settimeout(left)
             try:
-                more = self._sock.recv(max(_READ, size - len(self._held)))
+                more = self._sock.recv(min(_MOST_READ, max(_READ, size - len(self._held))))
             except TimeoutError:
                 raise DeadlineError from None
             except OSError as error:
