@@ -90,7 +90,7 @@ def _create_of(connection: DuckDBPyConnection, text: str) -> Statement | None:
 
 
 def _version() -> tuple[int, ...]:
-    return tuple(int(part) for part in duckdb.__version__.split(".")[:2])
+    return tuple(map(int, re.findall(r"\d+", duckdb.__version__)[:2]))
 
 
 @contextmanager
