@@ -44,13 +44,14 @@ def numbered_correlation(rows: NumberedRows) -> float | None:
         return None
     row, there = _places(rows.target, common)
     _, here = _places(rows.prediction, common)
-    high = _rho(there, here)
-    if len(row) == np.count_nonzero(common):
-        return high
-    first = np.searchsorted(row, row, "left")
-    last = np.searchsorted(row, row, "right") - 1
-    low = _rho(there, here[first + last - np.arange(len(row))])
-    return high if high >= -low else low
+    squares, count = _squares(there, here), len(row)
+    if count > np.count_nonzero(common):
+        first = np.searchsorted(row, row, "left")
+        last = np.searchsorted(row, row, "right") - 1
+        opposite = _squares(there, here[first + last - np.arange(count)])
+        # Sums are exact where correlations are rounded: as strong as each other are two rhos that add up to 0.
+        squares = squares if 3 * (squares + opposite) <= count * (count**2 - 1) else opposite
+    return 1 - 6 * squares / (count * (count**2 - 1))
 
 
 def first_places_correlation(target: Iterable[Hashable], prediction: Iterable[Hashable]) -> float:
@@ -83,8 +84,9 @@ def _places(rows: NDArray[np.int64], common: NDArray[np.int64]) -> tuple[NDArray
     return shared[places], places
 
 
-def _rho(there: NDArray[np.int64], here: NDArray[np.int64]) -> float:
-    count = len(there)
-    # As floats the sum is exact up to 300,000 rows, and it cannot overflow beyond.
-    apart = (there - here).astype(float)
-    return 1 - 6 * float(apart @ apart) / (count * (count**2 - 1))
+def _squares(there: NDArray[np.int64], here: NDArray[np.int64]) -> int:
+    """The exact sum: a float would round it, and 64 bits are too few from three million rows on."""
+    import numpy as np
+
+    parts = np.add.reduceat((there - here) ** 2, np.arange(0, len(there), 2**15))
+    return sum(parts.tolist())

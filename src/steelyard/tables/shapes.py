@@ -42,4 +42,5 @@ def _third_dimension(table: list[Any] | tuple[Any, ...]) -> str:
 
 
 def _named(value: Any) -> str:
-    return "None" if value is None else f"a {type(value).__name__}"
+    kind = type(value).__name__
+    return "None" if value is None else f"{'an' if kind[0] in 'aeiou' else 'a'} {kind}"
