@@ -1,0 +1,125 @@
+"""The suite whole: two prompt versions of one model behind a real server, predictions of other tools, the store."""
+
+import asyncio
+import json
+import sqlite3
+
+import pytest
+from tests.loopback import peer, said
+
+from steelyard import Options, Prompt, Scripted, compare
+from steelyard.data.files import SampleFiles
+from steelyard.errors import ConfigError
+from steelyard.models.openai_compatible import OpenAICompatible
+from steelyard.scorers.sql import PUBLISHED, SqlResult
+from steelyard.suite import How, aevaluate_suite, evaluate_suite
+from steelyard.suites.text2sql.suite import Text2SqlSuite
+from steelyard.targets.replay import Replay
+
+ROWS = [
+    {"question_id": 7, "db_id": "shop", "question": "How many items?", "SQL": "SELECT count(*) FROM item"},
+    {"question_id": 8, "db_id": "shop", "question": "Which names?", "SQL": "SELECT name FROM item ORDER BY price"},
+    {"question_id": 9, "db_id": "shop", "question": "Which is dearest?", "SQL": "SELECT max(price) FROM item"},
+]
+
+
+@pytest.fixture
+def folder(tmp_path):
+    (tmp_path / "dbs/shop").mkdir(parents=True)
+    with sqlite3.connect(tmp_path / "dbs/shop/shop.sqlite") as opened:
+        opened.execute("CREATE TABLE item (name TEXT, price REAL)")
+        opened.execute("INSERT INTO item VALUES ('pen', 1.5), ('ink', 4.0)")
+    opened.close()
+    (tmp_path / "dev.json").write_text(json.dumps(ROWS), encoding="utf-8")
+    return tmp_path / "dbs"
+
+
+def suite(folder, targets, **fields):
+    samples = SampleFiles(fields.pop("file", folder.parent / "dev.json"))
+    return Text2SqlSuite(samples, targets, databases=folder, **fields).build()
+
+
+def answer(_, asked):
+    """What a model might say: right SQL to the prompt that shows the schema, something else to the other."""
+    prompt = asked.prompt
+    if "CREATE TABLE item" not in prompt:
+        return said("I do not know your tables." if "dearest" in prompt else "```sql\nSELECT 2\n```")
+    row = next(row for row in ROWS if row["question"] in prompt)
+    return said(json.dumps({"sql": row["SQL"]}))
+
+
+def test_two_prompt_versions_are_asked_by_schema_scored_and_compared(folder, tmp_path):
+    async def run():
+        async with peer(answer) as server:
+            model = OpenAICompatible("m", server.url)
+            targets = {
+                "bare": Prompt(model, "{{question}} Answer with SQL."),
+                "schema": Prompt(model, "en/sql_query", reply="sql"),
+            }
+            runs = await aevaluate_suite(suite(folder, targets), how=How(store=tmp_path / "s.db"))
+            return runs, [json.loads(one.body) for one in server.asked]
+
+    (bare, schema), bodies = asyncio.run(run())
+    with_schema = [one for one in bodies if "response_format" in one]
+    assert len(bodies) == 6
+    assert [one["response_format"]["json_schema"]["name"] for one in with_schema] == ["sql"] * 3
+    assert "CREATE TABLE item (name TEXT, price REAL);" in with_schema[0]["messages"][0]["content"]
+    means = {name: [run.summary().score(name).headline.value for run in (bare, schema)] for name in PUBLISHED}
+    assert means == {name: [1 / 3, 1.0] for name in PUBLISHED}
+    assert bare.summary().labels["execution"] == {"SQL correct": 2, "format incorrect": 1}
+    assert schema.summary().labels == {"execution": {"SQL correct": 3}, "result": {"same": 3}}
+    assert schema.manifest["primary"] == "result"
+    assert schema.manifest["target"]["prompt"]["reply_schema"]["required"] == ["sql"]
+    frame = schema.to_frame()
+    assert list(frame["sql"]) == [row["SQL"] for row in ROWS]
+    assert {"question", "response", "format", "sql", "result", "label", "run", "model"} <= set(frame.columns)
+    (pair,) = compare(bare, schema).pairs
+    assert (pair.score, tuple(pair.headline.table)) == ("result", (1, 2, 0, 0))
+
+
+def test_a_run_again_gives_the_same_scores_at_any_concurrency(folder, tmp_path):
+    replies = {row["question"]: f"```sql\n{row['SQL']}\n```" for row in ROWS[:2]}
+    targets = {"m": Prompt(Scripted(replies, default="SELECT nothing;"), "{{question}}")}
+    runs = [
+        evaluate_suite(suite(folder, targets, options=Options(concurrency=no)), how=How(store=tmp_path / f"{no}.db"))[0]
+        for no in (1, 16)
+    ]
+    first, second = ([one.scores for one in run.records()] for run in runs)
+    assert first == second
+    assert [score.value for scores in first for score in scores if score.name == "result"] == [1, 1, 0]
+
+
+def test_predictions_of_other_tools_are_scored_as_they_are(folder, tmp_path):
+    (tmp_path / "gold.sql").write_text("".join(f"{row['SQL']}\tshop\n" for row in ROWS), encoding="utf-8")
+    (tmp_path / "pred.txt").write_text("SELECT count(name) FROM item\n\nSELECT 4.0\n", encoding="utf-8")
+    bird = {str(no): f"{row['SQL']}\t----- bird -----\tshop" for no, row in enumerate(ROWS)}
+    (tmp_path / "predict.json").write_text(json.dumps(bird, indent=1), encoding="utf-8")
+    targets = {"lines": Replay(tmp_path / "pred.txt"), "bird": Replay(tmp_path / "predict.json")}
+    for file in ("gold.sql", "dev.json"):
+        built = suite(folder, targets, file=tmp_path / file)
+        lines, whole = evaluate_suite(built, how=How(store=tmp_path / f"{file}.db"))
+        assert [record.failure for run in (lines, whole) for record in run.records()] == [None] * 6
+        assert lines.summary().labels["execution"] == {"SQL correct": 2, "format incorrect": 1}
+        assert [run.summary().score("result").headline.value for run in (lines, whole)] == [2 / 3, 1.0]
+
+
+def test_a_dataset_of_schemas_alone_is_headed_by_what_runs(tmp_path):
+    row = {"question": "How many?", "context": "CREATE TABLE t (a)", "answer": "SELECT count(*) FROM t"}
+    (tmp_path / "rows.json").write_text(json.dumps([row]), encoding="utf-8")
+    built = Text2SqlSuite(
+        SampleFiles(tmp_path / "rows.json"), {"m": Prompt(Scripted(default="SELECT a FROM t;"))}
+    ).build()
+    assert built.primary == "execution"
+    assert "results cannot be compared" in built.notes[0]
+    (run,) = evaluate_suite(built, how=How(store=tmp_path / "s.db"))
+    assert run.summary().score("execution").headline.value == 1
+    assert run.summary().score("result").not_applicable == 1
+
+
+def test_the_folder_of_databases_is_named_once(folder, tmp_path):
+    scoring = SqlResult(databases=tmp_path)
+    with pytest.raises(ConfigError, match="two different folders"):
+        suite(folder, {"m": Prompt(Scripted())}, scoring=scoring)
+    built = Text2SqlSuite(SampleFiles(tmp_path / "dev.json"), {}, scoring=SqlResult(databases=folder)).build()
+    assert built.scorers[0].databases == folder
+    assert next(iter(built.samples)).metadata["schema"] == "CREATE TABLE item (name TEXT, price REAL);"
