@@ -42,6 +42,9 @@ _PLAIN: Final[frozenset[type]] = frozenset({str, int, type(None), bytes})
 _FLOATS_APART: Final[frozenset[type]] = frozenset({float, str, type(None), bytes})
 """Types beside which floats can be looked up by Python's equality: neither int, which equals float, nor bool."""
 
+_ONE_NUMBER: Final[frozenset[type]] = frozenset({float, *_PLAIN})
+"""Types whose cells, NaN apart, are their own keys where numbers are equal only when they are the same."""
+
 _NAN: Final = ("nan",)
 _DATED: Final = (datetime, date, time, timedelta, UUID)
 """A datetime is a date to Python, so it stands first."""
@@ -135,6 +138,8 @@ class _Lexicon:
         """The number of each cell."""
         kinds = set(map(type, column))
         if kinds <= _PLAIN:
+            return list(map(self._vocabulary.__getitem__, column))
+        if self._exact and kinds <= _ONE_NUMBER and not (float in kinds and any(cell != cell for cell in column)):  # noqa: PLR0124
             return list(map(self._vocabulary.__getitem__, column))
         if kinds <= _FLOATS_APART:
             return list(map(self._floats.__getitem__, column))

@@ -33,6 +33,7 @@ class Sheet:
     Attributes:
         counts: how often each row occurs.
         start: a colour for each row, from its group.
+        ids: the cells as they are interned.
         cells: a hash for each cell.
     """
 
@@ -40,7 +41,8 @@ class Sheet:
         import numpy as np
 
         flat = np.fromiter(chain.from_iterable(bag.rows), dtype=np.uint64, count=len(bag.rows) * len(bag.rows[0]))
-        self.cells = mix(flat.reshape(len(bag.rows), -1))
+        self.ids = flat.reshape(len(bag.rows), -1)
+        self.cells = mix(self.ids)
         self.start = mix(np.array(bag.groups, dtype=np.uint64))
         self.counts = np.ones(len(bag.rows), np.uint64) if bag.counts is None else np.array(bag.counts, np.uint64)
 
@@ -59,6 +61,14 @@ def fingerprints(sheet: Sheet, rows: Hashes) -> Hashes:
     """A hash for each column: the bag of its cells, each with its row's colour."""
     found: Hashes = (mix(sheet.cells + rows[:, None]) * sheet.counts[:, None]).sum(axis=0)
     return found
+
+
+def row_hashes(sheet: Sheet, columns: Sequence[int]) -> Hashes:
+    """A hash for each row with its group, of these columns in this order."""
+    rows = sheet.start
+    for column in columns:
+        rows = mix(rows + sheet.cells[:, column])
+    return rows
 
 
 def checksum(sheet: Sheet, rows: Hashes) -> int:

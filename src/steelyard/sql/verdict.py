@@ -197,6 +197,8 @@ def _simple(rows: Sequence[Sequence[Any]]) -> bool:
 def _agreement(reference: ResultTable, prediction: ResultTable, window: Window | None) -> _Found | None:
     """The best way in which the results agree: exactly before within tolerance, in order before out of it."""
     found: list[_Found] = []
+    if len(reference.rows) != len(prediction.rows):
+        return None
     for exact in (True, False):
         way = _way(reference, prediction, window, exact=exact)
         if way is not None and way.order != "wrong":
@@ -218,7 +220,7 @@ def _way(reference: ResultTable, prediction: ResultTable, window: Window | None,
     mine, other, *further = intern_tables(reference.rows, prediction.rows, *source.values(), exact=exact)
     swapped = len(reference.columns) > len(prediction.columns)
     first, second = (other, mine) if swapped else (mine, other)
-    if window is not None and len(mine) == len(other) and mine:
+    if window is not None:
         columns, order = match_in_order(first, second, window)
         if columns is not None:
             return _Found(columns, "ties" if order == "ties" else "in_place", exact)
