@@ -280,6 +280,22 @@ def test_a_refused_engine_is_told_before_anything_is_asked(tmp_path):
         sp(tmp_path).prepare(Refusing())
 
 
+def test_a_large_table_is_weighed_while_others_go_on(sandbox):
+    table = [[number, str(number)] for number in range(20_000)]
+
+    async def both():
+        running = asyncio.ensure_future(TableMetrics()(Sample("1", "", table), Output(table[::-1]), sandbox))
+        turns = 0
+        while not running.done():
+            await asyncio.sleep(0)
+            turns += 1
+        return running.result(), turns
+
+    scores, turns = asyncio.run(both())
+    assert {one.name: one.value for one in scores}["tuple_order"] == -1.0
+    assert turns > 3
+
+
 def test_the_scorer_is_a_value():
     assert TableMetrics(databases=Path("a")) == TableMetrics(databases=Path("a"))
     assert hash(TableMetrics()) == hash(TableMetrics())

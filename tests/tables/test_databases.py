@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import gc
 import sqlite3
-import weakref
 
 import pandas as pd
 import pytest
 
 from steelyard.errors import ConfigError
 from steelyard.sql.results import SqlLimits
+from steelyard.sql.sandbox import Sandbox
 from steelyard.tables.databases import MultipleDatabases
 from steelyard.tables.locate import database_ids, find_database
 from steelyard.tables.single_database import QueryFailed, SingleDatabase
@@ -194,12 +194,27 @@ def test_closed_databases_open_again(databases):
 
 
 def test_workers_end_with_the_last_reference(folder):
-    opened = MultipleDatabases(folder)
-    opened.run_query("town", "SELECT 1")
-    seen = weakref.ref(opened)
-    del opened
-    gc.collect()
-    assert seen() is None
+    class Counting(Sandbox):
+        closed = 0
+
+        def close(self):
+            type(self).closed += 1
+            super().close()
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("steelyard.tables.single_database.Sandbox", Counting)
+        opened = MultipleDatabases(folder)
+        assert opened.run_query("town", "SELECT 1") == [[1]]
+        del opened
+        gc.collect()
+    assert Counting.closed == 1
+
+
+def test_a_sandbox_that_was_given_is_left_open(folder):
+    with Sandbox() as sandbox:
+        MultipleDatabases(folder, sandbox=sandbox).close()
+        with MultipleDatabases(folder, sandbox=sandbox) as opened:
+            assert opened.run_query("town", "SELECT 1") == [[1]]
 
 
 def test_a_single_database_stands_alone(folder):

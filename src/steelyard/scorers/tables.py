@@ -7,9 +7,11 @@ applies. Two results without rows are equal and say so: flag `both_empty`.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import asyncio
+from collections.abc import Mapping, Sequence, Sized
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any, ClassVar, Final, Literal
 
@@ -34,6 +36,8 @@ from steelyard.types import Output, Sample, Score
 
 _STOPPED: Final = frozenset({"content_filter", "refusal"})
 _EXECUTION: Final = "execution_accuracy"
+_LARGE: Final = 2_000
+"""Rows from which a table is weighed in a thread: 200,000 take seconds, in which no other sample could go on."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,7 +134,7 @@ class TableMetrics:
             counts: bool | None = ordered(reference, self.rules, database.engine)
         else:
             wanted, counts = self._given(reference), of_table(self.rules)
-        return self._scores(self._weigh(wanted, Side.given(read.rows, self.rules), ordered=counts), {})
+        return self._scores(await self._weigh(wanted, Side.given(read.rows, self.rules), ordered=counts), {})
 
     def _given(self, reference: Any) -> Side:
         """A reference that is a table or its text; what is neither is left to the metrics, which say so."""
@@ -162,7 +166,7 @@ class TableMetrics:
         found = await self._run(sandbox, database, query)
         counts = ordered(sample.reference, self.rules, database.engine)
         detail = {**columns, "kind": found.kind} if found.failure and not wanted.failure else columns
-        return self._scores(self._weigh(wanted, found, ordered=counts), detail)
+        return self._scores(await self._weigh(wanted, found, ordered=counts), detail)
 
     def _database(self, sample: Sample) -> Database | None:
         return None if self.databases is None else find_database(self.databases, sample.metadata.get("db_id"))
@@ -170,8 +174,10 @@ class TableMetrics:
     async def _run(self, sandbox: Sandbox, database: Database, query: str) -> Side:
         return Side.of(await sandbox.arun(database, as_run(query, self.rules), limits=self.limits), self.rules)
 
-    def _weigh(self, target: Side, prediction: Side, *, ordered: bool | None) -> dict[str, Measure]:
-        return weigh(target, prediction, rules=self.rules, metrics=self.score_names, ordered=ordered)
+    async def _weigh(self, target: Side, prediction: Side, *, ordered: bool | None) -> dict[str, Measure]:
+        work = partial(weigh, target, prediction, rules=self.rules, metrics=self.score_names, ordered=ordered)
+        large = max(_rows(target), _rows(prediction)) > _LARGE
+        return await asyncio.to_thread(work) if large else work()
 
     def _scores(self, measures: Mapping[str, Measure], detail: Mapping[str, Any]) -> Sequence[Score]:
         label = _label(measures[self.labelled[0]], detail)
@@ -197,6 +203,10 @@ class TableMetrics:
             Score(name, None, outcome=outcome, reason=reason, detail=named if name in self.labelled else detail)
             for name in self.score_names
         ]
+
+
+def _rows(side: Side) -> int:
+    return len(side.table) if isinstance(side.table, Sized) else 0
 
 
 def _score(name: str, measure: Measure, detail: Mapping[str, Any]) -> Score:

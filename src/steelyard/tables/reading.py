@@ -24,6 +24,9 @@ _PLAIN: Final = frozenset(
 )
 _BLANK_TYPES: Final = frozenset({"NAType", "NaTType"})
 
+_MOST_PYTHON: Final = 100_000
+"""Characters in Python's notation that are read at most: its parser takes seconds for a hostile megabyte."""
+
 
 @dataclass(frozen=True, slots=True)
 class TableText:
@@ -73,6 +76,8 @@ def read_notation(text: str) -> Any:
         return json.loads(text)
     except (ValueError, RecursionError):
         pass
+    if not looks_like_table(text) or len(text) > _MOST_PYTHON:
+        raise ValueError("neither JSON nor a Python list")
     try:
         return ast.literal_eval(text.strip())
     except (ValueError, SyntaxError, TypeError, MemoryError, RecursionError) as error:
