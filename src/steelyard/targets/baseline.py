@@ -1,8 +1,9 @@
-"""Answers to multiple-choice questions without a model: what a report's other figures have to beat.
+"""Answers without a model, to multiple-choice questions and as SQL: what a report's other figures have to beat.
 
 `random` knows nothing, `longest` exploits that authors word the right option with more care, `retrieval` is the
 information-retrieval solver of P. Clark, O. Etzioni, T. Khot, A. Sabharwal, O. Tafjord, P. Turney, D. Khashabi,
-"Combining Retrieval, Statistics, and Inference to Answer Elementary Science Questions", AAAI 2016.
+"Combining Retrieval, Statistics, and Inference to Answer Elementary Science Questions", AAAI 2016. `rules`
+writes SQL, see `steelyard.targets.sql_rules`.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from steelyard.data.files import require_file
 from steelyard.errors import ConfigError
 from steelyard.retrieval.chunk import Passage, split_passages
 from steelyard.retrieval.index import BM25
+from steelyard.sql.schema import Schema, parse_schema
 from steelyard.text.tokens import is_stop, tokens
 from steelyard.types import Output, Sample
 
@@ -31,7 +33,7 @@ _LETTERS: Final = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 
 @dataclass(frozen=True, slots=True)
 class Baseline:
-    """A classical answerer that calls no model; the value of its output is a letter.
+    """A classical answerer that calls no model; the value of its output is a letter, of `rules` one SQL statement.
 
     `retrieval` asks the knowledge document for question + option, for each option, and takes the option whose best
     passage scores highest (BM25); only passages count that share a word with the question and one with the option,
@@ -39,6 +41,10 @@ class Baseline:
     single sentences, and BM25 for their engine's score. Their solver shares a tie's credit among its options; here one
     of them is drawn, which is the same in the mean and does not favour the first letter. Where no option has a passage
     all of them tie. `metadata["evidence"]` says `passage`, `tie` or `none`, `metadata["scores"]` each option's score.
+
+    `rules` reads the question with the CREATE statements in `metadata["schema"]` of the sample (in the dialect
+    `metadata["dialect"]`, SQLite's by default) and no data; `metadata["evidence"]` of its output names the rules that
+    spoke, `metadata["problem"]` why there is no more than `SELECT NULL`, where that is so.
 
     Args:
         baseline: `random` draws an option, `longest` takes the longest text (the first among equals).
@@ -48,7 +54,7 @@ class Baseline:
 
     inline: ClassVar[bool] = True
 
-    baseline: Literal["random", "longest", "retrieval"]
+    baseline: Literal["random", "longest", "retrieval", "rules"]
     knowledge: Path | None = None
     seed: int = 0
 
@@ -59,8 +65,8 @@ class Baseline:
             ConfigError: `retrieval` without a document, another baseline with one, or an unknown baseline.
             DataError: the document cannot be read.
         """
-        if self.baseline not in {"random", "longest", "retrieval"}:
-            raise ConfigError(f"there is no baseline {self.baseline!r}; known: longest, random, retrieval")
+        if self.baseline not in {"random", "longest", "retrieval", "rules"}:
+            raise ConfigError(f"there is no baseline {self.baseline!r}; known: longest, random, retrieval, rules")
         if self.baseline != "retrieval":
             if self.knowledge is not None:
                 raise ConfigError(f"baseline {self.baseline} uses no knowledge; leave it out, or take retrieval")
@@ -70,11 +76,13 @@ class Baseline:
         _open(self.knowledge)
 
     def __call__(self, sample: Sample) -> Output:
-        """Answer with the letter of an option.
+        """Answer with the letter of an option, or with SQL.
 
         Raises:
-            ValueError: the sample has no choices, or more than there are letters.
+            ValueError: the sample has no choices where a letter is wanted, or more than there are letters.
         """
+        if self.baseline == "rules":
+            return _read_as_sql(sample)
         if not 1 <= len(sample.choices) <= len(_LETTERS):
             raise ValueError(
                 f"sample {sample.id!r} has {len(sample.choices)} choices; a baseline picks from 1 to {len(_LETTERS)}"
@@ -142,6 +150,24 @@ def _build(path: Path, stamp: tuple[int, int]) -> _Library:
     del stamp
     passages = split_passages(read_document(path).text, budget=PASSAGE_TOKENS)
     return _Library(passages, BM25.of([passage.indexed for passage in passages]))
+
+
+def _read_as_sql(sample: Sample) -> Output:
+    from steelyard.targets.sql_rules import read_question
+
+    dialect = sample.metadata.get("dialect")
+    dialect = dialect if isinstance(dialect, str) and dialect else "sqlite"
+    ddl = sample.metadata.get("schema")
+    schema = _parse(ddl if isinstance(ddl, str) else "", dialect)
+    reading = read_question(_text_of(sample.input), schema, dialect=dialect)
+    problem = {"problem": reading.problem} if reading.problem else {}
+    return Output(reading.sql, (), {"evidence": list(reading.evidence), **problem})
+
+
+@lru_cache(maxsize=8)
+def _parse(ddl: str, dialect: str) -> Schema:
+    """The schema of a database is asked for once for each of its questions."""
+    return parse_schema(ddl, dialect=dialect)
 
 
 def _text_of(value: Any) -> str:
