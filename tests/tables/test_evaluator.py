@@ -14,6 +14,7 @@ import pytest
 
 from steelyard.errors import ConfigError
 from steelyard.tables import (
+    ALL_METRICS,
     CellPrecisionTag,
     CellRecallTag,
     MetricEvaluator,
@@ -135,6 +136,19 @@ def test_by_our_rules_a_wrong_shape_is_not_applicable(prediction):
 @pytest.mark.parametrize("rules", ["documented", "steelyard"])
 def test_every_form_of_a_table_is_read(prediction, rules):
     assert set(qa([["a", 1], ["b", 2]], prediction, rules).values()) == {1.0}
+
+
+ODD = [None, float("nan"), float("inf"), 10**400, "", "\ud800", b"x", True, [1], {"a": 1}, {1}, 1 + 2j, object()]
+ODD += [np.int64(3), np.array(3), np.array([]), pd.NA, pd.NaT, pd.Timestamp("2020"), range(3), (1,)]
+
+
+@pytest.mark.parametrize("rules", ALL_RULES)
+@pytest.mark.parametrize("odd", ODD, ids=lambda value: type(value).__name__)
+def test_whatever_stands_in_a_row_is_a_number_or_none_and_raises_nothing(rules, odd):
+    for target, prediction in (([["a"]], odd), ([["a"]], [odd]), ([["a"]], [[odd]]), ([[odd]], [[odd, odd]])):
+        found = qa(target, prediction, rules, metrics=list(ALL_METRICS))
+        assert list(found) == list(ALL_METRICS)
+        assert all(value is None or -1 <= value <= 1 for value in found.values())
 
 
 def test_missing_cells_are_null_whatever_says_so():

@@ -59,7 +59,8 @@ def plain_table(value: Any) -> Any:
         rows = value.get("rows", value.get("data"))
         return value if rows is None or isinstance(rows, Mapping) else plain_table(rows)
     if isinstance(value, tuple) or hasattr(value, "tolist"):
-        return _rows(_listed(value))
+        listed = _listed(value)
+        return _rows(listed) if isinstance(listed, list) else listed
     return value
 
 
