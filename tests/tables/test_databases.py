@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import sqlite3
 
+import numpy as np
 import pandas as pd
 import pytest
 
@@ -118,6 +119,13 @@ def test_an_id_is_never_a_path(folder, db_id):
         find_database(folder / "town", db_id)
     with pytest.raises(ConfigError, match="there is no database"):
         find_database(folder, db_id)
+
+
+def test_an_id_may_be_a_whole_number(tmp_path):
+    file = make(tmp_path / "7.sqlite")
+    assert find_database(tmp_path, 7).file == find_database(tmp_path, np.int64(7)).file == file
+    with pytest.raises(ConfigError, match="no database True"):
+        find_database(tmp_path, True)
 
 
 def test_a_message_lists_at_most_twenty_ids(tmp_path):

@@ -9,6 +9,7 @@ Both also with the endings .sqlite3, .db and .duckdb. An id comes from a dataset
 from __future__ import annotations
 
 from collections.abc import Mapping
+from numbers import Integral
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Final
@@ -57,12 +58,13 @@ def find_database(folder: Path, db_id: Any) -> Database:
 
     Args:
         folder: with one file or one folder for each database.
-        db_id: a name; texts are stripped, whatever is no text is refused.
+        db_id: a name; texts are stripped, whole numbers are names as well, anything else is refused.
 
     Raises:
         ConfigError: there is none of that id; the message suggests one.
     """
-    name = db_id.strip() if isinstance(db_id, str) else ""
+    number = isinstance(db_id, Integral) and not isinstance(db_id, bool)
+    name = str(db_id).strip() if number or isinstance(db_id, str) else ""
     file = _file_of(folder, name)
     if file is None:
         raise ConfigError(f"there is no database {db_id!r} in {folder}{_hint(folder, str(db_id))}")
