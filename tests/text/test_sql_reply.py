@@ -75,6 +75,19 @@ def test_sql_is_read_in_every_usual_shape(reply, sql, form):
     assert sql.split()[0] in reply[start:end]
 
 
+def test_sentences_and_lists_that_explain_a_query_are_not_the_query():
+    for reply in (
+        "Select the names from the table:\n\nSELECT a FROM t;",
+        "Step 1: Select the rows.\nStep 2: print them.\nSQL: SELECT a FROM t;",
+        "The query:\nSELECT a FROM t;\n- SELECT a: takes the names\n- FROM t: of the table",
+        "1. Select the table\n2. Take a\n\nSELECT a FROM t;\n",
+        "With this:\nselect a from t;",
+    ):
+        assert query(reply).lower() == "select a from t;"
+    assert query("Select a\nfrom t;") == "Select a\nfrom t;"
+    assert query("You could try\n- SELECT a FROM t;\nor nothing.") == "SELECT a FROM t;"
+
+
 def test_a_create_and_a_select_part_are_read():
     reading = read_sql('{"create": "CREATE TABLE t (a)", "select": "SELECT a FROM t"}', form="create_select")
     assert (reading.create, reading.query, reading.form) == ("CREATE TABLE t (a)", "SELECT a FROM t", "create_select")
@@ -221,6 +234,8 @@ HOSTILE = {
     "quotes": "'" * 999_999,
     "statements": "select 1;" * 100_000,
     "lines": "\nselect 1\n\n" * 90_000,
+    "items": "- select a\n" * 90_000,
+    "sentences": "Select a\n" * 110_000,
     "thoughts": "<think>" * 150_000,
     "brackets": "( " * 500_000,
     "colons": ("x" * 79 + ":") * 12_000,

@@ -28,7 +28,8 @@ class Replay:
     .txt), a tab and the database behind it or not, and BIRD's predictions, a .json object whose keys count from "0".
 
     Args:
-        file: where the outputs are.
+        file: JSON lines or CSV with one output a row; one SQL statement a line (.sql, .txt); or a .json object of id to
+            output, such as BIRD's predictions.
         id: the key or column of the sample's id.
         output: the key or column of the output.
     """

@@ -21,7 +21,7 @@ _WRITES: Final = (
 _COMMENTS: Final = r"(?:\s++|--[^\n]*+(?:\n|\Z)|/\*(?s:.*?)(?:\*/|\Z))*+"
 _ANY: Final = re.compile(rf"{_COMMENTS}(?:{_READS}|{_WRITES})", re.IGNORECASE)
 _LINE: Final = re.compile(
-    rf"^[ \t>*#-]*+(?:\d{{1,2}}[.)、][ \t]*+)?(?:[^\n]{{0,80}}?[:：\]>][ \t*]*+)?(?P<sql>{_READS})",
+    r"^[ \t>#]*+(?P<item>(?:[*-]|\d{1,2}[.)、])[ \t]++)?+(?:[^\n]{0,80}?[:：\]>][ \t*]*+)?(?P<sql>" + _READS + ")",
     re.IGNORECASE | re.MULTILINE,
 )
 _TOKEN: Final = re.compile(
@@ -54,17 +54,33 @@ def blocks_in(text: str, start: int, end: int, form: Wanted) -> Iterator[Found |
 def statements_in(text: str, start: int, end: int, _: Wanted) -> Iterator[Found]:
     """The statements that stand on lines of their own, a label before them or not.
 
-    A statement ends with `;`, or before a paragraph that does not go on with it, or with the reply.
+    A statement ends with `;`, or before a paragraph that does not go on with it, or with the reply. What begins like a
+    sentence ("Select the ...") or an item of a list counts only where nothing else does: explanations do.
     """
-    if opening := _ANY.match(text, start, end):
+    opening = _ANY.match(text, start, end)
+    sound = opening is not None and not _like_a_sentence(opening[0].split(maxsplit=1)[0])
+    lines = [] if sound else list(_lines_in(text, start, end))
+    if opening and not any(certain for certain, _ in lines):
         first = start + len(text[start:end]) - len(text[start:end].lstrip())
         yield _statement(text, first, opening.end(), end)
         return
+    best = any(certain for certain, _ in lines)
+    yield from (one for certain, one in lines if certain == best)
+
+
+def _lines_in(text: str, start: int, end: int) -> Iterator[tuple[bool, Found]]:
+    """Statements that begin lines, and whether they can be nothing else; a possible item or sentence ends its line."""
     place = start
     while (line := _LINE.search(text, place, end)) is not None:
-        found = _statement(text, line.start("sql"), line.end("sql"), end)
-        yield found
+        certain = line["item"] is None and not _like_a_sentence(line["sql"].lstrip("( \t\n"))
+        newline = text.find("\n", line.end(), end)
+        found = _statement(text, line.start("sql"), line.end("sql"), end if certain or newline < 0 else newline)
+        yield certain, found
         place = max(found.span[1], line.end())
+
+
+def _like_a_sentence(text: str) -> bool:
+    return text[:1].isupper() and text[1:2].islower()
 
 
 def inline_in(text: str, start: int, end: int, _: Wanted) -> Iterator[Found]:
