@@ -8,7 +8,7 @@ from typing import Final
 
 from steelyard.tables.measure import Measure
 
-RAISED: Final = (ArithmeticError, AttributeError, TypeError, ValueError)
+RAISED: Final = (ArithmeticError, AttributeError, RecursionError, TypeError, ValueError)
 """What the releases let through for tables that they cannot take."""
 
 
