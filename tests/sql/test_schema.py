@@ -1,0 +1,171 @@
+import sqlite3
+import time
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from steelyard.errors import DataError
+from steelyard.sql.results import Database
+from steelyard.sql.sandbox import Sandbox
+from steelyard.sql.schema import MAX_SKIPPED, ForeignKey, ddl_of, describe, parse_schema
+
+MYSQL = """
+-- a dump
+/*!40101 SET NAMES utf8 */;
+CREATE TABLE `order items` (
+  `id` int(11) unsigned NOT NULL AUTO_INCREMENT COMMENT 'it\\'s; no end',
+  `kind` enum('a','b;') DEFAULT 'a',   # a note; with a mark
+  `price` decimal(10,2) NOT NULL,
+  `order_id` int,
+  PRIMARY KEY (`id`), KEY `by_kind` (`kind`(4)), UNIQUE KEY `once` (`order_id`, `kind`),
+  CONSTRAINT `fk` FOREIGN KEY (`order_id`) REFERENCES `shop`.`orders` (`number`) ON DELETE CASCADE
+) ENGINE=InnoDB AUTO_INCREMENT=7 DEFAULT CHARSET=utf8;
+INSERT INTO `order items` VALUES (1, 'CREATE TABLE no (x INT);\\'', 2.5, 3);
+"""
+
+
+def columns(table):
+    return [(one.name, one.type) for one in table.columns]
+
+
+def only(ddl, **options):
+    schema = parse_schema(ddl, **options)
+    assert schema.skipped == ()
+    (table,) = schema.tables
+    return table
+
+
+def test_names_of_public_sets_are_read_with_and_without_quotes():
+    table = only('CREATE TABLE table_name_12 (home_team VARCHAR, "the crowd" INTEGER)')
+    assert (table.name, columns(table)) == ("table_name_12", [("home_team", "VARCHAR"), ("the crowd", "INTEGER")])
+
+
+def test_a_mysql_dump_gives_columns_and_keys_only():
+    table = only(MYSQL, dialect="mysql")
+    assert table.name == "order items"
+    assert columns(table) == [
+        ("id", "int(11) unsigned"),
+        ("kind", "enum('a','b;')"),
+        ("price", "decimal(10,2)"),
+        ("order_id", "int"),
+    ]
+    assert [one.nullable for one in table.columns] == [False, True, False, True]
+    assert table.primary_key == ("id",)
+    assert table.foreign_keys == (ForeignKey(("order_id",), "orders", ("number",)),)
+
+
+def test_keywords_and_numbers_may_be_names():
+    ddl = (
+        "CREATE TABLE [dbo].[Order] ([key] TEXT, order INT, index INT, key VARCHAR(20), 2008 TEXT, check TEXT NOT NULL)"
+    )
+    assert [name for name, _ in columns(only(ddl.replace("key VARCHAR", "unique VARCHAR")))] == [
+        "key", "order", "index", "unique", "2008", "check",
+    ]  # fmt: skip
+
+
+def test_keys_of_several_columns_and_keys_beside_their_column_are_read():
+    schema = parse_schema(
+        "CREATE TABLE a (x INT, y INT, z TEXT REFERENCES b, PRIMARY KEY (x, y DESC), "
+        "FOREIGN KEY (x, y) REFERENCES c (p, q));"
+        "CREATE TABLE b (id INT PRIMARY KEY)"
+    )
+    assert schema.table("A").primary_key == ("x", "y")
+    assert schema.table("a").foreign_keys == (ForeignKey(("z",), "b"), ForeignKey(("x", "y"), "c", ("p", "q")))
+    assert schema.table("b").primary_key == ("id",)
+    assert schema.table("c") is None
+
+
+def test_views_have_the_columns_that_they_select():
+    schema = parse_schema(
+        "CREATE VIEW v AS SELECT DISTINCT a, t.b, count(*) AS n FROM t; CREATE VIEW w (x, y) AS SELECT * FROM t;"
+        "CREATE TABLE m AS SELECT p q FROM t; CREATE VIEW z AS SELECT * FROM t;"
+    )
+    assert [(one.name, [name for name, _ in columns(one)]) for one in schema.tables] == [
+        ("v", ["a", "b", "n"]), ("w", ["x", "y"]), ("m", ["q"]),
+    ]  # fmt: skip
+    assert schema.skipped == ("statement 4 (CREATE VIEW z AS SELECT * FROM t): its columns are not known",)
+
+
+def test_statements_that_cannot_be_read_are_named_and_the_others_are_kept():
+    schema = parse_schema(
+        "Here is it; CREATE TABLE a (x INT); CREATE TABLE; CREATE TABLE q (); CREATE INDEX i ON a (x)"
+    )
+    assert [one.name for one in schema.tables] == ["a"]
+    assert schema.skipped == (
+        "statement 1 (Here is it): no statement that is known",
+        "statement 3 (CREATE TABLE): no name",
+        "statement 4 (CREATE TABLE q ()): it has no columns",
+    )
+    assert len(parse_schema("what; " * 50).skipped) == MAX_SKIPPED
+
+
+def test_a_second_create_needs_no_semicolon_in_front():
+    assert [one.name for one in parse_schema("CREATE TABLE a (x) CREATE TABLE b (y)").tables] == ["a", "b"]
+
+
+def test_a_table_that_is_created_again_keeps_its_first_definition():
+    assert columns(only("CREATE TABLE a (x INT); CREATE TABLE IF NOT EXISTS A (y INT)")) == [("x", "INT")]
+
+
+@pytest.mark.parametrize("dialect", ["sqlite", "mysql"])
+@pytest.mark.parametrize(
+    "hostile",
+    [
+        "CREATE TABLE t " + "(" * 300_000,
+        "CREATE TABLE t (" + "[" * 300_000,
+        "CREATE TABLE t (" + "'\"" * 150_000,
+        "'\\" * 150_000,
+        "CREATE " * 40_000,
+        "/*" * 150_000,
+        "/*" + "*" * 300_000,
+        "CREATE TABLE " + "a." * 150_000,
+        "CREATE TABLE t(" + "a," * 150_000,
+        "CREATE TABLE t(a REFERENCES b" + "(x" * 100_000,
+        "CREATE TABLE t (" + '"' * 299_999,
+    ],
+    ids=range(11),
+)
+def test_hostile_text_is_read_in_time_that_grows_with_its_length(hostile, dialect):
+    began = time.process_time()
+    assert len(parse_schema(hostile, dialect=dialect).tables) <= 1
+    # The quadratic versions of these took minutes; this leaves a busy machine twenty times what they need.
+    assert time.process_time() - began < 10
+
+
+@given(st.text(st.sampled_from("CREATE TABLEabx_(),;'\"`[]-/*#.\\1\n ")), st.sampled_from(["sqlite", "mysql"]))
+def test_any_text_gives_a_schema(text, dialect):
+    schema = parse_schema("CREATE TABLE t (" + text, dialect=dialect)
+    assert all(table.columns and all(one.name is not None for one in table.columns) for table in schema.tables)
+    describe(schema)
+
+
+def test_a_description_has_a_line_per_table_with_its_keys():
+    schema = parse_schema("CREATE TABLE a (id INT PRIMARY KEY, b_id INT REFERENCES b, x); CREATE TABLE b (id INT)")
+    assert describe(schema) == "a(id INT *, b_id INT -> b, x)\nb(id INT)"
+
+
+def test_ddl_of_a_file_is_its_tables_and_views_in_order(tmp_path):
+    file = tmp_path / "d.sqlite"
+    database = sqlite3.connect(file)
+    database.executescript(
+        "CREATE TABLE z (id INTEGER PRIMARY KEY AUTOINCREMENT); INSERT INTO z DEFAULT VALUES;"
+        "CREATE INDEX i ON z (id); CREATE TABLE a (x TEXT); CREATE VIEW v AS SELECT x FROM a;"
+    )
+    database.close()
+    with Sandbox(workers=1) as sandbox:
+        assert ddl_of(sandbox, Database(file=file)) == (
+            "CREATE TABLE z (id INTEGER PRIMARY KEY AUTOINCREMENT);\nCREATE TABLE a (x TEXT);\n"
+            "CREATE VIEW v AS SELECT x FROM a;"
+        )
+        assert ddl_of(sandbox, Database()) == ""
+        with pytest.raises(DataError, match="cannot read the tables of the database's script"):
+            ddl_of(sandbox, Database(script="CREATE TABEL t (x)"))
+
+
+def test_ddl_of_a_duckdb_script_is_its_tables():
+    with Sandbox(workers=1) as sandbox:
+        script = "CREATE TABLE b (id INTEGER PRIMARY KEY); CREATE TABLE a (b_id INTEGER REFERENCES b (id), x TEXT)"
+        schema = parse_schema(ddl_of(sandbox, Database("duckdb", script=script)))
+    assert [one.name for one in schema.tables] == ["b", "a"]
+    assert schema.table("a").foreign_keys == (ForeignKey(("b_id",), "b", ("id",)),)
