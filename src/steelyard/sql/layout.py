@@ -83,9 +83,9 @@ class Layout:
     def key_texts(self) -> list[str]:
         """The keys of the ORDER BY at the top level, as they stand, without ASC, DESC and NULLS; [] without one."""
         parts: list[list[Token]] = [[]]
-        start, end = self._order()
+        (start, end), depth = self._order(), self._depth()
         for token in self.body[start:end]:
-            if token.text == "," and token.depth == self._depth():
+            if token.text == "," and token.depth == depth:
                 parts.append([])
             else:
                 parts[-1].append(token)
@@ -115,7 +115,8 @@ class Layout:
 
     def with_columns(self, expressions: Sequence[str]) -> str | None:
         """The text with more columns at the end of its select list; None where that is not one plain SELECT."""
-        top = [token for token in self.body if token.depth == self._depth()]
+        depth = self._depth()
+        top = [token for token in self.body if token.depth == depth]
         words = [token.word for token in top]
         if words.count("SELECT") != 1 or _SET_WORDS & set(words):
             return None

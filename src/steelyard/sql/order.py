@@ -18,8 +18,8 @@ from steelyard.sql.results import EngineName
 if TYPE_CHECKING:
     from sqlglot import exp
 
-_MOST_PARSED: Final = 100_000
-"""Characters of a query that are parsed at most: what is longer is read by words alone."""
+_MOST_PARSED: Final = 50_000
+"""Characters of a query that are parsed at most, in a second or two; what is longer is read by words alone."""
 _DEEPEST_PARSED: Final = 100
 
 _UNPARSED: Final = "the query could not be parsed, so the keys of its ORDER BY are unknown"

@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from typing import Any, Final
 
 from steelyard.sql.cells import plain_cell
-from steelyard.text.inert import visible
 
 _TEXT: Final = 40
 _JSON_TEXT: Final = 200
@@ -34,7 +33,7 @@ def show_cell(cell: Any, most: int = _TEXT) -> str:
         return "true" if cell else "false"
     if isinstance(cell, str):
         quoted = _short(cell, most).replace("'", "''")
-        return f"'{visible(quoted, keep='')}'"
+        return f"'{one_line(quoted)}'"
     if isinstance(cell, bytes):
         return f"x'{_short(cell[:most].hex(), most)}'"
     if isinstance(cell, float):
@@ -47,7 +46,7 @@ def _show_other(cell: Any, most: int) -> str:
         return f"a whole number of {cell.bit_length()} bits"
     if isinstance(cell, list | tuple | dict):
         return f"{'a struct' if isinstance(cell, dict) else 'a list'} of {len(cell)}"
-    return visible(_short(str(cell), most), keep="")
+    return one_line(_short(str(cell), most))
 
 
 def show_row(row: Sequence[Any]) -> str:
@@ -66,7 +65,7 @@ def show_column(index: int, columns: Sequence[str]) -> str:
     >>> show_column(0, ["total"]), show_column(1, ["a", ""])
     ('column total', 'column 2')
     """
-    name = visible(_short(columns[index], _TEXT), keep="").strip() if index < len(columns) else ""
+    name = one_line(_short(columns[index], _TEXT)).strip() if index < len(columns) else ""
     return f"column {name}" if name else f"column {index + 1}"
 
 
@@ -87,7 +86,20 @@ def _json_cell(cell: Any) -> Any:
         return int(cell)
     if isinstance(cell, float) and math.isfinite(cell):
         return float(cell)
-    return visible(_short(cell, _JSON_TEXT), keep="") if isinstance(cell, str) else show_cell(cell, _JSON_TEXT)
+    return one_line(_short(cell, _JSON_TEXT)) if isinstance(cell, str) else show_cell(cell, _JSON_TEXT)
+
+
+def one_line(text: str) -> str:
+    r"""A text with an escape for each character that is not seen, or that acts on whoever shows it.
+
+    >>> one_line("a\nb\x1b[1m\u202e易")
+    'a\\nb\\x1b[1m\\u202e易'
+    """
+    return text if text.isprintable() else "".join(one if one.isprintable() else _escaped(one) for one in text)
+
+
+def _escaped(character: str) -> str:
+    return character.encode("unicode_escape", "surrogatepass").decode("ascii")
 
 
 def _short(text: str, most: int) -> str:

@@ -25,6 +25,7 @@ from steelyard.sql.columns import match_columns
 from steelyard.sql.fingerprints import Rows
 from steelyard.sql.order import Ordering
 from steelyard.sql.results import FailureKind, ResultTable, SqlFailure
+from steelyard.sql.showing import one_line
 from steelyard.sql.ties import Window, choose_columns, match_in_order, window_of
 from steelyard.sql.wording import Wording
 
@@ -162,11 +163,9 @@ def verdict_of_failure(failure: SqlFailure) -> Verdict:
     >>> verdict_of_failure(SqlFailure("error", "no such table: t")).kind
     'engine_error'
     """
-    from steelyard.text.inert import visible
-
     kind = _OF_FAILURE[failure.kind]
     part = "" if failure.part == "query" else f" in the {failure.part}"
-    message = visible(failure.message[:300], keep="")
+    message = one_line(failure.message[:300])
     return Verdict(kind, right=False, title=TITLES[kind], reason=f"{TITLES[kind]}{part}: {message}")
 
 
