@@ -50,6 +50,12 @@ def message(text, form="auto"):
         ("1. SELECT 1;", "SELECT 1;", "statement"),
         ("SQLQuery: SELECT a FROM t\nSQLResult: 3\nAnswer: 3", "SELECT a FROM t", "statement"),
         ("[SQL] SELECT 1 [/SQL]", "SELECT 1", "statement"),
+        ("<THINK>或者 SELECT 2;</THINK>\nSELECT 1;", "SELECT 1;", "statement"),
+        ("\ufeffSELECT 1", "SELECT 1", "statement"),
+        ("SELECT name,\n\n  age\nFROM t", "SELECT name,\n\n  age\nFROM t", "statement"),
+        ("SELECT a FROM\n\nt", "SELECT a FROM\n\nt", "statement"),
+        ("SELECT a FROM (\n\n  t\n\n)\n\nDone.", "SELECT a FROM (\n\n  t\n\n)", "statement"),
+        ("<pre><code>SELECT 1</code></pre>", "SELECT 1", "statement"),
         ("<sql>SELECT 1</sql>", "SELECT 1", "statement"),
         ("对应的SQL语句如下：SELECT 名称 FROM 表 WHERE 价格 > 3。", "SELECT 名称 FROM 表 WHERE 价格 > 3", "statement"),
         (
@@ -109,6 +115,7 @@ def test_the_same_statement_twice_is_one_and_two_different_ones_are_none():
         "```sql\nSELECT 1\n```\nor\n```sql\nSELECT 2\n```",
         '```json\n{"sql": "SELECT 1"}\n```\n```sql\nSELECT 2\n```',
         "SQL: SELECT 1;\nThat is wrong. Better:\nSELECT 2;",
+        '{"sql": "SELECT 1"} {"sql": "SELECT 2"}',
         'first {"sql": "SELECT 1"} then {"sql": "SELECT 2"}',
     ):
         assert "2 different statements" in message(reply)

@@ -57,9 +57,12 @@ def readable(text: str) -> tuple[int, int, bool]:
     >>> readable("<think>a</think>b"), readable("<think>a")
     ((16, 17, False), (0, 0, True))
     """
+    first = int(text.startswith("\ufeff"))
     if "<" not in text and "◁" not in text:
-        return 0, len(text), False
-    lowered = text.lower() if text.isascii() else text
-    start = max((at + len(closing) for _, closing in REASONING if (at := lowered.rfind(closing)) >= 0), default=0)
+        return first, len(text), False
+    lowered = text.lower()
+    if len(lowered) != len(text):  # a few letters become two
+        lowered = text
+    start = max((at + len(closing) for _, closing in REASONING if (at := lowered.rfind(closing)) >= 0), default=first)
     opened = [at for opening, _ in REASONING if (at := lowered.find(opening, start)) >= 0]
     return start, min(opened, default=len(text)), bool(opened)

@@ -24,7 +24,9 @@ _SHOWN: Final = 60
 def objects_in(text: str, start: int, end: int, form: Wanted) -> Iterator[Found | Problem]:
     """The JSON objects of a reply that hold SQL: the reply itself, in fences, or in prose."""
     if whole := _WHOLE.match(text, start, end):
-        yield _object_at(text, whole.start("json"), end, form)[0]
+        one, place = _object_at(text, whole.start("json"), end, form)
+        yield one
+        yield from _in_prose(text, place, end, form)
         return
     fenced = 0
     for block in blocks_of(text, start, end):

@@ -25,9 +25,9 @@ _LINE: Final = re.compile(
     re.IGNORECASE | re.MULTILINE,
 )
 _TOKEN: Final = re.compile(
-    r"'[^']*+(?:'|\Z)|\"[^\"]*+(?:\"|\Z)|`[^`]*+(?:`|\Z)|--[^\n]*+|/\*(?s:.*?)(?:\*/|\Z)|(?P<semicolon>;)|"
+    r"'[^']*+(?:'|\Z)|\"[^\"]*+(?:\"|\Z)|`[^`]*+(?:`|\Z)|--[^\n]*+|/\*(?s:.*?)(?:\*/|\Z)|(?P<semicolon>;)|(?P<bracket>[()])|"
     r"(?P<paragraph>\n[ \t\r]*+\n\s*+)|(?P<stop>\n[ \t*#]*+(?:sql\s?result|result|answer|explanation|note|question|"
-    r"解释|说明|注|结果|答案)[ \t*]*+[:：]|[；。]|\[/sql\]|</(?:sql|answer|query)>|<\|\w+\|>)",
+    r"解释|说明|注|结果|答案)[ \t*]*+[:：]|[；。]|\[/sql\]|</(?:sql|answer|query|code|pre|s)>|<\|\w+\|>)",
     re.IGNORECASE,
 )
 _CLAUSE: Final = re.compile(
@@ -36,6 +36,12 @@ _CLAUSE: Final = re.compile(
     r"asc|desc|over|partition|set|returning)\b|[(),;*\"'`\[]|--|/\*|[\w.]+\s*+[,=<>(]",
     re.IGNORECASE,
 )
+_UNFINISHED: Final = re.compile(
+    r"(?:[,=<>+\-*/|%]|\b(?:select|distinct|from|join|where|and|or|not|on|by|as|in|like|between|having|limit|union|all|"
+    r"intersect|except|with|when|then|else|case))[ \t\r]*+\Z",
+    re.IGNORECASE,
+)
+_NEAR: Final = 40
 _INLINE: Final = re.compile(r"(?<!`)`([^`\n]++)`(?!`)")
 
 
@@ -111,9 +117,19 @@ def _statement(text: str, first: int, after: int, end: int) -> Found:
 
 def _end_of(text: str, after: int, end: int) -> tuple[int, bool]:
     """Where a statement ends, and whether with `;`."""
+    depth = 0
     for token in _TOKEN.finditer(text, after, end):
         if token["semicolon"]:
             return token.end(), True
-        if token["stop"] or (token["paragraph"] and not _CLAUSE.match(text, token.end(), end)):
+        if token["bracket"]:
+            depth += 1 if token["bracket"] == "(" else -1
+        elif token["stop"] or (token["paragraph"] and depth <= 0 and not _goes_on(text, token.span(), end)):
             return token.start(), False
     return end, False
+
+
+def _goes_on(text: str, paragraph: tuple[int, int], end: int) -> bool:
+    """Whether a statement goes on behind a blank line: it is not done before it, or a clause follows."""
+    before, after = paragraph
+    unfinished = _UNFINISHED.search(text, max(0, before - _NEAR), before)
+    return unfinished is not None or _CLAUSE.match(text, after, end) is not None
