@@ -41,11 +41,15 @@ BUILT_IN: Final[Mapping[Kind, Mapping[str, str]]] = MappingProxyType(
             {
                 "choice": "steelyard.scorers.choice:Choice",
                 "exact_match": "steelyard.scorers.match:ExactMatch",
+                "sql": "steelyard.scorers.sql:SqlResult",
+                "tables": "steelyard.scorers.tables:TableMetrics",
             }
         ),
         "suite": MappingProxyType(
             {
                 "choice": "steelyard.suites.choice.suite:ChoiceSuite",
+                "tables": "steelyard.suites.tables.suite:TablesSuite",
+                "text2sql": "steelyard.suites.text2sql.suite:Text2SqlSuite",
             }
         ),
     }

@@ -11,7 +11,7 @@ from typing import Any, Final
 from rich.console import Console
 
 from steelyard.cli.comparing import print_comparison, print_details
-from steelyard.cli.tables import console, group_table, percent, print_gate, print_json, say, summary_table
+from steelyard.cli.tables import console, group_table, label_tables, print_gate, print_json, say, summary_table
 from steelyard.compare import compare
 from steelyard.compare.comparison import Comparison
 from steelyard.errors import ConfigError
@@ -92,6 +92,9 @@ def _print_runs(to: Console, outcome: WeighedRuns) -> None:
         counts = f" ({', '.join(str(one) for one in from_journal)} by target)" if len(from_journal) > 1 else ""
         replies = sum(one.replies for one in outcome.runs)
         say(to, f"{sum(from_journal)} of {replies} replies came from the journal{counts}")
+    for made in label_tables(outcome.summaries):
+        to.print()
+        to.print(made)
     if len(outcome.summaries) == 1 and (groups := group_table(outcome.summaries[0])):
         to.print()
         to.print(groups)
@@ -161,10 +164,6 @@ def _remarks(run: Run, summary: RunSummary) -> list[str]:
     if summary.unparsed_kinds:
         kinds = ", ".join(f"{count} {kind}" for kind, count in summary.unparsed_kinds.items())
         lines.append(f"{run.target}: replies that could not be read: {kinds}")
-    for name, counts in summary.labels.items():
-        total = sum(counts.values())
-        words = ", ".join(f"{label} {n} ({percent(n / total)})" for label, n in counts.items())
-        lines.append(f"{run.target}: {name}: {words}")
     return lines
 
 

@@ -14,6 +14,8 @@ from rich.table import Table
 from rich.text import Text
 
 from steelyard.gate import GateVerdict, RuleState
+from steelyard.report.numbers import run_labels
+from steelyard.report.pivots import label_pivots
 from steelyard.stats.intervals import Interval
 from steelyard.summary import Mean, RunSummary, ScoreSummary
 from steelyard.text.inert import visible
@@ -27,6 +29,8 @@ _STATES: Final[Mapping[RuleState, str]] = {
     "undecided": "cannot be decided",
     "broken": "say nothing, as their runs are not finished",
 }
+_MOST_COLUMNS: Final = 3
+_COLUMN: Final = 18
 _NARROWEST: Final = 12
 """An elastic column is not made narrower than this: a terminal of fewer columns folds the lines."""
 
@@ -159,6 +163,23 @@ def group_table(summary: RunSummary) -> Table | None:
         rows.append([one.group, value, interval, *(str(count) for count in counts)])
     columns = ["category", summary.primary, "95 %", "n", "unread", "refused", "errors"]
     return table(columns, rows, right=(1, 3, 4, 5, 6))
+
+
+def label_tables(summaries: Sequence[RunSummary]) -> list[Table]:
+    """Per score whose verdicts have names: how often each was given and its share, a column per run.
+
+    Of more runs than fit, the first.
+    """
+    shown = summaries[:_MOST_COLUMNS]
+    names = [_shortened(one, _COLUMN) if cell_len(one) > _COLUMN else one for one in run_labels(shown)]
+    return [
+        table(
+            [pivot.score, *names],
+            [[label, *(f"{cell.main} ({cell.beside})" for cell in cells)] for label, cells in pivot.rows],
+            right=range(1, len(names) + 1),
+        )
+        for pivot in label_pivots(shown)
+    ]
 
 
 def print_gate(to: Console, verdict: GateVerdict) -> None:

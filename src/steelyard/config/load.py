@@ -18,7 +18,7 @@ from steelyard.errors import ConfigError, Place, boundary, did_you_mean
 from steelyard.gate import parse_rule
 from steelyard.registry import find, names
 from steelyard.suite import Suite
-from steelyard.suite.survey import scorer_stages
+from steelyard.suite.survey import scorer_stages, scores_of
 
 SUFFIXES: Final = frozenset({".yaml", ".yml", ".json"})
 _ABOUT_THE_FILE: Final = frozenset({"suite", "$schema"})
@@ -143,7 +143,7 @@ def _match_gate(root: Node, suite: Suite, problems: Problems) -> None:
 
     Of a part of the dataset (`--limit`, `first`, ...) a group may be missing rightly: then the rule is undecided.
     """
-    scores = [getattr(scorer, "score_name", name) for name, scorer in scorer_stages(suite.scorers).items()]
+    scores = [one for name, scorer in scorer_stages(suite.scorers).items() for one in scores_of(scorer, name)]
     rules = {name: parse_rule(name, bound) for name, bound in suite.gate.items()}
     samples = root.entries["samples"].node.entries
     whole = not any(key in samples for key in ("first", "last", "random"))

@@ -19,8 +19,9 @@ class Cell(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Pivot:
-    """A table with a column per run; `rows` are (name, a cell per run)."""
+    """A table with a column per run; `rows` are (name, a cell per run), `score` is "" where it is about several."""
 
+    score: str
     title: str
     rows: tuple[tuple[str, tuple[Cell, ...]], ...]
 
@@ -33,7 +34,7 @@ def label_pivots(summaries: Sequence[RunSummary]) -> list[Pivot]:
         rows = tuple(
             (label, tuple(_count(one, score, label) for one in summaries)) for label in names(summaries, score)
         )
-        found.append(Pivot(f"{score_title(score)}: verdicts per run", rows))
+        found.append(Pivot(score, f"{score_title(score)}: verdicts per run", rows))
     return found
 
 
@@ -43,7 +44,7 @@ def score_pivot(summaries: Sequence[RunSummary]) -> Pivot | None:
     if len(scores) < 2:
         return None
     rows = tuple((score_title(name), tuple(_mean(one, name) for one in summaries)) for name in scores)
-    return Pivot("Scores by run, 95 % intervals", rows)
+    return Pivot("", "Scores by run, 95 % intervals", rows)
 
 
 def names(summaries: Sequence[RunSummary], score: str) -> list[str]:

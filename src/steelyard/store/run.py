@@ -160,23 +160,26 @@ class Run:
         return summary_html(self)
 
     def _counted(self, key: str, *, outcome: Outcome | None = None, name: str = "") -> dict[str, int]:
-        """How often each text stands at `key` in the details of scores of that outcome or name; most frequent first.
+        """How many records have each text at `key` in the detail of such a score; most frequent first.
 
-        A score without one counts under its outcome.
+        A score without one counts under its outcome; scores of one record that say the same count once.
         """
         score, word = schema.score, schema.word
-        query = select(score.c.body, score.c.outcome).where((score.c.run == self.num) & (score.c.layer == self.layer))
+        query = select(score.c.no, score.c.repeat, score.c.body, score.c.outcome).where(
+            (score.c.run == self.num) & (score.c.layer == self.layer)
+        )
         if outcome is not None:
             query = query.where(score.c.outcome == OUTCOMES.index(outcome))
         if name:
             query = query.join(word, word.c.num == score.c.name).where(word.c.text == name)
         with self._store.reading() as connection:
             unpack = unpacker_of(connection).unpack
-            found = Counter(
-                _text_at(key, unpack(row.body) if row.body else b"") or OUTCOMES[row.outcome].replace("_", " ")
+            found = {
+                (row.no, row.repeat, _text_at(key, unpack(row.body) if row.body else b"") or OUTCOMES[row.outcome])
                 for row in connection.execute(query)
-            )
-        return dict(sorted(found.items(), key=lambda pair: (-pair[1], pair[0])))
+            }
+        counts = Counter(text.replace("_", " ") if text in OUTCOMES else text for _, _, text in found)
+        return dict(sorted(counts.items(), key=lambda pair: (-pair[1], pair[0])))
 
     def sample_hashes(self) -> dict[str, str]:
         """Sample id -> hash of its content."""

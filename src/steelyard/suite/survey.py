@@ -153,7 +153,7 @@ def manifests(suite: Suite, seen: Survey, *, draw: str, config: Mapping[str, Any
         config: the configuration as written, with `path` and `plain`; None where there was none.
     """
     stages = scorer_stages(suite.scorers)
-    given = {stage: _scores_of(scorer, stage) for stage, scorer in stages.items()}
+    given = {stage: scores_of(scorer, stage) for stage, scorer in stages.items()}
     scores = [score for several in given.values() for score in several]
     for name, target in suite.targets.items():
         yield (
@@ -169,11 +169,7 @@ def manifests(suite: Suite, seen: Survey, *, draw: str, config: Mapping[str, Any
                 "tags": {key: str(value) for key, value in suite.tags.get(name, {}).items()},
                 "stages": ["target", *stages],
                 "scores": scores,
-                "over": {
-                    score: getattr(stages[stage], "over", "scored")
-                    for stage, several in given.items()
-                    for score in several
-                },
+                "over": {score: _over(stages[stage], score) for stage, several in given.items() for score in several},
                 "labelled": [score for scorer in stages.values() for score in getattr(scorer, "labelled", ())],
                 "primary": suite.primary or (scores[0] if scores else ""),
                 "gate": dict(suite.gate),
@@ -206,9 +202,16 @@ def _flat(value: Any, at: str = "") -> Iterator[tuple[str, Any]]:
         yield at, value
 
 
-def _scores_of(scorer: Any, stage: str) -> tuple[str, ...]:
+def scores_of(scorer: Any, stage: str) -> tuple[str, ...]:
     """The scores that a scorer announces: by default one, called like its stage."""
     return tuple(getattr(scorer, "score_names", ())) or (getattr(scorer, "score_name", stage),)
+
+
+def _over(scorer: Any, score: str) -> str:
+    """What a score's headline is over: the scorer's `over`, which may say it for each score."""
+    over = getattr(scorer, "over", "scored")
+    found: str = over.get(score, "scored") if isinstance(over, Mapping) else over
+    return found
 
 
 def _name_of(scorer: Any) -> str:
