@@ -112,12 +112,16 @@ class _Vocabulary(dict[Hashable, int]):
 class _Floats(dict[Any, int]):
     """Cell -> number of its key, for cells of which no two are equal in Python unless their keys are."""
 
-    def __init__(self, lexicon: _Lexicon) -> None:
+    def __init__(self, lexicon: _Lexicon, vocabulary: _Vocabulary, *, exact: bool) -> None:
         super().__init__()
-        self._lexicon = lexicon
+        self._lexicon, self._vocabulary, self._exact = lexicon, vocabulary, exact
 
     def __missing__(self, cell: Any) -> int:
-        number = self[cell] = self._lexicon.number(cell)
+        if type(cell) is not float or cell != cell or self._exact:  # noqa: PLR0124 - NaN is unequal to itself
+            number = self._lexicon.number(cell)
+        else:
+            number = self._vocabulary[float(f"{cell:.8e}")]
+        self[cell] = number
         return number
 
 
@@ -132,7 +136,7 @@ class _Lexicon:
     def __init__(self, large: frozenset[float | Decimal], *, exact: bool) -> None:
         self._exact = exact
         self._vocabulary = _Vocabulary(large)
-        self._floats = _Floats(self)
+        self._floats = _Floats(self, self._vocabulary, exact=exact)
 
     def numbers(self, column: Sequence[Any]) -> list[int]:
         """The number of each cell."""
