@@ -275,7 +275,7 @@ def _differing(reference: ResultTable, prediction: ResultTable, flags: tuple[str
         (widths[0] > widths[1], "columns_missing"),
         (widths[0] < widths[1], "columns_extra"),
         (any(one != two for one, two in laid.columns), "columns_permuted"),
-        (not laid.missing and not laid.extra, "columns_undecided"),
+        (not _decided(mine, other, swapped=widths[0] > widths[1]), "columns_undecided"),
     ]
     words = Wording(reference, prediction, laid.columns)
     differences = {"columns": words.columns(), **words.differing_rows(laid)}
@@ -288,6 +288,10 @@ def _differing(reference: ResultTable, prediction: ResultTable, flags: tuple[str
         flags=rest,
         differences=differences,
     )
+
+
+def _decided(mine: Rows, other: Rows, *, swapped: bool) -> bool:
+    return match_columns(*((other, mine) if swapped else (mine, other))).decided
 
 
 def _kind_of(laid: Alignment) -> VerdictKind:
