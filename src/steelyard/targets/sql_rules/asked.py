@@ -57,13 +57,13 @@ def counts(linked: Linked, taken: frozenset[int]) -> list[Asked]:
         used = set(range(mark.start, mark.end))
         unlike = next((one for one in linked.marked("distinct") if mark.end <= one.start <= mark.end + 1), None)
         near = linked.column_at(mark.end, mark.end + 3)
-        if near is not None and near[0].start == mark.end and near[0].start in taken:
+        owner = linked.table_at(mark.end, mark.end + 3)
+        if owner is None and near is not None and near[0].start == mark.end and near[0].start in taken:
             continue
         if unlike is not None and near is not None:
             used |= {*range(unlike.start, unlike.end), *range(near[0].start, near[0].end)}
             found.append(Asked(Expression(near[1], "COUNT", distinct=True), frozenset(used), mark.start))
             continue
-        owner = linked.table_at(mark.end, mark.end + 3)
         if owner is not None:
             used |= set(range(owner.start, owner.end))
         elif near is not None and near[0].start == mark.end:

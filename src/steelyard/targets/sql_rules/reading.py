@@ -80,7 +80,7 @@ def _plan(linked: Linked) -> tuple[Plan, list[str]]:
     if linked.marked("distinct") and not any(one.expression.distinct for one in numbers):
         plan = replace(plan, distinct=not plan.group)
         evidence.append("distinct")
-    return plan, evidence
+    return _strict(plan), evidence
 
 
 def _figures(
@@ -130,8 +130,10 @@ def _is_label(one: asked.Asked, linked: Linked) -> bool:
 
 
 def _sorted_by(plan: Plan, field: Field) -> Expression:
-    """A column, or its aggregate where that is what is shown."""
-    return next((one for one in plan.select if one.field == field and one.function), Expression(field))
+    """A column, or its aggregate where that is what is shown; of a group's rows the highest, as a group has several."""
+    shown = next((one for one in plan.select if one.field == field and one.function), None)
+    grouped = plan.group and field not in plan.group
+    return shown or Expression(field, "MAX" if grouped else "")
 
 
 def _best(plan: Plan, linked: Linked, top: asked.Best) -> Plan:
@@ -152,6 +154,19 @@ def _best(plan: Plan, linked: Linked, top: asked.Best) -> Plan:
         order = Expression(top.field, function)
     limit = None if top.ordered else top.limit or 1
     return replace(plan, order=((order, top.down), *plan.order), limit=limit)
+
+
+def _strict(plan: Plan) -> Plan:
+    """The same, as engines want it that are stricter than SQLite.
+
+    One row of figures has no plain columns beside it and no order; what is distinct is ordered by what is shown.
+    """
+    figures = tuple(one for one in plan.select if one.function or one.field is None)
+    if figures and not plan.group:
+        return replace(plan, select=figures, order=(), limit=None)
+    if plan.distinct and any(one not in plan.select for one, _ in plan.order):
+        return replace(plan, distinct=False)
+    return plan
 
 
 def _alone(plan: Plan, linked: Linked) -> Plan:
