@@ -88,7 +88,8 @@ def test_bars_show_every_verdict_of_every_run(runs):
 def test_a_page_and_a_comment_show_the_verdicts_inert(runs):
     page = html_report(runs)
     assert "Grade: verdicts per run" in page
-    assert "Scores by run, 95 % intervals" in page
+    assert "Scores by run" in page
+    assert "Means with 95 % intervals; n is what they are over" in page
     assert "<b>worse" not in page
     comment = markdown_report(runs)
     assert "**Grade: verdicts per run**" in comment

@@ -23,6 +23,7 @@ class Pivot:
 
     score: str
     title: str
+    caption: str
     rows: tuple[tuple[str, tuple[Cell, ...]], ...]
 
 
@@ -34,7 +35,7 @@ def label_pivots(summaries: Sequence[RunSummary]) -> list[Pivot]:
         rows = tuple(
             (label, tuple(_count(one, score, label) for one in summaries)) for label in names(summaries, score)
         )
-        found.append(Pivot(score, f"{score_title(score)}: verdicts per run", rows))
+        found.append(Pivot(score, f"{score_title(score)}: verdicts per run", "Records, and their share", rows))
     return found
 
 
@@ -44,7 +45,7 @@ def score_pivot(summaries: Sequence[RunSummary]) -> Pivot | None:
     if len(scores) < 2:
         return None
     rows = tuple((score_title(name), tuple(_mean(one, name) for one in summaries)) for name in scores)
-    return Pivot("", "Scores by run, 95 % intervals", rows)
+    return Pivot("", "Scores by run", "Means with 95 % intervals; n is what they are over", rows)
 
 
 def names(summaries: Sequence[RunSummary], score: str) -> list[str]:

@@ -118,6 +118,8 @@ class Run:
     def summary(self) -> RunSummary:
         """Means, intervals and counts of the newest layer of scores."""
         scores, groups = summarize(self.score_rows(), over=self.manifest.get("over", {}))
+        announced = {name: place for place, name in enumerate(self.manifest.get("scores", ()))}
+        scores = tuple(sorted(scores, key=lambda score: announced.get(score.name, len(announced))))
         return RunSummary(
             run=self.id,
             suite=self.suite,
