@@ -3,6 +3,7 @@
 words      the question as words; Chinese put into the same words
 linking    which tables and columns they mean
 filters    conditions
+adjectives conditions that are adjectives
 asked      counts, aggregates, groups, superlatives, order, columns to show
 joins      how tables hang together
 plan       what is asked for, before it is SQL

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Final
 
 from steelyard.sql.schema import Table
+from steelyard.targets.sql_rules.adjectives import adjectives
 from steelyard.targets.sql_rules.linking import Field, Linked, Mark
-from steelyard.targets.sql_rules.plan import Condition
+from steelyard.targets.sql_rules.plan import Condition, Found
 from steelyard.targets.sql_rules.words import lexicon, name_parts
 
 _BEFORE: Final = 6
@@ -17,21 +18,11 @@ _PLACES: Final = frozenset({"in", "at", "from", "on"})
 _OPERATORS: Final = frozenset({"=", "!=", "<", "<=", ">", ">="})
 
 
-@dataclass(frozen=True, slots=True)
-class Found:
-    """A condition and the places of the words that it used up; `rule` names what found it."""
-
-    condition: Condition
-    used: frozenset[int]
-    rule: str
-    having: bool = False
-
-
 def conditions(linked: Linked) -> list[Found]:
     """Every condition of the question, each word used once, in the order of the words."""
     taken: set[int] = set()
     kept: list[Found] = []
-    for rule in (_comparisons, _unknown, _periods, _quoted, _named, _flags):
+    for rule in (_comparisons, _unknown, _periods, _quoted, _named, adjectives):
         for found in rule(linked, frozenset(taken)):
             if taken.isdisjoint(found.used):
                 taken |= found.used
@@ -288,34 +279,3 @@ def _person(linked: Linked) -> Table:
         if table is not None and table is not linked.main and "name" in name_parts(linked.label(table).column.name):
             return table
     return linked.main
-
-
-def _flags(linked: Linked, taken: frozenset[int]) -> Iterator[Found]:
-    """Adjectives: `vegan products` of a column `vegan`, `annual plan` and `electric bikes` of a column of kinds."""
-    stop = frozenset(lexicon()["stop"])
-    for mention, field in linked.columns:
-        before = linked.table_at(mention.end, mention.end + 1)
-        if (
-            before is not None
-            and field.flag
-            and not field.key
-            and mention.start not in taken
-            and mention.end - mention.start == 1
-        ):
-            yield Found(Condition(field, "=", (1,)), frozenset({mention.start}), "flag")
-    spots = [(one.start, linked.hinted("kind", one.table)) for one in linked.tables]
-    spots += [(mention.start, field) for mention, field in linked.columns if not field.numeric and not field.key]
-    for start, kind in spots:
-        at = start - 1
-        if kind is None or at < 0 or at in taken or kind.numeric:
-            continue
-        word = linked.words[at]
-        plain = word.kind == "word" and word.text.islower() and word.text.lower() not in stop
-        if plain and not _is_known(linked, at):
-            yield Found(Condition(kind, "=", (word.text,)), frozenset({at}), "adjective")
-
-
-def _is_known(linked: Linked, at: int) -> bool:
-    spans = [(one.start, one.end) for one in (*linked.tables, *(pair[0] for pair in linked.columns))]
-    spans += [(one.start, one.end) for one in linked.marks]
-    return any(start <= at < end for start, end in spans)

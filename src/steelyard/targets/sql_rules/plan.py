@@ -37,6 +37,16 @@ class Condition:
 
 
 @dataclass(frozen=True, slots=True)
+class Found:
+    """A condition and the places of the words that it used up; `rule` names what found it."""
+
+    condition: Condition
+    used: frozenset[int]
+    rule: str
+    having: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class Plan:
     """One SELECT."""
 

@@ -8,9 +8,9 @@ from dataclasses import dataclass, replace
 from steelyard.sql.schema import Schema
 from steelyard.targets.sql_rules import asked
 from steelyard.targets.sql_rules.compose import compose
-from steelyard.targets.sql_rules.filters import Found, conditions
+from steelyard.targets.sql_rules.filters import conditions
 from steelyard.targets.sql_rules.linking import Field, Linked, link
-from steelyard.targets.sql_rules.plan import Condition, Expression, Plan
+from steelyard.targets.sql_rules.plan import Condition, Expression, Found, Plan
 
 
 @dataclass(frozen=True, slots=True)
