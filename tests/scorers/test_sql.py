@@ -6,8 +6,8 @@ import sqlite3
 import pytest
 
 from steelyard.errors import ConfigError
+from steelyard.scorers.database_digest import digest_of_databases
 from steelyard.scorers.sql import PUBLISHED, SqlResult
-from steelyard.scorers.sql_digest import digest_of_databases
 from steelyard.sql.results import SqlLimits
 from steelyard.sql.sandbox import Sandbox
 from steelyard.types import Output, Sample
@@ -98,7 +98,23 @@ def test_a_create_part_runs_on_an_empty_database_of_its_own(sandbox):
     found = scores(sandbox, reply, form="create_select")
     assert values(found) == [1, 1, None]
     assert "a table of its own" in found["result"].reason
+    assert found["result"].detail["label"] == "not applicable"
     assert found["format"].detail["columns"]["sql"] == "CREATE TABLE staff (a INTEGER);\nSELECT a FROM staff"
+
+
+def test_a_create_part_does_not_escape_a_comparison_that_can_be_made(sandbox):
+    """Its query runs on the sample's database as well, so its result there is what counts."""
+    right, wrong = (
+        f'{{"create": "CREATE TABLE staff (name TEXT, age INTEGER)", "select": "SELECT name FROM staff{tail}"}}'
+        for tail in (" ORDER BY name", " WHERE age > 1000")
+    )
+    assert values(scores(sandbox, right)) == [1, 1, 1]
+    found = scores(sandbox, wrong)
+    assert values(found) == [1, 1, 0]
+    assert found["result"].detail["label"] == "rows missing"
+
+
+def test_a_create_part_that_fails_is_wrong_where_the_sample_has_data(sandbox):
     for create, select, said_so in (
         ("CREATE TABEL t (a)", "SELECT 1", "in the create part: "),
         ("CREATE TABLE t (a); CREATE TABLE u (a)", "SELECT 1", "in the create part: "),
@@ -106,7 +122,7 @@ def test_a_create_part_runs_on_an_empty_database_of_its_own(sandbox):
         ("CREATE TABLE t (a)", "SELECT name FROM staff", "no such table: staff"),
     ):
         found = scores(sandbox, f'{{"create": "{create}", "select": "{select}"}}', form="create_select")
-        assert values(found) == [1, 0, None]
+        assert values(found) == [1, 0, 0]
         assert said_so in found["execution"].reason
 
 

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any, ClassVar, Final, Literal, get_args
 
 from steelyard.errors import ConfigError, did_you_mean
-from steelyard.scorers.sql_digest import digest_of_databases
+from steelyard.scorers.database_digest import about_databases
 from steelyard.scorers.sql_runs import Bench, Place, about_failure, place_of
 from steelyard.sql.results import EngineName, Execution, SqlFailure, SqlLimits
 from steelyard.sql.sandbox import Sandbox
@@ -43,8 +43,10 @@ class SqlResult:
 
     Three scores of 1 or 0 per sample. `format`: the reply can be read. `execution`: its SQL runs; the label is
     `format incorrect`, `SQL incorrect` or `SQL correct`. `result`: it returns what the reference query returns; the
-    label is the verdict. A reply with a `create` part runs on an empty database of its own, any other on the sample's:
-    the file that `metadata["db_id"]` names under `databases`, else one that is built from `metadata["schema"]`.
+    label is the verdict. A reply runs on the sample's database: the file that `metadata["db_id"]` names under
+    `databases`, else one that is built from `metadata["schema"]`. A reply with a `create` part runs on an empty
+    database of its own; its result is compared where its query runs on the sample's database as well, and is not
+    applicable where it does not, since there is then no data that both queries could be run on.
 
     Args:
         form: what a reply has to be: JSON of `create` and `select`, JSON of `sql`, a fenced `block`; `auto` takes any
@@ -100,9 +102,7 @@ class SqlResult:
 
     def manifest(self) -> dict[str, Any]:
         """What the databases hold: a run cannot go on with others."""
-        if self.databases is None:
-            return {}
-        return {"databases": {"folder": self.databases.name, "digest": digest_of_databases(self.databases)}}
+        return about_databases(self.databases)
 
     async def __call__(self, sample: Sample, output: Output, sandbox: Sandbox) -> Sequence[Score]:
         """Read the reply, run its SQL, and compare its result with the reference's."""
@@ -112,8 +112,9 @@ class SqlResult:
         problem = _problem(reading, finish)
         bench, place = Bench(sandbox, self.limits), place_of(sample, self.databases, self.engine)
         found = None if problem else await self._run(bench, place, reading)
-        wanted = await self._reference(bench, place, sample, reading)
-        results = await self._results(bench, place, (sample, reading), (wanted, found), problem)
+        wanted = await bench.reference(place, sample)
+        compared = await self._on_shared_data(bench, place, reading, (wanted, found))
+        results = await self._results(bench, place, (sample, reading), compared, problem)
         return [_format_score(reading, problem), _execution_score(found, problem), *results]
 
     async def _run(self, bench: Bench, place: Place, reading: SqlReading) -> Execution | str:
@@ -123,10 +124,18 @@ class SqlResult:
         found = await bench.predicted(place, reading)
         return about_failure(found.failure) if found.failure and found.failure.part == "script" else found
 
-    async def _reference(self, bench: Bench, place: Place, sample: Sample, reading: SqlReading) -> Execution | str:
-        if reading.create or self.form == "create_select":
-            return _OWN_TABLE
-        return await bench.reference(place, sample)
+    async def _on_shared_data(
+        self, bench: Bench, place: Place, reading: SqlReading, ran: tuple[Execution | str, Execution | str | None]
+    ) -> tuple[Execution | str, Execution | str | None]:
+        """What the reference and the reply's query gave on the same data: that of the sample's database.
+
+        A query that ran beside its own CREATE is run there once more; where it cannot be, nothing can be compared.
+        """
+        wanted, found = ran
+        if not reading.create or isinstance(wanted, str) or not isinstance(found, Execution) or found.table is None:
+            return ran
+        there = await bench.run(place.database, reading.query)
+        return (wanted, there) if there.table is not None else (_OWN_TABLE, found)
 
     async def _results(
         self,

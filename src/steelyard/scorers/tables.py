@@ -13,9 +13,11 @@ from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, ClassVar, Final, Literal
 
 from steelyard.errors import ConfigError
+from steelyard.scorers.database_digest import about_databases
 from steelyard.sql.results import Database, SqlLimits
 from steelyard.sql.sandbox import Sandbox
 from steelyard.tables.evaluator import check_rules, check_task, metric_names
@@ -61,7 +63,10 @@ class TableMetrics:
     [('cell_recall', 0.5)]
     """
 
-    over: ClassVar[str] = "all"
+    over: ClassVar[Mapping[str, str]] = MappingProxyType(
+        {name: "scored" if name == "tuple_order" else "all" for name in ALL_METRICS}
+    )
+    """A reply that holds no table counts as 0, which is the middle of what `tuple_order` can be, not its least."""
 
     task: Literal["QA", "SP"] = "QA"
     rules: RuleName = "steelyard"
@@ -109,6 +114,10 @@ class TableMetrics:
             raise ConfigError(f"databases: {self.databases} holds no database, as <id>/<id>.sqlite or <id>.sqlite")
         for engine in sorted(engines_in(self.databases)):
             sandbox.check(engine)
+
+    def manifest(self) -> dict[str, Any]:
+        """What the databases hold: a run cannot go on with others."""
+        return about_databases(self.databases)
 
     async def __call__(self, sample: Sample, output: Output, sandbox: Sandbox) -> Sequence[Score]:
         """Weigh the output against `sample.reference`.

@@ -15,8 +15,8 @@ from typing import Any, Final
 
 from steelyard.errors import ConfigError
 from steelyard.sql import wire
+from steelyard.sql.commands import BOOT, COMMAND
 from steelyard.sql.engine import Work
-from steelyard.sql.orders import BOOT, ORDER
 from steelyard.sql.results import EngineName, Execution, ResultTable, SqlFailure, SqlLimits
 
 GRACE_S: Final = 0.5
@@ -105,18 +105,18 @@ class Template:
 
     def _order(self, name: bytes, number: int, sent: socket.socket | None = None) -> int:
         with self._lock:
-            body = ORDER.pack(name, number)
+            body = COMMAND.pack(name, number)
             if sent is None:
                 self._control.sendall(body)
             else:
                 socket.send_fds(self._control, [body], [sent.fileno()])
             answer = b""
-            while len(answer) < ORDER.size:
-                more = self._control.recv(ORDER.size - len(answer))
+            while len(answer) < COMMAND.size:
+                more = self._control.recv(COMMAND.size - len(answer))
                 if not more:
                     raise OSError("the template process is gone")
                 answer += more
-        return int(ORDER.unpack(answer)[1])
+        return int(COMMAND.unpack(answer)[1])
 
     def _greet(self) -> None:
         try:

@@ -21,8 +21,8 @@ import sys
 from typing import Final, NoReturn
 
 from steelyard.sql import wire, worker
+from steelyard.sql.commands import COMMAND
 from steelyard.sql.engine import Engine
-from steelyard.sql.orders import ORDER
 
 _LOOK_S: Final = 1.0
 """Seconds between two looks at whether the caller lives; its socket may be held open by a process that it forked."""
@@ -68,7 +68,7 @@ class _Template:
                 if order is None:
                     break
                 name, number, fds = order
-                self._control.sendall(ORDER.pack(name, self._do(name, number, fds)))
+                self._control.sendall(COMMAND.pack(name, self._do(name, number, fds)))
         except OSError:
             pass
         finally:
@@ -86,15 +86,15 @@ class _Template:
         return self._end(number) if name == b"W" else self._kill(number)
 
     def _receive(self) -> tuple[bytes, int, list[int]] | None:
-        body, fds, _, _ = socket.recv_fds(self._control, ORDER.size, 1)
-        while body and len(body) < ORDER.size:
-            more = self._control.recv(ORDER.size - len(body))
+        body, fds, _, _ = socket.recv_fds(self._control, COMMAND.size, 1)
+        while body and len(body) < COMMAND.size:
+            more = self._control.recv(COMMAND.size - len(body))
             if not more:
                 return None
             body += more
         if not body:
             return None
-        name, number = ORDER.unpack(body)
+        name, number = COMMAND.unpack(body)
         return name, number, fds
 
     def _fork(self, fds: list[int]) -> int:

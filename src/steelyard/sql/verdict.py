@@ -165,7 +165,7 @@ def verdict_of_failure(failure: SqlFailure) -> Verdict:
     """
     kind = _OF_FAILURE[failure.kind]
     part = "" if failure.part == "query" else f" in the {failure.part}"
-    message = one_line(failure.message[:300])
+    message = one_line(failure.message[:300]).removeprefix("denied: ")
     return Verdict(kind, right=False, title=TITLES[kind], reason=f"{TITLES[kind]}{part}: {message}")
 
 

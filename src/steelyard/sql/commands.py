@@ -5,7 +5,7 @@ from __future__ import annotations
 import struct
 from typing import Final
 
-ORDER: Final = struct.Struct("!cq")
+COMMAND: Final = struct.Struct("!cq")
 """F 0 with the worker's socket: fork, answers the process id. K pid: kill. W pid: the same, answers how it ended."""
 
 BOOT: Final = (

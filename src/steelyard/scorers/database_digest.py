@@ -5,12 +5,17 @@ from __future__ import annotations
 from functools import lru_cache
 from hashlib import blake2b
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 from steelyard.tables.locate import database_ids, find_database
 
 _WHOLE: Final = 64 * 2**20
 _PIECE: Final = 2**20
+
+
+def about_databases(folder: Path | None) -> dict[str, Any]:
+    """What a manifest says of a scorer's folder of databases; nothing where it has none."""
+    return {} if folder is None else {"databases": {"folder": folder.name, "digest": digest_of_databases(folder)}}
 
 
 def digest_of_databases(folder: Path) -> str:
