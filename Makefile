@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 
 .PHONY: demo test check bench clean
 
-demo: $(VENV)/.installed
+demo: $(VENV)/.demo
 	@$(BIN)/python examples/demo.py
 
 test: $(VENV)/.tools
@@ -25,6 +25,10 @@ clean:
 
 $(VENV)/.installed: pyproject.toml
 	@PYTHON="$(PYTHON)" sh tools/install.sh $(VENV)
+	@touch $@
+
+$(VENV)/.demo: $(VENV)/.installed
+	@PYTHON="$(PYTHON)" sh tools/install.sh $(VENV) demo
 	@touch $@
 
 $(VENV)/.tools: $(VENV)/.installed

@@ -1,4 +1,4 @@
-"""What `make demo` does: the Yijing exam with three baselines, compared, with a report; no model, key or network."""
+"""What `make demo` does: an exam, text-to-SQL and predicted tables, each with a report; no model, key or network."""
 
 from __future__ import annotations
 
@@ -24,6 +24,17 @@ def steelyard(*arguments: str | Path) -> None:
 def main() -> None:
     """Run the demo into `out/demo`, anew each time."""
     shutil.rmtree(OUT, ignore_errors=True)
+    choice()
+    text2sql()
+    tables()
+    print("\nNext, with a model of yours: look at examples/choice/models.yaml and examples/text2sql/models.yaml, then")
+    print("  export ZHIPU_API_KEY=...")
+    print("  .venv/bin/steelyard run examples/choice/models.yaml --dry-run     # what it would send")
+    print("  .venv/bin/steelyard run examples/choice/models.yaml --html out/models.html")
+
+
+def choice() -> None:
+    """Three baselines take the same exam and are compared."""
     store, report = OUT / "demo.db", OUT / "choice.html"
     exam = ROOT / "examples" / "choice" / "exam.yaml"
     print("A multiple-choice exam on the Yijing: 140 questions from an Excel sheet, answered without any model by")
@@ -33,10 +44,24 @@ def main() -> None:
     steelyard("show", "retrieval", "--store", store)
     steelyard("show", "retrieval", "--only", "wrong", "-n", "2", "--store", store)
     print(f"\nThe report is one file that opens from disk: {report.relative_to(ROOT)}")
-    print("\nNext, with a model of yours: look at examples/choice/models.yaml, set its key, and")
-    print("  export ZHIPU_API_KEY=...")
-    print("  .venv/bin/steelyard run examples/choice/models.yaml --dry-run     # what it would send")
-    print("  .venv/bin/steelyard run examples/choice/models.yaml --html out/models.html")
+
+
+def text2sql() -> None:
+    """A rule-based baseline writes SQL, which is run in a sandbox and compared with the reference's result."""
+    store, report = OUT / "demo.db", OUT / "text2sql.html"
+    exam = ROOT / "examples" / "text2sql" / "exam.yaml"
+    print("\nText to SQL: 66 questions to three small databases, answered by rules.")
+    steelyard("run", exam, "--store", store, "--html", report)
+    steelyard("show", "rules", "--only", "wrong", "-n", "2", "--store", store)
+
+
+def tables() -> None:
+    """Predicted tables, weighed against the wanted ones: in a data frame, and as two runs that are compared."""
+    store, example = OUT / "demo.db", ROOT / "examples" / "tables"
+    print("\nPredicted tables: five metrics in a data frame, then two systems compared.")
+    print("\n$ python examples/tables/score.py", flush=True)
+    subprocess.run([sys.executable, example / "score.py"], cwd=ROOT, check=True)
+    steelyard("run", example / "tables.yaml", "--store", store, "--html", OUT / "tables.html")
 
 
 if __name__ == "__main__":

@@ -41,7 +41,7 @@ def plugins(monkeypatch):
 
 def test_a_class_of_another_package_is_added_by_an_entry_point(plugins):
     plugins(mine="steelyard.scorers.match:ExactMatch")
-    assert names("scorer") == ("choice", "exact_match", "mine")
+    assert names("scorer") == ("choice", "exact_match", "mine", "sql", "tables")
     assert find("scorer", "mine") is ExactMatch
 
 

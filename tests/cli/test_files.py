@@ -1,4 +1,6 @@
+import contextlib
 import json
+import sqlite3
 
 import jsonschema
 import pytest
@@ -110,6 +112,37 @@ def test_check_shows_columns_keys_and_defects_of_a_dataset(command, started):
     found = json.loads(command("check", path, "--json").output)
     assert [one["place"] for one in found["defects"]] != []
     assert found["samples"] == 20
+
+
+@pytest.mark.parametrize(("suite", "samples"), [("text2sql", 10), ("tables", 5)])
+def test_every_suite_has_a_beginning_that_loads_and_a_dataset_that_is_checked(command, tmp_path, suite, samples):
+    assert command("init", tmp_path / "new", "--suite", suite).exception is None
+    assert len(list(load(tmp_path / "new" / f"{suite}.yaml", environ={}, use_dotenv=False).suite.samples)) == samples
+    (data,) = (tmp_path / "new").glob("*.jsonl")
+    result = command("check", data, "--suite", suite)
+    assert (result.return_value, f"{samples} samples" in result.output) == (0, True)
+    data.write_text(data.read_text(encoding="utf-8") + '{"id": "b1", "question": "?"}\n', encoding="utf-8")
+    result = command("check", data, "--suite", suite, "--json")
+    assert result.return_value == 2
+    first = json.loads(result.output)["defects"][0]
+    assert str(samples + 1) in first["place"]
+
+
+def test_check_counts_the_databases_that_rows_name(command, tmp_path):
+    (tmp_path / "dbs" / "shop").mkdir(parents=True)
+    with contextlib.closing(sqlite3.connect(tmp_path / "dbs" / "shop" / "shop.sqlite")) as connection:
+        connection.execute("CREATE TABLE item (name TEXT)")
+    asked = [{"question": "How many?", "query": "SELECT count(*) FROM item", "db_id": name} for name in ("shop", "shp")]
+    (tmp_path / "dev.json").write_text(json.dumps(asked), encoding="utf-8")
+    result = command("check", tmp_path / "dev.json", "--suite", "text2sql", "--databases", tmp_path / "dbs")
+    assert "databases: shop 1" in result.output
+    assert "did you mean 'shop'?" in result.output
+
+
+def test_check_of_an_unknown_suite_or_of_databases_without_a_use_is_refused(command, started):
+    data = started / "questions.csv"
+    assert "did you mean 'tables'?" in str(command("check", data, "--suite", "table").exception)
+    assert "--databases belongs to" in str(command("check", data, "--databases", started).exception)
 
 
 def test_a_json_array_is_a_dataset_and_a_json_object_a_configuration(tmp_path):

@@ -111,7 +111,11 @@ HEAD = "suite: toy\nsamples: {file: lines.txt}\n"
     ("text", "place", "words"),
     [
         ("- a\n", "1:1", "expected a mapping with the key 'suite', but got a list"),
-        ("samples: {file: lines.txt}\n", "1:1", "the key 'suite' is missing; known suites: broken_suite, choice, toy"),
+        (
+            "samples: {file: lines.txt}\n",
+            "1:1",
+            "the key 'suite' is missing; known suites: broken_suite, choice, tables, text2sql, toy",
+        ),
         ("suit: toy\n", "1:1", "the key 'suite' is missing (did you mean 'suit'?)"),
         ("suite: tox\n", "1:8", "there is no suite 'tox': did you mean 'toy'?"),
         ("suite: [toy]\n", "1:8", "suite: expected one of"),

@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from importlib.resources.abc import Traversable
 
     from steelyard.config.load import Loaded
-    from steelyard.suites.choice.rows import ChoiceData
 
 _USER_MISTAKE: Final = 2
 _RENAMED: Final = {"gitignore": ".gitignore"}  # under its own name it would hide files of this package
@@ -27,14 +26,25 @@ CheckedFile = Annotated[
     Path, typer.Argument(metavar="FILE", help="A configuration (.yaml, .yml, .json), or a dataset (.xlsx, .csv, ...).")
 ]
 InitFolder = Annotated[Path, typer.Argument(metavar="FOLDER", help="Where to write; made if it is not there.")]
+DatasetOption = Annotated[str, typer.Option("--suite", metavar="NAME", help="Which suite's dataset FILE is.")]
+DatabasesOption = Annotated[
+    Path | None, typer.Option("--databases", metavar="FOLDER", help="The databases that a dataset's rows name.")
+]
 SuiteOption = Annotated[str, typer.Option("--suite", metavar="NAME", help="Which suite to begin with.")]
 
 
-def check(file: CheckedFile, *, as_json: JsonOption = False, no_env: NoEnvOption = False) -> int:
+def check(
+    file: CheckedFile,
+    *,
+    suite: DatasetOption = "choice",
+    databases: DatabasesOption = None,
+    as_json: JsonOption = False,
+    no_env: NoEnvOption = False,
+) -> int:
     """Check a configuration, or a dataset, without sending anything.
 
     A configuration is read with its datasets, prompts, documents and references. Of a dataset, the columns that were
-    found, how often each key occurs, and every defect are shown. Exit code 2 where something is wrong.
+    found, how often each key or database occurs, and every defect are shown. Exit code 2 where something is wrong.
     """
     if is_configuration(file):
         from steelyard.config.load import load
@@ -42,11 +52,10 @@ def check(file: CheckedFile, *, as_json: JsonOption = False, no_env: NoEnvOption
         loaded = load(file, environ=os.environ, use_dotenv=not no_env)
         _show(_about_configuration(loaded), _configuration_lines(loaded), as_json=as_json)
         return 0
-    from steelyard.data.files import SampleFiles
-    from steelyard.suites.choice.rows import load_choice
+    from steelyard.cli.datasets import check_dataset
 
-    data = load_choice(SampleFiles(file=file, skip_bad=True))
-    _show(_about_data(data), _data_lines(file, data), as_json=as_json)
+    data = check_dataset(suite, file, databases)
+    _show(data.to_json(), data.lines(file), as_json=as_json)
     return _USER_MISTAKE if data.defects else 0
 
 
@@ -102,29 +111,6 @@ def _configuration_lines(loaded: Loaded) -> Iterator[str]:
         yield f"  references with a value: {', '.join(sorted(loaded.environment))}"
     for note in suite.notes:
         yield f"  note: {note}"
-
-
-def _about_data(data: ChoiceData) -> dict[str, Any]:
-    return {
-        "samples": data.n,
-        "columns": dict(data.mapping),
-        "keys": dict(data.key_histogram),
-        "defects": [{"kind": one.kind, "place": one.place, "message": one.message} for one in data.defects],
-        "notes": list(data.notes),
-    }
-
-
-def _data_lines(file: Path, data: ChoiceData) -> Iterator[str]:
-    yield f"{file}: {data.n} samples"
-    for role, columns in data.mapping.items():
-        yield f"  {role}: {columns}"
-    yield f"  keys: {', '.join(f'{key} {count}' for key, count in data.key_histogram.items())}"
-    for note in data.notes:
-        yield f"  note: {note}"
-    count = len(data.defects)
-    yield f"  {count or 'no'} defect{'' if count == 1 else 's'}{':' if count else ''}"
-    for defect in data.defects:
-        yield f"    {defect}"
 
 
 def schema() -> None:

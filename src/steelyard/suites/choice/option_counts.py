@@ -17,8 +17,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Final
 
+from steelyard.data.defects import Defect
 from steelyard.suites.choice.keys import LETTERS
-from steelyard.suites.choice.reading import Defect, TableReading
+from steelyard.suites.choice.reading import TableReading
 
 _LEAST_ROWS: Final = 2
 _LEAST_SHARE: Final = 0.05

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, NamedTuple
 
+from steelyard.data.defects import Defect
 from steelyard.data.roles import Layout, Role
 from steelyard.data.table import Column, Row, Table, cell_at, column_letter, is_blank, render
 from steelyard.suites.choice.keys import LETTERS, MAX_OPTIONS, cut_labels, options_of, read_key
@@ -26,18 +27,6 @@ ROLES: Final = (
     Role("group", required=False),
     Role("id", required=False, by_position=False),
 )
-
-
-@dataclass(frozen=True, slots=True)
-class Defect:
-    """Something to mend before a row can be asked: `kind` is for a program, the rest for a person."""
-
-    kind: str
-    place: str
-    message: str
-
-    def __str__(self) -> str:
-        return f"{self.place}: {self.message}"
 
 
 class Question(NamedTuple):

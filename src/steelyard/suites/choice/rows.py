@@ -9,19 +9,17 @@ from dataclasses import dataclass
 from itertools import pairwise
 from operator import itemgetter
 from sys import intern
-from typing import Final
 
 from steelyard.data.columns import find_layout
+from steelyard.data.defects import Defect, refuse
 from steelyard.data.files import SampleFiles
 from steelyard.data.reading import read_tables
 from steelyard.data.table import Column, Row, Table
 from steelyard.errors import ConfigError, DataError
 from steelyard.suites.choice.keys import MAX_OPTIONS
 from steelyard.suites.choice.option_counts import OptionCounts
-from steelyard.suites.choice.reading import ROLES, Defect, TableReading, open_reading, read_row
+from steelyard.suites.choice.reading import ROLES, TableReading, open_reading, read_row
 from steelyard.types import Sample
-
-SHOWN_DEFECTS: Final = 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,7 +105,7 @@ def load_choice(files: SampleFiles) -> ChoiceData:
     if not check.keys and not check.defects:
         raise DataError(f"{readings[0].table.title}: there is no question below its header")
     if not check.keys or (check.defects and not files.skip_bad):
-        _refuse(check.defects)
+        refuse(check.defects)
     selected = files.selected(len(check.keys))
     keys = [key for position, key in enumerate(check.keys) if position in selected]
     return ChoiceData(
@@ -119,14 +117,6 @@ def load_choice(files: SampleFiles) -> ChoiceData:
         (*notes, *_about(readings), *check.notes(), *_about_selection(files, len(keys))),
         readings,
     )
-
-
-def _refuse(defects: Sequence[Defect]) -> None:
-    lines = [str(defect) for defect in defects[:SHOWN_DEFECTS]]
-    if len(defects) > SHOWN_DEFECTS:
-        lines.append(f"and {len(defects) - SHOWN_DEFECTS} more")
-    count = f"{len(defects)} defect{'s' if len(defects) > 1 else ''}"
-    raise DataError(f"{count} in the dataset; mend them, or leave such rows out with skip_bad: true", lines)
 
 
 def _reading(table: Table, files: SampleFiles) -> TableReading:

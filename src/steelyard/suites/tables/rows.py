@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from steelyard.data.columns import find_layout
+from steelyard.data.defects import Defect, refuse
 from steelyard.data.files import SampleFiles
 from steelyard.data.reading import read_tables
 from steelyard.data.roles import Layout, Role
@@ -18,8 +19,6 @@ from steelyard.suites.tables.wanted import Wanted, wanted
 from steelyard.tables.locate import database_ids
 from steelyard.types import Sample
 
-SHOWN_DEFECTS: Final = 20
-
 ROLES: Final = (
     Role("target", by_position=False),
     Role("db_id", required=False, by_position=False),
@@ -27,17 +26,6 @@ ROLES: Final = (
     Role("group", required=False, by_position=False),
     Role("id", required=False, by_position=False),
 )
-
-
-@dataclass(frozen=True, slots=True)
-class Defect:
-    """Something to mend before a row can be asked."""
-
-    place: str
-    message: str
-
-    def __str__(self) -> str:
-        return f"{self.place}: {self.message}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,7 +75,7 @@ def load_tables(
         prefix = f"{table.name} " if len(names) > 1 else ""
         found.extend(reader.samples(_Place(table, layout, columns, prefix)))
     if reader.defects and not files.skip_bad:
-        _refuse(reader.defects)
+        refuse(reader.defects)
     if not found:
         raise DataError(f"{', '.join(names)}: there is no sound row")
     chosen = files.selected(len(found))
@@ -103,14 +91,6 @@ def _about(files: SampleFiles, count: int, left_out: int) -> Iterator[str]:
         yield f"{asked} samples were asked for, there are {count}"
     if left_out:
         yield f"{left_out} rows with a defect were left out (skip_bad)"
-
-
-def _refuse(defects: Sequence[Defect]) -> None:
-    lines = [str(defect) for defect in defects[:SHOWN_DEFECTS]]
-    if len(defects) > SHOWN_DEFECTS:
-        lines.append(f"and {len(defects) - SHOWN_DEFECTS} more")
-    count = f"{len(defects)} defect{'s' if len(defects) > 1 else ''}"
-    raise DataError(f"{count} in the dataset; mend them, or leave such rows out with skip_bad: true", lines)
 
 
 def _column_of(table: Table, layout: Layout, name: str) -> Column:
@@ -139,8 +119,8 @@ class _Place:
         column = self.column(role)
         return None if column is None else cell_at(row.cells, column)
 
-    def defect(self, row: Row, role: str, message: str) -> Defect:
-        return Defect(self.table.place(row.number, self.column(role)), message)
+    def defect(self, kind: str, row: Row, role: str, message: str) -> Defect:
+        return Defect(kind, self.table.place(row.number, self.column(role)), message)
 
     def rows(self) -> Iterator[Row]:
         """Rows below the header; blank ones of a sheet are left out, an object is never a blank row."""
@@ -164,11 +144,11 @@ class _Reader:
             before = len(self.defects)
             target = wanted(place.cell(row, "target"), self.task)
             if target.problem:
-                self.defects.append(place.defect(row, "target", target.problem))
+                self.defects.append(place.defect("bad target", row, "target", target.problem))
             db_id = render(place.cell(row, "db_id"))
             problem = self._about_database(target, db_id)
             if problem:
-                self.defects.append(place.defect(row, "db_id", problem))
+                self.defects.append(place.defect("bad database", row, "db_id", problem))
             name = self._id(place, row)
             if len(self.defects) == before:
                 yield _sample(place, row, name, target, db_id)
@@ -189,7 +169,7 @@ class _Reader:
         here = place.table.place(row.number, place.column("id") if own else None)
         before = self.seen.setdefault(name, here)
         if before != here:
-            self.defects.append(place.defect(row, "id", f"the same id as {before}: {name[:40]!r}"))
+            self.defects.append(place.defect("duplicate id", row, "id", f"the same id as {before}: {name[:40]!r}"))
         return name
 
 

@@ -13,6 +13,7 @@ from itertools import islice
 from typing import Any, Final, NamedTuple
 
 from steelyard.data.columns import HEAD_ROWS, find_layout
+from steelyard.data.defects import Defect
 from steelyard.data.files import SampleFiles
 from steelyard.data.naming import all_names
 from steelyard.data.roles import Layout, Role
@@ -30,18 +31,6 @@ ROLES: Final = (
     Role("id", required=False, by_position=False),
 )
 _LINES: Final = (".sql", ".txt")
-
-
-@dataclass(frozen=True, slots=True)
-class Defect:
-    """Something to mend before a row can be asked: `kind` is for a program, the rest for a person."""
-
-    kind: str
-    place: str
-    message: str
-
-    def __str__(self) -> str:
-        return f"{self.place}: {self.message}"
 
 
 class Asked(NamedTuple):

@@ -11,6 +11,7 @@ from sys import intern
 from types import MappingProxyType
 from typing import Final, NamedTuple
 
+from steelyard.data.defects import SHOWN_DEFECTS, Defect, refuse
 from steelyard.data.files import SampleFiles
 from steelyard.data.reading import read_tables
 from steelyard.data.table import Row
@@ -18,11 +19,10 @@ from steelyard.errors import ConfigError, DataError
 from steelyard.sql.results import Database, EngineName
 from steelyard.sql.sandbox import Sandbox
 from steelyard.sql.schema import ddl_of
-from steelyard.suites.text2sql.reading import Asked, Defect, TableReading, open_reading, read_row
+from steelyard.suites.text2sql.reading import Asked, TableReading, open_reading, read_row
 from steelyard.tables.locate import database_ids, find_database
 from steelyard.types import Sample
 
-SHOWN_DEFECTS: Final = 20
 DIALECTS: Final[Mapping[EngineName, str]] = MappingProxyType({"sqlite": "SQLite", "duckdb": "DuckDB"})
 """What a prompt calls an engine."""
 
@@ -146,7 +146,7 @@ def load_text2sql(files: SampleFiles, *, databases: Path | None = None, engine: 
     if not check.rows and not check.defects:
         raise DataError(f"{readings[0].table.title}: there is no row below its header")
     if not check.rows or (check.defects and not files.skip_bad):
-        _refuse(check.defects)
+        refuse(check.defects)
     selected = files.selected(len(check.rows))
     chosen = [one for sound, one in enumerate(check.rows) if sound in selected]
     schemas = _schemas({one.db_id for one in chosen if not one.has_schema}, known or {})
@@ -189,14 +189,6 @@ def _sound_rows(
             if (index, row.number) not in bad:
                 yield reading, row, before + last
         before += last + 1
-
-
-def _refuse(defects: Sequence[Defect]) -> None:
-    lines = [str(defect) for defect in defects[:SHOWN_DEFECTS]]
-    if len(defects) > SHOWN_DEFECTS:
-        lines.append(f"and {len(defects) - SHOWN_DEFECTS} more")
-    count = f"{len(defects)} defect{'s' if len(defects) > 1 else ''}"
-    raise DataError(f"{count} in the dataset; mend them, or leave such rows out with skip_bad: true", lines)
 
 
 def _schemas(wanted: set[str], known: Mapping[str, Database]) -> dict[str, str]:

@@ -1,0 +1,101 @@
+"""What `check` says of a dataset: its columns, what its rows hold, and every defect."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+from steelyard.data.defects import Defect
+from steelyard.data.files import SampleFiles
+from steelyard.errors import ConfigError, did_you_mean
+
+
+@dataclass(frozen=True, slots=True)
+class CheckedData:
+    """A dataset as it was found.
+
+    Args:
+        samples: how many sound rows there are.
+        columns: role -> column, as a person names it.
+        what: what `counts` counts: `keys`, `databases`.
+        counts: of the sound rows.
+        defects: of the others.
+        notes: what is odd and no defect.
+    """
+
+    samples: int
+    columns: Mapping[str, str]
+    what: str
+    counts: Mapping[str, int]
+    defects: Sequence[Defect]
+    notes: Sequence[str]
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain JSON."""
+        return {
+            "samples": self.samples,
+            "columns": dict(self.columns),
+            self.what: dict(self.counts),
+            "defects": [{"kind": one.kind, "place": one.place, "message": one.message} for one in self.defects],
+            "notes": list(self.notes),
+        }
+
+    def lines(self, file: Path) -> Iterator[str]:
+        """For a person."""
+        yield f"{file}: {self.samples} samples"
+        for role, columns in self.columns.items():
+            yield f"  {role}: {columns}"
+        if any(self.counts):
+            yield f"  {self.what}: {', '.join(f'{name} {count}' for name, count in self.counts.items() if name)}"
+        for note in self.notes:
+            yield f"  note: {note}"
+        count = len(self.defects)
+        yield f"  {count or 'no'} defect{'' if count == 1 else 's'}{':' if count else ''}"
+        for defect in self.defects:
+            yield f"    {defect}"
+
+
+def check_dataset(suite: str, file: Path, databases: Path | None) -> CheckedData:
+    """Read a dataset as a suite would, leaving out rows with defects.
+
+    Raises:
+        ConfigError: there is no such suite, or it has no databases.
+        DataError: the file cannot be read.
+    """
+    if suite not in _READERS:
+        raise ConfigError(f"there is no suite {suite!r} that reads datasets{did_you_mean(suite, _READERS)}")
+    if suite == "choice" and databases is not None:
+        raise ConfigError("--databases belongs to --suite text2sql or tables")
+    return _READERS[suite](SampleFiles(file=file, skip_bad=True), databases)
+
+
+def _choice(files: SampleFiles, _databases: Path | None) -> CheckedData:
+    from steelyard.suites.choice.rows import load_choice
+
+    data = load_choice(files)
+    return CheckedData(data.n, data.mapping, "keys", data.key_histogram, data.defects, data.notes)
+
+
+def _text2sql(files: SampleFiles, databases: Path | None) -> CheckedData:
+    from steelyard.suites.text2sql.rows import load_text2sql
+
+    data = load_text2sql(files, databases=databases)
+    return CheckedData(data.n, data.mapping, "databases", data.databases, data.defects, data.notes)
+
+
+def _tables(files: SampleFiles, databases: Path | None) -> CheckedData:
+    from steelyard.suites.tables.rows import load_tables
+
+    data = load_tables(files, task="QA", databases=databases)
+    counts = Counter(str(sample.metadata.get("db_id", "")) for sample in data.samples)
+    return CheckedData(len(data.samples), data.mapping, "databases", counts, data.defects, data.notes)
+
+
+_READERS: Final[Mapping[str, Callable[[SampleFiles, Path | None], CheckedData]]] = {
+    "choice": _choice,
+    "tables": _tables,
+    "text2sql": _text2sql,
+}

@@ -1,0 +1,36 @@
+"""What is wrong with the rows of a dataset: all of it is told at once, before anything is asked."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final, NoReturn
+
+from steelyard.errors import DataError
+
+SHOWN_DEFECTS: Final = 20
+
+
+@dataclass(frozen=True, slots=True)
+class Defect:
+    """Something to mend before a row can be asked: `kind` is for a program, the rest for a person."""
+
+    kind: str
+    place: str
+    message: str
+
+    def __str__(self) -> str:
+        return f"{self.place}: {self.message}"
+
+
+def refuse(defects: Sequence[Defect]) -> NoReturn:
+    """Say what is wrong, up to `SHOWN_DEFECTS` of it by its place.
+
+    Raises:
+        DataError: always.
+    """
+    lines = [str(defect) for defect in defects[:SHOWN_DEFECTS]]
+    if len(defects) > SHOWN_DEFECTS:
+        lines.append(f"and {len(defects) - SHOWN_DEFECTS} more")
+    count = f"{len(defects)} defect{'s' if len(defects) > 1 else ''}"
+    raise DataError(f"{count} in the dataset; mend them, or leave such rows out with skip_bad: true", lines)
