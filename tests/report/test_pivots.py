@@ -114,3 +114,8 @@ def test_a_frame_has_the_first_verdict_as_label_and_the_columns_of_the_scorer(ru
     assert table["sql"].isna().tolist() == [True, False, False, False, False, True]
     assert table["response"][0] == "wrong"
     assert table["model"].isna().all()
+
+
+def test_scores_come_back_in_the_order_in_which_they_were_announced(runs):
+    assert [score.name for score in next(runs[0].records()).scores] == ["parses", "grade"]
+    assert [score.name for score in runs[0].summary().scores] == ["parses", "grade"]

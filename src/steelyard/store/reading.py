@@ -41,6 +41,10 @@ class Layer(Protocol):
     def stages(self) -> Sequence[str]:
         """Names of the stages that ask, by number."""
 
+    @property
+    def score_order(self) -> Mapping[str, int]:
+        """Score -> its place among those that the scorers announced."""
+
 
 def unpacker_of(connection: Connection) -> Unpacker:
     """Reads bodies with the dictionaries that are stored beside them."""
@@ -87,6 +91,9 @@ def _scores(connection: Connection, run: Layer, rows: Sequence[Any]) -> Mapping[
     found: dict[tuple[int, int], list[Any]] = {}
     for one in connection.execute(_SCORES, span):
         found.setdefault((one.no, one.repeat), []).append(one)
+    order = run.score_order
+    for several in found.values():
+        several.sort(key=lambda one: order.get(one.text, len(order)))
     return found
 
 

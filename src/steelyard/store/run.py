@@ -86,6 +86,11 @@ class Run:
         stages: list[str] = self.manifest["stages"]
         return stages
 
+    @property
+    def score_order(self) -> Mapping[str, int]:
+        """Score -> its place among those that the scorers announced."""
+        return {name: place for place, name in enumerate(self.manifest.get("scores", ()))}
+
     def refresh(self) -> Run:
         """The handle on the run as it is now."""
         return self._store.run(self.id)
@@ -118,8 +123,8 @@ class Run:
     def summary(self) -> RunSummary:
         """Means, intervals and counts of the newest layer of scores."""
         scores, groups = summarize(self.score_rows(), over=self.manifest.get("over", {}))
-        announced = {name: place for place, name in enumerate(self.manifest.get("scores", ()))}
-        scores = tuple(sorted(scores, key=lambda score: announced.get(score.name, len(announced))))
+        order = self.score_order
+        scores = tuple(sorted(scores, key=lambda score: order.get(score.name, len(order))))
         return RunSummary(
             run=self.id,
             suite=self.suite,
