@@ -18,7 +18,7 @@ check: $(VENV)/.tools
 	$(BIN)/lint-imports
 
 bench: $(VENV)/.bench
-	$(BIN)/python benchmarks/run.py
+	$(BIN)/python -m benchmarks.run
 
 clean:
 	rm -rf $(VENV) out

@@ -27,9 +27,9 @@ OLD_NEEDS = ("numpy<2", "pandas<2.3", "sqlalchemy", "tqdm")
 """What the metrics of 0.2 import; the models they name besides are not needed for them."""
 
 
-def build(folder: Path) -> None:
+def build(folder: Path, releases: Iterable[str] = RELEASES) -> None:
     """Install each release into an environment of its own; 1.0.36 takes about a minute."""
-    for release in RELEASES:
+    for release in releases:
         place = folder / f"q-{release}"
         venv.create(place, with_pip=True)
         pip = [place / "bin/python", "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]

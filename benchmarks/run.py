@@ -1,10 +1,11 @@
-"""`make bench`: what a sample costs, beside a bare aiohttp loop and a bare openai loop, in one run.
+"""`make bench`: what a sample, a table metric, a sandboxed statement and the matching of columns cost.
 
-CPU and memory are those of the client's whole process, imports included, as the operating system counts them; the
-server has a process of its own.
+Of samples, CPU and memory are those of the client's whole process, imports included, as the operating system counts
+them; the server has a process of its own. Beside us a bare aiohttp loop, a bare openai loop, QATCH and SQLite run.
 
-    python benchmarks/run.py                  # the table
-    python benchmarks/run.py --write FILE     # and docs/benchmarks.md, or another file
+    python -m benchmarks.run                        # every table
+    python -m benchmarks.run --only sandbox         # one of them
+    python -m benchmarks.run --write FILE           # and docs/benchmarks.md, or another page with their marks
 """
 
 from __future__ import annotations
@@ -17,10 +18,14 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from benchmarks import column_matching, qatch_oracle, sandbox, table_metrics
+
 ROOT = Path(__file__).resolve().parent.parent
+QATCH = ROOT / ".venv" / "qatch"
 PROGRAMS = ("aiohttp", "steelyard", "openai")
 CONCURRENCY = 64
 
@@ -92,30 +97,60 @@ def table(rounds: int) -> list[str]:
     for latency_ms in (0.0, 50.0):
         found = with_server(latency_ms, 2000, PROGRAMS, rounds)
         lines += [row(name, latency_ms, 2000, found[name]) for name in PROGRAMS]
-        print("\n".join(lines[-3:]), flush=True)
     for count in (20_000, 100_000):
         found = with_server(0.0, count, ("steelyard",), 1)
         lines.append(row("steelyard", 0.0, count, found["steelyard"]))
-        print(lines[-1], flush=True)
     return lines
 
 
+def metrics() -> list[str]:
+    """Our metrics beside QATCH's, which is installed into an environment of its own where it is not."""
+    if not (QATCH / "q-1.0.36").is_dir():
+        qatch_oracle.build(QATCH, ["1.0.36"])
+    return markdown(table_metrics.HEAD, table_metrics.measure(QATCH))
+
+
+def columns() -> list[str]:
+    """Matching of columns, and verdicts on large results."""
+    rows = [[name, *(f"{value:.2f}" for value in values)] for name, *values in column_matching.measure()]
+    return markdown(("what", "minimum", "median", "maximum"), rows)
+
+
+def markdown(head: Sequence[str], rows: Iterable[Sequence[object]]) -> list[str]:
+    """A table's lines."""
+    return [f"| {' | '.join(map(str, row))} |" for row in (head, ["---"] * len(head), *rows)]
+
+
 def main() -> None:
+    sections: dict[str, Callable[[], list[str]]] = {
+        "samples": lambda: table(options.rounds),
+        "metrics": metrics,
+        "sandbox": sandbox.measure,
+        "columns": columns,
+    }
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--write", type=Path, help="write the table between the marks of this page")
-    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--rounds", type=int, default=3, help="of the samples")
+    parser.add_argument("--only", choices=sections, action="append", help="which tables; all by default")
     options = parser.parse_args()
     machine = f"{platform.system()} {platform.machine()}, {os.cpu_count()} cores, Python {platform.python_version()}"
-    print(
-        f"{machine}; concurrency {CONCURRENCY}; medians of {options.rounds} rounds; whole processes, imports included"
-    )
-    lines = [f"Measured on {machine}.", "", *table(options.rounds)]
-    if options.write:
-        page = options.write.read_text(encoding="utf-8")
-        head, _, rest = page.partition("<!-- measured -->")
-        tail = rest.partition("<!-- /measured -->")[2]
-        text = "\n".join(["<!-- measured -->", "", *lines, "", "<!-- /measured -->"])
-        options.write.write_text(head + text + tail, encoding="utf-8")
+    print(f"{machine}; samples: concurrency {CONCURRENCY}, medians of {options.rounds} rounds, whole processes")
+    for name in options.only or sections:
+        print(f"\n{name}", flush=True)
+        lines = sections[name]()
+        print("\n".join(lines), flush=True)
+        if options.write:
+            write(options.write, name, [f"Measured on {machine}.", "", *lines])
+
+
+def write(page: Path, name: str, lines: Sequence[str]) -> None:
+    """Put lines between the marks of a section."""
+    begin, end = f"<!-- measured: {name} -->", f"<!-- /measured: {name} -->"
+    before, found, rest = page.read_text(encoding="utf-8").partition(begin)
+    if not found or end not in rest:
+        sys.exit(f"{page} has no marks for {name}")
+    text = "\n".join([begin, "", *lines, "", end])
+    page.write_text(before + text + rest.partition(end)[2], encoding="utf-8")
 
 
 if __name__ == "__main__":

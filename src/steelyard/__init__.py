@@ -26,6 +26,10 @@ if TYPE_CHECKING:
     from steelyard.models.scripted import Scripted
     from steelyard.scorers.choice import Choice
     from steelyard.scorers.match import ExactMatch
+    from steelyard.scorers.sql import SqlResult
+    from steelyard.scorers.tables import TableMetrics
+    from steelyard.sql.results import Database, SqlLimits
+    from steelyard.sql.sandbox import Sandbox
     from steelyard.store import Run, Store
     from steelyard.suite import Options, Suite, aevaluate, aevaluate_suite, evaluate, evaluate_suite
     from steelyard.targets.baseline import Baseline
@@ -38,6 +42,7 @@ _HOME = {
     "Choice": "scorers.choice",
     "ConfigError": "errors",
     "DataError": "errors",
+    "Database": "sql.results",
     "ExactMatch": "scorers.match",
     "Failure": "types",
     "Label": "types",
@@ -51,13 +56,17 @@ _HOME = {
     "Retry": "models.limits",
     "Run": "store",
     "Sample": "types",
+    "Sandbox": "sql.sandbox",
     "Score": "types",
     "ScorerError": "errors",
     "Scripted": "models.scripted",
+    "SqlLimits": "sql.results",
+    "SqlResult": "scorers.sql",
     "SteelyardError": "errors",
     "Store": "store",
     "StoreError": "errors",
     "Suite": "suite",
+    "TableMetrics": "scorers.tables",
     "TargetError": "errors",
     "aevaluate": "suite",
     "aevaluate_suite": "suite",
@@ -72,6 +81,7 @@ __all__ = [
     "Choice",
     "ConfigError",
     "DataError",
+    "Database",
     "ExactMatch",
     "Failure",
     "Label",
@@ -85,13 +95,17 @@ __all__ = [
     "Retry",
     "Run",
     "Sample",
+    "Sandbox",
     "Score",
     "ScorerError",
     "Scripted",
+    "SqlLimits",
+    "SqlResult",
     "SteelyardError",
     "Store",
     "StoreError",
     "Suite",
+    "TableMetrics",
     "TargetError",
     "aevaluate",
     "aevaluate_suite",
