@@ -59,6 +59,7 @@ class SqlResult:
 
     over: ClassVar[str] = "all"
     labelled: ClassVar[tuple[str, ...]] = ("execution", "result")
+    primary: ClassVar[str] = "result"
 
     form: Wanted = "auto"
     databases: Path | None = None

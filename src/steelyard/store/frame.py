@@ -43,7 +43,8 @@ def to_frame(run: Run) -> Any:
         raise ConfigError("a data frame needs pandas, polars or pyarrow: install one of them (pip install pandas)")
     import narwhals as nw
 
-    names = list(dict.fromkeys(row.name for row in run.score_rows() if row.name))
+    given = dict.fromkeys(row.name for row in run.score_rows() if row.name)
+    names = sorted(given, key=lambda name: run.score_order.get(name, len(run.score_order)))
     columns = _columns(run, names)
     floats = {*(_column_of(name) for name in names), "seconds"}
     schema = {
@@ -59,8 +60,9 @@ def _columns(run: Run, names: Sequence[str]) -> dict[str, list[Any]]:
     order = [*_BEFORE, *scores, *labels.values(), *_AFTER, *tags, "failure"]
     columns: dict[str, list[Any]] = {name: [] for name in order}
     added: dict[str, list[Any]] = {}
+    asked = {"target": run.target, "run": run.id, "model": _model_of(run.manifest.get("target"))} | tags
     for n, record in enumerate(run.records()):
-        row = {"target": run.target, "run": run.id} | tags | _row(record, names) | _labels(record, labels)
+        row = asked | _row(record, names) | _labels(record, labels)
         for name, value in row.items():
             columns[name].append(_plain(value))
         for name, value in _added(record).items():
@@ -89,6 +91,14 @@ def _added(record: Record) -> dict[str, Any]:
     return {str(name): value for one in given if isinstance(one, Mapping) for name, value in one.items()}
 
 
+def _model_of(target: Any) -> str | None:
+    """The model's name in a prompt target's manifest."""
+    prompt = target.get("prompt") if isinstance(target, Mapping) else None
+    model = prompt.get("model") if isinstance(prompt, Mapping) else None
+    fields = next(iter(model.values()), None) if isinstance(model, Mapping) else None
+    return fields.get("name") if isinstance(fields, Mapping) else None
+
+
 def _last_reply(record: Record) -> Reply | None:
     several = record.replies.get("target", ())
     return several[-1] if several else None
@@ -106,8 +116,8 @@ def _row(record: Record, names: Sequence[str]) -> dict[str, Any]:
         "reference": None if sample.reference is None else cell_text(sample.reference),
         "output": output,
         "response": reply.text if reply else output,
-        "model": reply.metadata.get("model") if reply else None,
         "seconds": record.seconds,
+        **({"model": reply.metadata["model"]} if reply and "model" in reply.metadata else {}),
         "failure": f"{failure.stage} ({failure.kind}): {failure.message}" if failure else None,
     }
     for name in names:

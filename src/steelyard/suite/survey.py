@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import platform
 import sys
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import blake2b
 from typing import Any, Final
@@ -171,7 +171,7 @@ def manifests(suite: Suite, seen: Survey, *, draw: str, config: Mapping[str, Any
                 "scores": scores,
                 "over": {score: _over(stages[stage], score) for stage, several in given.items() for score in several},
                 "labelled": [score for scorer in stages.values() for score in getattr(scorer, "labelled", ())],
-                "primary": suite.primary or (scores[0] if scores else ""),
+                "primary": suite.primary or _primary(stages, scores),
                 "gate": dict(suite.gate),
                 "notes": list(suite.notes),
                 "config": config,
@@ -205,6 +205,12 @@ def _flat(value: Any, at: str = "") -> Iterator[tuple[str, Any]]:
 def scores_of(scorer: Any, stage: str) -> tuple[str, ...]:
     """The scores that a scorer announces: by default one, called like its stage."""
     return tuple(getattr(scorer, "score_names", ())) or (getattr(scorer, "score_name", stage),)
+
+
+def _primary(stages: Mapping[str, Any], scores: Sequence[str]) -> str:
+    """The score that headlines show where the suite names none: what the first scorer says, else its first."""
+    first = next(iter(stages.values()), None)
+    return getattr(first, "primary", "") or (scores[0] if scores else "")
 
 
 def _over(scorer: Any, score: str) -> str:
