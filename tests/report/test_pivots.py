@@ -6,8 +6,10 @@ import pytest
 
 from steelyard import Options, Sample, Score, Suite, evaluate_suite
 from steelyard.cli.outcome import print_outcome, weigh
+from steelyard.compare import compare
 from steelyard.report.bars import label_chart, score_chart
 from steelyard.report.charts import svg
+from steelyard.report.flips import flips_of
 from steelyard.report.html import html_report
 from steelyard.report.markdown import markdown_report
 from steelyard.report.pivots import label_pivots, score_pivot
@@ -104,6 +106,16 @@ def test_the_terminal_says_how_often_each_verdict_was_given(runs, capsys):
     assert good.split() == ["good", "4", "(80.0", "%)", "2", "(40.0", "%)"]
     assert all(len(line) <= 80 for line in lines)
     assert not any("\u202e" in line for line in lines)
+
+
+def test_a_comparison_lists_what_was_broken_with_the_verdicts_before_and_now(runs, capsys):
+    print_outcome(weigh(runs), as_json=False, detailed=True)
+    lines = [line for line in capsys.readouterr().out.splitlines() if line.startswith("  broken ")]
+    assert [line.split()[1] for line in lines] == ["0", "2"]
+    assert all("(good → <b>worse</b>" in line for line in lines)
+    (pair,) = compare(*runs, score="grade").pairs
+    assert [(one.way, one.sample, one.before) for one in flips_of(runs, pair, most=1)] == [("broken", "0", "good")]
+    assert flips_of(runs[::-1], compare(*runs[::-1], score="grade").pairs[0], most=9)[0].way == "fixed"
 
 
 def test_a_frame_has_the_first_verdict_as_label_and_the_columns_of_the_scorer(runs):

@@ -10,10 +10,13 @@ from rich.table import Table
 
 from steelyard.cli.tables import console, say, table
 from steelyard.compare.comparison import Comparison, PairComparison, PairedDifference
+from steelyard.report.flips import flips_of
 from steelyard.stats.intervals import Interval
+from steelyard.store import Run
 
 _MOST_SENTENCES: Final = 3
 """Pairs beyond this many are shown as lines of a table: twelve targets still fit a screen."""
+_MOST_BROKEN: Final = 10
 _VERDICTS: Final = {"better": "better", "worse": "worse", "no_evidence": "no evidence", "none": "not comparable"}
 
 
@@ -32,8 +35,8 @@ def print_comparison(comparison: Comparison) -> None:
         say(to, note)
 
 
-def print_details(comparison: Comparison) -> None:
-    """Behind the sentence of each pair: its four cells, the pairs that both answered, and the categories."""
+def print_details(comparison: Comparison, runs: Sequence[Run]) -> None:
+    """Behind the sentence of each pair: its four cells, regressions, the pairs that both answered, the categories."""
     to = console()
     for pair in comparison.pairs:
         to.print()
@@ -45,6 +48,7 @@ def print_details(comparison: Comparison) -> None:
                 f"fixed {cells.fixed}, broken {cells.broken}, both right {cells.both_right}, "
                 f"both wrong {cells.both_wrong}",
             )
+        _print_broken(to, pair, runs)
         both = pair.answered_both
         if both.n != pair.headline.n:
             say(to, f"where both answered: {_words(both, pair)}")
@@ -53,6 +57,21 @@ def print_details(comparison: Comparison) -> None:
     if any(pair.groups for pair in comparison.pairs):
         for note in comparison.group_notes:
             say(to, note)
+
+
+def _print_broken(to: Console, pair: PairComparison, runs: Sequence[Run]) -> None:
+    """The first samples that were right and are not any more."""
+    shown = [one for one in flips_of(runs, pair, most=2 * _MOST_BROKEN) if one.way == "broken"][:_MOST_BROKEN]
+    for one in shown:
+        why = f": {_line(one.reason, 110)}" if one.reason else ""
+        say(to, f"  broken {_line(one.sample, 24)} ({_line(one.before, 20)} → {_line(one.after, 20)}){why}")
+    if len(shown) < len(pair.broken):
+        say(to, f"  and {len(pair.broken) - len(shown)} more broken; --json names all, --html shows them")
+
+
+def _line(text: str, most: int) -> str:
+    text = " ".join(text.split())
+    return text if len(text) <= most else f"{text[: most - 1]}…"
 
 
 def _print_lines(to: Console, comparison: Comparison) -> None:

@@ -76,7 +76,7 @@ def print_outcome(outcome: WeighedRuns, *, as_json: bool, detailed: bool = False
     if outcome.comparison is not None:
         print_comparison(outcome.comparison)
         if detailed:
-            print_details(outcome.comparison)
+            print_details(outcome.comparison, outcome.runs)
     if outcome.gate is not None:
         print_gate(to, outcome.gate)
     for line in _next_steps(outcome, detailed=detailed, reported=reported):

@@ -8,9 +8,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Final
 
-from steelyard.compare import Comparison, PairComparison
+from steelyard.compare import Comparison
 from steelyard.gate import GateVerdict
-from steelyard.report.columns import input_text
+from steelyard.report.flips import Flip, flips_of
 from steelyard.report.layout import distinct
 from steelyard.report.numbers import (
     MISSING,
@@ -27,7 +27,6 @@ from steelyard.report.pivots import label_pivots
 from steelyard.report.stored import StoredRun
 from steelyard.summary import RunSummary
 from steelyard.text.inert import markdown_cell
-from steelyard.types import Record
 
 MOST_LINES: Final = 58
 MOST_CHARACTERS: Final = 5900
@@ -178,54 +177,19 @@ def _flip_lines(runs: Sequence[StoredRun], comparison: Comparison | None) -> lis
     pair = next((one for one in comparison.pairs if one.broken or one.fixed), None) if comparison else None
     if pair is None:
         return []
-    ways = dict.fromkeys(pair.broken, "broken") | dict.fromkeys(pair.fixed, "fixed")
-    wanted = _mixed(pair)
-    before, after = (_records_of(runs, ident, set(wanted)) for ident in (pair.baseline, pair.other))
-    lines = [
-        f"- {ways[ident]}: {_flip(before[ident], after[ident], pair.score)}" for ident in wanted if ident in before
-    ]
+    flips = flips_of(runs, pair, most=_FLIPS)
+    lines = [f"- {one.way}: {_flip(one)}" for one in flips]
     counts = f"{len(pair.broken)} broken, {len(pair.fixed)} fixed"
     title = f"Flips of {_cell(pair.other_target, 40)} against {_cell(pair.baseline_target, 40)}: {counts}"
-    more = len(ways) - len(lines)
+    more = len(pair.broken) + len(pair.fixed) - len(lines)
     rest = [f"- and {counted(more, 'flip')} more in the HTML report"] if more else []
     return ["<details>", f"<summary>{title}</summary>", "", *lines, *rest, "", "</details>"]
 
 
-def _mixed(pair: PairComparison) -> list[str]:
-    """Broken ones first, then fixed ones, but some of each where there are both."""
-    broken = list(pair.broken)[: max(_FLIPS // 2, _FLIPS - len(pair.fixed))]
-    return [*broken, *pair.fixed[: _FLIPS - len(broken)]]
-
-
-def _records_of(runs: Sequence[StoredRun], ident: str, samples: set[str]) -> dict[str, Record]:
-    run = next(one for one in runs if one.id == ident)
-    found: dict[str, Record] = {}
-    for record in run.records():
-        if record.sample.id in samples:
-            found.setdefault(record.sample.id, record)
-            if len(found) == len(samples):
-                break
-    return found
-
-
-def _flip(before: Record, after: Record, score: str) -> str:
-    sample = before.sample
-    key = f", key {_cell(input_text(sample.reference), 12)}" if sample.reference is not None else ""
-    change = f"{_answer(before, score)} → {_answer(after, score)}"
-    return f"{_cell(sample.id, 24)} {_cell(input_text(sample.input), 50)} ({change}{key})"
-
-
-def _answer(record: Record, name: str) -> str:
-    """What was read, else why nothing was."""
-    score = next((one for one in record.scores if one.name == name), None)
-    letters, label = (score.detail.get(name) if score else None for name in ("letters", "label"))
-    if isinstance(letters, str) and letters:
-        return _cell(letters, 8)
-    if isinstance(label, str) and label:
-        return _cell(label, 20)
-    if score is not None and score.outcome != "scored":
-        return score.outcome
-    return _cell(input_text(record.output.value), 12) if record.output else "error"
+def _flip(flip: Flip) -> str:
+    key = f", key {_cell(flip.key, 12)}" if flip.key else ""
+    change = f"{_cell(flip.before, 20)} → {_cell(flip.after, 20)}"
+    return f"{_cell(flip.sample, 24)} {_cell(flip.question, 50)} ({change}{key})"
 
 
 def _head(names: Sequence[str], *, left: int) -> list[str]:
