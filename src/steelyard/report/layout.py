@@ -20,6 +20,7 @@ GRID: Final = "#d5dade"
 FONT: Final = "system-ui, 'Noto Sans CJK SC', 'PingFang SC', 'Microsoft YaHei', sans-serif"
 SIZE: Final = 12
 """Font size of labels in pixels."""
+_WIDE: Final = frozenset("mwMW@%")
 
 
 def colour(place: int) -> str:
@@ -33,12 +34,12 @@ def shape(place: int) -> str:
 
 
 def width_of(text: str) -> float:
-    """Pixels that a text of labels takes, generously: a full-width character is 1 em, a narrow one 0.58.
+    """Pixels that a text of labels takes, generously: a full-width character is 1 em, m and w 0.9, any other 0.58.
 
     >>> width_of("周易"), round(width_of("abc"), 1)
     (24.0, 20.9)
     """
-    return sum(SIZE * (1.0 if east_asian_width(one) in "WF" else 0.58) for one in text)
+    return sum(SIZE * (1.0 if east_asian_width(one) in "WF" else 0.9 if one in _WIDE else 0.58) for one in text)
 
 
 def wrapped(text: str, room: float, *, lines: int = 2) -> str:
