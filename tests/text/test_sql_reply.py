@@ -111,6 +111,8 @@ def test_a_repeated_schema_is_not_the_query():
 
 def test_the_same_statement_twice_is_one_and_two_different_ones_are_none():
     assert query("```sql\nSELECT 1\n```\nthat is\n```sql\nSELECT  1;\n```") == "SELECT 1"
+    assert query("```sql\nSELECT a -- all\n```\nor shorter:\n```sql\nselect  A;\n```") == "SELECT a -- all"
+    assert query("```sql\nSELECT 'a  b'\n```\n```sql\nSELECT 'A b'\n```") is None
     for reply in (
         "```sql\nSELECT 1\n```\nor\n```sql\nSELECT 2\n```",
         '```json\n{"sql": "SELECT 1"}\n```\n```sql\nSELECT 2\n```',
@@ -119,6 +121,57 @@ def test_the_same_statement_twice_is_one_and_two_different_ones_are_none():
         'first {"sql": "SELECT 1"} then {"sql": "SELECT 2"}',
     ):
         assert "2 different statements" in message(reply)
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "Wait, that is wrong. Here is the corrected query:",
+        "**Final SQL query:**",
+        "The revised query is as follows",
+        "Putting it together, the final answer is:",
+        "修正后的SQL：",
+        "最终查询如下：",
+    ],
+)
+def test_of_two_statements_the_one_that_is_declared_corrected_or_final_is_meant(words):
+    assert query(f"```sql\nSELECT 1\n```\n{words}\n\n```sql\nSELECT 2\n```\nDone.") == "SELECT 2"
+    assert query(f'{{"sql": "SELECT 1"}}\n{words}\n{{"sql": "SELECT 2"}}') == "SELECT 2"
+    # Not where another one follows, and not where the words stand elsewhere.
+    assert query(f"```sql\nSELECT 1\n```\n{words}\n```sql\nSELECT 2\n```\nOr:\n```sql\nSELECT 3\n```") is None
+    assert query(f"```sql\nSELECT 1\n```\n{words}\nAs above. Also possible:\n```sql\nSELECT 2\n```") is None
+
+
+@pytest.mark.parametrize(
+    "words", ["Another query:", "This is not the final query:", "If you want a corrected version:"]
+)
+def test_an_alternative_is_not_declared_to_be_meant(words):
+    assert "2 different statements" in message(f"```sql\nSELECT 1\n```\n{words}\n```sql\nSELECT 2\n```")
+
+
+@pytest.mark.parametrize(
+    ("reply", "sql"),
+    [
+        ("SELECT a FROM t\n```", "SELECT a FROM t"),
+        ("SELECT a FROM t;\n```\n\nThis lists all.", "SELECT a FROM t;"),
+        ("SELECT a FROM t\nThis query lists all of them.", "SELECT a FROM t"),
+        ("SELECT a FROM t\n这条语句查询全部。", "SELECT a FROM t"),
+        ("SELECT a FROM t<｜end▁of▁sentence｜>", "SELECT a FROM t"),
+        ("\u200b\ufeffSELECT a FROM t\u200b", "SELECT a FROM t"),
+        ("<think>x</think>\u200b\n\ufeff```sql\nSELECT a\n```", "SELECT a"),
+    ],
+)
+def test_what_closes_or_explains_a_statement_is_no_part_of_it(reply, sql):
+    assert query(reply) == sql
+
+
+def test_a_fence_inside_a_json_text_is_taken_off_and_is_no_second_statement():
+    assert query('{"sql": "```sql\\nSELECT a\\nFROM t\\n```"}') == "SELECT a\nFROM t"
+    assert query('{"sql": "SELECT 1", "why": "better than ```sql\\nSELECT 2\\n```"}') == "SELECT 1"
+    assert query('{"sql": "```"}') == "```"
+    assert "its keys: query" in message('{"query": "```sql\\nSELECT 1\\n```"}')
+    # Outside of the object it is one.
+    assert query('{"sql": "SELECT 1"}\n```sql\nSELECT 2\n```') is None
 
 
 @pytest.mark.parametrize(
@@ -249,6 +302,9 @@ HOSTILE = {
     "blanks": "\n " * 500_000,
     "binary": bytes(range(256)).decode("latin-1") * 4000,
     "surrogates": "SELECT '\ud800\udfff'" * 60_000,
+    "blocks in JSON": '{"sql": "' + "```sql select 1```" * 50_000 + '"}',
+    "blocks beside JSON": '```json\n{"sql": "select 1"}\n```\n```sql\nselect 2\n```\n' * 20_000,
+    "closed blanks": "```" + " \n" * 400_000 + "x",
     "nul": "SELECT \0" * 120_000,
 }
 

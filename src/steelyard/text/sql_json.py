@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from functools import cache
 from typing import Any, Final
 
-from steelyard.text.sql_fences import JSON_WORDS, blocks_of
+from steelyard.text.sql_fences import JSON_WORDS, blocks_of, unfenced
 from steelyard.text.sql_reading import Form, Found, Problem, Wanted
 
 KEYS: Final[Mapping[str, tuple[str, ...]]] = {"create_select": ("create", "select"), "sql_json": ("sql",)}
@@ -61,7 +61,8 @@ def _object_at(text: str, at: int, end: int, form: Wanted) -> tuple[Found | Prob
         return Problem("no valid JSON: nested too deeply", (at, end)), end
     except ValueError as error:
         return Problem(f"no valid JSON: {str(error)[:_SHOWN]}", (at, end)), end
-    return _validated(value, form, (at, at + length)), at + length
+    found = _validated(value, form, (at, at + length))
+    return found._replace(parsed=True) if isinstance(found, Problem) else found, at + length
 
 
 _NEITHER: Final = "neither sql nor create and select"
@@ -84,7 +85,8 @@ def _validated(value: Any, form: Wanted, span: tuple[int, int]) -> Found | Probl
     problem = _problem_of(value, read)
     if problem:
         return Problem(problem, span)
-    return Found(value.get("create", "").strip(), value.get("sql", value.get("select", "")).strip(), read, span)
+    create, query = (unfenced(value.get(key, "")).strip() for key in ("create", KEYS[read][-1]))
+    return Found(create, query, read, span)
 
 
 def _problem_of(value: Mapping[str, Any], form: Form) -> str:

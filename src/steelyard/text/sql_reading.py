@@ -44,7 +44,8 @@ class Found(NamedTuple):
 
 
 class Problem(NamedTuple):
-    """What was meant to hold SQL, and why it does not."""
+    """What was meant to hold SQL, and why it does not; `parsed` where it is a JSON value from end to end."""
 
     message: str
     span: tuple[int, int]
+    parsed: bool = False

@@ -1,18 +1,20 @@
 """Reads the SQL in a model's reply: a JSON object, a fenced block, or the bare statement.
 
 A reply is read or it is not; nothing is repaired and nothing is guessed. Where a reply holds two different statements
-it is not said which is meant, so it is not read. How many statements a text holds, and whether they may run, is for
-the sandbox to say.
+it is not said which is meant, so it is not read, unless it calls the last one the corrected or final one. How many
+statements a text holds, and whether they may run, is for the sandbox to say.
 """
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from types import MappingProxyType
 from typing import Final
 
 from steelyard.text.sql_fences import readable
-from steelyard.text.sql_json import objects_in
+from steelyard.text.sql_json import KEYS, objects_in
+from steelyard.text.sql_meant import different, meant
 from steelyard.text.sql_reading import Form, Found, Problem, SqlReading, Wanted
 from steelyard.text.sql_text import blocks_in, inline_in, statements_in
 
@@ -51,31 +53,35 @@ def read_sql(text: str, *, form: Wanted = "auto") -> SqlReading:
     found: list[Found] = []
     problems: list[Problem] = []
     for together in _FINDERS[form]:
-        for one in (one for find in together for one in find(text, start, end, form)):
-            if isinstance(one, Problem):
-                problems.append(one)
-            else:
-                found.append(one)
+        told = _outside_of_values([one for find in together for one in find(text, start, end, form)])
+        problems += [one for one in told if isinstance(one, Problem)]
+        found += [one for one in told if isinstance(one, Found)]
         if found or problems:
             break
-    return _reading(found, problems, form)
+    return _reading(text, found, problems, form)
 
 
-def _reading(found: Sequence[Found], problems: Sequence[Problem], form: Wanted) -> SqlReading:
-    different = {(_plain(one.create), _plain(one.query)): one for one in reversed(found)}
-    if len(different) > 1:
-        message = f"{len(different)} different statements; which one is meant is not said"
-        return SqlReading("incorrect", message=message, span=found[0].span)
+def _outside_of_values(told: Sequence[Found | Problem]) -> list[Found | Problem]:
+    """Without what stands inside a JSON value, such as a fence in one of its texts: the value speaks for itself."""
+    values = sorted(one.span for one in told if (one.parsed if isinstance(one, Problem) else one.form in KEYS))
+
+    def inside(span: tuple[int, int]) -> bool:
+        before = bisect_left(values, span) - 1
+        return before >= 0 and span[1] <= values[before][1]
+
+    return [one for one in told if not inside(one.span)]
+
+
+def _reading(text: str, found: Sequence[Found], problems: Sequence[Problem], form: Wanted) -> SqlReading:
     if problems and not found:
         return SqlReading("incorrect", message=problems[0].message, span=problems[0].span)
     if not found:
         return SqlReading("incorrect", message=_NOTHING[form])
-    (one,) = different.values()
+    one = meant(text, found)
+    if one is None:
+        message = f"{different(found)} different statements; which one is meant is not said"
+        return SqlReading("incorrect", message=message, span=found[0].span)
     return SqlReading("read", one.create, one.query, one.form, span=one.span, broken_off=one.broken_off)
-
-
-def _plain(sql: str) -> str:
-    return " ".join(sql.split()).rstrip("; ")
 
 
 _Finder = Callable[[str, int, int, Wanted], Iterable[Found | Problem]]

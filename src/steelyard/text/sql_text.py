@@ -25,9 +25,11 @@ _LINE: Final = re.compile(
     re.IGNORECASE | re.MULTILINE,
 )
 _TOKEN: Final = re.compile(
-    r"'[^']*+(?:'|\Z)|\"[^\"]*+(?:\"|\Z)|`[^`]*+(?:`|\Z)|--[^\n]*+|/\*(?s:.*?)(?:\*/|\Z)|(?P<semicolon>;)|(?P<bracket>[()])|"
+    r"'[^']*+(?:'|\Z)|\"[^\"]*+(?:\"|\Z)|(?P<fence>```)|`[^`]*+(?:`|\Z)|--[^\n]*+|/\*(?s:.*?)(?:\*/|\Z)|(?P<semicolon>;)|(?P<bracket>[()])|"
     r"(?P<paragraph>\n[ \t\r]*+\n\s*+)|(?P<stop>\n[ \t*#]*+(?:sql\s?result|result|answer|explanation|note|question|"
-    r"解释|说明|注|结果|答案)[ \t*]*+[:：]|[；。]|\[/sql\]|</(?:sql|answer|query|code|pre|s)>|<\|\w+\|>)",
+    r"解释|说明|注|结果|答案)[ \t*]*+[:：]|\n[ \t]*+(?:this|the|the above|it)[ \t]++(?:sql|query|statement|code|"
+    r"returns|selects)\b|\n[ \t]*+(?:这条|这个|该|此|上述|以上)[ \t]*+(?:SQL|查询|语句|代码)|[；。]|\[/sql\]|"
+    r"</(?:sql|answer|query|code|pre|s)>|<\|\w+\|>|<｜[^\n｜]{1,40}｜>)",
     re.IGNORECASE,
 )
 _CLAUSE: Final = re.compile(
@@ -123,7 +125,11 @@ def _end_of(text: str, after: int, end: int) -> tuple[int, bool]:
             return token.end(), True
         if token["bracket"]:
             depth += 1 if token["bracket"] == "(" else -1
-        elif token["stop"] or (token["paragraph"] and depth <= 0 and not _goes_on(text, token.span(), end)):
+        elif (
+            token["stop"]
+            or token["fence"]
+            or (token["paragraph"] and depth <= 0 and not _goes_on(text, token.span(), end))
+        ):
             return token.start(), False
     return end, False
 
