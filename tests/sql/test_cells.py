@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import random
 import uuid
 from datetime import UTC, date, datetime, time, timedelta, timezone
 from decimal import Decimal
@@ -201,3 +202,24 @@ def test_keys_merge_no_more_than_what_a_chain_of_equal_cells_joins(first, second
                 old, new = group[here], group[there]
                 group = [new if one == old else one for one in group]
     assert [[a == b for b in keys] for a in keys] == [[a == b for b in group] for a in group]
+
+
+@pytest.mark.parametrize("beside", [[], [7, 10**12], [True, 3], [Decimal("1.5")], [[0.25]]])
+@pytest.mark.parametrize("size", [1e-300, 1e-9, 1.0, 999_999_999.0, 1e12, 1e305])
+def test_floats_in_long_columns_are_equal_where_their_nine_digits_are(size, beside):
+    draw = random.Random(size)
+    floats = [size * draw.random() for _ in range(400)]
+    steps = (1e-9, 4e-9, 1e-8, 2e-8, 3e-8, 1e-7)
+    near = [number * (1 + sign * step) for number in floats[:20] for step in steps for sign in (1, -1)]
+    whole = [float(round(number)) for number in floats[:50]]
+    cells = [*floats, *near, *whole, -0.0, 0.0, math.inf, -math.inf]
+    numbers = [row[0] for row in intern_tables([(cell,) for cell in cells], [(cell,) for cell in beside])[0]]
+    digits = [f"{cell + 0:.8e}".replace("-0.00000000e+00", "0.00000000e+00") for cell in cells]
+    pairs = set(zip(digits, numbers, strict=True))
+    assert len(pairs) == len(set(digits)) == len(set(numbers))
+
+
+def test_a_whole_number_finds_its_float_among_many():
+    floats = [*((number + 0.5,) for number in range(300)), (41.000000001,), (1.23456789e10,)]
+    numbers, found = intern_tables(floats, [(41,), (12345678901,), (12345678902,)])
+    assert found == [numbers[300], numbers[301], numbers[301]]

@@ -19,11 +19,12 @@ both of them does occur in one of the tables.
 from __future__ import annotations
 
 import math
+from collections import defaultdict
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from datetime import date, datetime, time, timedelta
 from decimal import ROUND_HALF_EVEN, Context, Decimal
-from itertools import chain, islice
-from operator import itemgetter
+from itertools import chain, count, islice
+from operator import itemgetter, ne
 from typing import Any, Final
 from uuid import UUID
 
@@ -39,22 +40,30 @@ _MOST_DIGITS: Final = 1000
 _NINE_DIGITS: Final = Context(prec=9, rounding=ROUND_HALF_EVEN, Emin=-999_999, Emax=999_999, traps=[])
 _PLAIN: Final[frozenset[type]] = frozenset({str, int, type(None), bytes})
 """Cells of these types are their own keys, long whole numbers apart: Python's equality is ours."""
-_FLOATS_APART: Final[frozenset[type]] = frozenset({float, str, type(None), bytes})
-"""Types beside which floats can be looked up by Python's equality: neither int, which equals float, nor bool."""
-
 _ONE_NUMBER: Final[frozenset[type]] = frozenset({float, *_PLAIN})
-"""Types whose cells, NaN apart, are their own keys where numbers are equal only when they are the same."""
+"""Types whose cells, NaN apart, are equal in Python only when their keys are: not bool, of which True equals 1."""
 
 _NAN: Final = ("nan",)
 _DATED: Final = (datetime, date, time, timedelta, UUID)
 """A datetime is a date to Python, so it stands first."""
 
+_INEXACT_APART: Final[frozenset[type]] = frozenset({*_PLAIN, bool, *_DATED})
+"""Types that hold no number but whole ones."""
+_SIMPLE: Final[frozenset[type]] = frozenset({float, *_INEXACT_APART})
+"""Types that hold no number within."""
+
+_FEW_FLOATS: Final = 200
+"""Writing so many out takes as long as finding out which need it."""
+_NEAR: Final = 2e-8
+_HUGE: Final = 1e300
+_TINY: Final = 1e-290
+
 
 def intern_tables(*tables: Sequence[Sequence[Any]], exact: bool = False) -> list[list[tuple[int, ...]]]:
     """Rows of small numbers, one for each cell, such that two cells are equal where their numbers are.
 
-    The tables share one vocabulary. Rows may be of different widths. Linear in cells: two
-    tables of 100,000 rows and 5 columns take about half a second.
+    The tables share one vocabulary. Rows may be of different widths. Linear in cells, sorting distinct floats
+    apart: two tables of 100,000 rows and 5 columns take about half a second, of distinct floats alone one second.
 
     Args:
         tables: rows of cells, of one or more tables.
@@ -70,8 +79,7 @@ def intern_tables(*tables: Sequence[Sequence[Any]], exact: bool = False) -> list
     [[(0,), (0,)], [(0,)]]
     """
     blocks = [_block_of(rows) for rows in tables]
-    large = frozenset() if exact else _large_floats(columns for columns, _ in blocks)
-    lexicon = _Lexicon(large, exact=exact)
+    lexicon = _Lexicon([column for columns, _ in blocks for column in columns], exact=exact)
     return [rebuild([lexicon.numbers(column) for column in columns]) for columns, rebuild in blocks]
 
 
@@ -100,7 +108,7 @@ class _Vocabulary(dict[Hashable, int]):
         self._large = large
 
     def __missing__(self, key: Hashable) -> int:
-        if self._large and type(key) is int and not -_WHOLE < key < _WHOLE:
+        if type(key) is int and not -_WHOLE < key < _WHOLE:
             rounded = _rounded(key)
             if rounded in self._large:
                 number = self[key] = self[rounded]
@@ -109,19 +117,15 @@ class _Vocabulary(dict[Hashable, int]):
         return number
 
 
-class _Floats(dict[Any, int]):
+class _Seen(dict[Any, int]):
     """Cell -> number of its key, for cells of which no two are equal in Python unless their keys are."""
 
-    def __init__(self, lexicon: _Lexicon, vocabulary: _Vocabulary, *, exact: bool) -> None:
+    def __init__(self, number: Callable[[Any], int]) -> None:
         super().__init__()
-        self._lexicon, self._vocabulary, self._exact = lexicon, vocabulary, exact
+        self._number = number
 
     def __missing__(self, cell: Any) -> int:
-        if type(cell) is not float or cell != cell or self._exact:  # noqa: PLR0124 - NaN is unequal to itself
-            number = self._lexicon.number(cell)
-        else:
-            number = self._vocabulary[float(f"{cell:.8e}")]
-        self[cell] = number
+        number = self[cell] = self._number(cell)
         return number
 
 
@@ -129,24 +133,30 @@ class _Lexicon:
     """Numbers the cells of several tables.
 
     Args:
-        large: roundings of the floats of 1e9 and more that occur in any of the tables.
+        columns: all that are to be numbered.
         exact: numbers are equal only when they are the same number.
     """
 
-    def __init__(self, large: frozenset[float | Decimal], *, exact: bool) -> None:
+    def __init__(self, columns: _Columns, *, exact: bool) -> None:
         self._exact = exact
-        self._vocabulary = _Vocabulary(large)
-        self._floats = _Floats(self, self._vocabulary, exact=exact)
+        kinds = [frozenset(map(type, column)) for column in columns]
+        inexact = [pair for pair in zip(columns, kinds, strict=True) if not pair[1] <= _INEXACT_APART]
+        self._simple = all(own <= _SIMPLE for own in kinds)
+        self._roundings = {} if exact or not inexact else _roundings(columns, kinds, simple=self._simple)
+        large = frozenset() if exact else frozenset(_large(self._roundings.values(), inexact))
+        self._vocabulary: dict[Hashable, int] = _Vocabulary(large) if large else defaultdict(count().__next__)
+        self._seen = _Seen(self.number)
 
     def numbers(self, column: Sequence[Any]) -> list[int]:
         """The number of each cell."""
         kinds = set(map(type, column))
         if kinds <= _PLAIN:
             return list(map(self._vocabulary.__getitem__, column))
-        if self._exact and kinds <= _ONE_NUMBER and not (float in kinds and any(cell != cell for cell in column)):  # noqa: PLR0124
-            return list(map(self._vocabulary.__getitem__, column))
-        if kinds <= _FLOATS_APART:
-            return list(map(self._floats.__getitem__, column))
+        if kinds <= _ONE_NUMBER and not (float in kinds and any(map(ne, column, column))):
+            keys = map(self._roundings.get, column, column) if self._roundings else column
+            return list(map(self._vocabulary.__getitem__, keys))
+        if kinds <= _INEXACT_APART and int not in kinds:
+            return list(map(self._seen.__getitem__, column))
         return [self._vocabulary[cell] if type(cell) in _PLAIN else self.number(cell) for cell in column]
 
     def number(self, cell: Any) -> int:
@@ -172,6 +182,8 @@ class _Lexicon:
             return _NAN
         if self._exact:
             return number
+        if self._simple and type(number) is float:
+            return self._roundings.get(number, number)
         if isinstance(number, Decimal) and number.adjusted() < _MOST_DIGITS and _is_whole(number):
             number = int(number)
         return number if isinstance(number, int) else _rounded(number)
@@ -226,22 +238,63 @@ def _foreign(cell: Any) -> Hashable:
 def _rounded(number: float | Decimal) -> float | Decimal:
     """The number at 9 significant digits as a float, which holds them all; a Decimal where no float is so large."""
     if isinstance(number, float):
-        return float(f"{number:.8e}")
+        return _float_rounded(number)
     nine = _NINE_DIGITS.create_decimal(number)
     as_float = float(nine)
     return as_float if math.isfinite(as_float) or not nine.is_finite() else nine
 
 
-def _large_floats(blocks: Iterable[_Columns]) -> frozenset[float | Decimal]:
+def _float_rounded(number: float) -> float:
+    return float(f"{number:.8e}")
+
+
+def _roundings(columns: _Columns, kinds: Sequence[frozenset[type]], *, simple: bool) -> dict[float, float]:
+    """Float -> the same at 9 digits, for all floats that may equal another number without being the same.
+
+    A float that stands alone is its own key, which saves writing it out: distinct floats are far apart nearly always.
+    Unless the columns are `simple`, what they hold is not known well enough, and all floats are rounded.
+    """
+    floats = [
+        cell
+        for column, own in zip(columns, kinds, strict=True)
+        if float in own
+        for cell in (column if len(own) == 1 else [one for one in column if type(one) is float])
+    ]
+    if len(floats) < _FEW_FLOATS or not simple:
+        return {cell: _float_rounded(cell) for cell in set(floats) if cell == cell}  # noqa: PLR0124 - NaN differs
+    whole = any(int in own for own in kinds)
+    return {cell: _float_rounded(cell) for cell in _close(floats, whole=whole)}
+
+
+def _close(floats: Sequence[float], *, whole: bool) -> list[float]:
+    """Which of the floats may be equal to another one, or with `whole` to a whole number, at 9 digits."""
+    import numpy as np
+
+    distinct = np.unique(np.array(floats))
+    distinct = distinct[np.isfinite(distinct)]
+    size = np.abs(distinct)
+    # Neighbours of 9 digits are at most 1e-8 of their size apart, and what rounds to one of them lies between.
+    near = np.diff(distinct) <= _NEAR * np.maximum(size[:-1], size[1:])
+    # Near the ends of the range the bound itself would overflow or vanish.
+    close = (size > _HUGE) | (size < _TINY)
+    close[:-1] |= near
+    close[1:] |= near
+    if whole:
+        nearest = np.rint(distinct)
+        close |= (np.abs(distinct - nearest) <= _NEAR * size) & ((distinct != nearest) | (size >= _WHOLE))
+    found: list[float] = distinct[close].tolist()
+    return found
+
+
+def _large(
+    roundings: Iterable[float], inexact: Iterable[tuple[Sequence[Any], frozenset[type]]]
+) -> Iterator[float | Decimal]:
     """The roundings of what is no whole number of an exact type, as far as they are 1e9 or more."""
-    found: set[float | Decimal] = set()
-    for column in chain.from_iterable(blocks):
-        kinds = set(map(type, column))
-        if kinds <= _PLAIN:
-            continue
-        floats = [cell for cell in column if type(cell) is float] if kinds <= _FLOATS_APART else _inexact(column)
-        found.update(cell for cell in floats if not -_LARGE < cell < _LARGE)
-    return frozenset(_rounded(number) for number in found if number == number)  # noqa: PLR0124 - NaN is unequal to itself
+    yield from (number for number in roundings if not -_WHOLE < number < _WHOLE)
+    for column, kinds in inexact:
+        if not kinds <= _SIMPLE:
+            numbers = (cell for cell in _inexact(column) if cell == cell)  # noqa: PLR0124 - NaN is unequal to itself
+            yield from (_rounded(cell) for cell in numbers if not -_LARGE < cell < _LARGE)
 
 
 def _inexact(column: Sequence[Any]) -> Iterator[float | Decimal]:

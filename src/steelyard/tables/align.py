@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
-from itertools import count, islice
+from itertools import compress, count, islice
 from typing import TYPE_CHECKING, Final
 
 from steelyard.sql.columns import match_columns, project
@@ -49,7 +49,7 @@ def align_columns(target: Rows, prediction: Rows) -> NumberedRows:
         columns = match_columns(target, prediction, groups=range(len(target))).columns
         if columns is not None:
             return number_rows(target, project(prediction, columns))
-    if _common(plain) == len(target) == len(prediction):
+    if not _may_gain(plain, target, prediction):
         return plain
     orders = _orders(target, prediction)
     return max((plain, *(number_rows(target, project(prediction, columns)) for columns in orders)), key=_common)
@@ -58,6 +58,14 @@ def align_columns(target: Rows, prediction: Rows) -> NumberedRows:
 def _in_place(target: Rows, prediction: Rows) -> bool:
     """Whether each row of the one has the cells of the same row of the other; a wrong row is found soon."""
     return all(sorted(row) == sorted(other) for row, other in zip(target, prediction, strict=True))
+
+
+def _may_gain(plain: NumberedRows, target: Rows, prediction: Rows) -> bool:
+    """Whether rows without a like hold the same cells as one another, so that other columns could make them equal."""
+    wanted, got = plain.counts()
+    missing, extra = (wanted > got)[plain.target].tolist(), (got > wanted)[plain.prediction].tolist()
+    bags = {tuple(sorted(row)) for row in compress(target, missing)}
+    return any(tuple(sorted(row)) in bags for row in compress(prediction, extra))
 
 
 def _common(rows: NumberedRows) -> int:

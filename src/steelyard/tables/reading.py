@@ -15,6 +15,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
+from itertools import chain
 from typing import Any, Final
 from uuid import UUID
 
@@ -159,6 +160,8 @@ def _rows(value: list[Any]) -> list[Any]:
     """The rows of a list, each as a list or tuple of plain cells."""
     kinds = set(map(type, value))
     if kinds <= {list, tuple}:
+        if _PLAIN.issuperset(map(type, chain.from_iterable(value))):
+            return value
         return [row if _PLAIN.issuperset(map(type, row)) else [_cell(one) for one in row] for row in value]
     if all(isinstance(row, Mapping) for row in value):
         return _from_records(value)

@@ -13,6 +13,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import chain
+from operator import ne
 from typing import Any, Final
 
 from steelyard.sql.results import Execution
@@ -109,9 +111,13 @@ def _without_nan(table: list[Any]) -> list[Any]:
 
     What a database returned keeps its NaN, which is a value there.
     """
+    rows = (row for row in table if isinstance(row, list | tuple))
+    floats = [cell for cell in chain.from_iterable(rows) if type(cell) is float]
+    if not any(map(ne, floats, floats)):
+        return table
     return [
         [None if type(cell) is float and cell != cell else cell for cell in row]  # noqa: PLR0124  # only NaN differs
-        if isinstance(row, list | tuple) and float in set(map(type, row))
+        if isinstance(row, list | tuple)
         else row
         for row in table
     ]
