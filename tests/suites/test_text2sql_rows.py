@@ -180,6 +180,14 @@ def test_a_row_with_its_own_schema_needs_no_database(tmp_path, folder):
     assert sample.metadata["schema"] == "CREATE TABLE t (a)"
 
 
+def test_a_dataset_without_a_column_of_databases_is_refused_once_and_not_row_by_row(tmp_path, folder):
+    rows = [{"question": f"q{no}", "sql": "SELECT 1", "dbx": "concert"} for no in range(3)]
+    with pytest.raises(ConfigError, match=r"a.json: no column names a database.*question, sql, dbx.*columns: \{db_id"):
+        loaded(written(tmp_path / "a.json", rows), folder)
+    assert loaded(tmp_path / "a.json", folder, columns={"db_id": "dbx"}).n == 3
+    assert loaded(tmp_path / "a.json").n == 3
+
+
 def test_a_comma_that_is_not_in_quotes_is_a_defect(tmp_path):
     path = written(tmp_path / "a.csv", "question,sql\nq,SELECT a, b FROM t\nq,SELECT a\n")
     assert defects_of(path) == ["a.csv line 2: 3 cells where 2 were expected; is a cell with a comma not in quotes?"]

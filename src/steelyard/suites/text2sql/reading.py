@@ -18,7 +18,7 @@ from steelyard.data.files import SampleFiles
 from steelyard.data.naming import all_names
 from steelyard.data.roles import Layout, Role
 from steelyard.data.table import Column, Row, Table, cell_at, is_blank, render
-from steelyard.errors import did_you_mean
+from steelyard.errors import ConfigError, did_you_mean
 
 ROLES: Final = (
     # The SQL comes first: a column `query` holds it wherever there is a column `question` as well.
@@ -96,6 +96,21 @@ def open_reading(table: Table, files: SampleFiles, prefix: str) -> TableReading:
     lines = table.keyed and table.name.lower().endswith(_LINES)
     roles = [replace(role, required=False) if lines and role.name == "question" else role for role in ROLES]
     return TableReading(table, find_layout(_texts_of(table, files), roles, files), prefix, lines)
+
+
+def check_places(reading: TableReading) -> None:
+    """Find a table none of whose columns says what its SQL runs on, where there is a folder of databases.
+
+    Raises:
+        ConfigError: which columns were looked for, and which there are.
+    """
+    if reading.column("db_id") is not None or reading.column("schema") is not None:
+        return
+    found = ", ".join(text for text in reading.layout.headers.values() if text)
+    raise ConfigError(
+        f"{reading.table.title}: no column names a database (db_id) or holds a schema; the columns found are {found}. "
+        "Name the column, for example columns: {db_id: ...}, or leave out databases"
+    )
 
 
 def _texts_of(table: Table, files: SampleFiles) -> Table:

@@ -19,7 +19,7 @@ from steelyard.errors import ConfigError, DataError
 from steelyard.sql.results import Database, EngineName
 from steelyard.sql.sandbox import Sandbox
 from steelyard.sql.schema import ddl_of
-from steelyard.suites.text2sql.reading import Asked, TableReading, open_reading, read_row
+from steelyard.suites.text2sql.reading import Asked, TableReading, check_places, open_reading, read_row
 from steelyard.tables.locate import database_ids, find_database
 from steelyard.types import Sample
 
@@ -142,6 +142,8 @@ def load_text2sql(files: SampleFiles, *, databases: Path | None = None, engine: 
     if len(set(names)) < len(names):
         raise ConfigError("samples: two files have one name, so their rows cannot be told apart; rename one")
     readings = tuple(open_reading(table, files, f"{table.name} " if len(names) > 1 else "") for table in tables)
+    for reading in readings if known is not None else ():
+        check_places(reading)
     check = _Check(readings, known)
     if not check.rows and not check.defects:
         raise DataError(f"{readings[0].table.title}: there is no row below its header")
