@@ -46,7 +46,7 @@ def wrapped(text: str, room: float, *, lines: int = 2) -> str:
     r"""A label in at most `lines` lines of `room` pixels, with an ellipsis where that is not enough.
 
     >>> wrapped("model-a with knowledge", 80)
-    'model-a\nwith knowl…'
+    'model-a\nwith know…'
     """
     rest = " ".join(visible(text, keep="").split())
     done: list[str] = []
