@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import random
+import sys
 import uuid
 from datetime import UTC, date, datetime, time, timedelta, timezone
 from decimal import Decimal
@@ -29,7 +30,7 @@ ALIKE = [
     (None, None),
     (None, pd.NA),
     (None, pd.NaT),
-    (None, np.datetime64("NaT")),
+    (None, np.datetime64("NaT", "s")),
     (math.nan, float("nan")),
     (math.nan, np.float64("nan")),
     (math.nan, Decimal("NaN")),
@@ -173,6 +174,11 @@ NUMBERS = st.one_of(
 CELLS = st.one_of(NUMBERS, st.sampled_from([None, True, False, "1", "", b"1", date(2026, 1, 1)]))
 
 
+def nine_digits(number):
+    fifteen = float(f"{number:.14e}")
+    return f"{fifteen if math.isfinite(fifteen) else number:.8e}"
+
+
 def plainly_equal(left, right):
     """The relation of the module's docstring, written out for two cells."""
     numbers = (int, float, Decimal)
@@ -183,7 +189,7 @@ def plainly_equal(left, right):
     if math.isnan(left) or math.isnan(right):
         return math.isnan(left) and math.isnan(right)
     whole = all(not isinstance(one, float) and one == one // 1 for one in (left, right))
-    return left == right if whole else f"{float(left):.8e}" == f"{float(right):.8e}" or left == right
+    return left == right if whole else nine_digits(float(left)) == nine_digits(float(right)) or left == right
 
 
 @given(CELLS, CELLS)
@@ -214,9 +220,25 @@ def test_floats_in_long_columns_are_equal_where_their_nine_digits_are(size, besi
     whole = [float(round(number)) for number in floats[:50]]
     cells = [*floats, *near, *whole, -0.0, 0.0, math.inf, -math.inf]
     numbers = [row[0] for row in intern_tables([(cell,) for cell in cells], [(cell,) for cell in beside])[0]]
-    digits = [f"{cell + 0:.8e}".replace("-0.00000000e+00", "0.00000000e+00") for cell in cells]
+    digits = [nine_digits(cell + 0).replace("-0.00000000e+00", "0.00000000e+00") for cell in cells]
     pairs = set(zip(digits, numbers, strict=True))
     assert len(pairs) == len(set(digits)) == len(set(numbers))
+
+
+def test_sums_in_another_order_are_equal_where_their_tenth_digit_is_a_five():
+    draw = random.Random(1)
+    for _ in range(2000):
+        prices = [round(draw.uniform(0, 9e5), 2) for _ in range(40)]
+        total, exact = sum(prices), sum(Decimal(str(price)) for price in prices)
+        draw.shuffle(prices)
+        assert equal(total, sum(prices))
+        assert equal(total, exact)
+    assert equal(12345678.95, 12345678.950000001)
+    assert equal(Decimal("12345678.95"), 12345678.95)
+    assert not equal(12345678.95, 12345679.05)
+    assert not equal(sys.float_info.max, math.inf)
+    assert not equal(Decimal("1e400"), math.inf)
+    assert not equal(10**400, math.inf)
 
 
 def test_a_whole_number_finds_its_float_among_many():

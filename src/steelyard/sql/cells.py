@@ -6,7 +6,8 @@ Two cells are equal when they are equal by type:
     truth values    a type of their own: true is not 1
     numbers         one type (int, float, Decimal, numpy's): 1 equals 1.0. Whole numbers (int, and Decimal without a
                     fraction) compare exactly with each other, however long; all else compares at 9 significant
-                    digits, as in f"{x:.8e}". NaN equals NaN, -0.0 equals 0, infinities equal themselves
+                    digits, as in f"{x:.8e}", of what they are at 15: two ways to add up 12345678.95 differ in the
+                    last bit, and would else be rounded apart. NaN equals NaN, -0.0 equals 0, infinities themselves
     texts           character by character: no case, blank or Unicode folding; "1" is not 1
     bytes, dates, times, datetimes, intervals, UUIDs    by type and value: a date is not a datetime
     lists, dicts    by their parts; a dict's order does not count, a tuple is a list
@@ -237,15 +238,19 @@ def _foreign(cell: Any) -> Hashable:
 
 def _rounded(number: float | Decimal) -> float | Decimal:
     """The number at 9 significant digits as a float, which holds them all; a Decimal where no float is so large."""
-    if isinstance(number, float):
-        return _float_rounded(number)
-    nine = _NINE_DIGITS.create_decimal(number)
-    as_float = float(nine)
-    return as_float if math.isfinite(as_float) or not nine.is_finite() else nine
+    try:
+        as_float = float(number)
+    except OverflowError:  # a long whole number
+        return _NINE_DIGITS.create_decimal(number)
+    if math.isinf(as_float) and not (isinstance(number, float) or number.is_infinite()):
+        return _NINE_DIGITS.create_decimal(number)
+    return _float_rounded(as_float)
 
 
 def _float_rounded(number: float) -> float:
-    return float(f"{number:.8e}")
+    fifteen = float(f"{number:.14e}")
+    # The largest floats are no number any more at 15 digits.
+    return float(f"{fifteen if math.isfinite(fifteen) else number:.8e}")
 
 
 def _roundings(columns: _Columns, kinds: Sequence[frozenset[type]], *, simple: bool) -> dict[float, float]:
