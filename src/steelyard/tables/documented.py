@@ -15,8 +15,10 @@ from typing import Any, Final
 from steelyard.tables.attempt import lacks_accuracy
 from steelyard.tables.counting import Rows, agreeing, cardinality, found_in
 from steelyard.tables.measure import UNORDERED, Measure, Question
-from steelyard.tables.normalise import Lexicon, documented_key
+from steelyard.tables.normalise import documented_rows
 from steelyard.tables.order import first_places_correlation
+
+_LISTS: Final[frozenset[type]] = frozenset({list, tuple})
 
 
 def documented_metrics(question: Question) -> dict[str, Measure]:
@@ -26,8 +28,7 @@ def documented_metrics(question: Question) -> dict[str, Measure]:
         if problem:
             nothing = Measure(0.0, f"the {name} counts as nothing: {problem}")
             return _measures(question, dict.fromkeys(_FORMULAS, nothing).__getitem__)
-    lexicon = Lexicon(documented_key)
-    target, prediction = lexicon.rows(_rows(question.target)), lexicon.rows(_rows(question.prediction))
+    target, prediction = documented_rows(_rows(question.target), _rows(question.prediction))
     if not target and not prediction:
         return _measures(question, lambda _: Measure(1.0, "both tables are empty", ("both_empty",)))
     if not target or not prediction:
@@ -58,6 +59,8 @@ def _problem(table: Any) -> str:
     table = _rows(table)
     if not isinstance(table, list | tuple):
         return "it is no list of rows"
+    if set(map(type, table)) <= _LISTS and _LISTS.isdisjoint(map(type, chain.from_iterable(table))):
+        return ""
     for place, row in enumerate(table, 1):
         if not isinstance(row, list | tuple):
             return f"row {place} is no list of cells"
@@ -82,8 +85,8 @@ def _cardinality(target: Rows, prediction: Rows) -> float:
 
 
 def _constraint(target: Rows, prediction: Rows) -> float:
-    wanted = Counter(tuple(sorted(row)) for row in target)
-    return round(agreeing(wanted, Counter(tuple(sorted(row)) for row in prediction)) / len(wanted), 3)
+    wanted, got = (Counter(map(tuple, map(sorted, rows))) for rows in (target, prediction))
+    return round(agreeing(wanted, got) / len(wanted), 3)
 
 
 _FORMULAS: Final[Mapping[str, Callable[[Rows, Rows], float]]] = {

@@ -4,11 +4,21 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Hashable, Iterable
+from collections import defaultdict
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from decimal import Decimal
+from itertools import chain, count
 from typing import Any, Final
 
 from steelyard.sql.cells import plain_cell
+
+_FOLDED_AT_ONCE: Final[frozenset[type]] = frozenset({str, int, float, type(None)})
+"""Types whose cells have one key where Python calls them equal; not bool, of which True equals 1."""
+
+_FEW_FLOATS: Final = 50
+_CLEAR: Final = 1e9
+_HALF: Final = 1e-6
+"""Below `_CLEAR` a product is right to 1e-7, so nothing this far from a half is rounded to the wrong side."""
 
 _NUMBER: Final = re.compile(r"^-?\d+(?:\.\d+)?$")
 """Any script's digits; `$` lets one line feed through, as in QATCH."""
@@ -72,6 +82,58 @@ def _rounded(number: float | Decimal) -> Hashable:
     if isinstance(number, int) or math.isfinite(number):
         return number if isinstance(number, int) else round(number, 2)
     return "None" if math.isnan(number) else str(number)
+
+
+def documented_rows(*tables: Sequence[Sequence[Any]]) -> list[list[tuple[int, ...]]]:
+    """The tables with a number for each cell, such that two cells have one `documented_key` where they have one number.
+
+    >>> documented_rows([["Bob", 1]], [[" bob", "1.001"], [True, None]])
+    [[(0, 1)], [(0, 1), (2, 3)]]
+    """
+    cells = list(chain.from_iterable(chain.from_iterable(tables)))
+    if not _FOLDED_AT_ONCE.issuperset(map(type, cells)):
+        lexicon = Lexicon(documented_key)
+        return [lexicon.rows(table) for table in tables]
+    keys = _documented_keys(cells)
+    numbers: dict[Hashable, int] = defaultdict(count().__next__)
+    seen = dict(zip(keys, map(numbers.__getitem__, keys.values()), strict=True))
+    return [[tuple(map(seen.__getitem__, row)) for row in table] for table in tables]
+
+
+def _documented_keys(cells: Sequence[Any]) -> dict[Any, Hashable]:
+    """The key of each cell, in order; texts and floats all together, which takes a third of the time."""
+    # Whole numbers are their own keys.
+    keys: dict[Any, Hashable] = dict(zip(cells, cells, strict=True))
+    texts = [cell for cell in keys if type(cell) is str]
+    floats = [cell for cell in keys if type(cell) is float]
+    keys.update(zip(texts, map(str.lower, map(str.strip, texts)), strict=True))
+    keys.update(zip(floats, _at_two_decimals(floats), strict=True))
+    odd: list[Any] = [text for text in texts if "\n" in text or _NUMBER.match(text)]
+    odd += (cell for cell in floats if not math.isfinite(cell))
+    odd += [None] if None in keys else []
+    keys.update(zip(odd, map(documented_key, odd), strict=True))
+    return keys
+
+
+def _at_two_decimals(floats: Sequence[float]) -> Sequence[float]:
+    """What `round(number, 2)` gives for each; what is not finite stays.
+
+    Python's rounding goes by way of the decimal text. Where the number times 100 is clearly nearer to one whole number
+    than to the next, a hundredth of that is the same float, in a tenth of the time.
+    """
+    if len(floats) < _FEW_FLOATS:
+        return [round(number, 2) if math.isfinite(number) else number for number in floats]
+    import numpy as np
+
+    with np.errstate(over="ignore", invalid="ignore"):
+        scaled = np.array(floats) * 100
+        whole = np.rint(scaled)
+        clear = (np.abs(scaled) < _CLEAR) & (np.abs(np.abs(scaled - whole) - 0.5) > _HALF)
+    found: list[float] = (whole / 100).tolist()
+    for place in np.flatnonzero(~clear).tolist():
+        number = floats[place]
+        found[place] = round(number, 2) if math.isfinite(number) else number
+    return found
 
 
 class Lexicon:
