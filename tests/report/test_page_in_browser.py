@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from steelyard import Budget, Prompt, Scripted, compare
+from steelyard import Budget, Prompt, Sample, Scripted, SqlResult, Suite, compare, evaluate_suite
 from steelyard.report.html import html_report
+from steelyard.suite.evaluate import How
 
 ROWS = "[...document.querySelectorAll('.open')].map(one => one.textContent)"
 SHOWN = "document.querySelector('[role=status]').textContent"
@@ -209,3 +210,28 @@ def test_a_run_that_never_got_to_a_record_stands_beside_one_that_did(make_runs, 
     assert complaints == []
     assert "✓ right A" in row
     assert "not asked" in row
+
+
+def test_a_query_has_room_its_schema_keeps_its_lines_and_verdicts_are_told_in_words(tmp_path, in_browser):
+    schema = "CREATE TABLE boats (\n  name TEXT\n);\nINSERT INTO boats VALUES ('Wren'), ('Heron'), ('<b>');"
+    metadata = {"schema": schema, "db_id": "", "dialect": "SQLite"}
+    samples = [Sample("one", "Which boats?", "SELECT name FROM boats", metadata=metadata)]
+    suite = Suite("boats", "text2sql", samples, {"t": lambda _: "SELECT name FROM boats LIMIT 1"}, (SqlResult(),))
+    runs = evaluate_suite(suite, how=How(store=tmp_path / "store.db"))
+
+    async def visit(page):
+        heads = await page.run("[...document.querySelectorAll('.samples thead th')].map(one => one.textContent)")
+        width = await page.run("document.querySelector('.samples th.key').getBoundingClientRect().width")
+        row = await page.run("document.querySelector('.samples tbody tr').textContent")
+        await page.run(click(".open"))
+        told = await page.run("document.querySelector('.detail pre[aria-label=schema]').textContent")
+        return heads, width, row, told, await page.run("document.querySelector('.detail').textContent")
+
+    heads, width, row, told, detail = in_browser(html_report(runs), visit)
+    assert "Expected" in heads
+    assert width > 150
+    assert "SELECT name FROM boats" in row
+    assert "rows missing" in row
+    assert told == schema
+    assert "dialect: SQLite" in detail
+    assert "db_id" not in detail

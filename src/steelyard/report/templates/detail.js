@@ -6,10 +6,27 @@ function detailOf(row) {
   if (SAMPLES.choices[place].length) parts.push(optionsOf(row));
   else if (SAMPLES.reference[place]) parts.push(fact("Reference", element("span", { class: "text" }, shown(WORDS[SAMPLES.reference[place]]))));
   if (SAMPLES.contexts[place].length) parts.push(passages("Passages given with the question", SAMPLES.contexts[place]));
-  if (SAMPLES.metadata[place]) parts.push(fact("About the sample", shown(WORDS[SAMPLES.metadata[place]])));
+  if (SAMPLES.metadata[place]) parts.push(...aboutOf(WORDS[SAMPLES.metadata[place]]));
   const answers = RUNS.flatMap((run, number) => row.records[number].map((record) => answerOf(run, number, record, row)));
   parts.push(element("div", { class: "answers" }, ...answers));
   return element("div", {}, ...parts);
+}
+
+// What the dataset says beside the question; a schema keeps its lines, and is opened where it is wanted.
+function aboutOf(metadata) {
+  let values;
+  try {
+    values = JSON.parse(metadata);
+  } catch {
+    return [fact("About the sample", shown(metadata))]; // NaN, which is no JSON
+  }
+  const told = Object.entries(values).filter(([, value]) => value !== "" && value !== null);
+  return told.map(([name, value]) => {
+    const text = typeof value === "string" ? value : JSON.stringify(value);
+    if (text.length <= 200 && !text.includes("\n")) return fact(name, shown(text));
+    const whole = element("pre", { class: "text", tabindex: 0, "aria-label": plainly(name) }, shown(text));
+    return element("details", {}, element("summary", {}, shown(name)), whole);
+  });
 }
 
 function optionsOf(row) {

@@ -10,7 +10,10 @@ const body = element("tbody");
 const status = element("p", { role: "status", class: "quiet" });
 const pages = element("nav", { class: "pages", "aria-label": "Pages of samples" });
 const chips = element("div", { class: "chips", role: "group", "aria-label": "Show" });
-const HEADS = [["id", "Sample", "id"], ["group", "Group", "group"], ["", "Question", "question"], ["", "Key", "key"]];
+// A letter needs little room; a query or a sentence is no key, and needs some.
+const LONG = SAMPLES.reference.some((place) => String(WORDS[place] ?? "").length > 8);
+const EXPECTED = LONG ? "Expected" : "Key";
+const HEADS = [["id", "Sample", "id"], ["group", "Group", "group"], ["", "Question", "question"], ["", EXPECTED, LONG ? "key long" : "key"]];
 
 function columnsOf() {
   const columns = HEADS.filter(([, name]) => name !== "Group" || SAMPLES.group.some((group) => group));
@@ -21,7 +24,7 @@ const COLUMNS = columnsOf();
 const grid = element("table", { class: "samples" });
 const around = element("div", { class: "scroll", tabindex: 0, role: "region", "aria-label": "Table of samples" }, grid);
 // Many targets make the table wider than the page; it then scrolls, and the question keeps its room.
-grid.style.setProperty("--least", `${29 + 8 * RUNS.length}rem`);
+grid.style.setProperty("--least", `${(LONG ? 39 : 29) + 8 * RUNS.length}rem`);
 
 function headRow() {
   const cells = COLUMNS.map(([key, name, kind]) => {
@@ -83,7 +86,7 @@ function cellOf(run, row, number) {
     const most = right * 2 >= states.length ? "right" : "wrong";
     return element("span", { class: `state ${most}` }, `${SIGNS[most]} ${right} of ${states.length} right`);
   }
-  const verdict = STATES[run.state[record]] === "scored" ? WORDS[run.kind[record]] : "";
+  const verdict = STATES[run.state[record]] === "scored" ? String(WORDS[run.kind[record]] ?? "").replaceAll("_", " ") : "";
   const read = WORDS[run.read[record]] || verdict || (HEAD.share ? shortened(run.output[record], 24) : String(run.value[record] ?? ""));
   return element("span", {}, stateMark(states[0]), " ", shown(read));
 }
@@ -94,7 +97,7 @@ function drawRow(row) {
   const line = element("tr", { "data-sample": place }, element("th", { scope: "row" }, opener));
   if (COLUMNS.some(([, name]) => name === "Group")) line.append(cell("Group", shown(WORDS[SAMPLES.group[place]])));
   line.append(cell("Question", element("span", { class: "clamp text" }, shown(shortened(SAMPLES.input[place], 200))), "question"));
-  line.append(cell("Key", shown(shortened(WORDS[SAMPLES.reference[place]], 24))));
+  line.append(cell(EXPECTED, shown(shortened(WORDS[SAMPLES.reference[place]], LONG ? 90 : 24))));
   RUNS.forEach((run, number) => line.append(cell(run.name, element("div", {}, cellOf(run, row, number), flipOf(row.flips[number])))));
   opener.addEventListener("click", () => toggle(row, line, opener));
   return line;
