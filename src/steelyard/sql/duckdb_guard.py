@@ -72,6 +72,13 @@ _SCRIPT_KINDS: Final = frozenset(
     {"SELECT", "INSERT", "UPDATE", "DELETE", "MERGE_INTO", "DROP", "ALTER", "TRANSACTION", "ANALYZE", "VACUUM", "MULTI"}
 )
 _SCRIPT_SETTINGS: Final = frozenset({"USE", "SET VARIABLE", "SET SCHEMA"})
+_NOTHING: Final = frozenset(
+    {
+        *("CHECKPOINT", "FORCE CHECKPOINT", "LOAD JSON", "LOAD ICU", "LOAD PARQUET"),
+        *("INSTALL JSON", "INSTALL ICU", "INSTALL PARQUET"),
+    }
+)
+"""What scripts may ask for and needs no doing: there is no file, and these extensions are part of the package."""
 _PIVOTING: Final = frozenset(
     {"", "PIVOT", "PIVOT_WIDER", "UNPIVOT", "WITH", "FROM", "SELECT", "VALUES", "DESCRIBE", "DESC", "SUMMARIZE"}
 )
@@ -124,23 +131,29 @@ def one_create(text: str, extract: Extract) -> Statement:
     return statement
 
 
-def expect_of_script(statement: Statement, where: str) -> None:
-    """Let a dataset build its database, and nothing else.
+def runs_in_script(statement: Statement, where: str, extract: Extract) -> bool:
+    """Let a dataset build its database, and nothing else; False: the statement need not be run.
 
     Args:
         statement: one of the script.
         where: which one, as the beginning of the message.
+        extract: DuckDB's split.
 
     Raises:
         SqlStop: `denied`.
     """
     kind = _kind(statement)
-    words = _words(statement.query, 2)
+    words = _words(statement.query, 3)
+    if " ".join(words) in _NOTHING:
+        return False
     allowed = kind in _SCRIPT_KINDS or (kind == "CREATE" and _creates(statement.query))
-    if not allowed and kind == "SET":
-        allowed = words[:1] == ("USE",) or " ".join(words) in _SCRIPT_SETTINGS
+    if kind == "SET":
+        allowed = words[:1] == ("USE",) or " ".join(words[:2]) in _SCRIPT_SETTINGS
+    if kind in {"EXPLAIN", "PRAGMA", "CALL"}:
+        allowed = not _not_reading(statement, extract)
     if not allowed:
         raise SqlStop("denied", f"{where}denied: {_named(statement)}", "script")
+    return True
 
 
 def extract_from(connection: DuckDBPyConnection, text: str, part: Part) -> Sequence[Statement]:

@@ -167,11 +167,17 @@ class Pool:
             idle = self._idle.get(key)
             if idle:
                 return idle.pop()
+        return self._fork(work.engine)
+
+    def _fork(self, engine: EngineName) -> Worker:
         try:
-            return self.template(work.engine).fork()
+            return self.template(engine).fork()
         except OSError:
             # It died since it was last looked at: once more with a new one.
-            return self.template(work.engine).fork()
+            try:
+                return self.template(engine).fork()
+            except OSError as error:
+                raise ConfigError(f"no process to run SQL in could be started: {error}") from None
 
     def _give_back(self, worker: Worker, work: Work, *, good: bool) -> None:
         with self._lock:
@@ -189,7 +195,7 @@ class Pool:
             worker.close()
 
     def _prepare(self, engine: EngineName, file: str) -> str:
-        worker = self.template(engine).fork()
+        worker = self._fork(engine)
         try:
             return worker.prepare(file)
         finally:

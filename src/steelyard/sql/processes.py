@@ -55,7 +55,10 @@ class Template:
         self.missing = ""
         self.refusal = ""
         self._lock = threading.Lock()
-        self._control, theirs = socket.socketpair()
+        try:
+            self._control, theirs = socket.socketpair()
+        except OSError as error:
+            raise ConfigError(f"the process that is to run SQL could not be started: {error}") from None
         try:
             self._process = _start(engine, theirs, folder)
         finally:
@@ -71,7 +74,7 @@ class Template:
         """A new worker.
 
         Raises:
-            OSError: the template is gone.
+            OSError: the template is gone, or the system has no process or file to give.
         """
         ours, theirs = socket.socketpair()
         try:
@@ -116,7 +119,10 @@ class Template:
                 if not more:
                     raise OSError("the template process is gone")
                 answer += more
-        return int(COMMAND.unpack(answer)[1])
+        said = int(COMMAND.unpack(answer)[1])
+        if name == b"F" and not said:
+            raise OSError("the system gives no further process")
+        return said
 
     def _greet(self) -> None:
         try:

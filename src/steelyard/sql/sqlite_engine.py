@@ -18,7 +18,7 @@ from urllib.parse import quote
 from steelyard.sql.engine import SqlStop, Work
 from steelyard.sql.fetching import fetch
 from steelyard.sql.results import Part, ResultTable
-from steelyard.sql.sqlite_guard import Guard
+from steelyard.sql.sqlite_guard import REACHING_TABLES, Guard
 from steelyard.sql.statements import Statement, main_verb, split
 
 _SQL_BYTES: Final = 1_000_000
@@ -42,6 +42,11 @@ _CREATABLE: Final = frozenset({"TABLE", "VIEW", "INDEX", "UNIQUE", "VIRTUAL", "T
 class SqliteEngine:
     """SQLite as the standard library brings it."""
 
+    def __init__(self) -> None:
+        with closing(sqlite3.connect(":memory:")) as connection:
+            modules = connection.execute("SELECT lower(name) FROM pragma_module_list").fetchall()
+        self._barred = REACHING_TABLES & {name for (name,) in modules}
+
     def refusal(self) -> str:
         """Why this build cannot be held; "" where it can."""
         missing = [name for name in ("setlimit", "set_authorizer", "set_progress_handler") if not _has(name)]
@@ -57,12 +62,7 @@ class SqliteEngine:
         create = _one(work.create, "create") if work.create.strip() else None
         if create:
             _expect_create(create)
-        with closing(_open(work)) as connection:
-            guard = Guard()
-            connection.set_authorizer(guard)
-            connection.set_progress_handler(lambda: time.monotonic() > deadline, _PROGRESS_OPS)
-            if work.script:
-                _build(connection, guard, work.script)
+        with self._built(work, deadline) as (connection, guard):
             if create:
                 guard.enter("create")
                 with _stops(guard, "create"):
@@ -70,6 +70,18 @@ class SqliteEngine:
             _make_read_only(connection, guard)
             with _stops(guard, "query"):
                 return _read(connection, query.text, work)
+
+    @contextmanager
+    def _built(self, work: Work, deadline: float) -> Iterator[tuple[sqlite3.Connection, Guard]]:
+        """A guarded connection on which the script was run: as a whole or, where that fails, anew in single steps."""
+        for build in (_build_at_once, _build_in_steps):
+            with closing(_open(work)) as connection:
+                guard = Guard(self._barred)
+                connection.set_authorizer(guard)
+                connection.set_progress_handler(lambda: time.monotonic() > deadline, _PROGRESS_OPS)
+                if not work.script or build(connection, guard, work.script):
+                    yield connection, guard
+                    return
 
 
 def _has(name: str) -> bool:
@@ -139,18 +151,38 @@ def _open(work: Work) -> sqlite3.Connection:
     return connection
 
 
-def _build(connection: sqlite3.Connection, guard: Guard, script: str) -> None:
-    """Run the script of a dataset, statement by statement."""
+def _build_at_once(connection: sqlite3.Connection, guard: Guard, script: str) -> bool:
+    """Run the script of a dataset; False: something in it fails. Takes a sixth of the time that single steps do."""
     if "\0" in script or not _encodes(script):
         raise SqlStop("error", "the script holds a NUL or half a character (a lone surrogate)", "script")
     connection.setlimit(sqlite3.SQLITE_LIMIT_SQL_LENGTH, _SCRIPT_BYTES)
     guard.enter("script")
+    try:
+        connection.executescript(script)
+        _end_script(connection)
+    except (sqlite3.Error, MemoryError):
+        return False
+    return True
+
+
+def _build_in_steps(connection: sqlite3.Connection, guard: Guard, script: str) -> bool:
+    """Run the script of a dataset statement by statement, in order to say which one fails."""
+    connection.setlimit(sqlite3.SQLITE_LIMIT_SQL_LENGTH, _SCRIPT_BYTES)
+    guard.enter("script")
     for number, statement in enumerate(split(script), 1):
+        # It has no effect on a database in memory, and would go through ATTACH.
+        if statement.words == ("VACUUM",):
+            continue
         with _stops(guard, "script", f"statement {number}: "):
             connection.execute(statement.text).close()
     with _stops(guard, "script"):
-        if connection.in_transaction:
-            connection.execute("COMMIT")
+        _end_script(connection)
+    return True
+
+
+def _end_script(connection: sqlite3.Connection) -> None:
+    if connection.in_transaction:
+        connection.execute("COMMIT")
     connection.setlimit(sqlite3.SQLITE_LIMIT_SQL_LENGTH, _SQL_BYTES)
 
 

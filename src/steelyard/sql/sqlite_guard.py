@@ -23,7 +23,9 @@ _NO_FUNCTIONS: Final = frozenset(
 )
 """Functions that reach outside; most builds have none of them, some have."""
 
-_NO_TABLES: Final = frozenset({"fsdir", "csv", "csv_wr", "zipfile", "vsv", "sqlite_memstat"})
+REACHING_TABLES: Final = frozenset({"fsdir", "lsdir", "csv", "csv_wr", "zipfile", "vsv", "sqlite_memstat"})
+"""Modules that are tables of themselves and reach outside, where a build has them; else a dataset may use the name."""
+
 _VIRTUAL: Final = frozenset(
     {"fts3", "fts4", "fts5", "rtree", "rtree_i32", "geopoly", "fts4aux", "fts5vocab", "fts3tokenize"}
 )
@@ -44,6 +46,10 @@ _ASKED_PRAGMAS: Final = frozenset(
         *("cache_size", "max_page_count", "synchronous", "temp_store", "busy_timeout", "automatic_index"),
         *("case_sensitive_like", "reverse_unordered_selects", "defer_foreign_keys", "ignore_check_constraints"),
         *("legacy_alter_table", "locking_mode", "trusted_schema", "cell_size_check", "secure_delete"),
+        *("count_changes", "threads", "mmap_size", "read_uncommitted", "wal_autocheckpoint", "journal_size_limit"),
+        *("short_column_names", "full_column_names", "empty_result_callbacks", "analysis_limit", "writable_schema"),
+        *("hard_heap_limit", "soft_heap_limit", "fullfsync", "checkpoint_fullfsync", "cache_spill", "stats"),
+        *("default_cache_size",),
     }
 )
 """Harmless without an argument, where they only tell; settings with one."""
@@ -52,10 +58,17 @@ _SCRIPT_PRAGMAS: Final = frozenset(
     {
         *("foreign_keys", "user_version", "application_id", "encoding", "journal_mode", "synchronous", "cache_size"),
         *("temp_store", "recursive_triggers", "defer_foreign_keys", "legacy_alter_table", "page_size", "auto_vacuum"),
-        *("ignore_check_constraints", "locking_mode", "secure_delete", "automatic_index", "optimize"),
+        *("ignore_check_constraints", "locking_mode", "secure_delete", "automatic_index", "optimize", "busy_timeout"),
+        *("case_sensitive_like", "count_changes", "journal_size_limit", "threads", "wal_autocheckpoint", "fullfsync"),
+        *("wal_checkpoint", "incremental_vacuum", "analysis_limit", "cell_size_check", "checkpoint_fullfsync"),
+        *("read_uncommitted", "reverse_unordered_selects", "legacy_file_format", "default_cache_size", "cache_spill"),
+        *("trusted_schema", "shrink_memory", "max_page_count"),
     }
 )
 """What dumps and datasets set; all are properties of the one connection, on a database in memory."""
+
+_OFF: Final = frozenset({"0", "off", "no", "false"})
+"""Dumps end with `PRAGMA writable_schema = OFF`, which it is; they set `mmap_size` to 0."""
 
 _WRITES: Final[dict[int, str]] = {
     sqlite3.SQLITE_DELETE: "DELETE FROM",
@@ -101,15 +114,22 @@ Rule = Callable[[int, str, str], str]
 
 
 class Guard:
-    """The authorizer of one connection: the rule of the part that runs, and what it denied last."""
+    """The authorizer of one connection: the rule of the part that runs, and what it denied last.
 
-    def __init__(self) -> None:
+    Args:
+        barred: tables that may not be read, in lower case.
+    """
+
+    def __init__(self, barred: frozenset[str]) -> None:
         self.part: Part = "script"
         self.denied = ""
+        self._barred = barred
 
     def __call__(self, action: int, one: str | None, two: str | None, *_: str | None) -> int:
         """Answer SQLite: allowed or denied."""
         why = _RULES[self.part](action, one or "", two or "")
+        if action == sqlite3.SQLITE_READ and one and one.lower() in self._barred:
+            why = f"the table {one}"
         if why:
             self.denied = why
             return sqlite3.SQLITE_DENY
@@ -123,8 +143,6 @@ class Guard:
 
 def _reading(action: int, one: str, two: str) -> str | None:
     """The part that all rules share; None where it does not decide."""
-    if action == sqlite3.SQLITE_READ:
-        return f"the table {one}" if one.lower() in _NO_TABLES else ""
     if action in _READS:
         return ""
     if action == sqlite3.SQLITE_FUNCTION:
@@ -143,7 +161,8 @@ def _query(action: int, one: str, two: str) -> str:
     if action in _WRITES:
         own = one.lower() in _SCHEMA or (action != sqlite3.SQLITE_UPDATE and one.lower().endswith(_RTREE))
         return "" if own else f"writing ({_WRITES[action]} {one})"
-    if action == sqlite3.SQLITE_CREATE_TABLE:
+    # A savepoint: rtreecheck() makes one. Transactions of the statement's own are refused by its verb.
+    if action in {sqlite3.SQLITE_CREATE_TABLE, *_CONTROLS}:
         return ""
     return _named(action, one, two)
 
@@ -162,7 +181,9 @@ def _script(action: int, one: str, two: str) -> str:
         return ""
     if action == sqlite3.SQLITE_CREATE_VTABLE:
         return "" if two.lower() in _VIRTUAL else f"a virtual table of {two}"
-    if action == sqlite3.SQLITE_PRAGMA and one.lower() in _SCRIPT_PRAGMAS:
+    if action == sqlite3.SQLITE_PRAGMA and (
+        one.lower() in _SCRIPT_PRAGMAS or (one.lower() in {"writable_schema", "mmap_size"} and two.lower() in _OFF)
+    ):
         return ""
     return _named(action, one, two)
 

@@ -22,6 +22,13 @@ _TOKEN: Final = re.compile(
       | (?P<mark>.)""",
     re.VERBOSE | re.DOTALL,
 )
+# Behind a statement's first words only its end is looked for; what stands between is taken in long pieces.
+_PIECE: Final = re.compile(
+    r"""[^;'"`\[/-]*
+      (?:--[^\n]*|/\*.*?(?:\*/|\Z)|'[^']*(?:'|\Z)|"[^"]*(?:"|\Z)|`[^`]*(?:`|\Z)|\[[^\]]*(?:\]|\Z)|[/-]|(?P<end>;)|\Z)""",
+    re.VERBOSE | re.DOTALL,
+)
+_WORDS: Final = 4
 _BOM: Final = "\ufeff"
 
 
@@ -48,26 +55,44 @@ def split(script: str) -> list[Statement]:
 
 
 def _statements(script: str) -> Iterator[Statement]:
+    at = 0
+    while at < len(script):
+        start, end, words, at = _next(script, at)
+        if start >= 0:
+            yield Statement(script[start:end].strip(), words)
+
+
+def _next(script: str, at: int) -> tuple[int, int, tuple[str, ...], int]:
+    """Where the next statement begins (-1: nowhere) and ends, its first words, and where to go on."""
     start = -1
     words: list[str] = []
     body = _Body()
-    for token in _TOKEN.finditer(script):
+    while at < len(script):
+        if len(words) == _WORDS and body.none:
+            end = _end(script, at)
+            return start, end, tuple(words), end + 1
+        token = _TOKEN.match(script, at)
+        assert token  # noqa: S101 (one alternative takes any character)
+        begin, at = token.span()
         kind = token.lastgroup
-        if kind == "blank":
-            continue
         if kind == "end" and not body.inside:
             if start >= 0:
-                yield Statement(script[start : token.start()].strip(), tuple(words))
-            start, words, body = -1, [], _Body()
-            continue
-        if start < 0:
-            start = token.start()
-        word = token.group().upper() if kind == "word" else ""
-        if len(words) < 4:
-            words.append(word)
-        body.see(word, ended=kind == "end")
-    if start >= 0:
-        yield Statement(script[start:].strip(), tuple(words))
+                return start, begin, tuple(words), at
+        elif kind != "blank":
+            start = begin if start < 0 else start
+            word = token.group().upper() if kind == "word" else ""
+            if len(words) < _WORDS:
+                words.append(word)
+            body.see(word, ended=kind == "end")
+    return start, at, tuple(words), at
+
+
+def _end(script: str, at: int) -> int:
+    """Where the `;` of a statement is, or the script's end."""
+    for piece in _PIECE.finditer(script, at):
+        if piece.lastgroup:
+            return piece.end() - 1
+    return len(script)
 
 
 class _Body:
@@ -82,6 +107,11 @@ class _Body:
         self._words: list[str] = []
         self._trigger: bool | None = None
         self._after_end = False
+
+    @property
+    def none(self) -> bool:
+        """Whether it is certain that no body comes any more."""
+        return self._trigger is False
 
     def see(self, word: str, *, ended: bool) -> None:
         if self._trigger is None:

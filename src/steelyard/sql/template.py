@@ -98,14 +98,27 @@ class _Template:
         return name, number, fds
 
     def _fork(self, fds: list[int]) -> int:
-        pid = os.fork()
-        if pid == 0:
-            self._control.close()
-            worker.main(socket.socket(fileno=fds[0]), self._engine, self._folder)
+        """The id of a new worker; 0 where the system gives no process or no file, which must not end the others."""
+        pid = 0
+        try:
+            if fds:
+                pid = os.fork()
+                if pid == 0:
+                    self._work(fds[0])
+                self._workers.add(pid)
+        except OSError:
+            pid = 0
         for fd in fds:
             os.close(fd)
-        self._workers.add(pid)
         return pid
+
+    def _work(self, fd: int) -> NoReturn:
+        try:
+            self._control.close()
+            worker.main(socket.socket(fileno=fd), self._engine, self._folder)
+        finally:
+            # Nothing of the template's own end may run in a worker.
+            os._exit(1)
 
     def _kill(self, pid: int) -> int:
         """Kill a worker with its whole session; it is waited for later, as freeing its memory takes a while."""
