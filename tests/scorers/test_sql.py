@@ -156,6 +156,11 @@ def test_what_the_dataset_is_to_blame_for_does_not_depend_on_the_reply(sandbox):
         "CREATE TABLE t (a DEFAULT 'insert')",
         "CREATE TABLE t (a); -- insert into t values (1)",
         "CREATE TABLE t (a); INSERT INTO t VALUES (1); DELETE FROM t",
+        "CREATE TABLE t (a DEFAULT 'x; insert into t values (1);')",
+        "CREATE TABLE t (a NOT NULL); INSERT OR IGNORE INTO t VALUES (NULL)",
+        "CREATE TABLE t (a NOT NULL ON CONFLICT IGNORE); INSERT INTO t VALUES (NULL)",
+        "CREATE TABLE t (a); INSERT INTO t SELECT 'insert into t values (1)' WHERE 0",
+        "CREATE TABLE t (a); BEGIN; INSERT INTO t VALUES (1); ROLLBACK",
         "",
     ],
 )
