@@ -7,7 +7,7 @@ import re
 import unicodedata
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, lru_cache
 from importlib.resources import files
 from typing import Any, Final, Literal
 
@@ -81,6 +81,7 @@ def stem(word: str) -> str:
     return word[:-2] if word.endswith("ed") and len(word) > 5 else word
 
 
+@lru_cache(maxsize=4096)  # each question to a database asks for its names again
 def name_parts(name: str) -> tuple[str, ...]:
     """The stems of a name's words.
 
