@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import importlib.util
+import io
 import json
+import re
+import shutil
 import sqlite3
 from collections import Counter
 from contextlib import closing
@@ -124,3 +128,19 @@ def test_configuration_asks_every_question_with_its_schema(name, asked):
     samples = list(suite.samples)
     assert len(samples) == asked
     assert all("CREATE TABLE" in sample.metadata["schema"] for sample in samples)
+
+
+def test_the_page_about_text_to_sql_shows_what_its_code_prints(tmp_path, monkeypatch):
+    shutil.copytree(EXAMPLE, tmp_path / "examples" / "text2sql")
+    monkeypatch.chdir(tmp_path)
+    text = (EXAMPLE.parents[1] / "docs" / "text2sql.md").read_text("utf-8")
+    blocks = re.findall(r"^```python\n(.*?)^```", text, re.DOTALL | re.MULTILINE)
+    assert len(blocks) == 2
+    namespace = {"__name__": "documents"}
+    for block in blocks:
+        output = io.StringIO()
+        with contextlib.redirect_stdout(output):
+            exec(compile(block, "docs/text2sql.md", "exec"), namespace)
+        told = re.findall(r"print\(.*\)  # (.+)", block)
+        assert told
+        assert output.getvalue().splitlines() == told
