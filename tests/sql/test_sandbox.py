@@ -7,6 +7,7 @@ import contextlib
 import gc
 import json
 import os
+import resource
 import signal
 import socket
 import sqlite3
@@ -24,7 +25,7 @@ from hypothesis import strategies as st
 
 from steelyard.errors import ConfigError
 from steelyard.sql import wire
-from steelyard.sql.pool import SERVED
+from steelyard.sql.pool import SERVED, Call, Pool, Request
 from steelyard.sql.results import Database, SqlLimits
 from steelyard.sql.sandbox import Sandbox
 
@@ -121,6 +122,53 @@ class TestProcesses:
             assert gone([pid, *idle])
             assert own.run(SCRATCH, "SELECT count(*) FROM t").table.rows == [(2,)]
             assert template_pid(own) != pid
+
+    @pytest.mark.parametrize("whose", ["worker", "template"])
+    def test_a_process_that_is_killed_while_idle_costs_no_query(self, whose):
+        with Sandbox(workers=1) as own:
+            for _ in range(5):
+                own.run(SCRATCH, "SELECT 1")
+                os.kill(worker_pids(own)[0] if whose == "worker" else template_pid(own), signal.SIGKILL)
+                assert own.run(SCRATCH, "SELECT count(*) FROM t").table.rows == [(2,)]
+
+    def test_a_worker_that_spoke_unasked_is_not_used(self):
+        with Sandbox(workers=1) as own:
+            own.run(SCRATCH, "SELECT 1")
+            ((worker,),) = own._pool._idle.values()
+            ours, theirs = socket.socketpair()
+            wire.send(theirs, b"C", b"[]")
+            before, worker._sock = worker._sock, ours
+            assert not worker.waits
+            assert own.run(SCRATCH, "SELECT count(*) FROM t").table.rows == [(2,)]
+            before.close()
+            theirs.close()
+
+    def test_a_system_without_further_processes_fails_with_a_reason_and_ends_no_worker(self):
+        with Sandbox(workers=1) as own:
+            own.run(SCRATCH, "SELECT 1")
+            before = worker_pids(own)
+            # A template without a file to spare cannot take the new worker's socket.
+            soft, hard = resource.prlimit(template_pid(own), resource.RLIMIT_NOFILE)
+            resource.prlimit(template_pid(own), resource.RLIMIT_NOFILE, (3, hard))
+            with pytest.raises(ConfigError, match="no process to run SQL in could be started"):
+                own.run(SCRATCH, "SELECT 1", limits=SqlLimits(memory_mib=100))
+            resource.prlimit(template_pid(own), resource.RLIMIT_NOFILE, (soft, hard))
+            assert all(map(lives, before))
+            assert own.run(SCRATCH, "SELECT 1", limits=SqlLimits(memory_mib=100)).table.rows == [(1,)]
+
+    def test_close_does_not_wait_for_queries_that_are_on_their_way(self):
+        for _ in range(5):
+            pool = Pool(2, unsafe=False)
+            request = Request(SCRATCH, ENDLESS, "", SqlLimits(timeout_s=60))
+            with ThreadPoolExecutor(4) as threads:
+                running = [threads.submit(pool.run, request, Call()) for _ in range(4)]
+                while not pool._templates:
+                    os.sched_yield()
+                started = time.monotonic()
+                pool.close()
+                assert {one.result().failure.kind for one in running} == {"error"}
+            assert time.monotonic() - started < 10
+            assert not pool._templates
 
     def test_close_ends_all_processes_and_deletes_the_copies(self, tmp_path):
         own = Sandbox(workers=1)
@@ -369,6 +417,15 @@ class TestCopies:
             writer.execute("INSERT INTO t VALUES (8)")
             writer.commit()
         assert sandbox.run(Database(file=file), "SELECT count(*) FROM t").table.rows == [(2,)]
+
+    def test_a_file_that_was_changed_with_its_old_size_and_time_is_copied_anew(self, sandbox, tmp_path):
+        file = database(tmp_path / "a.db")
+        assert sandbox.run(Database(file=file), "SELECT a FROM t").table.rows == [(7,)]
+        before, held = file.stat(), file.read_bytes()
+        at = held.rindex(b"\x07")
+        file.write_bytes(held[:at] + b"\x08" + held[at + 1 :])
+        os.utime(file, ns=(before.st_atime_ns, before.st_mtime_ns))
+        assert sandbox.run(Database(file=file), "SELECT a FROM t").table.rows == [(8,)]
 
     def test_a_file_is_copied_once_for_many_threads(self, tmp_path):
         file = database(tmp_path / "a.db")

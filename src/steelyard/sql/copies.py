@@ -24,7 +24,7 @@ KEPT_BYTES: Final = 8 * 2**30
 
 _TRIES: Final = 5
 
-Stamp = tuple[tuple[str, int, int, int], ...]
+Stamp = tuple[tuple[str, int, int, int, int], ...]
 Prepare = Callable[[EngineName, str], str]
 
 
@@ -126,7 +126,7 @@ class Copies:
 
 
 def _stamp(engine: EngineName, file: Path) -> Stamp:
-    """Inode, size and time of the file and of what stands beside it."""
+    """Inode, size and times of the file and of what stands beside it."""
     try:
         found = file.stat()
     except (OSError, ValueError) as error:
@@ -135,14 +135,14 @@ def _stamp(engine: EngineName, file: Path) -> Stamp:
     if not stat.S_ISREG(found.st_mode):
         kind = "a folder" if stat.S_ISDIR(found.st_mode) else "no regular file"
         raise ConfigError(f"database file {file} is {kind}; a {_NAMES[engine]} database file is expected")
-    parts = [("", found.st_ino, found.st_size, found.st_mtime_ns)]
+    parts = [("", found.st_ino, found.st_size, found.st_mtime_ns, found.st_ctime_ns)]
     for end in _BESIDE[engine]:
         try:
             other = os.stat(f"{file}{end}")  # noqa: PTH116 (a name is appended, not a path)
         except OSError:
             continue
         if stat.S_ISREG(other.st_mode):
-            parts.append((end, other.st_ino, other.st_size, other.st_mtime_ns))
+            parts.append((end, other.st_ino, other.st_size, other.st_mtime_ns, other.st_ctime_ns))
     return tuple(parts)
 
 

@@ -19,6 +19,9 @@ from steelyard.sql.results import Database, EngineName, Execution, SqlFailure, S
 SERVED: Final = 200
 """Queries after which a worker is replaced: whatever leaks, leaks no further."""
 
+_AT_ONCE_S: Final = 0.25
+"""Seconds in which a worker that is killed is taken to have been killed before its query began."""
+
 
 @dataclass(frozen=True, slots=True)
 class Request:
@@ -28,6 +31,10 @@ class Request:
     query: str
     create: str
     limits: SqlLimits
+
+
+class ClosedError(ConfigError):
+    """The pool was closed while a query was on its way."""
 
 
 class Call:
@@ -83,6 +90,8 @@ class Pool:
         if os.name != "posix":
             raise ConfigError("SQL is run on Linux and macOS alone; this system has no limits to hold a process with")
         with self._starting:
+            if self._closed:
+                raise ClosedError("the sandbox was closed")
             known = self._templates.get(engine)
             if known is None or not known.lives:
                 if known is not None:
@@ -100,18 +109,21 @@ class Pool:
         return known
 
     def run(self, request: Request, call: Call) -> Execution:
-        """Run a query when there is a free worker; see `Sandbox.run`."""
+        """Run a query when there is a free worker; see `Sandbox.run`. Closed meanwhile, it comes back as a failure."""
         limits, database = request.limits, request.database
         limits.check()
         if database.file is not None and database.script:
             raise ConfigError("a database is a file or the work of a script, not both")
         with self._slots:
-            if self._closed or call.cancelled:
+            if call.cancelled:
                 return _cancelled()
-            self.template(database.engine)
-            with self._file(database) as file:
-                work = Work(database.engine, file, database.script, request.create, request.query, limits)
-                return self._work(work, call)
+            try:
+                self.template(database.engine)
+                with self._file(database) as file:
+                    work = Work(database.engine, file, database.script, request.create, request.query, limits)
+                    return self._work(work, call)
+            except ClosedError:
+                return _cancelled()
 
     def close(self) -> None:
         """End everything; queries that run come back as failures. In a fork of the caller's process: do nothing."""
@@ -145,6 +157,13 @@ class Pool:
 
     def _work(self, work: Work, call: Call) -> Execution:
         worker = self._take(work)
+        done = self._work_in(worker, work, call)
+        if worker.lost and done.seconds < _AT_ONCE_S and not (call.cancelled or self._closed):
+            # Killed from outside, most likely while nothing ran in it: a query, which only reads, can be run again.
+            done = self._work_in(self._fork(work.engine), work, call)
+        return done
+
+    def _work_in(self, worker: Worker, work: Work, call: Call) -> Execution:
         good = False
         try:
             with self._lock:
@@ -163,11 +182,16 @@ class Pool:
 
     def _take(self, work: Work) -> Worker:
         key = (work.engine, work.limits.memory_mib)
-        with self._lock:
-            idle = self._idle.get(key)
-            if idle:
-                return idle.pop()
-        return self._fork(work.engine)
+        while True:
+            with self._lock:
+                idle = self._idle.get(key)
+                worker = idle.pop() if idle else None
+            if worker is None:
+                return self._fork(work.engine)
+            if worker.waits:
+                return worker
+            # It was ended from outside while nothing ran in it; a query must not suffer for that.
+            worker.end()
 
     def _fork(self, engine: EngineName) -> Worker:
         try:

@@ -99,12 +99,16 @@ class Template:
 
     def close(self) -> None:
         """Let it end its workers and end."""
-        self._control.close()
+        # Another thread may be waiting for an answer: a socket that is closed under it would leave it there.
+        with contextlib.suppress(OSError):
+            self._control.shutdown(socket.SHUT_RDWR)
         try:
             self._process.wait(5)
         except subprocess.TimeoutExpired:
             self._process.kill()
             self._process.wait()
+        with self._lock:
+            self._control.close()
 
     def _order(self, name: bytes, number: int, sent: socket.socket | None = None) -> int:
         with self._lock:
@@ -148,14 +152,31 @@ class Worker:
         template: which it was forked from, and which kills it.
         pid: of the process.
         sock: the caller's end.
+
+    Attributes:
+        served: queries so far.
+        lost: whether it was killed by somebody else.
     """
 
     def __init__(self, template: Template, pid: int, sock: socket.socket) -> None:
         self.pid = pid
         self.served = 0
+        self.lost = False
         self._template = template
         self._sock = sock
         self._reader = wire.Reader(sock)
+
+    @property
+    def waits(self) -> bool:
+        """Whether it waits for a query, as it should: it has neither ended nor said anything."""
+        try:
+            self._sock.settimeout(0)
+            self._sock.recv(1, socket.MSG_PEEK)
+        except BlockingIOError:
+            return True
+        except OSError:
+            pass
+        return False
 
     def run(self, work: Work) -> Execution:
         """Run one query; after anything but a table the worker is not to be used again."""
@@ -172,8 +193,9 @@ class Worker:
         except (wire.WireError, OSError) as error:
             code = self._template.wait(self.pid)
             self.close()
+            self.lost = code == -signal.SIGKILL and (isinstance(error, ConnectionError) or str(error) == "closed")
             kind, message = _ENDED.get(code, ("error", f"the worker failed: {error}"))
-            if code == -signal.SIGKILL and str(error) != "closed":
+            if code == -signal.SIGKILL and not self.lost:
                 kind, message = "error", f"the worker sent what it may not send: {error}"
             return Execution(None, SqlFailure(kind, message), time.monotonic() - started)  # type: ignore[arg-type]
 

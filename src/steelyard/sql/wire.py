@@ -87,6 +87,8 @@ class Reader:
                 more = self._sock.recv(min(_MOST_READ, max(_READ, size - len(self._held))))
             except TimeoutError:
                 raise DeadlineError from None
+            except ConnectionError:
+                raise WireError("closed") from None
             except OSError as error:
                 raise WireError(str(error)) from None
             if not more:
