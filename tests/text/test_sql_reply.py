@@ -156,6 +156,14 @@ def test_an_alternative_is_not_declared_to_be_meant(words):
         ("SELECT a FROM t;\n```\n\nThis lists all.", "SELECT a FROM t;"),
         ("SELECT a FROM t\nThis query lists all of them.", "SELECT a FROM t"),
         ("SELECT a FROM t\n这条语句查询全部。", "SELECT a FROM t"),
+        ("SELECT a FROM t\nNote that a may be NULL.", "SELECT a FROM t"),
+        ("SELECT a FROM t WHERE b = 'x'.", "SELECT a FROM t WHERE b = 'x'"),
+        ("SELECT 1.", "SELECT 1."),
+        ('"SELECT a FROM t"', "SELECT a FROM t"),
+        ("“SELECT a FROM t;”", "SELECT a FROM t;"),
+        ("**SELECT a FROM t**", "SELECT a FROM t"),
+        ("'SELECT a FROM t WHERE b = 'x''", "SELECT a FROM t WHERE b = 'x'"),
+        ('```sql title="q.sql"\nSELECT a\n```', "SELECT a"),
         ("SELECT a FROM t<｜end▁of▁sentence｜>", "SELECT a FROM t"),
         ("\u200b\ufeffSELECT a FROM t\u200b", "SELECT a FROM t"),
         ("<think>x</think>\u200b\n\ufeff```sql\nSELECT a\n```", "SELECT a"),
@@ -163,6 +171,30 @@ def test_an_alternative_is_not_declared_to_be_meant(words):
 )
 def test_what_closes_or_explains_a_statement_is_no_part_of_it(reply, sql):
     assert query(reply) == sql
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [
+        "With the tables given, I cannot answer such a question as asked.",
+        "Show me the schema first, please.",
+        "Explain what you mean by revenue.",
+        "Call the support.",
+        '"I cannot answer that."',
+    ],
+)
+def test_a_sentence_that_begins_like_a_statement_is_none(reply):
+    assert "no SQL in it" in message(reply)
+
+
+def test_words_that_begin_sentences_are_statements_where_they_are_ended_or_written_so():
+    for reply in (
+        "Show tables;",
+        "EXPLAIN SELECT 1",
+        "with a as (select 1) select * from a",
+        "With a As (Select 1) Select 1",
+    ):
+        assert query(reply) == reply
 
 
 def test_a_fence_inside_a_json_text_is_taken_off_and_is_no_second_statement():

@@ -19,8 +19,8 @@ JSON_WORDS: Final = frozenset({"json", "jsonc", "json5"})
 _KNOWN: Final = "|".join(sorted((re.escape(one) for one in SQL_WORDS | JSON_WORDS), key=len, reverse=True))
 _FENCE: Final = re.compile(
     rf"(?P<mark>`{{3,}}|~{{3,}})[ \t]*+"
-    rf"(?:(?P<word>{_KNOWN})(?![\w-])[ \t]*+(?:\r?\n)?|(?!(?:select|with|values|from|insert|create)\b)"
-    rf"(?P<other>[A-Za-z][\w+.#-]*+)[^\n`]*+\n|\r?\n)?",
+    rf"(?:(?P<word>{_KNOWN})(?![\w-])[ \t]*+(?:\w++=[^\n`]*+)?(?:\r?\n)?|"
+    rf"(?!(?:select|with|values|from|insert|create)\b)(?P<other>[A-Za-z][\w+.#-]*+)[^\n`]*+\n|\r?\n)?",
     re.IGNORECASE,
 )
 

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from types import MappingProxyType
 from typing import Final
 
 from steelyard.text.sql_fences import JSON_WORDS, SQL_WORDS, Block, blocks_of
 from steelyard.text.sql_reading import Found, Problem, Wanted
 
 _READS: Final = (
-    r"(?:\(\s*)*+(?:select(?=[\s*(\"'`\[\d:@-])|with\s++(?:recursive\s++)?[\w\"`\[][^\n]{0,200}?\bas\b|values\s*+\()"
+    r"(?:\(\s*)*+(?:select(?=[\s*(\"'`\[\d:@-])|with\s++(?:recursive\s++)?[\w\"`\[][^\n]{0,200}?"
+    r"\bas\s*+(?:(?:not\s++)?materialized\s*+)?\(|values\s*+\()"
 )
 _WRITES: Final = (
     r"(?:insert\s++(?:or|into)|replace\s++into|update\s++\S++\s++set|delete\s++from|"
@@ -28,7 +30,8 @@ _TOKEN: Final = re.compile(
     r"'[^']*+(?:'|\Z)|\"[^\"]*+(?:\"|\Z)|(?P<fence>```)|`[^`]*+(?:`|\Z)|--[^\n]*+|/\*(?s:.*?)(?:\*/|\Z)|(?P<semicolon>;)|(?P<bracket>[()])|"
     r"(?P<paragraph>\n[ \t\r]*+\n\s*+)|(?P<stop>\n[ \t*#]*+(?:sql\s?result|result|answer|explanation|note|question|"
     r"解释|说明|注|结果|答案)[ \t*]*+[:：]|\n[ \t]*+(?:this|the|the above|it)[ \t]++(?:sql|query|statement|code|"
-    r"returns|selects)\b|\n[ \t]*+(?:这条|这个|该|此|上述|以上)[ \t]*+(?:SQL|查询|语句|代码)|[；。]|\[/sql\]|"
+    r"returns|selects)\b|\n[ \t]*+(?:note[ \t]++that|please[ \t]++note|let[ \t]++me|i[ \t]++(?:have|used|assumed))\b|"
+    r"\n[ \t]*+(?:这条|这个|该|此|上述|以上)[ \t]*+(?:SQL|查询|语句|代码)|[；。]|\[/sql\]|"
     r"</(?:sql|answer|query|code|pre|s)>|<\|\w+\|>|<｜[^\n｜]{1,40}｜>)",
     re.IGNORECASE,
 )
@@ -43,6 +46,14 @@ _UNFINISHED: Final = re.compile(
     r"intersect|except|with|when|then|else|case))[ \t\r]*+\Z",
     re.IGNORECASE,
 )
+_FULL_STOP: Final = re.compile(r"(?<=[^\W\d]|[)'\"`])\.\Z")
+"""Behind a digit it makes a number of it."""
+_PROSE: Final = re.compile(
+    r"\s*+(?:Show|Explain|Begin|Commit|Call|Describe|Load|Copy|Install|Grant|Summarize)\b[^;]*+\Z"
+)
+"""Words that begin sentences more often than statements, unless a `;` says otherwise."""
+_WRAPPED: Final = re.compile(rf"\s*+(?P<mark>\*\*|[\"'“‘])(?={_READS})", re.IGNORECASE)
+_WRAPS: Final[Mapping[str, str]] = MappingProxyType({"**": "**", '"': '"', "'": "'", "“": "”", "‘": "’"})
 _NEAR: Final = 40
 _INLINE: Final = re.compile(r"(?<!`)`([^`\n]++)`(?!`)")
 
@@ -65,7 +76,8 @@ def statements_in(text: str, start: int, end: int, _: Wanted) -> Iterator[Found]
     A statement ends with `;`, or before a paragraph that does not go on with it, or with the reply. What begins like a
     sentence ("Select the ...") or an item of a list counts only where nothing else does: explanations do.
     """
-    opening = _ANY.match(text, start, end)
+    start, end = _unwrapped(text, start, end)
+    opening = None if _PROSE.match(text, start, end) else _ANY.match(text, start, end)
     sound = opening is not None and not _like_a_sentence(opening[0].split(maxsplit=1)[0])
     lines = [] if sound else list(_lines_in(text, start, end))
     if opening and not any(certain for certain, _ in lines):
@@ -74,6 +86,16 @@ def statements_in(text: str, start: int, end: int, _: Wanted) -> Iterator[Found]
         return
     best = any(certain for certain, _ in lines)
     yield from (one for certain, one in lines if certain == best)
+
+
+def _unwrapped(text: str, start: int, end: int) -> tuple[int, int]:
+    """The part within the marks that stand around a whole reply: quotes, or those of bold text."""
+    wrapped = _WRAPPED.match(text, start, end)
+    if wrapped is None:
+        return start, end
+    inside = text[wrapped.end() : end].rstrip()
+    closed = inside.removesuffix(_WRAPS[wrapped["mark"]])
+    return (wrapped.end(), wrapped.end() + len(closed)) if closed != inside else (start, end)
 
 
 def _lines_in(text: str, start: int, end: int) -> Iterator[tuple[bool, Found]]:
@@ -113,7 +135,7 @@ def _statement(text: str, first: int, after: int, end: int) -> Found:
     stop, closed = _end_of(text, after, end)
     while closed and (following := _ANY.match(text, stop, end)):
         stop, closed = _end_of(text, following.end(), end)
-    sql = text[first:stop].rstrip()
+    sql = _FULL_STOP.sub("", text[first:stop].rstrip())
     return Found("", sql, "statement", (first, first + len(sql)), broken_off=not closed and not text[stop:end].strip())
 
 
