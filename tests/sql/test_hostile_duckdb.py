@@ -245,6 +245,21 @@ def test_rows_that_stand_only_in_the_log_beside_the_file_are_seen(world, tmp_pat
     assert list(done.table.rows) == [(7,)]
 
 
+@pytest.mark.parametrize("name", ["a?b=c.duckdb", "a b.duckdb", "a';b.duckdb", "数据.duckdb", "temp.duckdb", "no_end"])
+def test_a_file_may_have_any_name(world, tmp_path, name):
+    with duckdb.connect(str(tmp_path / name)) as connection:
+        connection.execute("CREATE TABLE t AS SELECT 7 AS a")
+    done = world.sandbox.run(Database("duckdb", file=tmp_path / name), "FROM t")
+    assert done.failure is None
+    assert list(done.table.rows) == [(7,)]
+
+
+def test_memory_that_duckdb_calls_an_internal_error_is_told_as_memory(world):
+    query = "SELECT reservoir_quantile(i, 0.5, 1000000000) FROM range(1000000000) t(i)"
+    done = world.sandbox.run(Database("duckdb"), query, limits=replace(LIMITS, timeout_s=20))
+    assert done.failure.kind == "memory"
+
+
 def test_a_query_may_name_the_database_as_its_file_is_named(world):
     done = world.sandbox.run(Database("duckdb", file=world.victim), "SELECT count(*) FROM victim.main.staff")
     assert done.failure is None

@@ -29,6 +29,11 @@ def test_no_second_statement_is_run(ground):
     assert {one: kind for one, kind in found.items() if kind not in {"denied", "error"}} == {}
 
 
+def test_no_disguise_lets_a_statement_write_or_set(ground):
+    found = kinds(ground.let_loose("disguised"))
+    assert {one: kind for one, kind in found.items() if kind not in {"denied", "error"}} == {}
+
+
 def test_no_statement_changes_the_next_ones_result(ground):
     # Each is followed by a query that has to come out right: that is in let_loose.
     found = kinds(ground.let_loose("state"))

@@ -61,6 +61,12 @@ def test_an_endless_statement_ends_at_its_deadline(ground):
     assert list(found.values()).count("timeout") > len(found) / 2
 
 
+def test_a_statement_of_quadratic_cost_ends_at_its_deadline(ground):
+    found = kinds(ground.let_loose("quadratic", BRIEF, ["scratch"]))
+    assert set(found.values()) <= {*STOPPED, "table"}
+    assert list(found.values()).count("timeout") > len(found) / 2
+
+
 def test_a_loop_in_c_ends_at_its_deadline(ground):
     # Which of them are over in time depends on the machine: that all end is in let_loose.
     found = kinds(ground.let_loose("loops", BRIEF, ["scratch"]))

@@ -147,8 +147,11 @@ def _stamp(engine: EngineName, file: Path) -> Stamp:
 
 
 def _name(engine: EngineName, file: Path) -> str:
-    """What a copy is called: DuckDB names a database after its file, and statements may use that name."""
-    return file.name if engine == "duckdb" and file.name.isprintable() else "database"
+    """What a copy is called: DuckDB names a database after its file, and statements may use that name.
+
+    What follows a `?` is options to DuckDB, and it would look for the log under another name.
+    """
+    return file.name if engine == "duckdb" and file.name.isprintable() and "?" not in file.name else "database"
 
 
 def _copy(engine: EngineName, file: Path, folder: Path) -> str:
