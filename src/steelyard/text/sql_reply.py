@@ -22,7 +22,7 @@ __all__ = ["Form", "SqlReading", "Wanted", "read_sql"]
 
 _NOTHING: Final = MappingProxyType(
     {
-        "auto": "no SQL in it: neither a JSON object with sql or select, nor a fenced block, nor a statement",
+        "auto": "no SQL in it: no JSON with sql or select, no fenced block, no statement",
         "create_select": 'no JSON object in it; expected {"create": "...", "select": "..."}',
         "sql_json": 'no JSON object in it; expected {"sql": "..."}',
         "block": "no fenced block with SQL in it; expected ```sql",
