@@ -131,6 +131,10 @@ def test_by_our_rules_a_wrong_shape_is_not_applicable(prediction):
         np.array([["a", 1], ["b", 2]], dtype=object),
         [np.array(["a", 1], dtype=object), np.array(["b", 2], dtype=object)],
         [["a", np.int64(1)], ["b", np.float64(2)]],
+        pd.DataFrame({"x": ["a", "b"], "y": [1, 2]}, index=[7, 7]),
+        pl.DataFrame({"x": ["a", "b"], "y": [1, 2]}),
+        pa.table({"x": ["a", "b"], "y": [1, 2]}),
+        pl.Series([["a", 1], ["b", 2]], dtype=pl.Object),
     ],
 )
 @pytest.mark.parametrize("rules", ["documented", "steelyard"])
@@ -317,6 +321,29 @@ def test_execution_accuracy_and_the_unit_of_order_can_be_asked_for(databases):
     target, prediction = "SELECT name FROM orders ORDER BY id", "SELECT name FROM orders ORDER BY id DESC"
     found = sp(databases, target, prediction, "steelyard", metrics)
     assert found == {"execution_accuracy": 0.0, "tuple_order": -1.0, "tuple_order_unit": 0.0}
+
+
+@pytest.mark.parametrize(
+    ("target", "prediction", "accuracy"),
+    [
+        ("SELECT emailisfree, income FROM fraud ORDER BY 1", "VALUES (0, 0.25), (0, 0.5), (1, 0.75)", 1.0),
+        ("SELECT emailisfree, income FROM fraud ORDER BY 1", "VALUES (0.25, 0), (0.5, 0), (0.75, 1)", 1.0),
+        ("SELECT emailisfree, income FROM fraud ORDER BY 1", "VALUES (1, 0.75), (0, 0.25), (0, 0.5)", 0.0),
+        ("SELECT emailisfree, income FROM fraud ORDER BY 1", "VALUES (0, 0.25), (0, 0.25), (1, 0.75)", 0.0),
+        ("SELECT emailisfree, income FROM fraud ORDER BY 1, 2 DESC", "VALUES (0, 0.25), (0, 0.5), (1, 0.75)", 0.0),
+        ("SELECT income FROM fraud ORDER BY emailisfree", "VALUES (0.25), (0.5), (0.75)", 0.0),
+        ("SELECT income FROM fraud", "VALUES (0.25), (0.5), (0.75)", 1.0),
+    ],
+)
+def test_rows_with_equal_sort_keys_may_stand_in_any_order(databases, target, prediction, accuracy):
+    assert sp(databases, target, prediction, "steelyard", ["execution_accuracy"]) == {"execution_accuracy": accuracy}
+
+
+def test_a_text_as_predicted_table_is_run_by_the_release_that_runs_it(databases):
+    target = "SELECT id FROM orders"
+    assert set(qa(target, "[]", "qatch-1.0.36", databases).values()) == {0.0, None}
+    assert qa(target, "SELECT id FROM orders", "qatch-1.0.36", databases)["cell_recall"] == 1.0
+    assert set(qa([["a"]], "ab", "qatch-1.0.36").values()) == {0.0, None}
 
 
 def test_rules_without_execution_accuracy_have_none(databases):

@@ -22,7 +22,7 @@ from steelyard.sql.results import Database, SqlLimits
 from steelyard.sql.sandbox import Sandbox
 from steelyard.tables.evaluator import check_rules, check_task, metric_names
 from steelyard.tables.locate import check_folder, database_ids, engines_in, find_database
-from steelyard.tables.measure import ALL_METRICS, Measure, RuleName
+from steelyard.tables.measure import ALL_METRICS, Measure, RuleName, Ties
 from steelyard.tables.queries import EQUAL_TEXT, as_run, equal_texts, of_table, ordered
 from steelyard.tables.reading import (
     TableText,
@@ -33,7 +33,7 @@ from steelyard.tables.reading import (
     read_table,
 )
 from steelyard.tables.shapes import shape_problem
-from steelyard.tables.sides import Side, all_right, weigh
+from steelyard.tables.sides import Side, all_right, ties_of, weigh
 from steelyard.types import Output, Sample, Score
 
 _STOPPED: Final = frozenset({"content_filter", "refusal"})
@@ -133,6 +133,7 @@ class TableMetrics:
         read = self._read(output.value)
         if read.kind:
             return self._unread(read, output)
+        ties: Ties | None = None
         if isinstance(reference, str) and not looks_like_table(reference):
             database = self._database(sample)
             if database is None:
@@ -141,9 +142,10 @@ class TableMetrics:
                 )
             wanted = await self._run(sandbox, database, reference)
             counts: bool | None = ordered(reference, self.rules, database.engine)
+            ties = ties_of(wanted, reference, database.engine)
         else:
             wanted, counts = self._given(reference), of_table(self.rules)
-        return self._scores(await self._weigh(wanted, Side.given(read.rows, self.rules), ordered=counts), {})
+        return self._scores(await self._weigh(wanted, Side.given(read.rows, self.rules), ordered=counts, ties=ties), {})
 
     def _given(self, reference: Any) -> Side:
         """A reference that is a table or its text; what is neither is left to the metrics, which say so."""
@@ -175,7 +177,8 @@ class TableMetrics:
         found = await self._run(sandbox, database, query)
         counts = ordered(sample.reference, self.rules, database.engine)
         detail = {**columns, "kind": found.kind} if found.failure and not wanted.failure else columns
-        return self._scores(await self._weigh(wanted, found, ordered=counts), detail)
+        ties = ties_of(wanted, sample.reference, database.engine)
+        return self._scores(await self._weigh(wanted, found, ordered=counts, ties=ties), detail)
 
     def _database(self, sample: Sample) -> Database | None:
         return None if self.databases is None else find_database(self.databases, sample.metadata.get("db_id"))
@@ -183,8 +186,12 @@ class TableMetrics:
     async def _run(self, sandbox: Sandbox, database: Database, query: str) -> Side:
         return Side.of(await sandbox.arun(database, as_run(query, self.rules), limits=self.limits), self.rules)
 
-    async def _weigh(self, target: Side, prediction: Side, *, ordered: bool | None) -> dict[str, Measure]:
-        work = partial(weigh, target, prediction, rules=self.rules, metrics=self.score_names, ordered=ordered)
+    async def _weigh(
+        self, target: Side, prediction: Side, *, ordered: bool | None, ties: Ties | None
+    ) -> dict[str, Measure]:
+        work = partial(
+            weigh, target, prediction, rules=self.rules, metrics=self.score_names, ordered=ordered, ties=ties
+        )
         large = max(_rows(target), _rows(prediction)) > _LARGE
         return await asyncio.to_thread(work) if large else work()
 

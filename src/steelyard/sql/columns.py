@@ -67,7 +67,10 @@ def match_columns(reference: Rows, prediction: Rows, *, groups: Sequence[int] | 
     in_place = tuple(range(len(mine)))
     if whole and mine == others and pair.holds(in_place):
         return Match(in_place)
-    candidates = [[other for other, mark in enumerate(others) if mark == one] for one in mine]
+    places: dict[int, list[int]] = {}
+    for other, mark in enumerate(others):
+        places.setdefault(mark, []).append(other)
+    candidates = [places.get(mark, []) for mark in mine]
     if not all(candidates):
         return Match(None)
     if all(len(each) == 1 for each in candidates):

@@ -51,7 +51,7 @@ def _measures(question: Question, measure: Callable[[str], Measure]) -> dict[str
 
 
 def _rows(table: Any) -> Any:
-    return [] if table == "[]" else table
+    return [] if isinstance(table, str) and table == "[]" else table
 
 
 def _problem(table: Any) -> str:

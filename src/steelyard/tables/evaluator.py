@@ -19,7 +19,7 @@ from steelyard.tables.measure import ALL_METRICS, METRICS, Measure, RuleName
 from steelyard.tables.queries import EQUAL_TEXT, as_run, cleaned_identical, equal_texts, of_table, ordered
 from steelyard.tables.reading import looks_like_table, read_notation
 from steelyard.tables.results_cache import ResultsCache
-from steelyard.tables.sides import Side, all_right, weigh
+from steelyard.tables.sides import Side, all_right, ties_of, weigh
 
 Task = Literal["QA", "SP"]
 Run = Callable[[Any], Side]
@@ -166,15 +166,24 @@ class MetricEvaluator:
         query = self._is_query(target)
         counts = ordered(target, self.rules) if query else of_table(self.rules)
         wanted = run(target) if query else self._table(target)
-        return weigh(wanted, self._table(prediction), rules=self.rules, metrics=self.metrics, ordered=counts)
+        found = self._predicted(prediction, run if query else None)
+        ties = ties_of(wanted, target) if query else None
+        return weigh(wanted, found, rules=self.rules, metrics=self.metrics, ordered=counts, ties=ties)
+
+    def _predicted(self, prediction: Any, run: Run | None) -> Side:
+        """A predicted table; QATCH 1.0.36 takes a text for SQL and runs it, if need be in vain."""
+        if not isinstance(prediction, str) or self.rules != "qatch-1.0.36":
+            return self._table(prediction)
+        return run(prediction) if run is not None else Side(failure="it is a text, and there is nothing to run it on")
 
     def _weigh_queries(self, target: Any, prediction: Any, run: Run) -> Mapping[str, Measure]:
         text = target if isinstance(target, str) else ""
-        if isinstance(prediction, str) and text and equal_texts(text, prediction, self.rules):
+        if isinstance(prediction, str) and isinstance(target, str) and equal_texts(text, prediction, self.rules):
             counts = ordered(text, self.rules, unrun=True)
             return all_right(self.rules, self.metrics, ordered=counts, reason=EQUAL_TEXT)
-        wanted = run(target)
-        return weigh(wanted, run(prediction), rules=self.rules, metrics=self.metrics, ordered=ordered(text, self.rules))
+        wanted, found, counts = run(target), run(prediction), ordered(text, self.rules)
+        ties = ties_of(wanted, text)
+        return weigh(wanted, found, rules=self.rules, metrics=self.metrics, ordered=counts, ties=ties)
 
     def _run(self, db_id: Any, query: Any) -> Side:
         """The result of a query; the target's and the prediction's alike are run in the sandbox."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, Literal
 
@@ -30,6 +31,10 @@ class Measure:
     flags: tuple[str, ...] = ()
 
 
+Ties = Callable[[], Sequence[int] | None]
+"""Gives the group of each row of a target, where rows of one group may stand in any order; None: there is none."""
+
+
 @dataclass(frozen=True, slots=True)
 class Question:
     """What is asked of a pair of tables.
@@ -40,6 +45,7 @@ class Question:
         metrics: names out of `ALL_METRICS`.
         ordered: whether the wanted result has an order at its top level; None: not known.
         executed: the target is the result of a query that the evaluator itself ran.
+        ties: which of its rows the target's order leaves free; asked only where it matters. None: all are in order.
     """
 
     target: Any
@@ -47,6 +53,7 @@ class Question:
     metrics: tuple[str, ...] = METRICS
     ordered: bool | None = None
     executed: bool = False
+    ties: Ties | None = None
 
     def alike(self, measure: Measure) -> dict[str, Measure]:
         """The same for every metric."""

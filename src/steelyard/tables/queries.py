@@ -6,11 +6,13 @@ The releases of QATCH look for words in the text; `documented` and `steelyard` a
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import lru_cache
 from typing import Final
 
 from steelyard.sql.order import ordering_of
-from steelyard.sql.results import EngineName
+from steelyard.sql.results import EngineName, ResultTable
+from steelyard.sql.ties import window_of
 from steelyard.tables.measure import RuleName
 
 EQUAL_TEXT: Final = "the two queries are equal as texts; neither was run"
@@ -61,6 +63,24 @@ def ordered(target: str, rules: RuleName, engine: EngineName = "sqlite", *, unru
         return _orders_rows(target, engine)
     old = unrun and rules != "qatch-1.0.36"
     return ("order" if old else "order by") in target.lower()
+
+
+def tied_rows(query: str, engine: EngineName, table: ResultTable) -> Sequence[int] | None:
+    """The group of each row of a result, where rows of one group have equal sort keys; None where none is known.
+
+    Known are keys that are columns of the result; a LIMIT that cuts through a group leaves the rows that it kept.
+
+    >>> table = ResultTable(("name", "age"), [("Ann", 7), ("Ben", 7), ("Cem", 9)])
+    >>> tied_rows("SELECT name, age FROM t ORDER BY age", "sqlite", table)
+    [0, 0, 1]
+    >>> tied_rows("SELECT name, age FROM t ORDER BY height", "sqlite", table) is None
+    True
+    """
+    ordering = ordering_of(query, engine=engine, columns=table.columns)
+    if ordering is None or not ordering.in_output:
+        return None
+    window = window_of(table, ordering, None, None)
+    return None if window.strict else window.groups
 
 
 def of_table(rules: RuleName) -> bool | None:

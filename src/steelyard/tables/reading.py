@@ -59,7 +59,9 @@ def plain_table(value: Any) -> Any:
     if isinstance(value, Mapping):
         rows = value.get("rows", value.get("data"))
         return value if rows is None or isinstance(rows, Mapping) else plain_table(rows)
-    if isinstance(value, tuple) or hasattr(value, "tolist"):
+    if hasattr(value, "columns"):
+        return _from_frame(value)
+    if isinstance(value, tuple) or hasattr(value, "tolist") or hasattr(value, "to_list"):
         listed = _listed(value)
         return _rows(listed) if isinstance(listed, list) else listed
     return value
@@ -183,6 +185,14 @@ def _from_records(records: Sequence[Mapping[str, Any]]) -> list[Any]:
     return [[_cell(record[key]) for key in keys] for record in records]
 
 
+def _from_frame(frame: Any) -> Any:
+    """The rows of a data frame of pandas, polars or pyarrow; what is none stays as it is."""
+    import narwhals.stable.v1 as nw
+
+    read = nw.from_native(frame, eager_only=True, pass_through=True)
+    return _rows(read.rows()) if isinstance(read, nw.DataFrame) else frame
+
+
 def _cell(value: Any) -> Any:
     if type(value) in _PLAIN:
         return value
@@ -193,7 +203,8 @@ def _cell(value: Any) -> Any:
 
 def _listed(value: Any) -> Any:
     """An array as nested lists, a number of numpy as Python's."""
-    listed = value.tolist() if hasattr(value, "tolist") else value
+    listed = value.to_list() if hasattr(value, "to_list") else value
+    listed = listed.tolist() if hasattr(listed, "tolist") else listed
     if isinstance(listed, list | tuple):
         return [_listed(one) if hasattr(one, "tolist") else one for one in listed]
     return listed

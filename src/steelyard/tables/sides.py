@@ -17,11 +17,12 @@ from itertools import chain
 from operator import ne
 from typing import Any, Final
 
-from steelyard.sql.results import Execution
+from steelyard.sql.results import EngineName, Execution, ResultTable
 from steelyard.tables.attempt import lacks_accuracy
-from steelyard.tables.measure import UNORDERED, Measure, RuleName
-from steelyard.tables.metrics import table_metrics
+from steelyard.tables.measure import UNORDERED, Measure, Question, RuleName, Ties
+from steelyard.tables.queries import tied_rows
 from steelyard.tables.reading import plain_table
+from steelyard.tables.rules import check_metrics, rules_of
 
 _ORDER: Final = frozenset({"tuple_order", "tuple_order_unit"})
 _STRICT: Final[frozenset[RuleName]] = frozenset({"steelyard", "qatch-1.0.36"})
@@ -37,12 +38,14 @@ class Side:
         failure: why there is no table; "" where there is one.
         kind: of the failure, for a program.
         executed: whether the table is what a query returned.
+        columns: the names of what a query returned.
     """
 
     table: Any = None
     failure: str = ""
     kind: str = ""
     executed: bool = False
+    columns: tuple[str, ...] = ()
 
     @classmethod
     def given(cls, value: Any, rules: RuleName) -> Side:
@@ -59,7 +62,7 @@ class Side:
         if done.table is not None:
             # The releases make lists of what a database returns, and tell them apart from tuples.
             rows = list(map(list, done.table.rows)) if rules in _RELEASES else done.table.rows
-            return cls(rows, executed=True)
+            return cls(rows, executed=True, columns=done.table.columns)
         failure = done.failure
         if failure is None:
             return cls(failure="no result")
@@ -67,7 +70,13 @@ class Side:
 
 
 def weigh(
-    target: Side, prediction: Side, *, rules: RuleName, metrics: Sequence[str], ordered: bool | None
+    target: Side,
+    prediction: Side,
+    *,
+    rules: RuleName,
+    metrics: Sequence[str],
+    ordered: bool | None,
+    ties: Ties | None = None,
 ) -> dict[str, Measure]:
     """Every metric of a pair, also where a side has no table.
 
@@ -77,6 +86,7 @@ def weigh(
         rules: whose rules.
         metrics: which.
         ordered: whether the order of rows counts; None: it is measured and not asked for (a target that is a table).
+        ties: which rows of the target its order leaves free, see `Question`.
 
     >>> weigh(Side([[1]]), Side(failure="no such column"), rules="steelyard", metrics=["cell_recall"], ordered=False)
     {'cell_recall': Measure(value=0.0, reason='the prediction cannot be run: no such column', flags=())}
@@ -88,17 +98,16 @@ def weigh(
     if prediction.failure:
         failed = Measure(0.0, f"the prediction cannot be run: {prediction.failure}")
         return _alike(failed, rules, metrics, skip_order=strict and ordered is False)
-    found = table_metrics(
-        target.table,
-        prediction.table,
-        rules=rules,
-        metrics=tuple(metrics),
-        ordered=ordered,
-        executed=target.executed,
-    )
+    check_metrics(tuple(metrics))
+    found = rules_of(rules)(Question(target.table, prediction.table, tuple(metrics), ordered, target.executed, ties))
     return {
         name: _unordered(measure) if name in _ORDER and ordered is False else measure for name, measure in found.items()
     }
+
+
+def ties_of(side: Side, query: str, engine: EngineName = "sqlite") -> Ties:
+    """What tells which rows of a query's result its ORDER BY leaves free."""
+    return lambda: tied_rows(query, engine, ResultTable(side.columns, side.table))
 
 
 def all_right(rules: RuleName, metrics: Sequence[str], *, ordered: bool, reason: str) -> dict[str, Measure]:

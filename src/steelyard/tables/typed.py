@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Final
@@ -10,7 +10,7 @@ from typing import Final
 from steelyard.sql.cells import intern_tables
 from steelyard.tables.align import align_columns
 from steelyard.tables.counting import NumberedRows, Rows, cardinality, shared_cells
-from steelyard.tables.measure import UNORDERED, Measure, Question
+from steelyard.tables.measure import UNORDERED, Measure, Question, Ties
 from steelyard.tables.order import numbered_correlation
 from steelyard.tables.shapes import shape_problem
 
@@ -27,7 +27,7 @@ def typed_metrics(question: Question) -> dict[str, Measure]:
     if not question.target or not question.prediction:
         return {name: _empty(name, question) for name in question.metrics}
     target, prediction = intern_tables(question.target, question.prediction)
-    pair = _Pair(target, prediction, question.ordered)
+    pair = _Pair(target, prediction, question.ordered, question.ties)
     return {name: _MEASURES[name](pair) for name in question.metrics}
 
 
@@ -38,6 +38,7 @@ class _Pair:
     target: Rows
     prediction: Rows
     ordered: bool | None
+    ties: Ties | None
 
     @cached_property
     def shared(self) -> int:
@@ -91,9 +92,21 @@ def _accuracy(pair: _Pair) -> Measure:
     wanted, got = pair.rows.counts()
     if not (wanted == got).all():
         return Measure(0.0)
-    if pair.ordered and not (pair.rows.target == pair.rows.prediction).all():
+    if not pair.ordered or (pair.rows.target == pair.rows.prediction).all():
+        return Measure(1.0)
+    groups = pair.ties() if pair.ties is not None else None
+    if groups is None or not _same_by_group(pair.rows, groups):
         return Measure(0.0, "the same rows in another order")
-    return Measure(1.0)
+    return Measure(1.0, "rows with equal sort keys stand in another order")
+
+
+def _same_by_group(rows: NumberedRows, groups: Sequence[int]) -> bool:
+    """Whether each group of positions holds the same rows in both tables."""
+    import numpy as np
+
+    places = np.asarray(groups, dtype=np.int64)
+    wanted, got = (np.lexsort((each, places)) for each in (rows.target, rows.prediction))
+    return bool((rows.target[wanted] == rows.prediction[got]).all())
 
 
 def _empty(name: str, question: Question) -> Measure:
