@@ -38,14 +38,14 @@ def test_rows_become_samples(tmp_path):
     )
     first, second = load(file).samples
     assert (first.id, first.input, first.reference, first.group) == ("a", "Who?", [["Ann", 1]], "people")
-    assert (second.id, second.input, second.reference, second.metadata) == ("line:2", "", [["Bob"]], {})
+    assert (second.id, second.input, second.reference, second.metadata) == ("line:2", "", [["Bob"]], {"position": 1})
 
 
 def test_the_columns_of_a_frame_for_qatch_are_found(tmp_path, databases):
     file = lines(tmp_path, [{"db_id": "shop", "question": "How many?", "query": "SELECT 1"}])
     data = load(file, task="SP", databases=databases)
     assert data.mapping == {"target": "query", "db_id": "db_id", "question": "question"}
-    assert data.samples[0].metadata == {"db_id": "shop"}
+    assert data.samples[0].metadata == {"db_id": "shop", "position": 0}
     assert data.samples[0].reference == "SELECT 1"
 
 
@@ -75,11 +75,16 @@ def test_columns_can_be_named(tmp_path):
     assert (sample.input, sample.reference) == ("Who?", [[1]])
 
 
+def test_positions_count_rows_that_are_left_out(tmp_path):
+    file = lines(tmp_path, [{"target": [[1]]}, {"target": ""}, {"target": [[3]]}])
+    assert [one.metadata["position"] for one in load(file, skip_bad=True).samples] == [0, 2]
+
+
 def test_predictions_stand_beside_their_sample(tmp_path):
     file = lines(tmp_path, [{"target": [[1]], "small": [[1]], "large": None}, {"target": [[2]], "small": "none"}])
     samples = load(file, predictions=("small", "large")).samples
-    assert samples[0].metadata == {"predictions": {"small": [[1]], "large": None}}
-    assert samples[1].metadata == {"predictions": {"small": "none", "large": None}}
+    assert samples[0].metadata == {"position": 0, "predictions": {"small": [[1]], "large": None}}
+    assert samples[1].metadata == {"position": 1, "predictions": {"small": "none", "large": None}}
 
 
 def test_an_unknown_column_of_predictions_is_refused(tmp_path):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import count
 from pathlib import Path
 from typing import Any, Final
 
@@ -33,7 +34,8 @@ class TablesData:
     """A dataset of wanted tables, and what was found out about it.
 
     Args:
-        samples: in order; `reference` is rows or SQL, `metadata` has `db_id` and what the row predicts.
+        samples: in order; `reference` is rows or SQL, `metadata` has `db_id`, what the row predicts, and `position`:
+            the row's, counted from 0 over all files whatever is left out.
         defects: of the rows that are left out; empty unless `skip_bad`.
         mapping: role -> column of the first table, as a person names it.
         notes: rows left out, hidden sheets, an unusual encoding, fewer samples than asked for.
@@ -65,7 +67,7 @@ def load_tables(
     names = [path.name for path in files.paths]
     if len(set(names)) < len(names):
         raise ConfigError("samples: two files have one name, so their rows cannot be told apart; rename one")
-    reader = _Reader(task, ids, {}, [])
+    reader = _Reader(task, ids, {}, [], count())
     found: list[Sample] = []
     mapping: Mapping[str, str] = {}
     for table in tables:
@@ -132,15 +134,16 @@ class _Place:
 
 @dataclass(frozen=True, slots=True)
 class _Reader:
-    """One pass over all tables: `seen` is id -> where it stands, `defects` are in order."""
+    """One pass over all tables: `seen` is id -> where it stands, `defects` are in order, `positions` count rows."""
 
     task: str
     ids: frozenset[str] | None
     seen: dict[str, str]
     defects: list[Defect]
+    positions: Iterator[int]
 
     def samples(self, place: _Place) -> Iterator[Sample]:
-        for row in place.rows():
+        for row, position in zip(place.rows(), self.positions, strict=False):
             before = len(self.defects)
             target = wanted(place.cell(row, "target"), self.task)
             if target.problem:
@@ -151,7 +154,7 @@ class _Reader:
                 self.defects.append(place.defect("bad database", row, "db_id", problem))
             name = self._id(place, row)
             if len(self.defects) == before:
-                yield _sample(place, row, name, target, db_id)
+                yield _sample(place, row, name, target, {"position": position} | ({"db_id": db_id} if db_id else {}))
 
     def _about_database(self, target: Wanted, db_id: str) -> str:
         """Why the SQL of a row cannot be run; "" where it can, or where there is none."""
@@ -173,8 +176,7 @@ class _Reader:
         return name
 
 
-def _sample(place: _Place, row: Row, name: str, target: Wanted, db_id: str) -> Sample:
-    metadata: dict[str, Any] = {"db_id": db_id} if db_id else {}
+def _sample(place: _Place, row: Row, name: str, target: Wanted, metadata: dict[str, Any]) -> Sample:
     if place.predictions:
         metadata[PREDICTIONS] = {name: cell_at(row.cells, column) for name, column in place.predictions.items()}
     return Sample(
