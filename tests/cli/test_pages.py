@@ -34,6 +34,13 @@ def test_export_writes_csv_whose_cells_are_no_formulas_unless_asked(steelyard, r
         assert [row["output"] for row in rows if row["id"]][:1] == [cell]
 
 
+def test_export_takes_its_format_from_the_name_of_the_file(steelyard, ran, tmp_path):
+    steelyard("export", "a", "--out", "a.csv", code=0)
+    assert (tmp_path / "a.csv").read_text(encoding="utf-8-sig").startswith("run,target,")
+    steelyard("export", "a", "--out", "b.csv", "--format", "jsonl", code=0)
+    assert (tmp_path / "b.csv").read_text(encoding="utf-8").startswith('{"run":')
+
+
 def test_export_writes_a_list_per_target_into_a_folder(steelyard, ran, tmp_path):
     out = steelyard("export", "a", "--json-dir", "lists", code=0).out
     assert out.splitlines() == ["wrote lists/a.json: 20 rows", "wrote lists/c.json: 20 rows"]

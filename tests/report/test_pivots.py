@@ -108,6 +108,11 @@ def test_the_terminal_says_how_often_each_verdict_was_given(runs, capsys):
     assert not any("\u202e" in line for line in lines)
 
 
+def test_the_terminal_says_to_how_many_records_a_score_does_not_apply(runs, capsys):
+    print_outcome(weigh(runs[:1]), as_json=False)
+    assert "first: grade does not apply to 1 of 6 records" in capsys.readouterr().out
+
+
 def test_a_comparison_lists_what_was_broken_with_the_verdicts_before_and_now(runs, capsys):
     print_outcome(weigh(runs), as_json=False, detailed=True)
     lines = [line for line in capsys.readouterr().out.splitlines() if line.startswith("  broken ")]

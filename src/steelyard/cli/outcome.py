@@ -161,6 +161,9 @@ def _remarks(run: Run, summary: RunSummary) -> list[str]:
     lines = []
     if summary.state != "finished" and run.reason not in {"", summary.state}:
         lines.append(f"{run.target}: {summary.state}, {summary.done} of {summary.planned} done: {run.reason}")
+    score = summary.score()
+    if score is not None and score.not_applicable:
+        lines.append(f"{run.target}: {score.name} does not apply to {score.not_applicable} of {score.total} records")
     if summary.unparsed_kinds:
         kinds = ", ".join(f"{count} {kind}" for kind, count in summary.unparsed_kinds.items())
         lines.append(f"{run.target}: replies that could not be read: {kinds}")

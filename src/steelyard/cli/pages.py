@@ -41,7 +41,9 @@ def report(
 def export(
     run: RunArgument,
     store: StoreOption = None,
-    form: Annotated[str, typer.Option("--format", metavar="FORMAT", help="jsonl or csv.")] = "jsonl",
+    form: Annotated[
+        str, typer.Option("--format", metavar="FORMAT", help="jsonl or csv; by default what the file's name says.")
+    ] = "",
     out: Annotated[
         Path | None, typer.Option("--out", "-o", metavar="FILE", help="Write there, not to standard output.")
     ] = None,
@@ -59,6 +61,7 @@ def export(
     with Store(store) as opened:
         found = opened.run(run)
         say_unfinished(found)
+        form = form or ("csv" if out is not None and out.suffix.lower() == ".csv" else "jsonl")
         if json_dir is not None:
             _write_json_dir(opened.runs_of(found.evaluation), json_dir)
         elif form == "jsonl":

@@ -16,6 +16,7 @@ from steelyard.cli.options import (
     StoreOption,
 )
 from steelyard.errors import ConfigError, did_you_mean
+from steelyard.text.inert import cell_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -62,7 +63,10 @@ def show(
     run: RunArgument,
     store: StoreOption = None,
     only: Annotated[
-        str, typer.Option("--only", metavar="KIND", help="List samples: wrong, unparsed, refused, errors or all.")
+        str,
+        typer.Option(
+            "--only", metavar="KIND", help="List samples: wrong, unparsed, refused, not-applicable, errors or all."
+        ),
     ] = "",
     most: Annotated[int, typer.Option("--most", "-n", metavar="N", help="List at most so many samples.", min=1)] = 10,
     as_json: JsonOption = False,
@@ -116,7 +120,7 @@ def compare(
         write_pages(outcome, html=html, markdown=markdown)
 
 
-_KINDS: Final = ("wrong", "unparsed", "refused", "errors", "all")
+_KINDS: Final = ("wrong", "unparsed", "refused", "not-applicable", "errors", "all")
 _LETTERS: Final = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 
 
@@ -138,7 +142,7 @@ def _listed(run: Run, only: str, most: int) -> Iterator[Record]:
 
 
 def _kinds_of(record: Record) -> set[str]:
-    kinds = {one.outcome for one in record.scores if one.outcome in {"unparsed", "refused"}}
+    kinds = {one.outcome.replace("_", "-") for one in record.scores if one.outcome != "scored"}
     wrong = {"wrong" for one in record.scores if one.outcome == "scored" and one.passed is False}
     return {*kinds, *wrong, *({"errors"} if record.failure else ())}
 
@@ -183,5 +187,5 @@ def _lines_of(record: Record) -> Iterator[str]:
 
 
 def _short(value: Any, most: int) -> str:
-    text = " ".join(str(value).split())
+    text = " ".join(cell_text(value).split())
     return text if len(text) <= most else f"{text[: most - 1]}…"

@@ -175,7 +175,10 @@ def label_tables(summaries: Sequence[RunSummary]) -> list[Table]:
     return [
         table(
             [pivot.score, *names],
-            [[label, *(f"{cell.main} ({cell.beside})" for cell in cells)] for label, cells in pivot.rows],
+            [
+                [label, *(f"{cell.main} ({cell.beside})" if cell.beside else cell.main for cell in cells)]
+                for label, cells in pivot.rows
+            ],
             right=range(1, len(names) + 1),
         )
         for pivot in label_pivots(shown)

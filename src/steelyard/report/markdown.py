@@ -144,7 +144,9 @@ def _label_tables(summaries: Sequence[RunSummary], labels: Sequence[str]) -> lis
     tables = []
     for pivot in label_pivots(summaries[:_COLUMNS]):
         lines = _head(["verdict", *labels[:_COLUMNS]], left=1)
-        lines += [_line([_cell(name, 30), *(" · ".join(cell) for cell in cells)]) for name, cells in pivot.rows]
+        lines += [
+            _line([_cell(name, 30), *(" · ".join(filter(None, cell)) for cell in cells)]) for name, cells in pivot.rows
+        ]
         tables.append(_folded(_cell(pivot.title, 60), lines))
     return tables
 

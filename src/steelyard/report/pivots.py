@@ -65,6 +65,8 @@ def share_of(summary: RunSummary, score: str, label: str) -> tuple[int, float]:
 
 
 def _count(summary: RunSummary, score: str, label: str) -> Cell:
+    if not summary.labels.get(score):
+        return Cell(MISSING, "")
     n, share = share_of(summary, score, label)
     return Cell(f"{n:,}", value_text(share, share=True))
 

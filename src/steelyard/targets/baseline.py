@@ -164,7 +164,7 @@ def _read_as_sql(sample: Sample) -> Output:
     return Output(reading.sql, (), {"evidence": list(reading.evidence), **problem})
 
 
-@lru_cache(maxsize=8)
+@lru_cache(maxsize=256)
 def _parse(ddl: str, dialect: str) -> Schema:
     """The schema of a database is asked for once for each of its questions."""
     return parse_schema(ddl, dialect=dialect)
