@@ -159,7 +159,7 @@ def _query(action: int, one: str, two: str) -> str:
     if known is not None:
         return known
     if action in _WRITES:
-        own = one.lower() in _SCHEMA or (action != sqlite3.SQLITE_UPDATE and one.lower().endswith(_RTREE))
+        own = one.lower() in _SCHEMA or one.lower().endswith(_RTREE)
         return "" if own else f"writing ({_WRITES[action]} {one})"
     # A savepoint: rtreecheck() makes one. Transactions of the statement's own are refused by its verb.
     if action in {sqlite3.SQLITE_CREATE_TABLE, *_CONTROLS}:

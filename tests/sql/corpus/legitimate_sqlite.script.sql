@@ -44,6 +44,8 @@ CREATE VIRTUAL TABLE old USING fts4(body);
 INSERT INTO old VALUES ('hello world'), ('good night world');
 CREATE VIRTUAL TABLE boxes USING rtree(id, minx, maxx, miny, maxy);
 INSERT INTO boxes VALUES (1, 0, 1, 0, 1), (2, 5, 6, 5, 6), (3, 0.5, 5.5, 0.5, 5.5);
+CREATE VIRTUAL TABLE labelled USING rtree(id, low, high, +label, +colour);
+INSERT INTO labelled VALUES (1, 0, 5, 'a; b', 'red'), (2, 7, 9, NULL, 'blue');
 CREATE TABLE sales(day TEXT, shop TEXT, n INTEGER);
 INSERT INTO sales WITH RECURSIVE d(i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM d WHERE i < 59)
   SELECT date('2023-01-01', '+' || i || ' days'), char(65 + i % 3), (i * 37) % 11 FROM d;

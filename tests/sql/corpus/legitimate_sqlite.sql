@@ -117,6 +117,9 @@ SELECT body FROM old WHERE body MATCH 'world NOT night'
 SELECT snippet(old), offsets(old) FROM old WHERE old MATCH 'hello'
 SELECT id FROM boxes WHERE minx >= 0 AND maxx <= 6 AND miny < 2 ORDER BY id
 SELECT * FROM boxes ORDER BY id
+SELECT label, colour FROM labelled WHERE low < 6
+SELECT * FROM labelled, boxes WHERE labelled.id = boxes.id ORDER BY 1
+SELECT rtreecheck('labelled'), rtreecheck('boxes')
 SELECT * FROM rich ORDER BY id
 SELECT "how many; really" FROM "two words"
 SELECT * FROM pairs ORDER BY a, b
