@@ -197,9 +197,9 @@ def test_rules_without_execution_accuracy_say_so(rules):
 
 
 def test_unknown_rules_and_metrics_are_refused_with_what_is_known():
-    with pytest.raises(ConfigError, match=r"no table rules 'qatch-9'; known: steelyard, documented, qatch-0\.2\.2"):
+    with pytest.raises(ConfigError, match=r"no rules 'qatch-9': did you mean 'qatch-"):
         table_metrics(AB, AB, rules="qatch-9")
-    with pytest.raises(ConfigError, match="no table metric 'f1'; known: cell_precision, cell_recall"):
+    with pytest.raises(ConfigError, match=r"no metric 'f1'.* cell_precision, cell_recall"):
         table_metrics(AB, AB, metrics=("f1",))
 
 

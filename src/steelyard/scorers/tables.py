@@ -20,7 +20,7 @@ from steelyard.errors import ConfigError
 from steelyard.scorers.database_digest import about_databases
 from steelyard.sql.results import Database, SqlLimits
 from steelyard.sql.sandbox import Sandbox
-from steelyard.tables.evaluator import check_rules, check_task, metric_names
+from steelyard.tables.evaluator import check_task
 from steelyard.tables.locate import check_folder, database_ids, engines_in, find_database
 from steelyard.tables.measure import ALL_METRICS, Measure, RuleName, Ties
 from steelyard.tables.queries import EQUAL_TEXT, as_run, equal_texts, of_table, ordered
@@ -32,6 +32,7 @@ from steelyard.tables.reading import (
     read_notation,
     read_table,
 )
+from steelyard.tables.rules import check_rules, metric_names
 from steelyard.tables.shapes import shape_problem
 from steelyard.tables.sides import Side, all_right, ties_of, weigh
 from steelyard.types import Output, Sample, Score

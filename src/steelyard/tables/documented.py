@@ -12,9 +12,8 @@ from collections.abc import Callable, Mapping
 from itertools import chain
 from typing import Any, Final
 
-from steelyard.tables.attempt import lacks_accuracy
 from steelyard.tables.counting import Rows, agreeing, cardinality, found_in
-from steelyard.tables.measure import UNORDERED, Measure, Question
+from steelyard.tables.measure import UNORDERED, Measure, Question, lacks_accuracy
 from steelyard.tables.normalise import documented_rows
 from steelyard.tables.order import first_places_correlation
 

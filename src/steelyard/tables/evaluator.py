@@ -12,13 +12,14 @@ from contextlib import suppress
 from functools import partial
 from typing import Any, Final, Literal, get_args
 
-from steelyard.errors import ConfigError, did_you_mean
+from steelyard.errors import ConfigError
 from steelyard.tables.databases import MultipleDatabases
 from steelyard.tables.frames import Frame, check_key
-from steelyard.tables.measure import ALL_METRICS, METRICS, Measure, RuleName
+from steelyard.tables.measure import METRICS, Measure, RuleName
 from steelyard.tables.queries import EQUAL_TEXT, as_run, cleaned_identical, equal_texts, of_table, ordered
 from steelyard.tables.reading import looks_like_table, read_notation
 from steelyard.tables.results_cache import ResultsCache
+from steelyard.tables.rules import check_rules, metric_names
 from steelyard.tables.sides import Side, all_right, ties_of, weigh
 
 Task = Literal["QA", "SP"]
@@ -210,39 +211,6 @@ class MetricEvaluator:
                 "MetricEvaluator(MultipleDatabases(folder))"
             )
         return self.databases
-
-
-def metric_names(metrics: Any) -> list[str]:
-    """The names of metrics given as names, tag classes or tags.
-
-    Args:
-        metrics: one or several.
-
-    Raises:
-        ConfigError: there is no such metric, or none at all.
-
-    >>> metric_names("cell_recall")
-    ['cell_recall']
-    """
-    several = metrics if isinstance(metrics, list | tuple | set | frozenset) else [metrics]
-    names = [one if isinstance(one, str) else getattr(one, "metric", repr(one)) for one in several]
-    if not names:
-        raise ConfigError(f"metrics names none; known: {', '.join(ALL_METRICS)}")
-    for name in names:
-        if name not in ALL_METRICS:
-            raise ConfigError(f"there is no metric {name!r}{did_you_mean(name, ALL_METRICS)}")
-    return list(dict.fromkeys(names))
-
-
-def check_rules(rules: Any) -> None:
-    """Refuse a rule set that there is not.
-
-    Raises:
-        ConfigError: the message suggests one.
-    """
-    known = get_args(RuleName)
-    if rules not in known:
-        raise ConfigError(f"there are no rules {rules!r}{did_you_mean(str(rules), known)}")
 
 
 def check_task(task: Any) -> Task:

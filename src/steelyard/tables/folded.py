@@ -7,19 +7,17 @@ and 0.2.5, numpy 1.26). They differ from each other in the gate and in the two c
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass
 from functools import cached_property, partial
 from itertools import chain
 from typing import Any, Final
 
-from steelyard.tables.attempt import RAISED, attempt, lacks_accuracy
-from steelyard.tables.counting import Rows, agreeing, cardinality
-from steelyard.tables.gates import is_matrix, is_plain_table
-from steelyard.tables.measure import UNORDERED, Measure, Question
-from steelyard.tables.membership import share_found
+from steelyard.tables.counting import Rows, agreeing, cardinality, found_in
+from steelyard.tables.measure import RAISED, UNORDERED, Measure, Question, attempt, lacks_accuracy
 from steelyard.tables.normalise import Lexicon, release_text
 from steelyard.tables.order import first_places_correlation
+from steelyard.tables.shapes import is_matrix, is_plain_table
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,6 +137,48 @@ def _order(_: _Release, pair: _Pair) -> float:
     return first_places_correlation(pair.target, pair.prediction)
 
 
+def _share_found(rows: Rows, known: Rows, lexicon: Lexicon) -> float:
+    """Cells of `rows`, repeats and all, that occur in `known`, by all cells of `rows`; rounded as numpy does.
+
+    NaN where `rows` has no cells. QATCH 0.2.2 counts by arrays of numpy 1.26, which have one type: truth values beside
+    texts become the texts "True" and "False", NUL characters at the end of a text are dropped, and an array of truth
+    values alone is compared with an array of texts in one of two ways that differ: where few cells are looked for, none
+    is equal.
+
+    Raises:
+        ValueError: rows of different widths, of which numpy makes no array.
+
+    >>> lexicon = Lexicon(str)
+    >>> first, second = lexicon.rows([["a", "a", "b"]]), lexicon.rows([["a", "c"]])
+    >>> _share_found(first, second, lexicon)
+    0.667
+    """
+    if any(len(set(map(len, table))) > 1 for table in (rows, known)):
+        raise ValueError("rows of different widths make no array")
+    cells, others = list(chain.from_iterable(rows)), list(chain.from_iterable(known))
+    if not cells:
+        return float("nan")
+    found = _array_matches(cells, others, lexicon) if _needs_texts(lexicon) else found_in(cells, others)
+    # numpy scales, rounds to even and scales back, which is not Python's rounding of the decimal value.
+    return round(found / len(cells) * 1000) / 1000
+
+
+def _needs_texts(lexicon: Lexicon) -> bool:
+    return any(isinstance(text, bool) or str(text).endswith("\0") for text in lexicon.numbers)
+
+
+def _array_matches(cells: list[int], others: list[int], lexicon: Lexicon) -> int:
+    texts = [text if isinstance(text, bool) else str(text).rstrip("\0") for text in lexicon.numbers]
+    first, second = [texts[cell] for cell in cells], [texts[cell] for cell in others]
+    truths = [all(isinstance(text, bool) for text in column) and bool(column) for column in (first, second)]
+    # numpy.isin looks at one cell after the other where there are few to look for, and then a truth is no text.
+    few = len(second) < 10 * len(first) ** 0.145
+    if truths[0] != truths[1] and few:
+        return 0
+    known: set[Hashable] = {str(text) for text in second}
+    return sum(str(text) in known for text in first)
+
+
 _FORMULAS: Final[Mapping[str, Callable[[_Release, _Pair], float]]] = {
     "cell_precision": _precision,
     "cell_recall": _recall,
@@ -146,5 +186,5 @@ _FORMULAS: Final[Mapping[str, Callable[[_Release, _Pair], float]]] = {
     "tuple_constraint": _constraint,
     "tuple_order": _order,
 }
-_EARLY: Final = _Release("0.2.2", is_matrix, share_found)
+_EARLY: Final = _Release("0.2.2", is_matrix, _share_found)
 _LATE: Final = _Release("0.2.5", is_plain_table, _set_share)

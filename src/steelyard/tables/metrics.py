@@ -17,7 +17,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from steelyard.tables.measure import METRICS, Measure, Question, RuleName
-from steelyard.tables.rules import check_metrics, rules_of
+from steelyard.tables.rules import metric_names, rules_of
 
 
 def table_metrics(
@@ -51,8 +51,8 @@ def table_metrics(
     >>> measures["tuple_order"].reason
     'fewer than two distinct rows are shared'
     """
-    check_metrics(tuple(metrics))
-    return rules_of(rules)(Question(target, prediction, tuple(metrics), ordered, executed))
+    names = tuple(metric_names(metrics))
+    return rules_of(rules)(Question(target, prediction, names, ordered, executed))
 
 
 def cell_precision(target: Any, prediction: Any, *, rules: RuleName = "steelyard") -> float | None:

@@ -18,11 +18,10 @@ from operator import ne
 from typing import Any, Final
 
 from steelyard.sql.results import EngineName, Execution, ResultTable
-from steelyard.tables.attempt import lacks_accuracy
-from steelyard.tables.measure import UNORDERED, Measure, Question, RuleName, Ties
+from steelyard.tables.measure import UNORDERED, Measure, Question, RuleName, Ties, lacks_accuracy
 from steelyard.tables.queries import tied_rows
 from steelyard.tables.reading import plain_table
-from steelyard.tables.rules import check_metrics, rules_of
+from steelyard.tables.rules import metric_names, rules_of
 
 _ORDER: Final = frozenset({"tuple_order", "tuple_order_unit"})
 _STRICT: Final[frozenset[RuleName]] = frozenset({"steelyard", "qatch-1.0.36"})
@@ -98,8 +97,8 @@ def weigh(
     if prediction.failure:
         failed = Measure(0.0, f"the prediction cannot be run: {prediction.failure}")
         return _alike(failed, rules, metrics, skip_order=strict and ordered is False)
-    check_metrics(tuple(metrics))
-    found = rules_of(rules)(Question(target.table, prediction.table, tuple(metrics), ordered, target.executed, ties))
+    names = tuple(metric_names(metrics))
+    found = rules_of(rules)(Question(target.table, prediction.table, names, ordered, target.executed, ties))
     return {
         name: _unordered(measure) if name in _ORDER and ordered is False else measure for name, measure in found.items()
     }

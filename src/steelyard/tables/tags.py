@@ -12,10 +12,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, ClassVar
 
-from steelyard.tables.evaluator import check_rules
 from steelyard.tables.measure import RuleName
 from steelyard.tables.metrics import table_metrics
 from steelyard.tables.reading import plain_table
+from steelyard.tables.rules import check_rules
 
 
 class Tag:

@@ -13,9 +13,8 @@ from functools import cached_property, partial
 from itertools import chain, count
 from typing import Any, Final
 
-from steelyard.tables.attempt import attempt
 from steelyard.tables.counting import agreeing, cardinality
-from steelyard.tables.measure import UNORDERED, Measure, Question
+from steelyard.tables.measure import UNORDERED, Measure, Question, attempt
 from steelyard.tables.order import first_places_correlation
 
 _RELEASE: Final = "1.0.36"
