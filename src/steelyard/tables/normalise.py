@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 import re
 from collections import defaultdict
-from collections.abc import Callable, Hashable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from decimal import Decimal
-from itertools import chain, count
+from itertools import chain, count, islice
 from typing import Any, Final
 
 from steelyard.sql.cells import plain_cell
@@ -97,7 +97,15 @@ def documented_rows(*tables: Sequence[Sequence[Any]]) -> list[list[tuple[int, ..
     keys = _documented_keys(cells)
     numbers: dict[Hashable, int] = defaultdict(count().__next__)
     seen = dict(zip(keys, map(numbers.__getitem__, keys.values()), strict=True))
-    return [[tuple(map(seen.__getitem__, row)) for row in table] for table in tables]
+    return [_rebuilt(table, map(seen.__getitem__, chain.from_iterable(table))) for table in tables]
+
+
+def _rebuilt(table: Sequence[Sequence[Any]], numbers: Iterator[int]) -> list[tuple[int, ...]]:
+    """The numbers in rows as wide as the table's."""
+    widths = list(map(len, table))
+    if widths and widths[0] and widths.count(widths[0]) == len(widths):
+        return list(zip(*[numbers] * widths[0], strict=True))
+    return [tuple(islice(numbers, width)) for width in widths]
 
 
 def _documented_keys(cells: Sequence[Any]) -> dict[Any, Hashable]:
