@@ -136,3 +136,18 @@ def test_a_frame_has_the_first_verdict_as_label_and_the_columns_of_the_scorer(ru
 def test_scores_come_back_in_the_order_in_which_they_were_announced(runs):
     assert [score.name for score in next(runs[0].records()).scores] == ["parses", "grade"]
     assert [score.name for score in runs[0].summary().scores] == ["parses", "grade"]
+
+
+def test_a_score_that_is_a_share_in_one_run_only_has_one_unit_in_the_pivot(tmp_path):
+    def signed(sample, output):
+        return Score("signed", output.value * 1.0)
+
+    def half(sample, output):
+        return 0.5
+
+    targets = {"up": lambda sample: 1, "down": lambda sample: -1}
+    samples = [Sample(str(no), "?") for no in range(3)]
+    found = evaluate_suite(Suite("s", "custom", samples, targets, (signed, half)), how=How(store=tmp_path / "s.db"))
+    rows = dict(score_pivot([run.summary() for run in found]).rows)
+    assert [cell.main.split()[0] for cell in rows["Signed"]] == ["1.00", "-1.00"]
+    assert score_chart([run.summary() for run in found], width=720) is None

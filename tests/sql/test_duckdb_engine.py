@@ -9,9 +9,9 @@ from uuid import UUID
 import duckdb
 import pytest
 
-from steelyard.sql import duckdb_guard
-from steelyard.sql.duckdb_engine import DuckdbEngine
-from steelyard.sql.engine import SqlStop, Work
+from steelyard.sql.engines import duckdb_guard
+from steelyard.sql.engines.duckdb_engine import DuckdbEngine
+from steelyard.sql.engines.engine import SqlStop, Work
 from steelyard.sql.results import SqlLimits
 
 CORPUS = Path(__file__).parent / "corpus"

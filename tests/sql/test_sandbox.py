@@ -24,10 +24,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from steelyard.errors import ConfigError
-from steelyard.sql import wire
-from steelyard.sql.pool import SERVED, Call, Pool, Request
 from steelyard.sql.results import Database, SqlLimits
 from steelyard.sql.sandbox import Sandbox
+from steelyard.sql.workers import wire
+from steelyard.sql.workers.pool import SERVED, Call, Pool, Request
 
 ENDLESS = "WITH RECURSIVE a(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM a) SELECT count(*) FROM a"
 LOOP = "SELECT instr(zeroblob(19000000), zeroblob(9000000) || x'01')"
@@ -264,7 +264,7 @@ def allowed_by_this_kernel():
     """What a worker may still do: less with each line of defence that this kernel has."""
     program = textwrap.dedent("""
         import json, sys
-        from steelyard.sql import confine, landlock, seccomp
+        from steelyard.sql.workers import confine, landlock, seccomp
         confine.leave_the_parent()
         print(json.dumps([landlock.restrict(["/"]), seccomp.install()]))
     """)
@@ -285,7 +285,7 @@ class TestConfinement:
         (tmp_path / "secret").write_text("secret", encoding="utf-8")
         program = textwrap.dedent("""
             import json, os, socket, sys
-            from steelyard.sql import confine
+            from steelyard.sql.workers import confine
             folder = sys.argv[1]
             confine.leave_the_parent()
             confine.hold("sqlite", 64, folder + "/in")
@@ -559,8 +559,8 @@ class TestWire:
                 for kind, body in frames:
                     wire.send(theirs, kind, body)
 
-        from steelyard.sql.engine import Work
-        from steelyard.sql.processes import Worker
+        from steelyard.sql.engines.engine import Work
+        from steelyard.sql.workers.processes import Worker
 
         sandbox.check("sqlite")
         worker = Worker(sandbox._pool._templates["sqlite"], 0, ours)

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Final
 
 from steelyard.report import layout
 from steelyard.report.marks import Frame, Row, barred
-from steelyard.report.numbers import MISSING, is_share, run_labels, score_title, value_text
-from steelyard.report.pivots import names, share_of
+from steelyard.report.numbers import MISSING, run_labels, score_title, value_text
+from steelyard.report.pivots import all_shares, names, share_of
 from steelyard.summary import RunSummary
 from steelyard.text.inert import visible
 
@@ -37,9 +37,10 @@ def label_chart(summaries: Sequence[RunSummary], score: str, *, width: int) -> a
 def score_chart(summaries: Sequence[RunSummary], *, width: int) -> alt.LayerChart | None:
     """The mean of every score that is a share: a group of bars per score, a bar per run.
 
-    None where fewer than two scores are shares of something.
+    None where fewer than two scores are shares of something in every run.
     """
-    scores = list(dict.fromkeys(score.name for one in summaries for score in one.scores if is_share(score)))
+    every = dict.fromkeys(score.name for one in summaries for score in one.scores)
+    scores = [name for name in every if all_shares(summaries, name)]
     if len(scores) < 2:
         return None
     rows = []

@@ -44,7 +44,10 @@ def score_pivot(summaries: Sequence[RunSummary]) -> Pivot | None:
     scores = list(dict.fromkeys(score.name for one in summaries for score in one.scores))
     if len(scores) < 2:
         return None
-    rows = tuple((score_title(name), tuple(_mean(one, name) for one in summaries)) for name in scores)
+    shares = {name: all_shares(summaries, name) for name in scores}
+    rows = tuple(
+        (score_title(name), tuple(_mean(one, name, share=shares[name]) for one in summaries)) for name in scores
+    )
     return Pivot("", "Scores by run", "Means with 95 % intervals; n is what they are over", rows)
 
 
@@ -55,6 +58,11 @@ def names(summaries: Sequence[RunSummary], score: str) -> list[str]:
         for label, n in one.labels.get(score, {}).items():
             total[label] = total.get(label, 0) + n
     return sorted(total, key=lambda label: (-total[label], label))
+
+
+def all_shares(summaries: Sequence[RunSummary], name: str) -> bool:
+    """Whether a score is a share in every run that has it: side by side all are shown in one unit."""
+    return all(is_share(score) for one in summaries if (score := one.score(name)) is not None)
 
 
 def share_of(summary: RunSummary, score: str, label: str) -> tuple[int, float]:
@@ -71,11 +79,11 @@ def _count(summary: RunSummary, score: str, label: str) -> Cell:
     return Cell(f"{n:,}", value_text(share, share=True))
 
 
-def _mean(summary: RunSummary, name: str) -> Cell:
+def _mean(summary: RunSummary, name: str, *, share: bool) -> Cell:
     score = summary.score(name)
     if score is None:
         return Cell(MISSING, "")
     left_out = [(score.not_applicable, "not applicable"), (score.unparsed, "unparsed"), (score.refused, "refused")]
     rest = [f"{n:,} {what}" for n, what in left_out if n]
     rest += [counted(score.errors, "error")] if score.errors else []
-    return Cell(mean_text(score.headline, share=is_share(score)), ", ".join([f"n {score.headline.n:,}", *rest]))
+    return Cell(mean_text(score.headline, share=share), ", ".join([f"n {score.headline.n:,}", *rest]))

@@ -1,7 +1,12 @@
 """Generated SQL: run where it can hurt nothing, and compare what it returns.
 
-results        the values: databases, limits, result tables, failures
-engine         what an engine is to the worker that runs it
-sandbox        warm worker processes under limits; the only way in which SQL of others is run
-schema         tables, columns and keys, read from CREATE statements
+results      databases, limits, result tables, failures
+sandbox      the only way in which SQL of others is run
+workers      its processes
+engines      SQLite and DuckDB inside them
+statements   a text cut into statements
+schema       tables, columns and keys, read from CREATE statements (definitions, ddl_tokens)
+verdict      is one result what the other is, and if not, why: cells, columns (fingerprints), order (order_keys,
+             layout), ties, alignment, in words (wording, showing)
+accuracy     the same after published evaluators
 """

@@ -102,14 +102,14 @@ def ordering_of(query: str, *, engine: EngineName = "sqlite", columns: Sequence[
     from steelyard.sql.order_keys import keys_of, top_of
 
     top = top_of(tree)
-    if top is None:
-        return None
-    keys = keys_of(top, columns, engine)
+    keys = keys_of(top, columns, engine) if top is not None else ()
     if keys is None:
-        note = "a key of ORDER BY cannot be told"
-        return _with_queries(Ordering((), note=note), layout)
-    if not keys:
-        return None
+        return _with_queries(Ordering((), note="a key of ORDER BY cannot be told"), layout)
+    return _by_keys(keys, layout) if keys else None
+
+
+def _by_keys(keys: tuple[OrderKey, ...], layout: Layout) -> Ordering:
+    """An ordering by keys of the syntax tree, each with its words in the query's text."""
     texts = layout.key_texts()
     if len(texts) == len(keys):
         keys = tuple(replace(key, expression=text) for key, text in zip(keys, texts, strict=True))

@@ -10,8 +10,8 @@ from collections.abc import Callable
 from typing import Self
 
 from steelyard.errors import expect_number
-from steelyard.sql.pool import Call, Pool, Request
 from steelyard.sql.results import Database, EngineName, Execution, SqlLimits
+from steelyard.sql.workers.pool import Call, Pool, Request
 
 
 class Sandbox:

@@ -11,10 +11,10 @@ from dataclasses import dataclass
 from typing import Final
 
 from steelyard.errors import ConfigError
-from steelyard.sql.copies import Copies
-from steelyard.sql.engine import Work
-from steelyard.sql.processes import Template, Worker
+from steelyard.sql.engines.engine import Work
 from steelyard.sql.results import Database, EngineName, Execution, SqlFailure, SqlLimits
+from steelyard.sql.workers.copies import Copies
+from steelyard.sql.workers.processes import Template, Worker
 
 SERVED: Final = 200
 """Queries after which a worker is replaced: whatever leaks, leaks no further."""

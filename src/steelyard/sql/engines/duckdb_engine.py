@@ -21,9 +21,9 @@ from typing import TYPE_CHECKING, Any, Final, Self
 
 import duckdb
 
-from steelyard.sql import duckdb_guard as guard
-from steelyard.sql.engine import SqlStop, Work
-from steelyard.sql.fetching import fetch
+from steelyard.sql.engines import duckdb_guard as guard
+from steelyard.sql.engines.engine import SqlStop, Work
+from steelyard.sql.engines.fetching import fetch
 from steelyard.sql.results import FailureKind, Part, ResultTable, SqlLimits
 
 if TYPE_CHECKING:

@@ -9,5 +9,7 @@ COMMAND: Final = struct.Struct("!cq")
 """F 0 with the worker's socket: fork, answers the process id or 0. K pid: kill. W pid: so too, answers how it ended."""
 
 BOOT: Final = (
-    "import sys;sys.path[:0]=sys.argv[4:];from steelyard.sql.template import main;main(int(sys.argv[1]),*sys.argv[2:4])"
+    "import sys;sys.path[:0]=sys.argv[4:];"
+    "from steelyard.sql.workers.template import main;"
+    "main(int(sys.argv[1]),*sys.argv[2:4])"
 )

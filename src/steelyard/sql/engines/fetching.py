@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from itertools import chain
 from typing import Any, Final
 
-from steelyard.sql.engine import SqlStop
+from steelyard.sql.engines.engine import SqlStop
 from steelyard.sql.results import SqlLimits
 
 _STEP: Final = 512

@@ -20,9 +20,9 @@ import socket
 import sys
 from typing import Final, NoReturn
 
-from steelyard.sql import wire, worker
-from steelyard.sql.commands import COMMAND
-from steelyard.sql.engine import Engine
+from steelyard.sql.engines.engine import Engine
+from steelyard.sql.workers import wire, worker
+from steelyard.sql.workers.commands import COMMAND
 
 _LOOK_S: Final = 1.0
 """Seconds between two looks at whether the caller lives; its socket may be held open by a process that it forked."""

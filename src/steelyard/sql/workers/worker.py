@@ -9,9 +9,9 @@ import socket
 import time
 from typing import Any, Final
 
-from steelyard.sql import confine, wire
-from steelyard.sql.engine import Engine, SqlStop, Work
+from steelyard.sql.engines.engine import Engine, SqlStop, Work
 from steelyard.sql.results import EngineName, ResultTable, SqlLimits
+from steelyard.sql.workers import confine, wire
 
 _REQUEST_BYTES: Final = 2**30
 
@@ -19,10 +19,10 @@ _REQUEST_BYTES: Final = 2**30
 def engine_of(name: EngineName) -> Engine:
     """The engine of a name; imported here and not before."""
     if name == "sqlite":
-        from steelyard.sql.sqlite_engine import SqliteEngine
+        from steelyard.sql.engines.sqlite_engine import SqliteEngine
 
         return SqliteEngine()
-    from steelyard.sql.duckdb_engine import DuckdbEngine
+    from steelyard.sql.engines.duckdb_engine import DuckdbEngine
 
     return DuckdbEngine()
 
@@ -104,9 +104,9 @@ def _prepare(asked: Any) -> str:
     engine, file = asked
     confine.hold_while_preparing()
     if engine == "sqlite":
-        from steelyard.sql.sqlite_file import prepare
+        from steelyard.sql.engines.sqlite_file import prepare
 
         return prepare(file)
-    from steelyard.sql import duckdb_file
+    from steelyard.sql.engines import duckdb_file
 
     return duckdb_file.prepare(file)

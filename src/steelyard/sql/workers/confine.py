@@ -14,8 +14,8 @@ import resource
 import sys
 from typing import Final
 
-from steelyard.sql import landlock, seccomp
 from steelyard.sql.results import EngineName
+from steelyard.sql.workers import landlock, seccomp
 
 MIB: Final = 2**20
 _ROOM_MIB: Final[dict[EngineName, int]] = {"sqlite": 64, "duckdb": 256}

@@ -15,10 +15,10 @@ from contextlib import closing, contextmanager
 from typing import Final
 from urllib.parse import quote
 
-from steelyard.sql.engine import SqlStop, Work
-from steelyard.sql.fetching import fetch
+from steelyard.sql.engines.engine import SqlStop, Work
+from steelyard.sql.engines.fetching import fetch
+from steelyard.sql.engines.sqlite_guard import REACHING_TABLES, Guard
 from steelyard.sql.results import Part, ResultTable
-from steelyard.sql.sqlite_guard import REACHING_TABLES, Guard
 from steelyard.sql.statements import Statement, main_verb, split
 
 _SQL_BYTES: Final = 1_000_000

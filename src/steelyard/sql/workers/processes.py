@@ -14,10 +14,10 @@ from pathlib import Path
 from typing import Any, Final
 
 from steelyard.errors import ConfigError
-from steelyard.sql import wire
-from steelyard.sql.commands import BOOT, COMMAND
-from steelyard.sql.engine import Work
+from steelyard.sql.engines.engine import Work
 from steelyard.sql.results import EngineName, Execution, ResultTable, SqlFailure, SqlLimits
+from steelyard.sql.workers import wire
+from steelyard.sql.workers.commands import BOOT, COMMAND
 
 GRACE_S: Final = 0.5
 """Seconds after the deadline in which a worker may still say itself that the time is over; then it is killed."""
@@ -262,7 +262,7 @@ class Worker:
 
 
 def _start(engine: EngineName, theirs: socket.socket, folder: Path) -> subprocess.Popen[bytes]:
-    source = str(Path(__file__).resolve().parents[2])
+    source = str(Path(__file__).resolve().parents[3])
     # SQLite comes with Python; DuckDB stands wherever the caller finds its packages.
     paths = [source] if engine == "sqlite" else [source, *(path for path in sys.path if path and path != source)]
     command = [sys.executable, "-I", "-S", "-c", BOOT, str(theirs.fileno()), engine, str(folder), *paths]

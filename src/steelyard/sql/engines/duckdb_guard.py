@@ -13,7 +13,7 @@ import re
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Final
 
-from steelyard.sql.engine import SqlStop
+from steelyard.sql.engines.engine import SqlStop
 from steelyard.sql.results import Part, SqlLimits
 
 if TYPE_CHECKING:
