@@ -86,6 +86,11 @@ class TableMetrics:
         names = self.score_names
         return (_EXECUTION if _EXECUTION in names else names[0],)
 
+    @property
+    def primary(self) -> str:
+        """The score that headlines show."""
+        return self.labelled[0]
+
     def check(self) -> None:
         """Find what cannot be meant.
 

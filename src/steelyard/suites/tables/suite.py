@@ -62,7 +62,6 @@ class TablesSuite:
         )
         columns = {name: PredictedColumn(column) for name, column in self.predictions.items()}
         scoring = replace(self.scoring, task=self.task, databases=self.databases)
-        names = scoring.score_names
         return Suite(
             name=self.name or self.samples.paths[0].stem,
             kind="tables",
@@ -72,7 +71,7 @@ class TablesSuite:
             options=self.options,
             tags=self.tags,
             gate=self.gate,
-            primary="execution_accuracy" if "execution_accuracy" in names else names[0],
+            primary=scoring.primary,
             source=self.samples,
             notes=data.notes,
         )
