@@ -55,7 +55,9 @@ def sqlite_seconds(rows: list[list[Any]]) -> float:
     return best(lambda: [connection.execute(query).fetchall() for _ in range(2)], 3)
 
 
-def measure(qatch: Path | None = None, *, rules: tuple[str, ...] = ("steelyard", "documented", "qatch-1.0.36")) -> list[list[Any]]:
+def measure(
+    qatch: Path | None = None, *, rules: tuple[str, ...] = ("steelyard", "documented", "qatch-1.0.36")
+) -> list[list[Any]]:
     """Rows under `HEAD`; those beside QATCH only where its environments are."""
     found = []
     for size in (*SIZES, LARGE):
