@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import threading
 from pathlib import Path
@@ -40,10 +41,12 @@ class Watch:
 
 
 def children(pid):
+    """Children and theirs; of one that ends meanwhile, what was seen before."""
     found = []
-    for task in Path(f"/proc/{pid}/task").glob("*/children"):
-        for child in task.read_text().split():
-            found += [int(child), *children(int(child))]
+    with contextlib.suppress(OSError):
+        for task in Path(f"/proc/{pid}/task").glob("*/children"):
+            for child in task.read_text().split():
+                found += [int(child), *children(int(child))]
     return found
 
 
