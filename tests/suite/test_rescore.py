@@ -1,6 +1,7 @@
 """Scoring stored outputs again: no call, the earlier scores stay, what is damaged is counted."""
 
 import sqlite3
+from contextlib import closing
 
 import pytest
 
@@ -27,7 +28,7 @@ def test_another_scorer_reads_the_stored_outputs_and_the_first_scores_stay(run):
     assert (again.layer, damaged) == (1, 0)
     assert again.summary().scores[0].name == "shouted"
     assert again.summary().scores[0].answered.value == 1
-    with sqlite3.connect("s.db") as connection:
+    with closing(sqlite3.connect("s.db")) as connection:
         assert connection.execute("SELECT layer, count(*) FROM score GROUP BY layer").fetchall() == [(0, 60), (1, 60)]
 
 
@@ -40,7 +41,7 @@ def test_a_scorer_that_asks_is_refused(run):
 
 
 def test_a_damaged_reply_spoils_its_own_record_alone_and_is_counted(run):
-    with sqlite3.connect("s.db") as connection:
+    with closing(sqlite3.connect("s.db")) as connection, connection:
         keys = [key for (key,) in connection.execute("SELECT key FROM reply ORDER BY num")]
         connection.execute("UPDATE reply SET body = x'01ff00ff' WHERE key = ?", [keys[3]])
         connection.execute("DELETE FROM reply WHERE key = ?", [keys[5]])
