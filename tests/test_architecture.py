@@ -7,7 +7,6 @@ import asyncio
 import os
 import subprocess
 import sys
-import traceback
 from pathlib import Path
 
 import pytest
@@ -134,7 +133,10 @@ def own_frames(task):
     while awaited is not None and getattr(awaited, "cr_frame", None) is not None:
         frames.append(awaited.cr_frame.f_code)
         awaited = awaited.cr_await
-    stack = [frame.f_code for frame, _ in traceback.walk_stack(None)]
+    stack, frame = [], sys._getframe()  # traceback.walk_stack begins at another frame in each version of Python
+    while frame is not None:
+        stack.append(frame.f_code)
+        frame = frame.f_back
     found = frames + [code for code in reversed(stack) if code not in frames]
     return [code for code in found if code.co_filename.startswith(str(SOURCE) + os.sep)]
 
