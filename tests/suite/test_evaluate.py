@@ -29,6 +29,7 @@ from steelyard import (
 )
 from steelyard.store.lock import RunLock
 from steelyard.suite import Control, How
+from steelyard.suite.rescore import rescore
 
 
 def samples(n=20):
@@ -302,3 +303,17 @@ def test_an_engine_that_is_refused_ends_it_before_a_run_is_made():
     with Store("s.db") as store:
         assert list(store.runs()) == []
     assert scorer.calls == [("prepare", "Sandbox")]
+
+
+@pytest.mark.parametrize("unsafe", [False, True])
+def test_engines_that_cannot_be_held_are_taken_only_where_it_is_said(unsafe):
+    seen = []
+
+    class Looking(Prepared):
+        def prepare(self, sandbox):
+            seen.append(sandbox._unsafe)
+
+    run = evaluate(plain, samples(1), [Looking()], store="s.db", unsafe_sql=unsafe)
+    with Store("s.db") as store:
+        rescore(store, store.run(run.id), [Looking()], unsafe_sql=unsafe)
+    assert seen == [unsafe, unsafe]

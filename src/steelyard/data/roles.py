@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 
-from steelyard.data.table import Column, column_letter
+from steelyard.data.table import Column, Row, Table, column_letter
 
 Columns = Mapping[str, tuple[Column, ...]]
 """Role -> its columns, in order; one for each role that does not span several."""
@@ -48,6 +48,16 @@ class Layout:
     header_row: int | None = None
     width: int = 0
     headers: Mapping[Column, str] = field(default_factory=dict)
+
+    def rows(self, table: Table) -> Iterator[Row]:
+        """Rows of the table below its header, blank ones included."""
+        start = self.header_row
+        return (row for row in table if row.number > start) if start else iter(table)
+
+    def column(self, role: str) -> Column | None:
+        """The column of a role, the first of several; None where it has none."""
+        columns = self.columns.get(role)
+        return columns[0] if columns else None
 
     def describe(self) -> dict[str, str]:
         """Role -> columns as a person names them.

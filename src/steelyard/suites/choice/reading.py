@@ -61,8 +61,7 @@ class TableReading:
 
     def rows(self) -> Iterator[Row]:
         """Rows below the header, blank ones included."""
-        start = self.layout.header_row
-        return (row for row in self.table if row.number > start) if start else iter(self.table)
+        return self.layout.rows(self.table)
 
     def own_id(self, row: Row) -> str:
         """What stands in the id column; empty where there is none."""

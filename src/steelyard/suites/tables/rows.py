@@ -113,23 +113,18 @@ class _Place:
     predictions: Mapping[str, Column]
     prefix: str
 
-    def column(self, role: str) -> Column | None:
-        columns = self.layout.columns.get(role)
-        return columns[0] if columns else None
-
     def cell(self, row: Row, role: str) -> Any:
-        column = self.column(role)
+        column = self.layout.column(role)
         return None if column is None else cell_at(row.cells, column)
 
     def defect(self, kind: str, row: Row, role: str, message: str) -> Defect:
-        return Defect(kind, self.table.place(row.number, self.column(role)), message)
+        return Defect(kind, self.table.place(row.number, self.layout.column(role)), message)
 
     def rows(self) -> Iterator[Row]:
         """Rows below the header; blank ones of a sheet are left out, an object is never a blank row."""
         if self.table.keyed:
             return iter(self.table)
-        start = self.layout.header_row or 0
-        return (row for row in self.table if row.number > start and not is_blank(row))
+        return (row for row in self.layout.rows(self.table) if not is_blank(row))
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,7 +164,7 @@ class _Reader:
     def _id(self, place: _Place, row: Row) -> str:
         own = render(place.cell(row, "id"))
         name = own or place.prefix + place.table.row_id(row.number)
-        here = place.table.place(row.number, place.column("id") if own else None)
+        here = place.table.place(row.number, place.layout.column("id") if own else None)
         before = self.seen.setdefault(name, here)
         if before != here:
             self.defects.append(place.defect("duplicate id", row, "id", f"the same id as {before}: {name[:40]!r}"))

@@ -17,7 +17,7 @@ from steelyard.data.defects import Defect
 from steelyard.data.files import SampleFiles
 from steelyard.data.naming import all_names
 from steelyard.data.roles import Layout, Role
-from steelyard.data.table import Column, Row, Table, cell_at, is_blank, render
+from steelyard.data.table import Row, Table, cell_at, is_blank, render
 from steelyard.errors import ConfigError, did_you_mean
 
 ROLES: Final = (
@@ -63,10 +63,8 @@ class TableReading:
 
     def rows(self) -> Iterator[tuple[int, Row]]:
         """(position, row) of the rows below the header that are not blank; positions count from 0."""
-        start, position = self.layout.header_row or 0, 0
-        for row in self.table:
-            if row.number <= start:
-                continue
+        position = 0
+        for row in self.layout.rows(self.table):
             blank = is_blank(row)
             if not blank:
                 yield position, row
@@ -74,17 +72,12 @@ class TableReading:
 
     def cell(self, row: Row, role: str) -> Any:
         """What stands in the column of a role; None where there is none."""
-        column = self.column(role)
+        column = self.layout.column(role)
         return None if column is None else cell_at(row.cells, column)
-
-    def column(self, role: str) -> Column | None:
-        """The column of a role; None where there is none."""
-        columns = self.layout.columns.get(role)
-        return columns[0] if columns else None
 
     def defect(self, kind: str, row: Row, role: str, message: str) -> Defect:
         """A defect in the cell of a role, or in the row where the role has no column."""
-        return Defect(kind, self.table.place(row.number, self.column(role)), message)
+        return Defect(kind, self.table.place(row.number, self.layout.column(role)), message)
 
 
 def open_reading(table: Table, files: SampleFiles, prefix: str) -> TableReading:
@@ -104,7 +97,7 @@ def check_places(reading: TableReading) -> None:
     Raises:
         ConfigError: which columns were looked for, and which there are.
     """
-    if reading.column("db_id") is not None or reading.column("schema") is not None:
+    if reading.layout.column("db_id") is not None or reading.layout.column("schema") is not None:
         return
     found = ", ".join(text for text in reading.layout.headers.values() if text)
     raise ConfigError(
@@ -153,7 +146,7 @@ def read_row(
         return None
     values = {role.name: _text(reading, row, role.name, defects) for role in ROLES}
     for role in ("question", "sql"):
-        if not values[role] and reading.column(role) is not None and len(defects) == before:
+        if not values[role] and reading.layout.column(role) is not None and len(defects) == before:
             defects.append(reading.defect(f"blank {role}", row, role, f"the {_WORDS[role]} is blank"))
     if databases is not None:
         _check_database(reading, row, values, databases, defects)

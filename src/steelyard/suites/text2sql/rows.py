@@ -259,7 +259,7 @@ class _Check:
         before = len(self.defects)
         asked = read_row(reading, row, self._known, self.defects)
         if asked and asked.id:
-            here = reading.table.place(row.number, reading.column("id"))
+            here = reading.table.place(row.number, reading.layout.column("id"))
             first = self._ids.setdefault(asked.id, here)
             if first != here:
                 message = f"the same id as {first}: {asked.id[:40]!r}"
