@@ -139,6 +139,12 @@ def test_check_counts_the_databases_that_rows_name(command, tmp_path):
     assert "did you mean 'shop'?" in result.output
 
 
+def test_check_of_another_suites_dataset_says_how_to_read_it(command, tmp_path):
+    (tmp_path / "q.jsonl").write_text('{"question": "How many?", "sql": "SELECT 1"}\n', encoding="utf-8")
+    assert "--suite tables, --suite text2sql" in str(command("check", tmp_path / "q.jsonl").exception)
+    assert "--suite tables" not in str(command("check", tmp_path / "q.jsonl", "--suite", "choice").exception)
+
+
 def test_check_of_an_unknown_suite_or_of_databases_without_a_use_is_refused(command, started):
     data = started / "questions.csv"
     assert "did you mean 'tables'?" in str(command("check", data, "--suite", "table").exception)

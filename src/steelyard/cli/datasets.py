@@ -61,15 +61,27 @@ class CheckedData:
 def check_dataset(suite: str, file: Path, databases: Path | None) -> CheckedData:
     """Read a dataset as a suite would, leaving out rows with defects.
 
+    Args:
+        suite: whose; "" is choice, and where that finds no columns the others are named.
+        file: the dataset.
+        databases: the folder of those that its rows name; None: they are not looked at.
+
     Raises:
         ConfigError: there is no such suite, or it has no databases.
         DataError: the file cannot be read.
     """
-    if suite not in _READERS:
+    name = suite or "choice"
+    if name not in _READERS:
         raise ConfigError(f"there is no suite {suite!r} that reads datasets{did_you_mean(suite, _READERS)}")
-    if suite == "choice" and databases is not None:
+    if name == "choice" and databases is not None:
         raise ConfigError("--databases belongs to --suite text2sql or tables")
-    return _READERS[suite](SampleFiles(file=file, skip_bad=True), databases)
+    try:
+        return _READERS[name](SampleFiles(file=file, skip_bad=True), databases)
+    except ConfigError as error:
+        if suite or not file.is_file():
+            raise
+        others = ", ".join(f"--suite {one}" for one in _READERS if one != name)
+        raise ConfigError(f"{error}. It was read as a dataset of {name}; of others: {others}") from error
 
 
 def _choice(files: SampleFiles, _databases: Path | None) -> CheckedData:

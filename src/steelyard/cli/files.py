@@ -26,7 +26,9 @@ CheckedFile = Annotated[
     Path, typer.Argument(metavar="FILE", help="A configuration (.yaml, .yml, .json), or a dataset (.xlsx, .csv, ...).")
 ]
 InitFolder = Annotated[Path, typer.Argument(metavar="FOLDER", help="Where to write; made if it is not there.")]
-DatasetOption = Annotated[str, typer.Option("--suite", metavar="NAME", help="Which suite's dataset FILE is.")]
+DatasetOption = Annotated[
+    str, typer.Option("--suite", metavar="NAME", help="Which suite's dataset FILE is; choice by default.")
+]
 DatabasesOption = Annotated[
     Path | None, typer.Option("--databases", metavar="FOLDER", help="The databases that a dataset's rows name.")
 ]
@@ -36,7 +38,7 @@ SuiteOption = Annotated[str, typer.Option("--suite", metavar="NAME", help="Which
 def check(
     file: CheckedFile,
     *,
-    suite: DatasetOption = "choice",
+    suite: DatasetOption = "",
     databases: DatabasesOption = None,
     as_json: JsonOption = False,
     no_env: NoEnvOption = False,
