@@ -148,3 +148,15 @@ def test_a_read_only_store_is_read_but_not_run_into():
     assert [run.state for run in Store(STORE).runs()] == ["finished"]
     with pytest.raises(StoreError, match="here"):
         evaluate(lambda sample: "A", [Sample("1", "q", "A")], [ExactMatch()], store=STORE)
+
+
+def test_the_log_is_begun_before_anything_is_asked():
+    """A new log is synced with its first commit: not with the first reply, which a busy disk would hold up."""
+    log = STORE.with_name("s.db-wal")
+    with opened() as store:
+        begun(store).abandon()
+    assert not log.exists(), "the last one to close a store folds its log into it"
+    with Store(STORE) as store:
+        assert store.writer.refuse is None
+        assert log.stat().st_size > 0
+        assert sqlite3.connect(STORE).execute("PRAGMA integrity_check").fetchone() == ("ok",)

@@ -117,6 +117,7 @@ class Writer:
         self._unpacker = Unpacker(lambda number: load_dictionary(self._at, number))
         self._words: dict[str, int] = {}
         try:
+            self._begin_log()
             self._version = self._data_version()
             self.alone = self._is_empty()
         except BaseException:
@@ -138,6 +139,16 @@ class Writer:
     def _let_go(self) -> None:
         self._reading.close()
         self._writing.close()
+
+    def _begin_log(self) -> None:
+        """Write something that changes nothing: SQLite syncs a new log's header with the first commit to it.
+
+        Measured: on a disk that is busy, that sync made the first replies of a resumed run wait for more than 50 ms
+        before they were in the journal; now it is done before anything is asked.
+        """
+        with self._writing.begin():
+            version = self._writing.exec_driver_sql("PRAGMA user_version").scalar_one()
+            self._writing.exec_driver_sql(f"PRAGMA user_version = {int(version)}")
 
     def _is_empty(self) -> bool:
         with self._reading.begin():
