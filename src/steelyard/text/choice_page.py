@@ -47,7 +47,7 @@ class Page:
 
 def open_page(reply: str) -> Page:
     """Fold `reply`, blank its reasoning, markup and copied example, and keep its beginning and end."""
-    folded, unfinished = _without_reasoning(fold(reply))
+    folded, unfinished = without_reasoning(fold(reply))
     offset = len(folded) - len(folded.lstrip())
     text = folded.strip()
     gap = max(0, len(text) - _HEAD - _TAIL)
@@ -62,16 +62,23 @@ def _blank(match: re.Match[str]) -> str:
     return " " * (match.end() - match.start())
 
 
-def _without_reasoning(text: str) -> tuple[str, bool]:
-    """Blank each block of reasoning; an opening without a closing mark runs to the end."""
+def without_reasoning(text: str) -> tuple[str, bool]:
+    """Blank each block of reasoning, and say whether the last one is unfinished.
+
+    One without its opening mark begins the reply, one without its closing mark ends it.
+
+    >>> without_reasoning("<think>B?</think>A"), without_reasoning("A<think>B?")
+    (('                 A', False), ('A         ', True))
+    """
     if "<" not in text and "◁" not in text:
         return text, False
     unfinished = False
     for opening, closing in REASONING:
-        pieces, place = [], 0
         lowered = text.lower()
-        last = lowered.rfind(closing)
-        first = lowered.find(opening)
+        if len(lowered) != len(text):  # a few letters become two
+            lowered = text
+        pieces, place = [], 0
+        first, last = lowered.find(opening), lowered.rfind(closing)
         if last >= 0 and (first < 0 or first > last):
             place = last + len(closing)
             pieces.append(" " * place)

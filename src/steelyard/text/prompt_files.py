@@ -39,7 +39,9 @@ def load_template(given: Path | str) -> str:
         return _of_file(path, stamp.st_mtime_ns, stamp.st_size)
     except (OSError, ValueError) as error:
         hint = "" if isinstance(given, Path) else did_you_mean(given, packaged_prompts())
-        what = f"{str(given)!r} is no prompt and no text file ({error})"
+        if Path(given).suffix and hint.startswith("; known"):
+            hint = ""  # meant as a file: the names of all prompts would hide the reason
+        what = f"{str(given)!r} is no prompt and no text file ({getattr(error, 'strerror', None) or error})"
         raise ConfigError(f"{what}; a template written out holds {{{{question}}}}{hint}") from error
 
 

@@ -11,19 +11,19 @@ from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
 REFERENCE: Final = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)\}")
-TEXT_KEYS: Final = frozenset({"template", "system", "text", "default"})
+TEXT_KEYS: Final = frozenset({"template", "system", "text", "default", "task", "criteria", "question", "pattern"})
 """Keys whose text is asked, answered or described as it stands."""
-BODY_KEYS: Final = frozenset({"samples", "parameters", "body", "replies"})
+BODY_KEYS: Final = frozenset({"samples", "parameters", "body", "replies", "steps", "guidelines", "levels", "schema"})
 """Keys below which everything is such data."""
 
 
 def is_data(key: str, *, is_text: bool) -> bool:
     """Whether what stands under `key` is data, in which `${...}` is no reference.
 
-    >>> is_data("template", is_text=True), is_data("body", is_text=False), is_data("api_key", is_text=True)
+    >>> is_data("refine_template", is_text=True), is_data("body", is_text=False), is_data("api_key", is_text=True)
     (True, True, False)
     """
-    return key in BODY_KEYS or (is_text and key in TEXT_KEYS)
+    return key in BODY_KEYS or (is_text and (key in TEXT_KEYS or key.endswith("_template")))
 
 
 def references(value: Any) -> Iterator[str]:

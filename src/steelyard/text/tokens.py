@@ -12,10 +12,10 @@ from __future__ import annotations
 import json
 import re
 import unicodedata
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import cache
 from importlib.resources import files
-from itertools import pairwise
+from operator import add
 from typing import Final
 
 _WIDE: Final = "\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\uac00-\ud7af\U00020000-\U0003ffff"
@@ -29,17 +29,16 @@ def tokens(text: str) -> list[str]:
     >>> tokens("乾为天 Heaven 2"), tokens("ＡＢ卦䷀")
     (['乾', '为', '天', '乾为', '为天', 'heaven', '2'], ['ab', '卦', '䷀'])
     """
-    return list(_tokens(unicodedata.normalize("NFKC", text).lower()))
-
-
-def _tokens(text: str) -> Iterator[str]:
-    for match in _TOKEN.finditer(text):
+    found: list[str] = []
+    for match in _TOKEN.finditer(unicodedata.normalize("NFKC", text).lower()):
         run = match[0]
         if match[1]:
-            yield from run
-            yield from map("".join, pairwise(run))
+            # Lists grow by whole runs: Chinese makes two tokens of each character.
+            found += run
+            found += map(add, run, run[1:])
         else:
-            yield run
+            found.append(run)
+    return found
 
 
 def is_stop(token: str) -> bool:
