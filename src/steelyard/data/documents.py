@@ -1,7 +1,14 @@
-"""Documents of a knowledge base: Markdown and plain text, read whole."""
+"""Documents of a knowledge base: PDF, HTML, Markdown and plain text, read whole.
+
+The offsets of passages and sources count characters of a document's text as it is read here.
+"""
 
 from __future__ import annotations
 
+import re
+from bisect import bisect_right
+from collections import Counter
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
@@ -11,28 +18,144 @@ from steelyard.data.files import require_file
 from steelyard.errors import ConfigError, DataError
 
 MAX_DOCUMENT_BYTES: Final = 64_000_000
-_SUFFIXES: Final = (".md", ".markdown", ".txt")
+MAX_DOCUMENTS: Final = 10_000
+"""Files of one knowledge base; a folder with more is likely the wrong one."""
+
+SUFFIXES: Final = (".pdf", ".md", ".markdown", ".txt", ".html", ".htm")
+_PAGES: Final = frozenset({".html", ".htm"})
+_DECLARED: Final = re.compile(rb"""<meta[^>]{0,200}charset\s{0,9}=\s{0,9}["']?\s{0,9}([\w.:-]{1,40})""", re.IGNORECASE)
+_CHARSETS: Final = frozenset({
+    "iso-8859-1", "iso-8859-2", "iso-8859-15", "latin1", "us-ascii", "windows-1250", "windows-1251", "windows-1252",
+    "windows-1253", "windows-1254", "koi8-r", "shift_jis", "euc-jp", "euc-kr", "big5",
+})  # fmt: skip
+"""Charsets of pages that are read when a page declares them; UTF-8, UTF-16 and GB18030 are found without."""
 
 
 @dataclass(frozen=True, slots=True)
 class Document:
-    """A document's `name` (its file's) and its text, whose character offsets passages refer to."""
+    """A document as it was read.
+
+    Args:
+        name: its file's name; with the folders above it where several would be called the same.
+        text: its text, whose character offsets passages refer to.
+        pages: offset at which each page begins, ascending; empty where it has no pages.
+    """
 
     name: str
     text: str
+    pages: tuple[int, ...] = ()
+
+    def page_at(self, offset: int) -> int | None:
+        r"""The 1-based page that a character stands on, None where there are no pages.
+
+        >>> [Document("a.pdf", "One\n\nTwo", (0, 5)).page_at(offset) for offset in (0, 4, 5)]
+        [1, 1, 2]
+        """
+        return bisect_right(self.pages, offset) if self.pages else None
 
 
 def read_document(path: Path) -> Document:
-    r"""Read a .md or .txt file, in any encoding that tables are read in; line ends become "\n".
+    r"""Read a .pdf, .md, .txt or .html file; text in any encoding that tables are read in; line ends become "\n".
 
     Raises:
         ConfigError: there is no such file, or it is of another kind.
-        DataError: it is empty, larger than `MAX_DOCUMENT_BYTES`, or no text.
+        DataError: it is empty, larger than `MAX_DOCUMENT_BYTES`, damaged, encrypted, or holds no text.
     """
     require_file(path)
-    if path.suffix.lower() not in _SUFFIXES:
-        raise ConfigError(f"{path.name}: documents are read from {', '.join(_SUFFIXES)}, not {path.suffix or 'that'}")
+    suffix = path.suffix.lower()
+    if suffix not in SUFFIXES:
+        raise ConfigError(f"{path.name}: documents are read from {', '.join(SUFFIXES)}, not {suffix or 'that'}")
     size = path.stat().st_size
     if size > MAX_DOCUMENT_BYTES:
         raise DataError(f"{path.name} has {size:,} bytes; a document may have {MAX_DOCUMENT_BYTES:,}")
-    return Document(path.name, path.read_text(examine_text(path).encoding))
+    if suffix == ".pdf":
+        from steelyard.data.documents_pdf import read_pdf
+
+        return Document(path.name, *read_pdf(path))
+    if suffix in _PAGES:
+        return Document(path.name, _page_text(path))
+    text = path.read_text(examine_text(path).encoding)
+    if not text.strip():
+        raise DataError(f"{path.name} holds no text")
+    return Document(path.name, text)
+
+
+def read_documents(paths: Path | Iterable[Path]) -> tuple[Document, ...]:
+    """Read files and folders: of a folder every document in it and below, sorted, hidden ones left out.
+
+    A document is called by its file's name; those that would be called the same, by as many of the folders above
+    them as tell them apart.
+
+    Raises:
+        ConfigError: there is no such path, no document in it, or more than `MAX_DOCUMENTS`.
+        DataError: a document cannot be read.
+    """
+    files: dict[Path, Path] = {}
+    for path in [paths] if isinstance(paths, str | Path) else paths:
+        for file in _files(Path(path)):
+            files.setdefault(file.resolve(), file)
+            if len(files) > MAX_DOCUMENTS:
+                raise ConfigError(f"{path} holds more than {MAX_DOCUMENTS:,} documents; name the folder that is meant")
+    if not files:
+        raise ConfigError(f"there is no document to read; documents are {', '.join(SUFFIXES)}")
+    documents = [read_document(file) for file in files.values()]
+    return tuple(
+        Document(name, document.text, document.pages)
+        for name, document in zip(_names(list(files)), documents, strict=True)
+    )
+
+
+def _files(path: Path) -> Iterator[Path]:
+    if not path.is_dir():
+        require_file(path)
+        yield path
+        return
+    found = sorted(
+        file
+        for file in path.rglob("*")
+        if file.suffix.lower() in SUFFIXES
+        and not any(part.startswith(".") for part in file.relative_to(path).parts)
+        and file.is_file()
+    )
+    if not found:
+        raise ConfigError(f"the folder {path} holds no document ({', '.join(SUFFIXES)})")
+    yield from found
+
+
+def _names(files: list[Path]) -> list[str]:
+    """The shortest ends of absolute paths that tell those of one file name apart."""
+    groups = Counter(file.name for file in files)
+    return [file.name if groups[file.name] == 1 else _told_apart(file, files) for file in files]
+
+
+def _told_apart(file: Path, files: list[Path]) -> str:
+    rivals = [one.parts for one in files if one.name == file.name]
+    depth = next(
+        depth for depth in range(2, 1 + max(map(len, rivals))) if len({one[-depth:] for one in rivals}) == len(rivals)
+    )
+    return "/".join(file.parts[-depth:])
+
+
+def _page_text(path: Path) -> str:
+    from steelyard.data.documents_html import html_text
+
+    text = html_text(_decoded(path), path.name)
+    if not text:
+        raise DataError(f"{path.name} holds no text; is it a page that a script fills in a browser?")
+    return text
+
+
+def _decoded(path: Path) -> str:
+    """A page in the charset that it declares, where that is none of those that can be told from the bytes."""
+    with path.open("rb") as stream:
+        declared = _DECLARED.search(stream.read(4096))
+    charset = declared[1].decode("ascii").lower() if declared else ""
+    if charset not in _CHARSETS:
+        return path.read_text(examine_text(path).encoding)
+    raw = path.read_bytes()
+    encoding = {"iso-8859-1": "cp1252", "latin1": "cp1252"}.get(charset, charset)
+    try:
+        text = raw.decode("utf-8")
+    except UnicodeDecodeError:
+        text = raw.decode(encoding, "replace")
+    return text.replace("\r\n", "\n").replace("\r", "\n")

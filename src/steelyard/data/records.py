@@ -26,7 +26,7 @@ def read_json_lines(path: Path) -> Table:
 
 
 def read_json_list(path: Path) -> Table:
-    """A .json file: one list of objects.
+    """A .json file: one list of objects, or an object in which one key alone holds such a list (`examples`, `data`).
 
     Raises:
         DataError: it is larger than `MAX_LIST_BYTES`, not well-formed, or no list of objects.
@@ -34,7 +34,7 @@ def read_json_list(path: Path) -> Table:
     text = examine_text(path)
     if text.stamp[0] > MAX_LIST_BYTES:
         raise DataError(f"{path.name} has {text.stamp[0]:,} bytes; a list this long is read as JSON lines (.jsonl)")
-    value = _parse(path.read_text(text.encoding), path.name)
+    value = _rows_in(_parse(path.read_text(text.encoding), path.name))
     if not isinstance(value, list):
         raise DataError(f"{path.name}: expected a list of objects, but it holds {_kind(value)}")
     rows = []
@@ -43,6 +43,14 @@ def read_json_list(path: Path) -> Table:
             raise DataError(f"{path.name} entry {number}: expected an object, but it is {_kind(entry)}")
         rows.append(Row(number, entry))
     return Table(path.name, lambda: iter(rows), "entry", keyed=True)
+
+
+def _rows_in(value: Any) -> Any:
+    """The list that an object wraps beside what it says of itself; anything else as it is."""
+    if not isinstance(value, dict):
+        return value
+    lists = [one for one in value.values() if isinstance(one, list) and one and isinstance(one[0], dict)]
+    return lists[0] if len(lists) == 1 else value
 
 
 def _lines(text: TextFile) -> Iterator[Row]:

@@ -1,0 +1,175 @@
+"""The process that takes a PDF apart: the library is C++ that hostile files have crashed, so a process of its own.
+
+It writes one JSON value a line: `[[text, left, top, right, bottom, size, word, cells], ...]` for each page, then the
+number of pages; or `{"error": kind, "message": text}`. See `documents_pages.Line`, which these are the fields of.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import json
+import re
+import sys
+from collections.abc import Iterator
+from typing import Any, Final
+
+MAX_PAGES: Final = 5_000
+MAX_CHARACTERS: Final = 32_000_000
+
+_BLANK: Final = 0x20
+_RETURN, _BREAK, _HYPHEN = 0x0D, 0x0A, 0x02
+_WIDE_FROM: Final = 0x2E80
+_GAP: Final = 1.5
+"""Font sizes between two cells at least; justified lines rarely have gaps of one."""
+_MARK: Final = re.compile(r"[\W\d]{1,8}|\w[.)]")
+_ENCRYPTED: Final = (4, 5)
+"""FPDF_ERR_PASSWORD and FPDF_ERR_SECURITY of pdfium's fpdfview.h."""
+
+
+def main(path: str, memory_bytes: int, cpu_s: int) -> None:
+    """Write what stands in the file at `path` to standard output, within limits of memory and CPU time."""
+    _limit(memory_bytes, cpu_s)
+    from pypdfium2 import PdfDocument, PdfiumError
+
+    try:
+        document = PdfDocument(path)
+    except PdfiumError as error:
+        _say({"error": "encrypted" if error.err_code in _ENCRYPTED else "damaged", "message": str(error)})
+        return
+    if len(document) > MAX_PAGES:
+        _say({"error": "large", "message": f"{len(document):,} pages; at most {MAX_PAGES:,} are read"})
+        return
+    left = MAX_CHARACTERS
+    for number in range(len(document)):
+        try:
+            found = _read(document[number], left)
+        except PdfiumError as error:
+            _say({"error": "damaged", "message": f"page {number + 1}: {error}"})
+            return
+        if found is None:
+            _say({"error": "large", "message": f"more than {MAX_CHARACTERS:,} characters"})
+            return
+        left -= sum(len(line[0]) for line in found)
+        _say(found)
+    _say(len(document))
+
+
+def _limit(memory_bytes: int, cpu_s: int) -> None:
+    try:
+        import resource
+    except ImportError:  # Windows; the caller's time limit holds there too
+        return
+    for name, most in (
+        (resource.RLIMIT_AS, memory_bytes),
+        (resource.RLIMIT_CPU, cpu_s),
+        (resource.RLIMIT_FSIZE, 0),
+        (resource.RLIMIT_CORE, 0),
+    ):
+        _, hard = resource.getrlimit(name)
+        allowed = most if hard == resource.RLIM_INFINITY else min(most, hard)
+        resource.setrlimit(name, (allowed, allowed))
+
+
+def _say(value: Any) -> None:
+    sys.stdout.write(json.dumps(value, separators=(",", ":")) + "\n")
+    sys.stdout.flush()
+
+
+def _read(page: Any, most: int) -> list[list[Any]] | None:
+    """The lines of a page; None where it has more than `most` characters."""
+    text = page.get_textpage()
+    try:
+        if text.count_chars() > most:
+            return None
+        marks = _Marks(text)
+        return [line for start, end in marks.lines() if (line := marks.line(start, end)) is not None]
+    finally:
+        text.close()
+        page.close()
+
+
+class _Marks:
+    """The characters of a page with their boxes, asked for one by one: only a few boxes of a line are needed."""
+
+    def __init__(self, text: Any) -> None:
+        from pypdfium2 import raw
+
+        self._raw = raw
+        self._text = text
+        self._codes: list[int] = [raw.FPDFText_GetUnicode(text, at) for at in range(text.count_chars())]
+        self._box = [ctypes.c_double() for _ in range(4)]
+
+    def lines(self) -> Iterator[tuple[int, int]]:
+        """Where each line begins and ends."""
+        start = 0
+        for at, code in enumerate([*self._codes, _BREAK]):
+            if code in {_RETURN, _BREAK} or (code == _BLANK and start < at and self._leaves_line(at)):
+                if at > start:
+                    yield start, at
+                start = at + 1
+
+    def _leaves_line(self, blank: int) -> bool:
+        """Whether what follows a blank stands at another height: the library now and then runs two lines into one."""
+        if blank + 1 >= len(self._codes) or self._codes[blank + 1] <= _BLANK:
+            return False
+        size = float(self._raw.FPDFText_GetFontSize(self._text, blank + 1))
+        return abs(self._origin(blank + 1)[1] - self._origin(blank - 1)[1]) > max(size, 1.0)
+
+    def line(self, start: int, end: int) -> list[Any] | None:
+        """The fields of a line, or None where it is blank."""
+        inked = [at for at in range(start, end) if self._codes[at] > _BLANK]
+        if not inked:
+            return None
+        first, last = inked[0], inked[-1]
+        word = next((at - 1 for at in range(first + 1, end) if self._ends_word(at)), last)
+        left, top = self._origin(first)
+        _, bottom = self._origin(last)
+        size = float(self._raw.FPDFText_GetFontSize(self._text, last))  # the first may be a bullet
+        cells = self._cells(first, last + 1, size)
+        word_width = self._right(word) - left
+        return ["\t".join(cells), left, top, self._right(last), bottom, size, word_width, len(cells)]
+
+    def _ends_word(self, at: int) -> bool:
+        code = self._codes[at]
+        return code <= _BLANK or code >= _WIDE_FROM
+
+    def _cells(self, start: int, end: int, size: float) -> list[str]:
+        """The texts of a line between gaps that are too wide for a blank: one of prose, several of a table's row."""
+        found: list[str] = []
+        begin = at = start
+        while at < end:
+            if self._codes[at] != _BLANK:
+                at += 1
+                continue
+            after = next(place for place in range(at, end) if self._codes[place] > _BLANK)
+            if self._origin(after)[0] - self._right(at - 1) > _GAP * size and (found or not self._is_mark(begin, at)):
+                found.append(self._words(begin, at))
+                begin = after
+            at = after
+        return [*found, self._words(begin, end)]
+
+    def _is_mark(self, start: int, end: int) -> bool:
+        """Whether a line begins with a bullet or a number, behind which a gap is usual."""
+        return _MARK.fullmatch("".join(map(chr, self._codes[start:end]))) is not None
+
+    def _words(self, start: int, end: int) -> str:
+        """The characters as text; one beyond 16 bits comes in two halves or whole."""
+        text = "".join(chr(self._codes[at]) for at in range(start, end) if not self._is_spacing(at))
+        return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
+
+    def _is_spacing(self, at: int) -> bool:
+        """Whether a blank is only the distance between two Chinese characters of a justified line."""
+        if self._codes[at] != _BLANK or not 0 < at < len(self._codes) - 1:
+            return False
+        around = min(self._codes[at - 1], self._codes[at + 1])
+        return around >= _WIDE_FROM and bool(self._raw.FPDFText_IsGenerated(self._text, at) == 1)
+
+    def _origin(self, at: int) -> tuple[float, float]:
+        x, y = self._box[:2]
+        self._raw.FPDFText_GetCharOrigin(self._text, at, x, y)
+        return round(x.value, 1), round(y.value, 1)
+
+    def _right(self, at: int) -> float:
+        left, right, bottom, top = self._box
+        self._raw.FPDFText_GetCharBox(self._text, at, left, right, bottom, top)
+        return round(right.value, 1)

@@ -1,0 +1,93 @@
+"""Tables whose columns are known: what stands under a role, and where."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from steelyard.data.columns import find_layout
+from steelyard.data.defects import Defect
+from steelyard.data.files import SampleFiles
+from steelyard.data.reading import read_tables
+from steelyard.data.roles import Layout, Role
+from steelyard.data.table import Row, Table, cell_at, is_blank, render
+from steelyard.errors import ConfigError
+
+
+@dataclass(frozen=True, slots=True)
+class OpenTable:
+    """A table, its layout, and what stands in front of ids made from places, where there are several files."""
+
+    table: Table
+    layout: Layout
+    prefix: str
+
+    def rows(self) -> Iterator[Row]:
+        """Rows below the header; blank ones of a sheet are left out, an object is never a blank row."""
+        if self.table.keyed:
+            return iter(self.table)
+        return (row for row in self.layout.rows(self.table) if not is_blank(row))
+
+    def cell(self, row: Row, role: str) -> Any:
+        """What stands in the column of a role; None where it has none."""
+        column = self.layout.column(role)
+        return None if column is None else cell_at(row.cells, column)
+
+    def text(self, row: Row, role: str) -> str:
+        """The same as a text, without blanks around it."""
+        return render(self.cell(row, role))
+
+    def place(self, row: Row, role: str = "") -> str:
+        """Where a row is, or its cell under a role."""
+        return self.table.place(row.number, self.layout.column(role) if role else None)
+
+    def defect(self, kind: str, row: Row, role: str, message: str) -> Defect:
+        """A defect in the cell of a role, or in the row where the role has no column."""
+        return Defect(kind, self.place(row, role), message)
+
+    def id_of(self, row: Row, seen: dict[str, str], defects: list[Defect]) -> str:
+        """The row's own id, else one made from its place; one that was `seen` before is a defect.
+
+        Args:
+            row: of this table.
+            seen: id -> where it stands; added to.
+            defects: added to.
+        """
+        own = self.text(row, "id")
+        name = own or self.prefix + self.table.row_id(row.number)
+        here = self.place(row, "id" if own else "")
+        before = seen.setdefault(name, here)
+        if before != here:
+            defects.append(self.defect("duplicate id", row, "id", f"the same id as {before}: {name[:40]!r}"))
+        return name
+
+
+def open_tables(files: SampleFiles, roles: Sequence[Role]) -> tuple[tuple[OpenTable, ...], tuple[str, ...]]:
+    """Every table of every file with its columns, and notes for a person.
+
+    Raises:
+        ConfigError: a file, sheet or column does not exist, or two files have one name.
+        DataError: a file cannot be read.
+    """
+    tables, notes = read_tables(files)
+    names = [path.name for path in files.paths]
+    if len(set(names)) < len(names):
+        raise ConfigError("samples: two files have one name, so their rows cannot be told apart; rename one")
+    several = len(names) > 1
+    opened = [OpenTable(one, find_layout(one, roles, files), f"{one.name} " if several else "") for one in tables]
+    return tuple(opened), notes
+
+
+def about_selection(files: SampleFiles, count: int, left_out: int) -> Iterator[str]:
+    """Notes on fewer samples than were asked for, and on rows left out for a defect.
+
+    >>> from pathlib import Path
+    >>> list(about_selection(SampleFiles(Path("a.csv"), first=3), 2, 1))
+    ['3 samples were asked for, there are 2', '1 row with a defect was left out (skip_bad)']
+    """
+    asked = files.first or files.last or files.random or 0
+    if asked > count:
+        yield f"{asked} samples were asked for, there are {count}"
+    if left_out:
+        yield f"{left_out} row{' with a defect was' if left_out == 1 else 's with a defect were'} left out (skip_bad)"
