@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from steelyard.retrieval.chunk import split_passages
+from steelyard.retrieval.chunk import split_chunks, split_passages
 
 TEXT = st.text(alphabet="ab #.\n。，天地", max_size=300)
 
@@ -78,3 +78,98 @@ def test_hostile_text_is_split_in_linear_time(text):
 def test_senseless_sizes_are_refused(budget, overlap):
     with pytest.raises(ValueError, match="expected 0 <= overlap < budget"):
         split_passages("text", budget=budget, overlap=overlap)
+
+
+CHUNKED = st.text(alphabet="aB #.\n。，天地|-", max_size=400)
+
+
+@given(CHUNKED, st.integers(1, 40), st.integers(0, 20))
+def test_chunks_reproduce_the_text_in_order_and_within_the_budget(text, tokens, overlap):
+    chunks = split_chunks(text, tokens=tokens, overlap=min(overlap, tokens // 2))
+    assert all(one.text == text[one.start : one.end] and one.text.strip() == one.text != "" for one in chunks)
+    assert all(weight(one.text) <= tokens for one in chunks)
+    assert [one.start for one in chunks] == sorted({one.start for one in chunks})
+    assert [one.end for one in chunks] == sorted({one.end for one in chunks})
+    assert chunks == split_chunks(text, tokens=tokens, overlap=min(overlap, tokens // 2))
+
+
+@given(CHUNKED, st.integers(1, 40), st.integers(0, 20))
+def test_every_character_but_blanks_is_in_a_chunk_and_without_overlap_in_one(text, tokens, overlap):
+    for shared in (0, min(overlap, tokens // 2)):
+        chunks = split_chunks(text, tokens=tokens, overlap=shared)
+        places = [place for one in chunks for place in range(one.start, one.end)]
+        assert all(mark.isspace() for place, mark in enumerate(text) if place not in set(places))
+        assert shared or len(places) == len(set(places))
+
+
+def test_chunks_share_whole_sentences_up_to_the_overlap():
+    chunks = split_chunks("一一一。二二二。三三三。四四四。", tokens=12, overlap=6)
+    assert [one.text for one in chunks] == ["一一一。二二二。三三三。", "三三三。四四四。"]
+
+
+def test_a_chunk_crosses_headings_but_ends_before_one_when_it_is_more_than_half_full():
+    text = "# 甲\n一一一。\n# 乙\n二二二二二二二。\n# 丙\n三三三。"
+    chunks = split_chunks(text, tokens=20, overlap=10)
+    assert [(one.heading, one.text) for one in chunks] == [
+        ("甲", "# 甲\n一一一。\n# 乙\n二二二二二二二。"),
+        ("丙", "# 丙\n三三三。"),
+    ]
+
+
+def test_a_heading_goes_with_what_follows_it():
+    chunks = split_chunks("一一一。\n## 甲\n### 乙\n二二二二二二二。", tokens=14, overlap=0)
+    assert [(one.heading, one.text) for one in chunks] == [("", "一一一。"), ("甲", "## 甲\n### 乙\n二二二二二二二。")]
+
+
+def test_a_heading_that_does_not_fit_beside_what_follows_is_not_lost():
+    chunks = split_chunks("一。\n# 甲甲甲\n二二二二二二二。", tokens=8, overlap=0)
+    assert [one.text for one in chunks] == ["一。\n# 甲甲甲", "二二二二二二二。"]
+
+
+def test_the_headings_in_force_are_those_above_its_start_outside_of_code():
+    text = "# Book\nOne.\n```\n# no heading\n```\n## Part ##\nTwo two two.\nMore more more."
+    chunks = split_chunks(text, tokens=5, overlap=0)
+    assert [(one.heading, one.text) for one in chunks] == [
+        ("Book", "# Book\nOne.\n```"),
+        ("Book", "# no heading\n```"),
+        ("Book > Part", "## Part ##"),
+        ("Book > Part", "Two two two."),
+        ("Book > Part", "More more more."),
+    ]
+
+
+def test_a_chunk_knows_the_page_it_begins_on():
+    chunks = split_chunks("One one. Two two.\n\nThree three. Four four.", tokens=3, overlap=0, pages=(0, 19))
+    assert [(one.text, one.page) for one in chunks] == [
+        ("One one.", 1),
+        ("Two two.", 1),
+        ("Three three.", 2),
+        ("Four four.", 2),
+    ]
+    assert {one.page for one in split_chunks("One one. Two two.")} == {None}
+
+
+def test_a_chunk_is_known_by_its_document_its_place_and_its_text():
+    ids = {
+        split_chunks(text, document=name)[-1].id for text, name in [("天", "a"), ("天", "b"), ("地", "a"), (" 天", "a")]
+    }
+    assert len(ids) == 4
+    (chunk,) = split_chunks("天", document="a", pages=(0,))
+    assert chunk.source == {"id": chunk.id, "document": "a", "start": 0, "end": 1, "page": 1}
+    assert chunk.id == split_chunks("天", document="a")[0].id
+    assert len(bytes.fromhex(chunk.id)) == 8
+
+
+@pytest.mark.parametrize("unit", ["x", "天", "a b ", "# h\n", "One two. ", "- a\n", "a, ", "\n", "```\n"])
+def test_a_megabyte_of_anything_is_chunked_in_linear_time(unit):
+    text = unit * (1_000_000 // len(unit))
+    started = time.process_time()
+    chunks = split_chunks(text)
+    assert time.process_time() - started < 8
+    assert sum(len(one.text) for one in chunks) < 2 * len(text)
+
+
+@pytest.mark.parametrize(("tokens", "overlap"), [(0, 0), (4, 3), (4, -1)])
+def test_senseless_sizes_of_chunks_are_refused(tokens, overlap):
+    with pytest.raises(ValueError, match="overlap at most half"):
+        split_chunks("text", tokens=tokens, overlap=overlap)

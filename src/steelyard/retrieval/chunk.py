@@ -1,17 +1,30 @@
-"""Passages of a document: whole sentences under one heading, up to a budget of tokens."""
+"""Pieces of a document: whole sentences, up to a budget of tokens, with the places they stand at.
+
+A `Passage` never crosses a heading and is small: single facts are looked up in it. A `Chunk` is what a model is given
+to read: it crosses headings where its budget has room, may overlap its neighbour, and knows its page.
+"""
 
 from __future__ import annotations
 
 import re
+from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Final
+from hashlib import blake2b
+from typing import Final, NamedTuple
 
+from steelyard.retrieval.cutting import cut, trimmed
+from steelyard.retrieval.sentences import sentences
 from steelyard.text.token_estimate import token_weight
 
 _HEADING: Final = re.compile(r"^ {0,3}(#{1,6})[ \t]+(\S.*)$", re.MULTILINE)
 _SENTENCE: Final = re.compile(r"[^\n。！？!?；]*?(?:[。！？!?；]+[”’」』）)\"']*|(?<!\d)\.(?=\s)|\n+|$)", re.DOTALL)
-_CLAUSE: Final = re.compile(r"[^，、,:：\s]*[，、,:：\s]*")
+_FENCE_OR_HEADING: Final = re.compile(r"^ {0,3}(?:(#{1,6})[ \t]+(\S.*)|(`{3,}|~{3,}).*)$", re.MULTILINE)
+
+CHUNK_TOKENS: Final = 1024
+OVERLAP_TOKENS: Final = 128
+"""An eighth of a chunk, some five sentences: an answer that needs two neighbouring sentences stands whole in one of
+two chunks, and a model that reads several of them reads little twice."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,45 +90,14 @@ def _title(text: str) -> str:
 def _pieces(text: str, start: int, stop: int, budget: int) -> Iterator[tuple[int, int]]:
     """Sentences without the blanks around them, those over the budget cut up."""
     for match in _SENTENCE.finditer(text, start, stop):
-        begin, end = _trim(text, *match.span())
+        begin, end = trimmed(text, *match.span())
         if begin == end:
             continue
         if token_weight(text[begin:end]) <= budget:
             yield begin, end
         else:
-            trimmed = (_trim(text, *piece) for piece in _cut(text, begin, end, budget))
-            yield from (piece for piece in trimmed if piece[0] < piece[1])
-
-
-def _cut(text: str, start: int, stop: int, budget: int) -> Iterator[tuple[int, int]]:
-    begin = end = start
-    for match in _CLAUSE.finditer(text, start, stop):
-        if end > begin and token_weight(text[begin : match.end()]) > budget:
-            yield begin, end
-            begin = end
-        while (step := _fitting(text, begin, budget)) < match.end():
-            yield begin, step
-            begin = step
-        end = match.end()
-    if end > begin:
-        yield begin, end
-
-
-def _fitting(text: str, start: int, budget: int) -> int:
-    """The end of the longest piece from `start` within the budget, at least one character on."""
-    end, weight = start, 0.0
-    while weight <= budget and end < len(text):
-        weight += 0.25 if text[end] < "\x80" else 1.0
-        end += 1
-    return max(start + 1, end - 1)
-
-
-def _trim(text: str, start: int, stop: int) -> tuple[int, int]:
-    while start < stop and text[start].isspace():
-        start += 1
-    while stop > start and text[stop - 1].isspace():
-        stop -= 1
-    return start, stop
+            pieces = (trimmed(text, *piece) for piece in cut(text, begin, end, budget))
+            yield from (piece for piece in pieces if piece[0] < piece[1])
 
 
 def _gather(text: str, pieces: Iterator[tuple[int, int]], budget: int, overlap: int) -> Iterator[tuple[int, int]]:
@@ -135,3 +117,169 @@ def _gather(text: str, pieces: Iterator[tuple[int, int]], budget: int, overlap: 
 def _tail(text: str, held: Sequence[tuple[int, int]], overlap: int) -> list[tuple[int, int]]:
     """The last pieces within the overlap, never all of them."""
     return [piece for piece in held[1:] if token_weight(text[piece[0] : held[-1][1]]) <= overlap]
+
+
+@dataclass(frozen=True, slots=True)
+class Chunk:
+    """A piece of a document that is indexed, retrieved and given to a model.
+
+    Args:
+        id: 16 hexadecimal digits that stand for the document's name, the place and the text.
+        document: the document's name.
+        text: `document[start:end]` of the document's text.
+        start: offset of its first character.
+        end: offset behind its last one.
+        page: 1-based page that it begins on; None where the document has none.
+        heading: the headings in force at its start, joined by " > "; one that it begins with is among them.
+    """
+
+    id: str
+    document: str
+    text: str
+    start: int
+    end: int
+    page: int | None = None
+    heading: str = ""
+
+    @property
+    def indexed(self) -> str:
+        """What is searched: the headings belong to it, since a section often names its subject nowhere else."""
+        return f"{self.heading}\n{self.text}" if self.heading else self.text
+
+    @property
+    def source(self) -> dict[str, str | int | None]:
+        """Where it stands, as outputs and samples name their sources."""
+        return {"id": self.id, "document": self.document, "start": self.start, "end": self.end, "page": self.page}
+
+
+def split_chunks(
+    text: str,
+    *,
+    document: str = "",
+    tokens: int = CHUNK_TOKENS,
+    overlap: int = OVERLAP_TOKENS,
+    pages: Sequence[int] = (),
+) -> tuple[Chunk, ...]:
+    r"""Split a document into chunks of whole sentences; a sentence over the budget is cut as in `split_passages`.
+
+    A chunk that is more than half full ends before a heading, and then nothing is repeated: what stands before a
+    heading belongs to another section. No chunk ends with a heading if it can begin the next one.
+
+    Args:
+        text: the document's text.
+        document: its name.
+        tokens: estimated tokens of a chunk at most, 1 or more; an ASCII character is a quarter, any other one is one.
+        overlap: estimated tokens of whole sentences that a chunk may share with the one before, at most half of
+            `tokens`.
+        pages: offsets at which pages begin, ascending; empty where there are none.
+
+    Raises:
+        ValueError: the budget is below 1, or the overlap negative or above half of it.
+
+    >>> [(one.start, one.end, one.text) for one in split_chunks("One two. Three. Four.", tokens=4, overlap=2)]
+    [(0, 15, 'One two. Three.'), (9, 21, 'Three. Four.')]
+    """
+    if tokens < 1 or not 0 <= 2 * overlap <= tokens:
+        raise ValueError(f"tokens {tokens} and overlap {overlap}: expected tokens of 1 or more, overlap at most half")
+    headings = _headings(text)
+    places = [one.start for one in headings]
+    found = []
+    for start, end in _gathered(_weighed(text, frozenset(places), tokens), tokens, overlap):
+        above = bisect_right(places, start)
+        page = bisect_right(pages, start) if pages else None
+        path = headings[above - 1].path if above else ""
+        body = text[start:end]
+        found.append(Chunk(_identity(document, start, end, body), document, body, start, end, page or None, path))
+    return tuple(found)
+
+
+def _identity(document: str, start: int, end: int, text: str) -> str:
+    whole = f"{document}\0{start}\0{end}\0{text}".encode("utf-8", "surrogatepass")
+    return blake2b(whole, digest_size=8).hexdigest()
+
+
+class _Heading(NamedTuple):
+    """Where a heading line begins, and the path of headings that holds from there on."""
+
+    start: int
+    path: str
+
+
+def _headings(text: str) -> list[_Heading]:
+    """Heading lines outside of fenced code, in order."""
+    path: list[tuple[int, str]] = []
+    found = []
+    fence = ""
+    for match in _FENCE_OR_HEADING.finditer(text):
+        level, title, mark = match.groups()
+        if mark:
+            fence = "" if fence and mark.startswith(fence) else fence or mark
+        elif not fence:
+            path = [*(one for one in path if one[0] < len(level)), (len(level), _title(title))]
+            found.append(_Heading(match.start(1), " > ".join(one for _, one in path)))
+    return found
+
+
+class _Piece(NamedTuple):
+    """A sentence or a part of one; `before` and `after` are the weights of the text up to its start and its end."""
+
+    start: int
+    end: int
+    before: float
+    after: float
+    is_heading: bool
+
+
+def _weighed(text: str, headings: frozenset[int], budget: int) -> Iterator[_Piece]:
+    """Sentences, those over the budget cut up, each weighed once: a chunk's weight is a difference then."""
+    place, total = 0, 0.0
+    for sentence in sentences(text):
+        for start, end in _within(text, *sentence, budget):
+            before = total + token_weight(text[place:start])
+            total = before + token_weight(text[start:end])
+            place = end
+            yield _Piece(start, end, before, total, start in headings)
+
+
+def _within(text: str, start: int, end: int, budget: int) -> Iterator[tuple[int, int]]:
+    if end - start <= budget or token_weight(text[start:end]) <= budget:
+        yield start, end
+        return
+    for piece in cut(text, start, end, budget):
+        begin, stop = trimmed(text, *piece)
+        if begin < stop:
+            yield begin, stop
+
+
+def _gathered(pieces: Iterator[_Piece], budget: int, overlap: int) -> Iterator[tuple[int, int]]:
+    """Start and end of runs of pieces within the budget."""
+    held: list[_Piece] = []
+    for piece in pieces:
+        full = bool(held) and piece.after - held[0].before > budget
+        parts = bool(held) and piece.is_heading and 2 * (held[-1].after - held[0].before) > budget
+        if full or parts:
+            keep, again = _parted(held, piece.after - budget, 0 if parts else overlap)
+            yield held[0].start, held[keep - 1].end
+            held = held[again:]
+        held.append(piece)
+    if held:
+        yield held[0].start, held[-1].end
+
+
+def _parted(held: Sequence[_Piece], floor: float, overlap: int) -> tuple[int, int]:
+    """How many of the pieces a chunk keeps, and from which on they begin the next one.
+
+    Args:
+        held: the pieces, not empty.
+        floor: the next chunk has room only for what begins at this weight or behind it.
+        overlap: weight of what may stand in both.
+    """
+    count = len(held)
+    body = next((at for at in range(count, 0, -1) if not held[at - 1].is_heading), 0)
+    if 0 < body < count and held[body].before >= floor:
+        return body, body
+    floor = max(floor, held[-1].after - overlap)
+    again = count
+    while again > 1 and held[again - 1].before >= floor:
+        again -= 1
+    return count, again

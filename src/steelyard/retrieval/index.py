@@ -7,7 +7,7 @@ takes, because a query touches few passages.
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from math import log
 
@@ -35,13 +35,22 @@ class BM25:
     size: int
 
     @classmethod
-    def of(cls, passages: Sequence[str], *, k1: float = 1.2, b: float = 0.75) -> BM25:
+    def of(
+        cls,
+        passages: Sequence[str],
+        *,
+        k1: float = 1.2,
+        b: float = 0.75,
+        idf: Callable[[int, int], float] | None = None,
+    ) -> BM25:
         """Index the passages; their positions are what `search` returns.
 
         Args:
             passages: their texts.
             k1: how fast repeats of a token stop to matter, 0 or more.
             b: how far long passages are marked down, in [0, 1].
+            idf: the weight of a token by the number of passages and that of those which have it; None is the one
+                above.
         """
         bags = [Counter(tokens(passage)) for passage in passages]
         lengths = [sum(bag.values()) for bag in bags]
@@ -52,7 +61,8 @@ class BM25:
             for token, count in bag.items():
                 found[token].append((index, count * (k1 + 1) / (count + norm)))
         size = len(passages)
-        return cls({token: _weighted(places, size) for token, places in found.items()}, size)
+        weigh = idf or _idf
+        return cls({token: _weighted(places, weigh(size, len(places))) for token, places in found.items()}, size)
 
     def scores(self, query: Iterable[str]) -> dict[int, float]:
         """Index -> score of every passage that has a token of `query`, which is tokens already."""
@@ -73,10 +83,17 @@ class BM25:
         >>> [(place, round(score, 3)) for place, score in index.search("heaven water", 2)]
         [(0, 1.248), (2, 0.878)]
         """
-        found = self.scores(tokens(query))
+        return self.best(tokens(query), k)
+
+    def best(self, query: Iterable[str], k: int) -> list[tuple[int, float]]:
+        """The same for a query that is tokens already."""
+        found = self.scores(query)
         return sorted(found.items(), key=lambda pair: (-pair[1], pair[0]))[: max(0, k)]
 
 
-def _weighted(places: Sequence[tuple[int, float]], size: int) -> tuple[tuple[int, float], ...]:
-    idf = log(1 + (size - len(places) + 0.5) / (len(places) + 0.5))
+def _idf(size: int, count: int) -> float:
+    return log(1 + (size - count + 0.5) / (count + 0.5))
+
+
+def _weighted(places: Sequence[tuple[int, float]], idf: float) -> tuple[tuple[int, float], ...]:
     return tuple((index, idf * share) for index, share in places)

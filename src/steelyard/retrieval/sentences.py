@@ -1,0 +1,130 @@
+"""Where sentences begin and end, in English and Chinese, without a dictionary or a model.
+
+A sentence ends at 。！？ with whatever closes behind it, at . ! ? before a blank, and where a block ends: at a blank
+line, around a heading, a list entry or a row of a table. A full stop ends none in "Dr. Wu", "e.g. this", "Fig. 3",
+"1. first" and "J. Smith"; in "the U.S." and "etc." only before a word that begins sentences. A single line break ends
+one unless the line looks wrapped: it is long, and the next goes on like a sentence.
+
+One pass, in time that grows with the text alone, whatever stands in it.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from functools import cache
+from importlib.resources import files
+from typing import Final
+
+from steelyard.retrieval.cutting import trimmed
+
+_CLOSING: Final = "\"'”’」』）)】》〉］\\]*_"
+_STOP: Final = re.compile(rf"[。！？｡．]+[…。！？｡{_CLOSING}]*|[.!?]+[…!?{_CLOSING}]*|[\n\f\v\x85\u2028\u2029]")
+_BREAKS: Final = frozenset("\n\f\v\x85\u2028\u2029")
+_NOTES: Final = re.compile(r"(?:\[\d{1,3}\])*")
+_MARKER: Final = re.compile(
+    r" {0,9}(?:#{1,6}[ \t]|[-*+•·–—][ \t]|\d{1,4}[.)、．][ \t]?|[(（]\w{1,3}[)）]|[|>]|```|~~~)"
+)
+_HEADING: Final = re.compile(r" {0,3}#{1,6}[ \t]")
+_RULE: Final = re.compile(r"[ \t]*(?:[-*_=][ \t]*){3,}$", re.MULTILINE)
+_ROW: Final = re.compile(r"[^\S\n]*\S[^\n]*?(?:\t| \| )")
+_ENUMERATED: Final = re.compile(r"[ \t]*(?:\d{1,4}|[A-Za-z]|[ivx]{1,5})$")
+_WORD_BEFORE: Final = re.compile(r"(?:[^\W\d_]\.)+[^\W\d_]$|[^\W_]+$")
+_LONGEST_WORD: Final = 24
+_WRAPPED: Final = 40
+"""Columns from which a line may have been wrapped; Chinese characters take two."""
+
+
+def sentences(text: str) -> Iterator[tuple[int, int]]:
+    r"""Start and end of each sentence, without the blanks around it.
+
+    Every character that is no blank is in exactly one. A closing quote and a note mark such as [3] belong to the
+    sentence before them.
+
+    >>> text = "Dr. Wu paid 3.14. “Really?” 他说：“好。”走了\n\n# End"
+    >>> [text[start:end] for start, end in sentences(text)]
+    ['Dr. Wu paid 3.14.', '“Really?”', '他说：“好。”', '走了', '# End']
+    """
+    start = line = 0
+    for match in _STOP.finditer(text):
+        at, end = match.span()
+        if text[at] in _BREAKS:
+            ends = _ends_line(text, line, at)
+            line = end
+        else:
+            end = _NOTES.match(text, end).end() if text[at] in ".!?" else end  # type: ignore[union-attr]  # matches ""
+            ends = _ends_wide(text, end) if text[at] > "\x7f" else _ends_narrow(text, max(line, start), at, end)
+        if ends:
+            yield from _trimmed(text, start, end)
+            start = end
+    yield from _trimmed(text, start, len(text))
+
+
+def _trimmed(text: str, start: int, stop: int) -> Iterator[tuple[int, int]]:
+    start, stop = trimmed(text, start, stop)
+    if start < stop:
+        yield start, stop
+
+
+def _ends_line(text: str, line: int, at: int) -> bool:
+    """Whether the line break at `at` ends a sentence; `line` is where its line begins."""
+    after = text[at + 1 : at + 2]
+    if text[at] != "\n" or not after or after in _BREAKS:
+        return True
+    if _HEADING.match(text, line) or _MARKER.match(text, at + 1) or _RULE.match(text, at + 1):
+        return True
+    if text[line] == "|" or _ROW.match(text, line, at) or _ROW.match(text, at + 1):
+        return True
+    return _columns(text[line : line + _WRAPPED], at - line) < _WRAPPED or _next_word(text, at + 1) == ""
+
+
+def _columns(head: str, length: int) -> int:
+    """Columns of a line by its first characters."""
+    return length if length >= _WRAPPED else len(head[:length]) + sum(mark > "\u2e7f" for mark in head[:length])
+
+
+def _next_word(text: str, at: int) -> str:
+    """The next 24 characters that are not blank, on this line or the next ones; "" at a blank line or the end."""
+    return text[at : at + 2 * _LONGEST_WORD].partition("\n\n")[0].lstrip()[:_LONGEST_WORD]
+
+
+def _ends_wide(text: str, end: int) -> bool:
+    """Whether 。 and its like end a sentence: not where a comma goes on behind the closing quote."""
+    return text[end : end + 1] not in {"，", "、", "；", "：", ",", ";", ":"}
+
+
+def _ends_narrow(text: str, start: int, at: int, end: int) -> bool:
+    """Whether . ! ? at `at`, closed until `end`, end a sentence that began, or whose line began, at `start`."""
+    if end < len(text) and not text[end].isspace() and text[end] < "\u2e80":
+        return False
+    follows = _next_word(text, end)
+    if follows[:1].islower():
+        return False
+    if text[at] != "." or end - at > 1:
+        return True
+    before = text[max(start, at - _LONGEST_WORD) : at]
+    if at - start < _LONGEST_WORD and _ENUMERATED.match(before):
+        return False
+    word = _WORD_BEFORE.search(before)
+    return word is None or not follows or _may_end(word[0], follows)
+
+
+def _may_end(word: str, follows: str) -> bool:
+    """Whether a full stop behind `word` ends a sentence when `follows` comes next."""
+    low = word.lower()
+    if low in _words("never_last"):
+        return False
+    if low in _words("before_number") and follows[:1].isdigit():
+        return False
+    initial = (len(word) == 1 and word.isupper()) or "." in word
+    if low in _words("maybe_last") or initial:
+        opener = re.match(r"\W*(\w*)", follows)
+        return opener is not None and opener[1].lower() in _words("openers")
+    return True
+
+
+@cache
+def _words(kind: str) -> frozenset[str]:
+    """Words of `full_stops.json`: what a full stop behind or before them means."""
+    return frozenset(json.loads(files("steelyard.retrieval").joinpath("full_stops.json").read_text("utf-8"))[kind])

@@ -1,0 +1,149 @@
+"""Nearest vectors by cosine, exact, and the file that keeps them.
+
+    cos(a, b) = a . b / (|a| |b|)
+
+One product of a matrix and a vector: 100,000 vectors of 384 numbers take about 20 ms, and an approximate index would
+have to be kept up for less than a call to an embeddings endpoint takes. What is kept is the vectors' own format of
+numpy (.npy, without pickle), mapped into memory when it is first used; rows have length 1 there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from hashlib import blake2b
+from io import BytesIO
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from steelyard.retrieval.index_files import write_whole
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import ArrayLike, NDArray
+
+_FORMAT: Final = "1"
+_BLOCK: Final = 4096
+"""Rows that are turned at a time, so that their doubles are not all in memory at once."""
+
+
+class VectorIndex:
+    """Rows that are searched by direction; a row of zeros has none and is never found.
+
+    Args:
+        rows: numbers of shape (rows, dimensions), rows of length 1 or 0; see `unit_rows`.
+
+    Raises:
+        ValueError: another shape.
+    """
+
+    def __init__(self, rows: NDArray[np.float32]) -> None:
+        if rows.ndim != 2:
+            raise ValueError(f"vectors of shape {rows.shape}; expected (rows, dimensions)")
+        self._rows = rows
+
+    def __len__(self) -> int:
+        return int(self._rows.shape[0])
+
+    @property
+    def dimension(self) -> int:
+        """Numbers of a vector."""
+        return int(self._rows.shape[1])
+
+    def search(self, query: ArrayLike, k: int = 2) -> list[tuple[int, float]]:
+        """Positions and cosines of the `k` nearest rows, the nearest first; equal ones by position.
+
+        Args:
+            query: a vector of the same dimension; one of zeros finds nothing.
+            k: how many at most.
+
+        Raises:
+            ValueError: another dimension, or a number that is not finite.
+
+        >>> index = VectorIndex(unit_rows([[1, 0], [3, 4], [0, 0]]))
+        >>> [(place, round(cosine, 2)) for place, cosine in index.search([2.0, 0.0], 3)]
+        [(0, 1.0), (1, 0.6)]
+        """
+        import numpy as np
+
+        asked = unit_rows(query).ravel()
+        if asked.shape[0] != self.dimension:
+            raise ValueError(f"a query of {asked.shape[0]} dimensions; the index has {self.dimension}")
+        if k < 1 or not asked.any():
+            return []
+        cosines = self._rows @ asked
+        # A row of zeros has the cosine 0 like one at a right angle, but no direction.
+        cosines = np.where(self._rows.any(axis=1) if (cosines == 0).any() else True, cosines, -np.inf)
+        best = _largest(cosines, k)
+        return [(int(place), float(cosines[place])) for place in best if cosines[place] > -np.inf]
+
+
+def _largest(values: NDArray[np.float32], k: int) -> NDArray[np.intp]:
+    """Positions of the `k` largest, in order; equal ones by position."""
+    import numpy as np
+
+    places = np.arange(len(values))
+    if k < len(values):
+        least = np.partition(values, len(values) - k)[len(values) - k]
+        above = np.flatnonzero(values > least)
+        places = np.concatenate([above, np.flatnonzero(values == least)[: k - len(above)]])
+    order: NDArray[np.intp] = np.lexsort((places, -values[places]))
+    return places[order].astype(np.intp)
+
+
+def unit_rows(rows: ArrayLike) -> NDArray[np.float32]:
+    """The rows at length 1, as float32; a row of zeros stays.
+
+    Raises:
+        ValueError: rows of different lengths, or a number that is not finite.
+    """
+    import numpy as np
+
+    found = np.atleast_2d(np.asarray(rows, dtype=None if isinstance(rows, np.ndarray) else np.float64))
+    if found.ndim != 2 or not np.isfinite(found).all():
+        raise ValueError("vectors are rows of equally many finite numbers")
+    units = np.zeros(found.shape, dtype=np.float32)
+    for start in range(0, len(found), _BLOCK):
+        block = found[start : start + _BLOCK].astype(np.float64)
+        # By the largest number first: the squares of very large or small ones would leave the range.
+        largest = np.abs(block).max(axis=1, keepdims=True, initial=0.0)
+        np.divide(block, largest, out=block, where=largest > 0)
+        length = np.linalg.norm(block, axis=1, keepdims=True)
+        units[start : start + _BLOCK] = np.divide(block, length, out=block, where=length > 0)
+    return units
+
+
+def vectors_path(folder: Path, texts: Sequence[str], model: str) -> Path:
+    """Where the vectors of these texts by this model are kept.
+
+    Args:
+        folder: of the index.
+        texts: in order.
+        model: its name and whatever else changes its vectors (address, parameters).
+    """
+    found = blake2b(digest_size=16)
+    for part in (_FORMAT, model, *texts):
+        body = part.encode("utf-8", "surrogatepass")
+        found.update(len(body).to_bytes(8, "little") + body)
+    return folder / f"{found.hexdigest()}.npy"
+
+
+def keep_vectors(path: Path, rows: NDArray[np.float32]) -> bool:
+    """Keep rows of `unit_rows`; False where that is not possible."""
+    import numpy as np
+
+    head = BytesIO()
+    whole = np.ascontiguousarray(rows, dtype="<f4")
+    np.lib.format.write_array_header_1_0(head, np.lib.format.header_data_from_array_1_0(whole))
+    return write_whole(path, head.getvalue(), whole.data.cast("B"))
+
+
+def kept_vectors(path: Path, count: int) -> NDArray[np.float32] | None:
+    """The rows that are kept at `path`, mapped into memory; None where there are none, or not `count` whole ones."""
+    import numpy as np
+
+    try:
+        rows = np.load(path, mmap_mode="r", allow_pickle=False)
+    except (OSError, ValueError, EOFError, SyntaxError):
+        return None
+    sound = isinstance(rows, np.memmap) and rows.dtype == np.dtype("<f4") and rows.ndim == 2 and len(rows) == count
+    return rows if sound else None
