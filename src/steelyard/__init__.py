@@ -20,12 +20,29 @@ if TYPE_CHECKING:
         StoreError,
         TargetError,
     )
+    from steelyard.generate.qa import generate_qa
     from steelyard.models.budget import Budget
+    from steelyard.models.embeddings import Embeddings
     from steelyard.models.limits import Retry
     from steelyard.models.openai_compatible import OpenAICompatible
     from steelyard.models.scripted import Scripted
     from steelyard.scorers.choice import Choice
+    from steelyard.scorers.judges.answer_relevancy import AnswerRelevancy
+    from steelyard.scorers.judges.claims import ClaimFaithfulness
+    from steelyard.scorers.judges.context_relevance import ContextRelevance
+    from steelyard.scorers.judges.correctness import Correctness
+    from steelyard.scorers.judges.faithfulness import Faithfulness
+    from steelyard.scorers.judges.g_eval import GEval
+    from steelyard.scorers.judges.guideline import Guideline
+    from steelyard.scorers.judges.judge import Judge
+    from steelyard.scorers.judges.relevance import Relevance
+    from steelyard.scorers.judges.rubric import Rubric
+    from steelyard.scorers.lexical import ChrF, Contains, RougeL, TokenF1
+    from steelyard.scorers.lexical_numbers import NumberMatch
+    from steelyard.scorers.lexical_patterns import Regex
+    from steelyard.scorers.lexical_schema import JsonSchema
     from steelyard.scorers.match import ExactMatch
+    from steelyard.scorers.retrieval import Retrieval
     from steelyard.scorers.sql import SqlResult
     from steelyard.scorers.tables import TableMetrics
     from steelyard.sql.results import Database, SqlLimits
@@ -33,27 +50,51 @@ if TYPE_CHECKING:
     from steelyard.store import Run, Store
     from steelyard.suite import Options, Suite, aevaluate, aevaluate_suite, evaluate, evaluate_suite
     from steelyard.targets.baseline import Baseline
+    from steelyard.targets.langchain import LangChainRunnable
+    from steelyard.targets.llama_index import LlamaIndexEngine
     from steelyard.targets.prompt import Prompt
+    from steelyard.targets.retrieval import QueryEngine
     from steelyard.types import Failure, Label, Output, Record, Reply, Sample, Score
 
 _HOME = {
+    "AnswerRelevancy": "scorers.judges.answer_relevancy",
     "Baseline": "targets.baseline",
     "Budget": "models.budget",
     "Choice": "scorers.choice",
+    "ChrF": "scorers.lexical",
+    "ClaimFaithfulness": "scorers.judges.claims",
     "ConfigError": "errors",
+    "Contains": "scorers.lexical",
+    "ContextRelevance": "scorers.judges.context_relevance",
+    "Correctness": "scorers.judges.correctness",
     "DataError": "errors",
     "Database": "sql.results",
+    "Embeddings": "models.embeddings",
     "ExactMatch": "scorers.match",
     "Failure": "types",
+    "Faithfulness": "scorers.judges.faithfulness",
+    "GEval": "scorers.judges.g_eval",
+    "Guideline": "scorers.judges.guideline",
+    "JsonSchema": "scorers.lexical_schema",
+    "Judge": "scorers.judges.judge",
     "Label": "types",
+    "LangChainRunnable": "targets.langchain",
+    "LlamaIndexEngine": "targets.llama_index",
     "ModelError": "errors",
+    "NumberMatch": "scorers.lexical_numbers",
     "OpenAICompatible": "models.openai_compatible",
     "Options": "suite",
     "Output": "types",
     "Prompt": "targets.prompt",
+    "QueryEngine": "targets.retrieval",
     "Record": "types",
+    "Regex": "scorers.lexical_patterns",
+    "Relevance": "scorers.judges.relevance",
     "Reply": "types",
+    "Retrieval": "scorers.retrieval",
     "Retry": "models.limits",
+    "RougeL": "scorers.lexical",
+    "Rubric": "scorers.judges.rubric",
     "Run": "store",
     "Sample": "types",
     "Sandbox": "sql.sandbox",
@@ -68,31 +109,54 @@ _HOME = {
     "Suite": "suite",
     "TableMetrics": "scorers.tables",
     "TargetError": "errors",
+    "TokenF1": "scorers.lexical",
     "aevaluate": "suite",
     "aevaluate_suite": "suite",
     "compare": "compare",
     "evaluate": "suite",
     "evaluate_suite": "suite",
+    "generate_qa": "generate.qa",
 }
 
 __all__ = [
+    "AnswerRelevancy",
     "Baseline",
     "Budget",
     "Choice",
+    "ChrF",
+    "ClaimFaithfulness",
     "ConfigError",
+    "Contains",
+    "ContextRelevance",
+    "Correctness",
     "DataError",
     "Database",
+    "Embeddings",
     "ExactMatch",
     "Failure",
+    "Faithfulness",
+    "GEval",
+    "Guideline",
+    "JsonSchema",
+    "Judge",
     "Label",
+    "LangChainRunnable",
+    "LlamaIndexEngine",
     "ModelError",
+    "NumberMatch",
     "OpenAICompatible",
     "Options",
     "Output",
     "Prompt",
+    "QueryEngine",
     "Record",
+    "Regex",
+    "Relevance",
     "Reply",
+    "Retrieval",
     "Retry",
+    "RougeL",
+    "Rubric",
     "Run",
     "Sample",
     "Sandbox",
@@ -107,11 +171,13 @@ __all__ = [
     "Suite",
     "TableMetrics",
     "TargetError",
+    "TokenF1",
     "aevaluate",
     "aevaluate_suite",
     "compare",
     "evaluate",
     "evaluate_suite",
+    "generate_qa",
 ]
 
 

@@ -23,6 +23,7 @@ BUILT_IN: Final[Mapping[Kind, Mapping[str, str]]] = MappingProxyType(
     {
         "model": MappingProxyType(
             {
+                "embeddings": "steelyard.models.embeddings:Embeddings",
                 "http": "steelyard.models.http:HttpModel",
                 "openai_compatible": "steelyard.models.openai_compatible:OpenAICompatible",
                 "scripted": "steelyard.models.scripted:Scripted",
@@ -33,21 +34,42 @@ BUILT_IN: Final[Mapping[Kind, Mapping[str, str]]] = MappingProxyType(
                 "baseline": "steelyard.targets.baseline:Baseline",
                 "function": "steelyard.targets.function:Function",
                 "http": "steelyard.targets.http:HttpEndpoint",
+                "langchain": "steelyard.targets.langchain:LangChainRunnable",
+                "llama_index": "steelyard.targets.llama_index:LlamaIndexEngine",
                 "prompt": "steelyard.targets.prompt:Prompt",
                 "replay": "steelyard.targets.replay:Replay",
+                "retrieval": "steelyard.targets.retrieval:QueryEngine",
             }
         ),
         "scorer": MappingProxyType(
             {
+                "answer_relevancy": "steelyard.scorers.judges.answer_relevancy:AnswerRelevancy",
                 "choice": "steelyard.scorers.choice:Choice",
+                "chrf": "steelyard.scorers.lexical:ChrF",
+                "claim_faithfulness": "steelyard.scorers.judges.claims:ClaimFaithfulness",
+                "contains": "steelyard.scorers.lexical:Contains",
+                "context_relevance": "steelyard.scorers.judges.context_relevance:ContextRelevance",
+                "correctness": "steelyard.scorers.judges.correctness:Correctness",
                 "exact_match": "steelyard.scorers.match:ExactMatch",
+                "faithfulness": "steelyard.scorers.judges.faithfulness:Faithfulness",
+                "g_eval": "steelyard.scorers.judges.g_eval:GEval",
+                "guideline": "steelyard.scorers.judges.guideline:Guideline",
+                "json_schema": "steelyard.scorers.lexical_schema:JsonSchema",
+                "number_match": "steelyard.scorers.lexical_numbers:NumberMatch",
+                "regex": "steelyard.scorers.lexical_patterns:Regex",
+                "relevance": "steelyard.scorers.judges.relevance:Relevance",
+                "retrieval": "steelyard.scorers.retrieval:Retrieval",
+                "rouge_l": "steelyard.scorers.lexical:RougeL",
+                "rubric": "steelyard.scorers.judges.rubric:Rubric",
                 "sql": "steelyard.scorers.sql:SqlResult",
                 "tables": "steelyard.scorers.tables:TableMetrics",
+                "token_f1": "steelyard.scorers.lexical:TokenF1",
             }
         ),
         "suite": MappingProxyType(
             {
                 "choice": "steelyard.suites.choice.suite:ChoiceSuite",
+                "rag": "steelyard.suites.rag.suite:RagSuite",
                 "tables": "steelyard.suites.tables.suite:TablesSuite",
                 "text2sql": "steelyard.suites.text2sql.suite:Text2SqlSuite",
             }

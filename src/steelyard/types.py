@@ -178,6 +178,14 @@ class Asks(Protocol):
             StoreError: the reply could not be stored; nothing more is sent.
         """
 
+    async def once(self, model: Any, messages: Any, /, **parameters: Any) -> Reply:
+        """Send `messages` once for all samples and repeats; whoever asks the same again gets that reply.
+
+        Raises:
+            ModelError: as above.
+            StoreError: as above.
+        """
+
 
 Target = Callable[..., Any]
 """`(Sample)` or `(Sample, Ask)` -> Output, or any value, which becomes `Output.value`; plain or async.

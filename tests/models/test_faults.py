@@ -40,6 +40,7 @@ def openai_error(status, code=None, kind=None, message="said the server", **head
         (openai_error(400, "Arrearage"), "quota", False, True),
         (openai_error(401, "invalid_api_key"), "auth", False, True),
         (openai_error(403), "auth", False, True),
+        (openai_error(403, message="You are not allowed to request logprobs"), "bad_request", False, False),
         (openai_error(404, "model_not_found"), "unknown_model", False, True),
         (openai_error(400, "1211"), "unknown_model", False, True),
         (answer(404, b"<html>nothing here</html>"), "unknown_model", False, True),

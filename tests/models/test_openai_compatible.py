@@ -102,6 +102,23 @@ def test_an_empty_text_is_a_reply_and_no_content_is_not():
     assert (fault.kind, fault.retry, fault.billed) == ("empty", True, True)
 
 
+@pytest.mark.parametrize(
+    ("theirs", "ours"), [("sensitive", "content_filter"), ("max_tokens", "length"), ("end_turn", "stop"), ({}, "stop")]
+)
+def test_other_services_words_for_why_a_reply_ended_are_openais(theirs, ours):
+    assert read(choice({"content": "A"}, finish_reason=theirs)).finish == ours
+
+
+def test_what_a_service_calls_sensitive_is_filtered_and_not_asked_for_again():
+    reply = read(choice({"content": None}, finish_reason="sensitive"))
+    assert (reply.text, reply.finish) == ("", "content_filter")
+
+
+def test_a_reply_that_ended_in_a_network_error_is_asked_for_again():
+    fault = fault_of(choice({"content": "Par"}, finish_reason="network_error"))
+    assert (fault.kind, fault.retry) == ("server", True)
+
+
 @pytest.mark.parametrize("finish", ["content_filter", "length", "tool_calls"])
 def test_a_reply_that_ended_for_a_reason_may_have_no_content(finish):
     reply = read(choice({"content": None}, finish_reason=finish))

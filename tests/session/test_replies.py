@@ -41,6 +41,23 @@ def test_what_is_no_output_is_a_failure_of_the_record_and_no_score(target, said)
     assert not record.scores
 
 
+@pytest.mark.parametrize(
+    ("contexts", "said"),
+    [
+        ("one passage", "not str"),
+        (7, "not int"),
+        (("a", None), "one of them is NoneType"),
+        ([{"text": "a"}], "is dict"),
+    ],
+)
+def test_passages_that_are_no_list_of_texts_are_the_targets_failure(contexts, said):
+    run = evaluate(lambda sample: Output("a", contexts), [Sample("1", "q", "a")], [ExactMatch()])
+    [record] = run.records()
+    assert (record.failure.stage, record.scores) == ("target", ())
+    assert "contexts are" in record.failure.message
+    assert said in record.failure.message
+
+
 def test_nothing_may_be_meant():
     assert plain_output(Output(None)) == Output(None)
 

@@ -5,7 +5,7 @@
 | 429 | rate_limit | yes, after what Retry-After says |
 | 5xx, 408, 409, 425 | server | yes |
 | 2xx with HTML or broken JSON | malformed | yes |
-| 401, 403 | auth | no, the run ends |
+| 401, 403 (but for one that is about logprobs) | auth | no, the run ends |
 | 402, or a code that says the account is out of money or quota (also under 429) | quota | no, the run ends |
 | 404, or a code that says there is no such model | unknown_model | no, the run ends |
 | 3xx | bad_request | no, the run ends: a redirect would carry the key elsewhere |
@@ -205,6 +205,9 @@ def _kind(status: int, error: ErrorBody) -> str:
         return "server"
     if (kind := error.kind()) and (kind != "rate_limit" or status not in _KIND_OF_STATUS):
         return kind
+    if status == 403 and "logprobs" in error.message:
+        # A key that is good for everything else: this model gives nobody log-probabilities, and can be asked without.
+        return "bad_request"
     return _KIND_OF_STATUS.get(status, "bad_request")
 
 

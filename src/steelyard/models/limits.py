@@ -14,7 +14,7 @@ from dataclasses import dataclass, field, replace
 from typing import Final
 
 from steelyard.errors import Attempt, ModelError, SteelyardError, expect_number
-from steelyard.models.base import Fault, Model, Request, Wire
+from steelyard.models.base import Answer, Fault, Model, Request, Wire
 from steelyard.models.budget import Purse
 from steelyard.models.gates import MARGIN_S, Gate, Pauses
 from steelyard.types import Reply, Usage
@@ -110,7 +110,7 @@ class Limits:
             try:
                 await self._admit(request, purse)
                 sent_at = loop.time()
-                reply = model.read(await model.send(self._cut(request, course, sent_at), wire))
+                reply = _read(model, await model.send(self._cut(request, course, sent_at), wire), request)
             except Fault as fault:
                 if purse is not None and not fault.billed:
                     purse.settle(-1, -request.input_tokens)
@@ -184,6 +184,15 @@ def _tokens(reply: Reply, request: Request) -> int:
     """What a call cost: the endpoint's count, or our estimate where it gave none."""
     asked = request.input_tokens if reply.usage.estimated else reply.usage.input_tokens
     return asked + reply.usage.output_tokens
+
+
+def _read(model: Model, answer: Answer, request: Request) -> Reply:
+    """The reply, once the model has held it to what was asked, if it can: what is returned here is kept for good."""
+    reply = model.read(answer)
+    expect_reply = getattr(model, "expect_reply", None)
+    if expect_reply is not None:
+        expect_reply(reply, request)
+    return reply
 
 
 def _finished(reply: Reply, request: Request, course: Course, seconds: float) -> Reply:

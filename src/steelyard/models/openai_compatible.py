@@ -6,23 +6,18 @@ where it comes. A thin client: the openai package costs 2.1 ms of CPU a call, th
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from functools import lru_cache
-from typing import Any, Final
-from urllib.parse import urlsplit
+from typing import Any
 
-from steelyard.errors import ConfigError, expect_number
-from steelyard.models.base import Answer, Fault, Request, Wire, as_messages, endpoint_of, usage_of
+from steelyard.errors import ConfigError
+from steelyard.models.base import Answer, Fault, Request, Wire, as_messages, usage_of
 from steelyard.models.faults import error_body, fault_in_body, fault_of, is_content_filter, parse_json, quoted
-from steelyard.models.references import check_key, check_secrets, check_sent
+from steelyard.models.finish import WITHOUT_TEXT, finish_named
+from steelyard.models.openai_endpoint import check_endpoint, mapping_or_empty, post
 from steelyard.text.prompt_files import content_text
-from steelyard.text.secret_signs import masked
 from steelyard.text.token_estimate import estimate_tokens
 from steelyard.types import Message, Reply, Usage
-
-_ENCODE: Final = json.JSONEncoder(ensure_ascii=True, separators=(",", ":")).encode
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,16 +47,7 @@ class OpenAICompatible:
         Raises:
             ConfigError: no address, a key that is written out, or a parameter that is not one.
         """
-        parts = urlsplit(self.base_url)
-        if parts.scheme not in {"http", "https"} or not parts.netloc:
-            raise ConfigError(f"base_url {masked(self.base_url)!r} is not an http(s) address")
-        check_key(self.api_key)
-        check_secrets(self.base_url, self.headers)
-        check_sent("parameters", self.parameters)
-        expect_number("timeout_s", self.timeout_s, 0.001)
-        for name in ("messages", "model"):
-            if name in self.parameters:
-                raise ConfigError(f"parameters may not hold {name!r}")
+        check_endpoint(self, ("messages", "model"))
         if self.parameters.get("stream"):
             raise ConfigError("parameters may not ask for a stream: a reply is read whole")
 
@@ -69,15 +55,8 @@ class OpenAICompatible:
         """One POST to `/chat/completions`."""
         asked = as_messages(messages)
         body = {"model": self.name, "messages": asked, **self.parameters, **parameters}
-        payload = _ENCODE(body).encode()
-        return Request(
-            endpoint=endpoint_of(self.base_url),
-            url=f"{self.base_url.rstrip('/')}/chat/completions",
-            payload=payload,
-            headers=_headers(self.api_key, tuple(self.headers.items())),
-            timeout_s=self.timeout_s,
-            input_tokens=sum(estimate_tokens(content_text(one.get("content"))) for one in asked),
-        )
+        tokens = sum(estimate_tokens(content_text(one.get("content"))) for one in asked)
+        return post(self, "chat/completions", body, tokens)
 
     async def send(self, request: Request, wire: Wire) -> Answer:
         """Send it once."""
@@ -96,20 +75,14 @@ class OpenAICompatible:
             return Reply("", "", "content_filter", metadata={"message": quoted(answer.body)})
         data = parse_json(answer)
         choice = _first_choice(data, answer)
-        message = _mapping(choice.get("message"))
+        message = mapping_or_empty(choice.get("message"))
         text = content_text(message.get("content"))
-        finish = str(choice.get("finish_reason") or "stop")
+        finish = _finish(choice)
         if not text and message.get("refusal"):
             text, finish = content_text(message["refusal"]), "refusal"
-        if message.get("content") is None and finish not in {"content_filter", "refusal", "length", "tool_calls"}:
+        if message.get("content") is None and finish not in WITHOUT_TEXT:
             raise Fault("empty", f"the reply has no content: {quoted(answer.body)}", billed=True)
         return Reply("", text, finish, _usage(data, text), metadata=_metadata(data, choice, message))
-
-
-@lru_cache(maxsize=256)
-def _headers(api_key: str, headers: tuple[tuple[str, str], ...]) -> tuple[tuple[str, str], ...]:
-    key = (("Authorization", f"Bearer {api_key}"),) if api_key else ()
-    return (("Content-Type", "application/json"), *key, *headers)
 
 
 def _first_choice(data: Any, answer: Answer) -> Mapping[str, Any]:
@@ -126,21 +99,24 @@ def _first_choice(data: Any, answer: Answer) -> Mapping[str, Any]:
     raise Fault("empty", f"the reply has no choices: {quoted(answer.body)}", billed=True)
 
 
+def _finish(choice: Mapping[str, Any]) -> str:
+    """Why the reply ended; what is no text says nothing."""
+    said = choice.get("finish_reason")
+    if said == "network_error":
+        raise Fault("server", "the service ended the reply with network_error", billed=True)
+    return finish_named(said) if isinstance(said, str) and said else "stop"
+
+
 def _usage(data: Mapping[str, Any], text: str) -> Usage:
-    usage = _mapping(data.get("usage"))
+    usage = mapping_or_empty(data.get("usage"))
     return usage_of(usage.get("prompt_tokens"), usage.get("completion_tokens"), text)
-
-
-def _mapping(value: Any) -> Mapping[str, Any]:
-    """`value` where it is a mapping: services put null, texts and lists in places where one should stand."""
-    return value if isinstance(value, Mapping) else {}
 
 
 def _metadata(data: Mapping[str, Any], choice: Mapping[str, Any], message: Mapping[str, Any]) -> dict[str, Any]:
     found = {
         "model": data.get("model"),
         "reasoning": message.get("reasoning_content") or message.get("reasoning"),
-        "logprobs": _mapping(choice.get("logprobs")).get("content"),
+        "logprobs": mapping_or_empty(choice.get("logprobs")).get("content"),
         "tool_calls": message.get("tool_calls"),
         "fingerprint": data.get("system_fingerprint"),
     }

@@ -7,30 +7,17 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from types import MappingProxyType
 from typing import Any, Final, Literal
 
 from steelyard.errors import ConfigError
 from steelyard.models.base import Answer, Fault, usage_of
 from steelyard.models.faults import ErrorBody, error_body, fault_in_body, quoted
+from steelyard.models.finish import WITHOUT_TEXT, finish_named
 from steelyard.models.framing import Framing, values_in
 from steelyard.types import Json, Reply, Usage
 
 _SOURCE_LINE: Final = re.compile(r"\A\s*出处\s*\[\d+\][^\n]*(?:\n\s*|$)")
 _NOTHING_FOUND: Final = re.compile(r"\s*<span[^>]*>\s*未找到相关文档")
-_FINISH: Final[Mapping[str, str]] = MappingProxyType(
-    {
-        "sensitive": "content_filter",
-        "max_tokens": "length",
-        "model_context_window_exceeded": "length",
-        "end_turn": "stop",
-        "stop_sequence": "stop",
-        "eos": "stop",
-    }
-)
-"""Other services' words for why a reply ended; ours are OpenAI's."""
-_WITHOUT_TEXT: Final = frozenset({"content_filter", "length", "refusal", "tool_calls"})
-"""A reply that ended so may have no text, and asking again would be paid for and end the same way."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +30,8 @@ class ResponseMap:
             `not_null(a, b)` for alternatives: `a || b` takes an empty text for none.
         join: `concat` joins the texts of a stream, `last` takes the last; by default concat.
         contexts: JMESPath of the retrieved passages: a list of texts. The first value that is not null counts.
+        sources: JMESPath of what is known of each passage, in the same order: a list of ids, or of mappings with any of
+            `id`, `document`, `start`, `end` and `page`, as in `docs[*].{id: chunk, document: file}`.
         context_clean: `chatchat` cuts the line that names the source and takes its "nothing found" for no passage.
         error: JMESPath of an error inside a successful answer; by default `error`.
         usage: JMESPath of the token counts; by default `usage`. The last that is not null counts.
@@ -52,6 +41,7 @@ class ResponseMap:
     text: str = ""
     join: Literal["", "concat", "last"] = ""
     contexts: str = ""
+    sources: str = ""
     context_clean: Literal["", "chatchat"] = ""
     error: str = ""
     usage: str = ""
@@ -62,7 +52,7 @@ class ResponseMap:
         Raises:
             ConfigError: which, and where it breaks.
         """
-        for name in ("text", "contexts", "error", "usage"):
+        for name in ("text", "contexts", "sources", "error", "usage"):
             path(getattr(self, name) or "@", f"response.{name}")
 
 
@@ -97,7 +87,7 @@ def reply_in(answer: Answer, wanted: ResponseMap) -> Reply:
     texts = [_text(found) for found in _found(values, wanted.text or "text") if found is not None]
     finish = _finish(values)
     contexts, missed = _contexts(values, wanted)
-    if not texts and not contexts and finish not in _WITHOUT_TEXT:
+    if not texts and not contexts and finish not in WITHOUT_TEXT:
         what = quoted(answer.body) or "an empty body"
         raise Fault("empty", f"nothing stands at {wanted.text!r} in the reply: {what}", billed=True)
     text = (texts[-1] if texts else "") if wanted.join == "last" else "".join(texts)
@@ -107,6 +97,8 @@ def reply_in(answer: Answer, wanted: ResponseMap) -> Reply:
         metadata["contexts"] = contexts
     if missed:
         metadata["kb_miss"] = True
+    elif sources := _sources(values, wanted):
+        metadata["sources"] = sources
     return Reply("", text, finish, _usage(values, wanted.usage or "usage", text), metadata=metadata)
 
 
@@ -160,6 +152,16 @@ def _contexts(values: Sequence[Json], wanted: ResponseMap) -> tuple[tuple[str, .
     return tuple(_SOURCE_LINE.sub("", text, count=1).strip() for text in kept), len(kept) < len(texts)
 
 
+def _sources(values: Sequence[Json], wanted: ResponseMap) -> list[Any]:
+    """What is known of each passage, as mappings; an id alone becomes one, and null one that knows nothing."""
+    found = _found(values, wanted.sources) if wanted.sources else []
+    listed: Any = next((one for one in found if one is not None), [])
+    return [
+        one if isinstance(one, Mapping) else {} if one is None else {"id": _text(one)}
+        for one in (listed if isinstance(listed, list) else [listed])
+    ]
+
+
 def _usage(values: Sequence[Json], expression: str, text: str) -> Usage:
     for found in reversed(_found(values, expression)):
         if isinstance(found, Mapping):
@@ -175,7 +177,7 @@ def _finish(values: Sequence[Json]) -> str:
     said = next((one for one in map(_finish_of, reversed(values)) if one), "stop")
     if said == "network_error":
         raise Fault("server", "the service ended the reply with network_error", billed=True)
-    return _FINISH.get(said, said)
+    return finish_named(said)
 
 
 def _finish_of(value: Json) -> str:

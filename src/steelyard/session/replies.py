@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, Final
 
 from steelyard.errors import Attempt
@@ -43,7 +44,8 @@ def plain_output(value: Any) -> Output:
     """Whatever a target returned, as an Output that is equal to what the store gives back.
 
     Raises:
-        TypeError: there is no plain form of it (a generator), or it is None: nearly always a forgotten `return`.
+        TypeError: there is no plain form of it (a generator), it is None: nearly always a forgotten `return`, or its
+            contexts are no list of texts.
         ValueError: it is too large to be kept.
     """
     if value is None:
@@ -53,9 +55,19 @@ def plain_output(value: Any) -> Output:
         _check_size(len(output.value))
         return Output(output.value)
     check_plain(output.value)
+    _check_contexts(output.contexts)
     packed = pack_output(output)
     _check_size(len(packed))
     return unpack_output(packed)
+
+
+def _check_contexts(contexts: Any) -> None:
+    """Refuse one text, which would be taken for as many passages as it has letters, and passages that are no text."""
+    if isinstance(contexts, str) or not isinstance(contexts, Sequence):
+        raise TypeError(f"contexts are a list of texts, one for each passage, not {type(contexts).__name__}")
+    odd = next((type(one).__name__ for one in contexts if not isinstance(one, str)), "")
+    if odd:
+        raise TypeError(f"contexts are texts, but one of them is {odd}")
 
 
 def _check_size(size: int) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from dataclasses import replace
 from hashlib import blake2b
-from typing import Any, Protocol, Self
+from typing import Any, Final, Protocol, Self
 
 from steelyard.errors import ModelError, SteelyardError, StoreError
 from steelyard.models.base import Model, Request
@@ -157,6 +157,10 @@ class Session:
         )
 
 
+_FOR_ALL: Final = "\0every sample"
+"""Stands for the sample in the key of what is asked once; no dataset has such an id by chance."""
+
+
 class Keys:
     """The journal's keys of one sample, repeat and draw; knows how often the same was asked."""
 
@@ -173,6 +177,10 @@ class Keys:
         nth = self._asked.get(digest, 0)
         self._asked[digest] = nth + 1
         return journal_key(digest, self._sample, self._repeat, nth, self._draw)
+
+    def once(self, digest: bytes) -> bytes:
+        """The key of asking what `digest` stands for once, for all samples and repeats."""
+        return journal_key(digest, _FOR_ALL, 0, 0, self._draw)
 
 
 class Ask:
@@ -199,8 +207,23 @@ class Ask:
         try:
             reply = await self._session.reply(model, request, self._keys.next(request.digest))
         except (ModelError, StoreError) as error:
-            if isinstance(error, StoreError) or error.ends_run:
-                self.over = error
+            self._note(error)
             raise
         self.replies.append(reply)
         return reply
+
+    async def once(self, model: Model, messages: Any, /, **parameters: Any) -> Reply:
+        """Ask `model` once for all samples; the reply belongs to the record that paid for it."""
+        request = model.request(messages, parameters)
+        try:
+            reply = await self._session.reply(model, request, self._keys.once(request.digest))
+        except (ModelError, StoreError) as error:
+            self._note(error)
+            raise
+        if not reply.cached:
+            self.replies.append(reply)
+        return reply
+
+    def _note(self, error: ModelError | StoreError) -> None:
+        if isinstance(error, StoreError) or error.ends_run:
+            self.over = error

@@ -87,6 +87,17 @@ def create(engine: Engine) -> None:
             connection.execute(schema.about.insert(), {"name": "schema", "value": str(schema.VERSION)})
 
 
+def complete(engine: Engine) -> None:
+    """Give a store of an earlier version the tables that came later; an earlier version still reads it."""
+    missing = [schema.stage]
+    with engine.connect() as connection:
+        known = _tables(connection)
+    if all(table.name in known for table in missing):
+        return
+    with engine.connect().execution_options(begin="IMMEDIATE") as connection, connection.begin():
+        schema.metadata.create_all(connection, tables=missing)
+
+
 def check(engine: Engine) -> None:
     """Refuse what this version cannot read.
 

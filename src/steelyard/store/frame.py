@@ -20,6 +20,7 @@ BACKENDS: Final[tuple[Literal["pandas", "polars", "pyarrow"], ...]] = ("pandas",
 
 _BEFORE: Final = ("id", "group", "repeat", "question", "reference", "output", "response")
 _AFTER: Final = ("seconds", "target", "model", "run")
+_LEFT_OUT: Final = ("unparsed", "refused", "not applicable", "errors")
 _TAKEN: Final = frozenset({*_BEFORE, *_AFTER, "label", "failure"})
 
 
@@ -141,18 +142,20 @@ def summary_html(run: Run) -> str:
     summary = run.summary()
     head = f"{summary.suite}: {summary.target}, run {summary.run}, {summary.state}"
     counts = f"{summary.done} of {summary.planned} records, {summary.errors} error{'s' * (summary.errors != 1)}"
-    names = ("score", "mean", "95 % interval", "n", "unparsed", "refused", "not applicable", "errors")
-    rows = [_cells(names, "th"), *(_cells(_score_row(score), "td") for score in summary.scores)]
+    doubted = any(score.doubt for score in summary.scores)
+    names = ["score", "mean", "95 % interval", *(["bounds by unread"] if doubted else []), "n", *_LEFT_OUT]
+    rows = [_cells(names, "th"), *(_cells(_score_row(score, doubted=doubted), "td") for score in summary.scores)]
     return f"<table><caption>{_html(head)}; {counts}</caption>{''.join(rows)}</table>"
 
 
-def _score_row(score: ScoreSummary) -> list[str]:
+def _score_row(score: ScoreSummary, *, doubted: bool) -> list[str]:
     mean: Mean = score.headline
-    share = score.binary or score.bounds is not None
-    limits = "–" if mean.interval is None else " to ".join(_number(end, share=share) for end in mean.interval)
+    share = score.is_share
+    intervals = [mean.interval, *([score.doubt] if doubted else [])]
+    limits = ["–" if one is None else " to ".join(_number(end, share=share) for end in one) for one in intervals]
     value = "–" if mean.value is None else _number(mean.value, share=share)
     counts = (mean.n, score.unparsed, score.refused, score.not_applicable, score.errors)
-    return [score.name, value, limits, *(str(count) for count in counts)]
+    return [score.name, value, *limits, *(str(count) for count in counts)]
 
 
 def _number(value: float, *, share: bool) -> str:

@@ -13,10 +13,12 @@ from sqlalchemy import Connection, select
 
 from steelyard.errors import boundary
 from steelyard.store import schema
+from steelyard.store.counting import stage_costs
 from steelyard.store.lock import is_locked
 from steelyard.store.reading import read_records, unpacker_of
 from steelyard.store.records import unpack_keys
-from steelyard.summary import RunState, RunSummary, ScoreRow, summarize
+from steelyard.store.sections import Tallies, breakdown_values, breakdowns, consistency
+from steelyard.summary import RunState, RunSummary, ScoreRow, ScoreSummary, StageCost, summarize
 from steelyard.types import OUTCOMES, Outcome, Record
 
 if TYPE_CHECKING:
@@ -70,9 +72,27 @@ class Run:
 
     @cached_property
     def manifest(self) -> Mapping[str, Any]:
-        """What was run: target, scorers, samples, options, versions; secrets by name only."""
+        """What was run: target, scorers, samples, options, versions; secrets by name only.
+
+        Of a run that was scored again, what is said of its scorers and scores is that of the newest layer.
+        """
+        return {**self.first_manifest, **self._scoring()}
+
+    @cached_property
+    def first_manifest(self) -> Mapping[str, Any]:
+        """The same as it was when the run was made, however often it was scored again."""
         manifest: dict[str, Any] = json.loads(self._row.manifest)
         return manifest
+
+    def _scoring(self) -> Mapping[str, Any]:
+        """What the newest layer says in place of the first manifest; earlier versions noted its scorers alone."""
+        if not self.layer:
+            return {}
+        layer = schema.layer
+        with self._store.reading() as connection:
+            here = (layer.c.run == self.num) & (layer.c.layer == self.layer)
+            said: dict[str, Any] = json.loads(connection.scalar(select(layer.c.scorers).where(here)) or "{}")
+        return said if isinstance(said.get("scores"), list) else {}
 
     @property
     def tags(self) -> Mapping[str, str]:
@@ -122,9 +142,13 @@ class Run:
 
     def summary(self) -> RunSummary:
         """Means, intervals and counts of the newest layer of scores."""
-        scores, groups = summarize(self.score_rows(), over=self.manifest.get("over", {}))
+        tallies = Tallies.of(self.manifest)
+        over, scales = self.manifest.get("over", {}), self.manifest.get("scales", {})
+        scores, groups = summarize(tallies.watching(self.score_rows()), over=over, scales=scales)
         order = self.score_order
         scores = tuple(sorted(scores, key=lambda score: order.get(score.name, len(order))))
+        with self._store.reading() as connection:
+            agreed = consistency(connection, self.num, self.layer, scorers=self.manifest.get("scorers"))
         return RunSummary(
             run=self.id,
             suite=self.suite,
@@ -148,7 +172,25 @@ class Run:
                 for name in self.manifest.get("labelled", ())
                 if (counts := self._counted("label", name=name))
             },
+            stages=self.stage_costs(),
+            spreads=tallies.found_histograms(),
+            crosses=tallies.found_crosses(),
+            breakdowns=self._breakdowns(),
+            consistency=agreed,
         )
+
+    def stage_costs(self) -> tuple[StageCost, ...]:
+        """What the target and every scorer asked; empty where an earlier version stored a part of the run."""
+        with self._store.reading() as connection:
+            return stage_costs(connection, self.num, self.stages)
+
+    def _breakdowns(self) -> dict[str, dict[str, tuple[ScoreSummary, ...]]]:
+        keys = self.manifest.get("breakdowns", ())
+        if not keys:
+            return {}
+        with self._store.reading() as connection:
+            values = breakdown_values(connection, self.num, keys)
+        return breakdowns(values, self.score_rows, self.manifest)
 
     def to_frame(self) -> Any:
         """One row per record, as a data frame of pandas, polars or pyarrow, whichever is installed.
@@ -200,7 +242,10 @@ class Run:
             return {row.id: f"{row.hash & (2**64 - 1):016x}" for row in connection.execute(query)}
 
     def reply_keys(self) -> dict[str, frozenset[str]]:
-        """Sample id -> the journal's keys of what its target was answered."""
+        """Sample id -> the journal's keys of the last reply that its target got in each repeat.
+
+        What it asked before, an embedding of the question say, is no answer: two runs may share it and still differ.
+        """
         record, sample = schema.record, schema.sample
         query = (
             select(sample.c.id, record.c.replies)
@@ -210,8 +255,8 @@ class Run:
         keys: dict[str, set[str]] = {}
         with self._store.reading() as connection:
             for row in connection.execute(query):
-                asked = {one.key.hex() for one in unpack_keys(row.replies, self.stages) if one.stage == "target"}
-                keys.setdefault(row.id, set()).update(asked)
+                asked = [one.key.hex() for one in unpack_keys(row.replies, self.stages) if one.stage == "target"]
+                keys.setdefault(row.id, set()).update(asked[-1:])
         return {ident: frozenset(found) for ident, found in keys.items()}
 
     def done_places(self) -> dict[tuple[int, int], bool]:

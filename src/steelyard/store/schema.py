@@ -72,6 +72,21 @@ run = Table(
 )
 """One target over one dataset. The counters are moved in the transaction that stores the records they count."""
 
+stage = Table(
+    "stage",
+    metadata,
+    Column("run", Integer, primary_key=True),
+    Column("stage", Integer, primary_key=True),
+    Column("calls", Integer, nullable=False),
+    Column("from_journal", Integer, nullable=False),
+    Column("input_tokens", BigInteger, nullable=False),
+    Column("output_tokens", BigInteger, nullable=False),
+    Column("estimated", Integer, nullable=False),
+    sqlite_with_rowid=False,
+)
+"""What each stage of a run asked, by its number; moved like the run's counters. A store that was made before there was
+this table gets it when it is next written, and is read as if it were empty until then."""
+
 layer = Table(
     "layer",
     metadata,

@@ -13,11 +13,12 @@ from sqlalchemy import Connection, func, select, update
 
 from steelyard.errors import ConfigError, StoreError
 from steelyard.store import schema
-from steelyard.store.engine import Durability, check, connect, create, file_of, locate
+from steelyard.store.engine import Durability, check, complete, connect, create, file_of, locate
 from steelyard.store.journal import Asked, StoreJournal
 from steelyard.store.lock import RunLock
 from steelyard.store.names import meant, new_id
-from steelyard.store.records import Put, score_row, word_numbers
+from steelyard.store.put import Put
+from steelyard.store.records import score_row, word_numbers
 from steelyard.store.reserve import Reserve
 from steelyard.store.run import Run
 from steelyard.store.writer import Batch, Writer
@@ -150,6 +151,7 @@ class Store:
             self._reserve = Reserve(self.path)
             try:
                 with _as_store_error(self.path):
+                    complete(self._engine)
                     self._writer = Writer(self._engine, self._reserve)
             except StoreError:
                 self._reserve.release()
@@ -219,12 +221,12 @@ class Store:
                 return reopened
         raise ConfigError(f"run {run.id} is finished: there is nothing to resume")
 
-    def add_layer(self, run: Run, scorers: Any, scores: Iterator[tuple[int, int, Sequence[Score]]]) -> Run:
+    def add_layer(self, run: Run, scoring: Any, scores: Iterator[tuple[int, int, Sequence[Score]]]) -> Run:
         """Score a run anew: a further layer, which is read from now on; the earlier ones stay.
 
         Args:
             run: the run.
-            scorers: what scored, for the record.
+            scoring: the keys of the manifest that are others for these scores.
             scores: (no, repeat, scores) of every record.
         """
         everything = list(scores)
@@ -232,7 +234,7 @@ class Store:
         def change(batch: Batch) -> None:
             last = select(func.max(schema.layer.c.layer)).where(schema.layer.c.run == run.num)
             number = (batch.connection.scalar(last) or 0) + 1
-            row = {"run": run.num, "layer": number, "created": time.time(), "scorers": to_json(scorers).decode()}
+            row = {"run": run.num, "layer": number, "created": time.time(), "scorers": to_json(scoring).decode()}
             batch.connection.execute(schema.layer.insert(), row)
             names = word_numbers(batch, sorted({one.name for _, _, several in everything for one in several}))
             rows = [

@@ -1,0 +1,258 @@
+"""Vectors of texts from any endpoint that speaks OpenAI's embeddings: OpenAI, ZhipuAI, Qwen, vLLM, Ollama, TEI.
+
+Source: OpenAI API reference, "Create embeddings". A model like any other, so that its calls go through the journal,
+the limits and the budget: a text is embedded once, however often a run is resumed. The reply's text is empty; its
+vectors stand in the metadata as base64 of little-endian 32-bit floats, a quarter of what they take as JSON.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import math
+import sys
+from array import array
+from base64 import b64decode, b64encode
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Final
+
+from steelyard.errors import ConfigError, ModelError, expect_number
+from steelyard.models.base import Answer, Fault, Request, Wire, usage_of
+from steelyard.models.faults import error_body, fault_in_body, fault_of, is_content_filter, parse_json, quoted
+from steelyard.models.openai_endpoint import check_endpoint, mapping_or_empty, post
+from steelyard.text.prompt_files import content_text
+from steelyard.text.token_estimate import estimate_tokens
+from steelyard.types import Asks, Message, Reply, Usage
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+
+_REHEARSED: Final = 1
+"""Numbers of a vector in a dry run: as many as no real one has."""
+
+
+@dataclass(frozen=True, slots=True)
+class Embeddings:
+    """A model that turns texts into vectors, behind an embeddings endpoint.
+
+    Args:
+        name: the model's name, as the endpoint knows it.
+        base_url: up to and without `/embeddings`.
+        api_key: a reference, `"${NAME}"`; empty where the endpoint wants none.
+        parameters: sent with every call (`dimensions`, `encoding_format`, ...). Data: no `${NAME}` is resolved in it.
+        headers: sent with every call; values may hold `${NAME}`.
+        timeout_s: limit of one attempt, in seconds.
+        batch: texts of one call at most; endpoints have limits from 16 to 2048.
+    """
+
+    name: str
+    base_url: str = "https://api.openai.com/v1"
+    api_key: str = ""
+    parameters: Mapping[str, Any] = field(default_factory=dict)
+    headers: Mapping[str, str] = field(default_factory=dict)
+    timeout_s: float = 120.0
+    batch: int = 64
+
+    def check(self) -> None:
+        """Find what is wrong before anything is sent.
+
+        Raises:
+            ConfigError: no address, a key that is written out, a parameter that is not one, or an empty batch.
+        """
+        check_endpoint(self, ("input", "model"))
+        expect_number("batch", self.batch, 1, whole=True)
+        if self.parameters.get("encoding_format", "float") not in {"float", "base64"}:
+            raise ConfigError("parameters: encoding_format is float or base64")
+
+    def request(self, messages: str | Sequence[str] | list[Message], parameters: Mapping[str, Any]) -> Request:
+        """One POST to `/embeddings`.
+
+        Args:
+            messages: a text, or the texts in order; of messages, their contents.
+            parameters: of this call; they win over the model's own.
+
+        Raises:
+            ValueError: no text.
+        """
+        texts = _texts(messages)
+        if not texts:
+            raise ValueError("no text to embed")
+        body = {"model": self.name, "input": texts, **self.parameters, **parameters}
+        return post(self, "embeddings", body, sum(map(estimate_tokens, texts)))
+
+    async def send(self, request: Request, wire: Wire) -> Answer:
+        """Send it once."""
+        return await wire.exchange(request)
+
+    def read(self, answer: Answer) -> Reply:
+        """The vectors, in the order of their `index`; `vectors_of` gives them as numbers.
+
+        Raises:
+            Fault: a status that says so, no JSON, an error inside it, or anything but vectors of one dimension.
+        """
+        fault = fault_of(answer)
+        if fault is not None:
+            raise fault
+        if is_content_filter(answer):
+            return Reply("", "", "content_filter", metadata={"message": quoted(answer.body)})
+        data = mapping_or_empty(parse_json(answer))
+        vectors = data.get("data")
+        if not isinstance(vectors, list) or not vectors:
+            return _without_vectors(data, answer)
+        rows = [_numbers(one, answer) for one in _in_order(vectors, answer)]
+        if len({len(row) for row in rows}) > 1:
+            raise _malformed("vectors of different dimensions", answer)
+        if len(rows[0]) == _REHEARSED:
+            raise _malformed("vectors of one number, which have no direction to tell apart", answer)
+        usage = usage_of(mapping_or_empty(data.get("usage")).get("prompt_tokens"), 0, "")
+        model = data.get("model")
+        return _reply(rows, usage, **({"model": model} if isinstance(model, str) else {}))
+
+    def expect_reply(self, reply: Reply, request: Request) -> None:
+        """Refuse another number of vectors than of texts, before the reply is kept: it would fail for good.
+
+        Raises:
+            Fault: `malformed`, sent again.
+        """
+        texts = len(json.loads(request.payload)["input"])
+        if reply.metadata.get("dimension") and (came := _count(reply)) != texts:
+            raise Fault("malformed", f"{texts} texts were sent and {came} vectors came", billed=True)
+
+    def rehearsal(self, request: Request) -> Reply:
+        """What a dry run gets, which sends nothing: one number for each text, so that what follows can be counted."""
+        texts = json.loads(request.payload)["input"]
+        return _reply([array("f", [1.0] * _REHEARSED) for _ in texts], Usage(request.input_tokens, estimated=True))
+
+    def batches(self, texts: Sequence[str]) -> Iterator[Sequence[str]]:
+        """The texts in groups of one call each.
+
+        >>> list(Embeddings("m", batch=2).batches(["a", "b", "c"]))
+        [['a', 'b'], ['c']]
+        """
+        return (texts[start : start + self.batch] for start in range(0, len(texts), self.batch))
+
+
+async def embed(ask: Asks, model: Embeddings, texts: Sequence[str]) -> NDArray[np.float32]:
+    """The vectors of all texts, in order, of shape (texts, dimensions); a text that stands twice is sent once.
+
+    Args:
+        ask: sends the calls, all at once as far as its limits let them.
+        model: which.
+        texts: any number; (0, 0) is the shape for none.
+
+    Raises:
+        ModelError: a call failed for good, or did not give as many vectors as texts, or of another dimension.
+    """
+    import numpy as np
+
+    places = {text: place for place, text in enumerate(dict.fromkeys(texts))}
+    if not places:
+        return np.zeros((0, 0), dtype=np.float32)
+    groups = list(model.batches(list(places)))
+    asked = [asyncio.ensure_future(ask(model, list(group))) for group in groups]
+    try:
+        replies = await asyncio.gather(*asked)
+    finally:
+        for one in asked:
+            one.cancel()
+    parts = [vectors_of(reply, len(group)) for reply, group in zip(replies, groups, strict=True)]
+    if len({part.shape[1] for part in parts}) > 1:
+        had = "the endpoint gave vectors of different dimensions for one model; ask again with --fresh"
+        raise ModelError(had, kind="malformed")
+    found: NDArray[np.float32] = np.concatenate(parts)[[places[text] for text in texts]]
+    return found
+
+
+def vectors_of(reply: Reply, n: int) -> NDArray[np.float32]:
+    """The vectors in a reply, of shape (n, dimensions).
+
+    Args:
+        reply: of `Embeddings`.
+        n: how many texts were sent.
+
+    Raises:
+        ModelError: kind `malformed`: it holds none, or not `n`.
+
+    >>> vectors_of(Embeddings("m").rehearsal(Embeddings("m").request(["a", "b"], {})), 2).tolist()
+    [[1.0], [1.0]]
+    """
+    import numpy as np
+
+    dimension = reply.metadata.get("dimension", 0)
+    if not dimension:
+        raise ModelError(f"the reply holds no vectors (finish: {reply.finish})", kind="malformed")
+    found = np.frombuffer(b64decode(reply.metadata["vectors"]), dtype="<f4").reshape(-1, dimension)
+    if len(found) != n:
+        raise ModelError(f"{n} texts were sent and {len(found)} vectors came", kind="malformed")
+    return found.astype(np.float32)
+
+
+def _count(reply: Reply) -> int:
+    """How many vectors a reply holds."""
+    size = len(b64decode(reply.metadata["vectors"]))
+    return size // (4 * int(reply.metadata["dimension"]))
+
+
+def _texts(messages: str | Sequence[str] | list[Message]) -> list[str]:
+    if isinstance(messages, str):
+        return [messages]
+    return [one if isinstance(one, str) else content_text(one.get("content")) for one in messages]
+
+
+def _without_vectors(data: Mapping[str, Any], answer: Answer) -> Reply:
+    """What a success without vectors is: an error inside it, else a fault."""
+    if not data.get("error"):
+        raise _malformed("no embeddings", answer)
+    fault = fault_in_body(error_body(data), answer)
+    if fault is None:
+        return Reply("", "", "content_filter", metadata={"message": quoted(answer.body)})
+    raise fault
+
+
+def _in_order(vectors: list[Any], answer: Answer) -> list[Any]:
+    """The vectors by their `index`; as they stand where none has one."""
+    found = [mapping_or_empty(one) for one in vectors]
+    if all(one.get("index") is None for one in found):
+        return [one.get("embedding") for one in found]
+    by_place = {place: one.get("embedding") for one in found if type(place := one.get("index")) is int}
+    if by_place.keys() != set(range(len(found))):
+        raise _malformed("vectors whose indices are not 0, 1, 2 ...", answer)
+    return [by_place[place] for place in range(len(found))]
+
+
+def _numbers(value: Any, answer: Answer) -> array[float]:
+    """A vector as 32-bit floats.
+
+    Raises:
+        Fault: `malformed`: no numbers, none at all, or one that is not finite.
+    """
+    found = array("f")
+    try:
+        if isinstance(value, str):
+            found.frombytes(b64decode(value, validate=True))
+            if sys.byteorder == "big":
+                found.byteswap()
+        else:
+            found.extend(value)
+    except (TypeError, ValueError, OverflowError) as error:
+        raise _malformed("a vector that is no list of numbers", answer) from error
+    if not found or not all(map(math.isfinite, found)):
+        raise _malformed("a vector that is empty or has a number that is not finite", answer)
+    return found
+
+
+def _reply(rows: Sequence[array[float]], usage: Usage, **metadata: str) -> Reply:
+    body = b"".join(row.tobytes() for row in rows)
+    if sys.byteorder == "big":
+        whole = array("f", body)
+        whole.byteswap()
+        body = whole.tobytes()
+    vectors = {"vectors": b64encode(body).decode("ascii"), "dimension": len(rows[0])}
+    return Reply("", "", usage=usage, metadata={**metadata, **vectors})
+
+
+def _malformed(what: str, answer: Answer) -> Fault:
+    return Fault("malformed", f"{what}: {quoted(answer.body)}", billed=True)

@@ -1,0 +1,132 @@
+"""Storing records: with its sample, scores and counts, each record in one transaction."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from sqlalchemy import bindparam, delete, func, select
+from sqlalchemy.dialects.sqlite import insert
+
+from steelyard.store import schema
+from steelyard.store.counting import count, moved_by
+from steelyard.store.records import pack_keys, pack_record, pack_sample, score_row, word_numbers
+from steelyard.store.tickets import Ticket
+from steelyard.store.writer import Batch
+from steelyard.types import Record
+
+
+@dataclass(frozen=True, slots=True)
+class Put:
+    """Store a record with its sample and scores, and move the run's counters by it.
+
+    Args:
+        run: the run's number.
+        no: the sample's place in the dataset.
+        record: what to store.
+        stages: names by number, the target first.
+        layer: of the scores.
+        replaces: None for a new record; else whether the one that it replaces had failed.
+    """
+
+    rank: ClassVar[int] = 2
+    writes: ClassVar[bool] = True
+    urgent: ClassVar[bool] = False
+    run: int
+    no: int
+    record: Record
+    stages: Sequence[str]
+    layer: int = 0
+    replaces: bool | None = None
+    ticket: Ticket | None = None
+
+    @classmethod
+    def apply(cls, batch: Batch, operations: Sequence[Put]) -> Sequence[None]:
+        """A statement per table for all."""
+        replaced = [(one.run, moved_by(batch, one)) for one in operations if one.replaces is not None]
+        _put_records(batch, operations, _put_samples(batch, operations))
+        _put_scores(batch, operations)
+        for run in sorted({one.run for one in operations}):
+            gone = [moved for number, moved in replaced if number == run]
+            count(batch, run, [one for one in operations if one.run == run], gone)
+        return [None] * len(operations)
+
+
+_SAMPLES_KNOWN = select(schema.sample.c.hash, schema.sample.c.num).where(
+    schema.sample.c.hash.in_(bindparam("hashes", expanding=True))
+)
+_LAST_SAMPLE = select(func.max(schema.sample.c.num))
+_ADD_SAMPLE = insert(schema.sample)
+_ADD_RECORD = insert(schema.record)
+_SET_RECORD = _ADD_RECORD.on_conflict_do_update(
+    index_elements=["run", "no", "repeat"],
+    set_={name: _ADD_RECORD.excluded[name] for name in ("sample", "failed", "millis", "replies", "body")},
+)
+_ADD_SCORE = insert(schema.score)
+
+
+def _put_samples(batch: Batch, operations: Sequence[Put]) -> list[int]:
+    """Store the samples that are new; the number of each operation's sample."""
+    packed = [pack_sample(one.record.sample) for one in operations]
+    hashes = [key for key, _ in packed]
+    known = {row.hash: row.num for row in batch.connection.execute(_SAMPLES_KNOWN, {"hashes": hashes})}
+    fresh = set(hashes) - set(known)
+    last = batch.connection.scalar(_LAST_SAMPLE) or 0 if fresh else 0
+    rows: list[dict[str, Any]] = []
+    for one, (key, body) in zip(operations, packed, strict=True):
+        if key in fresh:
+            fresh.remove(key)
+            last += 1
+            known[key] = last
+            sample = one.record.sample
+            rows.append(
+                {
+                    "num": last,
+                    "hash": key,
+                    "id": sample.id,
+                    "grp": sample.group,
+                    "cluster": sample.cluster,
+                    "body": batch.packer.pack("sample", body),
+                }
+            )
+    if rows:
+        batch.connection.execute(_ADD_SAMPLE, rows)
+    return [known[key] for key in hashes]
+
+
+def _put_records(batch: Batch, operations: Sequence[Put], samples: Sequence[int]) -> None:
+    rows = []
+    for one, sample in zip(operations, samples, strict=True):
+        body = pack_record(one.record)
+        rows.append(
+            {
+                "run": one.run,
+                "no": one.no,
+                "repeat": one.record.repeat,
+                "sample": sample,
+                "failed": int(one.record.failure is not None),
+                "millis": round(one.record.seconds * 1000),
+                "replies": pack_keys(one.record.replies, one.stages),
+                "body": None if body is None else batch.packer.pack("record", body),
+            }
+        )
+    batch.connection.execute(_SET_RECORD, rows)
+    for one in operations:
+        if one.replaces is not None:
+            table = schema.score
+            batch.connection.execute(
+                delete(table).where(table.c.run == one.run, table.c.no == one.no, table.c.repeat == one.record.repeat)
+            )
+
+
+def _put_scores(batch: Batch, operations: Sequence[Put]) -> None:
+    names = sorted({score.name for one in operations for score in one.record.scores})
+    numbers = word_numbers(batch, names)
+    rows = [
+        score_row(batch, (one.run, one.layer, one.no, one.record.repeat), numbers[score.name], score)
+        for one in operations
+        for score in one.record.scores
+    ]
+    if rows:
+        batch.connection.execute(_ADD_SCORE, rows)
