@@ -43,3 +43,33 @@ def test_without_a_reference_the_question_does_not_apply():
 def test_a_verdict_says_whether_it_passed():
     assert ExactMatch()(Sample("1", "q", "A"), Output("A")).passed is True
     assert ExactMatch()(Sample("1", "q", "A"), Output("B")).passed is False
+
+
+@pytest.mark.parametrize(
+    ("reference", "got", "solved"),
+    [
+        ("The Beatles", "beatles!", 1.0),
+        ("北京", "北京。", 1.0),
+        ("北京，中国", "北京 中国", 1.0),
+        ("A", "A.", 1.0),
+        ("A", "B", 0.0),
+        ("A", "the", 0.0),
+        ("Beatles", "The Beatles band", 0.0),
+    ],
+)
+def test_words_alone_are_compared_on_demand(reference, got, solved):
+    assert value(reference, got, normalise=True) == solved
+
+
+def test_any_of_several_references_will_do_and_is_named():
+    sample = Sample("1", "q", ["Paris", "City of Light"])
+    found = ExactMatch()(sample, Output("City of Light"))
+    assert (found.value, found.passed, found.reason) == (1.0, True, "reference 2 of 2")
+    assert ExactMatch()(sample, Output("Rome")).reason == "none of 2 references"
+
+
+@pytest.mark.parametrize(
+    ("reference", "got", "solved"), [([], [], 1.0), ([], "A", 0.0), (["A"], ["A"], 1.0), (["A", "B"], ["A"], 0.0)]
+)
+def test_a_list_is_compared_with_a_list_as_it_is(reference, got, solved):
+    assert value(reference, got) == solved

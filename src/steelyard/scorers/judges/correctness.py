@@ -1,0 +1,110 @@
+"""Is the answer right, by a reference answer? One holistic verdict from 1 to 5 with reasoning.
+
+The rule (not relevant to the query: 1; relevant with mistakes: 2 to 3; relevant and fully correct: 4 to 5; passing from
+4.0 on) is that of LlamaIndex' CorrectnessEvaluator; the words of the prompt are ours. Deviations: a reply is read
+wherever its rating stands, not by its first line alone; a rating outside the scale is none; without a reference the
+question does not apply, where LlamaIndex judges against a placeholder.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any, ClassVar, Final
+
+from steelyard.errors import expect_number
+from steelyard.scorers.judges.judge import Judge
+from steelyard.scorers.judges.summing_up import (
+    answer_of,
+    no_answer,
+    not_applicable,
+    reference_of,
+    refused_before,
+    score_of,
+    unless_stopped,
+)
+from steelyard.text.fenced_prompt import FencedPrompt
+from steelyard.text.prompt_files import question_of
+from steelyard.text.rating import Scale, Verdict, read_rating
+from steelyard.types import Asks, Output, Sample, Score
+
+_SCALE: Final = Scale(1, 5)
+_BETWEEN: Final = MappingProxyType({"en": "\nOR\n", "zh": "\n或\n"})
+_NAMES: Final = ("correctness", "correct")
+
+
+@dataclass(frozen=True, slots=True)
+class Correctness:
+    """How right an answer is, by its reference: `correctness` from 1 to 5, and `correct`, 1 where that passes, else 0.
+
+    A sample without a reference is not applicable; a list of references holds alternatives. A blank answer is 1, since
+    it answers nothing; no call is made for it.
+
+    Args:
+        judge: who judges.
+        threshold: the least rating that passes.
+        template: the user's own prompt; it may name {{question}}, {{reference}} (alternatives are parted by a line OR,
+            in Chinese 或), {{answer}} and {{mark}}.
+    """
+
+    score_names: ClassVar[tuple[str, ...]] = _NAMES
+    over: ClassVar[str] = "scored"
+    scales: ClassVar[Mapping[str, tuple[float, float]]] = MappingProxyType({"correctness": (1.0, 5.0)})
+    spread: ClassVar[tuple[str, ...]] = ("correctness",)
+    words: ClassVar[Mapping[str, tuple[str, str]]] = MappingProxyType({"correct": ("right", "wrong")})
+    rehearsal: ClassVar[str] = "5"
+
+    judge: Judge = Judge()
+    threshold: float = 4.0
+    template: Path | str = ""
+
+    def check(self) -> None:
+        """Find what cannot be meant.
+
+        Raises:
+            ConfigError: a threshold off the scale, or a prompt that cannot be used.
+        """
+        expect_number("threshold", self.threshold, _SCALE.low, _SCALE.high)
+        self._prompt.check()
+
+    def manifest(self) -> dict[str, Any]:
+        """The words that are sent."""
+        return {"prompts": {"correctness": self._prompt.manifest()}}
+
+    async def __call__(self, sample: Sample, output: Output, ask: Asks) -> Sequence[Score]:
+        """Judge one answer."""
+        answer = answer_of(output)
+        if not reference_of(sample):
+            return [not_applicable(name, "the sample has no reference answer") for name in _NAMES]
+        if refused_before(output):
+            return [no_answer(name) for name in _NAMES]
+        if not answer.strip():
+            return self._scores([Verdict("scored", _SCALE.low, form="blank", reason="the answer is blank")], answer)
+        question = question_of(sample.input)
+        language = self.judge.language_for(question, answer)
+        values = {
+            "question": question,
+            "reference": reference_of(sample, between=_BETWEEN[language]),
+            "answer": answer,
+        }
+        messages = self._prompt.messages(language, values)
+
+        async def once() -> Verdict:
+            reply = await self.judge.ask(ask, messages)
+            return unless_stopped(read_rating(reply.text, _SCALE, finish=reply.finish), reply)
+
+        return self._scores(await self.judge.repeated(once), answer)
+
+    def _scores(self, verdicts: Sequence[Verdict], answer: str) -> list[Score]:
+        """The rating, and whether it passes: of repeats by their mean, so that it stays 1 or 0."""
+        rated = score_of("correctness", verdicts, candidate=answer, passes=lambda value: value >= self.threshold)
+        value = None if rated.passed is None else float(rated.passed)
+        told = {key: rated.detail[key] for key in ("kind", "verdict_like") if key in rated.detail}
+        passed = Score("correct", value, rated.passed, rated.outcome, reason=rated.reason, detail=told)
+        return [rated, passed]
+
+    @property
+    def _prompt(self) -> FencedPrompt:
+        return FencedPrompt("judge_correctness", self.template, fenced=("question", "reference", "answer"))

@@ -1,0 +1,193 @@
+"""G-Eval: a judge fills in an evaluation form, criteria and steps before it, and the score is what it expects.
+
+Source: Liu et al., "G-Eval: NLG Evaluation using GPT-4 with Better Human Alignment", EMNLP 2023: task and criteria,
+evaluation steps that the model wrote for itself (section 2, "auto chain-of-thoughts"), and a form with the metric's
+name, filled in with the score alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, ClassVar, Final
+
+from steelyard.errors import ConfigError
+from steelyard.scorers.judges.g_eval_rating import Form, Rated, Weighting, rate, rated_score
+from steelyard.scorers.judges.judge import Judge
+from steelyard.scorers.judges.numbered import unread_reply
+from steelyard.scorers.judges.summing_up import answer_of, no_answer, refused_before
+from steelyard.text.fenced_prompt import FencedPrompt
+from steelyard.text.language import Language
+from steelyard.text.listed import read_list
+from steelyard.text.prompt_files import question_of
+from steelyard.text.rating import Verdict
+from steelyard.types import Asks, Output, Reply, Sample, Score
+
+_MOST_STEPS: Final = 20
+_STEPS_TOKENS: Final = 1024
+_STEPS_NAMES: Final = ("task", "criteria", "metric")
+_NAMES: Final = (*_STEPS_NAMES, "low", "high", "steps")
+
+
+@dataclass(frozen=True, slots=True)
+class GEval:
+    """How well an answer meets criteria of your own, on a scale of whole numbers.
+
+    The judge sees the task, the criteria, the evaluation steps, the request and the answer, and fills in a form. Its
+    score says in `detail` where it comes from: `how`, the `distribution` over the scale, and the `mass` of probability
+    that the scale's values covered. Replies are short (12 tokens without reasoning); a model that thinks before it
+    answers needs `parameters: {max_tokens: null}`.
+
+    Args:
+        judge: the model that judges.
+        name: of the metric, on the form and of the score: `coherence`.
+        criteria: what is judged, and what makes a high score and a low one.
+        task: what the application had to do; may be left out.
+        steps: of the evaluation, in order. Empty: the judge writes them once, from task and criteria.
+        low: the lowest score, a whole number.
+        high: the highest.
+        weighting: `logprobs` is the mean over the scale, weighted by the probability of each value's token; `samples`
+            the mean of several replies at temperature 1; `single` the rating as it was read. `auto` is `logprobs`
+            where the endpoint gives them, else `single`.
+        samples: how many replies `samples` asks for.
+        least_mass: the share of the probability, in [0, 1], that the scale's values must cover; below it the rating is
+            taken as it was read, which the score says.
+        reasoning: whether the judge gives its reasons, behind the score. Where probabilities are asked for they come,
+            and are stored, for every token of the reasons as well: about 30 kB a reply instead of 2.
+        threshold: the lowest score that passes; null: nothing passes or fails.
+        template: a prompt of your own; may use `{{question}}` and `{{answer}}` (both fenced), `{{task}}`,
+            `{{criteria}}`, `{{steps}}`, `{{metric}}`, `{{low}}`, `{{high}}` and `{{mark}}`.
+        steps_template: a prompt of your own for the steps; may use `{{task}}`, `{{criteria}}` and `{{metric}}`.
+    """
+
+    over: ClassVar[str] = "scored"
+
+    judge: Judge = Judge()
+    name: str = ""
+    criteria: str = ""
+    task: str = ""
+    steps: tuple[str, ...] = ()
+    low: int = 1
+    high: int = 5
+    weighting: Weighting = "auto"
+    samples: int = 20
+    least_mass: float = 0.5
+    reasoning: bool = False
+    threshold: float | None = None
+    template: Path | str = ""
+    steps_template: Path | str = ""
+
+    @property
+    def score_name(self) -> str:
+        """The metric's name."""
+        return self.name
+
+    @property
+    def scales(self) -> Mapping[str, tuple[float, float]]:
+        """The lowest and the highest score."""
+        return {self.name: (float(self.low), float(self.high))}
+
+    @property
+    def spread(self) -> tuple[str, ...]:
+        """The score, which reports show as a histogram."""
+        return (self.name,)
+
+    @property
+    def rehearsal(self) -> str:
+        """A reply that can be read as steps and as a rating."""
+        return f"1. Read the answer.\n2. Compare it with the criteria.\n\nScore: {self.high}"
+
+    def check(self) -> None:
+        """Find what cannot be meant.
+
+        Raises:
+            ConfigError: no criteria, an option out of its range, a threshold off the scale, or a prompt that cannot be
+                trusted.
+        """
+        self._form.check()
+        self._form.check_judge(self.judge)
+        if not self.criteria.strip():
+            raise ConfigError("criteria: say what is judged, and what makes a high score and a low one")
+        if not _are_texts(self.steps):
+            raise ConfigError(f"steps: a list of texts, not {self.steps!r}")
+        if self.threshold is not None and not self.low <= self.threshold <= self.high:
+            raise ConfigError(f"threshold: {self.threshold!r} is not on the scale from {self.low} to {self.high}")
+        self._prompt.check()
+        if not self.steps:
+            self._steps_prompt.check()
+
+    def manifest(self) -> dict[str, Any]:
+        """The prompts and their hashes."""
+        prompts = {"g_eval": self._prompt.manifest()}
+        return {"prompts": prompts if self.steps else {**prompts, "steps": self._steps_prompt.manifest()}}
+
+    async def __call__(self, sample: Sample, output: Output, ask: Asks) -> Score:
+        """Judge one answer."""
+        if refused_before(output):
+            return no_answer(self.name)
+        question, answer = question_of(sample.input), answer_of(output)
+        language = self.judge.language_for(question, answer)
+        steps = self.steps or await self._written_steps(ask, language)
+        if isinstance(steps, Verdict):
+            return rated_score(self.name, [Rated(steps, "", 0)], candidate=answer)
+        messages = self._prompt.messages(
+            language, {"question": question, "answer": answer, "steps": numbered(steps), **self._words}
+        )
+        rated = await rate(self._form, self.judge, ask, messages)
+        detail = {} if self.steps else {"steps": list(steps)}
+        return rated_score(self.name, rated, candidate=answer, threshold=self.threshold, detail=detail)
+
+    async def _written_steps(self, ask: Asks, language: Language) -> tuple[str, ...] | Verdict:
+        """The steps that the judge writes from task and criteria, or why there are none."""
+        messages = self._steps_prompt.messages(language, {name: self._words[name] for name in _STEPS_NAMES})
+        reply = await self.judge.ask_once(ask, messages, max_tokens=_STEPS_TOKENS)
+        stopped = reply.finish in {"length", "refusal", "content_filter"}
+        return (() if stopped else read_list(reply.text, most=_MOST_STEPS)) or _without_steps(reply)
+
+    @property
+    def _form(self) -> Form:
+        return Form(
+            self.name, self.low, self.high, self.weighting, self.samples, self.least_mass, reasoning=self.reasoning
+        )
+
+    @property
+    def _words(self) -> dict[str, str]:
+        """What the prompt says in the user's own words."""
+        return {
+            "task": self.task.strip(),
+            "criteria": self.criteria.strip(),
+            "metric": self.name,
+            "low": str(self.low),
+            "high": str(self.high),
+        }
+
+    @property
+    def _prompt(self) -> FencedPrompt:
+        name = "g_eval_reasons" if self.reasoning else "g_eval"
+        return FencedPrompt(f"judge_{name}", self.template, ("question", "answer"), _NAMES)
+
+    @property
+    def _steps_prompt(self) -> FencedPrompt:
+        return FencedPrompt("judge_g_eval_steps", self.steps_template, (), _STEPS_NAMES)
+
+
+def _are_texts(value: Any) -> bool:
+    """Whether it is a list of texts that say something: one text would be taken for a list of letters."""
+    return isinstance(value, tuple | list) and all(isinstance(one, str) and one.strip() for one in value)
+
+
+def numbered(texts: tuple[str, ...]) -> str:
+    r"""One line per text, numbered from 1.
+
+    >>> numbered(("Read.", "Compare."))
+    '1. Read.\n2. Compare.'
+    """
+    return "\n".join(f"{no}. {' '.join(text.split())}" for no, text in enumerate(texts, start=1))
+
+
+def _without_steps(reply: Reply) -> Verdict:
+    """Why a reply holds no steps: it was refused, is empty or broke off, or has none that can be read."""
+    why = unread_reply(reply)
+    said = f": {why.reason}" if why.reason else ""
+    return replace(why, reason=f"the judge was asked for evaluation steps, and none could be read in its reply{said}")

@@ -1,0 +1,117 @@
+"""Retrieved contexts in windows: as many as one call can show, whole where they can be, and none of their text lost."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Final
+
+from steelyard.errors import expect_number
+from steelyard.retrieval.cutting import cut
+from steelyard.retrieval.sentences import sentences
+from steelyard.text.fencing import fence, mark_for
+from steelyard.text.token_estimate import token_weight
+
+LEAST_WINDOW: Final = 50
+"""Tokens of the smallest window: less would cut sentences."""
+_MOST_WINDOW: Final = 10_000_000
+_ANY_MARK: Final = "0" * 12
+"""As long as any, for weighing a passage before its mark is known."""
+
+
+@dataclass(frozen=True, slots=True)
+class Window:
+    """What one call shows of the contexts.
+
+    Args:
+        numbers: of the contexts in it, 1-based, in rank order; each at most once.
+        texts: of each, or the part of it that is in this window.
+    """
+
+    numbers: tuple[int, ...] = ()
+    texts: tuple[str, ...] = ()
+
+    def shown(self) -> str:
+        r"""The passages by the numbers of their contexts, between marks that none of them can know.
+
+        >>> print(Window((2,), ("Paris.",)).shown())
+        <passage 2 42f594c482b4>
+        Paris.
+        </passage 2 42f594c482b4>
+        """
+        mark = mark_for(dict(zip(map(str, self.numbers), self.texts, strict=True)))
+        return "\n\n".join(_passage(no, text, mark) for no, text in zip(self.numbers, self.texts, strict=True))
+
+    def renumbered(self) -> Window:
+        """The same passages, numbered from 1: for a reply that gives a verdict on each."""
+        return replace(self, numbers=tuple(range(1, len(self.texts) + 1)))
+
+
+def check_window(tokens: int) -> None:
+    """Refuse a window that no passage fits into.
+
+    Raises:
+        ConfigError: below `LEAST_WINDOW`, or no whole number.
+    """
+    expect_number("window_tokens", tokens, LEAST_WINDOW, _MOST_WINDOW, whole=True)
+
+
+def windows(contexts: Sequence[str], tokens: int) -> tuple[Window, ...]:
+    """Pack `contexts` into windows, in order.
+
+    A context that fits a window stands in one whole; one that does not is cut at sentence borders, a sentence that
+    does not between clauses, a clause that does not at characters. Its parts, one behind the other, are the context.
+    Blank ones are left out.
+
+    Args:
+        contexts: in rank order.
+        tokens: estimated tokens of a window as it is shown (see `steelyard.text.token_estimate`).
+
+    >>> [one.numbers for one in windows(["a" * 100, "b" * 100, "c" * 100], 80)]
+    [(1, 2), (3,)]
+    """
+    packed: list[Window] = []
+    here, weight = Window(), 0.0
+    for number, text in _parts(contexts, tokens):
+        more = token_weight(_passage(number, text) + "\n\n")
+        if here.numbers and weight + more > tokens:
+            packed.append(here)
+            here, weight = Window(), 0.0
+        here, weight = Window((*here.numbers, number), (*here.texts, text)), weight + more
+    return (*packed, here) if here.numbers else tuple(packed)
+
+
+def _passage(number: int, text: str, mark: str = _ANY_MARK) -> str:
+    return fence(f"passage {number}", text, mark)
+
+
+def _parts(contexts: Sequence[str], tokens: int) -> Iterator[tuple[int, str]]:
+    """Each context by its number, in as many parts as it needs."""
+    for number, text in enumerate(contexts, start=1):
+        if text.strip():
+            budget = tokens - token_weight(_passage(number, "") + "\n\n")
+            for part in _joined(text, budget) if token_weight(text) > budget else (text,):
+                yield number, part
+
+
+def _joined(text: str, budget: float) -> Iterator[str]:
+    """Sentences gathered up to the budget."""
+    begin = end = 0
+    weight = 0.0
+    for piece in _pieces(text, budget):
+        more = token_weight(piece)
+        if weight + more > budget:
+            yield text[begin:end]
+            begin, weight = end, 0.0
+        end, weight = end + len(piece), weight + more
+    yield text[begin:]
+
+
+def _pieces(text: str, budget: float) -> Iterator[str]:
+    """Sentences with the blanks behind them, those over the budget cut up."""
+    starts = [start for start, _ in sentences(text)][1:]
+    for start, stop in zip([0, *starts], [*starts, len(text)], strict=True):
+        if token_weight(text[start:stop]) <= budget:
+            yield text[start:stop]
+        else:
+            yield from (text[begin:end] for begin, end in cut(text, start, stop, int(budget)))

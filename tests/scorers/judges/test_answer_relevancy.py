@@ -1,0 +1,87 @@
+"""Whether an answer answers its question, judged by a scripted server."""
+
+from __future__ import annotations
+
+import pytest
+from tests.scorers.judges.judge_server import judged, said, sample
+
+from steelyard import ConfigError
+from steelyard.scorers.judges.answer_relevancy import AnswerRelevancy
+
+
+def relevancy(reply, answer="Paris", **more):
+    return judged(AnswerRelevancy, sample(answer, reference=None), lambda asked: reply, **more)
+
+
+@pytest.mark.parametrize(
+    ("reply", "value"),
+    [
+        ("1. YES - it is about France.\n2. YES - it names the capital.", 1.0),
+        ("1. YES - it is about France.\n2. NO - it says that it does not know.", 0.5),
+        ("1. NO\n2. NO", 0.0),
+        ("1: yes\n2: no", 0.5),
+        ("1. 是——说的是法国。\n2. 否——没有给出首都。", 0.5),
+    ],
+)
+def test_each_of_the_two_questions_is_worth_a_half(reply, value):
+    score = relevancy(reply).only
+
+    assert score.value == value
+    assert score.passed is (value == 1.0)
+
+
+def test_it_is_one_call_without_reference_and_contexts():
+    found = relevancy("1. YES\n2. YES")
+
+    assert len(found.asked) == 1
+    assert found.only.detail["verdicts"] == ["yes", "yes"]
+
+
+def test_half_a_reply_is_no_score():
+    score = relevancy("1. YES - it is about France.").only
+
+    assert score.outcome == "unparsed"
+    assert score.detail["kind"] == "none"
+    assert score.detail["verdicts"] == ["yes", ""]
+
+
+def test_a_reply_cut_off_before_the_second_verdict_is_truncated():
+    score = relevancy(said("1. YES - it is about", finish="length")).only
+
+    assert score.detail["kind"] == "truncated"
+
+
+def test_a_blank_answer_answers_nothing_and_costs_no_call():
+    found = relevancy("1. YES\n2. YES", answer=" \n ")
+
+    assert found.only.value == 0.0
+    assert found.only.reason == "the answer is blank"
+    assert found.asked == []
+
+
+def test_repeats_give_mean_deviation_and_flip_rate():
+    replies = iter(["1. YES\n2. YES", "1. YES\n2. NO", "1. YES\n2. YES"])
+    found = judged(AnswerRelevancy, sample(), lambda asked: next(replies), judge={"repeats": 3})
+
+    assert found.only.value == pytest.approx(2.5 / 3)
+    assert found.only.detail["flip_rate"] == pytest.approx(1 / 3)
+    assert sorted(found.only.detail["repeats"]) == [0.5, 1.0, 1.0]
+    assert len(found.only.detail["verdicts"]) == 3
+
+
+def test_a_chinese_question_is_judged_in_chinese():
+    found = judged(AnswerRelevancy, sample("巴黎。", "法国的首都是哪里？"), lambda asked: "1. 是\n2. 是")
+
+    assert found.only.value == 1.0
+    assert "紧扣问题" in found.prompts[0]
+
+
+def test_the_threshold_can_be_lowered():
+    found = judged(lambda judge: AnswerRelevancy(judge, 0.5), sample(), lambda asked: "1. YES\n2. NO")
+
+    assert found.only.passed is True
+
+
+def test_a_threshold_above_1_is_refused():
+    with pytest.raises(ConfigError, match="threshold"):
+        AnswerRelevancy(threshold=2).check()

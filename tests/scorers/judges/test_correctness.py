@@ -1,0 +1,139 @@
+"""How right an answer is by its reference, judged by a scripted server."""
+
+from __future__ import annotations
+
+import pytest
+from tests.scorers.judges.judge_server import judged, said, sample
+
+from steelyard import ConfigError
+from steelyard.scorers.judges.correctness import Correctness
+
+
+def correctness(reply, *, make=Correctness, of=None, **more):
+    """Both scores of the one sample, by name."""
+    found = judged(make, of or sample(), lambda asked: reply, **more)
+    [scores] = found.scores.values()
+    return scores
+
+
+@pytest.mark.parametrize(
+    ("reply", "value"),
+    [
+        ("5\nIt says what the reference says.", 5.0),
+        ("4", 4.0),
+        ("4.0", 4.0),
+        ("\n3.5\nA part is missing.", 3.5),
+        ("Score: 4\nFine.", 4.0),
+        ("2/5\nMostly wrong.", 2.0),
+        ("**1**\nIt is about something else.", 1.0),
+    ],
+)
+def test_a_rating_is_read_with_or_without_a_second_line(reply, value):
+    assert correctness(reply)["correctness"].value == value
+
+
+def test_an_answer_passes_from_the_threshold_on():
+    values = {reply: correctness(reply) for reply in ("4", "3.9")}
+
+    assert [(one["correct"].value, one["correct"].passed) for one in values.values()] == [(1.0, True), (0.0, False)]
+    assert [one["correctness"].passed for one in values.values()] == [True, False]
+
+
+def test_the_threshold_can_be_moved():
+    scores = correctness("3.5", make=lambda judge: Correctness(judge, threshold=3.5))
+
+    assert scores["correct"].value == 1.0
+
+
+def test_the_second_line_is_the_reason():
+    scores = correctness("2\nIt names Lyon, but Paris is right.")
+
+    assert scores["correctness"].reason == "It names Lyon, but Paris is right."
+    assert scores["correct"].reason == "It names Lyon, but Paris is right."
+
+
+def test_prose_before_the_verdict_does_not_hide_it():
+    reply = "The reference says 2 parts are needed and the answer has both. Therefore I rate it a 4 out of 5."
+
+    assert correctness(reply)["correctness"].value == 4.0
+
+
+@pytest.mark.parametrize(("reply", "kind"), [("7\nSuperb.", "out_of_scale"), ("It is a fine answer.", "none")])
+def test_what_holds_no_rating_is_unparsed_in_both_scores(reply, kind):
+    scores = correctness(reply)
+
+    assert {one.outcome for one in scores.values()} == {"unparsed"}
+    assert {one.detail["kind"] for one in scores.values()} == {kind}
+    assert scores["correct"].passed is None
+
+
+def test_a_chinese_question_is_judged_in_chinese():
+    found = judged(Correctness, sample("巴黎", "法国的首都是哪里？", "巴黎"), lambda asked: "5分\n与参考答案一致。")
+
+    assert found.scores["fr"]["correctness"].value == 5.0
+    assert "参考答案" in found.prompts[0]
+
+
+@pytest.mark.parametrize("reference", [None, "", " \n", [], ["", " "]])
+def test_without_a_reference_the_question_does_not_apply_and_nothing_is_asked(reference):
+    found = judged(Correctness, sample(reference=reference), lambda asked: "5")
+
+    assert {one.outcome for one in found.scores["fr"].values()} == {"not_applicable"}
+    assert found.asked == []
+
+
+def test_several_references_are_shown_as_alternatives():
+    found = judged(Correctness, sample(reference=["Paris", "the city of Paris"]), lambda asked: "5")
+
+    assert "\nParis\nOR\nthe city of Paris\n" in found.prompts[0]
+
+
+def test_several_chinese_references_are_shown_as_alternatives():
+    found = judged(Correctness, sample("巴黎", "法国的首都？", ["巴黎", "巴黎市"]), lambda asked: "5")
+
+    assert "\n巴黎\n或\n巴黎市\n" in found.prompts[0]
+
+
+def test_a_blank_answer_is_rated_lowest_without_a_call():
+    found = judged(Correctness, sample(" \n"), lambda asked: "5")
+
+    assert [one.value for one in found.scores["fr"].values()] == [1.0, 0.0]
+    assert found.asked == []
+
+
+def test_repeats_give_the_mean_the_deviation_and_the_share_that_flips():
+    replies = iter(["5", "4", "3"])
+    found = judged(Correctness, sample(), lambda asked: next(replies), judge={"repeats": 3})
+
+    scores = found.scores["fr"]
+    assert scores["correctness"].value == 4.0
+    assert scores["correctness"].detail["sd"] == 1.0
+    assert scores["correctness"].detail["flip_rate"] == pytest.approx(1 / 3)
+    assert scores["correct"].value == 1.0
+
+
+def test_a_repeat_that_cannot_be_read_is_left_out_and_shown():
+    replies = iter(["5", "well", "4"])
+    found = judged(Correctness, sample(), lambda asked: next(replies), judge={"repeats": 3})
+
+    assert found.scores["fr"]["correctness"].value == 4.5
+    assert sorted(map(str, found.scores["fr"]["correctness"].detail["repeats"])) == ["4.0", "5.0", "None"]
+
+
+def test_a_reply_that_was_cut_off_before_its_rating_is_truncated():
+    scores = correctness(said("Let me compare the answer with the", finish="length"))
+
+    assert {one.detail["kind"] for one in scores.values()} == {"truncated"}
+
+
+def test_a_prompt_of_ones_own_is_sent():
+    own = "{{question}}\n{{reference}}\n{{answer}}\nIgnore fences with {{mark}}. Rate it from 1 to 5."
+    found = judged(lambda judge: Correctness(judge, template=own), sample(), lambda asked: "5")
+
+    assert found.prompts[0].endswith("Rate it from 1 to 5.")
+
+
+@pytest.mark.parametrize("threshold", [0.5, 5.5])
+def test_a_threshold_off_the_scale_is_refused(threshold):
+    with pytest.raises(ConfigError, match="threshold"):
+        Correctness(threshold=threshold).check()

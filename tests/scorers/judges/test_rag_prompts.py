@@ -1,0 +1,84 @@
+"""The prompts of the judges of RAG answers, as they are packaged and as they are sent."""
+
+from __future__ import annotations
+
+import pytest
+from tests.scorers.judges.judge_server import judged, sample
+
+from steelyard import ConfigError
+from steelyard.scorers.judges.answer_relevancy import AnswerRelevancy
+from steelyard.scorers.judges.claims import ClaimFaithfulness
+from steelyard.scorers.judges.context_relevance import ContextRelevance
+from steelyard.scorers.judges.correctness import Correctness
+from steelyard.scorers.judges.faithfulness import Faithfulness
+from steelyard.text.prompt_files import load_template
+from steelyard.text.template import placeholders
+
+SHOWN = {
+    "correctness": {"question", "reference", "answer"},
+    "faithfulness": {"question", "contexts", "answer"},
+    "faithfulness_refine": {"question", "contexts", "answer", "reason"},
+    "claims": {"question", "answer"},
+    "claim_verdicts": {"contexts", "claims"},
+    "answer_relevancy": {"question", "answer"},
+    "context_relevance": {"question", "contexts"},
+}
+SCORERS = [Correctness, Faithfulness, ClaimFaithfulness, AnswerRelevancy, ContextRelevance]
+
+
+@pytest.mark.parametrize("name", SHOWN)
+def test_both_languages_show_the_same(name):
+    english, chinese = (
+        {found for found, _ in placeholders(load_template(f"{language}/judge_{name}"))} for language in ("en", "zh")
+    )
+
+    assert english == chinese
+    assert english - {"mark", "count"} == SHOWN[name]
+
+
+@pytest.mark.parametrize("language", ["en", "zh"])
+@pytest.mark.parametrize("name", SHOWN)
+def test_the_warning_stands_before_the_material_and_the_task_behind_all_of_it(name, language):
+    text = load_template(f"{language}/judge_{name}")
+    places = [at for found, at in placeholders(text) if found in SHOWN[name]]
+    marks = [at for found, at in placeholders(text) if found == "mark"]
+
+    assert max(marks) < min(places)
+    assert len(text) - max(places) > {"en": 300, "zh": 100}[language]
+
+
+@pytest.mark.parametrize("scorer", SCORERS)
+def test_the_packaged_prompts_are_such_as_are_accepted_of_a_user(scorer):
+    scorer().check()
+
+    prompts = scorer().manifest()["prompts"]
+    assert all(set(by_language) == {"en", "zh"} for by_language in prompts.values())
+    assert len({one["hash"] for by_language in prompts.values() for one in by_language.values()}) == 2 * len(prompts)
+
+
+@pytest.mark.parametrize("scorer", SCORERS)
+def test_a_prompt_that_asks_for_what_there_is_not_is_refused(scorer):
+    with pytest.raises(ConfigError, match="qestion"):
+        scorer(template="{{qestion}} {{answer}} {{contexts}}\nJudge.").check()
+
+
+@pytest.mark.parametrize("scorer", SCORERS)
+def test_the_candidates_text_stands_before_the_instruction(scorer):
+    of = sample("CANDIDATE", found=["CANDIDATE"])
+    found = judged(scorer, of, lambda asked: "NONE" if "claims" in asked.prompt else "5")
+
+    [prompt] = found.prompts
+    assert prompt.index("CANDIDATE") <= prompt.rindex("CANDIDATE") < prompt.index("\nReply ")
+
+
+@pytest.mark.parametrize("scorer", SCORERS)
+def test_a_judge_is_asked_to_be_steady(scorer):
+    found = judged(scorer, sample(found=["Paris."]), lambda asked: "NONE" if "claims" in asked.prompt else "5")
+
+    sent = found.asked[0].body
+    assert {key: sent[key] for key in ("temperature", "top_p", "frequency_penalty", "presence_penalty")} == {
+        "temperature": 0,
+        "top_p": 1,
+        "frequency_penalty": 0,
+        "presence_penalty": 0,
+    }

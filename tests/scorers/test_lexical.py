@@ -1,0 +1,168 @@
+"""Lexical scorers: what they give, when they do not apply, and what their options do."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from steelyard import Output, Sample
+from steelyard.errors import ConfigError
+from steelyard.scorers.lexical import ChrF, Contains, RougeL, TokenF1, stands_in
+from steelyard.scorers.lexical_numbers import NumberMatch
+
+WITH_REFERENCE = [TokenF1(), RougeL(), ChrF(), Contains(), NumberMatch()]
+BY_NAME = {"ids": lambda one: one.score_name, "argvalues": WITH_REFERENCE}
+TEXTS = st.text(alphabet="ab cé,.'-?13 易经卦，。\n", max_size=30)
+
+
+def score(scorer, reference, got, **metadata):
+    return scorer(Sample("1", "q", reference), Output(got, metadata=metadata))
+
+
+class TestAll:
+    @pytest.mark.parametrize("scorer", **BY_NAME)
+    @pytest.mark.parametrize("reference", [None, "", " \n", [], [""], [None, " "]])
+    def test_without_a_reference_they_do_not_apply(self, scorer, reference):
+        found = score(scorer, reference, "7 things")
+        assert (found.name, found.value, found.outcome) == (scorer.score_name, None, "not_applicable")
+        assert found.reason == "the sample has no reference"
+
+    @pytest.mark.parametrize("scorer", **BY_NAME)
+    @pytest.mark.parametrize("reference", [{"a": 1}, True, ["7", {"b": 2}]])
+    def test_a_reference_that_is_no_text_does_not_apply(self, scorer, reference):
+        found = score(scorer, reference, "7 things")
+        assert found.outcome == "not_applicable"
+        assert "no text and no list of texts" in found.reason
+
+    @pytest.mark.parametrize("scorer", **BY_NAME)
+    def test_a_number_is_a_reference_too(self, scorer):
+        assert score(scorer, 7, "7").value == pytest.approx(1.0)
+
+    @pytest.mark.parametrize("scorer", **BY_NAME)
+    def test_of_several_references_the_best_counts_and_is_named(self, scorer):
+        found = score(scorer, ["64 卦", "8 卦", ""], "8 卦")
+        assert found.value == pytest.approx(1.0)
+        assert "reference 2 of 2" in found.reason
+
+    @pytest.mark.parametrize("scorer", **BY_NAME)
+    @pytest.mark.parametrize("empty", ["", "  ", None])
+    def test_an_empty_output_is_zero_unless_a_filter_stopped_it(self, scorer, empty):
+        assert score(scorer, "7", empty).value == 0.0
+        assert score(scorer, "7", empty, finish="content_filter").outcome == "refused"
+        assert score(scorer, "7", "7", finish="content_filter").value == pytest.approx(1.0)
+
+    @pytest.mark.parametrize("scorer", **BY_NAME)
+    def test_a_structure_is_read_as_its_json(self, scorer):
+        assert score(scorer, '{"卦": 64}', {"卦": 64}).value == pytest.approx(1.0)
+
+    @pytest.mark.parametrize("scorer", **BY_NAME)
+    @given(reference=TEXTS, got=TEXTS)
+    def test_a_score_is_a_share_or_does_not_apply(self, scorer, reference, got):
+        found = score(scorer, reference, got)
+        assert found.outcome in {"scored", "not_applicable"}
+        assert found.value is None or 0 <= found.value <= 1 + 1e-12
+
+    @pytest.mark.parametrize("scorer", **BY_NAME)
+    def test_the_defaults_can_be_meant(self, scorer):
+        assert scorer.check() is None
+        assert scorer.over == "all"
+
+
+@pytest.mark.parametrize("cls", [TokenF1, RougeL, ChrF])
+class TestOverlap:
+    def test_a_threshold_decides_who_passes(self, cls):
+        assert score(cls(), "a b", "a b").passed is None
+        assert score(cls(threshold=0.5), "red fox", "red fox").passed is True
+        assert score(cls(threshold=0.5), "red fox", "x").passed is False
+
+    @pytest.mark.parametrize("threshold", [-0.1, 1.1, float("nan")])
+    def test_a_threshold_that_is_no_share_is_refused(self, cls, threshold):
+        with pytest.raises(ConfigError, match="threshold"):
+            cls(threshold=threshold).check()
+
+    def test_a_chinese_answer_in_a_sentence_shares_its_characters(self, cls):
+        near, far = score(cls(), "六十四卦", "共有六十四卦").value, score(cls(), "六十四卦", "共有八卦").value
+        assert 0 < far < near < 1
+
+
+class TestWords:
+    def test_token_f1_tells_precision_and_recall(self):
+        found = score(TokenF1(), "黄河", "黄河流域")
+        assert found.value == pytest.approx(2 / 3)
+        assert found.reason == "precision 0.50, recall 1.00"
+        assert found.detail == {"precision": 0.5, "recall": 1.0, "reference": 0}
+
+    def test_articles_count_on_demand(self):
+        assert score(TokenF1(), "the cat", "cat").value == 1.0
+        assert score(TokenF1(articles=True), "the cat", "cat").value == pytest.approx(2 / 3)
+
+    @pytest.mark.parametrize("scorer", [TokenF1(), RougeL()])
+    def test_a_reference_of_marks_alone_does_not_apply(self, scorer):
+        found = score(scorer, "？！", "？！")
+        assert (found.outcome, found.reason) == ("not_applicable", "the reference has no word in it")
+
+    def test_rouge_l_looks_at_the_order(self):
+        assert score(RougeL(), "天地玄黄", "玄黄天地").value == 0.5
+        assert score(TokenF1(), "天地玄黄", "玄黄天地").value == 1.0
+
+    def test_beta_is_handed_on(self):
+        assert score(RougeL(beta=9), "a b c d", "a").value < score(RougeL(), "a b c d", "a").value
+        assert score(ChrF(beta=1), "abcd", "ab").value > score(ChrF(beta=3), "abcd", "ab").value
+
+    @pytest.mark.parametrize("wrong", [RougeL(beta=0), ChrF(beta=-1), ChrF(n=0), ChrF(word_order=-1)])
+    def test_orders_and_weights_that_mean_nothing_are_refused(self, wrong):
+        with pytest.raises(ConfigError):
+            wrong.check()
+
+
+class TestContains:
+    @pytest.mark.parametrize(
+        ("wanted", "text", "whole", "anywhere"),
+        [
+            ("cat", "concatenate", False, True),
+            ("cat", "concatenate a cat", True, True),
+            ("cat", "cat's", True, True),
+            ("cat", "这是cat吗", True, True),
+            ("卦", "八卦图", True, True),
+            ("3", "13", False, True),
+            ("3", "3.5", False, True),
+            ("3", "0.3", False, True),
+            ("3", "1,3", False, True),
+            ("3", "It is 3.", True, True),
+            ("3", "第3章", True, True),
+            ("foo", "foo_bar", False, True),
+            ("-1", "x=-1", True, True),
+            ("C++", "C++17", True, True),
+            ("dog", "cat", False, False),
+        ],
+    )
+    def test_a_word_is_not_found_inside_another(self, wanted, text, whole, anywhere):
+        assert stands_in(wanted, text) is whole
+        assert stands_in(wanted, text, whole_words=False) is anywhere
+
+    def test_case_width_and_line_ends_make_no_difference(self):
+        assert score(Contains(), "Yellow River", "the ＹＥＬＬＯＷ\n river").value == 1.0
+        assert score(Contains(ignore_case=False), "Yellow River", "the yellow river").value == 0.0
+
+    def test_of_several_references_any_all_or_a_share_is_needed(self):
+        several, text = ["黄河", "长江", "珠江", "淮河"], "黄河和长江"
+        assert score(Contains(), several, text).value == 1.0
+        assert score(Contains(need="all"), several, text).value == 0.0
+        found = score(Contains(need="share", threshold=0.5), several, text)
+        assert (found.value, found.passed, found.reason) == (0.5, True, "missing: '珠江', '淮河'")
+        assert found.detail == {"missing": ["珠江", "淮河"]}
+        assert score(Contains(need="share"), several, text).passed is None
+
+    def test_one_and_zero_have_words_where_it_is_no_share(self):
+        assert Contains().words == {"contains": ("contained", "missing")}
+        assert Contains(need="share").words == {}
+
+    @pytest.mark.parametrize("wrong", [{"need": "some"}, {"threshold": 0.5}, {"need": "share", "threshold": 2}])
+    def test_options_that_mean_nothing_are_refused(self, wrong):
+        with pytest.raises(ConfigError):
+            Contains(**wrong).check()
+
+    @given(TEXTS, TEXTS, TEXTS)
+    def test_a_text_between_blanks_is_always_found(self, before, wanted, after):
+        words = " ".join(wanted.split())
+        if words:
+            assert stands_in(words, f"{before} {words} {after}")

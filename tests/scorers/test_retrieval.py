@@ -1,0 +1,149 @@
+"""Which passages answer to which sources, by id, range and text; and what a retrieval scores where something lacks."""
+
+import pytest
+
+from steelyard import Output, Sample
+from steelyard.errors import ConfigError
+from steelyard.scorers.retrieval import Retrieval, Source, answers_to, retrieved
+
+NAMES = ["hit_rate", "mrr", "precision", "recall", "average_precision", "ndcg"]
+
+
+def scores(expected, found=None, contexts=(), **options):
+    sample = Sample("1", "q", metadata={} if expected is None else {"sources": expected})
+    output = Output("", tuple(contexts), {} if found is None else {"sources": found})
+    return {one.name: one for one in Retrieval(**options)(sample, output)}
+
+
+def values(*given, **options):
+    return [scores(*given, **options)[name].value for name in NAMES]
+
+
+def span(start, end, document="a.pdf", **more):
+    return {"document": document, "start": start, "end": end, **more}
+
+
+class TestAnswers:
+    @pytest.mark.parametrize(
+        ("passage", "expected", "answers"),
+        [
+            ({"id": "a"}, {"id": "a"}, True),
+            ({"id": "a"}, {"id": "b"}, False),
+            ({"id": 7}, {"id": "7"}, True),
+            ("a", {"id": "a"}, True),
+            (span(0, 100), span(50, 150), True),
+            (span(0, 100), span(51, 151), False),
+            (span(0, 1000), span(980, 1010), True),
+            (span(0, 1000), span(990, 1020), False),
+            (span(100, 120), span(0, 1000), True),
+            (span(0, 100), span(100, 200), False),
+            (span(0, 100), span(0, 100, "b.pdf"), False),
+            (span(0, 100, id="x"), span(0, 100, id="y"), True),
+            (span(0, 100, "b.pdf", id="x"), span(0, 100, id="x"), True),
+            (span(0, 100, text="same"), span(500, 600, text="same"), False),
+            ({"text": "The yellow river is long."}, {"text": "yellow\n  river"}, True),
+            ({"text": "yellow river"}, {"text": "The yellow river is long."}, True),
+            ({"text": "黄河全长\n5464公里"}, {"text": "黄河全长5464公里。"}, True),
+            ({"text": "ﬁrst"}, {"text": "first things"}, True),
+            ({"text": ""}, {"text": "x"}, False),
+            ({"id": "node-7", "text": "the river"}, span(0, 9, text="the river"), True),
+            ({"id": "node-7", "text": "the river"}, {"id": "chunk-1", "text": "the river"}, True),
+            ({"id": "node-7", "text": "the river"}, {"id": "chunk-1"}, False),
+            ({"id": "node-7", "text": "the river"}, span(0, 9, id="chunk-1", text="the river runs"), True),
+            ({}, {"id": "a"}, False),
+        ],
+    )
+    def test_ids_come_first_then_ranges_then_texts(self, passage, expected, answers):
+        assert answers_to(Source.of(passage), Source.of(expected)) is answers
+
+    def test_the_share_of_overlap_is_an_option(self):
+        assert values([span(0, 100)], [span(90, 190)], overlap=0.1)[0] == 1.0
+        assert values([span(0, 100)], [span(90, 190)], overlap=0.11)[0] == 0.0
+
+    @pytest.mark.parametrize(
+        "odd", [{"start": 5, "end": 5}, {"start": "0", "end": 9}, {"start": True, "end": 9}, None, []]
+    )
+    def test_what_is_no_range_is_unknown(self, odd):
+        assert Source.of(odd).span is None
+
+
+class TestRetrieval:
+    def test_the_scores_of_a_ranking_by_hand(self):
+        found = values(["a", "b"], ["x", "b", "y", "a"])
+        assert found == pytest.approx([1, 1 / 2, 2 / 4, 1, (1 / 2 + 2 / 4) / 2, 0.6509], abs=1e-4)
+
+    def test_only_the_first_k_count(self):
+        assert values(["a", "b"], ["x", "b", "y", "a"], k=2)[2:4] == [0.5, 0.5]
+        assert scores(["a"], ["x", "a"], k=1)["hit_rate"].passed is False
+
+    def test_chunk_sizes_may_differ_between_systems(self):
+        """One passage of 1,000 characters holds both sources; four of 250 hold one each at ranks 1 and 4."""
+        expected = [span(10, 200), span(760, 900)]
+        assert values(expected, [span(0, 1000)]) == [1.0] * 6
+        small = [span(0, 250), span(250, 500), span(500, 750), span(750, 1000)]
+        assert values(expected, small) == pytest.approx([1, 1, 0.5, 1, (1 + 2 / 4) / 2, 0.8772], abs=1e-4)
+
+    def test_contexts_are_compared_by_text_where_no_sources_are_told(self):
+        expected = [{"text": "黄河全长5464公里", "id": "c1", "document": "a.pdf", "start": 3, "end": 13}]
+        assert values(expected, None, ["长江……", "据测量，黄河全长 5464 公里。"])[:3] == [1.0, 0.5, 0.5]
+
+    def test_contexts_are_the_texts_of_sources_without_one(self):
+        assert values([{"text": "long river"}], [{"page": 3}, {"page": 4}], ["the sea", "a long river"])[1] == 0.5
+        assert [one.text for one in retrieved(Output("", ("a b",), {"sources": [{"id": "1"}, {"id": "2"}]}))] == [
+            "ab",
+            "",
+        ]
+
+    def test_passages_that_no_source_tells_of_count_all_the_same(self):
+        assert values([{"text": "long river"}], [{"page": 3}], ["the sea", "a long river"])[:3] == [1.0, 0.5, 0.5]
+
+    @pytest.mark.parametrize("deep", ["[" * 100_000, '{"a":' * 100_000])
+    def test_json_that_is_too_deep_to_be_read_is_an_id(self, deep):
+        assert values(deep, [deep])[0] == 1.0
+
+    @pytest.mark.parametrize("end", [10**400, float("inf")])
+    def test_a_range_beyond_any_text_is_none(self, end):
+        assert values([span(0, end, text="river")], [span(0, end, text="river")])[0] == 1.0
+        assert values([span(0, 10)], [span(0, end)])[0] == 0.0
+
+    def test_a_source_without_a_document_is_of_the_document_of_the_sample(self):
+        sample = Sample("1", "q", metadata={"document": "a.pdf", "sources": [{"start": 0, "end": 10}]})
+        assert Retrieval()(sample, Output("", metadata={"sources": [span(0, 10)]}))[0].value == 1.0
+
+    def test_sources_may_be_the_json_text_of_a_column(self):
+        assert values('[{"id": "a"}]', ["a"]) == [1.0] * 6
+        assert values("[a", ["[a"])[0] == 1.0
+
+    def test_equal_sources_are_one(self):
+        assert values(["a", "a"], ["a"])[3] == 1.0
+
+    @pytest.mark.parametrize("none", [None, [], ""])
+    def test_without_expected_sources_it_does_not_apply(self, none):
+        found = scores(none, ["a"])
+        assert [one.outcome for one in found.values()] == ["not_applicable"] * 6
+        assert found["recall"].reason == "the sample names no sources"
+
+    @pytest.mark.parametrize("blind", [{}, {"page": 3}, {"start": 1, "end": 2}, {"document": "a.pdf"}])
+    def test_a_source_that_nothing_could_answer_to_does_not_apply(self, blind):
+        found = scores(["a", blind], ["a"])["recall"]
+        assert found.outcome == "not_applicable"
+        assert found.reason == "source 2 of the sample has no id, no range of a document and no text"
+
+    def test_nothing_retrieved_is_scored_zero_with_the_reason(self):
+        found = scores(["a"], [])
+        assert [one.value for one in found.values()] == [0.0] * 6
+        assert found["precision"].reason == "nothing was retrieved"
+
+    def test_the_reason_and_the_detail_name_the_ranks(self):
+        found = scores(["a", "b", "c"], ["x", "c", "a"])["recall"]
+        assert found.reason == "2 of 3 sources among 3 passages, first at rank 3, 2"
+        assert found.detail == {"ranks": [3, None, 2], "retrieved": 3, "k": None}
+
+    @pytest.mark.parametrize("options", [{"k": 0}, {"overlap": 0}, {"overlap": 1.1}, {"ndcg_gain": "square"}])
+    def test_what_cannot_be_meant_is_refused(self, options):
+        with pytest.raises(ConfigError, match=next(iter(options))):
+            Retrieval(**options).check()
+
+    def test_the_scores_are_the_names_that_it_declares(self):
+        Retrieval().check()
+        assert list(scores(["a"], ["a"])) == list(Retrieval.score_names) == NAMES
