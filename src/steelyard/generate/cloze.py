@@ -1,0 +1,213 @@
+"""Questions without a model: a sentence of the text with its most telling phrase left out, to be filled in.
+
+The oldest test of reading (W. L. Taylor, "Cloze procedure: a new tool for measuring readability", Journalism Quarterly
+1953), except that not every n-th word goes but a number with its unit, a name, or the rarest word. As a question set
+it is a floor: it asks for words that stand in the text and never for what follows from them.
+"""
+
+from __future__ import annotations
+
+import random
+import re
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar, Final
+
+from steelyard.errors import expect_number
+from steelyard.generate.writer import MOST_QUESTIONS
+from steelyard.retrieval.chunk import Chunk
+from steelyard.retrieval.sentences import sentences
+from steelyard.text.language import language_of
+from steelyard.text.tokens import is_stop, tokens
+from steelyard.types import Output, Sample
+
+BLANK: Final = "____"
+_MOST_RARE: Final = 400
+"""Words that a chunk carries along; a chunk of 1,024 tokens has fewer different ones worth asking for."""
+_LONGEST_RUN: Final = 6
+"""Characters of a Chinese run that may be left out; most words have two to four."""
+_LEAST_WORDS: Final = 6
+_LEAST_HAN: Final = 10
+_MOST_LETTERS: Final = 400
+_HAN: Final = re.compile("[\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff]")
+_HAN_RUN: Final = re.compile("[\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff]{2,}")
+_MARKER: Final = re.compile(r"\A(?:[-*+•]|\d{1,3}[.)、]|[(（]\w{1,3}[)）])\s+")
+_ENDS: Final = re.compile(r"[.!?。！？][\"'”’」』）)\]]*\Z")
+_NO_SENTENCE: Final = re.compile(r"\A(?:#|\||>|```|~~~)|\||https?://|\?\s*\Z|？\s*\Z")
+_EMPHASIS: Final = re.compile(r"\*\*|__|`")
+_WRAPPED: Final = re.compile(r"[ \t]*\n[ \t]*")
+
+_UNIT: Final = (
+    r"(?:°\s?[CF]|%|‰|€|[kcmdnµμ]?m[²³23]?|km/h|m/s|[kMGT]?[Bb]|[kmhM]?Pa|[kmMG]?[WVAJ]|[kmµ]?g|[mcd]?l|[mµn]?s|min|h|Hz|[kMG]Hz"
+    r"|per cent|percent|degrees?|(?:milli|centi|kilo)?(?:met(?:er|re)|gram|lit(?:er|re))s?|miles?|feet|inch(?:es)?"
+    r"|seconds?|minutes?|hours?|days?|weeks?|months?|years?|times|pages|people|euros?|dollars?|cents?|pounds?)"
+)
+_NUMBER: Final = re.compile(rf"(?<![\w.,])[-−+]?\d[\d.,:]*(?<![.,:])(?:\s?{_UNIT}(?![\w]))?")
+_NUMBER_ZH: Final = re.compile(
+    r"(?<![\d.])\d[\d.,:]*(?<![.,:])\s?(?:个百分点|毫米|厘米|分米|公里|千米|米|毫升|升|克|千克|公斤|吨|摄氏度|度|秒|分钟|小时|天|日|周|个?月|年|岁|元|人|次|个|条|页|项|倍|%|％|℃|[A-Za-z]{1,4})?"
+)
+_NUMERAL_ZH: Final = re.compile(
+    r"[一二三四五六七八九十百千万两零点]{1,9}(?:毫米|厘米|分米|公里|千米|米|毫升|升|克|千克|公斤|吨|摄氏度|度|秒|分钟|小时|天|个月|年|岁|元)"
+    r"|百分之[一二三四五六七八九十百零点]{1,7}"
+)
+_QUOTED: Final = re.compile(r"[「『《“\"]([^「」『』《》“”\"\n]{2,30})[」』》”\"]")
+_NAME: Final = re.compile(r"(?<=[a-z,;] )[A-Z][\w'’-]+(?: (?:of |the |de |van |von )?[A-Z][\w'’-]+){0,3}")
+
+
+@dataclass(frozen=True, slots=True)
+class Cloze:
+    """Sentences with a blank, drawn from a text by seed.
+
+    Args:
+        per_chunk: how many at most, 1 to 100.
+        seed: of the draw.
+    """
+
+    inline: ClassVar[bool] = True
+
+    per_chunk: int = 10
+    seed: int = 0
+
+    def check(self) -> None:
+        """Find what cannot be meant.
+
+        Raises:
+            ConfigError: which number, what was expected and what came.
+        """
+        expect_number("per_chunk", self.per_chunk, 1, MOST_QUESTIONS, whole=True)
+        expect_number("seed", self.seed, 0, whole=True)
+
+    def __call__(self, sample: Sample) -> Output:
+        """The questions of one text, in the order of its sentences; `metadata["rare"]` holds its rare words."""
+        rare = {word: rank for rank, word in enumerate(sample.metadata.get("rare", ()))}
+        found = [question for sentence in cloze_sentences(str(sample.input)) if (question := clozed(sentence, rare))]
+        draw = random.Random(f"{self.seed}:{sample.id}")  # noqa: S311  # a draw that can be repeated, no secret
+        chosen = sorted(draw.sample(range(len(found)), min(self.per_chunk, len(found))))
+        made = [{"question": found[at][0], "answer": found[at][1], "answerable": ""} for at in chosen]
+        return Output(made)
+
+
+def cloze_sentences(text: str) -> Iterator[str]:
+    """The sentences in which a blank makes sense: on one line, without marks of Markdown, whole, not too short."""
+    for start, end in sentences(text):
+        raw = text[start:end]
+        if _NO_SENTENCE.search(raw) or not _ENDS.search(raw):
+            continue
+        joint = "" if language_of(raw) == "zh" else " "
+        sentence = _EMPHASIS.sub("", _MARKER.sub("", _WRAPPED.sub(joint, raw)))
+        long_enough = len(sentence.split()) >= _LEAST_WORDS or len(_HAN.findall(sentence)) >= _LEAST_HAN
+        if long_enough and len(sentence) <= _MOST_LETTERS:
+            yield sentence
+
+
+def clozed(sentence: str, rare: Mapping[str, int]) -> tuple[str, str] | None:
+    """A sentence with its most telling phrase left out, and the phrase; None where it has none.
+
+    A number comes before a term in quotes or a name, and these before a rare word. A phrase that stands in the
+    sentence twice is none: what is left would give it away.
+
+    Args:
+        sentence: on one line.
+        rare: word or run of characters in lower case -> rank, 0 for the rarest.
+
+    >>> clozed("The rim of the gauge stands 30 cm above the ground.", {})
+    ('Complete: The rim of the gauge stands ____ above the ground.', '30 cm')
+    >>> clozed("口沿离地面30厘米，不得更低。", {})
+    ('填空：口沿离地面____，不得更低。', '30厘米')
+    """
+    chinese = language_of(sentence) == "zh"
+    folded = sentence.casefold()
+    for start, end in _phrases(sentence, rare, chinese=chinese):
+        phrase = sentence[start:end]
+        if folded.count(phrase.casefold()) > 1:
+            continue
+        head = "填空：" if chinese else "Complete: "
+        return f"{head}{sentence[:start]}{BLANK}{sentence[end:]}", phrase
+    return None
+
+
+def _phrases(sentence: str, rare: Mapping[str, int], *, chinese: bool) -> Iterator[tuple[int, int]]:
+    """Where phrases stand that could be left out, the most telling first."""
+    patterns = (_NUMBER_ZH, _NUMERAL_ZH) if chinese else (_NUMBER,)
+    numbers = [match.span() for pattern in patterns for match in pattern.finditer(sentence)]
+    yield from sorted(_trimmed(sentence, *span) for span in numbers if _tells(sentence, span[0]))
+    yield from (match.span(1) for match in _QUOTED.finditer(sentence))
+    if chinese:
+        yield from _rare_runs(sentence, rare)
+        return
+    yield from (match.span() for match in _NAME.finditer(sentence))
+    words = [(rare[word], match.span()) for match in re.finditer(r"[^\W\d_]{4,}", sentence)
+             if (word := match[0].casefold()) in rare]  # fmt: skip
+    yield from (span for _, span in sorted(words))
+
+
+def _trimmed(sentence: str, start: int, end: int) -> tuple[int, int]:
+    return start, start + len(sentence[start:end].rstrip())
+
+
+def _tells(sentence: str, start: int) -> bool:
+    """Whether a number says something: not one that names a figure, a section or a page, nor the list's own."""
+    before = sentence[max(0, start - 12) : start].casefold()
+    return start > 0 and not re.search(r"(?:fig\.?|figure|section|table|page|chapter|no\.|第|图|表)\s?\Z", before)
+
+
+def _rare_runs(sentence: str, rare: Mapping[str, int]) -> Iterator[tuple[int, int]]:
+    """Runs of Han characters among `rare`, longest first, then rarest."""
+    spans = (
+        (start, length)
+        for run in _HAN_RUN.finditer(sentence)
+        for start in range(run.start(), run.end())
+        for length in range(2, min(_LONGEST_RUN, run.end() - start) + 1)
+    )
+    found = [(-length, rare[word], at) for at, length in spans if (word := sentence[at : at + length]) in rare]
+    yield from ((start, start - length) for length, _, start in sorted(found))
+
+
+def rare_words(chunks: Sequence[Chunk]) -> dict[str, tuple[str, ...]]:
+    """Chunk id -> words of it that few chunks of its document hold, the rarest first.
+
+    English words have four letters or more and are no function words. Chinese ones are runs of two to six characters
+    that the document holds at least twice, with no function word at either end: a run that comes again is a word more
+    often than not, and no dictionary is needed.
+    """
+    found: dict[str, tuple[str, ...]] = {}
+    for document in dict.fromkeys(chunk.document for chunk in chunks):
+        own = [chunk for chunk in chunks if chunk.document == document]
+        again = _runs_that_come_again(own)
+        terms = [_words_of(chunk.text) | again.intersection(_runs(chunk.text)) for chunk in own]
+        frequency = Counter(word for words in terms for word in words)
+        for chunk, words in zip(own, terms, strict=True):
+            ranked = sorted(words, key=lambda word: (frequency[word], -len(word), word))
+            found[chunk.id] = tuple(ranked[:_MOST_RARE])
+    return found
+
+
+def _words_of(text: str) -> set[str]:
+    return {
+        word
+        for word in tokens(text)
+        if len(word) >= 4 and word.isalpha() and not _HAN.search(word) and not is_stop(word)
+    }
+
+
+def _runs_that_come_again(chunks: Sequence[Chunk]) -> set[str]:
+    counts = Counter(run for chunk in chunks for run in _runs(chunk.text))
+    return {run for run, count in counts.items() if count > 1 and not _with_function_word(run)}
+
+
+def _runs(text: str) -> Iterator[str]:
+    for run in _HAN_RUN.findall(text):
+        for length in range(2, _LONGEST_RUN + 1):
+            yield from (run[at : at + length] for at in range(len(run) - length + 1))
+
+
+def _with_function_word(run: str) -> bool:
+    return any(is_stop(end) for end in (run[0], run[-1], run[:2], run[-2:]))
+
+
+def with_rare(chunks: Sequence[Chunk]) -> Iterator[tuple[Chunk, dict[str, Any]]]:
+    """Every chunk with the metadata that `Cloze` needs."""
+    rare = rare_words(chunks)
+    for chunk in chunks:
+        yield chunk, {"rare": list(rare[chunk.id])}

@@ -1,0 +1,233 @@
+"""Reads what a model wrote as questions and answers: what is none is told by its reason, and never kept."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import Final, Literal, NamedTuple
+
+from steelyard.text.choice_patterns import REFUSAL
+from steelyard.text.listed import distinct_texts, read_listing
+from steelyard.text.rating_refusal import is_refusal
+from steelyard.text.sql_fences import readable
+from steelyard.text.token_estimate import token_weight
+
+Kind = Literal["", "empty", "none", "refused", "truncated"]
+
+_MOST_TOKENS: Final = 120
+_LEAST_WORDS: Final = 3
+_LEAST_HAN: Final = 4
+_HAN: Final = re.compile("[\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff]")
+_MARK: Final = re.compile(r"[?？]")
+_ASKING: Final = re.compile(
+    r"(?:please\s+)?(?:what|which|who|whose|whom|when|where|why|how|is|are|was|were|do|does|did|can|could|may|must"
+    r"|should|will|would|has|have|had|in what|in which|under what|under which|at what|at which|for how|by how|to what"
+    r"|from what|from which|on what|on which"
+    r"|name|list|state|give|describe|explain|define|compare|calculate|outline|summari[sz]e|identify|tell|specify"
+    r"|complete|distinguish|justify|discuss)\b",
+    re.IGNORECASE,
+)
+_ASKING_ZH: Final = re.compile(
+    r"什么|哪[些个里种一位年月天项]?|谁|多少|多[久高长大远深重宽快]|几[个天次年月种条项步位小分]|为何|为什么|如何|怎么|怎样|是否|能否|可否|吗|何[时地处人种]"
+    r"|^(?:请|试)?(?:简述|说明|解释|列出|列举|比较|描述|写出|指出|概括|阐述|计算|填空)|^请"
+)
+_REFERS: Final = re.compile(
+    r"\b(?:according to|based on|as (?:stated|described|mentioned|given|shown|explained|defined) (?:in|by)"
+    r"|(?:mentioned|described|stated|given|listed|discussed|shown|provided|outlined) (?:in|by)|in|from|by|of|does|do) "
+    r"(?:the|this|that) (?:above |given |provided |following |preceding )?"
+    r"(?:text|passage|excerpt|paragraph|chunk|snippet|extract|context|material)\b"
+    r"(?! (?:field|box|editor|file|column|message|mode))"
+    r"|\b(?:mentioned|described|stated|given|listed|shown|discussed) (?:above|below|here)\b"
+    r"|\bthe (?:text|passage|excerpt|author|paragraph) (?:say|state|mention|describe|give|list|explain|suggest)",
+    re.IGNORECASE,
+)
+_REFERS_ZH: Final = re.compile(
+    r"(?:根据|依据|按照|基于|结合|参考)(?:以上|上述|上面|给出|所给|给定|提供|该|本|这[段篇份]|此)?的?(?:文本|文章|短文|文段|原文|正文|材料|段落|上文|片段|文中|这段话)"
+    r"|文(?:本|章|段)?(?:中|里|内)(?!件|档|学|化|献)|[本上下]文(?:中|里)?(?:提到|所述|指出|介绍|描述)|材料(?:中|里)|(?:以上|上述)(?:文本|文章|材料|段落|内容)"
+    r"|作者(?:认为|指出|提到)"
+)
+_KIND: Final = (
+    r"(?:(?:facts?|factual|numbers?|numerical|reasons?|reasoning|procedures?|procedural|comparisons?|comparative"
+    r"|exceptions?|definitions?|causes?|recall|understanding|application|analysis|short answer|easy|medium|hard)"
+    r"(?: question)?|(?:事实|数字|原因|步骤|比较|例外|定义|概念|简答|问答|填空|理解|应用|分析|容易|简单|中等|困难)"
+    r"(?:型|类)?题?)"
+)
+_KIND_BEFORE: Final = re.compile(
+    rf"\A(?:[\[(（【]\s?{_KIND}(?:[/,、 ]{{1,2}}{_KIND})?\s?[\])）】]\s*[:：]?|{_KIND}\s?[:：])\s*", re.IGNORECASE
+)
+_BEHIND: Final = re.compile(
+    r"\s*(?:[-–—|(（\[【]\s*)?\b(?:answer|参考答案|答案)\s?[:：].*\Z|(?<=[?？])\s*[(（\[【][^?？]*[)）\]】]\Z",
+    re.IGNORECASE | re.DOTALL,
+)
+"""What a model puts behind a question although nobody asked for it: the answer, or how hard it is."""
+_LABEL: Final = re.compile(
+    r"\A(?:\*\*|__)?(?:answer|a|答案|参考答案|答|回答)(?:\*\*|__)?\s{0,3}[:：](?:\*\*|__)?\s*", re.IGNORECASE
+)
+_NO_ANSWER: Final = re.compile(
+    r"[\s*_\"'“「]*(?:no answer\b|没有答案|无答案"
+    r"|(?:unfortunately,? |sorry,? )?(?:the|this|that) (?:given |provided )?(?:text|passage|material|context|document) "
+    r"(?:does not|doesn't|did not|doesn’t|provides no|contains no|gives no|holds no)"
+    r"|(?:it|this) is not (?:stated|mentioned|specified|said|given) in"
+    r"|(?:the )?(?:question )?cannot be answered|not (?:stated|mentioned|specified|answerable)\b"
+    r"|(?:该|这段|所给|给出的|此|本)?(?:文本|文中|文段|材料|原文|段落|上文)(?:中|里)?(?:并)?(?:没有|未|无)"
+    r"|(?:根据[^，。]{0,12}，?)?(?:无法|不能)(?:从[^，。]{0,12}中?)?(?:回答|得知|确定|判断|作答))",
+    re.IGNORECASE,
+)  # fmt: skip
+
+_SPEAKER: Final = re.compile(
+    r"[\s*_\"'“]*(?:i\b|sorry|unfortunately|apologies|as an?\b|we\b|很?抱歉|对不起|不好意思|作为|我|本人|无法|不能)",
+    re.IGNORECASE,
+)
+"""How a reply begins in which the model speaks of itself."""
+
+
+class Question(NamedTuple):
+    """One question that was read, and why it is dropped; "" where it is kept."""
+
+    text: str
+    defect: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class QuestionList:
+    """What was read of a reply that should be a list of questions.
+
+    Args:
+        questions: every entry, in order, each with its defect.
+        kind: why there is no list at all; `truncated` also where the last of several entries was cut off.
+    """
+
+    questions: tuple[Question, ...] = ()
+    kind: Kind = ""
+
+    @property
+    def kept(self) -> tuple[str, ...]:
+        """The questions without a defect."""
+        return tuple(one.text for one in self.questions if not one.defect)
+
+    @property
+    def dropped(self) -> dict[str, int]:
+        """Reason -> how many entries were dropped for it."""
+        counts: dict[str, int] = {}
+        for one in self.questions:
+            if one.defect:
+                counts[one.defect] = counts.get(one.defect, 0) + 1
+        return counts
+
+
+def read_questions(text: str, *, most: int, finish: str = "stop") -> QuestionList:
+    r"""The questions in a model's reply: what is no question, too long or too short, or asked twice is marked.
+
+    Args:
+        text: any text; what stands around the list is left out.
+        most: how many were asked for; those beyond are marked `surplus`.
+        finish: why the model stopped; of a reply that was cut off, the last entry is left out unless it ends.
+
+    >>> found = read_questions("Sure! Here are 3:\n1. How high is it?\n2. how high is it\n3. Rain.", most=3)
+    >>> found.kept, found.dropped
+    (('How high is it?',), {'duplicate': 1, 'too_short': 1})
+    """
+    if finish in {"refusal", "content_filter"}:
+        return QuestionList(kind="refused")
+    listing = read_listing(text)
+    cut = finish == "length"
+    entries = tuple(_bare(entry) for entry in listing.entries)
+    if cut and entries and not _ended(entries[-1]):
+        entries = entries[:-1]
+    if not entries:
+        return QuestionList(kind=_kind_of_nothing(text, cut=cut))
+    if listing.form == "lines" and not any(map(_asks, entries)):
+        return QuestionList(kind="refused" if _refuses(text) else "none")
+    return QuestionList(tuple(_judged(entries, most)), "truncated" if cut else "")
+
+
+def _kind_of_nothing(text: str, *, cut: bool) -> Kind:
+    if cut:
+        return "truncated"
+    if not text.strip():
+        return "empty"
+    return "refused" if _refuses(text) else "none"
+
+
+def _bare(entry: str) -> str:
+    """A question without the row of a table around it, the name of its kind before it and the answer behind it."""
+    if entry.startswith("|"):
+        entry = max((cell.strip() for cell in entry.strip("|").split("|")), key=len)
+    return _BEHIND.sub("", _KIND_BEFORE.sub("", entry)) or entry
+
+
+def _judged(entries: tuple[str, ...], most: int) -> list[Question]:
+    first = list(distinct_texts(entries))
+    found: list[Question] = []
+    kept = 0
+    for entry in entries:
+        if entry in first:
+            first.remove(entry)
+            defect = defect_of(entry) or ("surplus" if kept >= most else "")
+        else:
+            defect = "duplicate"
+        kept += not defect
+        found.append(Question(entry, defect))
+    return found
+
+
+def defect_of(question: str) -> str:
+    """Why a text is not to be asked by itself: `too_short`, `too_long`, `no_question`, `refers_to_text`, or "".
+
+    >>> [defect_of(one) for one in ("How high is the rim?", "Why?", "Rain is wet today.", "What does the text say?")]
+    ['', 'too_short', 'no_question', 'refers_to_text']
+    >>> defect_of("雨量筒的口沿离地多高？"), defect_of("根据文本，雨量筒多高？")
+    ('', 'refers_to_text')
+    """
+    han = len(_HAN.findall(question))
+    if han < _LEAST_HAN and len(question.split()) < _LEAST_WORDS:
+        return "too_short"
+    if token_weight(question) > _MOST_TOKENS:
+        return "too_long"
+    if not _asks(question):
+        return "no_question"
+    return "refers_to_text" if _REFERS.search(question) or _REFERS_ZH.search(question) else ""
+
+
+def _asks(text: str) -> bool:
+    return bool(_MARK.search(text) or _ASKING.match(text) or _ASKING_ZH.search(text))
+
+
+def _ended(entry: str) -> bool:
+    return entry.rstrip("*_\"'”’」』 ").endswith(("?", "？", ".", "。", "!", "！"))
+
+
+class Answer(NamedTuple):
+    """An answer that was read; `defect` is why there is none."""
+
+    text: str
+    defect: str = ""
+
+
+def read_answer(text: str, *, finish: str = "stop") -> Answer:
+    """The answer in a model's reply, without reasoning and without a label in front.
+
+    Args:
+        text: any text.
+        finish: why the model stopped; an answer that was cut off is none.
+
+    >>> read_answer("**Answer:** 30 cm.").text, read_answer("NO ANSWER").defect
+    ('30 cm.', 'no_answer')
+    """
+    if finish in {"refusal", "content_filter"}:
+        return Answer("", "answer_refused")
+    start, end, open_reasoning = readable(text)
+    shown = _LABEL.sub("", text[start:end]).strip()
+    if finish == "length" or open_reasoning:
+        return Answer("", "answer_truncated")
+    if not shown:
+        return Answer("", "answer_empty")
+    if _NO_ANSWER.match(shown):
+        return Answer("", "no_answer")
+    return Answer("", "answer_refused") if _refuses(shown) else Answer(shown)
+
+
+def _refuses(text: str) -> bool:
+    """Whether a reply begins as a refusal: one in the middle of it may be what the text is about."""
+    head = text[:200]
+    return bool(_SPEAKER.match(head)) and (REFUSAL.search(head) is not None or is_refusal(head))
