@@ -66,6 +66,11 @@ def test_a_list_of_scorers_mixes_the_forms():
     )  # fmt: skip
 
 
+def test_options_may_stand_in_the_lines_below_a_name_no_deeper_than_it():
+    text = "- length:\n  at_most: 6\n- length:\n    at_most: 5\n- length:\n"
+    assert made(tuple[Scorer, ...], text) == (toys.Length(6), toys.Length(5), toys.Length())
+
+
 def test_a_union_takes_what_stands_there():
     assert made(Literal["auto", "none"] | int, "none") == "none"
     assert made(int | str, "5") == 5

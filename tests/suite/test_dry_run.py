@@ -16,8 +16,9 @@ def test_calls_and_tokens_are_counted_per_target_and_nothing_is_sent():
     nowhere = OpenAICompatible("m", "http://127.0.0.1:9/v1", parameters={"max_tokens": 7})
     asking, plain = asyncio.run(estimate(suite(asks=Prompt(nowhere), plain=len)))
     assert (asking.records, asking.calls, asking.in_journal) == (5, 5, 0)
-    assert asking.input_tokens == sum(10 * n // 4 for n in range(1, 6))
-    assert asking.output_tokens == 5 * 7
+    (stage,) = asking.stages
+    assert stage.input_tokens == sum(10 * n // 4 for n in range(1, 6))
+    assert stage.output_tokens == 5 * 7
     assert (plain.records, plain.calls, plain.asks) == (5, 0, False)
 
 
@@ -26,7 +27,7 @@ def test_what_the_journal_holds_is_not_counted_as_new_unless_fresh_replies_are_w
     evaluate_suite(asked)
     (held,) = asyncio.run(estimate(asked))
     (fresh,) = asyncio.run(estimate(asked, fresh=True))
-    assert (held.calls, held.in_journal, held.input_tokens) == (5, 5, 0)
+    assert (held.calls, held.in_journal, held.stages[0].input_tokens) == (5, 5, 0)
     assert (fresh.calls, fresh.in_journal) == (5, 0)
 
 
@@ -38,3 +39,60 @@ def test_asking_the_same_twice_is_two_calls():
 
     (found,) = asyncio.run(estimate(suite(twice=twice)))
     assert found.calls == 10
+
+
+MODEL = Scripted({}, default="NO")
+
+
+class Refining:
+    """Asks for the steps once, and again as long as it is answered NO, three times at most."""
+
+    score_name = "refining"
+    rehearsal = "NO"
+
+    async def __call__(self, sample, output, ask):
+        await ask.once(MODEL, "the steps, please")
+        for n in range(3):
+            if (await ask(MODEL, f"{sample.input} {output.value} {output.contexts} {n}")).text != "NO":
+                break
+        return 1.0
+
+
+def test_judges_are_counted_per_scorer_with_all_that_they_may_ask_and_steps_only_once():
+    asked = Suite("s", "custom", SAMPLES, {"plain": len, "asks": Prompt(MODEL)}, (ExactMatch(), Refining()))
+    plain, asks = asyncio.run(estimate(asked))
+    assert [(one.stage, one.calls) for one in plain.stages] == [("refining", 1 + 5 * 3)]
+    assert [(one.stage, one.calls) for one in asks.stages] == [("target", 5), ("refining", 1 + 5 * 3)]
+    assert asks.calls == 5 + 16
+
+
+def test_a_judge_sees_what_a_quick_target_answers_in_a_rehearsal():
+    seen = []
+
+    class Quick:
+        inline = True
+
+        def __call__(self, sample):
+            return f"answer to {sample.id}"
+
+    async def judge(sample, output, ask):
+        seen.append(output.value)
+        await ask(MODEL, output.value)
+        return 1.0
+
+    asyncio.run(estimate(Suite("s", "custom", SAMPLES, {"quick": Quick()}, (judge,))))
+    assert seen == [f"answer to q{n}" for n in range(1, 6)]
+
+
+def test_a_judge_that_reads_nothing_but_sql_is_shown_some():
+    seen = []
+
+    async def judge(sample, output, ask):
+        seen.append(output.value)
+        await ask(MODEL, output.value)
+        return 1.0
+
+    judge.stand_in = "SELECT 1"
+    (found,) = asyncio.run(estimate(Suite("s", "custom", SAMPLES, {"plain": len}, (judge,))))
+    assert seen == ["SELECT 1"] * 5
+    assert found.calls == 5

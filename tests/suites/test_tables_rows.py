@@ -125,7 +125,7 @@ def test_every_defect_is_named_with_its_place(tmp_path, databases):
 def test_bad_rows_can_be_left_out_and_are_counted(tmp_path):
     data = load(lines(tmp_path, [{"target": [[1]]}, {"target": None}, {"target": [[3]]}]), skip_bad=True)
     assert [one.id for one in data.samples] == ["line:1", "line:3"]
-    assert data.notes == ("1 rows with a defect were left out (skip_bad)",)
+    assert data.notes == ("1 row with a defect was left out (skip_bad)",)
 
 
 def test_a_dataset_without_a_sound_row_is_refused(tmp_path):

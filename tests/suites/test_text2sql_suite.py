@@ -8,6 +8,7 @@ import pytest
 from tests.loopback import peer, said
 
 from steelyard import Options, Prompt, Scripted, compare
+from steelyard.config.load import load
 from steelyard.data.files import SampleFiles
 from steelyard.errors import ConfigError
 from steelyard.models.openai_compatible import OpenAICompatible
@@ -123,3 +124,28 @@ def test_the_folder_of_databases_is_named_once(folder, tmp_path):
     built = Text2SqlSuite(SampleFiles(tmp_path / "dev.json"), {}, scoring=SqlResult(databases=folder)).build()
     assert built.scorers[0].databases == folder
     assert next(iter(built.samples)).metadata["schema"] == "CREATE TABLE item (name TEXT, price REAL);"
+
+
+def test_relevance_is_a_fourth_stage_with_the_suites_judge(tmp_path):
+    rows = [
+        {"question": "How many books?", "answer": "SELECT count(*) FROM b", "context": "CREATE TABLE b (t TEXT)"},
+        {"question": "Which titles?", "answer": "SELECT t FROM b", "context": "CREATE TABLE b (t TEXT)"},
+    ]
+    (tmp_path / "q.jsonl").write_text("\n".join(map(json.dumps, rows)), encoding="utf-8")
+    (tmp_path / "exam.yaml").write_text(
+        """
+suite: text2sql
+samples: {file: q.jsonl}
+targets: {ceiling: {baseline: reference}}
+judge: {model: {scripted: {replies: {"count(*)": "5"}, default: "Relevance: 2"}}}
+scorers: [relevance]
+""",
+        encoding="utf-8",
+    )
+    suite = load(tmp_path / "exam.yaml", environ={}).suite
+    (run,) = evaluate_suite(suite)
+    summary = run.summary()
+    assert [record.scores[-1].value for record in run.records()] == [5.0, 2.0]
+    assert summary.score("relevance").answered.value == 3.5
+    assert summary.score("execution").answered.value == 1.0
+    assert [(one.stage, one.calls) for one in summary.stages if one.calls] == [("relevance", 2)]

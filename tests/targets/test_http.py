@@ -8,6 +8,7 @@ import pytest
 from tests.models.wire_shapes import PASSAGES, TEXT, asking, serving
 
 from steelyard import ConfigError, ModelError, Sample
+from steelyard.models.base import Answer
 from steelyard.models.limits import Retry
 from steelyard.models.response import ResponseMap
 from steelyard.registry import describe, find
@@ -155,3 +156,35 @@ def test_its_keys_are_those_of_the_model_and_a_template():
     assert find("target", "http") is HttpEndpoint
     hints = typing.get_type_hints(HttpEndpoint)
     assert set(hints) - set(typing.get_type_hints(HttpEndpoint.__base__)) == {"template"}
+
+
+@pytest.mark.parametrize(
+    ("expression", "sources"),
+    [
+        ("docs[*].id", [{"id": "c1"}, {"id": "c2"}]),
+        (
+            "docs[*].{document: file, page: page}",
+            [{"document": "a.pdf", "page": 3}, {"document": "b.txt", "page": None}],
+        ),
+        ("[docs[0].id, null]", [{"id": "c1"}, {}]),
+        ("nowhere", None),
+        ("", None),
+    ],
+)
+def test_what_is_known_of_each_passage_becomes_its_source(expression, sources):
+    docs = [{"id": "c1", "text": "one", "file": "a.pdf", "page": 3}, {"id": "c2", "text": "two", "file": "b.txt"}]
+    wanted = ResponseMap(text="answer", contexts="docs[*].text", sources=expression)
+    target = HttpEndpoint("http://h/x", body={"q": "{{prompt}}"}, response=wanted)
+    target.check()
+
+    async def ask(model, messages, **parameters):
+        return model.read(Answer(200, {}, json.dumps({"answer": "yes", "docs": docs}).encode()))
+
+    output = asyncio.run(target(SAMPLE, ask))
+    assert output.contexts == ("one", "two")
+    assert output.metadata.get("sources") == sources
+
+
+def test_sources_are_read_by_a_jmespath_expression_that_is_checked():
+    with pytest.raises(ConfigError, match=r"response\.sources: 'docs\[' is no JMESPath expression"):
+        ResponseMap(text="a", sources="docs[").check()

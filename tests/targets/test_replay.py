@@ -5,6 +5,7 @@ import json
 import pytest
 
 from steelyard import ConfigError, DataError, ExactMatch, Sample, evaluate
+from steelyard.scorers.retrieval import Retrieval
 from steelyard.targets.replay import Replay
 
 
@@ -123,3 +124,64 @@ def test_an_object_of_other_keys_goes_by_id(tmp_path):
     assert outputs(Replay(path), "q2", "q1") == ["B", "A"]
     one_line = written(tmp_path, "rows.json", json.dumps({"id": "q1", "output": {"a": 1}}))
     assert outputs(Replay(one_line), "q1") == [{"a": 1}]
+
+
+def replayed(tmp_path, name, text, **options):
+    target = Replay(written(tmp_path, name, text), **options)
+    target.check()
+    return target(Sample("q1", "q"))
+
+
+def test_what_was_retrieved_is_replayed_with_the_output(tmp_path):
+    sources = [{"document": "a.pdf", "page": 3}, "c7"]
+    row = {"id": "q1", "output": "red", "contexts": ["The gate is red.", "Rain."], "sources": sources}
+    found = replayed(tmp_path, "o.jsonl", json.dumps(row))
+    assert (found.value, found.contexts) == ("red", ("The gate is red.", "Rain."))
+    assert found.metadata == {"sources": [{"document": "a.pdf", "page": 3}, {"id": "c7"}]}
+    run = evaluate(
+        Replay(tmp_path / "o.jsonl"), [Sample("q1", "q", metadata={"sources": [{"id": "c7"}]})], [Retrieval()]
+    )
+    scores = {score.name: score.value for record in run.records() for score in record.scores}
+    assert (scores["mrr"], scores["precision"]) == (0.5, 0.5)
+
+
+def test_lists_stand_in_cells_as_json_under_any_name(tmp_path):
+    text = 'id,output,docs,where\nq1,red,"[""one"", ""two""]","[""a"", 7]"\n'
+    found = replayed(tmp_path, "o.csv", text, contexts="docs", sources="where")
+    assert found.contexts == ("one", "two")
+    assert found.metadata["sources"] == [{"id": "a"}, {"id": "7"}]
+
+
+@pytest.mark.parametrize("cells", ["", "[]"])
+def test_a_row_without_contexts_has_none(tmp_path, cells):
+    found = replayed(tmp_path, "o.csv", f"id,output,contexts\nq1,red,{cells}\n")
+    assert (found.value, found.contexts, found.metadata) == ("red", (), {})
+
+
+@pytest.mark.parametrize(
+    ("more", "said_so"),
+    [
+        ({"contexts": [1]}, "line 1: 'contexts' is no list of texts"),
+        ({"contexts": {"a": 1}}, "line 1: 'contexts' is no list"),
+        ({"contexts": "[broken"}, "line 1: 'contexts' is no list: expected JSON"),
+        ({"sources": [None]}, "line 1: 'sources' holds None, which is no id and no mapping"),
+        ({"contexts": ["a"], "sources": ["b", "c"]}, "line 1: 1 contexts and 2 sources: expected one for each"),
+    ],
+)
+def test_contexts_and_sources_that_cannot_be_meant_are_told_with_their_line(tmp_path, more, said_so):
+    with pytest.raises(DataError, match=said_so):
+        replayed(tmp_path, "o.jsonl", json.dumps({"id": "q1", "output": "red", **more}))
+
+
+def test_a_file_without_ids_is_searched_by_its_questions(tmp_path):
+    path = written(tmp_path, "o.jsonl", '{"user_input": "How high?", "response": "1 m"}')
+    target = Replay(path, id="user_input", output="response")
+    assert target(Sample("line:2", "How high?")).value == "1 m"
+    with pytest.raises(LookupError, match="holds no output for sample 'line:3'"):
+        target(Sample("line:3", "How deep?"))
+
+
+def test_a_list_of_texts_as_pandas_writes_it_is_read_from_a_cell(tmp_path):
+    cell = repr(["It's red.", 'It is "red".']).replace('"', '""')
+    found = replayed(tmp_path, "o.csv", f'id,output,contexts\nq1,red,"{cell}"\n')
+    assert found.contexts == ("It's red.", 'It is "red".')

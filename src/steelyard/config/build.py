@@ -233,8 +233,8 @@ def _entries(name: str, node: Node, keys: Mapping[str, Key]) -> Mapping[str, Ent
             )
         problems.raise_any()
         return inner.node.entries
-    if inner.node.value is None and not beside:
-        return {}
+    if inner.node.value is None:
+        return beside  # `- correctness:` with its options in the lines below, no deeper than the name
     if field is None:
         return {name: inner, **beside}
     if field.name in beside:

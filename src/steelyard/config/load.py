@@ -18,7 +18,7 @@ from steelyard.errors import ConfigError, Place, boundary, did_you_mean
 from steelyard.gate import parse_rule
 from steelyard.registry import find, names
 from steelyard.suite import Suite
-from steelyard.suite.survey import scorer_stages, scores_of
+from steelyard.suite.survey import check_suite, scorer_stages, scores_of
 
 SUFFIXES: Final = frozenset({".yaml", ".yml", ".json"})
 _ABOUT_THE_FILE: Final = frozenset({"suite", "$schema"})
@@ -96,6 +96,7 @@ def _loaded(root: Node, folder: Path, environ: Mapping[str, str], *, use_dotenv:
         described_suite = build(cls, _prepared(root), Site(folder))
     problems.raise_any()
     suite = _made(described_suite, root)
+    _check_whole(root, suite, problems)
     _match_gate(root, suite, problems)
     problems.raise_any()
     return values, suite
@@ -138,12 +139,28 @@ def _check_gate(root: Node, problems: Problems) -> None:
                 parse_rule(name, entry.node.value)
 
 
+def _check_whole(root: Node, suite: Suite, problems: Problems) -> None:
+    """Refuse what no part shows alone: a scorer that asks and has no judge, a headline that no scorer gives."""
+    scorers = root.entries.get("scorers")
+    with problems.gathered(root if scorers is None else scorers.node):
+        check_suite(suite)
+    primary = root.entries.get("primary")
+    if primary is not None and suite.primary and suite.primary not in (scores := _scores(suite)):
+        with problems.gathered(primary.node):
+            raise ConfigError(f"primary: there is no score {suite.primary!r}{did_you_mean(suite.primary, scores)}")
+
+
+def _scores(suite: Suite) -> list[str]:
+    """Every score that the suite's scorers announce."""
+    return [one for name, scorer in scorer_stages(suite.scorers).items() for one in scores_of(scorer, name)]
+
+
 def _match_gate(root: Node, suite: Suite, problems: Problems) -> None:
     """Refuse rules on scores that no scorer gives and on groups that no sample has, before anything is paid for.
 
     Of a part of the dataset (`--limit`, `first`, ...) a group may be missing rightly: then the rule is undecided.
     """
-    scores = [one for name, scorer in scorer_stages(suite.scorers).items() for one in scores_of(scorer, name)]
+    scores = _scores(suite)
     rules = {name: parse_rule(name, bound) for name, bound in suite.gate.items()}
     samples = root.entries["samples"].node.entries
     whole = not any(key in samples for key in ("first", "last", "random"))

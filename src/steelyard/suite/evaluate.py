@@ -192,7 +192,7 @@ def _refuse_changes(runs: Sequence[Run], plan: Mapping[str, Any], *, allow: bool
     for run in runs:
         if run.target not in plan:
             raise ConfigError(f"run {run.id} is of target {run.target!r}, which is not in the configuration any more")
-        changed = changed_keys(run.manifest, plan[run.target])
+        changed = changed_keys(run.first_manifest, plan[run.target])
         if changed and not allow:
             raise ConfigError(
                 f"run {run.id} ({run.target}) cannot go on: changed since it was started: {', '.join(changed)}. "

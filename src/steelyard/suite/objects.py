@@ -72,6 +72,8 @@ class Suite:
         primary: the score that headlines and charts show; "" is the first.
         source: what the samples were made of, for the manifest: file, columns, subset.
         notes: what a reader should know of the samples (bad rows that were skipped, hidden sheets).
+        crossed: pairs of 0/1 scores to count against each other (`[("correct", "faithfulness")]`).
+        breakdowns: keys of the samples' metadata by which scores are broken down, beside their groups (`document`).
     """
 
     name: str
@@ -85,3 +87,5 @@ class Suite:
     primary: str = ""
     source: Any = None
     notes: tuple[str, ...] = ()
+    crossed: tuple[tuple[str, str], ...] = ()
+    breakdowns: tuple[str, ...] = ()

@@ -1,18 +1,27 @@
-"""Scoring stored outputs again: a new layer of scores, no call to any target."""
+"""Scoring stored outputs again: a new layer of scores, no call to any model.
+
+A scorer that asks is answered with the replies that the journal holds for the very same requests. So a judge's other
+reading, threshold or weight costs nothing; another prompt, model or parameter would be another question.
+"""
 
 from __future__ import annotations
 
 import asyncio
+from collections import Counter
 from collections.abc import Iterator, Sequence
-from typing import Any
+from dataclasses import dataclass, field
+from typing import Any, Final
 
-from steelyard.errors import ConfigError, boundary
-from steelyard.registry import describe
+from steelyard.errors import ConfigError, ModelError, boundary
+from steelyard.models.base import Model
 from steelyard.runner import Step, as_scores, distinct
+from steelyard.session.session import Keys
 from steelyard.sql.sandbox import Sandbox
 from steelyard.store import Run, Store
-from steelyard.suite.survey import prepare, scorer_stages
-from steelyard.types import Score, Scorer
+from steelyard.store.replies import find_reply
+from steelyard.suite.judged import scorers_say
+from steelyard.suite.survey import prepare, primary_of, scorer_stages, scoring_manifest
+from steelyard.types import Record, Reply, Score, Scorer
 
 
 def rescore(store: Store, run: Run, scorers: Sequence[Scorer], *, unsafe_sql: bool = False) -> tuple[Run, int]:
@@ -21,44 +30,102 @@ def rescore(store: Store, run: Run, scorers: Sequence[Scorer], *, unsafe_sql: bo
     Args:
         store: where the run is.
         run: a run that has ended.
-        scorers: none of them may ask a model.
+        scorers: those that ask a model are answered from the journal.
         unsafe_sql: run SQL on engines too that cannot be held here.
 
     Returns:
         The run with its new scores, and how many of its records are damaged in the store and could not be scored.
 
     Raises:
-        ConfigError: the run is still running, or a scorer asks a model.
+        ConfigError: the run is still running, or a scorer asks what the journal cannot answer.
         ScorerError: a scorer failed.
     """
     if run.state == "running":
         raise ConfigError(f"run {run.id} is still running")
     stages = scorer_stages(scorers)
-    described = {name: describe(scorer) for name, scorer in stages.items()}
-    damaged: list[str] = []
+    scoring = scoring_manifest(stages) | scorers_say(scorers)
+    if run.manifest.get("primary") not in scoring["scores"]:
+        scoring["primary"] = primary_of(stages, scoring["scores"])
     with Sandbox(unsafe=unsafe_sql) as sandbox:
         steps = [Step.of(name, scorer, sandbox) for name, scorer in stages.items()]
-        asking = next((step.stage for step in steps if step.asks), None)
-        if asking is not None:
-            raise ConfigError(f"scorer {asking!r} asks a model; stored runs are scored again by scorers that do not")
         prepare(scorers, sandbox)
-        return store.add_layer(run, described, _scores(run, steps, damaged)), len(damaged)
+        again = _Again(store, run, steps)
+        return store.add_layer(run, scoring, again.scores()), again.damaged
 
 
-def _scores(run: Run, steps: Sequence[Step], damaged: list[str]) -> Iterator[tuple[int, int, list[Score]]]:
-    with asyncio.Runner() as loop:
-        for no, record in run.numbered_records():
-            if record.output is None:
-                if record.failure is not None and record.failure.kind == "damaged":
-                    damaged.append(record.sample.id)
-                continue
-            found: list[Score] = []
-            for step in steps:
+_NOT_ASKED: Final = "not_asked"
+
+
+@dataclass(slots=True)
+class _Again:
+    """One pass over a run's records.
+
+    Attributes:
+        damaged: records that cannot be read any more.
+        unasked: per scorer, records for which it asks what nobody asked.
+    """
+
+    store: Store
+    run: Run
+    steps: Sequence[Step]
+    damaged: int = 0
+    unasked: Counter[str] = field(default_factory=Counter)
+
+    def scores(self) -> Iterator[tuple[int, int, list[Score]]]:
+        """(no, repeat, scores) of every record that has an output."""
+        with asyncio.Runner() as loop:
+            for no, record in self.run.numbered_records():
+                if record.output is None:
+                    self.damaged += record.failure is not None and record.failure.kind == "damaged"
+                else:
+                    yield no, record.repeat, loop.run(self._scored(record))
+        if self.unasked:
+            raise ConfigError(_refusal(self.unasked, self.run))
+
+    async def _scored(self, record: Record) -> list[Score]:
+        found: list[Score] = []
+        for step in self.steps:
+            ask = _JournalAsk(self.store, record, step.stage, self.run.manifest["draw"])
+            try:
                 with boundary("scorer", step.stage):
-                    value = loop.run(_call(step, record.sample, record.output))
+                    value = await step(ask if step.asks else None, record.sample, record.output)
                     found += distinct(as_scores(step.stage, value), found)
-            yield no, record.repeat, found
+            except ModelError as error:
+                if error.kind != _NOT_ASKED:
+                    raise
+                # A record names its first failure alone: any judge behind it may have failed too, and stays an error.
+                if record.failure is None:
+                    self.unasked[step.stage] += 1
+        return found
 
 
-async def _call(step: Step, *values: Any) -> Any:
-    return await step(None, *values)
+class _JournalAsk:
+    """An Ask that knows what was answered, and sends nothing."""
+
+    def __init__(self, store: Store, record: Record, stage: str, draw: str) -> None:
+        self._store = store
+        self._stage = stage
+        self._replies = {reply.key: reply for several in record.replies.values() for reply in several}
+        self._keys = Keys(record.sample.id, record.repeat, draw)
+
+    async def __call__(self, model: Model, messages: Any, /, **parameters: Any) -> Reply:
+        return self._reply(self._keys.next(model.request(messages, parameters).digest))
+
+    async def once(self, model: Model, messages: Any, /, **parameters: Any) -> Reply:
+        return self._reply(self._keys.once(model.request(messages, parameters).digest))
+
+    def _reply(self, key: bytes) -> Reply:
+        if (reply := self._replies.get(key.hex())) is not None:
+            return reply
+        if (reply := find_reply(self._store, key)) is not None:
+            return reply
+        raise ModelError(f"{self._stage} asks what was never asked", kind=_NOT_ASKED)
+
+
+def _refusal(unasked: Counter[str], run: Run) -> str:
+    told = ", ".join(f"scorer {stage!r} for {n} of {run.done} records" for stage, n in unasked.items())
+    return (
+        f"the journal holds no reply to what is asked by {told}: it was not a scorer of this run, or its prompt, model "
+        "or parameters are others now. Scoring again asks no model; run the configuration instead: what the target "
+        "answered is taken from the journal, and only the judge is asked"
+    )

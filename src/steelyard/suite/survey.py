@@ -15,6 +15,7 @@ from steelyard.registry import describe, name_of
 from steelyard.runner import Step
 from steelyard.sql.sandbox import Sandbox
 from steelyard.store.records import MOST_STAGES, pack_sample
+from steelyard.suite.judged import check_judged, judged_manifest
 from steelyard.suite.objects import Suite
 from steelyard.text.plain_json import check_plain
 from steelyard.types import Sample, Scorer
@@ -95,9 +96,14 @@ def check_suite(suite: Suite) -> None:
             raise ConfigError(f"a target's name is a printable text, not {name!r}")
         check_parts(target)
         Step.of("target", target)
-    for name, scorer in scorer_stages(suite.scorers).items():
-        check_parts(scorer)
+    stages = scorer_stages(suite.scorers)
+    for name, scorer in stages.items():
+        try:
+            check_parts(scorer)
+        except ConfigError as error:
+            raise ConfigError(f"{name}: {error.message}", error.place) from error
         Step.of(name, scorer)
+    check_judged(suite, [score for stage, scorer in stages.items() for score in scores_of(scorer, stage)])
 
 
 def check_parts(value: Any) -> None:
@@ -153,8 +159,7 @@ def manifests(suite: Suite, seen: Survey, *, draw: str, config: Mapping[str, Any
         config: the configuration as written, with `path` and `plain`; None where there was none.
     """
     stages = scorer_stages(suite.scorers)
-    given = {stage: scores_of(scorer, stage) for stage, scorer in stages.items()}
-    scores = [score for several in given.values() for score in several]
+    scoring = scoring_manifest(stages)
     for name, target in suite.targets.items():
         yield (
             name,
@@ -163,20 +168,33 @@ def manifests(suite: Suite, seen: Survey, *, draw: str, config: Mapping[str, Any
                 "python": platform.python_version(),
                 "samples": {"n": seen.n, "digest": seen.digest, "source": describe(suite.source)},
                 "target": describe(target),
-                "scorers": {stage: describe(scorer) for stage, scorer in stages.items()},
+                **scoring,
                 "options": describe(suite.options),
                 "draw": draw,
                 "tags": {key: str(value) for key, value in suite.tags.get(name, {}).items()},
                 "stages": ["target", *stages],
-                "scores": scores,
-                "over": {score: _over(stages[stage], score) for stage, several in given.items() for score in several},
-                "labelled": [score for scorer in stages.values() for score in getattr(scorer, "labelled", ())],
-                "primary": suite.primary or _primary(stages, scores),
+                "primary": suite.primary or primary_of(stages, scoring["scores"]),
                 "gate": dict(suite.gate),
                 "notes": list(suite.notes),
+                **judged_manifest(suite),
                 "config": config,
             },
         )
+
+
+def scoring_manifest(stages: Mapping[str, Scorer]) -> dict[str, Any]:
+    """The keys `scorers`, `scores`, `over` and `labelled` of a manifest.
+
+    Args:
+        stages: scorers by their names.
+    """
+    given = {stage: scores_of(scorer, stage) for stage, scorer in stages.items()}
+    return {
+        "scorers": {stage: describe(scorer) for stage, scorer in stages.items()},
+        "scores": [score for several in given.values() for score in several],
+        "over": {score: _over(stages[stage], score) for stage, several in given.items() for score in several},
+        "labelled": [score for scorer in stages.values() for score in getattr(scorer, "labelled", ())],
+    }
 
 
 _DECIDES: Final = ("samples.digest", "target", "scorers", "options.seed", "options.repeats")
@@ -207,7 +225,7 @@ def scores_of(scorer: Any, stage: str) -> tuple[str, ...]:
     return tuple(getattr(scorer, "score_names", ())) or (getattr(scorer, "score_name", stage),)
 
 
-def _primary(stages: Mapping[str, Any], scores: Sequence[str]) -> str:
+def primary_of(stages: Mapping[str, Any], scores: Sequence[str]) -> str:
     """The score that headlines show where the suite names none: what the first scorer says, else its first."""
     first = next(iter(stages.values()), None)
     return getattr(first, "primary", "") or (scores[0] if scores else "")

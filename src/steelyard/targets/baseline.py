@@ -1,9 +1,9 @@
-"""Answers without a model, to multiple-choice questions and as SQL: what a report's other figures have to beat.
+"""Answers without a model: what a report's other figures have to beat, and what they cannot.
 
-`random` knows nothing, `longest` exploits that authors word the right option with more care, `retrieval` is the
-information-retrieval solver of P. Clark, O. Etzioni, T. Khot, A. Sabharwal, O. Tafjord, P. Turney, D. Khashabi,
-"Combining Retrieval, Statistics, and Inference to Answer Elementary Science Questions", AAAI 2016. `rules`
-writes SQL, see `steelyard.targets.sql_rules`.
+Of multiple-choice questions `random` knows nothing, `longest` exploits that authors word the right option with more
+care, `retrieval` looks the options up, see `steelyard.targets.solver`. `rules` writes SQL, see
+`steelyard.targets.sql_rules`; `extractive` reads documents, see `steelyard.targets.extractive`. `reference` is the
+ceiling: what scorers say of it says something about the scorers and the references.
 """
 
 from __future__ import annotations
@@ -13,76 +13,106 @@ from dataclasses import dataclass
 from functools import lru_cache
 from hashlib import blake2b
 from pathlib import Path
-from typing import Any, ClassVar, Final, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Final, Literal, get_args
 
-from steelyard.data.documents import read_document
-from steelyard.data.encoding import stamp_of
-from steelyard.data.files import require_file
-from steelyard.errors import ConfigError
-from steelyard.retrieval.chunk import Passage, split_passages
-from steelyard.retrieval.index import BM25
+from steelyard.errors import ConfigError, did_you_mean, expect_number
+from steelyard.retrieval.chunk import CHUNK_TOKENS
 from steelyard.sql.schema import Schema, parse_schema
-from steelyard.text.tokens import is_stop, tokens
+from steelyard.targets.library import Cut, digests_of, open_documents, paths_of
+from steelyard.targets.solver import Solver, open_solver
+from steelyard.text.prompt_files import question_of
 from steelyard.types import Output, Sample
 
-PASSAGE_TOKENS: Final = 80
-"""Estimated tokens of a passage: a few sentences, as the solver's original asks single sentences."""
+if TYPE_CHECKING:
+    from steelyard.targets.extractive import Reader
 
+Kind = Literal["random", "longest", "retrieval", "rules", "extractive", "reference"]
+
+_TOP_K: Final = 2
 _LETTERS: Final = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+_READING: Final = frozenset({"retrieval", "extractive"})
 
 
 @dataclass(frozen=True, slots=True)
 class Baseline:
-    """A classical answerer that calls no model; the value of its output is a letter, of `rules` one SQL statement.
+    """A classical answerer that calls no model. Its output is a letter; of `rules` a SQL statement, of `extractive`
+    a sentence, of `reference` the reference.
 
-    `retrieval` asks the knowledge document for question + option, for each option, and takes the option whose best
-    passage scores highest (BM25); only passages count that share a word with the question and one with the option,
-    function words left out. Deviations from Clark et al.: passages of a few sentences with their headings instead of
-    single sentences, and BM25 for their engine's score. Their solver shares a tie's credit among its options; here one
-    of them is drawn, which is the same in the mean and does not favour the first letter. Where no option has a passage
+    `retrieval` asks the knowledge for question + option, for each option, and takes the option whose best passage
+    scores highest (BM25); only passages count that share a word with the question and one with the option, function
+    words left out. Deviations from Clark et al.: passages of a few sentences with their headings instead of single
+    sentences, and BM25 for their engine's score. Their solver shares a tie's credit among its options; here one of
+    them is drawn, which is the same in the mean and does not favour the first letter. Where no option has a passage
     all of them tie. `metadata["evidence"]` says `passage`, `tie` or `none`, `metadata["scores"]` each option's score.
 
     `rules` reads the question with the CREATE statements in `metadata["schema"]` of the sample (in the dialect
     `metadata["dialect"]`, SQLite's by default) and no data; `metadata["evidence"]` of its output names the rules that
     spoke, `metadata["problem"]` why there is no more than `SELECT NULL`, where that is so.
 
+    `extractive` retrieves the best chunks of the knowledge (BM25) and answers with the sentence in them that has most
+    of the question's words and the kind of thing it asks for. The chunks are the output's contexts.
+
+    `reference` answers with the sample's reference (the first, of several texts), and with its sources as contexts.
+
     Args:
         baseline: `random` draws an option, `longest` takes the longest text (the first among equals).
-        knowledge: the document of `retrieval`, .md or .txt.
+        knowledge: the documents of `retrieval` and `extractive`: files or folders.
         seed: for draws; they depend on it and the sample's id alone, so that the order of samples changes nothing.
-    """
+        top_k: how many chunks `extractive` retrieves.
+        chunk_tokens: estimated tokens of its chunks at most.
+        overlap_tokens: estimated tokens that a chunk shares with the one before; by default an eighth of
+            `chunk_tokens`.
+    """  # noqa: D205  # what the output is belongs to the first sentence
 
     inline: ClassVar[bool] = True
 
-    baseline: Literal["random", "longest", "retrieval", "rules"]
-    knowledge: Path | None = None
+    baseline: Kind
+    knowledge: Path | tuple[Path, ...] | None = None
     seed: int = 0
+    top_k: int = _TOP_K
+    chunk_tokens: int = CHUNK_TOKENS
+    overlap_tokens: int | None = None
 
     def check(self) -> None:
-        """Read the knowledge document before anything is run.
+        """Read the documents before anything is run.
 
         Raises:
-            ConfigError: `retrieval` without a document, another baseline with one, or an unknown baseline.
-            DataError: the document cannot be read.
+            ConfigError: a baseline that there is not, one that reads without documents, another with options of those,
+                or sizes that cannot be meant.
+            DataError: a document cannot be read.
         """
-        if self.baseline not in {"random", "longest", "retrieval", "rules"}:
-            raise ConfigError(f"there is no baseline {self.baseline!r}; known: longest, random, retrieval, rules")
-        if self.baseline != "retrieval":
-            if self.knowledge is not None:
-                raise ConfigError(f"baseline {self.baseline} uses no knowledge; leave it out, or take retrieval")
-            return
-        if self.knowledge is None:
-            raise ConfigError("baseline retrieval needs knowledge: the path of a .md or .txt document")
-        _open(self.knowledge)
+        known = get_args(Kind)
+        if self.baseline not in known:
+            near = did_you_mean(str(self.baseline), known)
+            raise ConfigError(f"there is no baseline {self.baseline!r}{near}")
+        if self.baseline != "extractive" and self._cut_or_top_k_given:
+            raise ConfigError(f"baseline {self.baseline} retrieves no chunks; top_k, chunk_tokens and overlap_tokens "
+                              "are for extractive")  # fmt: skip
+        if self.baseline in _READING:
+            expect_number("top_k", self.top_k, 1, whole=True)
+            self._cut.check()
+            open_documents(self._paths)
+            (self._reader if self.baseline == "extractive" else self._solver)()
+        elif self.knowledge is not None:
+            raise ConfigError(f"baseline {self.baseline} uses no knowledge; leave it out, or take retrieval")
+
+    def manifest(self) -> dict[str, Any]:
+        """Digests of what is read, so that a run is not resumed on other documents."""
+        return {"documents": digests_of(open_documents(self._paths))} if self.baseline in _READING else {}
 
     def __call__(self, sample: Sample) -> Output:
-        """Answer with the letter of an option, or with SQL.
+        """Answer with a letter, SQL, a sentence or the reference.
 
         Raises:
-            ValueError: the sample has no choices where a letter is wanted, or more than there are letters.
+            ValueError: the sample has no choices where a letter is wanted, or more than there are letters; or no
+                reference where that is wanted.
         """
         if self.baseline == "rules":
             return _read_as_sql(sample)
+        if self.baseline == "reference":
+            return _reference_of(sample)
+        if self.baseline == "extractive":
+            return self._reader().answer(question_of(sample.input), self.top_k)
         if not 1 <= len(sample.choices) <= len(_LETTERS):
             raise ValueError(
                 f"sample {sample.id!r} has {len(sample.choices)} choices; a baseline picks from 1 to {len(_LETTERS)}"
@@ -94,62 +124,60 @@ class Baseline:
             return Output(_LETTERS[longest])
         return self._retrieve(sample)
 
+    @property
+    def _paths(self) -> tuple[Path, ...]:
+        if not self.knowledge:
+            raise ConfigError(f"baseline {self.baseline} needs knowledge: the path of a document, or of a folder")
+        return paths_of(self.knowledge)
+
+    @property
+    def _cut(self) -> Cut:
+        return Cut(self.chunk_tokens, self.overlap_tokens)
+
+    @property
+    def _cut_or_top_k_given(self) -> bool:
+        return (self.top_k, self._cut) != (_TOP_K, Cut())
+
+    def _solver(self) -> Solver:
+        return open_solver(self._paths)
+
+    def _reader(self) -> Reader:
+        from steelyard.targets.extractive import open_reader
+
+        return open_reader(self._paths, self._cut)
+
     def _draw(self, sample: Sample, places: Sequence[int]) -> str:
         seed = f"{self.seed}\0{sample.id}".encode("utf-8", "surrogatepass")
         number = int.from_bytes(blake2b(seed, digest_size=8).digest())
         return _LETTERS[places[number % len(places)]]
 
     def _retrieve(self, sample: Sample) -> Output:
-        if self.knowledge is None:
-            raise ConfigError("baseline retrieval needs knowledge: the path of a .md or .txt document")
-        library = _open(self.knowledge)
-        best = library.best(_text_of(sample.input), sample.choices)
+        solver = self._solver()
+        best = solver.best(_text_of(sample.input), sample.choices)
         top = max((score for _, score in best.values()), default=0.0)
         first = [place for place, (_, score) in best.items() if score == top] or list(range(len(sample.choices)))
         evidence = "none" if not best else "tie" if len(first) > 1 else "passage"
         ranked = sorted(best.values(), key=lambda pair: (-pair[1], pair[0]))
-        contexts = dict.fromkeys(library.passages[index].indexed for index, _ in ranked)
+        contexts = dict.fromkeys(solver.passages[index].indexed for index, _ in ranked)
         scores = {
             _LETTERS[place]: round(best[place][1], 6) if place in best else None for place in range(len(sample.choices))
         }
         return Output(self._draw(sample, first), tuple(contexts), {"evidence": evidence, "scores": scores})
 
 
-@dataclass(frozen=True, slots=True)
-class _Library:
-    """A document's passages and their index."""
-
-    passages: tuple[Passage, ...]
-    index: BM25
-
-    def best(self, question: str, options: Sequence[str]) -> Mapping[int, tuple[int, float]]:
-        """Position of an option -> its best passage and that passage's score; options without evidence are left out."""
-        asked = tokens(question)
-        base = self.index.scores(asked)
-        about = self.index.having(token for token in set(asked) if not is_stop(token))
-        found = {}
-        for place, option in enumerate(options):
-            words = tokens(option)
-            own = self.index.scores(words)
-            both = about & self.index.having(token for token in set(words) if not is_stop(token))
-            if both:
-                scored = ((base[index] + own[index], index) for index in both)
-                score, index = max(scored, key=lambda pair: (pair[0], -pair[1]))
-                found[place] = (index, score)
-        return found
-
-
-def _open(path: Path) -> _Library:
-    require_file(path)
-    return _build(path, stamp_of(path))
-
-
-@lru_cache(maxsize=8)
-def _build(path: Path, stamp: tuple[int, int]) -> _Library:
-    """The index of a document as it was at `stamp`; a document that changed is indexed anew."""
-    del stamp
-    passages = split_passages(read_document(path).text, budget=PASSAGE_TOKENS)
-    return _Library(passages, BM25.of([passage.indexed for passage in passages]))
+def _reference_of(sample: Sample) -> Output:
+    """The reference as an output, with the sources that should be retrieved as what was."""
+    value = sample.reference
+    if value is None:
+        raise ValueError(f"sample {sample.id!r} has no reference to answer with")
+    if isinstance(value, list | tuple) and value and all(isinstance(one, str) for one in value):
+        value = value[0]
+    sources = sample.metadata.get("sources")
+    if not isinstance(sources, list) or not all(isinstance(one, Mapping) for one in sources):
+        return Output(value, sample.contexts)
+    texts = [one.get("text") for one in sources]
+    known = tuple(one for one in texts if isinstance(one, str))
+    return Output(value, known if len(known) == len(texts) else sample.contexts, {"sources": sources})
 
 
 def _read_as_sql(sample: Sample) -> Output:

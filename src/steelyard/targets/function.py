@@ -38,6 +38,19 @@ class Function:
 
 @lru_cache(maxsize=64)
 def _find(path: str) -> Callable[..., Any]:
+    found = find_object(path)
+    if not callable(found):
+        raise ConfigError(f"{path!r} is a {type(found).__name__}, not a function")
+    function: Callable[..., Any] = found
+    return function
+
+
+def find_object(path: str) -> Any:
+    """What stands at an import path, `package.module:name`; the current folder is searched too.
+
+    Raises:
+        ConfigError: there is nothing of that name, or its module cannot be imported; the cause is chained.
+    """
     module, _, name = path.partition(":")
     if not module or not name:
         raise ConfigError(f"{path!r} is no import path: write package.module:name")
@@ -48,7 +61,4 @@ def _find(path: str) -> Callable[..., Any]:
         found: Any = import_module(module)
         for part in name.split("."):
             found = getattr(found, part)
-    if not callable(found):
-        raise ConfigError(f"{path!r} is a {type(found).__name__}, not a function")
-    function: Callable[..., Any] = found
-    return function
+    return found

@@ -55,11 +55,10 @@ class HttpEndpoint(HttpModel):
         return {"text": load_template(self.template)} if self.template else {}
 
     async def __call__(self, sample: Sample, ask: Asks) -> Output:
-        """Ask the endpoint once; passages that it retrieved become the output's contexts."""
+        """Ask the endpoint once; passages that it retrieved become the output's contexts, with their sources."""
         reply = await ask(self, self.messages(sample), **sample_values(sample))
         metadata: dict[str, Any] = {} if reply.finish == "stop" else {"finish": reply.finish}
-        if reply.metadata.get("kb_miss"):
-            metadata["kb_miss"] = True
+        metadata |= {key: reply.metadata[key] for key in ("kb_miss", "sources") if reply.metadata.get(key)}
         return Output(reply.text, tuple(reply.metadata.get("contexts", ())), metadata)
 
     def messages(self, sample: Sample) -> str | list[Message]:

@@ -14,6 +14,7 @@ from typing import Any, ClassVar, Final
 
 from steelyard.data.sql_lines import SqlLine, split_line
 from steelyard.errors import ConfigError, DataError, boundary, did_you_mean
+from steelyard.text.list_cell import list_in
 from steelyard.types import Output, Sample
 
 _LINES: Final = frozenset({".sql", ".txt"})
@@ -27,17 +28,25 @@ class Replay:
     place in its dataset (`metadata["position"]`, which the text2sql suite gives): one SQL statement a line (.sql or
     .txt), a tab and the database behind it or not, and BIRD's predictions, a .json object whose keys count from "0".
 
+    A row may also hold what was retrieved, so that contexts and retrieval can be scored: a list of texts in rank order,
+    and a list of their sources. A cell of a CSV file holds such a list as JSON, or texts as pandas writes them.
+
     Args:
         file: JSON lines or CSV with one output a row; one SQL statement a line (.sql, .txt); or a .json object of id to
             output, such as BIRD's predictions.
-        id: the key or column of the sample's id.
+        id: the key or column of the sample's id, or of its question, word for word, where the file has no ids.
         output: the key or column of the output.
+        contexts: the key or column of the retrieved texts; rows may lack it.
+        sources: the key or column of their sources, each an id or a mapping of `id`, `document`, `start`, `end` and
+            `page` as far as known; rows may lack it.
     """
 
     inline: ClassVar[bool] = True
     file: Path
     id: str = "id"
     output: str = "output"
+    contexts: str = "contexts"
+    sources: str = "sources"
 
     def check(self) -> None:
         """Read the file before anything is run.
@@ -57,9 +66,11 @@ class Replay:
         outputs = self._outputs()
         if outputs.lines is not None:
             return Output(self._line(outputs.lines, sample))
-        if sample.id not in outputs.by_id:
+        keys = (sample.id, sample.input) if isinstance(sample.input, str) else (sample.id,)
+        found = next((outputs.by_id[key] for key in keys if key in outputs.by_id), None)
+        if found is None:
             raise LookupError(f"{Path(self.file).name} holds no output for sample {sample.id!r}")
-        return Output(outputs.by_id[sample.id])
+        return found
 
     def _line(self, lines: Sequence[SqlLine], sample: Sample) -> str:
         name, position = Path(self.file).name, sample.metadata.get("position")
@@ -81,35 +92,79 @@ class Replay:
         file = Path(self.file)
         with boundary("data", f"{file.name} cannot be read"):
             stat = file.stat()
-        return _read(file, self.id, self.output, (stat.st_mtime_ns, stat.st_size))
+        names = (self.id, self.output, self.contexts, self.sources)
+        return _read(file, names, (stat.st_mtime_ns, stat.st_size))
 
 
 @dataclass(frozen=True, slots=True)
 class _Outputs:
     """What a file holds: outputs by id, or, where it goes by places, `lines`."""
 
-    by_id: Mapping[str, Any] = field(default_factory=dict)
+    by_id: Mapping[str, Output] = field(default_factory=dict)
     lines: Sequence[SqlLine] | None = None
 
 
 @lru_cache(maxsize=16)
-def _read(file: Path, ident: str, output: str, _version: tuple[int, int]) -> _Outputs:
+def _read(file: Path, names: tuple[str, str, str, str], _version: tuple[int, int]) -> _Outputs:
     """Outputs; cached by the file's version, so a target stays without state."""
+    ident, output, *_ = names
     text = _text_of(file)
     if file.suffix.lower() in _LINES:
         return _Outputs(lines=_sql_lines(text))
     mapping = _mapping_in(text, (ident, output)) if file.suffix.lower() == ".json" else None
     if mapping is not None:
         return _of_mapping(mapping, file.name)
-    outputs: dict[str, Any] = {}
+    outputs: dict[str, Output] = {}
     for line, row in _rows(file, text):
         for name in (ident, output):
             if name not in row:
-                raise ConfigError(f"{file.name} line {line} has no {name!r}{did_you_mean(name, row)}")
+                hint = "; a column with the question serves as well" if name == ident else ""
+                raise ConfigError(f"{file.name} line {line} has no {name!r}{did_you_mean(name, row)}{hint}")
         if str(row[ident]) in outputs:
             raise DataError(f"{file.name} line {line}: a second output for sample {row[ident]!r}")
-        outputs[str(row[ident])] = row[output]
+        try:
+            outputs[str(row[ident])] = _output_of(row, names)
+        except ValueError as error:
+            raise DataError(f"{file.name} line {line}: {error}") from error
     return _Outputs(MappingProxyType(outputs))
+
+
+def _output_of(row: Mapping[str, Any], names: tuple[str, str, str, str]) -> Output:
+    """The output of a row, with what was retrieved for it.
+
+    Raises:
+        ValueError: contexts or sources that are no such list, or not as many of both.
+    """
+    _, output, contexts, sources = names
+    texts = _listed(row.get(contexts), contexts)
+    if not all(isinstance(one, str) for one in texts):
+        raise ValueError(f"{contexts!r} is no list of texts")
+    places = [_source(one, sources) for one in _listed(row.get(sources), sources)]
+    if texts and places and len(texts) != len(places):
+        raise ValueError(f"{len(texts)} {contexts} and {len(places)} {sources}: expected one for each")
+    return Output(row[output], tuple(texts), {"sources": places} if places else {})
+
+
+def _listed(value: Any, name: str) -> Sequence[Any]:
+    """A list, which a cell holds as text; none where there is nothing."""
+    if isinstance(value, str) and value.strip():
+        found = list_in(value)
+        if found is None:
+            raise ValueError(f"{name!r} is no list: expected JSON, got {value:.60}")
+        return found
+    if value is None or value == "":
+        return ()
+    if not isinstance(value, list):
+        raise ValueError(f"{name!r} is no list")  # noqa: TRY004  # of a file
+    return value
+
+
+def _source(value: Any, name: str) -> Mapping[str, Any]:
+    if isinstance(value, Mapping):
+        return value
+    if isinstance(value, str | int) and not isinstance(value, bool):
+        return {"id": str(value)}
+    raise ValueError(f"{name!r} holds {value!r:.40}, which is no id and no mapping")
 
 
 def _text_of(file: Path) -> str:
@@ -143,7 +198,7 @@ def _of_mapping(mapping: Mapping[str, Any], name: str) -> _Outputs:
         return _Outputs(lines=tuple(split_line(one) if isinstance(one, str) else SqlLine("", "") for one in texts))
     if any(isinstance(one, dict | list) for one in mapping.values()):
         raise DataError(f"{name}: expected an object of id to output, with a text for each")
-    return _Outputs(MappingProxyType(dict(mapping)))
+    return _Outputs(MappingProxyType({ident: Output(one) for ident, one in mapping.items()}))
 
 
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

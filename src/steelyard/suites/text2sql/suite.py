@@ -8,10 +8,11 @@ from pathlib import Path
 
 from steelyard.data.files import SampleFiles
 from steelyard.errors import ConfigError
+from steelyard.scorers.judges.judge import Judge, with_judge
 from steelyard.scorers.sql import SqlResult
 from steelyard.suite.objects import Options, Suite
 from steelyard.suites.text2sql.rows import load_text2sql
-from steelyard.types import Target
+from steelyard.types import Scorer, Target
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,6 +27,9 @@ class Text2SqlSuite:
         name: a title for reports; empty is the first file's name.
         tags: per target, report columns.
         scoring: how replies are read, run and compared.
+        judge: the model that judges, and how; of every one of `scorers` that has none of its own.
+        scorers: what is scored beside that, such as `relevance`, by a judge: are all points of the question covered,
+            and nothing else?
         options: concurrency, repeats, limits, budget.
         gate: rules on the scores that decide the exit code, `{result: ">= 0.6"}`.
     """
@@ -36,6 +40,8 @@ class Text2SqlSuite:
     name: str = ""
     tags: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     scoring: SqlResult = SqlResult()
+    judge: Judge = Judge()
+    scorers: tuple[Scorer, ...] = ()
     options: Options = Options()
     gate: Mapping[str, str] = field(default_factory=dict)
 
@@ -58,7 +64,7 @@ class Text2SqlSuite:
             kind="text2sql",
             samples=data.samples,
             targets=self.targets,
-            scorers=(scoring,),
+            scorers=(scoring, *with_judge(self.scorers, self.judge)),
             options=self.options,
             tags=self.tags,
             gate=self.gate,

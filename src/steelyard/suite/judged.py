@@ -1,0 +1,93 @@
+"""What scorers and a suite say of how their scores are to be shown: scales, spreads, words, crosses, breakdowns.
+
+It goes into the manifest, so that a page made of a stored run knows it without the scorer's code. A key that has
+nothing to say is left out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from math import isfinite
+from typing import Any
+
+from steelyard.errors import ConfigError, did_you_mean
+from steelyard.suite.objects import Suite
+from steelyard.types import Scorer
+
+
+def judged_manifest(suite: Suite) -> dict[str, Any]:
+    """The keys `scales`, `spreads`, `words`, `crossed` and `breakdowns` of a manifest, as far as there are any."""
+    crossed = [list(pair) for pair in suite.crossed]
+    found = {**scorers_say(suite.scorers), "crossed": crossed, "breakdowns": list(suite.breakdowns)}
+    return {key: value for key, value in found.items() if value}
+
+
+def scorers_say(scorers: Sequence[Scorer]) -> dict[str, Any]:
+    """The keys `scales`, `spreads` and `words`: all of them, empty or not.
+
+    Scorers say them by attributes of these names (`spread` the second): per score its lowest and highest value; scores
+    to show as histograms; what 1 and 0 of a score are called.
+    """
+    return {
+        "scales": {name: [float(end) for end in ends] for name, ends in _of_all(scorers, "scales")},
+        "spreads": [name for scorer in scorers for name in getattr(scorer, "spread", ())],
+        "words": {name: list(words) for name, words in _of_all(scorers, "words")},
+    }
+
+
+def check_judged(suite: Suite, scores: Sequence[str]) -> None:
+    """Look at scales, words, spreads, crossed scores and breakdowns before anything is sent.
+
+    Args:
+        suite: what is run.
+        scores: every score that its scorers announce.
+
+    Raises:
+        ConfigError: what is wrong.
+    """
+    for name, ends in _of_all(suite.scorers, "scales"):
+        _check_scale(name, ends)
+    for name, words in _of_all(suite.scorers, "words"):
+        _check_words(name, words)
+    for scorer in suite.scorers:
+        _check_spread(getattr(scorer, "spread", ()), scores)
+    for pair in suite.crossed:
+        _check_pair(pair, scores)
+    keys: Any = suite.breakdowns
+    if isinstance(keys, str) or not all(isinstance(key, str) and key for key in keys):
+        raise ConfigError(f"breakdowns takes a list of keys of the samples' metadata, not {keys!r}")
+
+
+def _check_scale(name: str, ends: Sequence[Any]) -> None:
+    if len(ends) != 2 or not all(isinstance(end, int | float) and isfinite(end) for end in ends) or ends[0] >= ends[1]:
+        raise ConfigError(f"the scale of {name} must be its lowest and its highest value, such as (1, 5), not {ends!r}")
+
+
+def _check_words(name: str, words: Any) -> None:
+    if isinstance(words, str) or len(words) != 2 or not all(isinstance(word, str) for word in words):
+        raise ConfigError(f"the words of {name} must be what its 1 and its 0 are called, not {words!r}")
+
+
+def _check_spread(names: Any, scores: Sequence[str]) -> None:
+    if isinstance(names, str):
+        raise ConfigError(f"spread takes a tuple of scores, such as ({names!r},), not {names!r}")
+    for name in names:
+        if name not in scores:
+            raise ConfigError(f"spread: no scorer gives {name!r}{did_you_mean(str(name), scores)}")
+
+
+def _check_pair(pair: Any, scores: Sequence[str]) -> None:
+    if isinstance(pair, str) or len(pair) != 2 or pair[0] == pair[1]:
+        raise ConfigError(f"crossed takes pairs of two different scores, not {pair!r}")
+    for name in pair:
+        if name not in scores:
+            raise ConfigError(f"crossed: no scorer gives {name!r}{did_you_mean(str(name), scores)}")
+
+
+def _of_all(scorers: Sequence[Scorer], attribute: str) -> list[tuple[str, Any]]:
+    """(score, value) of a mapping that each scorer may have."""
+    found: list[tuple[str, Any]] = []
+    for scorer in scorers:
+        given = getattr(scorer, attribute, None)
+        found += given.items() if isinstance(given, Mapping) else ()
+    return found

@@ -1,0 +1,80 @@
+"""The `rag` suite: questions about documents, one run per target, scores on answers and on what was retrieved."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from steelyard.data.files import SampleFiles
+from steelyard.errors import ConfigError
+from steelyard.scorers.judges.answer_relevancy import AnswerRelevancy
+from steelyard.scorers.judges.correctness import Correctness
+from steelyard.scorers.judges.faithfulness import Faithfulness
+from steelyard.scorers.judges.judge import Judge, with_judge
+from steelyard.scorers.lexical import RougeL, TokenF1
+from steelyard.scorers.retrieval import Retrieval
+from steelyard.suite.objects import Options, Suite
+from steelyard.suites.rag.rows import RagData, load_rag
+from steelyard.types import Scorer, Target
+
+
+@dataclass(frozen=True, slots=True)
+class RagSuite:
+    """Questions about documents, with the answers that are wanted and the passages that hold them.
+
+    Args:
+        samples: the files with the question, and where there are any the reference answer, its source (the passage's
+            text, its document and offsets, or the ids of passages), group and id.
+        targets: what is asked, by name; each becomes a run.
+        judge: the model that judges, and how; of every scorer that has none of its own.
+        scorers: what is scored. By default, with a judge, correctness, faithfulness and answer relevancy; in any case
+            token F1 and ROUGE-L against the reference, and the retrieval metrics where questions have sources.
+        name: a title for reports; empty is the first file's name.
+        tags: per target, report columns.
+        primary: the score that headlines show; empty is that of the first scorer.
+        options: concurrency, repeats, limits, budget.
+        gate: rules on the scores that decide the exit code, `{correct: ">= 0.8"}`.
+    """
+
+    samples: SampleFiles
+    targets: Mapping[str, Target]
+    judge: Judge = Judge()
+    scorers: tuple[Scorer, ...] = ()
+    name: str = ""
+    tags: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    primary: str = ""
+    options: Options = Options()
+    gate: Mapping[str, str] = field(default_factory=dict)
+
+    def build(self) -> Suite:
+        """Read the dataset whole and check it; nothing is asked yet.
+
+        Raises:
+            ConfigError: a file, sheet or column that does not exist.
+            DataError: rows with defects, named with file, sheet and cell.
+        """
+        if not self.targets:
+            raise ConfigError("nothing is to be weighed: name targets")
+        data = load_rag(self.samples)
+        scorers = with_judge(self.scorers or self._default_scorers(data), self.judge)
+        judged = {type(scorer) for scorer in scorers}
+        return Suite(
+            name=self.name or self.samples.paths[0].stem,
+            kind="rag",
+            samples=data.samples,
+            targets=self.targets,
+            scorers=scorers,
+            options=self.options,
+            tags=self.tags,
+            gate=self.gate,
+            primary=self.primary,
+            source=self.samples,
+            notes=data.notes,
+            crossed=(("correct", "faithfulness"),) if {Correctness, Faithfulness} <= judged else (),
+            breakdowns=("document",) if len([name for name in data.documents if name]) > 1 else (),
+        )
+
+    def _default_scorers(self, data: RagData) -> Sequence[Scorer]:
+        judges = (Correctness(), Faithfulness(), AnswerRelevancy()) if self.judge.model else ()
+        sources = any("sources" in sample.metadata for sample in data.samples)
+        return (*judges, TokenF1(), RougeL(), *((Retrieval(),) if sources else ()))

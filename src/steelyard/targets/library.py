@@ -1,0 +1,137 @@
+"""A knowledge base as targets read it: documents, chunks and their index, kept while the files stay as they are."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+from hashlib import blake2b
+from pathlib import Path
+from typing import Final
+
+from steelyard.data.documents import SUFFIXES, Document, read_documents
+from steelyard.data.encoding import stamp_of
+from steelyard.errors import ConfigError, expect_number
+from steelyard.retrieval.chunk import CHUNK_TOKENS, OVERLAP_TOKENS, Chunk, split_chunks
+from steelyard.retrieval.stored import ChunkIndex
+
+Paths = tuple[Path, ...]
+Stamps = tuple[tuple[str, int, int], ...]
+
+_SHARE: Final = CHUNK_TOKENS // OVERLAP_TOKENS
+"""A smaller chunk shares the same part of it with its neighbour as one of the default size."""
+
+
+@dataclass(frozen=True, slots=True)
+class Cut:
+    """How documents are cut into chunks.
+
+    Args:
+        tokens: estimated tokens of a chunk at most.
+        overlap: estimated tokens of whole sentences that a chunk shares with the one before; None is an eighth of
+            `tokens`.
+    """
+
+    tokens: int = CHUNK_TOKENS
+    overlap: int | None = None
+
+    @property
+    def shared(self) -> int:
+        """The overlap in estimated tokens."""
+        return self.tokens // _SHARE if self.overlap is None else self.overlap
+
+    def check(self) -> None:
+        """Refuse sizes that cannot be meant.
+
+        Raises:
+            ConfigError: which.
+        """
+        expect_number("chunk_tokens", self.tokens, 1, whole=True)
+        expect_number("overlap_tokens", self.shared, 0, self.tokens // 2, whole=True)
+
+
+def paths_of(given: Path | tuple[Path, ...] | None) -> Paths:
+    """Files and folders as a tuple; a text counts as a path, since Python callers write texts.
+
+    >>> paths_of(Path("a.pdf")), paths_of(None)
+    ((PosixPath('a.pdf'),), ())
+    """
+    if given is None:
+        return ()
+    return (Path(given),) if isinstance(given, str | Path) else tuple(map(Path, given))
+
+
+def stamps_of(paths: Paths) -> Stamps:
+    """Size and time of every file, so that a document that changed, came or went is noticed.
+
+    Raises:
+        ConfigError: a path is gone.
+    """
+    try:
+        return tuple((str(file), *stamp_of(file)) for path in paths for file in _files(path))
+    except OSError as error:
+        raise ConfigError(f"the documents cannot be read: {error}") from error
+
+
+def _files(path: Path) -> Iterator[Path]:
+    if not path.is_dir():
+        yield path
+        return
+    yield from sorted(file for file in path.rglob("*") if file.suffix.lower() in SUFFIXES and file.is_file())
+
+
+def open_documents(paths: Paths) -> tuple[Document, ...]:
+    """The documents; read again only where a file has changed.
+
+    Raises:
+        ConfigError: there is no such path, or no document in it.
+        DataError: a document cannot be read.
+    """
+    read_first = [path for path in paths if not path.exists()]
+    return read_documents(paths) if read_first else documents_at(paths, stamps_of(paths))
+
+
+@lru_cache(maxsize=4)
+def documents_at(paths: Paths, stamps: Stamps) -> tuple[Document, ...]:
+    """The documents as they are at these stamps."""
+    del stamps
+    return read_documents(paths)
+
+
+@lru_cache(maxsize=8)
+def chunks_at(paths: Paths, stamps: Stamps, cut: Cut) -> tuple[Chunk, ...]:
+    """The chunks of all documents as they are at these stamps."""
+    return tuple(
+        chunk
+        for document in documents_at(paths, stamps)
+        for chunk in split_chunks(
+            document.text, document=document.name, tokens=cut.tokens, overlap=cut.shared, pages=document.pages
+        )
+    )
+
+
+def open_index(paths: Paths, cut: Cut, folder: Path | None = None) -> ChunkIndex:
+    """The index of those chunks, searched by words.
+
+    Args:
+        paths: files and folders.
+        cut: how they are cut.
+        folder: where the index is kept; None keeps it in memory alone.
+
+    Raises:
+        ConfigError: there is no such path, or no document in it.
+        DataError: a document cannot be read.
+    """
+    return _index_at(paths, stamps_of(paths), cut, folder)
+
+
+@lru_cache(maxsize=8)
+def _index_at(paths: Paths, stamps: Stamps, cut: Cut, folder: Path | None) -> ChunkIndex:
+    return ChunkIndex(chunks_at(paths, stamps, cut), folder)
+
+
+def digests_of(documents: tuple[Document, ...]) -> Mapping[str, str]:
+    """Document -> digest of its text, for a manifest: a run is not resumed on other documents."""
+    return {
+        one.name: blake2b(one.text.encode("utf-8", "surrogatepass"), digest_size=16).hexdigest() for one in documents
+    }
