@@ -28,10 +28,11 @@ class StoredRun:
     keys: dict = field(default_factory=dict)
     state: str = "finished"
     over: dict = field(default_factory=dict)
+    scales: dict = field(default_factory=dict)
     planned: int = 0
 
     def summary(self):
-        scores, groups = summarize(self.rows, over=self.over)
+        scores, groups = summarize(self.rows, over=self.over, scales=self.scales)
         errors = sum(row.outcome == "error" for row in self.rows)
         done = len(self.rows)
         return RunSummary(
@@ -74,6 +75,18 @@ def table_runs(both, fixed, broken, neither):
 def only(*runs, **options):
     (pair,) = compare(*runs, **options).pairs
     return pair
+
+
+def test_ratings_that_happen_to_be_1_are_no_rates():
+    options = {"name": "rating", "over": {"rating": "scored"}, "groups": ["a", "a", "b"]}
+    scales = {"rating": (1, 5)}
+    runs = [stored(target, [1, 1, 1], scales=scales, **options) for target in ("longest", "retrieval")]
+    pair = only(*runs)
+    assert (pair.headline.unit, pair.headline.table) == (False, None)
+    assert [group.unit for group in pair.groups] == [False, False]
+    assert "%" not in pair.sentence
+    assert "retrieval has rating 1.00" in pair.sentence
+    assert only(*(stored(one.target, [1, 1, 1], **options) for one in runs)).headline.unit
 
 
 def test_a_table_gives_difference_interval_and_exact_p():
@@ -178,6 +191,12 @@ def test_an_unfinished_run_other_errors_and_other_scorers_are_warned_of():
     assert "b is interrupted: 3 of 9 records are done." in text
     assert "0 in a and 1 in b" in text
     assert "different scorers" in text
+
+
+def test_errors_of_a_score_that_is_not_compared_are_no_warning():
+    baseline, other = (stored(name, [1, 0, 1]) for name in "ab")
+    other.rows.append(row(2, "error", name="judged"))
+    assert only(baseline, other, score="solve_rate").warnings == ()
 
 
 def prompted(name, *, text="Q: {{question}}", template="en/a", temperature=0):

@@ -124,6 +124,73 @@ def test_the_interval_of_a_score_on_the_unit_scale_stays_on_it():
     assert found.overall.interval.high == 1.0
 
 
+def ratings(*values, unparsed=0, refused=0, group=""):
+    read = [row(i, value=float(value), name="rating", group=group) for i, value in enumerate(values)]
+    unread = ["unparsed"] * unparsed + ["refused"] * refused
+    return read + [row(100 + i, one, name="rating", group=group) for i, one in enumerate(unread)]
+
+
+def rating(*values, **unread):
+    return only(ratings(*values, **unread), over={"rating": "scored"}, scales={"rating": (1, 5)})
+
+
+def test_what_could_not_be_read_is_bounded_by_the_ends_of_the_scale():
+    found = rating(4, 5, 3, unparsed=1, refused=1)
+    assert found.bounds == ((12 + 2 * 1) / 5, (12 + 2 * 5) / 5)
+    assert found.unread == 2
+    assert found.headline.value == 4.0
+    assert str(found).endswith("1 unparsed, 1 refused, 2.80 to 4.40 whatever the unread are worth")
+    assert found.to_json()["scale"] == [1.0, 5.0]
+
+
+def test_where_all_was_read_the_bounds_have_nothing_to_say():
+    assert rating(4, 5).doubt is None
+    assert rating(4, 5).bounds == (4.5, 4.5)
+    assert "whatever" not in str(rating(4, 5))
+
+
+def test_a_mean_over_all_takes_an_unread_rating_for_the_lowest_as_there_is_no_0():
+    found = rating(5, 5, unparsed=2)
+    assert found.overall.value == 3.0
+    assert found.overall.value == found.bounds.low
+    assert only(ratings(5, 5, unparsed=2), scales={"rating": (1, 5)}).overall.value == 2.5
+
+
+def test_a_share_of_what_was_scored_is_bounded_by_its_refusals_too():
+    rows = [row(1, value=1.0), row(2, value=0.0), row(3, "unparsed"), row(4, "refused")]
+    assert only(rows, over={"solve_rate": "scored"}).bounds == (0.25, 0.75)
+    assert only(rows).bounds == (0.25, 0.5)
+
+
+def test_the_interval_of_a_rating_stays_on_its_scale():
+    high, low = rating(5, 5, 5, 3).answered.interval, rating(1, 1, 3).answered.interval
+    assert (high.high, low.low) == (5.0, 1.0)
+    assert high.low == pytest.approx(student.interval(0.95, 3, 4.5, sem([5, 5, 5, 3]))[0])
+
+
+def test_ratings_that_all_happen_to_be_1_are_no_rate():
+    found = rating(1, 1, 1, unparsed=1)
+    assert not found.binary
+    assert not found.is_share
+    assert found.answered.interval == (1.0, 1.0)
+    assert rating(unparsed=3).overall.value == 1.0
+
+
+def test_a_scale_of_0_to_1_is_the_usual_one():
+    rows = [row(1, value=1.0), row(2, value=0.0)]
+    assert only(rows, scales={"solve_rate": (0, 1)}) == only(rows)
+
+
+def test_the_note_of_an_interval_counts_what_its_mean_is_over():
+    assert rating(4, 5, 3, unparsed=7).note == "t interval over 3 samples"
+
+
+def test_groups_have_bounds_of_their_own():
+    rows = ratings(4, unparsed=1, group="a") + ratings(2, 2, group="b")
+    _, groups = summarize(rows, over={"rating": "scored"}, scales={"rating": (1, 5)})
+    assert [one.doubt for one in groups["rating"]] == [(2.5, 4.5), None]
+
+
 def test_one_value_that_is_no_rate_has_no_interval():
     assert only([row(1, value=0.4)]).overall.interval is None
 
@@ -171,7 +238,7 @@ def test_a_run_prints_one_line_per_score():
     rows = [row(i, value=float(i < 116)) for i in range(167)] + [row(200 + i, "unparsed") for i in range(3)]
     rows += [row(i, value=2.0, name="rating") for i in range(2)]
     assert str(run_summary(rows)).splitlines() == [
-        "solve_rate 0.68 [0.61, 0.75] n=170, 0 errors, 3 unparsed",
+        "solve_rate 0.68 [0.61, 0.75] n=170, 0 errors, 3 unparsed, 0.68 to 0.70 whatever the unread are worth",
         "rating 2.00 [2.00, 2.00] n=2, 0 errors",
     ]
 

@@ -50,6 +50,7 @@ def test_export_writes_a_list_per_target_into_a_folder(steelyard, ran, tmp_path)
 
 def test_export_refuses_an_unknown_format_and_a_place_it_cannot_write(steelyard, ran):
     assert "expected jsonl or csv" in steelyard("export", "a", "--format", "xml", code=2).err
+    assert ".xlsx is not written; name a .csv" in steelyard("export", "a", "--out", "a.xlsx", code=2).err
     assert "cannot be written" in steelyard("export", "a", "--out", "exam.csv/a.jsonl", code=2).err
 
 

@@ -1,5 +1,7 @@
 """runs, show and compare as a person and as a program read them."""
 
+import json
+
 import pytest
 
 
@@ -109,3 +111,50 @@ def test_a_run_is_named_by_id_beginning_target_or_latest(steelyard, write, says)
     ident = steelyard("runs", "--json", code=0).json()[0]["id"]
     for name in (ident, ident[:4], "a", "latest"):
         assert steelyard("show", name, "--json", code=0).json()["run"] == ident
+
+
+RAG = {
+    "suite": "rag",
+    "samples": {"file": "questions.json"},
+    "targets": {"old": {"replay": "said.jsonl"}},
+    "scorers": ["token_f1", "retrieval"],
+}
+
+
+@pytest.fixture
+def answered(steelyard, tmp_path, monkeypatch):
+    """One stored answer with two passages, of which the second holds the source."""
+    monkeypatch.chdir(tmp_path)
+    row = {"id": "a", "question": "How high?", "answer": "two old houses", "document": "x.pdf", "source": "It is high."}
+    sources = [{"document": "x.pdf", "page": 3}, {"document": "y.pdf"}]
+    said = {"id": "a", "output": "two houses", "contexts": ["It is old.", "It is high."], "sources": sources}
+    for name, value in (("questions.json", [row]), ("said.jsonl", said), ("rag.json", RAG)):
+        (tmp_path / name).write_text(json.dumps(value), encoding="utf-8")
+    steelyard("run", "rag.json", code=0)
+
+
+def test_scores_with_one_reason_share_a_line_and_passages_say_where_they_stand(steelyard, answered):
+    lines = steelyard("show", "old", "--only", "all", code=0).out.splitlines()
+    assert lines[3:5] == [
+        "  retrieved: 2 passages, x.pdf p. 3; y.pdf",
+        "  token_f1: 0.8 (precision 1.00, recall 0.67)",
+    ]
+    assert "hit_rate: 1; mrr: 0.5; precision: 0.5; recall: 1;" in lines[5]
+    assert len(lines) == 7  # the six scores of one reason, folded at 80 columns
+
+
+def test_that_no_sample_is_wrong_is_said_with_the_scores_that_could_have_said_so(steelyard, answered, tmp_path):
+    out = steelyard("show", "old", "--only", "wrong", code=0).out
+    assert "is wrong; right or wrong is said by hit_rate" in out
+    (tmp_path / "rag.json").write_text(json.dumps({**RAG, "scorers": ["token_f1"]}), encoding="utf-8")
+    steelyard("run", "rag.json", code=0)
+    assert "none of its scores tells right" in steelyard("show", "old", "--only", "wrong", code=0).out
+
+
+def test_how_a_judge_came_to_its_rating_stands_beside_it(steelyard, answered, tmp_path):
+    scorer = {"g_eval": {"name": "fluency", "criteria": "It reads well.", "steps": ["Read."]}}
+    judge = {"model": {"scripted": {"default": "4"}}, "repeats": 2}
+    (tmp_path / "rag.json").write_text(json.dumps({**RAG, "judge": judge, "scorers": [scorer]}), encoding="utf-8")
+    steelyard("run", "rag.json", code=0)
+    out = " ".join(steelyard("show", "old", "--only", "all", code=0).out.split())
+    assert "fluency: 4, single rating, the endpoint gave no token probabilities, flip rate 0" in out

@@ -1,5 +1,7 @@
 """run, resume and rescore as a person sees them."""
 
+import json
+
 import pytest
 
 
@@ -66,6 +68,11 @@ def test_a_dry_run_counts_and_sends_nothing(steelyard, write, says, tmp_path):
     assert [one["in_journal"] for one in steelyard("run", path, "--dry-run", "--json", code=0).json()] == [40, 0]
 
 
+def test_a_dry_run_of_what_asks_no_model_says_so(steelyard, quiz):
+    out = steelyard("run", "choice.yaml", "--dry-run", code=0).out
+    assert out.splitlines()[-1] == "Nothing here asks a model: no call would be sent."
+
+
 def test_limit_takes_the_first_samples_and_resume_keeps_it(steelyard, write, says):
     path = write({"a": says()}, options={"budget": {"calls": 2}, "concurrency": 1})
     assert "2/5" in steelyard("run", path, "--limit", "5", code=130).out
@@ -100,9 +107,55 @@ def test_resume_refuses_changed_inputs_by_name_until_told_otherwise(steelyard, w
 def test_rescore_shows_before_and_now(steelyard, quiz):
     steelyard("run", "choice.yaml", code=0)
     result = steelyard("rescore", "notes", code=0)
-    assert [line.split("  ")[1] for line in result.out.splitlines()[1:]] == ["notes, before", "notes, now"]
+    assert "(notes), scored again without a call:" in result.out
+    assert result.out.splitlines()[2].split() == ["solve_rate", "65.0", "%", "65.0", "%", "0", "20", "0", "0"]
     found = steelyard("rescore", "notes", "--json", code=0).json()
     assert found["before"]["scores"] == found["after"]["scores"]
+    assert found["changed"] == {}
+
+
+def test_a_moved_threshold_is_seen_in_the_score_that_it_moves(steelyard, tmp_path, monkeypatch):
+    """The headline stays where it was: `correct` alone depends on the threshold."""
+    monkeypatch.chdir(tmp_path)
+    rows = [{"question": f"How deep is well {n}?", "answer": f"{n} metres"} for n in range(1, 5)]
+    replies = {f"well {n}?": f"{n}\nFair." for n in range(1, 4)}
+    config = {
+        "suite": "rag",
+        "samples": {"file": "questions.json"},
+        "judge": {"model": {"scripted": {"replies": replies, "default": "No idea."}}},
+        "targets": {"a floor with a name that is long": {"baseline": "reference"}},
+        "scorers": [{"correctness": {"threshold": 4}}],
+    }
+    write_text(tmp_path / "questions.json", rows)
+    write_text(tmp_path / "rag.json", config)
+    steelyard("run", "rag.json", code=0)
+    config["scorers"] = [{"correctness": {"threshold": 2}}]
+    write_text(tmp_path / "rag.json", config)
+    result = steelyard("rescore", "latest", code=0)
+    lines = [line.split() for line in result.out.splitlines()[1:]]
+    assert lines == [
+        ["score", "before", "now", "changed", "n", "unread", "refused"],
+        ["correctness", "2.00", "2.00", "0", "3", "1", "0"],
+        ["correct", "0.0", "%", "66.7", "%", "2", "3", "1", "0"],
+    ]
+    assert max(width(line) for line in result.out.splitlines()) <= 80
+
+
+def write_text(path, value):
+    path.write_text(json.dumps(value), encoding="utf-8")
+
+
+def test_a_share_has_one_unit_whatever_its_values_are(steelyard, tmp_path, monkeypatch):
+    """Of one target every value is 1, of the other some lie between: both are per cent, as on pages."""
+    monkeypatch.chdir(tmp_path)
+    rows = [{"question": f"{n}?", "answer": f"{n} old houses"} for n in range(4)]
+    replies = {f"{n}?": f"{n} houses" for n in range(4)}
+    said = {"prompt": {"template": "{{question}}", "model": {"scripted": {"replies": replies}}}}
+    write_text(tmp_path / "questions.json", rows)
+    targets = {"all": {"baseline": "reference"}, "some": said}
+    write_text(tmp_path / "rag.json", {"suite": "rag", "samples": {"file": "questions.json"}, "targets": targets})
+    lines = steelyard("run", "rag.json", code=0).out.splitlines()
+    assert "token_f1  100.0 % (n 4)  80.0 % (n 4)" in lines
 
 
 def test_a_store_elsewhere_is_named_in_what_to_type_next(steelyard, quiz):

@@ -47,3 +47,12 @@ def test_wide_characters_count_twice():
 def test_a_second_part_keeps_its_own_line():
     lines = printed(table(["target", "n"], [["name\ninterrupted 7/20", "1"]]))
     assert [line.split() for line in lines[1:]] == [["name", "1"], ["interrupted", "7/20"]]
+
+
+def test_a_name_is_broken_between_words_where_the_rest_still_fits():
+    lines = printed(table(["category", "n"], [["not in the handbook", "1" * 60]]))
+    assert [line.replace("1" * 60, "").strip() for line in lines[1:]] == ["not in the", "handbook"]
+    score = printed(table(["score", "n"], [["ex_spider_keep_distinct", "1" * 56]]))
+    assert [line.replace("1" * 56, "").strip() for line in score[1:]] == ["ex_spider_keep_", "distinct"]
+    tight = printed(table(["category", "n"], [["a handbook_of_weather_stations", "1" * 60]]))
+    assert "".join(line.replace("1" * 60, "").strip() for line in tight[1:]) == "a handbook_of_weather_stations"

@@ -4,7 +4,7 @@ import re
 from dataclasses import replace
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from steelyard import compare
@@ -127,6 +127,7 @@ def test_a_run_without_the_score_has_a_row_without_a_mark():
     assert len(dots(text)) == 1
 
 
+@example("000\x1f_", 49)
 @given(st.text(st.characters(), max_size=60), st.integers(20, 300))
 def test_a_wrapped_label_fits_its_room(text, room):
     lines = layout.wrapped(text, room).split("\n")

@@ -115,7 +115,7 @@ def test_without_scripts_the_page_says_what_may_be_concluded(html, pair):
     assert f"fixed {table.fixed} wrong before" in text
     assert f"broken {table.broken} right before" in text
     assert "does not hold" in text
-    assert "Why replies of base <script> could not be read" in text
+    assert "Unread replies, base <script>: " in text
 
 
 def test_flips_are_those_of_the_comparison(html, pair):

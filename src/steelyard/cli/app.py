@@ -23,6 +23,7 @@ _COMMANDS: Final = (
     ("run", "running"),
     ("resume", "running"),
     ("rescore", "running"),
+    ("generate", "generating"),
     ("runs", "reading"),
     ("show", "reading"),
     ("compare", "reading"),

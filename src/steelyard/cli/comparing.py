@@ -11,7 +11,7 @@ from rich.table import Table
 from steelyard.cli.tables import console, say, table
 from steelyard.compare.comparison import Comparison, PairComparison, PairedDifference
 from steelyard.report.flips import flips_of
-from steelyard.stats.intervals import Interval
+from steelyard.report.numbers import MISSING, signed_text, value_text
 from steelyard.store import Run
 
 _MOST_SENTENCES: Final = 3
@@ -104,22 +104,17 @@ def _words(found: PairedDifference, pair: PairComparison) -> str:
 
 
 def _cells(found: PairedDifference) -> Sequence[str]:
-    """Difference, interval and p; a rate in points."""
+    """Difference, interval and p; a share's in points."""
     if found.difference is None or found.p is None:
-        return ["-", "", ""]
-    return [_signed(found.difference, found), _limits(found.interval, found), f"{found.p:.2g}"]
+        return [MISSING, "", ""]
+    return [signed_text(found.difference, share=found.unit), _limits(found), f"{found.p:.2g}"]
 
 
-def _limits(interval: Interval | None, found: PairedDifference) -> str:
-    return "" if interval is None else f"{_signed(interval.low, found)} to {_signed(interval.high, found)}"
-
-
-def _signed(value: float, found: PairedDifference) -> str:
-    text = f"{100 * value:+.1f}" if found.unit else f"{value:+.3f}"
-    return text if float(text) else text[1:]
+def _limits(found: PairedDifference) -> str:
+    if found.interval is None:
+        return ""
+    return " to ".join(signed_text(end, share=found.unit) for end in found.interval)
 
 
 def _value(value: float | None, found: PairedDifference) -> str:
-    if value is None:
-        return "-"
-    return f"{100 * value:.1f} %" if found.unit else f"{value:.3f}"
+    return value_text(value, share=found.unit)

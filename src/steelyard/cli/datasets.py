@@ -73,8 +73,6 @@ def check_dataset(suite: str, file: Path, databases: Path | None) -> CheckedData
     name = suite or "choice"
     if name not in _READERS:
         raise ConfigError(f"there is no suite {suite!r} that reads datasets{did_you_mean(suite, _READERS)}")
-    if name == "choice" and databases is not None:
-        raise ConfigError("--databases belongs to --suite text2sql or tables")
     try:
         return _READERS[name](SampleFiles(file=file, skip_bad=True), databases)
     except ConfigError as error:
@@ -84,9 +82,11 @@ def check_dataset(suite: str, file: Path, databases: Path | None) -> CheckedData
         raise ConfigError(f"{error}. It was read as a dataset of {name}; of others: {others}") from error
 
 
-def _choice(files: SampleFiles, _databases: Path | None) -> CheckedData:
+def _choice(files: SampleFiles, databases: Path | None) -> CheckedData:
     from steelyard.suites.choice.rows import load_choice
 
+    if databases is not None:
+        raise ConfigError(_NO_DATABASES)
     data = load_choice(files)
     return CheckedData(data.n, data.mapping, "keys", data.key_histogram, data.defects, data.notes)
 
@@ -106,8 +106,19 @@ def _tables(files: SampleFiles, databases: Path | None) -> CheckedData:
     return CheckedData(len(data.samples), data.mapping, "databases", counts, data.defects, data.notes)
 
 
+def _rag(files: SampleFiles, databases: Path | None) -> CheckedData:
+    from steelyard.suites.rag.rows import load_rag
+
+    if databases is not None:
+        raise ConfigError(_NO_DATABASES)
+    data = load_rag(files)
+    return CheckedData(len(data.samples), data.mapping, "documents", data.documents, data.defects, data.notes)
+
+
+_NO_DATABASES: Final = "--databases belongs to --suite text2sql or tables"
 _READERS: Final[Mapping[str, Callable[[SampleFiles, Path | None], CheckedData]]] = {
     "choice": _choice,
+    "rag": _rag,
     "tables": _tables,
     "text2sql": _text2sql,
 }

@@ -48,7 +48,7 @@ def check(
     A configuration is read with its datasets, prompts, documents and references. Of a dataset, the columns that were
     found, how often each key or database occurs, and every defect are shown. Exit code 2 where something is wrong.
     """
-    if is_configuration(file):
+    if not suite and is_configuration(file):
         from steelyard.config.load import load
 
         loaded = load(file, environ=os.environ, use_dotenv=not no_env)

@@ -11,11 +11,13 @@ from typing import Any, Final
 from rich.console import Console
 
 from steelyard.cli.comparing import print_comparison, print_details
-from steelyard.cli.tables import console, group_table, label_tables, print_gate, print_json, say, summary_table
+from steelyard.cli.scores import breakdown_tables, group_tables, score_remarks, score_tables
+from steelyard.cli.tables import console, print_gate, print_json, say, summary_table
 from steelyard.compare import compare
 from steelyard.compare.comparison import Comparison
 from steelyard.errors import ConfigError
 from steelyard.gate import GateVerdict, judge_gate
+from steelyard.report.numbers import failed_elsewhere, kind_text
 from steelyard.store import Run
 from steelyard.summary import RunSummary
 
@@ -25,13 +27,17 @@ _MOST_NAMED: Final = 4
 
 @dataclass(frozen=True, slots=True)
 class WeighedRuns:
-    """Runs with everything that is said of them; `store` is the one that was named, "" the usual one."""
+    """Runs with everything that is said of them.
+
+    `store` is the one that was named, "" the usual one; `in_full` whether a terminal shows breakdowns too.
+    """
 
     runs: tuple[Run, ...]
     summaries: tuple[RunSummary, ...]
     comparison: Comparison | None
     gate: GateVerdict | None
     store: str = ""
+    in_full: bool = False
 
     def to_json(self) -> dict[str, Any]:
         """Plain JSON."""
@@ -86,18 +92,19 @@ def print_outcome(outcome: WeighedRuns, *, as_json: bool, detailed: bool = False
 def _print_runs(to: Console, outcome: WeighedRuns) -> None:
     to.print(summary_table(outcome.summaries))
     for run, summary in zip(outcome.runs, outcome.summaries, strict=True):
-        for line in _remarks(run, summary):
+        for line in _remarks(run, summary, several=len(outcome.runs) > 1):
             say(to, line)
     if from_journal := [one.from_journal for one in outcome.summaries if one.from_journal]:
         counts = f" ({', '.join(str(one) for one in from_journal)} by target)" if len(from_journal) > 1 else ""
         replies = sum(one.replies for one in outcome.runs)
         say(to, f"{sum(from_journal)} of {replies} replies came from the journal{counts}")
-    for made in label_tables(outcome.summaries):
+    tables = [*score_tables(outcome.summaries)]
+    if len(outcome.summaries) == 1:
+        tables += group_tables(outcome.summaries[0])
+        tables += breakdown_tables(outcome.summaries[0]) if outcome.in_full else ()
+    for made in tables:
         to.print()
         to.print(made)
-    if len(outcome.summaries) == 1 and (groups := group_table(outcome.summaries[0])):
-        to.print()
-        to.print(groups)
 
 
 def check_pages(*paths: Path | None) -> None:
@@ -157,17 +164,19 @@ def write(path: Path, text: str) -> None:
         raise ConfigError(f"{path} cannot be written: {error.strerror}") from error
 
 
-def _remarks(run: Run, summary: RunSummary) -> list[str]:
+def _remarks(run: Run, summary: RunSummary, *, several: bool) -> list[str]:
     lines = []
     if summary.state != "finished" and run.reason not in {"", summary.state}:
         lines.append(f"{run.target}: {summary.state}, {summary.done} of {summary.planned} done: {run.reason}")
     score = summary.score()
     if score is not None and score.not_applicable:
         lines.append(f"{run.target}: {score.name} does not apply to {score.not_applicable} of {score.total} records")
+    if failed := failed_elsewhere(summary):
+        lines.append(failed)
     if summary.unparsed_kinds:
-        kinds = ", ".join(f"{count} {kind}" for kind, count in summary.unparsed_kinds.items())
+        kinds = ", ".join(f"{count} {kind_text(kind)}" for kind, count in summary.unparsed_kinds.items())
         lines.append(f"{run.target}: replies that could not be read: {kinds}")
-    return lines
+    return [*lines, *score_remarks(summary, several=several)]
 
 
 def _next_steps(outcome: WeighedRuns, *, detailed: bool, reported: bool) -> list[str]:

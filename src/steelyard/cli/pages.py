@@ -61,7 +61,7 @@ def export(
     with Store(store) as opened:
         found = opened.run(run)
         say_unfinished(found)
-        form = form or ("csv" if out is not None and out.suffix.lower() == ".csv" else "jsonl")
+        form = form or _form_named(out)
         if json_dir is not None:
             _write_json_dir(opened.runs_of(found.evaluation), json_dir)
         elif form == "jsonl":
@@ -70,6 +70,18 @@ def export(
             _write_lines(rows.csv(found, raw=raw), out)
         else:
             raise ConfigError(f"--format {form!r}: expected jsonl or csv")
+
+
+def _form_named(out: Path | None) -> str:
+    """What a file's name says it is to hold; JSON lines under any name but a table's.
+
+    Raises:
+        ConfigError: the name is that of a table that is not written.
+    """
+    suffix = "" if out is None else out.suffix.lower()
+    if suffix in {".xlsx", ".xls", ".ods", ".parquet", ".tsv"}:
+        raise ConfigError(f"{suffix} is not written; name a .csv or .jsonl file, or say which with --format")
+    return "csv" if suffix == ".csv" else "jsonl"
 
 
 def convert(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
@@ -16,7 +17,6 @@ from steelyard.cli.options import (
     StoreOption,
 )
 from steelyard.errors import ConfigError, did_you_mean
-from steelyard.text.inert import cell_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -85,7 +85,7 @@ def show(
             if as_json:
                 print_json({**outcome.summaries[0].to_json(), "reason": found.reason, "manifest": found.manifest})
             else:
-                print_outcome(outcome, as_json=False)
+                print_outcome(replace(outcome, in_full=True), as_json=False)
             return
         say_unfinished(found)
         if as_json:
@@ -121,7 +121,6 @@ def compare(
 
 
 _KINDS: Final = ("wrong", "unparsed", "refused", "not-applicable", "errors", "all")
-_LETTERS: Final = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 
 
 def _row(run: Run) -> dict[str, Any]:
@@ -154,6 +153,7 @@ def _plain(record: Record) -> dict[str, Any]:
 
 
 def _print_samples(run: Run, only: str, most: int) -> None:
+    from steelyard.cli.samples import sample_lines
     from steelyard.cli.tables import console, say
 
     to = console()
@@ -162,30 +162,20 @@ def _print_samples(run: Run, only: str, most: int) -> None:
         if not none:
             to.print()
         none = False
-        for line in _lines_of(record):
+        for line in sample_lines(record):
             say(to, line)
     if none:
-        say(to, f"no sample of run {run.id} ({run.target}) is {only}" if only != "all" else "this run has no records")
+        say(to, _why_none(run, only))
 
 
-def _lines_of(record: Record) -> Iterator[str]:
-    """One sample for a person; the right options have a star."""
-    repeat = f" (repeat {record.repeat + 1})" if record.repeat else ""
-    yield f"{_short(record.sample.id, 80)}{repeat}  {_short(record.sample.input, 300)}"
-    for letter, option in zip(_LETTERS, record.sample.choices, strict=False):
-        mark = "*" if letter in str(record.sample.reference) else " "
-        yield f" {mark}{letter}. {_short(option, 120)}"
-    if not record.sample.choices and record.sample.reference is not None:
-        yield f"  expected: {_short(record.sample.reference, 300)}"
-    if record.output is not None:
-        yield f"  reply: {_short(record.output.value, 400) or '(empty)'}"
-    for score in record.scores:
-        value = score.outcome if score.value is None else f"{score.value:g}"
-        yield f"  {score.name}: {value}{f' ({_short(score.reason, 200)})' if score.reason else ''}"
-    if record.failure is not None:
-        yield f"  {record.failure.stage} failed: {_short(record.failure.message, 400)}"
-
-
-def _short(value: Any, most: int) -> str:
-    text = " ".join(cell_text(value).split())
-    return text if len(text) <= most else f"{text[: most - 1]}…"
+def _why_none(run: Run, only: str) -> str:
+    """Why nothing is listed; that no sample is wrong is said only where one could have been."""
+    if only == "all":
+        return "this run has no records"
+    nothing = f"no sample of run {run.id} ({run.target}) is {only}"
+    if only != "wrong":
+        return nothing
+    telling = dict.fromkeys(score.name for one in run.records() for score in one.scores if score.passed is not None)
+    if telling:
+        return f"{nothing}; right or wrong is said by {', '.join(telling)} alone"
+    return f"{nothing}: none of its scores tells right from wrong, as none has a threshold; --only all lists samples"

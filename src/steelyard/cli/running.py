@@ -27,9 +27,12 @@ from steelyard.cli.options import (
 from steelyard.errors import ConfigError
 
 if TYPE_CHECKING:
+    from steelyard.config.environment import Environment
     from steelyard.config.load import Loaded
+    from steelyard.config.positions import Node
     from steelyard.store import Run
-    from steelyard.suite import Control, How
+    from steelyard.suite import Control, How, Suite
+    from steelyard.suite.dry_run import Estimate
 
 _BROKEN: Final = 4
 _INTERRUPTED: Final = 130
@@ -53,12 +56,12 @@ def run(
     """Run every target of a configuration and compare them."""
     loaded = _load(config, limit=limit, use_dotenv=not no_env)
     if dry_run:
-        _print_estimate(loaded, store, fresh=fresh, as_json=as_json)
+        print_estimate(loaded.suite, store, fresh=fresh, as_json=as_json)
         return
     outlet = _Outlet(store, as_json, html, markdown)
     outlet.check()
     how = _how(loaded, store, fresh=fresh, unsafe_sql=unsafe_sql)
-    outlet.finish(_run(loaded, how, quiet=quiet))
+    outlet.finish(run_suite(loaded.suite, how, quiet=quiet))
 
 
 def resume(
@@ -93,9 +96,13 @@ def resume(
     if all(one.state == "finished" for one in together):
         typer.echo(f"nothing to resume: run {found.id} is finished", err=True)
         outlet.finish(together)
+    if found.kind == "generate":
+        from steelyard.cli.generating import go_on
+
+        go_on(found, store=store, allow_changed=allow_changed, use_dotenv=not no_env, quiet=quiet, as_json=as_json)
     loaded = _reload(found, config, use_dotenv=not no_env)
     how = _how(loaded, store, resume=found.id, allow_changed=allow_changed, unsafe_sql=unsafe_sql)
-    outlet.finish(_run(loaded, how, quiet=quiet))
+    outlet.finish(run_suite(loaded.suite, how, quiet=quiet))
 
 
 def rescore(
@@ -108,20 +115,28 @@ def rescore(
     no_env: NoEnvOption = False,
     as_json: JsonOption = False,
 ) -> None:
-    """Score stored outputs again, without a call to any target."""
-    from steelyard.cli.tables import console, print_json, summary_table
+    """Score stored outputs again, without a call to any model.
+
+    Judges are answered from the journal.
+    """
+    from steelyard.cli.scores import rescored_table
+    from steelyard.cli.tables import console, print_json, say
     from steelyard.store import Store
+    from steelyard.store.layers import changed_verdicts
     from steelyard.suite.rescore import rescore as score_again
 
     with Store(store) as opened:
         found = opened.run(run)
         loaded = _reload(found, config, use_dotenv=not no_env)
         scored, damaged = score_again(opened, found, loaded.suite.scorers, unsafe_sql=unsafe_sql)
-        summaries = [found.summary(), scored.summary()]
+        before, now = found.summary(), scored.summary()
+        changed = changed_verdicts(opened, found, scored)
     if as_json:
-        print_json({"before": summaries[0].to_json(), "after": summaries[1].to_json(), "damaged": damaged})
+        print_json({"before": before.to_json(), "after": now.to_json(), "changed": changed, "damaged": damaged})
         return
-    console().print(summary_table(summaries, names=[f"{found.target}, {when}" for when in ("before", "now")]))
+    to = console()
+    say(to, f"run {found.id} ({found.target}), scored again without a call:")
+    to.print(rescored_table(before, now, changed))
     if damaged:
         typer.echo(f"{damaged} records are damaged in the store and have no score now", err=True)
 
@@ -150,6 +165,8 @@ def _reload(run: Run, config: Path | None, *, use_dotenv: bool) -> Loaded:
     """The configuration that a run came from: the file given, the file it was read from, or the stored copy."""
     from steelyard.config.load import load, load_plain
 
+    if run.kind == "generate":
+        raise ConfigError(f"run {run.id} made questions; type the command that made them again")
     kept = run.manifest.get("config")
     if config is not None:
         return load(config, environ=os.environ, use_dotenv=use_dotenv)
@@ -163,7 +180,23 @@ def _reload(run: Run, config: Path | None, *, use_dotenv: bool) -> Loaded:
     return load_plain(kept["plain"], path.parent, environ=os.environ, use_dotenv=use_dotenv)
 
 
-def _run(loaded: Loaded, how: How, *, quiet: bool) -> tuple[Run, ...]:
+def known_environment(root: Node, folder: Path, *, use_dotenv: bool) -> Environment:
+    """The values behind the references below `root`, from this process or the `.env` in `folder`.
+
+    Raises:
+        ConfigError: a reference without a value, or a secret that is written out.
+    """
+    from steelyard.config.environment import environment
+
+    return environment(root, os.environ, folder / ".env" if use_dotenv else None)
+
+
+def run_suite(suite: Suite, how: How, *, quiet: bool) -> tuple[Run, ...]:
+    """Run every target of a suite with progress; Ctrl-C finishes what is in flight.
+
+    Raises:
+        KeyboardInterrupt: it was stopped at once.
+    """
     from steelyard.cli.progress import shown
     from steelyard.cli.tables import console
     from steelyard.suite import Control, aevaluate_suite
@@ -172,7 +205,7 @@ def _run(loaded: Loaded, how: How, *, quiet: bool) -> tuple[Run, ...]:
         control = Control()
         with _stopping(control):
             async with shown(console(stderr=True), control.progress, quiet=quiet):
-                return await aevaluate_suite(loaded.suite, how=how, control=control)
+                return await aevaluate_suite(suite, how=how, control=control)
 
     try:
         return asyncio.run(work())
@@ -242,33 +275,36 @@ class _Outlet:
         raise typer.Exit(outcome.gate.exit_code if outcome.gate else 0)
 
 
-def _print_estimate(loaded: Loaded, store: str | None, *, fresh: bool, as_json: bool) -> None:
-    import dataclasses
-
+def print_estimate(suite: Suite, store: str | None, *, fresh: bool, as_json: bool) -> None:
+    """Print the calls and tokens that a suite would cost."""
     from steelyard.cli.tables import console, print_json, say, table
     from steelyard.suite.dry_run import estimate
 
-    found = asyncio.run(estimate(loaded.suite, store=store, fresh=fresh))
+    found = asyncio.run(estimate(suite, store=store, fresh=fresh))
     if as_json:
-        print_json([dataclasses.asdict(one) for one in found])
+        print_json([one.to_json() for one in found])
         return
-    rows = [
-        [
-            one.target,
-            str(one.records),
-            str(one.calls) if one.asks else "none",
-            str(one.in_journal),
-            str(one.input_tokens),
-            str(one.output_tokens or ("?" if one.calls > one.in_journal else 0)),
-        ]
-        for one in found
-    ]
     to = console()
-    columns = ["target", "records", "calls", "in journal", "tokens in", "tokens out"]
-    to.print(table(columns, rows, right=(1, 2, 3, 4, 5)))
+    columns = ["target", "stage", "records", "calls", "journal", "tokens in", "out"]
+    to.print(table(columns, [row for one in found for row in _estimate_rows(one)], right=(2, 3, 4, 5, 6)))
+    if not any(one.stages for one in found):
+        say(to, "Nothing here asks a model: no call would be sent.")
+        return
     new = sum(one.calls - one.in_journal for one in found)
+    judged = any(stage.stage != "target" for one in found for stage in one.stages)
     say(
         to,
-        f"{new} calls would be sent; retries come on top. Tokens in are an estimate, tokens out the most that "
+        f"{new} calls would be sent; retries come on top. Tokens in are an estimate"
+        f"{', of judges without the answers that they will see' if judged else ''}, tokens out the most that "
         "max_tokens allows (? where it is not set). Nothing was sent.",
     )
+
+
+def _estimate_rows(found: Estimate) -> Iterator[list[str]]:
+    """A line for the target and one for each judge."""
+    if not found.asks:
+        yield [found.target, "target", str(found.records), "none", "0", "0", "0"]
+    for one in found.stages:
+        most = str(one.output_tokens or ("?" if one.calls > one.in_journal else 0))
+        counts = [str(one.calls), str(one.in_journal), str(one.input_tokens), most]
+        yield [found.target, one.stage, str(found.records), *counts]

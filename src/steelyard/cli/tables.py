@@ -14,10 +14,8 @@ from rich.table import Table
 from rich.text import Text
 
 from steelyard.gate import GateVerdict, RuleState
-from steelyard.report.numbers import run_labels
-from steelyard.report.pivots import label_pivots
-from steelyard.stats.intervals import Interval
-from steelyard.summary import Mean, RunSummary, ScoreSummary
+from steelyard.report.numbers import MISSING, interval_text, is_share, value_text
+from steelyard.summary import RunSummary, ScoreSummary
 from steelyard.text.inert import visible
 
 _WIDTH: Final = 80
@@ -29,8 +27,6 @@ _STATES: Final[Mapping[RuleState, str]] = {
     "undecided": "cannot be decided",
     "broken": "say nothing, as their runs are not finished",
 }
-_MOST_COLUMNS: Final = 3
-_COLUMN: Final = 18
 _NARROWEST: Final = 12
 """An elastic column is not made narrower than this: a terminal of fewer columns folds the lines."""
 
@@ -97,92 +93,48 @@ def table(
 def _fitting(text: str, room: int, most: int) -> str:
     """A name on at most `most` lines; begin and end are kept, where names of a matrix differ."""
     name, end, rest = text.strip().partition("\n")
-    lines, left = [], name if cell_len(name) <= most * room else _shortened(name, most * room)
+    lines: list[str] = []
+    left = name if cell_len(name) <= most * room else shortened(name, most * room)
     while left:
         line = set_cell_size(left, room).rstrip() if cell_len(left) > room else left
+        word = max(line.rfind(" "), line.rfind("_")) + 1
+        inside = line != left and left[len(line)] != " " and word > 0
+        if inside and cell_len(left[word:]) <= room * (most - len(lines) - 1):
+            line = left[:word].rstrip()  # between words where the rest still fits
         lines.append(line)
         left = left[len(line) :].lstrip()
     return "\n".join(lines) + end + rest
 
 
-def _shortened(name: str, most: int) -> str:
+def shortened(name: str, most: int) -> str:
+    """A name cut in its middle to so many columns."""
     half = (most - 2) // 2
     return f"{set_cell_size(name, half).rstrip()}…{set_cell_size(name[::-1], half).rstrip()[::-1]}"
 
 
-def percent(value: float | None) -> str:
-    """A share as per cent with one decimal."""
-    return "-" if value is None else f"{100 * value:.1f} %"
+def mean_cells(score: ScoreSummary) -> tuple[str, str]:
+    """A score's headline and its interval, in the figures and the unit of pages and sentences."""
+    share = is_share(score)
+    return value_text(score.headline.value, share=share), interval_text(score.headline.interval, share=share)
 
 
-def span(interval: Interval | None) -> str:
-    """An interval of shares."""
-    return "" if interval is None else f"{100 * interval.low:.1f} to {100 * interval.high:.1f}"
-
-
-def number(mean: Mean, *, binary: bool) -> tuple[str, str]:
-    """A mean and its interval, as shares where the score is one."""
-    if binary:
-        return percent(mean.value), span(mean.interval)
-    shown = "-" if mean.value is None else f"{mean.value:.3f}"
-    return shown, "" if mean.interval is None else f"{mean.interval.low:.3f} to {mean.interval.high:.3f}"
-
-
-def summary_table(summaries: Sequence[RunSummary], *, names: Sequence[str] = ()) -> Table:
-    """One line per run: the headline with its interval, and beside it what could not be counted.
-
-    Args:
-        summaries: one per run.
-        names: what the lines are called; by default their targets.
-    """
+def summary_table(summaries: Sequence[RunSummary]) -> Table:
+    """One line per run: the headline with its interval, and beside it what could not be counted."""
     score = next((one.primary for one in summaries if one.primary), "score")
     rows = []
-    for name, one in zip(names or [one.target for one in summaries], summaries, strict=True):
+    for one in summaries:
         state = "" if one.state == "finished" else f"\n{one.state} {one.done}/{one.planned}"
-        rows.append([one.run, name + state, *_score_cells(one.score()), str(one.errors)])
+        rows.append([one.run, one.target + state, *_score_cells(one)])
     columns = ["run", "target", score, "95 %", "n", "unread", "refused", "errors"]
     return table(columns, rows, right=(2, 4, 5, 6, 7), elastic=1)
 
 
-def _score_cells(score: ScoreSummary | None) -> list[str]:
+def _score_cells(summary: RunSummary) -> list[str]:
+    score = summary.score()
     if score is None:
-        return ["-", "", "0", "0", "0"]
-    value, interval = number(score.headline, binary=score.binary)
-    return [value, interval, str(score.headline.n), str(score.unparsed), str(score.refused)]
-
-
-def group_table(summary: RunSummary) -> Table | None:
-    """The headline by category."""
-    groups = summary.groups.get(summary.primary, ())
-    if not groups:
-        return None
-    rows = []
-    for one in groups:
-        value, interval = number(one.headline, binary=one.binary)
-        counts = [one.headline.n, one.unparsed, one.refused, one.errors]
-        rows.append([one.group, value, interval, *(str(count) for count in counts)])
-    columns = ["category", summary.primary, "95 %", "n", "unread", "refused", "errors"]
-    return table(columns, rows, right=(1, 3, 4, 5, 6))
-
-
-def label_tables(summaries: Sequence[RunSummary]) -> list[Table]:
-    """Per score whose verdicts have names: how often each was given and its share, a column per run.
-
-    Of more runs than fit, the first.
-    """
-    shown = summaries[:_MOST_COLUMNS]
-    names = [_shortened(one, _COLUMN) if cell_len(one) > _COLUMN else one for one in run_labels(shown)]
-    return [
-        table(
-            [pivot.score, *names],
-            [
-                [label, *(f"{cell.main} ({cell.beside})" if cell.beside else cell.main for cell in cells)]
-                for label, cells in pivot.rows
-            ],
-            right=range(1, len(names) + 1),
-        )
-        for pivot in label_pivots(shown)
-    ]
+        return [MISSING, "", "0", "0", "0", str(summary.errors)]
+    counts = (score.headline.n, score.unparsed, score.refused, score.errors)
+    return [*mean_cells(score), *(str(count) for count in counts)]
 
 
 def print_gate(to: Console, verdict: GateVerdict) -> None:

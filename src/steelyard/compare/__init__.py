@@ -54,7 +54,8 @@ def compare(*runs: ComparableRun, score: str | None = None, level: float = 0.95)
     found = summaries[0].score(name)
     over = found.over if found else "all"
     first, *rest = (read_side(run, summary, name) for run, summary in zip(runs, summaries, strict=True))
-    pairs = tuple(compare_pair(first, other, score=name, over=over, level=level) for other in rest)
+    scaled = any(one.scale for summary in summaries if (one := summary.score(name)))
+    pairs = tuple(compare_pair(first, other, score=name, over=over, level=level, scaled=scaled) for other in rest)
     return Comparison(summaries[0], tuple(summaries[1:]), name, pairs, _notes(pairs), _group_notes(pairs))
 
 

@@ -27,19 +27,21 @@ class PairedValue(NamedTuple):
     other: float
 
 
-def paired_difference(pairs: Sequence[PairedValue], *, level: float, group: str = "") -> PairedDifference:
+def paired_difference(
+    pairs: Sequence[PairedValue], *, level: float, group: str = "", scaled: bool = False
+) -> PairedDifference:
     """The difference other - baseline over `pairs`.
 
     0/1 values of independent samples get Newcombe's interval and McNemar's exact test; all else the paired bootstrap
     and the sign-flip permutation test, by cluster where samples share one. Seeded with 0, so that equal data give
-    equal numbers.
+    equal numbers. Values of a `scaled` score are never taken for rates, whatever they happen to be.
     """
     if not pairs:
         return PairedDifference(group, 0, None, None, None, None, None, None, None, False, "", "")
     n = len(pairs)
     baseline, other = sum(pair.baseline for pair in pairs) / n, sum(pair.other for pair in pairs) / n
     difference = sum(pair.other - pair.baseline for pair in pairs) / n
-    table = _table(pairs)
+    table = None if scaled else _table(pairs)
     found = _evidence(pairs, table, level)
     return PairedDifference(
         group=group,
@@ -51,7 +53,7 @@ def paired_difference(pairs: Sequence[PairedValue], *, level: float, group: str 
         p=found.p,
         relative=difference / baseline if baseline else None,
         table=table,
-        unit=all(0 <= value <= 1 for pair in pairs for value in (pair.baseline, pair.other)),
+        unit=not scaled and all(0 <= value <= 1 for pair in pairs for value in (pair.baseline, pair.other)),
         interval_method=found.interval_method,
         test=found.test,
     )

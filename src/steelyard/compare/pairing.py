@@ -70,12 +70,17 @@ class Overlap(NamedTuple):
     shared_replies: int
 
 
-def compare_pair(baseline: Side, other: Side, *, score: str, over: Over, level: float) -> PairComparison:
-    """Pair the two runs by sample id and say what the pairs show."""
+def compare_pair(
+    baseline: Side, other: Side, *, score: str, over: Over, level: float, scaled: bool = False
+) -> PairComparison:
+    """Pair the two runs by sample id and say what the pairs show.
+
+    `scaled` says that the score names a scale other than [0, 1]: a rating of 1 is no rate of 100 %.
+    """
     shared = [sample for sample in baseline.answers if sample in other.answers]
     pairs = _pairs(baseline, other, shared, over)
     overlap = _overlap(baseline, other, shared, len(pairs))
-    headline = paired_difference(pairs, level=level)
+    headline = paired_difference(pairs, level=level, scaled=scaled)
     verdict = verdict_of(headline, level)
     names = labels(baseline.run, other.run)
     fixed, broken = _flips(pairs, headline)
@@ -88,8 +93,8 @@ def compare_pair(baseline: Side, other: Side, *, score: str, over: Over, level: 
         over=over,
         **overlap._asdict(),
         headline=headline,
-        answered_both=paired_difference(_pairs(baseline, other, shared, "scored"), level=level),
-        groups=_groups(pairs, level),
+        answered_both=paired_difference(_pairs(baseline, other, shared, "scored"), level=level, scaled=scaled),
+        groups=_groups(pairs, level, scaled=scaled),
         fixed=fixed,
         broken=broken,
         warnings=_warnings(baseline, other, overlap, names),
@@ -116,8 +121,10 @@ def _overlap(baseline: Side, other: Side, shared: list[str], paired: int) -> Ove
 def _warnings(baseline: Side, other: Side, overlap: Overlap, names: tuple[str, str]) -> tuple[str, ...]:
     sides = tuple(zip(names, (baseline.summary, other.summary), strict=True))
     found = _overlap_warnings(overlap, names)
-    if baseline.summary.errors != other.summary.errors:
-        counts = " and ".join(f"{summary.errors} in {name}" for name, summary in sides)
+    # Of the score that is compared: a record of which another scorer failed has it all the same.
+    errors = [sum(one.errors for one in side.answers.values()) for side in (baseline, other)]
+    if errors[0] != errors[1]:
+        counts = " and ".join(f"{count} in {name}" for name, count in zip(names, errors, strict=True))
         found.append(f"The runs differ in errors: {counts}; what failed need not be like what did not.")
     for name, summary in sides:
         if summary.state != "finished":
@@ -181,13 +188,15 @@ def _failed(*sides: Answers) -> bool:
     return any(side.errors and not side.read for side in sides)
 
 
-def _groups(pairs: list[PairedValue], level: float) -> tuple[PairedDifference, ...]:
+def _groups(pairs: list[PairedValue], level: float, *, scaled: bool) -> tuple[PairedDifference, ...]:
     by_group: dict[str, list[PairedValue]] = {}
     for pair in pairs:
         by_group.setdefault(pair.group, []).append(pair)
     if not any(by_group):
         return ()
-    return tuple(paired_difference(found, level=level, group=name or NO_GROUP) for name, found in by_group.items())
+    return tuple(
+        paired_difference(found, level=level, group=name or NO_GROUP, scaled=scaled) for name, found in by_group.items()
+    )
 
 
 def _flips(pairs: list[PairedValue], headline: PairedDifference) -> tuple[tuple[str, ...], tuple[str, ...]]:

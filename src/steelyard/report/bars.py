@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 from steelyard.report import layout
 from steelyard.report.marks import Frame, Row, barred
 from steelyard.report.numbers import MISSING, run_labels, score_title, value_text
-from steelyard.report.pivots import all_shares, names, share_of
+from steelyard.report.pivots import all_shares, bin_labels, names, share_at, share_of
 from steelyard.summary import RunSummary
 from steelyard.text.inert import visible
 
@@ -32,6 +32,20 @@ def label_chart(summaries: Sequence[RunSummary], score: str, *, width: int) -> a
     shares = [[share_of(one, score, label) for one in summaries] for label in labels]
     rows = [[(100 * share, f"{n:,} ({value_text(share, share=True)})") for n, share in of_label] for of_label in shares]
     return _grouped(f"{score_title(score)}: share of each verdict", labels, rows, summaries, width)
+
+
+def spread_chart(summaries: Sequence[RunSummary], score: str, *, width: int) -> alt.LayerChart:
+    """The share of the scored records that have each value: a group of bars per value, a bar per run.
+
+    Args:
+        summaries: one per run, at least one.
+        score: one that has a histogram.
+        width: pixels of the whole chart, 300 or more.
+    """
+    labels = bin_labels(summaries, score)
+    shares = [[share_at(one.spreads.get(score), at) for one in summaries] for at in range(len(labels))]
+    rows = [[(100 * share, f"{n:,} ({value_text(share, share=True)})") for n, share in of_bin] for of_bin in shares]
+    return _grouped(f"{score_title(score)}: share of each value", labels, rows, summaries, width)
 
 
 def score_chart(summaries: Sequence[RunSummary], *, width: int) -> alt.LayerChart | None:

@@ -63,7 +63,7 @@ def rate_chart(
         width,
         _ROW * len(rows),
         labels,
-        domain=(0, 100) if share else None,
+        domain=_domain(summaries, score, share=share),
     )
     factor = 100 if share else 1
     lines = [] if chance is None else [(factor * chance, f"chance {value_text(chance, share=share)}")]
@@ -97,7 +97,7 @@ def group_chart(summaries: Sequence[RunSummary], *, score: str = "", width: int 
         len(groups) * max(_ROW, len(summaries) * _SERIES + 12),
         labels,
         series=tuple(layout.wrapped(one, width - 60, lines=1) for one in run_labels(summaries)),
-        domain=(0, 100) if share else None,
+        domain=_domain(summaries, score, share=share),
     )
     return drawn(frame, rows)
 
@@ -159,6 +159,15 @@ def _labels(names: Iterable[str], width: int) -> tuple[str, ...]:
 
 def _share(summaries: Sequence[RunSummary], score: str) -> bool:
     return all(is_share(found) for one in summaries if (found := one.score(score)) is not None)
+
+
+def _domain(summaries: Sequence[RunSummary], score: str, *, share: bool) -> tuple[float, float] | None:
+    """Ends of the values' axis: of a share, or of the scale that all runs have; None where the data must say."""
+    if share:
+        return 0, 100
+    scales = {found.scale for one in summaries if (found := one.score(score)) is not None}
+    scale = scales.pop() if len(scales) == 1 else None
+    return (scale.low, scale.high) if scale else None
 
 
 def _row(label: str, place: int, mean: Mean | None, *, share: bool) -> Row:

@@ -1,7 +1,8 @@
 """The samples of a page as compact columns of JSON, which the page's own script shows.
 
     samples   id, group, input, choices, key, reference, contexts, metadata: one entry per sample
-    runs      per run: sample (its place), state, value, read, span, reply, ...: one entry per record
+    runs      per run: sample (its place), state, value, read, span, reply, ...: one entry per record; judged, failed
+              and sources only where a record has something in them (see `evidence`)
     words     texts that occur again and again; other columns hold their places in this list
 
 Every column stands on a line of its own, those with durations too, so that two pages of the same replies differ in
@@ -15,6 +16,7 @@ from dataclasses import dataclass
 from typing import Any, Final, get_args
 
 from steelyard.compare import PairComparison
+from steelyard.report.evidence import EVIDENCE, JUDGED, evidence_of, expected_sources, verdict_name, without_sources
 from steelyard.report.stored import StoredRun
 from steelyard.summary import RowOutcome
 from steelyard.text.inert import cell_text, json_in_html
@@ -75,7 +77,7 @@ def collect_samples(
     words, samples = _Words(), _Samples()
     parts = []
     for run, label in zip(runs, labels, strict=True):
-        columns = _run_columns(run, score, samples, words)
+        columns = _run_columns(run, score, samples, words, share=share)
         pair = pairs.get(run.id)
         flips = {} if pair is None else dict.fromkeys(pair.fixed, 1) | dict.fromkeys(pair.broken, 2)
         columns["flips"] = [[samples.places[ident], way] for ident, way in flips.items() if ident in samples.places]
@@ -157,6 +159,7 @@ class _Samples:
 
     def columns(self, words: _Words) -> Columns:
         found = self.samples
+        sources = [expected_sources(one, words.place) for one in found]
         return {
             "id": [one.id for one in found],
             "group": words.places(one.group for one in found),
@@ -165,19 +168,21 @@ class _Samples:
             "key": [key_of(one) for one in found],
             "reference": words.places(cell_text(one.reference) for one in found),
             "contexts": [words.places(one.contexts) for one in found],
-            "metadata": words.places(_json_text(one.metadata) for one in found),
+            "metadata": words.places(_json_text(without_sources(one.metadata)) for one in found),
+            **({"sources": sources} if any(sources) else {}),
         }
 
 
-def _run_columns(run: StoredRun, score: str, samples: _Samples, words: _Words) -> Columns:
-    columns: Columns = {name: [] for name in _RECORD_COLUMNS}
+def _run_columns(run: StoredRun, score: str, samples: _Samples, words: _Words, *, share: bool) -> Columns:
+    columns: Columns = {name: [] for name in (*_RECORD_COLUMNS, *EVIDENCE)}
     for record in run.records():
         place = samples.place(record.sample)
         entry = {"sample": place, "repeat": record.repeat, "changed": int(samples.samples[place] != record.sample)}
         entry |= _verdict_entry(record, score, words) | _reply_entry(record, words)
+        entry |= evidence_of(record, score, words.place, share=share)
         for name, value in entry.items():
             columns[name].append(value)
-    return columns
+    return {name: column for name, column in columns.items() if name not in EVIDENCE or any(column)}
 
 
 def _verdict_entry(record: Record, name: str, words: _Words) -> dict[str, Any]:
@@ -187,16 +192,18 @@ def _verdict_entry(record: Record, name: str, words: _Words) -> dict[str, Any]:
     span = detail.get("span") if isinstance(detail.get("span"), list) else None
     others = [one for one in record.scores if one is not score]
     failure = record.failure
+    # A judge's columns for data frames repeat its reasoning, which stands on the page as the score's reason.
+    apart = _SHOWN_APART | JUDGED | {"columns"} if JUDGED & detail.keys() else _SHOWN_APART
     return {
         "state": _state(score, record),
         "value": None if score is None or score.value is None else round(score.value, 6),
         "read": words.place(cell_text(detail.get("letters"))),
         "rule": words.place(cell_text(detail.get("rule"))),
         "confidence": words.place(cell_text(detail.get("confidence"))),
-        "kind": words.place(cell_text(detail.get("kind") or detail.get("label"))),
+        "kind": words.place(verdict_name(score) if score else ""),
         "span": _utf16(_output_text(record), span),
         "reason": words.place(score.reason if score else ""),
-        "detail": words.place(_json_text({key: one for key, one in detail.items() if key not in _SHOWN_APART})),
+        "detail": words.place(_json_text({key: one for key, one in detail.items() if key not in apart})),
         "scores": [
             [words.place(one.name), words.place(one.outcome), one.value, words.place(one.reason)] for one in others
         ],
@@ -218,7 +225,7 @@ def _reply_entry(record: Record, words: _Words) -> dict[str, Any]:
     return {
         "output": text,
         "contexts": words.places(output.contexts) if output else [],
-        "metadata": words.place(_json_text(output.metadata)) if output else 0,
+        "metadata": words.place(_json_text(without_sources(output.metadata))) if output else 0,
         "calls": [_call(stage, reply, text, words) for stage, reply in calls],
         "latency": [round(reply.latency, 3) for _, reply in calls],
         "seconds": round(record.seconds, 3),

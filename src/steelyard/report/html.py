@@ -18,22 +18,26 @@ from typing import TYPE_CHECKING, Any, Final
 
 from steelyard.compare import Comparison
 from steelyard.gate import GateVerdict
-from steelyard.report.bars import label_chart, score_chart
+from steelyard.report.bars import label_chart, score_chart, spread_chart
 from steelyard.report.charts import WIDTH, difference_chart, group_chart, rate_chart, svg
 from steelyard.report.columns import collect_samples
+from steelyard.report.judged import breakdown_views, cross_views, group_rows, stage_rows
 from steelyard.report.numbers import (
     MISSING,
+    consistency_text,
+    doubt_text,
+    failed_elsewhere,
     headline,
     interval_text,
     is_share,
-    mean_text,
+    kind_text,
     run_labels,
     score_title,
     unfinished,
     value_text,
 )
 from steelyard.report.pairs import PairView, pair_view
-from steelyard.report.pivots import Pivot, label_pivots, score_pivot
+from steelyard.report.pivots import Pivot, label_pivots, score_pivot, spread_pivots
 from steelyard.report.stored import StoredRun
 from steelyard.summary import RunSummary, ScoreSummary
 from steelyard.text.inert import HIDDEN, visible
@@ -43,7 +47,7 @@ if TYPE_CHECKING:
     import jinja2
 
 
-_SCRIPTS: Final = ("text.js", "rows.js", "detail.js", "table.js")
+_SCRIPTS: Final = ("text.js", "rows.js", "judged.js", "detail.js", "table.js")
 _NARROW: Final = 340
 """Pixels of the charts that stand in for the wide ones on a telephone."""
 
@@ -57,6 +61,7 @@ class RunView:
     score: ScoreSummary | None
     share: bool
     unfinished: str
+    elsewhere: str
     reason: str
     manifest: str
 
@@ -90,13 +95,17 @@ def html_report(
         runs=views,
         score=score_title(score),
         tags=list(dict.fromkeys(tag for one in summaries for tag in one.tags)),
-        any_errors=any(one.errors for one in summaries),
+        any_errors=any(view.score.errors for view in views if view.score),
         sentences=_sentences(summaries, comparison),
         warnings=_warnings(comparison),
         gate=gate.results if gate else (),
         others=_others(summaries, labels, score),
         pivots=_pivots(summaries),
-        groups=_groups(summaries, score),
+        spreads=spread_pivots(summaries),
+        crosses=cross_views(summaries, labels),
+        stages=stage_rows(summaries, labels),
+        groups=group_rows(summaries, lambda one: one.groups.get(score, ())),
+        breakdowns=breakdown_views(summaries, score),
         charts=_charts(summaries, score, samples.chance, comparison),
         comparison=_pair_views(comparison, labels),
         notes=list(dict.fromkeys(note for run in runs for note in run.manifest.get("notes", ()))),
@@ -117,6 +126,7 @@ def _view(run: StoredRun, summary: RunSummary, label: str, name: str) -> RunView
         score=score,
         share=score is None or is_share(score),
         unfinished=unfinished(summary),
+        elsewhere=failed_elsewhere(summary, name),
         reason=run.reason,
         manifest=json.dumps(run.manifest, ensure_ascii=False, indent=2),
     )
@@ -147,19 +157,6 @@ def _others(summaries: Sequence[RunSummary], labels: Sequence[str], score: str) 
     ]
 
 
-def _groups(summaries: Sequence[RunSummary], score: str) -> list[tuple[str, list[tuple[str, str]]]]:
-    names = dict.fromkeys(one.group for summary in summaries for one in summary.groups.get(score, ()))
-    rows = []
-    for name in names:
-        found = [summary.score(score, name) for summary in summaries]
-        cells = [
-            (mean_text(one.headline, share=is_share(one)), f"{one.headline.n:,}") if one else (MISSING, "0")
-            for one in found
-        ]
-        rows.append((name, cells))
-    return rows
-
-
 def _pair_views(comparison: Comparison | None, labels: Sequence[str]) -> list[PairView]:
     if not comparison:
         return []
@@ -186,9 +183,12 @@ def _charts(
 
 def _bar_charts(summaries: Sequence[RunSummary], width: int) -> list[alt.LayerChart | None]:
     labelled = dict.fromkeys(name for one in summaries for name in one.labels)
+    spread = dict.fromkeys(name for one in summaries for name in one.spreads)
+    spreads = [spread_chart(summaries, name, width=width) for name in spread]
     if not labelled:
-        return []
-    return [*(label_chart(summaries, name, width=width) for name in labelled), score_chart(summaries, width=width)]
+        return [*spreads]
+    labels = [label_chart(summaries, name, width=width) for name in labelled]
+    return [*labels, score_chart(summaries, width=width), *spreads]
 
 
 def _pivots(summaries: Sequence[RunSummary]) -> list[Pivot]:
@@ -228,6 +228,9 @@ def _environment() -> jinja2.Environment:
     )
     environment.filters["value"] = lambda value, share: value_text(value, share=share)
     environment.filters["interval"] = lambda interval, share: interval_text(interval, share=share) or MISSING
+    environment.filters["doubt"] = lambda score: doubt_text(score) or MISSING
+    environment.filters["kind"] = kind_text
+    environment.filters["agreement"] = lambda found, name: consistency_text(name, found)
     environment.filters["count"] = lambda n: f"{n:,}"
     return environment
 

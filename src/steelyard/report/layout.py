@@ -79,7 +79,8 @@ def _break_place(text: str, room: float) -> int:
     fits = _fits(text, room)
     if fits == len(text):
         return fits
-    blank = max(text.rfind(mark, 0, fits + 1) for mark in (" ", "-", "_", "/", "，", "（"))
+    # A blank and what opens the next line may stand where the room ends; a mark that stays on the line has to fit.
+    blank = max(text.rfind(mark, 0, fits + (mark in " （")) for mark in (" ", "-", "_", "/", "，", "（"))
     return fits if blank < fits // 2 else blank + (text[blank] not in " （")
 
 

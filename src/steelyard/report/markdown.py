@@ -5,27 +5,31 @@ Below 60 lines and 6,000 characters whatever comes in: parts that do not fit are
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Final
 
 from steelyard.compare import Comparison
 from steelyard.gate import GateVerdict
 from steelyard.report.flips import Flip, flips_of
+from steelyard.report.judged import by_key, stage_rows
 from steelyard.report.layout import distinct
 from steelyard.report.numbers import (
     MISSING,
     counted,
+    doubt_text,
+    failed_elsewhere,
     headline,
     is_share,
+    left_out_text,
     mean_text,
     run_labels,
     score_title,
     unfinished,
     value_text,
 )
-from steelyard.report.pivots import label_pivots
+from steelyard.report.pivots import Pivot, cross_pivots, label_pivots, score_pivot, spread_pivots
 from steelyard.report.stored import StoredRun
-from steelyard.summary import RunSummary
+from steelyard.summary import RunSummary, ScoreSummary
 from steelyard.text.inert import markdown_cell
 
 MOST_LINES: Final = 58
@@ -57,15 +61,24 @@ def markdown_report(
     labels = [_cell(label, 40) for label in run_labels(summaries)]
     name = title or " · ".join(dict.fromkeys(one.suite for one in summaries))
     ids = ", ".join(f"`{one.run}`" for one in summaries)
+    first_spread, *further_spreads = _spread_tables(summaries, labels) or [[]]
     parts = [
         [f"## {_cell(name, 80)}"],
-        _alarms(summaries),
+        _alarms(summaries, score),
         _sentences(summaries, comparison),
         _gate_lines(gate),
         _target_table(summaries, labels, score),
-        *_label_tables(summaries, labels),
-        _group_table(summaries, labels, score),
+        *_pivot_tables([one] if (one := score_pivot(summaries[:_COLUMNS])) else [], labels, "score"),
+        *_pivot_tables(cross_pivots(summaries[:_COLUMNS]), labels, "records"),
+        *_pivot_tables(label_pivots(summaries[:_COLUMNS]), labels, "verdict"),
+        _group_table(
+            summaries, labels, f"{_cell(score_title(score), 30)} per group", lambda one: one.groups.get(score, ())
+        ),
         _flip_lines(runs, comparison),
+        _stage_table(summaries, labels),
+        first_spread,
+        *_breakdown_tables(summaries, labels, score),
+        *further_spreads,
     ]
     return _fitted(parts, [f"Runs: {ids}"])
 
@@ -95,9 +108,11 @@ def _fits(lines: Sequence[str]) -> bool:
     return len(lines) < MOST_LINES and sum(len(line) + 1 for line in lines) < MOST_CHARACTERS - 100
 
 
-def _alarms(summaries: Sequence[RunSummary]) -> list[str]:
+def _alarms(summaries: Sequence[RunSummary], score: str) -> list[str]:
     found = [text for one in summaries if (text := unfinished(one))]
-    return [f"> ⚠️ **Not complete.** {_cell(text, 200)}" for text in found[:3]]
+    failed = [text for one in summaries if (text := failed_elsewhere(one, score))]
+    lines = [f"> ⚠️ **Not complete.** {_cell(text, 200)}" for text in found[:3]]
+    return [*lines, *(f"> ⚠️ {_cell(text, 200)}." for text in failed[:3])]
 
 
 def _sentences(summaries: Sequence[RunSummary], comparison: Comparison | None) -> list[str]:
@@ -121,29 +136,45 @@ def _gate_lines(gate: GateVerdict | None) -> list[str]:
 def _target_table(summaries: Sequence[RunSummary], labels: Sequence[str], score: str) -> list[str]:
     tags = list(dict.fromkeys(tag for one in summaries for tag in one.tags))[:3]
     head = ["target", *(_cell(tag, 20) for tag in tags), f"{_cell(score_title(score), 30)} (95 % interval)"]
-    lines = _head([*head, "over answered", "n", "unparsed", "refused", "errors"], left=1 + len(tags))
+    further = _further(summaries, score)
+    counts = ["n", "unparsed", "refused", "errors"]
+    lines = _head([*head, *further, *counts], left=1 + len(tags))
     for label, one in list(zip(labels, summaries, strict=True))[:_TARGETS]:
         own = [label, *(_cell(one.tags.get(tag, MISSING), 20) for tag in tags)]
-        lines.append(_line([*own, *_figures(one, score)]))
+        lines.append(_line([*own, *_figures(one, score, further)]))
     if len(summaries) > _TARGETS:
-        lines.append(_line([f"and {len(summaries) - _TARGETS} more", *[""] * (len(tags) + 6)]))
+        lines.append(_line([f"and {len(summaries) - _TARGETS} more", *[""] * (len(tags) + len(further) + 5)]))
     return lines
 
 
-def _figures(summary: RunSummary, name: str) -> list[str]:
+def _further(summaries: Sequence[RunSummary], name: str) -> list[str]:
+    """Columns that are shown where there is something in them."""
+    found = [score for one in summaries if (score := one.score(name)) is not None]
+    # A mean over what was scored is the mean over the answered already.
+    answered = ["over answered"] if any(one.over == "all" for one in found) else []
+    bounds = ["bounds by unread"] if any(one.doubt for one in found) else []
+    return [*answered, *bounds, *(["not applicable"] if any(one.not_applicable for one in found) else [])]
+
+
+def _figures(summary: RunSummary, name: str, further: Sequence[str]) -> list[str]:
     score = summary.score(name)
     if score is None:
-        return [MISSING] * 5 + [str(summary.errors)]
+        return [MISSING] * (4 + len(further)) + [str(summary.errors)]
     share = is_share(score)
-    means = [f"**{mean_text(score.headline, share=share)}**", value_text(score.answered.value, share=share)]
-    return [*means, *(f"{n:,}" for n in (score.headline.n, score.unparsed, score.refused, summary.errors))]
+    more = {
+        "over answered": value_text(score.answered.value, share=share),
+        "bounds by unread": doubt_text(score) or MISSING,
+        "not applicable": f"{score.not_applicable:,}",
+    }
+    counts = [f"{n:,}" for n in (score.headline.n, score.unparsed, score.refused, score.errors)]
+    return [f"**{mean_text(score.headline, share=share)}**", *(more[one] for one in further), *counts]
 
 
-def _label_tables(summaries: Sequence[RunSummary], labels: Sequence[str]) -> list[list[str]]:
-    """How often each verdict was given, a column per target; a table per score whose verdicts have names."""
+def _pivot_tables(pivots: Sequence[Pivot], labels: Sequence[str], head: str) -> list[list[str]]:
+    """A table per pivot, a column per target; `head` names its rows."""
     tables = []
-    for pivot in label_pivots(summaries[:_COLUMNS]):
-        lines = _head(["verdict", *labels[:_COLUMNS]], left=1)
+    for pivot in pivots:
+        lines = _head([head, *labels[:_COLUMNS]], left=1)
         lines += [
             _line([_cell(name, 30), *(" · ".join(filter(None, cell)) for cell in cells)]) for name, cells in pivot.rows
         ]
@@ -151,21 +182,66 @@ def _label_tables(summaries: Sequence[RunSummary], labels: Sequence[str]) -> lis
     return tables
 
 
-def _group_table(summaries: Sequence[RunSummary], labels: Sequence[str], score: str) -> list[str]:
-    groups = list(dict.fromkeys(one.group for summary in summaries for one in summary.groups.get(score, ())))
+def _spread_tables(summaries: Sequence[RunSummary], labels: Sequence[str]) -> list[list[str]]:
+    """How many records have each value, a column per value: so a histogram takes a line per target."""
+    tables = []
+    for pivot in spread_pivots(summaries[:_TARGETS]):
+        lines = _head(["target", *(name for name, _ in pivot.rows)], left=1)
+        lines += [
+            _line([label, *(cells[at].main for _, cells in pivot.rows)]) for at, label in enumerate(labels[:_TARGETS])
+        ]
+        tables.append(_folded(_cell(pivot.title, 60), lines))
+    return tables
+
+
+def _group_table(
+    summaries: Sequence[RunSummary],
+    labels: Sequence[str],
+    title: str,
+    groups_of: Callable[[RunSummary], Sequence[ScoreSummary]],
+) -> list[str]:
+    """A score by groups: what all runs share of its counts in a column, what one leaves out beside its mean."""
+    shown = summaries[:_COLUMNS]
+    groups = list(dict.fromkeys(one.group for summary in summaries for one in groups_of(summary)))
     if not groups:
         return []
-    shown = list(zip(labels, summaries, strict=True))[:_COLUMNS]
-    lines = _head(["group", "n", *(label for label, _ in shown)], left=1)
+    of_runs = [{one.group: one for one in groups_of(summary)} for summary in shown]
+    lines = _head(["group", "n", *labels[:_COLUMNS]], left=1)
     names = distinct(_cell(group, 30) for group in groups[:_GROUPS])
     for name, group in zip(names, groups, strict=False):
-        found = [summary.score(score, group) for _, summary in shown]
+        found = [of_run.get(group) for of_run in of_runs]
         n = max((one.headline.n for one in found if one), default=0)
-        means = [mean_text(one.headline, share=is_share(one)) if one else MISSING for one in found]
-        lines.append(_line([name, f"{n:,}", *means]))
+        lines.append(_line([name, f"{n:,}", *(_group_cell(one) for one in found)]))
     if len(groups) > _GROUPS:
         lines.append(_line([f"and {len(groups) - _GROUPS} more", *[""] * (1 + len(shown))]))
-    return _folded(f"{_cell(score_title(score), 30)} per group", lines)
+    return _folded(title, lines)
+
+
+def _group_cell(score: ScoreSummary | None) -> str:
+    if score is None:
+        return MISSING
+    _, *left_out = left_out_text(score).split(", ")
+    return " · ".join([mean_text(score.headline, share=is_share(score)), *left_out])
+
+
+def _breakdown_tables(summaries: Sequence[RunSummary], labels: Sequence[str], score: str) -> list[list[str]]:
+    """The page's score by each key of the breakdowns; the others are on the HTML page."""
+    keys = dict.fromkeys(key for one in summaries for key in one.breakdowns)
+    name = _cell(score_title(score), 30)
+    return [_group_table(summaries, labels, f"{name} by {_cell(key, 30)}", by_key(key, score)) for key in keys]
+
+
+def _stage_table(summaries: Sequence[RunSummary], labels: Sequence[str]) -> list[str]:
+    rows = stage_rows(summaries, labels)
+    if not rows:
+        return []
+    lines = _head(["target", "stage", "calls", "from journal", "tokens in", "tokens out", "estimated"], left=2)
+    for label, one in rows[:_TARGETS]:
+        counts = (one.calls, one.from_journal, one.input_tokens, one.output_tokens, one.estimated)
+        lines.append(_line([label, _cell(one.stage, 30), *(f"{count:,}" for count in counts)]))
+    if len(rows) > _TARGETS:
+        lines.append(_line([f"and {len(rows) - _TARGETS} more", *[""] * 6]))
+    return _folded("Cost by stage", lines)
 
 
 def _folded(title: str, lines: Sequence[str]) -> list[str]:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from steelyard.stats.intervals import Interval
-from steelyard.summary import Mean, RunSummary, ScoreSummary
+from steelyard.summary import Consistency, Mean, RunSummary, ScoreSummary
 from steelyard.text.inert import visible
 
 MISSING: Final = "–"
@@ -16,7 +16,7 @@ MISSING: Final = "–"
 
 def is_share(score: ScoreSummary) -> bool:
     """Whether every value lies in [0, 1], so that means are shown in percent and differences in points."""
-    return score.binary or score.bounds is not None
+    return score.is_share
 
 
 def value_text(value: float | None, *, share: bool) -> str:
@@ -70,6 +70,39 @@ def mean_text(mean: Mean, *, share: bool) -> str:
     return value_text(mean.value, share=share) + (f" ({interval})" if interval else "")
 
 
+def kind_text(kind: str) -> str:
+    """Why a reply was not read, in words.
+
+    >>> kind_text("out_of_scale"), kind_text("none")
+    ('out of scale', 'no verdict')
+    """
+    return "no verdict" if kind == "none" else kind.replace("_", " ")
+
+
+def consistency_text(name: str, found: Consistency) -> str:
+    """How far a judge agreed with itself, for a person.
+
+    >>> consistency_text("correctness", Consistency(80, 0.25, 0.041))
+    'correctness: repeats of the judge have sd 0.25, flip rate 4.1 % (n 80)'
+    """
+    flips = value_text(found.flip_rate, share=True)
+    return f"{name}: repeats of the judge have sd {found.sd:.2f}, flip rate {flips} (n {found.n:,})"
+
+
+def doubt_text(score: ScoreSummary) -> str:
+    """Between which the mean lies whatever the missing verdicts are worth; "" where none is missing."""
+    return interval_text(score.doubt, share=is_share(score))
+
+
+def left_out_text(score: ScoreSummary) -> str:
+    """What a mean is over and what it leaves out: `n 38, 1 unparsed, 1 refused, bounds 3.20 to 3.60`."""
+    counts = ((score.not_applicable, "not applicable"), (score.unparsed, "unparsed"), (score.refused, "refused"))
+    rest = [f"{n:,} {what}" for n, what in counts if n]
+    rest += [counted(score.errors, "error")] if score.errors else []
+    rest += [f"bounds {doubt_text(score)}{' %' if is_share(score) else ''}"] if score.doubt else []
+    return ", ".join([f"n {score.headline.n:,}", *rest])
+
+
 def score_title(name: str) -> str:
     """A score's name as a heading.
 
@@ -109,7 +142,25 @@ def headline(summary: RunSummary) -> str:
     over = counted(mean.n, "reply")
     if score.name == "solve_rate":
         return f"{summary.target} solves {figure} of {over}{interval}."
-    return f"{summary.target} has {score_title(score.name).lower()} {figure} over {over}{interval}."
+    doubt = ""
+    if score.doubt and score.over == "scored":
+        low, high = (value_text(end, share=share) for end in score.doubt)
+        doubt = f"; with the {counted(score.unread, 'missing verdict')} it lies between {low} and {high}"
+    return f"{summary.target} has {score_title(score.name).lower()} {figure} over {over}{interval}{doubt}."
+
+
+def failed_elsewhere(summary: RunSummary, name: str = "") -> str:
+    """That records failed which have this score all the same, since another stage of theirs did; "" where none did.
+
+    Args:
+        summary: of one run.
+        name: the score beside whose mean the errors stand; by default the primary one.
+    """
+    score = summary.score(name)
+    if score is None or summary.errors <= score.errors:
+        return ""
+    failed = f"{summary.target}: {summary.errors:,} of {counted(summary.done, 'record')} failed at some stage"
+    return f"{failed}, {score.errors:,} of them without {score_title(score.name).lower()}"
 
 
 def unfinished(summary: RunSummary) -> str:

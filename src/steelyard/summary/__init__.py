@@ -1,25 +1,35 @@
 """Scores -> means, intervals and counts: what every table, page and gate shows of a run. Pure; knows no store.
 
 A rate over samples that were asked once gets Wilson's interval. Where rows depend on each other (repeats of a
-sample, samples of one `cluster`), the interval is made by cluster; any other score gets Student's t interval.
+sample, samples of one `cluster`), the interval is made by cluster; any other score gets Student's t interval, clipped
+to its scale.
 """
 
 from __future__ import annotations
 
 from steelyard.summary.columns import summarize
+from steelyard.summary.consistency import Consistency
+from steelyard.summary.crosses import Cross, CrossTally
+from steelyard.summary.histograms import UNIT, Histogram, HistogramTally
+from steelyard.summary.rows import RowOutcome, ScoreRow
+from steelyard.summary.stages import StageCost
 from steelyard.summary.values import (
     NO_GROUP,
     Mean,
     Over,
-    RowOutcome,
     RunState,
     RunSummary,
-    ScoreRow,
     ScoreSummary,
 )
 
 __all__ = [
     "NO_GROUP",
+    "UNIT",
+    "Consistency",
+    "Cross",
+    "CrossTally",
+    "Histogram",
+    "HistogramTally",
     "Mean",
     "Over",
     "RowOutcome",
@@ -27,5 +37,6 @@ __all__ = [
     "RunSummary",
     "ScoreRow",
     "ScoreSummary",
+    "StageCost",
     "summarize",
 ]

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from array import array
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, get_args
 
 from steelyard.stats.intervals import Interval, mean_interval, wilson, wilson_clustered
-from steelyard.summary.values import NO_GROUP, Mean, Over, RowOutcome, ScoreRow, ScoreSummary
+from steelyard.summary.histograms import UNIT
+from steelyard.summary.rows import RowOutcome, ScoreRow
+from steelyard.summary.values import NO_GROUP, Mean, Over, ScoreSummary
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -19,13 +22,17 @@ _WITH_ERRORS: Final = (*_OVERALL, _CODES["error"])
 
 
 def summarize(
-    rows: Iterable[ScoreRow], *, over: Mapping[str, Over] | None = None
+    rows: Iterable[ScoreRow],
+    *,
+    over: Mapping[str, Over] | None = None,
+    scales: Mapping[str, Sequence[float]] | None = None,
 ) -> tuple[tuple[ScoreSummary, ...], dict[str, tuple[ScoreSummary, ...]]]:
     """Every score over all rows, and per score over each of its groups, in order of first appearance.
 
     Args:
         rows: read once; each takes about 30 bytes while this runs.
         over: per score, whether the headline counts all replies or what was scored; `all` where it is not named.
+        scales: per score that is not on [0, 1], its lowest and highest value.
 
     >>> rows = [ScoreRow("fr", "", "", 0, "right", "scored", 1.0), ScoreRow("it", "", "", 0, "right", "refused", None)]
     >>> print(summarize(rows)[0][0])
@@ -39,7 +46,7 @@ def summarize(
             continue
         column = columns.get(row.name)
         if column is None:
-            column = columns[row.name] = _Column()
+            column = columns[row.name] = _Column(_Reading.of(row.name, over or {}, scales or {}))
         column.add(row)
     overall: list[ScoreSummary] = []
     groups: dict[str, tuple[ScoreSummary, ...]] = {}
@@ -47,11 +54,34 @@ def summarize(
         for row in nameless:
             column.add(row)
         column.settle()
-        headline: Over = (over or {}).get(name, "all")
-        overall.append(column.summary(name, headline))
-        if found := column.group_summaries(name, headline):
+        overall.append(column.summary(name))
+        if found := column.group_summaries(name):
             groups[name] = found
     return tuple(overall), groups
+
+
+@dataclass(frozen=True, slots=True)
+class _Reading:
+    """How a score's values are to be taken; `scale` is None where it names none but [0, 1]."""
+
+    over: Over
+    scale: Interval | None
+
+    @classmethod
+    def of(cls, name: str, over: Mapping[str, Over], scales: Mapping[str, Sequence[float]]) -> _Reading:
+        scale = Interval(*scales[name]) if name in scales else UNIT
+        return cls(over.get(name, "all"), None if scale == UNIT else scale)
+
+    @property
+    def unread(self) -> float:
+        """What a reply that was not read counts as in a mean over all."""
+        return self.scale.low if self.scale and self.over == "scored" else 0.0
+
+    def ends(self, tally: _Tally) -> Interval | None:
+        """Between which every value lies; None where that is not known."""
+        if self.scale is None:
+            return UNIT if tally.unit else None
+        return self.scale if self.over == "scored" else None
 
 
 class _Tally:
@@ -59,10 +89,10 @@ class _Tally:
 
     __slots__ = ("binary", "counts", "total", "unit")
 
-    def __init__(self) -> None:
+    def __init__(self, *, binary: bool = True) -> None:
         self.counts = [0] * len(_CODES)
         self.total = 0.0
-        self.binary = True
+        self.binary = binary
         self.unit = True
 
     def merge(self, other: _Tally) -> None:
@@ -78,9 +108,10 @@ class _Tally:
 class _Column:
     """One score's rows, column by column: where they turn out to depend on each other, tallies are not enough."""
 
-    __slots__ = ("clustered", "codes", "depends", "group_index", "indices", "tallies", "units", "values")
+    __slots__ = ("clustered", "codes", "depends", "group_index", "indices", "reading", "tallies", "units", "values")
 
-    def __init__(self) -> None:
+    def __init__(self, reading: _Reading) -> None:
+        self.reading = reading
         self.tallies: list[_Tally] = []
         self.group_index: dict[str, int] = {}
         self.indices = array("i")
@@ -96,7 +127,7 @@ class _Column:
         _, group, cluster, repeat, _, outcome, value = row
         index = self.group_index.setdefault(group, len(self.tallies))
         if index == len(self.tallies):
-            self.tallies.append(_Tally())
+            self.tallies.append(_Tally(binary=self.reading.scale is None))
         tally, code = self.tallies[index], _CODES[outcome]
         tally.counts[code] += 1
         if value is not None:
@@ -106,7 +137,7 @@ class _Column:
                 tally.unit &= 0 <= value <= 1
         self.indices.append(index)
         self.codes.append(code)
-        self.values.append(value or 0.0)
+        self.values.append(self.reading.unread if value is None else value)
         self.units.append(hash(("cluster", cluster)) if cluster else hash(row.sample))
         self.depends = self.depends or repeat > 0 or bool(cluster)
 
@@ -114,21 +145,21 @@ class _Column:
         """Call once, after the last row: counting the units takes a set of them."""
         self.clustered = self.depends and len(set(self.units)) < len(self.units)
 
-    def summary(self, name: str, over: Over) -> ScoreSummary:
+    def summary(self, name: str) -> ScoreSummary:
         whole = _Tally()
         for tally in self.tallies:
             whole.merge(tally)
-        return self._summary_of(whole, None, (name, ""), over)
+        return self._summary_of(whole, None, (name, ""))
 
-    def group_summaries(self, name: str, over: Over) -> tuple[ScoreSummary, ...]:
+    def group_summaries(self, name: str) -> tuple[ScoreSummary, ...]:
         if not any(self.group_index):
             return ()
         return tuple(
-            self._summary_of(self.tallies[index], index, (name, group or NO_GROUP), over)
+            self._summary_of(self.tallies[index], index, (name, group or NO_GROUP))
             for group, index in self.group_index.items()
         )
 
-    def _summary_of(self, tally: _Tally, index: int | None, names: tuple[str, str], over: Over) -> ScoreSummary:
+    def _summary_of(self, tally: _Tally, index: int | None, names: tuple[str, str]) -> ScoreSummary:
         scored, not_applicable, unparsed, refused, errors = tally.counts
         n = tally.rows(_OVERALL)
         answered, overall, with_errors = (
@@ -148,10 +179,20 @@ class _Column:
             answered=answered,
             overall=overall,
             with_errors=with_errors,
-            bounds=Interval(tally.total / n, (tally.total + unparsed) / n) if n and tally.unit else None,
-            over=over,
+            bounds=self._bounds(tally, n),
+            over=self.reading.over,
             note=self._note(tally, index),
+            scale=self.reading.scale,
         )
+
+    def _bounds(self, tally: _Tally, n: int) -> Interval | None:
+        ends = self.reading.ends(tally)
+        if not n or ends is None:
+            return None
+        unread = tally.counts[_CODES["unparsed"]]
+        if self.reading.over == "scored":
+            unread += tally.counts[_CODES["refused"]]
+        return Interval((tally.total + unread * ends.low) / n, (tally.total + unread * ends.high) / n)
 
     def _mean(self, tally: _Tally, index: int | None, among: tuple[int, ...]) -> Mean:
         n = tally.rows(among)
@@ -163,15 +204,17 @@ class _Column:
         if tally.binary:
             return Mean(tally.total / n, wilson_clustered(values, clusters=units), n)
         interval = mean_interval(values, clusters=units)
-        if interval and tally.unit:
-            interval = Interval(max(0.0, interval.low), min(1.0, interval.high))
+        ends = self.reading.ends(tally)
+        if interval and ends:
+            interval = Interval(max(ends.low, interval.low), min(ends.high, interval.high))
         return Mean(float(values.mean()), interval, n)
 
     def _note(self, tally: _Tally, index: int | None) -> str:
         if tally.binary and not self.clustered:
             return ""
-        units = len(set(self._vectors(index, _OVERALL)[1].tolist()))
-        among = f"{tally.rows(_OVERALL)} rows in {units} independent clusters" if self.clustered else f"{units} samples"
+        counted = _OVERALL if self.reading.over == "all" else _ANSWERED
+        units = len(set(self._vectors(index, counted)[1].tolist()))
+        among = f"{tally.rows(counted)} rows in {units} independent clusters" if self.clustered else f"{units} samples"
         if tally.binary:
             return f"effective-n Wilson interval over {among}"
         return f"t interval over {among}"

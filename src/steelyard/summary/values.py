@@ -4,33 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Final, Literal, NamedTuple
+from typing import Final, Literal
 
 from steelyard.stats.intervals import Interval
+from steelyard.summary.consistency import Consistency
+from steelyard.summary.crosses import Cross
+from steelyard.summary.histograms import Histogram
+from steelyard.summary.stages import StageCost
 from steelyard.types import Json
 
 Over = Literal["all", "scored"]
-RowOutcome = Literal["scored", "not_applicable", "unparsed", "refused", "error"]
 RunState = Literal["finished", "running", "interrupted", "broken"]
 
 NO_GROUP: Final = "(no group)"
 """The name of the group of samples without one, where others have one."""
-
-
-class ScoreRow(NamedTuple):
-    """One score of one repeat of one sample, as a summary needs it.
-
-    `value` is a number exactly when `outcome` is `scored`. An `error` row stands for a record that failed: one row
-    per score that the record should have had, or a single one with an empty `name`, which counts in every score.
-    """
-
-    sample: str
-    group: str
-    cluster: str
-    repeat: int
-    name: str
-    outcome: RowOutcome
-    value: float | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,12 +49,15 @@ class ScoreSummary:
         total: all rows.
         binary: every value is 0 or 1.
         answered: mean over what was scored.
-        overall: mean with unparsed and refused counted as 0; errors left out.
-        with_errors: the same with errors counted as 0 too.
-        bounds: the overall mean if every unparsed reply were worth 0 and if each were worth 1; None for a score
-            that is not on [0, 1].
+        overall: mean with unparsed and refused counted as 0; errors left out. Where `over` is `scored` and the score
+            has a scale, they count as its lowest value: 0 is not on it.
+        with_errors: the same with errors counted like that too.
+        bounds: between which the mean lies, whatever the unread replies are worth: the mean with all of them at the
+            lowest and at the highest value of the scale. Where `over` is `all`, a refusal is an answer and stays 0.
+            None for a score that is not on [0, 1] and names no scale.
         over: which mean is the headline: `all` is `overall`, `scored` is `answered`.
         note: how the interval was made, where it is not the plain Wilson interval.
+        scale: lowest and highest value, where the scorer names a scale other than [0, 1].
     """
 
     name: str
@@ -86,6 +76,22 @@ class ScoreSummary:
     bounds: Interval | None = None
     over: Over = "all"
     note: str = ""
+    scale: Interval | None = None
+
+    @property
+    def is_share(self) -> bool:
+        """Whether every value lies in [0, 1], so that means are shown in percent and differences in points."""
+        return self.scale is None and (self.binary or self.bounds is not None)
+
+    @property
+    def unread(self) -> int:
+        """Replies by which `bounds` differ: their value is not known."""
+        return self.unparsed + (self.refused if self.over == "scored" else 0)
+
+    @property
+    def doubt(self) -> Interval | None:
+        """`bounds` where some replies were not read, so that they have something to say."""
+        return self.bounds if self.unread else None
 
     @property
     def headline(self) -> Mean:
@@ -101,6 +107,7 @@ class ScoreSummary:
             **{name: getattr(self, name) for name in names + counts},
             **{name: getattr(self, name).to_json() for name in means},
             "bounds": list(self.bounds) if self.bounds else None,
+            "scale": list(self.scale) if self.scale else None,
         }
 
     def __str__(self) -> str:
@@ -112,6 +119,8 @@ class ScoreSummary:
         rest = {"unparsed": self.unparsed, "refused": self.refused, "not applicable": self.not_applicable}
         counts = [f"n={mean.n}", f"{self.errors} error{'' if self.errors == 1 else 's'}"]
         counts += [f"{count} {name}" for name, count in rest.items() if count]
+        if self.doubt:
+            counts.append("{:.2f} to {:.2f} whatever the unread are worth".format(*self.doubt))
         return " ".join([*parts, ", ".join(counts)])
 
 
@@ -138,6 +147,12 @@ class RunSummary:
         unparsed_kinds: why replies could not be read -> how many.
         labels: per score whose verdicts have names ("SQL incorrect"), each name -> how many records; most frequent
             first.
+        stages: what each stage asked, the target first; empty where that was not counted from the first record on.
+        spreads: per score that is to be shown so, how often it took each value.
+        crosses: pairs of 0/1 scores, counted against each other.
+        breakdowns: key of the samples' metadata -> score -> a summary per value of that key, in order of first
+            appearance; no entry for a key that no sample has.
+        consistency: per score whose judge was asked repeatedly, how far it agreed with itself.
     """
 
     run: str
@@ -158,6 +173,16 @@ class RunSummary:
     primary: str
     unparsed_kinds: Mapping[str, int] = field(default_factory=dict)
     labels: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
+    stages: tuple[StageCost, ...] = ()
+    spreads: Mapping[str, Histogram] = field(default_factory=dict)
+    crosses: tuple[Cross, ...] = ()
+    breakdowns: Mapping[str, Mapping[str, tuple[ScoreSummary, ...]]] = field(default_factory=dict)
+    consistency: Mapping[str, Consistency] = field(default_factory=dict)
+
+    @property
+    def judged_stages(self) -> tuple[StageCost, ...]:
+        """`stages` where a scorer asked a model; else nothing, as the run's own counts say it all."""
+        return self.stages if any(one.calls for one in self.stages if one.stage != "target") else ()
 
     def score(self, name: str = "", group: str = "") -> ScoreSummary | None:
         """The summary of one score (by default the primary one), or of one group of it; None if there is none."""
@@ -173,9 +198,14 @@ class RunSummary:
             **{name: getattr(self, name) for name in plain + cost},
             "tags": dict(self.tags),
             "scores": [score.to_json() for score in self.scores],
-            "groups": {name: [score.to_json() for score in groups] for name, groups in self.groups.items()},
+            "groups": _plain_groups(self.groups),
             "unparsed_kinds": dict(self.unparsed_kinds),
             "labels": {name: dict(counts) for name, counts in self.labels.items()},
+            "stages": [stage.to_json() for stage in self.stages],
+            "spreads": {name: spread.to_json() for name, spread in self.spreads.items()},
+            "crosses": [cross.to_json() for cross in self.crosses],
+            "breakdowns": {key: _plain_groups(groups) for key, groups in self.breakdowns.items()},
+            "consistency": {name: one.to_json() for name, one in self.consistency.items()},
         }
 
     def __str__(self) -> str:
@@ -183,3 +213,7 @@ class RunSummary:
         if self.state != "finished":
             lines.insert(0, f"{self.state}: {self.done} of {self.planned} done")
         return "\n".join(lines)
+
+
+def _plain_groups(groups: Mapping[str, tuple[ScoreSummary, ...]]) -> dict[str, Json]:
+    return {name: [score.to_json() for score in several] for name, several in groups.items()}

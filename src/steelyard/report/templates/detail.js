@@ -6,6 +6,8 @@ function detailOf(row) {
   if (SAMPLES.choices[place].length) parts.push(optionsOf(row));
   else if (SAMPLES.reference[place]) parts.push(fact("Reference", element("span", { class: "text" }, shown(WORDS[SAMPLES.reference[place]]))));
   if (SAMPLES.contexts[place].length) parts.push(passages("Passages given with the question", SAMPLES.contexts[place]));
+  const sources = expectedSources(place);
+  if (sources) parts.push(sources);
   if (SAMPLES.metadata[place]) parts.push(...aboutOf(WORDS[SAMPLES.metadata[place]]));
   const answers = RUNS.flatMap((run, number) => row.records[number].map((record) => answerOf(run, number, record, row)));
   parts.push(element("div", { class: "answers" }, ...answers));
@@ -50,7 +52,10 @@ function answerOf(run, number, record, row) {
   const state = stateOf(run, record);
   const repeats = row.records[number].length > 1 ? ` · repeat ${run.repeat[record] + 1}` : "";
   const value = HEAD.share || run.value[record] === null ? "" : ` ${run.value[record]}`;
-  const parts = [element("h4", {}, shown(run.name), repeats), element("p", {}, stateMark(state), value, " ", shown(WORDS[run.reason[record]])), readingOf(run, record)];
+  const reason = WORDS[run.reason[record]];
+  const passed = HEAD.share ? null : passMark(passedOf(run, record));
+  const line = element("p", {}, stateMark(state), value, passed ? " " : "", passed, isLong(reason) ? "" : shown(` ${reason}`));
+  const parts = [element("h4", {}, shown(run.name), repeats), line, readingOf(run, record)];
   if (run.changed[record]) parts.push(element("p", { class: "warning" }, "⚠ This run was asked another version of this sample."));
   if (run.failure[record]) {
     const [stage, kind, message] = run.failure[record].map((word) => WORDS[word]);
@@ -61,8 +66,14 @@ function answerOf(run, number, record, row) {
     const text = run.output[record] === "" ? "(empty)" : marked(run.output[record], run.span[record]);
     parts.push(element("pre", { class: "text", tabindex: 0, "aria-label": name }, text));
   }
-  parts.push(...factsOf(run, record));
+  if (isLong(reason)) parts.push(...reasoning(HEAD.score, reason));
+  parts.push(...judgedFacts(run, record, HEAD.score), ...factsOf(run, record));
   return element("section", { class: "answer", "aria-label": plainly(run.name) }, ...parts);
+}
+
+// 1 and 0 where the page's score has a threshold.
+function passedOf(run, record) {
+  return failedOf(run, record).includes(HEAD.score) ? 0 : judgedEntry(run, record, HEAD.score)?.[1];
 }
 
 // What was read and by which rule; the scorer's own words stand above it.
@@ -76,16 +87,26 @@ function readingOf(run, record) {
 }
 
 function factsOf(run, record) {
-  const parts = run.scores[record].map(([name, outcome, value, reason]) => {
-    const said = value === null ? WORDS[outcome].replaceAll("_", " ") : String(value);
-    return fact(WORDS[name], shown(WORDS[reason] ? `${said} (${WORDS[reason]})` : said));
-  });
-  if (run.contexts[record].length) parts.push(passages("Passages retrieved", run.contexts[record]));
+  const parts = run.scores[record].flatMap((score) => scoreOf(run, record, score));
+  const retrieved = retrievedOf(run, record);
+  if (retrieved) parts.push(retrieved);
   run.calls[record].forEach((call, place) => parts.push(...callOf(call, run.latency[record][place])));
   parts.push(fact("Time in all", `${run.seconds[record]} s`));
   if (run.metadata[record]) parts.push(fact("From the target", shown(WORDS[run.metadata[record]])));
   if (run.detail[record]) parts.push(fact("From the scorer", shown(WORDS[run.detail[record]])));
   return parts;
+}
+
+// A score beside the page's own: its value or outcome, whether it passed, why, and how it was judged.
+function scoreOf(run, record, [word, outcome, number, why]) {
+  const [name, reason] = [WORDS[word], WORDS[why]];
+  const entry = judgedEntry(run, record, name);
+  const kind = entry && number === null && WORDS[entry[2]] ? ` (${WORDS[entry[2]].replaceAll("_", " ")})` : "";
+  const value = number === null ? WORDS[outcome].replaceAll("_", " ") + kind : String(Number(number.toFixed(6)));
+  const passed = passMark(failedOf(run, record).includes(name) ? 0 : entry?.[1]);
+  const short = reason && !isLong(reason) ? ` (${reason})` : "";
+  const line = fact(name, element("span", {}, shown(value), passed ? " " : "", passed, shown(short)));
+  return [line, ...(isLong(reason) ? reasoning(name, reason) : []), ...judgedFacts(run, record, name)];
 }
 
 function callOf([stage, text, asked, answered, estimated, finish, faults, attempts], latency) {

@@ -58,6 +58,7 @@ function keeps(row, choice) {
   if (choice.group && WORDS[SAMPLES.group[row.place]] !== choice.group) return false;
   const numbers = choice.target === "" ? RUNS.map((_, number) => number) : [Number(choice.target)];
   if (!numbers.some((number) => FILTERS[choice.show][1](row, number))) return false;
+  if (choice.failed && !numbers.some((number) => hasFailed(row, number, choice.failed))) return false;
   return !choice.text || searched(row).includes(choice.text.toLowerCase());
 }
 

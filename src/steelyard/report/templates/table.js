@@ -2,7 +2,7 @@
 
 const PAGE = 50;
 const WAYS = ["", "fixed", "broken"];
-const choice = { show: "all", text: "", group: "", target: "", open: "" };
+const choice = { show: "all", text: "", group: "", target: "", failed: "", open: "" };
 const order = { by: "", down: false };
 const view = { page: 0, rows: ROWS };
 const root = document.getElementById("browser");
@@ -54,6 +54,11 @@ function controls() {
     const targets = RUNS.map((run, number) => [String(number), run.name]);
     found.push(labelled("Target", selection("target", [["", "any target"], ...targets])));
   }
+  const failing = failingScores();
+  if (failing.length) {
+    const named = failing.map((name) => [name, name]);
+    found.push(labelled("Failed", selection("failed", [["", "all samples"], ["*", "failed any score"], ...named])));
+  }
   return element("div", { class: "controls" }, ...found);
 }
 
@@ -88,7 +93,8 @@ function cellOf(run, row, number) {
   }
   const verdict = STATES[run.state[record]] === "scored" ? String(WORDS[run.kind[record]] ?? "").replaceAll("_", " ") : "";
   const read = WORDS[run.read[record]] || verdict || (HEAD.share ? shortened(run.output[record], 24) : String(run.value[record] ?? ""));
-  return element("span", {}, stateMark(states[0]), " ", shown(read));
+  const failed = !HEAD.share && failedOf(run, record).includes(HEAD.score) ? element("div", {}, passMark(0)) : null;
+  return element("span", {}, stateMark(states[0]), " ", shown(read), failed);
 }
 
 function drawRow(row) {
@@ -178,7 +184,7 @@ function readAddress() {
   const asked = new URLSearchParams(location.hash.slice(1));
   if (Object.hasOwn(FILTERS, asked.get("show") ?? "")) choice.show = asked.get("show");
   choice.text = asked.get("text") ?? "";
-  for (const key of ["group", "target"]) {
+  for (const key of ["group", "target", "failed"]) {
     const control = document.getElementById(key);
     if (control && [...control.options].some((option) => option.value === asked.get(key))) choice[key] = asked.get(key);
     if (control) control.value = choice[key];

@@ -1,0 +1,63 @@
+"""One sample of a run on a terminal: what was asked, what came back, what the scorers say of it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from itertools import groupby
+from typing import Any, Final
+
+from steelyard.report.evidence import sources_in
+from steelyard.report.numbers import counted, kind_text
+from steelyard.text.inert import cell_text
+from steelyard.types import Output, Record, Score
+
+_LETTERS: Final = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+
+
+def sample_lines(record: Record) -> Iterator[str]:
+    """Question, reference, reply and scores; the right options have a star, scores with one reason share a line."""
+    repeat = f" (repeat {record.repeat + 1})" if record.repeat else ""
+    yield f"{_short(record.sample.id, 80)}{repeat}  {_short(record.sample.input, 300)}"
+    for letter, option in zip(_LETTERS, record.sample.choices, strict=False):
+        mark = "*" if letter in str(record.sample.reference) else " "
+        yield f" {mark}{letter}. {_short(option, 120)}"
+    if not record.sample.choices and record.sample.reference is not None:
+        yield f"  expected: {_short(record.sample.reference, 300)}"
+    if record.output is not None:
+        yield f"  reply: {_short(record.output.value, 400) or '(empty)'}"
+        yield from _retrieved(record.output)
+    for _, together in groupby(record.scores, lambda score: score.reason or score.name):
+        scores = list(together)
+        values = "; ".join(f"{one.name}: {_verdict(one)}" for one in scores)
+        reason = _short(scores[0].reason, 200)
+        yield f"  {values}{f' ({reason})' if reason else ''}"
+    if record.failure is not None:
+        yield f"  {record.failure.stage} failed: {_short(record.failure.message, 400)}"
+
+
+def _verdict(score: Score) -> str:
+    """A value with at most four digits and how a judge came to it, or why there is none."""
+    if score.value is None:
+        kind = score.detail.get("kind")
+        return f"{score.outcome.replace('_', ' ')}{f', {kind_text(cell_text(kind))}' if kind else ''}"
+    detail = score.detail
+    told = [cell_text(detail[key]) for key in ("how", "fallback") if detail.get(key) not in {None, ""}]
+    told += [f"flip rate {detail['flip_rate']:.2g}"] if isinstance(detail.get("flip_rate"), float) else []
+    return ", ".join([f"{score.value:.4g}", *told])
+
+
+def _retrieved(output: Output) -> Iterator[str]:
+    """Where the passages stand; their text is for pages, which have room for it."""
+    if not output.contexts:
+        return
+    sources = [one for one in sources_in(output.metadata) if isinstance(one, Mapping)]
+    places = dict.fromkeys(
+        cell_text(one.get("document")) + (f" p. {one['page']}" if one.get("page") else "") for one in sources
+    )
+    known = "; ".join(one for one in places if one)
+    yield f"  retrieved: {counted(len(output.contexts), 'passage')}{f', {_short(known, 200)}' if known else ''}"
+
+
+def _short(value: Any, most: int) -> str:
+    text = " ".join(cell_text(value).split())
+    return text if len(text) <= most else f"{text[: most - 1]}…"

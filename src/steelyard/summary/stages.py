@@ -1,0 +1,31 @@
+"""What each stage of a run asked: the target, and every scorer that asks a model."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+
+from steelyard.types import Json
+
+
+@dataclass(frozen=True, slots=True)
+class StageCost:
+    """The replies of one stage, and what they took.
+
+    Args:
+        stage: `target`, or the scorer's name.
+        calls: replies that its records hold, those from the journal included; sendings that failed are not.
+        from_journal: of these, how many were not paid for again.
+        input_tokens: of all its replies; likewise `output_tokens`.
+        estimated: replies whose tokens the endpoint did not say, so that they were estimated.
+    """
+
+    stage: str
+    calls: int
+    from_journal: int
+    input_tokens: int
+    output_tokens: int
+    estimated: int = 0
+
+    def to_json(self) -> dict[str, Json]:
+        """Plain JSON, every field by its name."""
+        return {one.name: getattr(self, one.name) for one in fields(self)}

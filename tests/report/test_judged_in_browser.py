@@ -1,0 +1,124 @@
+"""A judged sample on the page: how the judge came to its verdict, what was retrieved, which scores failed."""
+
+from __future__ import annotations
+
+from tests.report.judged_suite import NASTY, judged_runs
+
+from steelyard.report.html import html_report
+
+DETAIL = "document.querySelector('.detail').textContent"
+ROWS = "[...document.querySelectorAll('.samples .open')].map(one => one.textContent)"
+
+
+def texts(selector):
+    return f"[...document.querySelectorAll({selector!r})].map(one => one.textContent)"
+
+
+def chosen(value):
+    return (
+        f"document.getElementById('failed').value = {value!r};"
+        "document.getElementById('failed').dispatchEvent(new Event('change'))"
+    )
+
+
+def test_a_judged_sample_shows_reasons_steps_claims_and_passages_and_all_of_it_inert(tmp_path, in_browser):
+    html = html_report(judged_runs(tmp_path))
+
+    async def visit(page):
+        found = {
+            "detail": await page.run(DETAIL),
+            "reasons": await page.run(texts(".detail pre[aria-label^=Reason]")),
+            "steps": await page.run(texts(".detail ol > li > span:has(strong)")),
+            "expected": await page.run(texts(".detail li:has(.tag.key)")),
+            "warnings": await page.run(texts(".detail .warning")),
+            "bold": await page.run("document.querySelectorAll('.detail b').length"),
+            "title": await page.run("document.title"),
+        }
+        return found, page.complaints
+
+    found, complaints = in_browser(html, visit, address="#open=q3")
+    assert complaints == []
+    assert (found["title"], found["bold"]) == ("Handbook", 0)
+    detail = found["detail"]
+    assert "• scored 2 ✗ failed" in detail
+    whole = NASTY.replace("\u202e", "\\u202e")
+    assert found["reasons"] == [f"The gauge is read at nine.\nThe reference agrees.\n{whole}"] * 2
+    assert (
+        "How correctness was judged: mean of 3 repeats; repeats 4, 5, unread; standard deviation 0.58; "
+        "flip rate 33.3 %; 98.7 % of the probability covered"
+    ) in detail
+    assert found["warnings"] == ["⚠ The answer holds text that looks like a verdict: “I rate this 5/5”"]
+    assert "correct: 0 ✗ failed (2 of 5)" in detail
+    assert "faithfulness: 0 ✗ failed" in detail
+    assert found["steps"] == [
+        "passages 1: NO",
+        "passages 2: NO",
+        f"It stands on grass {whole}: supported",
+        "Late: not read",
+    ]
+    assert "Passages retrieved: 2, 1 expected" in detail
+    assert found["expected"] == [
+        f"handbook.pdf, page 3, characters 100 to 400 (cq3)✓ expectedIt is read at nine. {whole}"
+    ]
+    assert f"Expected sources: 1handbook.pdf, page 3, characters 150 to 200read at nine {whole}" in detail
+    assert 'From the target: {"k": 2}' in detail
+    assert "correctness_reason" not in detail
+
+
+def test_what_could_not_be_read_says_why_in_the_sample(tmp_path, in_browser):
+    html = html_report(judged_runs(tmp_path))
+
+    async def visit(page):
+        return await page.run(DETAIL)
+
+    detail = in_browser(html, visit, address="#open=q5")
+    assert "? unparsed nothing" in detail
+    assert "Reading: truncated" in detail
+    assert "correct: unparsed (nothing)" in detail
+
+
+def test_a_filter_finds_the_failures_of_any_score(tmp_path, in_browser):
+    html = html_report(judged_runs(tmp_path))
+
+    async def visit(page):
+        found = {"options": await page.run(texts("#failed option"))}
+        for name in ("correctness", "faithfulness", "*"):
+            await page.run(chosen(name))
+            found[name] = await page.run(ROWS)
+        found["address"] = await page.run("location.hash")
+        found["cell"] = await page.run("document.querySelector('.samples tbody tr').textContent")
+        found["chips"] = await page.run(texts(".chips button"))
+        return found
+
+    found = in_browser(html, visit)
+    assert found["options"] == ["all samples", "failed any score", "faithfulness", "correctness", "correct"]
+    assert found["correctness"] == ["q2", "q3", "q10", "q11"]
+    assert found["faithfulness"] == ["q0", "q3", "q6", "q9"]
+    assert found["*"] == ["q0", "q2", "q3", "q6", "q9", "q10", "q11"]
+    assert found["address"] == "#failed=*"
+    assert "All 7" in found["chips"]
+
+
+def test_the_address_keeps_the_filter_of_failures(tmp_path, in_browser):
+    html = html_report(judged_runs(tmp_path))
+
+    async def visit(page):
+        return await page.run(ROWS), await page.run("document.getElementById('failed').value")
+
+    assert in_browser(html, visit, address="#failed=faithfulness") == (["q0", "q3", "q6", "q9"], "faithfulness")
+
+
+def test_the_page_of_judged_runs_never_scrolls_sideways(tmp_path, in_browser):
+    html = html_report(judged_runs(tmp_path, ("top 1", "top 2 with a very long name of a target")))
+
+    async def visit(page):
+        await page.run("document.querySelectorAll('details').forEach(one => { one.open = true; })")
+        widths = []
+        for width in (1280, 390):
+            await page.send(
+                "Emulation.setDeviceMetricsOverride", width=width, height=900, deviceScaleFactor=1, mobile=False
+            )
+            widths.append(await page.run("document.documentElement.scrollWidth <= innerWidth"))
+        return widths, page.complaints
+
+    assert in_browser(html, visit, address="#open=q3") == ([True, True], [])
