@@ -1,4 +1,4 @@
-"""`make bench`: what a sample, a table metric, a sandboxed statement and the matching of columns cost.
+"""`make bench`: what a sample, a table metric, a sandboxed statement, a judge's reply and a query to an index cost.
 
 Of samples, CPU and memory are those of the client's whole process, imports included, as the operating system counts
 them; the server has a process of its own. Beside us a bare aiohttp loop, a bare openai loop, QATCH and SQLite run.
@@ -22,7 +22,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from benchmarks import column_matching, qatch_oracle, sandbox, table_metrics
+from benchmarks import column_matching, judge_replies, qatch_oracle, retrieval, sandbox, table_metrics
 
 ROOT = Path(__file__).resolve().parent.parent
 QATCH = ROOT / ".venv" / "qatch"
@@ -127,6 +127,8 @@ def main() -> None:
         "metrics": metrics,
         "sandbox": sandbox.measure,
         "columns": columns,
+        "judges": judge_replies.measure,
+        "retrieval": lambda: markdown(retrieval.HEAD, retrieval.measure()),
     }
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--write", type=Path, help="write the table between the marks of this page")

@@ -1,4 +1,4 @@
-"""What `make demo` does: an exam, text-to-SQL and predicted tables, each with a report; no model, key or network."""
+"""What `make demo` does: an exam, text-to-SQL, tables, questions about a PDF; no model, key or network."""
 
 from __future__ import annotations
 
@@ -27,7 +27,9 @@ def main() -> None:
     choice()
     text2sql()
     tables()
-    print("\nNext, with a model of yours: look at examples/choice/models.yaml and examples/text2sql/models.yaml, then")
+    rag()
+    print("\nNext, with a model of yours: look at examples/choice/models.yaml, examples/text2sql/models.yaml and")
+    print("examples/rag/rag_with_key.yaml, then")
     print("  export ZHIPU_API_KEY=...")
     print("  .venv/bin/steelyard run examples/choice/models.yaml --dry-run     # what it would send")
     print("  .venv/bin/steelyard run examples/choice/models.yaml --html out/models.html")
@@ -53,6 +55,16 @@ def text2sql() -> None:
     print("\nText to SQL: 66 questions to three small databases, answered by rules.")
     steelyard("run", exam, "--store", store, "--html", report)
     steelyard("show", "rules", "--only", "wrong", "-n", "2", "--store", store)
+
+
+def rag() -> None:
+    """An extractive reader answers questions about a PDF, at two chunk sizes."""
+    store, report = OUT / "demo.db", OUT / "rag.html"
+    questions = ROOT / "examples" / "rag" / "rag.yaml"
+    print("\nQuestions about a document: 80 questions on a handbook of eleven pages, a PDF, answered by the best")
+    print("sentence of the two best chunks, which are small for one target and large for the other.")
+    steelyard("run", questions, "--store", store, "--html", report)
+    steelyard("show", "chunks-512", "--only", "wrong", "-n", "2", "--store", store)
 
 
 def tables() -> None:

@@ -20,9 +20,9 @@ SOURCE = ROOT / "src" / "steelyard"
 MODULES = sorted(SOURCE.rglob("*.py"))
 
 TREE = {
-    "cli", "compare", "config", "data", "errors.py", "gate.py", "models", "prompts", "py.typed", "registry.py",
-    "report", "retrieval", "runner", "scorers", "session", "sql", "stats", "store", "suite", "suites", "summary",
-    "tables", "targets", "text", "types.py", "__init__.py",
+    "cli", "compare", "config", "data", "errors.py", "gate.py", "generate", "models", "prompts", "py.typed",
+    "registry.py", "report", "retrieval", "runner", "scorers", "session", "sql", "stats", "store", "suite", "suites",
+    "summary", "tables", "targets", "text", "types.py", "__init__.py",
 }  # fmt: skip
 """The design's tree, as far as there is something in it; a file of it may have become a folder."""
 VAGUE = {"utils", "util", "helpers", "helper", "common", "misc", "manager", "handler"}
@@ -30,6 +30,7 @@ READS_ENVIRONMENT = {"session/secrets.py", "cli/files.py", "cli/running.py"}
 """`session` resolves references; the command line hands `os.environ` to `config`, which takes it as an argument."""
 HEAVY = (
     "aiohttp", "sqlalchemy", "numpy", "altair", "pydantic", "jinja2", "rich", "typer", "ruamel", "sqlglot", "duckdb",
+    "regex", "jsonschema", "pypdfium2",
 )  # fmt: skip
 
 

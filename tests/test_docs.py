@@ -15,11 +15,15 @@ from steelyard.cli.app import build_app
 from steelyard.cli.reference import page
 from steelyard.config.load import load
 from steelyard.registry import BUILT_IN, names
+from steelyard.text.rating import Scale, read_rating, read_yes_no
 
 ROOT = Path(__file__).resolve().parent.parent
 DOCS = ROOT / "docs"
 PAGES = sorted([ROOT / "README.md", ROOT / "CHANGELOG.md", *DOCS.rglob("*.md"), *ROOT.glob("examples/**/*.md")])
-WITH_PYTHON = [ROOT / "README.md", DOCS / "python.md", DOCS / "getting-started.md"]
+WITH_PYTHON = [
+    ROOT / "README.md",
+    *(DOCS / f"{name}.md" for name in ("python", "getting-started", "judges", "lexical", "rag", "text2sql")),
+]
 LINK = re.compile(r"\]\(([^)\s]+)\)")
 
 
@@ -82,8 +86,12 @@ def test_every_whole_configuration_in_the_documents_loads(block, tmp_path):
         (exam / "zhouyi.md", "zhouyi.md"),
         (quiz / "notes.md", "notes.md"),
         (quiz / "questions.csv", "questions.csv"),
+        (ROOT / "examples/rag/handbook.pdf", "handbook.pdf"),
+        (ROOT / "examples/rag/questions.jsonl", "questions.jsonl"),
+        (ROOT / "examples/text2sql/questions.json", "questions.json"),
     ):
         shutil.copy(source, tmp_path / name)
+    shutil.copytree(ROOT / "examples/text2sql/databases", tmp_path / "databases")
     (tmp_path / "exam.yaml").write_text(block, encoding="utf-8")
     keys = dict.fromkeys(re.findall(r"\$\{(\w+)\}", block), "not-a-real-key")
     suite = load(tmp_path / "exam.yaml", environ=keys, use_dotenv=False).suite
@@ -91,8 +99,43 @@ def test_every_whole_configuration_in_the_documents_loads(block, tmp_path):
     assert len(list(suite.samples)) >= 20
 
 
+def test_the_scorers_that_take_words_of_ones_own_load(tmp_path):
+    shutil.copy(ROOT / "examples/rag/questions.jsonl", tmp_path / "questions.jsonl")
+    (block,) = [one for one in blocks(DOCS / "judges.md", "yaml") if not re.search(r"^suite:", one, re.MULTILINE)]
+    rest = "suite: rag\nsamples: {file: questions.jsonl}\njudge: {model: {scripted: {}}}\n"
+    (tmp_path / "rag.yaml").write_text(f"{rest}targets: {{top: {{baseline: reference}}}}\n{block}", encoding="utf-8")
+    suite = load(tmp_path / "rag.yaml", environ={}, use_dotenv=False).suite
+    assert [scorer.score_name for scorer in suite.scorers] == ["house_style", "tone", "coherence"]
+
+
+def replies_read(head):
+    """(reply, what it is read as) of a table on the page about judges."""
+    table = text_of(DOCS / "judges.md").split(f"| {head} | read as |\n", 1)[1].split("\n\n", 1)[0]
+    for row in table.splitlines()[1:]:
+        replies, wanted = row.strip("| ").rsplit(" | ", 1)
+        for reply in re.findall(r"`([^`]+)`", replies):
+            yield pytest.param(reply.replace("\\n", "\n"), wanted, id=reply)
+
+
+def as_told(verdict):
+    if verdict.outcome != "scored":
+        return ", ".join(filter(None, (verdict.outcome, verdict.kind)))
+    return verdict.label or f"{verdict.value:g}"
+
+
+@pytest.mark.parametrize(("reply", "wanted"), list(replies_read("reply, on a scale from 1 to 5")))
+def test_the_page_on_judges_tells_how_a_rating_is_read(reply, wanted):
+    assert as_told(read_rating(reply, Scale(1, 5))) == wanted
+
+
+@pytest.mark.parametrize(("reply", "wanted"), list(replies_read("reply, yes or no")))
+def test_the_page_on_judges_tells_how_yes_and_no_are_read(reply, wanted):
+    assert as_told(read_yes_no(reply)) == wanted
+
+
 @pytest.mark.parametrize("path", WITH_PYTHON, ids=short)
 def test_the_python_examples_run_and_print_what_they_say(path):
+    Path("examples").symlink_to(ROOT / "examples")
     namespace = {"__name__": "documents"}
     for block in blocks(path, "python"):
         printed = io.StringIO()
