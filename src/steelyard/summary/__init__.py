@@ -11,8 +11,9 @@ from steelyard.summary.columns import summarize
 from steelyard.summary.consistency import Consistency
 from steelyard.summary.crosses import Cross, CrossTally
 from steelyard.summary.histograms import UNIT, Histogram, HistogramTally
-from steelyard.summary.rows import RowOutcome, ScoreRow
+from steelyard.summary.rows import JudgedRow, RowOutcome, ScoreRow
 from steelyard.summary.stages import StageCost
+from steelyard.summary.stopping import Stopping
 from steelyard.summary.values import (
     NO_GROUP,
     Mean,
@@ -30,6 +31,7 @@ __all__ = [
     "CrossTally",
     "Histogram",
     "HistogramTally",
+    "JudgedRow",
     "Mean",
     "Over",
     "RowOutcome",
@@ -38,5 +40,6 @@ __all__ = [
     "ScoreRow",
     "ScoreSummary",
     "StageCost",
+    "Stopping",
     "summarize",
 ]

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Literal, NamedTuple
+from collections.abc import Mapping
+from typing import Any, Literal, NamedTuple
 
 RowOutcome = Literal["scored", "not_applicable", "unparsed", "refused", "error"]
 
@@ -21,3 +22,15 @@ class ScoreRow(NamedTuple):
     name: str
     outcome: RowOutcome
     value: float | None
+
+
+class JudgedRow(NamedTuple):
+    """One repeat's value of one score with what the scorer kept beside it (`detail`; empty where the record failed)."""
+
+    sample: str
+    group: str
+    cluster: str
+    repeat: int
+    outcome: RowOutcome
+    value: float | None
+    detail: Mapping[str, Any]

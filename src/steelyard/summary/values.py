@@ -11,6 +11,7 @@ from steelyard.summary.consistency import Consistency
 from steelyard.summary.crosses import Cross
 from steelyard.summary.histograms import Histogram
 from steelyard.summary.stages import StageCost
+from steelyard.summary.stopping import Stopping
 from steelyard.types import Json
 
 Over = Literal["all", "scored"]
@@ -153,6 +154,8 @@ class RunSummary:
         breakdowns: key of the samples' metadata -> score -> a summary per value of that key, in order of first
             appearance; no entry for a key that no sample has.
         consistency: per score whose judge was asked repeatedly, how far it agreed with itself.
+        stopping: where a rule could end the run before all samples were asked, what it decided; all that is said here
+            of scores rests on the samples that it used.
     """
 
     run: str
@@ -178,6 +181,7 @@ class RunSummary:
     crosses: tuple[Cross, ...] = ()
     breakdowns: Mapping[str, Mapping[str, tuple[ScoreSummary, ...]]] = field(default_factory=dict)
     consistency: Mapping[str, Consistency] = field(default_factory=dict)
+    stopping: Stopping | None = None
 
     @property
     def judged_stages(self) -> tuple[StageCost, ...]:
@@ -206,6 +210,7 @@ class RunSummary:
             "crosses": [cross.to_json() for cross in self.crosses],
             "breakdowns": {key: _plain_groups(groups) for key, groups in self.breakdowns.items()},
             "consistency": {name: one.to_json() for name, one in self.consistency.items()},
+            "stopping": self.stopping.to_json() if self.stopping else None,
         }
 
     def __str__(self) -> str:
