@@ -135,11 +135,38 @@ class Failure:
 
 @dataclass(frozen=True, slots=True)
 class Label:
-    """A person's or model's verdict on a record."""
+    """A person's or model's verdict on a record.
+
+    Args:
+        sample: the sample's id.
+        name: what the verdict is about (`reason`, `cause`).
+        value: plain JSON; None withdraws what its author said before.
+        author: who says so; a model is `model:<name>`.
+        at: when.
+        repeat: 0-based.
+    """
 
     sample: str
     name: str
     value: Any
+    author: str
+    at: datetime
+    repeat: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Note:
+    """What a person says of a run: why it was run, what went wrong.
+
+    Args:
+        run: the run's id.
+        text: as it was typed; not more than a few sentences.
+        author: who says so.
+        at: when.
+    """
+
+    run: str
+    text: str
     author: str
     at: datetime
 
@@ -169,6 +196,10 @@ class Record:
 
 class Asks(Protocol):
     """What the runner gives to a target or scorer that declares `ask`: one call to a model."""
+
+    @property
+    def repeat(self) -> int:
+        """Which of the sample's repeats this is, from 0."""
 
     async def __call__(self, model: Any, messages: Any, /, **parameters: Any) -> Reply:
         """Send `messages` to `model` through the journal, the limits and the budget.

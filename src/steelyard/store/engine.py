@@ -89,10 +89,11 @@ def create(engine: Engine) -> None:
 
 def complete(engine: Engine) -> None:
     """Give a store of an earlier version the tables that came later; an earlier version still reads it."""
-    missing = [schema.stage]
+    later = [schema.stage, schema.stopping, schema.note, schema.label]
     with engine.connect() as connection:
         known = _tables(connection)
-    if all(table.name in known for table in missing):
+    missing = [table for table in later if table.name not in known]
+    if not missing:
         return
     with engine.connect().execution_options(begin="IMMEDIATE") as connection, connection.begin():
         schema.metadata.create_all(connection, tables=missing)

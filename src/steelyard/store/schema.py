@@ -87,6 +87,17 @@ stage = Table(
 """What each stage of a run asked, by its number; moved like the run's counters. A store that was made before there was
 this table gets it when it is next written, and is read as if it were empty until then."""
 
+stopping = Table(
+    "stopping",
+    metadata,
+    Column("run", Integer, primary_key=True),
+    Column("body", Text, nullable=False),
+    Column("used", LargeBinary, nullable=True),
+    sqlite_with_rowid=False,
+)
+"""What a stopping rule decided for a run, as JSON, and a bit for each place of the dataset that the decision rests on
+(place 0 is the lowest bit of the first byte); NULL where it rests on all. It came later, like `stage`."""
+
 layer = Table(
     "layer",
     metadata,
@@ -164,3 +175,32 @@ dictionary = Table(
     Column("data", LargeBinary, nullable=False),
 )
 """Compression dictionaries; each is stored in the transaction of the first body that needs it."""
+
+note = Table(
+    "note",
+    metadata,
+    Column("num", Integer, primary_key=True),
+    Column("run", Integer, nullable=False),
+    Column("created", Float, nullable=False),
+    Column("author", Text, nullable=False),
+    Column("text", Text, nullable=False),
+    Index("note_run", "run"),
+)
+"""What a person says of a run; never changed, never removed. It came later, like `stage`."""
+
+label = Table(
+    "label",
+    metadata,
+    Column("num", _Id, primary_key=True),
+    Column("run", Integer, nullable=False),
+    Column("sample", Text, nullable=False),
+    Column("repeat", Integer, nullable=False),
+    Column("name", Text, nullable=False),
+    Column("author", Text, nullable=False),
+    Column("created", Float, nullable=False),
+    Column("value", Text, nullable=False),
+    Index("label_run", "run"),
+)
+"""A person's or model's verdict on a record, its value as JSON. The newest row of a run, sample, repeat, name and
+author counts; older ones stay. The sample is named by its id: its place may be another's after a resume that allowed
+changed inputs. It came later, like `stage`."""
