@@ -188,14 +188,16 @@ class Ask:
 
     Attributes:
         stage: `target`, or a scorer's name.
+        repeat: which of the sample's repeats this is, from 0.
         replies: in the order they were asked.
         over: what ended the run while this asked, even where the target's own code caught it.
     """
 
-    __slots__ = ("_keys", "_session", "over", "replies", "stage")
+    __slots__ = ("_keys", "_session", "over", "repeat", "replies", "stage")
 
     def __init__(self, session: Session, sample: str, repeat: int, stage: str, draw: str) -> None:
         self.stage = stage
+        self.repeat = repeat
         self.replies: list[Reply] = []
         self.over: ModelError | StoreError | None = None
         self._session = session

@@ -1,6 +1,7 @@
 """Runs on disk: the schema, the journal with its writer, and the handle that reads them."""
 
 from steelyard.store.run import Run
-from steelyard.store.store import NewRun, RunWriter, Store
+from steelyard.store.run_writer import RunWriter
+from steelyard.store.store import NewRun, Store
 
 __all__ = ["NewRun", "Run", "RunWriter", "Store"]

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Final, Protocol
 
-from sqlalchemy import Connection, bindparam, select
+from sqlalchemy import Connection, Select, bindparam, select
 
 from steelyard.errors import StoreError
 from steelyard.session.replies import unpack_reply
@@ -49,6 +49,20 @@ class Layer(Protocol):
 def unpacker_of(connection: Connection) -> Unpacker:
     """Reads bodies with the dictionaries that are stored beside them."""
     return Unpacker(lambda number: load_dictionary(connection, number))
+
+
+def record_query(run: int) -> Select[Any]:
+    """The rows that `read_records` takes, of one run, in order of samples and repeats."""
+    record, sample = schema.record, schema.sample
+    return (
+        select(
+            record.c.no, record.c.repeat, record.c.millis, record.c.replies, record.c.body,
+            sample.c.id, sample.c.grp, sample.c.cluster, sample.c.body.label("sample_body"),
+        )
+        .select_from(record.join(sample, sample.c.num == record.c.sample))
+        .where(record.c.run == run)
+        .order_by(record.c.no, record.c.repeat)
+    )  # fmt: skip
 
 
 def read_records(

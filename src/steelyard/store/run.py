@@ -15,10 +15,12 @@ from steelyard.errors import boundary
 from steelyard.store import schema
 from steelyard.store.counting import stage_costs
 from steelyard.store.lock import is_locked
-from steelyard.store.reading import read_records, unpacker_of
+from steelyard.store.reading import read_records, record_query, unpacker_of
 from steelyard.store.records import unpack_keys
+from steelyard.store.rows import PlacedValue, judged_rows, placed_values, score_rows
 from steelyard.store.sections import Tallies, breakdown_values, breakdowns, consistency
-from steelyard.summary import RunState, RunSummary, ScoreRow, ScoreSummary, StageCost, summarize
+from steelyard.store.stopping import Stopped, Used, read_stopping
+from steelyard.summary import JudgedRow, RunState, RunSummary, ScoreRow, ScoreSummary, StageCost, Stopping, summarize
 from steelyard.types import OUTCOMES, Outcome, Record
 
 if TYPE_CHECKING:
@@ -116,29 +118,31 @@ class Run:
         return self._store.run(self.id)
 
     def score_rows(self) -> Iterator[ScoreRow]:
-        """Every score in order of samples and repeats; an `error` row per score that a failed record lacks."""
-        expected = [name for name in self.manifest.get("scores", ()) if name]
-        score, record, sample, word = schema.score, schema.record, schema.sample, schema.word
-        joined = record.join(sample, sample.c.num == record.c.sample).outerjoin(
-            score,
-            (score.c.run == record.c.run)
-            & (score.c.layer == self.layer)
-            & (score.c.no == record.c.no)
-            & (score.c.repeat == record.c.repeat),
-        )
-        query = (
-            select(
-                record.c.no, record.c.repeat, record.c.failed, sample.c.id, sample.c.grp, sample.c.cluster,
-                score.c.name, score.c.outcome, score.c.value,
-            )
-            .select_from(joined)
-            .where(record.c.run == self.num)
-            .order_by(record.c.no, record.c.repeat, score.c.name)
-        )  # fmt: skip
+        """Every score in order of samples and repeats; an `error` row per score that a failed record lacks.
+
+        Where a stopping rule ended the run, of the samples that its decision rests on.
+        """
         with self._store.reading() as connection:
-            names = {row.num: row.text for row in connection.execute(select(word.c.num, word.c.text))}
-            stream = connection.execution_options(yield_per=5000).execute(query)
-            yield from _rows(stream, names, expected)
+            yield from score_rows(connection, self, self._used)
+
+    def judged_rows(self, score: str) -> Iterator[JudgedRow]:
+        """The rows of one score, likewise, each with the detail that its scorer kept."""
+        with self._store.reading() as connection:
+            yield from judged_rows(connection, self, score, self._used)
+
+    @cached_property
+    def _stopped(self) -> Stopped | None:
+        with self._store.reading() as connection:
+            return read_stopping(connection, self.num)
+
+    @property
+    def stopping(self) -> Stopping | None:
+        """What a stopping rule decided; None where there was none, or where it has not come to an end."""
+        return self._stopped[0] if self._stopped else None
+
+    @property
+    def _used(self) -> Used | None:
+        return self._stopped[1] if self._stopped else None
 
     def summary(self) -> RunSummary:
         """Means, intervals and counts of the newest layer of scores."""
@@ -177,6 +181,7 @@ class Run:
             crosses=tallies.found_crosses(),
             breakdowns=self._breakdowns(),
             consistency=agreed,
+            stopping=self.stopping,
         )
 
     def stage_costs(self) -> tuple[StageCost, ...]:
@@ -226,6 +231,7 @@ class Run:
             found = {
                 (row.no, row.repeat, _text_at(key, unpack(row.body) if row.body else b"") or OUTCOMES[row.outcome])
                 for row in connection.execute(query)
+                if self._used is None or row.no in self._used
             }
         counts = Counter(text.replace("_", " ") if text in OUTCOMES else text for _, _, text in found)
         return dict(sorted(counts.items(), key=lambda pair: (-pair[1], pair[0])))
@@ -281,38 +287,32 @@ class Run:
                 yield from read_records(connection, unpacker, self, rows)
 
     def _chunk(self, connection: Connection, after: tuple[int, int]) -> Sequence[Any]:
+        no, repeat = schema.record.c.no, schema.record.c.repeat
+        later = (no > after[0]) | ((no == after[0]) & (repeat > after[1]))
+        return connection.execute(record_query(self.num).where(later).limit(_CHUNK)).all()
+
+    def records_between(self, first: int, last: int) -> list[tuple[int, Record]]:
+        """(no, record) of the places from `first` to `last`."""
+        query = record_query(self.num).where(schema.record.c.no.between(first, last))
+        with self._store.reading() as connection, boundary("store", f"run {self.id} is damaged"):
+            rows = connection.execute(query).all()
+            return list(read_records(connection, unpacker_of(connection), self, rows)) if rows else []
+
+    def places(self) -> dict[str, int]:
+        """Sample id -> its place in the dataset, of every stored record."""
         record, sample = schema.record, schema.sample
-        query = (
-            select(
-                record.c.no, record.c.repeat, record.c.millis, record.c.replies, record.c.body,
-                sample.c.id, sample.c.grp, sample.c.cluster, sample.c.body.label("sample_body"),
-            )
-            .select_from(record.join(sample, sample.c.num == record.c.sample))
-            .where(record.c.run == self.num)
-            .where((record.c.no > after[0]) | ((record.c.no == after[0]) & (record.c.repeat > after[1])))
-            .order_by(record.c.no, record.c.repeat)
-            .limit(_CHUNK)
-        )  # fmt: skip
-        return connection.execute(query).all()
+        joined = record.join(sample, sample.c.num == record.c.sample)
+        query = select(sample.c.id, record.c.no).select_from(joined).where(record.c.run == self.num)
+        with self._store.reading() as connection:
+            return {row.id: row.no for row in connection.execute(query)}
+
+    def placed_values(self, score: str) -> list[PlacedValue]:
+        """One score of every record by place, whatever a stopping rule made of the run."""
+        with self._store.reading() as connection:
+            return list(placed_values(connection, self, score))
 
 
 def _text_at(key: str, body: bytes) -> str:
     """The text at `key` in the detail of a packed score; "" where there is none."""
     found = json.loads(body)[1].get(key, "") if body else ""
     return found if isinstance(found, str) else ""
-
-
-def _rows(stream: Any, names: Mapping[int, str], expected: Sequence[str]) -> Iterator[ScoreRow]:
-    """Score rows, and for each failed record an error row per score that it lacks."""
-    place: tuple[int, int] | None = None
-    missing: list[ScoreRow] = []
-    for no, repeat, failed, ident, group, cluster, name, outcome, value in stream:
-        if (no, repeat) != place:
-            yield from missing
-            place = (no, repeat)
-            lacking = (expected or [""]) if failed else []
-            missing = [ScoreRow(ident, group, cluster, repeat, one, "error", None) for one in lacking]
-        if name is not None:
-            missing = [one for one in missing if one.name not in {names[name], ""}]
-            yield ScoreRow(ident, group, cluster, repeat, names[name], OUTCOMES[outcome], value)
-    yield from missing

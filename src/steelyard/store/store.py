@@ -17,13 +17,13 @@ from steelyard.store.engine import Durability, check, complete, connect, create,
 from steelyard.store.journal import Asked, StoreJournal
 from steelyard.store.lock import RunLock
 from steelyard.store.names import meant, new_id
-from steelyard.store.put import Put
 from steelyard.store.records import score_row, word_numbers
 from steelyard.store.reserve import Reserve
 from steelyard.store.run import Run
+from steelyard.store.run_writer import RunWriter
 from steelyard.store.writer import Batch, Writer
 from steelyard.text.plain_json import to_json
-from steelyard.types import Record, Score
+from steelyard.types import Score
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,54 +43,6 @@ class NewRun:
     target: str
     planned: int
     manifest: Mapping[str, Any]
-
-
-class RunWriter:
-    """Writes the records of one run; holds its lock until `finish` or `abandon`."""
-
-    def __init__(self, writer: Writer, run: Run, lock: RunLock) -> None:
-        self.run = run
-        self._writer = writer
-        self._lock = lock
-        self._stages = run.stages
-
-    @property
-    def backlog(self) -> int:
-        """Operations that wait to be written."""
-        return self._writer.backlog
-
-    def put(self, no: int, record: Record, *, replaces: bool | None = None) -> None:
-        """Hand over a record; it is on disk a few milliseconds later, and at the latest after `finish`.
-
-        Raises:
-            StoreError: the store failed before.
-        """
-        self._writer.submit(Put(self.run.num, no, record, self._stages, replaces=replaces))
-
-    def finish(self, state: str, reason: str, seconds: float) -> None:
-        """Store the state that the run ends in, adding `seconds` of work, and let go of it.
-
-        Raises:
-            StoreError: it could not be written.
-        """
-        table = schema.run
-        text = reason.encode("utf-8", "replace").decode()  # it quotes errors, and those may hold anything
-
-        def change(batch: Batch) -> None:
-            batch.connection.execute(
-                update(table)
-                .where(table.c.num == self.run.num)
-                .values(state=state, reason=text, seconds=table.c.seconds + seconds)
-            )
-
-        try:
-            self._writer.change(change)
-        finally:
-            self._lock.release()
-
-    def abandon(self) -> None:
-        """Let go of the run as it is, unfinished."""
-        self._lock.release()
 
 
 class Store:

@@ -155,7 +155,7 @@ class _Rehearsal:
     def ask(self, sample: Sample, repeat: int) -> _CountingAsk:
         if len(self._calls) >= _LOOK_UP:
             self.count()
-        return _CountingAsk(self, Keys(sample.id, repeat, ""))
+        return _CountingAsk(self, Keys(sample.id, repeat, ""), repeat)
 
     def shown(self, output: Output) -> Output:
         """What this scorer is shown of an output: where only a stand-in is known, one that it can read."""
@@ -190,7 +190,8 @@ class _Rehearsal:
 class _CountingAsk:
     """An Ask that sends nothing and notes what it would have sent."""
 
-    def __init__(self, rehearsal: _Rehearsal, keys: Keys) -> None:
+    def __init__(self, rehearsal: _Rehearsal, keys: Keys, repeat: int) -> None:
+        self.repeat = repeat
         self._rehearsal = rehearsal
         self._keys = keys
 

@@ -103,6 +103,7 @@ class _JournalAsk:
     """An Ask that knows what was answered, and sends nothing."""
 
     def __init__(self, store: Store, record: Record, stage: str, draw: str) -> None:
+        self.repeat = record.repeat
         self._store = store
         self._stage = stage
         self._replies = {reply.key: reply for several in record.replies.values() for reply in several}

@@ -20,14 +20,9 @@ from typing import Any, ClassVar, Final
 from steelyard.errors import expect_number
 from steelyard.scorers.judges.judge import Judge, together
 from steelyard.scorers.judges.numbered import first_unread, read_numbered, unread_reply
-from steelyard.scorers.judges.summing_up import (
-    answer_of,
-    contexts_of,
-    not_applicable,
-    nothing_to_support,
-    score_of,
-)
+from steelyard.scorers.judges.summing_up import contexts_of, not_applicable, nothing_to_support, score_of
 from steelyard.scorers.judges.windows import Window, check_window, windows
+from steelyard.session.answers import answer_of
 from steelyard.text.fenced_prompt import FencedPrompt
 from steelyard.text.language import Language
 from steelyard.text.listed import distinct_texts, read_listing

@@ -16,15 +16,8 @@ from typing import Any, ClassVar, Final
 
 from steelyard.errors import expect_number
 from steelyard.scorers.judges.judge import Judge
-from steelyard.scorers.judges.summing_up import (
-    answer_of,
-    no_answer,
-    not_applicable,
-    reference_of,
-    refused_before,
-    score_of,
-    unless_stopped,
-)
+from steelyard.scorers.judges.summing_up import no_answer, not_applicable, reference_of, score_of, unless_stopped
+from steelyard.session.answers import answer_of, refused_before
 from steelyard.text.fenced_prompt import FencedPrompt
 from steelyard.text.prompt_files import question_of
 from steelyard.text.rating import Scale, Verdict, read_rating

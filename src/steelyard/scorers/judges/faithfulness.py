@@ -17,14 +17,9 @@ from types import MappingProxyType
 from typing import Any, ClassVar, Final
 
 from steelyard.scorers.judges.judge import Judge, together
-from steelyard.scorers.judges.summing_up import (
-    answer_of,
-    contexts_of,
-    nothing_to_support,
-    score_of,
-    unless_stopped,
-)
+from steelyard.scorers.judges.summing_up import contexts_of, nothing_to_support, score_of, unless_stopped
 from steelyard.scorers.judges.windows import Window, check_window, windows
+from steelyard.session.answers import answer_of
 from steelyard.text.fenced_prompt import FencedPrompt
 from steelyard.text.prompt_files import question_of
 from steelyard.text.rating import Verdict, read_yes_no

@@ -16,7 +16,8 @@ from steelyard.errors import ConfigError
 from steelyard.scorers.judges.g_eval_rating import Form, Rated, Weighting, rate, rated_score
 from steelyard.scorers.judges.judge import Judge
 from steelyard.scorers.judges.numbered import unread_reply
-from steelyard.scorers.judges.summing_up import answer_of, no_answer, refused_before
+from steelyard.scorers.judges.summing_up import no_answer
+from steelyard.session.answers import answer_of, refused_before
 from steelyard.text.fenced_prompt import FencedPrompt
 from steelyard.text.language import Language
 from steelyard.text.listed import read_list

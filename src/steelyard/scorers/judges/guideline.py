@@ -10,7 +10,8 @@ from typing import Any, ClassVar, Final
 from steelyard.errors import ConfigError
 from steelyard.scorers.judges.judge import Judge
 from steelyard.scorers.judges.numbered import read_numbered, together_read
-from steelyard.scorers.judges.summing_up import answer_of, no_answer, refused_before, score_of
+from steelyard.scorers.judges.summing_up import no_answer, score_of
+from steelyard.session.answers import answer_of, refused_before
 from steelyard.text.fenced_prompt import FencedPrompt
 from steelyard.text.prompt_files import question_of
 from steelyard.text.rating import Verdict

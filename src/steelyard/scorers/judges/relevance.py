@@ -17,7 +17,8 @@ from typing import Any, ClassVar, Final, Literal, get_args
 from steelyard.errors import ConfigError, did_you_mean
 from steelyard.scorers.judges.g_eval_rating import Form, Weighting, rate, rated_score
 from steelyard.scorers.judges.judge import Judge
-from steelyard.scorers.judges.summing_up import answer_of, no_answer, not_applicable, reference_of, refused_before
+from steelyard.scorers.judges.summing_up import no_answer, not_applicable, reference_of
+from steelyard.session.answers import answer_of, refused_before
 from steelyard.text.fenced_prompt import FencedPrompt
 from steelyard.text.prompt_files import question_of
 from steelyard.text.sql_reply import read_sql

@@ -11,15 +11,14 @@ from typing import Any, ClassVar, Final
 from steelyard.errors import ConfigError, expect_number
 from steelyard.scorers.judges.judge import Judge
 from steelyard.scorers.judges.summing_up import (
-    answer_of,
     contexts_of,
     no_answer,
     not_applicable,
     reference_of,
-    refused_before,
     score_of,
     unless_stopped,
 )
+from steelyard.session.answers import answer_of, refused_before
 from steelyard.text.fenced_prompt import FencedPrompt
 from steelyard.text.prompt_files import question_of
 from steelyard.text.rating import Scale, Verdict, read_rating

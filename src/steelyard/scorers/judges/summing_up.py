@@ -8,24 +8,12 @@ from collections.abc import Callable, Mapping, Sequence
 from statistics import fmean, stdev
 from typing import Any, Final
 
+from steelyard.session.answers import STOPPED, answer_of, refused_before
 from steelyard.text.rating import Verdict
 from steelyard.text.verdict_like import verdict_like
 from steelyard.types import Output, Reply, Sample, Score
 
-_STOPPED: Final = frozenset({"content_filter", "refusal"})
 _LONGEST_REASON: Final = 2000
-
-
-def answer_of(output: Output) -> str:
-    """The candidate's text: a text, what a mapping holds at `answer` or `output`, or the value as JSON.
-
-    >>> answer_of(Output({"output": "Paris", "steps": 3})), answer_of(Output([1, 2]))
-    ('Paris', '[1, 2]')
-    """
-    value = output.value
-    if isinstance(value, Mapping):
-        value = next((value[key] for key in ("answer", "output") if isinstance(value.get(key), str)), value)
-    return value if isinstance(value, str) else "" if value is None else json.dumps(value, ensure_ascii=False)
 
 
 def contexts_of(sample: Sample, output: Output) -> tuple[str, ...]:
@@ -53,21 +41,12 @@ def _as_json(value: Any) -> str:
     return json.dumps(value, ensure_ascii=False)
 
 
-def refused_before(output: Output) -> bool:
-    """Whether the target gave no answer because its model refused or a content filter stopped it.
-
-    Words that come with a refusal are no answer. What a content filter cut off is one, as far as it came.
-    """
-    finish = str(output.metadata.get("finish"))
-    return finish == "refusal" or (finish in _STOPPED and not answer_of(output).strip())
-
-
 def unless_stopped(verdict: Verdict, reply: Reply) -> Verdict:
     """`verdict`; refused where the endpoint stopped the judge before one was read.
 
     Words that come as a refusal hold no verdict, whatever numbers are among them. Those before a filter may.
     """
-    if reply.finish == "refusal" or (verdict.value is None and reply.finish in _STOPPED):
+    if reply.finish == "refusal" or (verdict.value is None and reply.finish in STOPPED):
         return Verdict("refused", reason=reply.text.strip())
     return verdict
 

@@ -1,0 +1,120 @@
+"""Scores of a run, read row by row without opening what need not be opened."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Container, Iterator, Mapping, Sequence
+from typing import Any, NamedTuple, Protocol
+
+from sqlalchemy import Connection, Select, select
+
+from steelyard.store import schema
+from steelyard.store.reading import unpacker_of
+from steelyard.summary import JudgedRow, RowOutcome, ScoreRow
+from steelyard.types import OUTCOMES
+
+
+class Scored(Protocol):
+    """The run whose scores are read."""
+
+    num: int
+    layer: int
+
+    @property
+    def manifest(self) -> Mapping[str, Any]:
+        """Everything the run was made of."""
+
+
+class PlacedValue(NamedTuple):
+    """One score of one record, by the sample's place in its dataset."""
+
+    no: int
+    repeat: int
+    outcome: RowOutcome
+    value: float | None
+
+
+def score_rows(connection: Connection, run: Scored, used: Container[int] | None) -> Iterator[ScoreRow]:
+    """Every score in order of samples and repeats; an `error` row per score that a failed record lacks.
+
+    Args:
+        connection: to the store.
+        run: whose scores.
+        used: the places of samples that count; None is all.
+    """
+    expected = [name for name in run.manifest.get("scores", ()) if name]
+    query = _query(run, schema.score.c.name).order_by(schema.record.c.no, schema.record.c.repeat, schema.score.c.name)
+    names = {row.num: row.text for row in connection.execute(select(schema.word.c.num, schema.word.c.text))}
+    stream: Any = connection.execution_options(yield_per=5000).execute(query)
+    yield from _rows(stream if used is None else (row for row in stream if row.no in used), names, expected)
+
+
+def judged_rows(connection: Connection, run: Scored, score: str, used: Container[int] | None) -> Iterator[JudgedRow]:
+    """The rows of one score with their detail, in order of samples and repeats.
+
+    A record that lacks it is an `error` where it failed, and is left out where it did not.
+    """
+    unpack = unpacker_of(connection).unpack
+    for row in _of_score(connection, run, score, schema.score.c.body):
+        if used is not None and row.no not in used:
+            continue
+        if row.outcome is None:
+            if row.failed:
+                yield JudgedRow(row.id, row.grp, row.cluster, row.repeat, "error", None, {})
+            continue
+        detail = json.loads(unpack(bytes(row.body)))[1] if row.body else {}
+        yield JudgedRow(row.id, row.grp, row.cluster, row.repeat, OUTCOMES[row.outcome], row.value, detail)
+
+
+def placed_values(connection: Connection, run: Scored, score: str) -> Iterator[PlacedValue]:
+    """One score of every record by place, whatever a stopping rule made of it; `error` where a failed one lacks it."""
+    for row in _of_score(connection, run, score, schema.score.c.name):
+        if row.outcome is not None:
+            yield PlacedValue(row.no, row.repeat, OUTCOMES[row.outcome], row.value)
+        elif row.failed:
+            yield PlacedValue(row.no, row.repeat, "error", None)
+
+
+def _of_score(connection: Connection, run: Scored, score: str, more: Any) -> Any:
+    word = schema.word
+    name = connection.scalar(select(word.c.num).where(word.c.text == score))
+    query = _query(run, more, name=-1 if name is None else name)
+    return connection.execute(query.order_by(schema.record.c.no, schema.record.c.repeat))
+
+
+def _query(run: Scored, more: Any, name: int | None = None) -> Select[Any]:
+    """Records of a run with their samples and scores, those of one name or all."""
+    score, record, sample = schema.score, schema.record, schema.sample
+    mine = (
+        (score.c.run == record.c.run)
+        & (score.c.layer == run.layer)
+        & (score.c.no == record.c.no)
+        & (score.c.repeat == record.c.repeat)
+    )
+    if name is not None:
+        mine &= score.c.name == name
+    joined = record.join(sample, sample.c.num == record.c.sample).outerjoin(score, mine)
+    return (
+        select(
+            record.c.no, record.c.repeat, record.c.failed, sample.c.id, sample.c.grp, sample.c.cluster,
+            more, score.c.outcome, score.c.value,
+        )
+        .select_from(joined)
+        .where(record.c.run == run.num)
+    )  # fmt: skip
+
+
+def _rows(stream: Any, names: Mapping[int, str], expected: Sequence[str]) -> Iterator[ScoreRow]:
+    """Score rows, and for each failed record an error row per score that it lacks."""
+    place: tuple[int, int] | None = None
+    missing: list[ScoreRow] = []
+    for no, repeat, failed, ident, group, cluster, name, outcome, value in stream:
+        if (no, repeat) != place:
+            yield from missing
+            place = (no, repeat)
+            lacking = (expected or [""]) if failed else []
+            missing = [ScoreRow(ident, group, cluster, repeat, one, "error", None) for one in lacking]
+        if name is not None:
+            missing = [one for one in missing if one.name not in {names[name], ""}]
+            yield ScoreRow(ident, group, cluster, repeat, names[name], OUTCOMES[outcome], value)
+    yield from missing

@@ -1,0 +1,103 @@
+"""Two answers to the same sample, side by side, for a judge that prefers one of them.
+
+A pair asks nothing. Its answers are outputs of two runs: of targets of the same suite, which answer first, or runs
+that are stored already. The suite binds it to them before it is run.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, ClassVar, Final, NamedTuple
+
+from steelyard.errors import ConfigError
+from steelyard.session.answers import answer_of, refused_before
+from steelyard.types import Asks, Output, Record, Sample
+
+SIDES: Final = ("A", "B")
+
+
+class Side(NamedTuple):
+    """One run of a pair.
+
+    Args:
+        run: its id.
+        record: sample id and repeat -> what it has of that sample; None where it has nothing.
+    """
+
+    run: str
+    record: Callable[[str, int], Record | None]
+
+
+@dataclass(frozen=True, slots=True)
+class Pair:
+    """What two runs answered to a sample, as `{"A": ..., "B": ...}`; a side that has no answer is None.
+
+    Args:
+        first: side A: a target of the same suite, or a stored run by its id.
+        second: side B, likewise.
+    """
+
+    inline: ClassVar[bool] = True
+    first: str
+    second: str
+
+    def check(self) -> None:
+        """Find what cannot be meant.
+
+        Raises:
+            ConfigError: no name, or the same one twice.
+        """
+        for name in (self.first, self.second):
+            if not isinstance(name, str) or not name.strip():
+                raise ConfigError(f"a pair names two targets or runs, not {name!r}")
+        if self.first == self.second:
+            raise ConfigError(f"a pair is of two different targets; {self.first!r} stands on both sides")
+
+    @property
+    def sides(self) -> tuple[str, str]:
+        """Both names, A first."""
+        return self.first, self.second
+
+    def expected(self) -> Output:
+        """Stands for what it will show, while its sides have not answered yet."""
+        return Output(dict.fromkeys(SIDES, "..."), metadata={side: {"failure": ""} for side in SIDES})
+
+    async def __call__(self, sample: Sample, ask: Asks) -> Output:  # noqa: ARG002  # what a target takes
+        """Only a pair that was bound to its runs has answers.
+
+        Raises:
+            ConfigError: always.
+        """
+        raise ConfigError(f"{self.first} and {self.second} are judged by a suite that runs both, or names stored runs")
+
+
+@dataclass(frozen=True, slots=True)
+class BoundPair:
+    """A pair with the runs that its answers come from."""
+
+    inline: ClassVar[bool] = True
+    a: Side
+    b: Side
+
+    async def __call__(self, sample: Sample, ask: Asks) -> Output:
+        """The two answers of the same repeat."""
+        values: dict[str, Any] = {}
+        metadata: dict[str, Any] = {}
+        for name, side in zip(SIDES, (self.a, self.b), strict=True):
+            record = side.record(sample.id, ask.repeat)
+            failure = failure_of(record)
+            output = record.output if record is not None else None
+            values[name] = None if failure or output is None else answer_of(output)
+            finish = str(output.metadata.get("finish", "")) if output is not None else ""
+            metadata[name] = {"run": side.run, "failure": failure, "finish": finish}
+        return Output(values, metadata=metadata)
+
+
+def failure_of(record: Record | None) -> str:
+    """What keeps a side from having answered: "" where it has, else `missing`, `refused` or `error: <kind>`."""
+    if record is None:
+        return "missing"
+    if record.output is None:
+        return f"error: {record.failure.kind if record.failure else 'no output'}"
+    return "refused" if refused_before(record.output) else ""
