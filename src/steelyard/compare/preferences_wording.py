@@ -1,0 +1,260 @@
+"""Who is preferred and how sure that is, in one sentence; and what warns of believing it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Final, NamedTuple
+
+from steelyard.compare.preferences_values import Preferences, PreferenceVerdict
+from steelyard.stats.intervals import Interval
+from steelyard.summary import Stopping
+
+_CONSTANT: Final = 0.9
+"""From this share of one and the same answer on, a side is called constant; not below five answers."""
+_LEAST_ANSWERS: Final = 5
+_ALIKE: Final = 0.2
+_UNREAD: Final = 0.05
+_FAILED: Final = 0.05
+_STRONG: Final = 0.1
+"""From this bias in favour of one place on, where it is more than chance, the place decides too much."""
+_CONTRARY: Final = 0.7
+"""Below this consistency, over at least ten pairs, a judge contradicts itself too often."""
+_LEAST_PAIRS: Final = 10
+
+
+class SameAnswers(NamedTuple):
+    """How often a side gave its most frequent answer, of how many that were looked at."""
+
+    side: str
+    most: int
+    answers: int
+
+
+def percent(value: float | None, digits: int = 2) -> str:
+    """A rate in percent.
+
+    >>> percent(0.8318208), percent(1.0), percent(None)
+    ('83.18 %', '100.00 %', '–')
+    """
+    return "–" if value is None else f"{100 * value:.{digits}f} %"
+
+
+def limits(interval: Interval | None) -> str:
+    """Both limits of a rate's interval in percent.
+
+    >>> limits(Interval(0.8318208, 1.0))
+    '83.18 % to 100.00 %'
+    """
+    return "–" if interval is None else f"{percent(interval.low)} to {percent(interval.high)}"
+
+
+def p_percent(p: float | None) -> str:
+    """A p-value in percent with two significant digits and never an exponent.
+
+    >>> p_percent(3.814697e-06), p_percent(0.0625), p_percent(1.0), p_percent(1e-12), p_percent(None)
+    ('0.00038 %', '6.2 %', '100 %', '< 0.000001 %', '–')
+    """
+    if p is None:
+        return "–"
+    if p < 1e-8:
+        return "< 0.000001 %"
+    digits = next(digits for digits in range(10) if round(100 * p, digits) >= 10 ** (1 - digits) or digits == 9)
+    return f"{100 * p:.{digits}f} %"
+
+
+def p_equals(p: float | None) -> str:
+    """The same behind its sign: `p = 6.2 %`, `p < 0.000001 %`."""
+    text = p_percent(p)
+    return f"p {text}" if text.startswith("<") else f"p = {text}"
+
+
+def decided_side(stopping: Stopping) -> PreferenceVerdict:
+    """The side that a stopping rule found preferred; it may have asked about another rate than a half."""
+    low, high = stopping.interval
+    if stopping.threshold == 0.5 and stopping.side in {"above", "below"}:
+        return "A" if stopping.side == "above" else "B"
+    if low > 0.5 or high < 0.5:
+        return "A" if low > 0.5 else "B"
+    return "cannot_tell"
+
+
+def preference_sentence(found: Preferences) -> str:
+    """What may be concluded, with the numbers that carry it."""
+    tally = found.tally
+    if not tally.scored:
+        return f"No pair of answers of {found.first} and {found.second} has a verdict, so nothing can be concluded."
+    if found.stopping:
+        return _stopped(found, found.stopping)
+    if not tally.decided:
+        counts = ", ".join(_even(found))
+        return (
+            f"These {_pairs(tally.scored)} cannot tell which of {found.first} and {found.second} is preferred: "
+            f"no pair was decided ({counts})."
+        )
+    if found.verdict in {"A", "B"}:
+        return _preferred(found)
+    return _undecided(found)
+
+
+def _preferred(found: Preferences) -> str:
+    tally, win = found.tally, found.win
+    name, other, wins = (
+        (found.first, found.second, tally.a) if found.verdict == "A" else (found.second, found.first, tally.b)
+    )
+    interval, rate = win.interval, win.value
+    if found.verdict == "B":
+        interval = Interval(1 - interval.high, 1 - interval.low) if interval else None
+        rate = None if rate is None else 1 - rate
+    return (
+        f"{name} is preferred to {other}: it won {wins} of {tally.decided} decided pairs, {percent(rate)} "
+        f"({_level(found)} interval {limits(interval)}; {found.test}, {p_equals(found.p)}{_rest(found)})."
+    )
+
+
+def _undecided(found: Preferences) -> str:
+    tally, win = found.tally, found.win
+    facts = (
+        f"{found.first} won {tally.a} of {tally.decided} decided pairs, {percent(win.value)} "
+        f"({_level(found)} interval {limits(win.interval)}; {found.test}, {p_equals(found.p)}{_rest(found)})"
+    )
+    return (
+        f"These {_pairs(tally.scored)} cannot tell which of {found.first} and {found.second} is preferred: "
+        f"{facts}. {_detectable(found)}"
+    )
+
+
+def _detectable(found: Preferences) -> str:
+    decided = found.tally.decided
+    if found.detectable is None:
+        return f"With {_pairs(decided, 'decided pair')} no result would be evidence."
+    return (
+        f"The smallest win rate that {_pairs(decided, 'decided pair')} would show in 8 of 10 such sets is "
+        f"{percent(found.detectable, 1)}."
+    )
+
+
+def _stopped(found: Preferences, stopping: Stopping) -> str:
+    where = "in the whole set" if stopping.question == "full" else "beyond this set"
+    verdict = decided_side(stopping)
+    if verdict == "cannot_tell":
+        which = f"which of {found.first} and {found.second} is preferred {where}"
+        head = f"These {_pairs(stopping.used, 'sample')} cannot tell {which}"
+        if stopping.side == "equal":
+            head = f"Neither {found.first} nor {found.second} is preferred in the whole set: both have a half of it"
+    else:
+        name, other = (found.first, found.second) if verdict == "A" else (found.second, found.first)
+        head = f"{name} is preferred to {other} {where}"
+    return (
+        f"{head} (anytime-valid {100 * stopping.level:g} % confidence sequence of {found.first}'s share, a tie or "
+        f"disagreement as half: {limits(stopping.interval)}). {stopping_text(stopping)}"
+    )
+
+
+def stopping_text(stopping: Stopping) -> str:
+    """When the rule stopped, what that saved, and how far it is to be trusted."""
+    told = str(getattr(stopping, "sentence", ""))
+    if told:
+        return told
+    early = stopping.used < stopping.planned
+    beyond = f", {stopping.beyond:,} more were in flight and are not used" if stopping.beyond else ""
+    head = (
+        f"Stopped after {stopping.used:,} of {_pairs(stopping.planned, 'sample')}{beyond}; {stopping.saved:,} not asked"
+        if early
+        else f"All {_pairs(stopping.planned, 'sample')} were used"
+    )
+    wrong = f"{100 * (1 - stopping.level):.3g} % of runs"
+    if stopping.question == "full":
+        return f"{head}. This rule contradicts the whole set in at most {wrong}."
+    return f"{head}. This rule claims a preference that is not there in at most {wrong}."
+
+
+def preference_warnings(found: Preferences, same: Sequence[SameAnswers]) -> tuple[str, ...]:
+    """What a reader must know before believing the sentence; most weighty first."""
+    return (*_of_answers(found, same), *_of_places(found), *_of_missing(found), *_of_few(found))
+
+
+def _of_answers(found: Preferences, same: Sequence[SameAnswers]) -> Iterator[str]:
+    for side, most, answers in same:
+        if answers >= _LEAST_ANSWERS and most >= _CONSTANT * answers:
+            yield f"{found.name_of(side)} gave one and the same answer {most:,} of {answers:,} times."
+    alike, scored = found.alike, found.tally.scored
+    if scored and alike >= _ALIKE * scored:
+        yield f"Both answers are identical or nearly so in {alike:,} of {_pairs(scored)}: such pairs say little."
+
+
+def _of_places(found: Preferences) -> Iterator[str]:
+    bias = found.bias
+    if bias is None:
+        return
+    place = "first" if (bias.bias or 0) > 0 else "second"
+    if bias.bias is not None and bias.p is not None and abs(bias.bias) >= _STRONG and bias.p < 0.05:
+        if bias.orders == "both":
+            favoured = max(bias.favours_first, bias.favours_second)
+            counts = f"{favoured:,} of {_pairs(bias.favours_first + bias.favours_second, 'disagreement')} of its orders"
+            rest = "Such pairs count as half."
+        else:
+            won = max(bias.first_won, bias.second_won)
+            counts = f"{won:,} of {_pairs(bias.first_won + bias.second_won, 'verdict')} for it"
+            rest = "Show every pair in both orders."
+        yield f"The judge favours the answer shown {place}: {counts} ({p_equals(bias.p)}). {rest}"
+    consistency = bias.consistency
+    if consistency is not None and bias.n >= _LEAST_PAIRS and consistency < _CONTRARY:
+        yield (
+            f"The judge says the same in both orders in {percent(consistency, 1)} of {_pairs(bias.n)} only: "
+            f"much of the rest is its place, not the answer."
+        )
+
+
+def _of_missing(found: Preferences) -> Iterator[str]:
+    tally = found.tally
+    unread = tally.unread + tally.refused
+    if tally.judged and unread > _UNREAD * tally.judged:
+        between = f": counting ties as half, {found.first} has {limits(found.bounds)}, whatever they are worth"
+        yield (
+            f"{_pairs(unread, 'verdict')} of {tally.judged:,} could not be read or {'was' if unread == 1 else 'were'} "
+            f"refused{between if found.bounds else ''}."
+        )
+    if tally.failed > _FAILED * max(1, tally.total):
+        counts = ", ".join(absent_text(found, side) for side in tally.not_judged)
+        as_losses = f"; counted as losses of that side, {found.first} has {percent(found.losses.value)}"
+        yield f"{_pairs(tally.failed)} were not judged, as a side gave no answer ({counts}){as_losses}."
+
+
+def absent_text(found: Preferences, side: str) -> str:
+    """How many pairs a side left without an answer, and why: `model-a 3 (2 error, 1 refused)`."""
+    name = "both sides" if side == "both" else found.name_of(side)
+    why = ", ".join(
+        f"{n:,} {'failed' if kind.startswith('error') else kind}" for kind, n in found.tally.not_judged[side].items()
+    )
+    return f"{name} {found.tally.failed_by(side):,} ({why})"
+
+
+def _of_few(found: Preferences) -> Iterator[str]:
+    tally = found.tally
+    if found.stopping or not tally.scored:
+        return
+    if found.detectable is None:
+        were = "was" if tally.decided == 1 else "were"
+        yield f"Only {_pairs(tally.decided, 'pair')} {were} decided: six are the least that can be evidence."
+    elif tally.decided < tally.scored / 2:
+        counts = ", ".join(_even(found))
+        yield f"Only {tally.decided:,} of {_pairs(tally.scored)} were decided ({counts}): the win rate is over these."
+
+
+def _rest(found: Preferences) -> str:
+    counts = _even(found)
+    return f"; not decided: {', '.join(counts)}" if counts else ""
+
+
+def _even(found: Preferences) -> list[str]:
+    tally = found.tally
+    ties = [_pairs(tally.tie, "tie")] if tally.tie else []
+    return ties + ([f"{tally.inconsistent:,} inconsistent"] if tally.inconsistent else [])
+
+
+def _level(found: Preferences) -> str:
+    return f"{100 * found.level:g} %"
+
+
+def _pairs(n: int, noun: str = "pair") -> str:
+    return f"{n:,} {noun}{'' if n == 1 else 's'}"
