@@ -13,10 +13,10 @@ from sqlalchemy import Connection, select
 
 from steelyard.errors import boundary
 from steelyard.store import schema
+from steelyard.store.asked import Asked
 from steelyard.store.counting import stage_costs
 from steelyard.store.lock import is_locked
 from steelyard.store.reading import read_records, record_query, unpacker_of
-from steelyard.store.records import unpack_keys
 from steelyard.store.rows import PlacedValue, judged_rows, placed_values, score_rows
 from steelyard.store.sections import Tallies, breakdown_values, breakdowns, consistency
 from steelyard.store.stopping import Stopped, Used, read_stopping
@@ -58,6 +58,11 @@ class Run:
 
     def __repr__(self) -> str:
         return f"Run({self.id!r}, target={self.target!r}, state={self.state!r}, done={self.done}/{self.planned})"
+
+    @property
+    def store(self) -> Store:
+        """Where it is kept, with the other runs."""
+        return self._store
 
     @property
     def state(self) -> RunState:
@@ -236,34 +241,21 @@ class Run:
         counts = Counter(text.replace("_", " ") if text in OUTCOMES else text for _, _, text in found)
         return dict(sorted(counts.items(), key=lambda pair: (-pair[1], pair[0])))
 
+    @property
+    def asked(self) -> Asked:
+        """What was asked and what that took, sample by sample, for comparisons."""
+        return Asked(self._store, self.num, self.stages)
+
     def sample_hashes(self) -> dict[str, str]:
         """Sample id -> hash of its content."""
-        record, sample = schema.record, schema.sample
-        query = (
-            select(sample.c.id, sample.c.hash)
-            .select_from(record.join(sample, sample.c.num == record.c.sample))
-            .where(record.c.run == self.num)
-        )
-        with self._store.reading() as connection:
-            return {row.id: f"{row.hash & (2**64 - 1):016x}" for row in connection.execute(query)}
+        return self.asked.hashes()
 
     def reply_keys(self) -> dict[str, frozenset[str]]:
         """Sample id -> the journal's keys of the last reply that its target got in each repeat.
 
         What it asked before, an embedding of the question say, is no answer: two runs may share it and still differ.
         """
-        record, sample = schema.record, schema.sample
-        query = (
-            select(sample.c.id, record.c.replies)
-            .select_from(record.join(sample, sample.c.num == record.c.sample))
-            .where((record.c.run == self.num) & record.c.replies.is_not(None))
-        )
-        keys: dict[str, set[str]] = {}
-        with self._store.reading() as connection:
-            for row in connection.execute(query):
-                asked = [one.key.hex() for one in unpack_keys(row.replies, self.stages) if one.stage == "target"]
-                keys.setdefault(row.id, set()).update(asked[-1:])
-        return {ident: frozenset(found) for ident, found in keys.items()}
+        return self.asked.reply_keys()
 
     def done_places(self) -> dict[tuple[int, int], bool]:
         """(no, repeat) of every stored record -> whether it failed."""
