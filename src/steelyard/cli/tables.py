@@ -145,6 +145,8 @@ def print_gate(to: Console, verdict: GateVerdict) -> None:
         shown = list(verdict.results)
     for one in shown[:_MOST_RULES]:
         say(to, f"gate: {one.sentence}")
+        for note in one.notes:
+            say(to, f"  note: {note}")
     if len(shown[:_MOST_RULES]) < len(verdict.results):
         words = ", ".join(f"{count} {_STATES[state]}" for state, count in sorted(counts.items()))
         say(to, f"gate: of {len(verdict.results)} rules {words}; --json has all")
