@@ -1,0 +1,99 @@
+"""Conditions on records: what was typed is read whole or refused, and nothing of it is run."""
+
+import re
+from datetime import UTC, datetime
+
+import pytest
+
+from steelyard import ConfigError, Failure, Label, Output, Record, Sample, Score
+from steelyard.generate.conditions import parse_condition
+
+MANIFEST = {"scores": ["solve_rate", "f1"], "over": {"solve_rate": "all", "f1": "scored"}}
+AT = datetime(2026, 3, 1, tzinfo=UTC)
+
+
+def record(*scores, group="Book one", ident="q1", failure=""):
+    failed = Failure("target", failure, "no") if failure else None
+    return Record(Sample(ident, "?", group=group), Output("A"), scores, failure=failed)
+
+
+RIGHT = record(Score("solve_rate", 1.0, passed=True), Score("f1", 0.75))
+WRONG = record(Score("solve_rate", 0.0, passed=False), Score("f1", 0.25), group="rock and roll")
+UNREAD = record(Score("solve_rate", None, outcome="unparsed"), Score("f1", None, outcome="not_applicable"), ident="q2")
+UNJUDGED = record(Score("solve_rate", 1.0, passed=True), Score("f1", None, outcome="refused"))
+FAILED = record(group="", failure="timeout")
+EVERY = {"RIGHT": RIGHT, "WRONG": WRONG, "UNREAD": UNREAD, "UNJUDGED": UNJUDGED, "FAILED": FAILED}
+
+
+def fitting(text):
+    where = parse_condition(text, MANIFEST)
+    return [name for name, one in EVERY.items() if where.holds(one)]
+
+
+@pytest.mark.parametrize(
+    ("text", "names"),
+    [
+        ("all", list(EVERY)),
+        ("wrong", ["WRONG"]),
+        ("errors", ["FAILED"]),
+        ("unparsed", ["UNREAD"]),
+        ("refused", ["UNJUDGED"]),
+        ("not-applicable", ["UNREAD"]),
+        ("failed", ["WRONG", "UNREAD", "FAILED"]),
+        ("solve_rate<1", ["WRONG"]),
+        ("solve_rate = 1", ["RIGHT", "UNJUDGED"]),
+        ("f1>=0.25 and f1<=0.75", ["RIGHT", "WRONG"]),
+        ("f1 > .25", ["RIGHT"]),
+        ("f1!=0.75", ["WRONG"]),
+        ("f1=refused", ["UNJUDGED"]),
+        ("f1!=scored", ["UNREAD", "UNJUDGED"]),
+        ('group="rock and roll"', ["WRONG"]),
+        ("group=Book one and solve_rate=1 AND f1=0.75", ["RIGHT"]),
+        ("group!=Book one", ["WRONG", "FAILED"]),
+        ("id=q2", ["UNREAD"]),
+        ("error=timeout", ["FAILED"]),
+        ('group=""', ["FAILED"]),
+        ("wrong and errors", []),
+    ],
+)
+def test_a_condition_means_these_records(text, names):
+    assert fitting(text) == names
+
+
+def test_a_label_is_asked_for_by_name_and_value():
+    labels = [Label("q1", "cause", "wrong unit", "model:m", AT), Label("q1", "cause", "typo", "ann", AT)]
+
+    def holds(text, given=labels):
+        return parse_condition(text, MANIFEST).holds(WRONG, given)
+
+    assert holds('label:cause="wrong unit"')
+    assert holds("label:cause=typo and wrong")
+    assert holds("label:cause")
+    assert holds("label:cause!=no source")
+    assert not holds("label:cause!=typo")
+    assert not holds("label:reason")
+    assert not holds("label:cause!=typo", []), "a record without the label is not another cause"
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("", "is no condition"),
+        ("wrong and", "there is no condition 'wrong and'"),
+        ("wrnog", "did you mean 'wrong'"),
+        ("wrong or errors", "for or, ask twice"),
+        ("solve_rat<1", "no score 'solve_rat': did you mean 'solve_rate'"),
+        ("f1<high", "'high' is not a number or one of scored"),
+        ("f1=", "'' is not a number"),
+        ("f1!=nan", "'nan' is not a number"),
+        ("group<B", "texts are equal or not"),
+        ("label:cause>1", "labels are equal or not"),
+        ("f1<refused", "outcomes are equal or not"),
+        ('group="a" b', "is no condition"),
+        ('group="a', "is no condition"),
+        ("__import__('os').system('x')", "there is no condition"),
+    ],
+)
+def test_what_cannot_be_meant_is_refused_with_the_nearest_word(text, said):
+    with pytest.raises(ConfigError, match=re.escape(said)):
+        parse_condition(text, MANIFEST)
