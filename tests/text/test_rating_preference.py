@@ -87,6 +87,67 @@ def test_what_cannot_be_read_is_never_a_tie(text):
     )
 
 
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("A is less helpful than B.", "B"),
+        ("B is somewhat less accurate than A.", "A"),
+        ("A is not as thorough as B.", "B"),
+        ("I find B more helpful.", "B"),
+        ("I found A to be clearer.", "A"),
+        ("I find B less convincing.", "A"),
+        ("I don't find B more helpful.", "none"),
+        ("A is no less helpful than B.", "none"),
+        ("A is less wordy than B.", "none"),
+        ("A is less clear, but more accurate than B.", "ambiguous"),
+        ("I find A more accurate, but B more helpful.", "ambiguous"),
+    ],
+)
+def test_more_and_less_of_something_good_are_told_apart(text, expected):
+    assert outcome(read_preference(text)) == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("The former is better.", "A"),
+        ("I prefer the latter.", "B"),
+        ("Winner: the latter response", "B"),
+        ("A is brief. B gives sources. The latter is better.", "B"),
+        ("Response B gives sources and response A does not. The former is better.", "B"),
+        ("Response B gives sources and response A does not. I prefer the latter.", "A"),
+        ("B is long. A is short. The former is better.", "B"),
+        ("A good point of B is its length; A is short. I prefer the former.", "B"),
+        ("B is long. A is short. B has sources. I prefer the former.", "none"),
+        ("B is long. A is short. B has sources. I prefer the former. [[A]]", "A"),
+        ("前者更好。", "A"),
+        ("后者优于前者。", "B"),
+        ("回答B较长，回答A较短。前者更好。", "B"),
+    ],
+)
+def test_the_former_and_the_latter_are_whoever_the_reply_names_first_and_second(text, expected):
+    assert outcome(read_preference(text)) == expected
+
+
+@pytest.mark.parametrize("names", [("Tom", "Jerry"), ("Summary #1", "Summary #2"), ("模型甲", "模型乙")])
+@pytest.mark.parametrize(("mark", "label"), [("[[A]]", "A"), ("[[ B ]]", "B"), ("[[C]]", "tie"), ("\\boxed{B}", "B")])
+def test_marks_with_letters_are_read_whatever_the_two_are_called(names, mark, label):
+    assert read_preference(f"Both are long. {mark}", names=names).label == label
+
+
+@pytest.mark.parametrize(
+    ("names", "mark", "label"),
+    [
+        (("Assistant B", "Assistant A"), "[[A]]", "B"),
+        (("b", "x"), "[[A]]", ""),
+        (("C", "D"), "[[C]]", "A"),
+        (("B", "C"), "[[C]]", "B"),
+    ],
+)
+def test_a_letter_that_is_a_name_stays_that_name(names, mark, label):
+    assert read_preference(mark, names=names).label == label
+
+
 @pytest.mark.parametrize("names", [("", "B"), ("A", " "), ("A", "A"), ("A", "Ａ")])
 def test_names_that_cannot_be_told_apart_are_refused(names):
     with pytest.raises(ValueError, match="two different names"):
@@ -134,6 +195,9 @@ def test_any_two_names_can_be_looked_for(one, two):
         " ",
         "I prefer ",
         "A和B",
+        "the former ",
+        "A is short. The latter is not. ",
+        "I find ",
     ],
 )
 def test_hostile_text_is_read_in_time_that_grows_with_its_length(piece):

@@ -14,6 +14,7 @@ from itertools import pairwise
 from typing import Any, Final
 
 from steelyard.text.normal import fold
+from steelyard.text.rating_preference_back import meant_by
 from steelyard.text.rating_preference_context import (
     ALTERNATIVE,
     ASPECT_BEFORE,
@@ -68,6 +69,8 @@ def read_preference(text: str, *, finish: str = "stop", names: tuple[str, str] =
     """
     words = words_for(names)
     sheet = open_sheet(text, finish)
+    if (back := meant_by(sheet.text, words.mention)) != "AB":
+        words = words_for(names, back=back)
     formal = [
         *_in_objects(sheet, words, names),
         *_marked(sheet, words),
@@ -268,7 +271,10 @@ def _aspects(sheet: Sheet, words: Words) -> Iterator[Found]:
         before = _before(sheet, match.start())
         if not CONDITION.search(before):
             rank = _CONCLUDED if CONCLUDING.search(before) and not ASPECT_BEFORE.search(before) else _ASPECT
-            yield sheet.at(rank, _label(match), match, form="sentence")
+            prefix = "m_" if match["m_token"] else ""
+            label = _label(match, prefix)
+            label = _OTHER[label] if match["loses"] or match["m_loses"] else label
+            yield sheet.at(rank, label, match, form="sentence", group=prefix + "token")
 
 
 def _before(sheet: Sheet, place: int) -> str:

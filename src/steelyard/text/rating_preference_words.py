@@ -7,11 +7,14 @@ bounded, so that the time for a reply grows with its length and no faster.
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Final
 
 from steelyard.text.normal import fold
+from steelyard.text.rating_preference_back import Back
+from steelyard.text.rating_preference_degrees import FOUND, LESS, LESS_OF, MORE, MORE_OF, ZH_MORE
 
 _EN: Final = re.IGNORECASE
 NOUN: Final = (
@@ -20,6 +23,8 @@ NOUN: Final = (
     r"|回答|模型|助手|答案|选项|输出|回复|摘要|候选|系统|译文|版本|方案|文本)"
 )
 _ORDINALS: Final = (("1", "one", "first", "一"), ("2", "two", "second", "二"))
+_BACK: Final = (rf"\bformer(?:\s{NOUN}|\sone)?\b|前者", rf"\blatter(?:\s{NOUN}|\sone)?\b|后者")
+"""What points back at the first and the second that were named."""
 _BOUND: Final = (
     r"(?=['\"’]?\s{0,3}(?:[.,;:!?。、)(\]}\"\n>—–=|$]|-\s|\Z|is\b|here\b|overall\b|in\b|on\b|although\b|though\b"
     r"|but\b|if\b|was\b|because\b|since\b|as\b|wins\b|over\b|for\b|due\b|with\b|by\b|的|更|胜|因|优|更好|[一-鿿]))"
@@ -62,13 +67,6 @@ _LOSES: Final = (
     rf"(?:is|was|seems|appears)\s{_ADVERB}(?:worse|inferior|weaker|worst){_ASPECT_AFTER}|(?:loses|is outperformed"
     rf"|falls short of|is beaten)\b|(?:is|was) not (?:\w{{2,14}}ly |quite )?as (?:good|strong) as\b"
 )
-_MORE: Final = (
-    r"(?:is|was|seems|appears)\s(?:(?!not\b|no\b|less\b|neither\b)\w{1,14}\s){0,2}?(?:more\s\w{3,20}"
-    r"|\w{2,12}(?:er)\b(?<!other)(?<!answer)(?<!after)(?<!whether)(?<!rather)(?<!either)(?<!however)(?<!never)(?<!und"
-    r"er)|better)"
-    r"|(?:provides?|offers?|gives?|contains?|includes?|has|uses?) (?:an? |the )?(?:much |far |slightly )?(?:more"
-    r"|better|clearer|richer|deeper)\b"
-)
 _ZH_FILL: Final = (
     r"(?:的?(?:回答|表现|质量|答案|输出|回复))?(?:整体|总体|综合|明显|略微?|稍微?|显然|相对|要|也|显著|上|而言|来说"
     r"|来看|质量|表现|是|比[^。,;\n]{1,10}|,|\s){0,6}"
@@ -78,7 +76,6 @@ _ZH_BEATS: Final = (
     rf"|略胜一筹|赢了?|更强|更合适)(?!的是|地)"
 )
 _ZH_LOSES: Final = rf"{_ZH_FILL}(?:不如|劣于|逊于|差于|更差|较差|逊色)"
-_ZH_MORE: Final = rf"{_ZH_FILL}更加?[\u4e00-\u9fff]{{1,4}}"
 _PREFER: Final = (
     r"\bi(?:'d|'ll|'m)?\s(?:(?:would|will|do|must|have to|also|am|\w{2,14}ly)\s){0,4}(?:prefer|choose|pick|select"
     r"|go with|going with|favou?r|vote for|voting for|lean(?:ing)? towards?|declare|recommend|opt for|choosing"
@@ -136,12 +133,17 @@ class Words:
     stated: re.Pattern[str]
     aspects: re.Pattern[str]
     alone: re.Pattern[str]
+    mention: re.Pattern[str]
     third: bool
 
 
 @lru_cache(maxsize=32)
-def words_for(names: tuple[str, str]) -> Words:
+def words_for(names: tuple[str, str], *, back: Back = "AB") -> Words:
     """The patterns for replies about `names`.
+
+    Args:
+        names: of the first and the second.
+        back: whom "the former" and "the latter" mean, in this order.
 
     Raises:
         ValueError: the names are blank, or do not differ.
@@ -151,16 +153,13 @@ def words_for(names: tuple[str, str]) -> Words:
         raise ValueError(f"two different names are needed, not {names[0]!r} and {names[1]!r}")
     letters = {first.upper(), second.upper()} == {"A", "B"}
     free = [_side(first, second, 0), _side(second, first, 1)]
+    mention = rf"(?P<a>{free[0]})|(?P<b>{free[1]})"
+    free = [f"{one}|{_BACK[back.index(side)]}" if back else one for one, side in zip(free, "AB", strict=True)]
     tie = TIE_WORD + (r"|(?-i:C)(?=[\s.\])}\"'])|(?-i:C)\Z" if letters else "")
     token = rf"(?P<token>(?P<tie>{tie})|(?P<a>{free[0]})|(?P<b>{free[1]}))"
     side = rf"(?P<token>(?P<a>{free[0]})|(?P<b>{free[1]}))"
     other = rf"(?:{free[0]}|{free[1]})"
-    loose = (
-        token
-        if cased_alike(first, second)
-        else rf"(?P<token>(?P<tie>{tie}|\b[cC](?=\s{{0,6}}[\]}}<】]))|(?P<a>{free[0]}"
-        rf"|{re.escape(_tail(first, second))})|(?P<b>{free[1]}|{re.escape(_tail(second, first))}))"
-    )
+    loose = token if cased_alike(first, second) else _loose(first, second, free, tie)
     noun = rf"(?:(?<![A-Za-z]){NOUN}\s{{0,2}})?"
     cores = noun + f"(?:{_core(first, second)})", noun + f"(?:{_core(second, first)})"
     sign = r"\s?(?:>{1,2}|<{1,2}|={1,2}|≈)\s?"
@@ -191,10 +190,28 @@ def words_for(names: tuple[str, str]) -> Words:
             r"(?=[.!。)\]\"']{0,3}\s{0,4}(?:\n|\Z)|,? (?:because|since|as|it is)\b)", _EN,
         ),
         stated=_stated(side, own, other, not_both),
-        aspects=re.compile(rf"{_GATE}{side}(?:{own}\s(?:{_MORE})|{_ZH_MORE})", _EN),
+        aspects=re.compile(
+            rf"{_GATE}{side}(?:{own}\s(?:{MORE}|(?P<loses>{LESS}))|{_ZH_FILL}{ZH_MORE})"
+            rf"|{FOUND}{side.replace('?P<', '?P<m_')}{own}\s(?:to be |as |is )?(?:(?P<m_loses>{LESS_OF})|{MORE_OF})",
+            _EN,
+        ),
+        mention=re.compile(mention, _EN),
         alone=re.compile(rf"[\s\"'\[(]{{0,6}}(?:{relation}|{token})[\s.!。\"'\])]{{0,6}}\Z", _EN),
         third=letters,
     )  # fmt: skip
+
+
+def _loose(first: str, second: str, free: Sequence[str], tie: str) -> str:
+    """What may stand in a mark, where nothing else can be meant.
+
+    A judge may fall back on A, B and C whatever the two are called; a letter that is a name's own stays that name's.
+    """
+    tails = _tail(first, second), _tail(second, first)
+    taken = {tail.upper() for tail in tails}
+    letters = ["", ""] if taken & {"A", "B"} else [rf"|{one}(?![A-Za-z0-9])" for one in ("A", "B")]
+    third = "" if "C" in taken else r"|\b[cC](?=\s{0,6}[\]}<】])"
+    a, b = (rf"{one}|{re.escape(tail)}{letter}" for one, tail, letter in zip(free, tails, letters, strict=True))
+    return rf"(?P<token>(?P<tie>{tie}{third})|(?P<a>{a})|(?P<b>{b}))"
 
 
 def _stated(side: str, own: str, other: str, not_both: str) -> re.Pattern[str]:
