@@ -23,7 +23,8 @@ class ChoiceSuite:
         tags: per target, report columns.
         scoring: how replies are read.
         options: concurrency, repeats, limits, budget.
-        gate: rules on the scores that decide the exit code, `{solve_rate: ">= 0.6"}`.
+        gate: rules on the scores that decide the exit code, `{solve_rate: ">= 0.6"}`; `no_regression` holds runs
+            against a `baseline`.
     """
 
     samples: SampleFiles
@@ -32,7 +33,7 @@ class ChoiceSuite:
     tags: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     scoring: Choice = Choice()
     options: Options = Options()
-    gate: Mapping[str, str] = field(default_factory=dict)
+    gate: Mapping[str, str | Mapping[str, float]] = field(default_factory=dict)
 
     def build(self) -> Suite:
         """Read the dataset whole and check it; nothing is asked yet.

@@ -33,7 +33,8 @@ class RagSuite:
         tags: per target, report columns.
         primary: the score that headlines show; empty is that of the first scorer.
         options: concurrency, repeats, limits, budget.
-        gate: rules on the scores that decide the exit code, `{correct: ">= 0.8"}`.
+        gate: rules on the scores that decide the exit code, `{correct: ">= 0.8"}`; `no_regression` holds runs
+            against a `baseline`.
     """
 
     samples: SampleFiles
@@ -44,7 +45,7 @@ class RagSuite:
     tags: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     primary: str = ""
     options: Options = Options()
-    gate: Mapping[str, str] = field(default_factory=dict)
+    gate: Mapping[str, str | Mapping[str, float]] = field(default_factory=dict)
 
     def build(self) -> Suite:
         """Read the dataset whole and check it; nothing is asked yet.

@@ -31,7 +31,8 @@ class TablesSuite:
         tags: per target, report columns.
         scoring: rules, metrics and limits; its task and databases are those above.
         options: concurrency, repeats, limits, budget.
-        gate: rules on the scores that decide the exit code, `{execution_accuracy: ">= 0.6"}`.
+        gate: rules on the scores that decide the exit code, `{execution_accuracy: ">= 0.6"}`; `no_regression` holds runs
+            against a `baseline`.
     """
 
     samples: SampleFiles
@@ -43,7 +44,7 @@ class TablesSuite:
     tags: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     scoring: TableMetrics = TableMetrics()
     options: Options = Options()
-    gate: Mapping[str, str] = field(default_factory=dict)
+    gate: Mapping[str, str | Mapping[str, float]] = field(default_factory=dict)
 
     def build(self) -> Suite:
         """Read the dataset whole and check it; nothing is asked or run yet.

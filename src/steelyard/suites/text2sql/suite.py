@@ -31,7 +31,8 @@ class Text2SqlSuite:
         scorers: what is scored beside that, such as `relevance`, by a judge: are all points of the question covered,
             and nothing else?
         options: concurrency, repeats, limits, budget.
-        gate: rules on the scores that decide the exit code, `{result: ">= 0.6"}`.
+        gate: rules on the scores that decide the exit code, `{result: ">= 0.6"}`; `no_regression` holds runs
+            against a `baseline`.
     """
 
     samples: SampleFiles
@@ -43,7 +44,7 @@ class Text2SqlSuite:
     judge: Judge = Judge()
     scorers: tuple[Scorer, ...] = ()
     options: Options = Options()
-    gate: Mapping[str, str] = field(default_factory=dict)
+    gate: Mapping[str, str | Mapping[str, float]] = field(default_factory=dict)
 
     def build(self) -> Suite:
         """Read the dataset whole and check it; nothing is asked yet.
