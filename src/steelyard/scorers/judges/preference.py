@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -26,6 +27,12 @@ _TOKENS: Final = 1024
 """Reasons stand before the verdict, so a reply that is cut off has none: a few sentences take 100 to 300 tokens."""
 _LONGEST_REASON: Final = 2000
 _MOST_CRITERIA: Final = 50
+_ENCLOSED: Final = re.compile(
+    r"(?:【|\\(?:boxed|fbox)\s{0,2}\{|<(?:answer|choice|preference|decision|result)>)\s{0,6}\{?"
+    r"(?=\s{0,6}(?:[A-Ca-cＡ-Ｃ12１２]|tie|draw|平))",
+    re.IGNORECASE,
+)
+"""Marks in which an answer may rightly put its own letter, and in which a judge's verdict would be read."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,8 +145,8 @@ class Preference:
             values = {
                 "question": question,
                 "reference": reference,
-                "answer_a": neutralised(first),
-                "answer_b": neutralised(second),
+                "answer_a": _disarmed(first),
+                "answer_b": _disarmed(second),
                 "criteria": self._criteria(language),
             }
             prompts[shown] = self._prompt.messages(language, values)
@@ -166,9 +173,10 @@ class Preference:
             f"{self.name}_reason": reason,
             **{f"{self.name}_{one.shown}": one.reason[:_LONGEST_REASON] for one in orders},
         }
-        if like := next(
-            (f"{side}: {text}" for side, one in sides._asdict().items() if (text := verdict_like(one))), ""
-        ):
+        likes = (
+            f"{side}: {likeness}" for side, text in zip("AB", sides, strict=True) if (likeness := verdict_like(text))
+        )
+        if like := next(likes, ""):
             detail["verdict_like"] = like[:200]
         if alike(sides):
             detail["alike"] = True
@@ -182,3 +190,8 @@ class Preference:
     def _prompt(self) -> FencedPrompt:
         fenced = ("question", "reference", "answer_a", "answer_b")
         return FencedPrompt("judge_preference", self.template, fenced, ("criteria",), ("answer_a", "answer_b"))
+
+
+def _disarmed(answer: str) -> str:
+    """`answer` with its verdict marks made unreadable, so that a judge that quotes it says nothing by that."""
+    return _ENCLOSED.sub(r"\g<0>·", neutralised(answer))
