@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
-from scipy.stats import binomtest, bootstrap
+from scipy.stats import binom, binomtest, bootstrap
 from statsmodels.stats.contingency_tables import mcnemar
 from statsmodels.stats.proportion import confint_proportions_2indep
 
-from steelyard.stats.paired import bootstrap_difference, mcnemar_exact, newcombe_paired, sign_flip
+from steelyard.stats.paired import bootstrap_difference, mcnemar_exact, mcnemar_mid_p, newcombe_paired, sign_flip
 
 WORKED = [1] * 16 + [-1] * 6 + [0] * 78
 """60 both right, 16 only the first, 6 only the second, 18 both wrong."""
@@ -40,6 +40,24 @@ def test_mcnemar_equals_statsmodels_and_scipy(b, c):
     assert mcnemar_exact(b, c) == pytest.approx(mcnemar([[1, b], [c, 1]], exact=True).pvalue, rel=1e-9)
     assume(b + c > 0)
     assert mcnemar_exact(b, c) == pytest.approx(binomtest(b, b + c).pvalue, rel=1e-9)
+
+
+def test_mid_p_of_the_worked_table():
+    assert mcnemar_mid_p(16, 6) == pytest.approx(0.034690, abs=5e-7)
+
+
+@given(st.integers(0, 400), st.integers(0, 400))
+def test_mid_p_lies_between_half_the_exact_p_value_and_the_exact_one(b, c):
+    exact = mcnemar_exact(b, c)
+    assert exact / 2 * (1 - 1e-12) <= mcnemar_mid_p(b, c) <= exact
+    assert mcnemar_mid_p(b, c) == mcnemar_mid_p(c, b)
+    if b != c:
+        assert mcnemar_mid_p(b, c) == pytest.approx(exact - binom.pmf(b, b + c, 0.5), rel=1e-9)
+
+
+def test_mid_p_of_an_even_split_is_no_evidence():
+    assert mcnemar_mid_p(7, 7) == 1.0
+    assert mcnemar_mid_p(0, 0) == 1.0
 
 
 def test_mcnemar_holds_for_a_million_pairs():

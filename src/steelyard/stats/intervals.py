@@ -55,8 +55,7 @@ def wilson(successes: int, n: int, level: float = 0.95) -> Interval:
     (0.09, 0.91)
     """
     check_level(level)
-    if not 0 <= successes <= n:
-        raise ValueError(f"successes must lie between 0 and n, not {successes} of {n}")
+    check_counts(successes, n)
     if n == 0:
         return Interval(0.0, 1.0)
     return _score_interval(successes / n, n, normal_quantile((1 + level) / 2))
@@ -151,3 +150,9 @@ def check_level(level: float) -> None:
     """Refuse a confidence level given in percent or out of range."""
     if not 0 < level < 1:
         raise ValueError(f"a confidence level lies between 0 and 1 (0.95 for 95 %), not {level}")
+
+
+def check_counts(successes: int, n: int) -> None:
+    """Refuse more successes than trials, and negative ones."""
+    if not 0 <= successes <= n:
+        raise ValueError(f"successes must lie between 0 and n, not {successes} of {n}")

@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any, Final
 
+from steelyard.stats.binomial import binomial_test, log_chance
 from steelyard.stats.intervals import Interval, check_level, wilson
 
 if TYPE_CHECKING:
@@ -38,18 +39,30 @@ def mcnemar_exact(only_first: int, only_second: int) -> float:
     """
     if min(only_first, only_second) < 0:
         raise ValueError(f"counts of pairs cannot be negative: {only_first}, {only_second}")
-    n, k = only_first + only_second, min(only_first, only_second)
-    if 2 * k == n:
+    return binomial_test(min(only_first, only_second), only_first + only_second)
+
+
+def mcnemar_mid_p(only_first: int, only_second: int) -> float:
+    """Two-sided mid-p-value of McNemar's test: the exact one with half the chance of the observed split.
+
+    With n = b + c pairs that differ and k = min(b, c): p = 2 * sum_{i <= k} C(n, i) / 2^n - C(n, k) / 2^n; 1 when n = 0
+    or b = c. The exact test is conservative: at a nominal 5 % it raises 2 to 4 % false alarms on dozens of pairs. This
+    one raises close to 5 %, rarely a little more.
+
+    Args:
+        only_first: b, pairs that only the first side solved.
+        only_second: c, pairs that only the second side solved.
+
+    Source: M. W. Fagerland, S. Lydersen and P. Laake, "The McNemar test for binary matched-pairs data", BMC Medical
+    Research Methodology 13:91, 2013. For b = c they give 1 - C(n, k) / 2^(n + 1); here it is 1, twice one half.
+
+    >>> round(mcnemar_mid_p(16, 6), 6)
+    0.03469
+    """
+    exact = mcnemar_exact(only_first, only_second)
+    if only_first == only_second:
         return 1.0
-    # The largest term comes from lgamma, the smaller ones from it by ratio, so that neither overflows nor underflows.
-    largest = math.lgamma(n + 1) - math.lgamma(k + 1) - math.lgamma(n - k + 1) - n * math.log(2)
-    share, tail = 1.0, 1.0
-    for i in range(k, 0, -1):
-        share *= i / (n - i + 1)
-        tail += share
-        if share < tail * 1e-17:
-            break
-    return min(1.0, 2 * math.exp(largest) * tail)
+    return exact - math.exp(log_chance(min(only_first, only_second), only_first + only_second, 0.5))
 
 
 def newcombe_paired(both: int, only_first: int, only_second: int, neither: int, level: float = 0.95) -> Interval:
