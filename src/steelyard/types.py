@@ -172,6 +172,14 @@ class Note:
 
 
 @dataclass(frozen=True, slots=True)
+class Remarks:
+    """What people and models say of a run beside its scores: notes in order, and the labels that count."""
+
+    notes: tuple[Note, ...] = ()
+    labels: tuple[Label, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class Record:
     """Everything that one sample and one repeat gave in one run.
 

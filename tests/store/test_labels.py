@@ -8,6 +8,8 @@ import pytest
 
 from steelyard import ConfigError, ExactMatch, Label, Sample, Store, evaluate
 from steelyard.store.labels import add_labels, all_labels, by_record, counted_labels, read_labels
+from steelyard.store.notes import add_note
+from steelyard.types import Remarks
 
 AT = datetime(2026, 3, 1, 9, 30, tzinfo=UTC)
 SAMPLES = [Sample(f"q{no}", "?", "yes") for no in range(3)]
@@ -85,3 +87,10 @@ def test_a_store_that_is_older_than_labels_has_none(store, run, tmp_path):
         connection.execute("DROP TABLE label")
     connection.close()
     assert read_labels(store, run) == all_labels(store, run) == ()
+
+
+def test_a_run_tells_its_remarks_itself(store, run):
+    assert store.run(run.id).remarks() == Remarks()
+    add_labels(store, run, [label(), label(value=None), label("q1")])
+    note = add_note(store, run, "why", author="ann", at=AT)
+    assert store.run(run.id).remarks() == Remarks((note,), (label("q1"),))

@@ -5,17 +5,20 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from sqlalchemy import Connection, inspect, select
 
 from steelyard.errors import ConfigError, did_you_mean
 from steelyard.store import schema
-from steelyard.store.run import Run
-from steelyard.store.store import Store
+from steelyard.store.notes import notes_in
 from steelyard.store.writer import Batch
 from steelyard.text.plain_json import check_plain, from_json, to_json
-from steelyard.types import Label
+from steelyard.types import Label, Remarks
+
+if TYPE_CHECKING:
+    from steelyard.store.run import Run
+    from steelyard.store.store import Store
 
 MODEL: Final = "model:"
 """What the author of a model's labels begins with."""
@@ -72,6 +75,11 @@ def labels_in(connection: Connection, run: Run) -> tuple[Label, ...]:
         newest.pop(_key(one), None)
         newest[_key(one)] = one
     return tuple(one for one in newest.values() if one.value is not None)
+
+
+def remarks_in(connection: Connection, run: Run) -> Remarks:
+    """All that is said of a run beside its scores."""
+    return Remarks(notes_in(connection, {run.num: run.id})[run.id], labels_in(connection, run))
 
 
 def by_record(labels: Iterable[Label]) -> dict[tuple[str, int], tuple[Label, ...]]:

@@ -4,16 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from datetime import UTC, datetime
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from sqlalchemy import Connection, inspect, select
 
 from steelyard.errors import ConfigError
 from steelyard.store import schema
-from steelyard.store.run import Run
-from steelyard.store.store import Store
 from steelyard.store.writer import Batch
 from steelyard.types import Note
+
+if TYPE_CHECKING:
+    from steelyard.store.run import Run
+    from steelyard.store.store import Store
 
 MOST_CHARACTERS: Final = 10_000
 """A note is a remark; what is longer belongs into a file, and the note says where that is."""

@@ -15,13 +15,14 @@ from steelyard.errors import boundary
 from steelyard.store import schema
 from steelyard.store.asked import Asked
 from steelyard.store.counting import stage_costs
+from steelyard.store.labels import remarks_in
 from steelyard.store.lock import is_locked
 from steelyard.store.reading import read_records, record_query, unpacker_of
 from steelyard.store.rows import PlacedValue, judged_rows, placed_values, score_rows
 from steelyard.store.sections import Tallies, breakdown_values, breakdowns, consistency
 from steelyard.store.stopping import Stopped, Used, read_stopping
 from steelyard.summary import JudgedRow, RunState, RunSummary, ScoreRow, ScoreSummary, StageCost, Stopping, summarize
-from steelyard.types import OUTCOMES, Outcome, Record
+from steelyard.types import OUTCOMES, Outcome, Record, Remarks
 
 if TYPE_CHECKING:
     from steelyard.store.store import Store
@@ -148,6 +149,11 @@ class Run:
     @property
     def _used(self) -> Used | None:
         return self._stopped[1] if self._stopped else None
+
+    def remarks(self) -> Remarks:
+        """What people and models say of it: its notes, and the labels of its records."""
+        with self._store.reading() as connection:
+            return remarks_in(connection, self)
 
     def summary(self) -> RunSummary:
         """Means, intervals and counts of the newest layer of scores."""
