@@ -1,0 +1,230 @@
+"""Early stop: is a mean above or below a threshold, looked at after every observation, with a guarantee?
+
+Somebody who looks after each reply and stops at the first p < 0.05 is wrong about a coin in four runs of ten. Here a
+gambler bets against "the mean is m" with odds that are fair if it is. If it is, the capital passes 2 / alpha with
+probability alpha / 2 at most, however often one looks; so the limits hold at all moments at once.
+
+With x_t in [0, 1] and m_t the mean that the null hypothesis expects of the next observation, the capital is
+
+    K_t(m) = 1/16 sum_c prod_{i <= t} (1 + c_i (x_i / m_i - 1))     against "the mean is at most m"
+
+and the same of 1 - x against "at least m". The 16 bets c run from .02 to .95 in geometric steps: one of them is close
+to the best for any distance from m, so that nothing is tuned. A tie, x = m, leaves the capital as it is.
+
+- population: observations are independent draws, m_t = m and c_t = c.
+- full: the observations are a fixed set of N in random order, asked without replacement, and the mean is that of all
+  N. Then m_t = (N m - S_{t-1}) / (N - t + 1), what the rest must average, and c_t = min(.95, c N / (N - t + 1)): the
+  distance of the rest from m_t grows as the rest shrinks, and the bets with it. At t = N everything is known.
+
+Source: I. Waudby-Smith and A. Ramdas, "Estimating means of bounded random variables by betting", JRSS B 86, 2024,
+sections 4 and 5 (without replacement), and "Confidence sequences for sampling without replacement", NeurIPS 2020.
+Deviations: a mixture over a grid of fixed bets in place of one adaptive bet, two one-sided tests at alpha / 2 in place
+of the hedged sum, and the growth of the bets without replacement. Any bet that is fixed before x_t is seen is valid.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any, Literal
+
+from steelyard.stats.intervals import Interval, check_level
+from steelyard.stats.sequential_limits import BETS, EXACT, LARGEST_BET, STEPS_AT_ONCE, lower_limits
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import ArrayLike, NDArray
+
+    Array = NDArray[Any]
+
+Decision = Literal["", "above", "below", "equal"]
+
+
+class BettingTest:
+    """Decides whether a mean lies above or below a threshold, one observation at a time; owns the capital at stake.
+
+    The first moment with a decision is the first at which `confidence_sequence` leaves the threshold out. Where the
+    mean is not the threshold, the decision is wrong in at most (1 - level) / 2 of all runs; where it is, a decision
+    that it lies above or below is made in at most 1 - level of them.
+
+    Args:
+        threshold: strictly between 0 and 1.
+        level: confidence level in (0, 1), of both sides together.
+        total: None asks about the population that the observations are drawn from. A number asks about the mean of
+            exactly so many values, which must come in random order; it is decided by the last one at the latest.
+
+    Attributes:
+        n: observations used so far.
+        decision: "" while open, then "above" or "below"; "equal" only with `total`, when all have been seen and their
+            mean is the threshold (their sum to 1e-9).
+
+    Raises:
+        ValueError: a threshold, level or total out of range.
+
+    >>> test = BettingTest()
+    >>> for _ in range(9):
+    ...     test.observe(1.0)
+    >>> test.n, test.decision
+    (9, 'above')
+    """
+
+    __slots__ = ("_above", "_below", "_goal", "_lost", "_offered", "_sum", "decision", "n", "threshold", "total")
+
+    def __init__(self, threshold: float = 0.5, *, level: float = 0.95, total: int | None = None) -> None:
+        check_level(level)
+        if not 0 < threshold < 1:
+            raise ValueError(f"a threshold lies strictly between 0 and 1, not at {threshold}")
+        if total is not None and total < 1:
+            raise ValueError(f"a full set has at least one value, not {total}")
+        self.threshold = threshold
+        self.total = total
+        self.n = 0
+        self.decision: Decision = ""
+        self._goal = _goal(level)
+        self._above = [0.0] * len(BETS)
+        self._below = [0.0] * len(BETS)
+        self._offered = 0
+        self._sum = 0.0
+        self._lost = 0.0
+
+    def observe(self, x: float) -> None:
+        """Take the next observation; ignored after a decision, when `n` stays what it was.
+
+        Raises:
+            ValueError: x is not in [0, 1], or comes after `total` others.
+        """
+        if not 0 <= x <= 1:
+            raise ValueError(f"an observation lies between 0 and 1, not at {x}")
+        if self._offered == self.total:
+            raise ValueError(f"all {self.total} values of the full set have been observed")
+        self._offered += 1
+        if self.decision:
+            return
+        above, below = self._bet(x)
+        self.n += 1
+        self._add(x)
+        self.decision = self._certain() or ("above" if above else "below" if below else "")
+
+    def _bet(self, x: float) -> tuple[bool, bool]:
+        """Place the bets on x, and say which of the two null hypotheses is refuted by the capital."""
+        if self.total is None:
+            left, need, bets = 1, self.threshold, BETS
+        else:
+            left = self.total - self.n
+            need = self.total * self.threshold - self._sum - self._lost
+            growth = self.total / left
+            bets = tuple(min(LARGEST_BET, bet * growth) for bet in BETS)
+        # With no need left nothing can be lost against it: there, only what is certain decides.
+        if need > EXACT:
+            self._above = _stake(self._above, bets, x * left / need)
+        if left - need > EXACT:
+            self._below = _stake(self._below, bets, (1 - x) * left / (left - need))
+        return _refuted(self._above, self._goal), _refuted(self._below, self._goal)
+
+    def _add(self, x: float) -> None:
+        """Neumaier's sum: a million fractions keep their total to 1e-9."""
+        total = self._sum + x
+        self._lost += (self._sum - total) + x if self._sum >= x else (x - total) + self._sum
+        self._sum = total
+
+    def _certain(self) -> Decision:
+        """What no further value can change any more."""
+        if self.total is None:
+            return ""
+        surplus = self._sum + self._lost - self.total * self.threshold
+        left = self.total - self.n
+        if surplus > EXACT:
+            return "above"
+        if surplus + left < -EXACT:
+            return "below"
+        return "" if left else "equal"
+
+
+def _goal(level: float) -> float:
+    """The log of the capital at which one side is decided: 2 / alpha."""
+    return math.log(2 / (1 - level))
+
+
+def _stake(logs: list[float], bets: Sequence[float], ratio: float) -> list[float]:
+    """Each bet's log capital after a payout of `ratio` for each unit at stake."""
+    gain = ratio - 1
+    log = math.log1p
+    return [held + log(bet * gain) for held, bet in zip(logs, bets, strict=True)]
+
+
+def _refuted(logs: Sequence[float], goal: float) -> bool:
+    """Whether the mean capital of the bets has reached the goal; no mean is larger than the largest."""
+    return max(logs) >= goal and math.log(sum(math.exp(held) for held in logs) / len(logs)) >= goal
+
+
+def confidence_sequence(
+    values: ArrayLike, *, level: float = 0.95, total: int | None = None, at: Sequence[int] | None = None
+) -> list[Interval]:
+    """Intervals of a mean that all hold together with probability `level`, however often and whenever one looks.
+
+    The interval after t observations is what no earlier moment has left out either: the limits never widen, and do
+    not depend on which other moments are asked for. With `total` they also keep to what is possible, from S_t / N to
+    (S_t + N - t) / N. Each limit is solved to 1e-10, on the safe side.
+
+    Where the two limits cross, which happens in at most 1 - level of the runs and where the order is not random, the
+    interval is the one point between them that is nearest to the mean so far.
+
+    Args:
+        values: the observations in their order, each in [0, 1].
+        level: confidence level in (0, 1).
+        total: None for the mean of the population; N for the mean of the N values of a fixed set in random order.
+        at: after how many observations, each from 0 (nothing is known: [0, 1]) to all; None for all of them only.
+
+    Raises:
+        ValueError: a value outside [0, 1], more values than `total`, or a moment that there was not.
+
+    >>> confidence_sequence([1] * 19)[0].rounded(5)
+    (0.71803, 1.0)
+    """
+    import numpy as np
+
+    check_level(level)
+    data = np.asarray(values, dtype=float)
+    moments = [len(data)] if at is None else list(at)
+    _check(data, total, moments)
+    ends = sorted({*moments, *range(STEPS_AT_ONCE, len(data), STEPS_AT_ONCE)} - {0})
+    lows = lower_limits(data, total, ends, _goal(level))
+    highs = [1 - low for low in lower_limits(1 - data, total, ends, _goal(level))]
+    sums = np.concatenate(([0.0], np.cumsum(data)))
+    found = {0: Interval(0.0, 1.0)}
+    for end, low, high in zip(ends, lows, highs, strict=True):
+        point = min(low, max(high, float(sums[end]) / end))
+        found[end] = Interval(low, high) if low <= high else Interval(point, point)
+    return [found[moment] for moment in moments]
+
+
+def _check(data: Array, total: int | None, moments: Sequence[int]) -> None:
+    if data.ndim != 1 or not ((data >= 0) & (data <= 1)).all():
+        raise ValueError("observations are one row of numbers between 0 and 1")
+    if total is not None and not len(data) <= total:
+        raise ValueError(f"{len(data)} observations cannot come from a full set of {total}")
+    if any(not 0 <= moment <= len(data) for moment in moments):
+        raise ValueError(f"there are {len(data)} observations: no interval after {min(moments)} to {max(moments)}")
+
+
+def difference_to_unit(difference: float) -> float:
+    """A difference of two scores in [0, 1], put on the scale of the tests: (difference + 1) / 2, 0.5 for equal.
+
+    Paired scores s, t of two targets decide the sign of their mean difference as x = difference_to_unit(s - t)
+    against the threshold 0.5, and whether it passes d against difference_to_unit(d).
+
+    >>> difference_to_unit(-0.5)
+    0.25
+    """
+    if not -1 <= difference <= 1:
+        raise ValueError(f"a difference of two scores lies between -1 and 1, not at {difference}")
+    return (difference + 1) / 2
+
+
+def unit_to_difference(interval: Interval) -> Interval:
+    """An interval of a mean of `difference_to_unit`, put back on the scale of the difference.
+
+    >>> unit_to_difference(Interval(0.25, 0.75))
+    Interval(low=-0.5, high=0.5)
+    """
+    return Interval(2 * interval.low - 1, 2 * interval.high - 1)
