@@ -11,10 +11,12 @@ from typing import Any, Final
 from rich.console import Console
 
 from steelyard.cli.comparing import print_comparison, print_details
+from steelyard.cli.preferring import print_answers, print_preferences
 from steelyard.cli.scores import breakdown_tables, group_tables, score_remarks, score_tables
 from steelyard.cli.tables import console, print_gate, print_json, say, summary_table
 from steelyard.compare import compare
 from steelyard.compare.comparison import Comparison
+from steelyard.compare.preferences import Preferences, is_judging, only_answers, preferences
 from steelyard.errors import ConfigError
 from steelyard.gate import GateVerdict, judge_gate
 from steelyard.report.numbers import failed_elsewhere, kind_text
@@ -30,6 +32,8 @@ class WeighedRuns:
     """Runs with everything that is said of them.
 
     `store` is the one that was named, "" the usual one; `in_full` whether a terminal shows breakdowns too.
+    `preferences` has one entry per judging run, in order; `standings` are of all of these, where they are several.
+    The comparison is of the other runs: two judging runs have nothing to compare.
     """
 
     runs: tuple[Run, ...]
@@ -38,6 +42,8 @@ class WeighedRuns:
     gate: GateVerdict | None
     store: str = ""
     in_full: bool = False
+    preferences: tuple[Preferences, ...] = ()
+    standings: None = None
 
     def to_json(self) -> dict[str, Any]:
         """Plain JSON."""
@@ -45,7 +51,17 @@ class WeighedRuns:
         return {
             "runs": [{**summary.to_json(), "reason": run.reason} for run, summary in pairs],
             "comparison": self.comparison.to_json() if self.comparison else None,
+            **self.preferred(),
             "gate": self.gate.to_json() if self.gate else None,
+        }
+
+    def preferred(self) -> dict[str, Any]:
+        """What judging runs add to the JSON; nothing where there is none."""
+        if not self.preferences:
+            return {}
+        return {
+            "preferences": [one.to_json() for one in self.preferences],
+            "standings": None,
         }
 
 
@@ -54,14 +70,20 @@ def weigh(
 ) -> WeighedRuns:
     """Summaries of all, the comparison of the first with each other one, and the gate that their suite set."""
     summaries = tuple(one.summary() for one in runs)
-    comparable = len(runs) > 1 and all(one.scores for one in summaries)
+    both = list(zip(runs, summaries, strict=True))
+    others = [pair for pair in both if not is_judging(pair[0].manifest)]
+    judging = [pair for pair in both if is_judging(pair[0].manifest)]
+    comparable = len(others) > 1 and all(one.scores for _, one in others)
     rules = runs[0].manifest.get("gate") if gated and runs else None
+    # Records of a judging run that has not begun say nothing, and a run without a preference has none to show.
+    judged = [(run, one) for run, one in judging if one.done]
     return WeighedRuns(
         tuple(runs),
         summaries,
-        compare(*runs, score=score) if comparable else None,
+        compare(*(run for run, _ in others), score=score) if comparable else None,
         judge_gate(rules, summaries) if rules else None,
         store or "",
+        preferences=tuple(preferences(run, summary=one) for run, one in judged),
     )
 
 
@@ -79,6 +101,8 @@ def print_outcome(outcome: WeighedRuns, *, as_json: bool, detailed: bool = False
         return
     to = console()
     _print_runs(to, outcome)
+    if outcome.preferences:
+        print_preferences(outcome.preferences, in_full=outcome.in_full)
     if outcome.comparison is not None:
         print_comparison(outcome.comparison)
         if detailed:
@@ -90,21 +114,35 @@ def print_outcome(outcome: WeighedRuns, *, as_json: bool, detailed: bool = False
 
 
 def _print_runs(to: Console, outcome: WeighedRuns) -> None:
-    to.print(summary_table(outcome.summaries))
-    for run, summary in zip(outcome.runs, outcome.summaries, strict=True):
+    asked, answered = _scored_and_answering(outcome)
+    if answered:
+        print_answers([summary for _, summary in answered], [run for run, _ in answered])
+    if asked:
+        to.print(summary_table([summary for _, summary in asked]))
+    for run, summary in asked:
         for line in _remarks(run, summary, several=len(outcome.runs) > 1):
             say(to, line)
     if from_journal := [one.from_journal for one in outcome.summaries if one.from_journal]:
         counts = f" ({', '.join(str(one) for one in from_journal)} by target)" if len(from_journal) > 1 else ""
         replies = sum(one.replies for one in outcome.runs)
         say(to, f"{sum(from_journal)} of {replies} replies came from the journal{counts}")
-    tables = [*score_tables(outcome.summaries)]
-    if len(outcome.summaries) == 1:
-        tables += group_tables(outcome.summaries[0])
-        tables += breakdown_tables(outcome.summaries[0]) if outcome.in_full else ()
+    summaries = [summary for run, summary in asked if not is_judging(run.manifest)]
+    tables = [*score_tables(summaries)] if summaries else []
+    if len(summaries) == len(outcome.summaries) == 1:
+        tables += group_tables(summaries[0])
+        tables += breakdown_tables(summaries[0]) if outcome.in_full else ()
     for made in tables:
         to.print()
         to.print(made)
+
+
+def _scored_and_answering(outcome: WeighedRuns) -> tuple[list[tuple[Run, RunSummary]], list[tuple[Run, RunSummary]]]:
+    """Runs that have scores or should have; and those that only answered, for a judging run to judge."""
+    scored: list[tuple[Run, RunSummary]] = []
+    answering: list[tuple[Run, RunSummary]] = []
+    for run, summary in zip(outcome.runs, outcome.summaries, strict=True):
+        (answering if only_answers(run.manifest) else scored).append((run, summary))
+    return scored, answering
 
 
 def check_pages(*paths: Path | None) -> None:

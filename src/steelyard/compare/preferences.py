@@ -29,7 +29,7 @@ from steelyard.errors import ConfigError
 from steelyard.stats.intervals import Interval
 from steelyard.summary import NO_GROUP, JudgedRow, Mean, RunSummary, ScoreRow, ScoreSummary, Stopping, summarize
 
-__all__ = ["JudgingRun", "Preferences", "is_judging", "preferences", "sides_of"]
+__all__ = ["JudgingRun", "Preferences", "is_judging", "only_answers", "preferences", "sides_of"]
 
 Fate = Literal["A", "B", "tie", "inconsistent", "unread", "refused", "not_judged", "not_applicable", "errors"]
 
@@ -51,6 +51,11 @@ def is_judging(manifest: Mapping[str, Any]) -> bool:
     """Whether a run's target pairs the answers of two others."""
     target = manifest.get("target")
     return isinstance(target, Mapping) and isinstance(target.get("pair"), Mapping)
+
+
+def only_answers(manifest: Mapping[str, Any]) -> bool:
+    """Whether a run has no scores and was to have none: its answers are judged in another run."""
+    return manifest.get("scores") == [] and not is_judging(manifest)
 
 
 def sides_of(manifest: Mapping[str, Any]) -> tuple[str, str]:

@@ -88,7 +88,7 @@ def preference_sentence(found: Preferences) -> str:
     if not tally.decided:
         counts = ", ".join(_even(found))
         return (
-            f"These {_pairs(tally.scored)} cannot tell which of {found.first} and {found.second} is preferred: "
+            f"{_these(tally.scored)} cannot tell which of {found.first} and {found.second} is preferred: "
             f"no pair was decided ({counts})."
         )
     if found.verdict in {"A", "B"}:
@@ -118,7 +118,7 @@ def _undecided(found: Preferences) -> str:
         f"({_level(found)} interval {limits(win.interval)}; {found.test}, {p_equals(found.p)}{_rest(found)})"
     )
     return (
-        f"These {_pairs(tally.scored)} cannot tell which of {found.first} and {found.second} is preferred: "
+        f"{_these(tally.scored)} cannot tell which of {found.first} and {found.second} is preferred: "
         f"{facts}. {_detectable(found)}"
     )
 
@@ -138,7 +138,7 @@ def _stopped(found: Preferences, stopping: Stopping) -> str:
     verdict = decided_side(stopping)
     if verdict == "cannot_tell":
         which = f"which of {found.first} and {found.second} is preferred {where}"
-        head = f"These {_pairs(stopping.used, 'sample')} cannot tell {which}"
+        head = f"{_these(stopping.used, 'sample')} cannot tell {which}"
         if stopping.side == "equal":
             head = f"Neither {found.first} nor {found.second} is preferred in the whole set: both have a half of it"
     else:
@@ -254,6 +254,10 @@ def _even(found: Preferences) -> list[str]:
 
 def _level(found: Preferences) -> str:
     return f"{100 * found.level:g} %"
+
+
+def _these(n: int, noun: str = "pair") -> str:
+    return f"This one {noun}" if n == 1 else f"These {_pairs(n, noun)}"
 
 
 def _pairs(n: int, noun: str = "pair") -> str:

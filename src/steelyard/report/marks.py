@@ -83,7 +83,7 @@ def drawn(frame: Frame, rows: Sequence[Row], *, lines: Sequence[tuple[float, str
             x=alt.value(frame.plot + 10), text="text:N"
         ),
     ]
-    return _framed(alt.LayerChart(layer=layers), frame, offset=8 if any(words for _, words in lines) else 24)
+    return framed(alt.LayerChart(layer=layers), frame, offset=8 if any(words for _, words in lines) else 24)
 
 
 def barred(frame: Frame, rows: Sequence[Row]) -> alt.LayerChart:
@@ -101,7 +101,7 @@ def barred(frame: Frame, rows: Sequence[Row]) -> alt.LayerChart:
         x=alt.X("at:Q"), text="text:N"
     )
     texts = texts.transform_calculate(at="datum.value === null ? 0 : datum.value")
-    return _framed(alt.LayerChart(layer=[bars, texts]), frame, offset=24)
+    return framed(alt.LayerChart(layer=[bars, texts]), frame, offset=24)
 
 
 def _rows_axis(frame: Frame) -> dict[str, Any]:
@@ -166,7 +166,7 @@ def _line(value: float, words: str) -> list[alt.Chart]:
     return [rule, text.encode(y=alt.value(0), text="words:N")] if words else [rule]
 
 
-def _framed(chart: alt.LayerChart, frame: Frame, *, offset: int) -> alt.LayerChart:
+def framed(chart: alt.LayerChart, frame: Frame, *, offset: int) -> alt.LayerChart:
     """The chart with title, room and style; `offset` parts the title from what stands highest in the plot."""
     import altair as alt
 

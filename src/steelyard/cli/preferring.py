@@ -1,0 +1,129 @@
+"""Preferences on a terminal: per pair a bar of shares, rates and the sentence; many pairs are lines of a table."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Final
+
+from rich.table import Table
+
+from steelyard.cli.tables import console, say, table
+from steelyard.compare.preferences_values import Preferences
+from steelyard.compare.preferences_wording import p_percent, percent
+from steelyard.report.numbers import MISSING
+from steelyard.report.preferences import Part, PreferenceView, preference_view
+from steelyard.store import Run
+from steelyard.summary import RunSummary
+
+_BAR: Final = 76
+_FILLS: Final = {"a": "█", "tie": "▒", "inconsistent": "░", "unread": "·", "refused": "·", "b": "▓"}
+_MOST_IN_FULL: Final = 3
+"""Pairs beyond this many are lines of a table: ten targets against each other still fit a screen or two."""
+_MOST_GROUPS: Final = 12
+
+
+def print_answers(summaries: Sequence[RunSummary], runs: Sequence[Run]) -> None:
+    """One line per run that only answered: it has no score of its own, and that is no fault."""
+    rows = []
+    for one, run in zip(summaries, runs, strict=True):
+        state = "" if one.state == "finished" else f"\n{one.state} {one.done}/{one.planned}"
+        tokens = f"{one.input_tokens:,} / {one.output_tokens:,}"
+        rows.append([one.run, one.target + state, f"{one.done - one.errors:,}", f"{one.errors:,}", tokens])
+        if one.state != "finished" and run.reason not in {"", one.state}:
+            rows[-1][1] += f": {run.reason}"
+    columns = ["run", "answers of", "answered", "errors", "tokens in / out"]
+    console().print(table(columns, rows, right=(2, 3, 4), elastic=1))
+
+
+def print_preferences(found: Sequence[Preferences], *, in_full: bool = False) -> None:
+    """What was preferred, pair by pair.
+
+    Args:
+        found: one per judging run.
+        in_full: with the groups of each pair.
+    """
+    to = console()
+    if len(found) > _MOST_IN_FULL:
+        to.print()
+        to.print(_pair_lines(found))
+        for note in dict.fromkeys(f"{one.title}: {text}" for one in found for text in one.warnings):
+            say(to, f"note: {note}")
+        return
+    for one in found:
+        view = preference_view(one)
+        to.print()
+        say(to, f"{view.title}  (run {view.run}; {view.caption})")
+        for line in bar_lines(view.parts):
+            say(to, line)
+        to.print(_rate_table(view))
+        for line in _facts(view):
+            say(to, line)
+        if in_full and view.groups:
+            to.print(_group_table(view))
+        say(to, view.sentence)
+        for warning in view.warnings:
+            say(to, f"  note: {warning}")
+
+
+def bar_lines(parts: Sequence[Part], width: int = _BAR) -> Iterator[str]:
+    """The shares as one bar and a key to it; a part that is there has one character at least."""
+    if not any(part.share for part in parts):
+        yield "no pair was judged"
+        return
+    yield "".join(_FILLS[part.kind] * length for part, length in zip(parts, _lengths(parts, width), strict=True))
+    line = ""
+    for part in parts:
+        entry = f"{_FILLS[part.kind]} {part.name} {part.text} ({part.n})"
+        if line and len(line) + len(entry) + 2 > width:
+            yield line
+            line = ""
+        line = f"{line}  {entry}" if line else entry
+    yield line
+
+
+def _lengths(parts: Sequence[Part], width: int) -> list[int]:
+    """Characters per part, `width` in all: the largest remainders get what rounding leaves."""
+    least = [int(part.share > 0) for part in parts]
+    room = width - sum(least)
+    exact = [part.share * room for part in parts]
+    lengths = [int(one) for one in exact]
+    order = sorted(range(len(parts)), key=lambda at: lengths[at] - exact[at])
+    for at in order[: room - sum(lengths)]:
+        lengths[at] += 1
+    return [one + more for one, more in zip(lengths, least, strict=True)]
+
+
+def _rate_table(view: PreferenceView) -> Table:
+    rows = [[one.name, one.value, one.interval, one.n, one.p] for one in view.rates]
+    return table([f"of {view.first}", "rate", view.interval_head, "n", "p"], rows, right=(1, 3, 4), elastic=0)
+
+
+def _facts(view: PreferenceView) -> Iterator[str]:
+    if view.note:
+        yield f"({view.note})"
+    yield from (f"{text}" for text in view.left_out)
+    yield from (f"{what}: {figure}" for what, figure in view.bias)
+
+
+def _group_table(view: PreferenceView) -> Table:
+    rows = [
+        [one.group, one.a, one.tie, one.inconsistent, one.b, one.win, one.interval, one.p]
+        for one in view.groups[:_MOST_GROUPS]
+    ]
+    if len(view.groups) > _MOST_GROUPS:
+        rows.append([f"and {len(view.groups) - _MOST_GROUPS} more", *[""] * 7])
+    return table(["category", "A", "tie", "inc.", "B", "win rate", "95 %", "p"], rows, right=(1, 2, 3, 4, 5, 7))
+
+
+def _pair_lines(found: Sequence[Preferences]) -> Table:
+    """A line per pair: the counts, the win rate of the first, its interval and p."""
+    rows = []
+    for one in found:
+        tally = one.tally
+        interval = one.half.interval if one.stopping else one.win.interval
+        limits = MISSING if interval is None else f"{100 * interval.low:.1f} to {100 * interval.high:.1f}"
+        counts = [f"{n:,}" for n in (tally.a, tally.tie + tally.inconsistent, tally.b, tally.unread + tally.refused)]
+        p = "stopped" if one.stopping else p_percent(one.p)
+        rows.append([one.title, *counts, percent(one.win.value, 1), limits, p])
+    columns = ["A vs B", "A", "even", "B", "unread", "A wins", "95 %", "p"]
+    return table(columns, rows, right=(1, 2, 3, 4, 5, 7), elastic=0)
