@@ -31,8 +31,8 @@ class TablesSuite:
         tags: per target, report columns.
         scoring: rules, metrics and limits; its task and databases are those above.
         options: concurrency, repeats, limits, budget.
-        gate: rules on the scores that decide the exit code, `{execution_accuracy: ">= 0.6"}`; `no_regression` holds runs
-            against a `baseline`.
+        gate: rules on the scores that decide the exit code, `{execution_accuracy: ">= 0.6"}`; `no_regression` holds
+            runs against a `baseline`.
     """
 
     samples: SampleFiles
