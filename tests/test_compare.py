@@ -123,7 +123,8 @@ def test_no_evidence_says_which_differences_the_data_allow():
     assert pair.sentence == (
         "These data show no evidence of a difference: retrieval solves 121 of 170, longest 116 of 170 "
         f"(exact McNemar p = {mcnemar_exact(27, 22):.2g}; 170 pairs); a true difference between "
-        f"{100 * low:+.1f} and {100 * high:+.1f} points is compatible with them."
+        f"{100 * low:+.1f} and {100 * high:+.1f} points is compatible with them. "
+        "170 pairs like these show a difference of 11.6 points in 80 % of cases, a smaller one less often."
     )
 
 
@@ -284,14 +285,16 @@ def test_groups_are_compared_apart_and_in_order_of_first_appearance():
     ]
 
 
-def test_every_run_is_compared_with_the_first_and_the_missing_correction_is_said():
+def test_every_run_is_compared_with_the_first_and_corrected_for_the_others():
     runs = [stored(name, values) for name, values in (("a", [0, 0, 1]), ("b", [1, 0, 1]), ("c", [1, 1, 1]))]
     found = compare(*runs)
     assert [(pair.baseline_target, pair.other_target, pair.headline.table.fixed) for pair in found.pairs] == [
         ("a", "b", 1),
         ("a", "c", 2),
     ]
-    assert found.notes == ("2 runs are compared with one baseline; the p-values are not corrected for that.",)
+    assert found.notes == (
+        "2 runs are compared with one baseline; verdicts use p-values corrected for that after Holm.",
+    )
     assert [summary.target for summary in (found.baseline, *found.others)] == ["a", "b", "c"]
 
 

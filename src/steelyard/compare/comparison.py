@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
 from typing import Any, Literal, NamedTuple, Protocol
 
+from steelyard.compare.costs import CostDifference
 from steelyard.stats.intervals import Interval
 from steelyard.summary import Over, RunSummary, ScoreRow
 from steelyard.types import Json
@@ -75,6 +76,12 @@ class PairedDifference:
         table: for 0/1 scores, else None.
         unit: every value lies in [0, 1], so that the difference may be shown in points.
         interval_method: `Newcombe 1998, method 10` or how else it was made; likewise `test`.
+        fixed: pairs that went from below 0.5 to at least 0.5 (0/1 scores: wrong to right); `broken` the reverse. None
+            for scores that are not on [0, 1].
+        p_adjusted: `p` corrected for the tests that were made beside this one; None where it is one of its own.
+        adjustment: how, and for how many tests; "" where `p_adjusted` is None.
+        detectable: the smallest true difference that a set like this shows in four cases of five; None where the
+            pairs do not say how much they vary.
     """
 
     group: str
@@ -89,12 +96,48 @@ class PairedDifference:
     unit: bool
     interval_method: str
     test: str
+    fixed: int | None = None
+    broken: int | None = None
+    p_adjusted: float | None = None
+    adjustment: str = ""
+    detectable: float | None = None
+
+    @property
+    def decisive_p(self) -> float | None:
+        """The p-value that a verdict rests on: the corrected one where there is one."""
+        return self.p if self.p_adjusted is None else self.p_adjusted
 
     def to_json(self) -> dict[str, Json]:
         """Plain JSON, every field by its name; `table` is an object."""
         plain = {one.name: getattr(self, one.name) for one in fields(self)}
         table = self.table._asdict() if self.table else None
         return plain | {"interval": list(self.interval) if self.interval else None, "table": table}
+
+
+@dataclass(frozen=True, slots=True)
+class ScoreDifference:
+    """What a pair of runs shows on a score beside the headline.
+
+    Args:
+        score: its name.
+        over: as in PairComparison; likewise the two counts.
+        left_out_errors: samples that are no pair because a side failed.
+        left_out_not_applicable: samples that are no pair for another reason.
+        difference: over all pairs; its p-value is adjusted for all such scores of all runs.
+        verdict: of that difference.
+    """
+
+    score: str
+    over: Over
+    left_out_errors: int
+    left_out_not_applicable: int
+    difference: PairedDifference
+    verdict: Verdict
+
+    def to_json(self) -> dict[str, Json]:
+        """Plain JSON, every field by its name."""
+        plain = {one.name: getattr(self, one.name) for one in fields(self)}
+        return plain | {"difference": self.difference.to_json()}
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,6 +163,11 @@ class PairComparison:
         verdict: `better`, `worse`, `no_evidence`, or `none` when nothing could be compared.
         sentence: what may be concluded.
         level: of the intervals; the verdict uses p < 1 - level.
+        aligned: what made two samples a pair: `id`, `content`, or a key of their metadata.
+        differs: in what the runs differ by their manifests, one phrase each ("model: glm-4 → qwen").
+        scores: the other scores that both runs have, in the baseline's order.
+        costs: time, calls and tokens per sample; empty where the runs cannot say.
+        other_ids: baseline's id -> the other run's id, for samples in `fixed` and `broken` where the two are not equal.
     """
 
     baseline: str
@@ -144,13 +192,19 @@ class PairComparison:
     verdict: Verdict
     sentence: str
     level: float
+    aligned: str = "id"
+    differs: tuple[str, ...] = ()
+    scores: tuple[ScoreDifference, ...] = ()
+    costs: tuple[CostDifference, ...] = ()
+    other_ids: Mapping[str, str] = field(default_factory=dict)
 
     def to_json(self) -> dict[str, Json]:
         """Plain JSON, every field by its name."""
         plain = {one.name: getattr(self, one.name) for one in fields(self)}
-        lists = {name: list(plain[name]) for name in ("fixed", "broken", "warnings")}
+        lists = {name: list(plain[name]) for name in ("fixed", "broken", "warnings", "differs")}
         differences = {name: plain[name].to_json() for name in ("headline", "answered_both")}
-        return plain | lists | differences | {"groups": [group.to_json() for group in self.groups]}
+        several = {name: [one.to_json() for one in plain[name]] for name in ("groups", "scores", "costs")}
+        return plain | lists | differences | several | {"other_ids": dict(self.other_ids)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,6 +218,7 @@ class Comparison:
         pairs: one per other run, in the same order.
         notes: what holds for all pairs together.
         group_notes: what belongs beside the pairs' groups, and nowhere else.
+        only_groups: the groups that the comparison was restricted to; empty where it covers all.
     """
 
     baseline: RunSummary
@@ -172,6 +227,7 @@ class Comparison:
     pairs: tuple[PairComparison, ...]
     notes: tuple[str, ...] = ()
     group_notes: tuple[str, ...] = ()
+    only_groups: tuple[str, ...] = ()
 
     def to_json(self) -> dict[str, Json]:
         """Plain JSON, every field by its name."""
@@ -182,6 +238,7 @@ class Comparison:
             "pairs": [pair.to_json() for pair in self.pairs],
             "notes": list(self.notes),
             "group_notes": list(self.group_notes),
+            "only_groups": list(self.only_groups),
         }
 
     def __str__(self) -> str:

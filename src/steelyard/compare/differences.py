@@ -2,71 +2,111 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import NamedTuple
+import math
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from steelyard.compare.comparison import PairedDifference, Table, Verdict
-from steelyard.stats.intervals import Interval
+from steelyard.stats.intervals import Interval, clustered_spread
 from steelyard.stats.paired import bootstrap_difference, mcnemar_exact, newcombe_paired, sign_flip
+from steelyard.stats.quantiles import normal_quantile, t_quantile
 
-NEWCOMBE = "Newcombe 1998, method 10"
-BOOTSTRAP = "paired percentile bootstrap"
-BOOTSTRAP_CLUSTERS = "paired percentile bootstrap by cluster"
-MCNEMAR = "exact McNemar"
-SIGN_FLIP = "sign-flip permutation"
-SIGN_FLIP_CLUSTERS = "sign-flip permutation by cluster"
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    Array = NDArray[Any]
+
+NEWCOMBE: Final = "Newcombe 1998, method 10"
+BOOTSTRAP: Final = "paired percentile bootstrap"
+T_INTERVAL: Final = "t interval of the paired differences"
+MCNEMAR: Final = "exact McNemar"
+SIGN_FLIP: Final = "sign-flip permutation"
+T_TEST: Final = "paired t"
+_BY_CLUSTER: Final = " by cluster"
+POWER: Final = 0.8
+"""How often the smallest detectable difference is found where it is the true one."""
+_MANY: Final = 10_000
+"""Independent clusters from which on resampling says what the central limit theorem says, at a hundred times its cost.
+Measured on 100,000 pairs: 1.2 s against 0.01 s, limits that agree to three digits."""
 
 
-class PairedValue(NamedTuple):
-    """One sample's value on both sides; `cluster` is equal for samples that are not independent."""
+class PairedValues(NamedTuple):
+    """Samples with a value on both sides; arrays with an entry per pair.
 
-    sample: str
-    group: str
-    cluster: str
-    baseline: float
-    other: float
+    Args:
+        places: of the samples in the alignment, for whoever needs their names.
+        baseline: values of the baseline; likewise `other`.
+        clusters: a number per pair, equal for pairs that are not independent; None where all are.
+    """
+
+    places: Array
+    baseline: Array
+    other: Array
+    clusters: Array | None
+
+    def part(self, chosen: Array) -> PairedValues:
+        """Those pairs that `chosen` (true or false for each) is true for."""
+        clusters = None if self.clusters is None else self.clusters[chosen]
+        return PairedValues(self.places[chosen], self.baseline[chosen], self.other[chosen], clusters)
 
 
-def paired_difference(
-    pairs: Sequence[PairedValue], *, level: float, group: str = "", scaled: bool = False
-) -> PairedDifference:
+def paired_difference(pairs: PairedValues, *, level: float, group: str = "", scaled: bool = False) -> PairedDifference:
     """The difference other - baseline over `pairs`.
 
     0/1 values of independent samples get Newcombe's interval and McNemar's exact test; all else the paired bootstrap
-    and the sign-flip permutation test, by cluster where samples share one. Seeded with 0, so that equal data give
-    equal numbers. Values of a `scaled` score are never taken for rates, whatever they happen to be.
+    and the sign-flip permutation test, by cluster where samples share one, and from 10,000 clusters on the t interval
+    and test of the paired differences. Seeded with 0, so that equal data give equal numbers. Values of a `scaled`
+    score are never taken for rates, whatever they happen to be.
     """
-    if not pairs:
+    n = len(pairs.baseline)
+    if not n:
         return PairedDifference(group, 0, None, None, None, None, None, None, None, False, "", "")
-    n = len(pairs)
-    baseline, other = sum(pair.baseline for pair in pairs) / n, sum(pair.other for pair in pairs) / n
-    difference = sum(pair.other - pair.baseline for pair in pairs) / n
-    table = None if scaled else _table(pairs)
-    found = _evidence(pairs, table, level)
+    differences = pairs.other - pairs.baseline
+    baseline, difference = float(pairs.baseline.mean()), float(differences.mean())
+    unit = not scaled and all(side.min() >= 0 and side.max() <= 1 for side in (pairs.baseline, pairs.other))
+    table = _table(pairs) if unit else None
+    clusters = _shared_clusters(pairs.clusters)
+    found = _evidence(differences, clusters, table, level)
+    fixed, broken = flips(pairs) if unit else (None, None)
     return PairedDifference(
         group=group,
         n=n,
         baseline=baseline,
-        other=other,
+        other=float(pairs.other.mean()),
         difference=difference,
         interval=found.interval,
         p=found.p,
         relative=difference / baseline if baseline else None,
         table=table,
-        unit=not scaled and all(0 <= value <= 1 for pair in pairs for value in (pair.baseline, pair.other)),
+        unit=unit,
         interval_method=found.interval_method,
         test=found.test,
+        fixed=None if fixed is None else int(fixed.sum()),
+        broken=None if broken is None else int(broken.sum()),
+        detectable=_detectable(differences, clusters, level),
     )
+
+
+def flips(pairs: PairedValues) -> tuple[Array, Array]:
+    """Which pairs went from below 0.5 to at least 0.5, and which the other way."""
+    before, after = pairs.baseline >= 0.5, pairs.other >= 0.5
+    return ~before & after, before & ~after
+
+
+def adjusted(difference: PairedDifference, p: float, how: str) -> PairedDifference:
+    """The same difference with a p-value that was corrected for others beside it."""
+    return replace(difference, p_adjusted=p, adjustment=how)
 
 
 def verdict_of(difference: PairedDifference, level: float) -> Verdict:
     """`better` or `worse` only where the test and the interval agree that there is a difference.
 
-    A higher score counts as better.
+    A higher score counts as better. The corrected p-value decides where there is one.
     """
-    if difference.p is None or difference.difference is None:
+    p = difference.decisive_p
+    if p is None or difference.difference is None:
         return "none"
-    if difference.p >= 1 - level or not excludes_zero(difference.interval):
+    if p >= 1 - level or not excludes_zero(difference.interval):
         return "no_evidence"
     return "better" if difference.difference > 0 else "worse"
 
@@ -83,32 +123,41 @@ class _Evidence(NamedTuple):
     test: str
 
 
-def _evidence(pairs: Sequence[PairedValue], table: Table | None, level: float) -> _Evidence:
-    clusters = _clusters(pairs)
+def _evidence(differences: Array, clusters: Array | None, table: Table | None, level: float) -> _Evidence:
     if table and clusters is None:
         interval = newcombe_paired(table.both_right, table.fixed, table.broken, table.both_wrong, level)
         return _Evidence(interval, mcnemar_exact(table.fixed, table.broken), NEWCOMBE, MCNEMAR)
-    differences = [pair.other - pair.baseline for pair in pairs]
+    end = "" if clusters is None else _BY_CLUSTER
+    spread = clustered_spread(differences, clusters)
+    if spread.clusters >= _MANY and spread.error > 0:
+        half = t_quantile((1 + level) / 2, spread.clusters - 1) * spread.error
+        # With so many clusters Student's t is the normal distribution to four digits.
+        p = math.erfc(abs(spread.mean) / spread.error / math.sqrt(2))
+        return _Evidence(Interval(spread.mean - half, spread.mean + half), p, T_INTERVAL + end, T_TEST + end)
     resampled = bootstrap_difference(differences, clusters=clusters, level=level)
-    p = sign_flip(differences, clusters=clusters)
-    if clusters is None:
-        return _Evidence(resampled, p, BOOTSTRAP, SIGN_FLIP)
-    return _Evidence(resampled, p, BOOTSTRAP_CLUSTERS, SIGN_FLIP_CLUSTERS)
+    return _Evidence(resampled, sign_flip(differences, clusters=clusters), BOOTSTRAP + end, SIGN_FLIP + end)
 
 
-def _table(pairs: Sequence[PairedValue]) -> Table | None:
-    counts = {(1.0, 1.0): 0, (0.0, 1.0): 0, (1.0, 0.0): 0, (0.0, 0.0): 0}
-    for pair in pairs:
-        sides = (pair.baseline, pair.other)
-        if sides not in counts:
-            return None
-        counts[sides] += 1
-    return Table(*counts.values())
+def _detectable(differences: Array, clusters: Array | None, level: float) -> float | None:
+    """(z of the level + z of the power) times the standard error: what such a set shows four times in five."""
+    error = clustered_spread(differences, clusters).error
+    if not 0 < error < math.inf:
+        return None
+    return (normal_quantile((1 + level) / 2) + normal_quantile(POWER)) * error
 
 
-def _clusters(pairs: Sequence[PairedValue]) -> list[int] | None:
-    """A number per pair where some share a cluster, numbered in order of first appearance; else None."""
-    names = [("cluster", pair.cluster) if pair.cluster else ("sample", pair.sample) for pair in pairs]
-    numbers: dict[tuple[str, str], int] = {}
-    found = [numbers.setdefault(name, len(numbers)) for name in names]
-    return found if len(numbers) < len(pairs) else None
+def _table(pairs: PairedValues) -> Table | None:
+    import numpy as np
+
+    sides = np.stack([pairs.baseline, pairs.other])
+    if not np.isin(sides, (0.0, 1.0)).all():
+        return None
+    cells = np.bincount((2 * sides[0] + sides[1]).astype(int), minlength=4).tolist()
+    return Table(both_right=cells[3], fixed=cells[1], broken=cells[2], both_wrong=cells[0])
+
+
+def _shared_clusters(clusters: Array | None) -> Array | None:
+    """None where no two pairs share a cluster: then they are independent."""
+    import numpy as np
+
+    return None if clusters is None or len(np.unique(clusters)) == len(clusters) else clusters

@@ -1,212 +1,225 @@
-"""Two runs -> one PairComparison: which samples make a pair, and what must be known about the rest."""
+"""Two runs -> one PairComparison: the values of their pairs, score by score and group by group, and what they took."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from steelyard.compare.comparison import ComparableRun, PairComparison, PairedDifference
-from steelyard.compare.differences import PairedValue, paired_difference, verdict_of
+from steelyard.compare.alignment import CONTENT, ID, Alignment, Side
+from steelyard.compare.cautions import Overlap, cautions, what_differs
+from steelyard.compare.comparison import PairComparison, PairedDifference, ScoreDifference
+from steelyard.compare.costs import CostDifference, CostPair, cost_differences, drawn_samples
+from steelyard.compare.differences import PairedValues, flips, paired_difference, verdict_of
+from steelyard.compare.looks import over_groups
 from steelyard.compare.wording import labels, sentence
-from steelyard.summary import NO_GROUP, Over, RunSummary
+from steelyard.summary import NO_GROUP, Over
 
-_READ: Final = frozenset({"scored", "unparsed", "refused"})
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    Array = NDArray[Any]
 
 
-@dataclass(slots=True)
-class Answers:
-    """What one run has of one sample, over its repeats."""
+class ScoreKind(NamedTuple):
+    """A score as a comparison must know it.
 
-    group: str = ""
-    cluster: str = ""
-    total: float = 0.0
-    scored: int = 0
-    read: int = 0
-    errors: int = 0
+    Args:
+        name: the score's name.
+        over: what its headline is over.
+        scaled: it names a scale other than [0, 1], so that a rating of 1 is no rate of 100 %.
+    """
 
-    def value(self, over: Over) -> float | None:
-        """The mean over the repeats that count, or None if there is none; a repeat that failed counts nowhere."""
-        n = self.read if over == "all" else self.scored
-        return self.total / n if n else None
+    name: str
+    over: Over
+    scaled: bool
 
 
 @dataclass(frozen=True, slots=True)
-class Side:
-    """One run with everything a comparison reads of it, read once."""
+class Meeting:
+    """Two runs whose samples are aligned, with the differences that were found."""
 
-    run: ComparableRun
-    summary: RunSummary
-    answers: Mapping[str, Answers]
-    hashes: Mapping[str, str]
-
-
-def read_side(run: ComparableRun, summary: RunSummary, score: str) -> Side:
-    """Go through the run's rows once, keeping those of `score`."""
-    answers: dict[str, Answers] = {}
-    for row in run.score_rows():
-        if row.name not in {score, ""}:
-            continue
-        one = answers.get(row.sample)
-        if one is None:
-            one = answers[row.sample] = Answers(row.group, row.cluster)
-        one.errors += row.outcome == "error"
-        one.read += row.outcome in _READ
-        if row.value is not None:
-            one.scored += 1
-            one.total += row.value
-    return Side(run, summary, answers, run.sample_hashes())
+    baseline: Side
+    other: Side
+    alignment: Alignment
+    headline: PairedDifference
+    scores: tuple[ScoreDifference, ...]
 
 
-class Overlap(NamedTuple):
-    """How the samples of two runs meet; the fields are those of PairComparison."""
-
-    n_paired: int
-    only_in_baseline: int
-    only_in_other: int
-    left_out_errors: int
-    left_out_not_applicable: int
-    changed_content: int
-    shared_replies: int
+def meet(baseline: Side, other: Side, alignment: Alignment, kinds: Sequence[ScoreKind], level: float) -> Meeting:
+    """The differences of two runs on every score; the first of `kinds` is the headline."""
+    first, *rest = kinds
+    headline = paired_difference(pairs_of(baseline, other, alignment, first), level=level, scaled=first.scaled)
+    scores = tuple(_score_difference(baseline, other, alignment, kind, level) for kind in rest)
+    return Meeting(baseline, other, alignment, headline, scores)
 
 
-def compare_pair(
-    baseline: Side, other: Side, *, score: str, over: Over, level: float, scaled: bool = False
-) -> PairComparison:
-    """Pair the two runs by sample id and say what the pairs show.
+def pairs_of(
+    baseline: Side, other: Side, alignment: Alignment, kind: ScoreKind, over: Over | None = None
+) -> PairedValues:
+    """The samples with a value on both sides; cluster and group are the baseline's."""
+    import numpy as np
 
-    `scaled` says that the score names a scale other than [0, 1]: a rating of 1 is no rate of 100 %.
-    """
-    shared = [sample for sample in baseline.answers if sample in other.answers]
-    pairs = _pairs(baseline, other, shared, over)
-    overlap = _overlap(baseline, other, shared, len(pairs))
-    headline = paired_difference(pairs, level=level, scaled=scaled)
-    verdict = verdict_of(headline, level)
+    before = baseline.answers.tally(kind.name).means(over or kind.over)[alignment.first]
+    after = other.answers.tally(kind.name).means(over or kind.over)[alignment.second]
+    places = np.flatnonzero(~(np.isnan(before) | np.isnan(after)))
+    clusters = _clusters(baseline, alignment)
+    return PairedValues(places, before[places], after[places], None if clusters is None else clusters[places])
+
+
+def _clusters(side: Side, alignment: Alignment) -> Array | None:
+    """A number per aligned sample, equal within a cluster; None where no sample names one."""
+    import numpy as np
+
+    names = side.answers.clusters
+    if not any(names):
+        return None
+    numbers: dict[str, int] = {}
+    found = [numbers.setdefault(name, len(numbers)) if name else -1 - place for place, name in enumerate(names)]
+    return np.asarray(found)[alignment.first]
+
+
+def _score_difference(
+    baseline: Side, other: Side, alignment: Alignment, kind: ScoreKind, level: float
+) -> ScoreDifference:
+    difference = paired_difference(pairs_of(baseline, other, alignment, kind), level=level, scaled=kind.scaled)
+    met = _met(baseline, other, alignment, kind)
+    not_read = len(met.first) - difference.n - met.errors
+    return ScoreDifference(kind.name, kind.over, met.errors, not_read, difference, verdict_of(difference, level))
+
+
+def compare_pair(meeting: Meeting, kind: ScoreKind, *, level: float) -> PairComparison:
+    """Everything that two runs say together, given what was found and corrected for the looks at other runs."""
+    baseline, other, alignment = meeting.baseline, meeting.other, meeting.alignment
     names = labels(baseline.run, other.run)
-    fixed, broken = _flips(pairs, headline)
+    headline = meeting.headline
+    verdict = verdict_of(headline, level)
+    pairs = pairs_of(baseline, other, alignment, kind)
+    answered = pairs_of(baseline, other, alignment, kind, "scored")
+    overlap = _overlap(baseline, other, alignment, kind, headline.n)
+    fixed, broken = _flipped(pairs, headline, baseline, alignment)
+    ids = dict(zip(_ids(baseline, alignment.first), _ids(other, alignment.second), strict=True))
     return PairComparison(
         baseline=baseline.run.id,
         baseline_target=baseline.run.target,
         other=other.run.id,
         other_target=other.run.target,
-        score=score,
-        over=over,
+        score=kind.name,
+        over=kind.over,
         **overlap._asdict(),
         headline=headline,
-        answered_both=paired_difference(_pairs(baseline, other, shared, "scored"), level=level, scaled=scaled),
-        groups=_groups(pairs, level, scaled=scaled),
+        answered_both=paired_difference(answered, level=level, scaled=kind.scaled),
+        groups=over_groups(_groups(pairs, baseline, alignment, kind, level)),
         fixed=fixed,
         broken=broken,
-        warnings=_warnings(baseline, other, overlap, names),
+        warnings=(*alignment.notes, *cautions(baseline, other, overlap, kind.name, names)),
         verdict=verdict,
-        sentence=sentence(headline, verdict, score=score, names=names, level=level),
+        sentence=sentence(headline, verdict, score=kind.name, names=names, level=level),
         level=level,
+        aligned=alignment.by,
+        differs=what_differs(baseline.run.manifest, other.run.manifest),
+        scores=meeting.scores,
+        costs=_costs(baseline, other, alignment, level),
+        other_ids={one: ids[one] for one in (*fixed, *broken) if ids[one] != one},
     )
 
 
-def _overlap(baseline: Side, other: Side, shared: list[str], paired: int) -> Overlap:
-    errors = sum(_failed(baseline.answers[sample], other.answers[sample]) for sample in shared)
-    hashes = [(baseline.hashes.get(sample), other.hashes.get(sample)) for sample in shared]
+class _Met(NamedTuple):
+    """Aligned samples for which both runs have rows of a score, and how many of them failed on a side."""
+
+    first: Array
+    second: Array
+    errors: int
+
+
+def _met(baseline: Side, other: Side, alignment: Alignment, kind: ScoreKind) -> _Met:
+    before, after = baseline.answers.tally(kind.name), other.answers.tally(kind.name)
+    both = (before.rows[alignment.first] > 0) & (after.rows[alignment.second] > 0)
+    first, second = alignment.first[both], alignment.second[both]
+    failed = ((before.errors > 0) & (before.read == 0))[first] | ((after.errors > 0) & (after.read == 0))[second]
+    return _Met(first, second, int(failed.sum()))
+
+
+def _overlap(baseline: Side, other: Side, alignment: Alignment, kind: ScoreKind, paired: int) -> Overlap:
+    """How the samples of two runs meet on the headline; `paired` of them have a value on both sides."""
+    met = _met(baseline, other, alignment, kind)
+    rows = [int((side.answers.tally(kind.name).rows > 0).sum()) for side in (baseline, other)]
+    ids = list(zip(_ids(baseline, met.first), _ids(other, met.second), strict=True))
     return Overlap(
         n_paired=paired,
-        only_in_baseline=len(baseline.answers) - len(shared),
-        only_in_other=len(other.answers) - len(shared),
-        left_out_errors=errors,
-        left_out_not_applicable=len(shared) - paired - errors,
-        changed_content=sum(None not in pair and pair[0] != pair[1] for pair in hashes),
-        shared_replies=_shared_replies(baseline.run, other.run, shared),
+        only_in_baseline=rows[0] - len(met.first),
+        only_in_other=rows[1] - len(met.first),
+        left_out_errors=met.errors,
+        left_out_not_applicable=len(met.first) - paired - met.errors,
+        changed_content=_changed(baseline, other, ids, alignment.by),
+        shared_replies=_shared_replies(baseline, other, ids),
     )
 
 
-def _warnings(baseline: Side, other: Side, overlap: Overlap, names: tuple[str, str]) -> tuple[str, ...]:
-    sides = tuple(zip(names, (baseline.summary, other.summary), strict=True))
-    found = _overlap_warnings(overlap, names)
-    # Of the score that is compared: a record of which another scorer failed has it all the same.
-    errors = [sum(one.errors for one in side.answers.values()) for side in (baseline, other)]
-    if errors[0] != errors[1]:
-        counts = " and ".join(f"{count} in {name}" for name, count in zip(names, errors, strict=True))
-        found.append(f"The runs differ in errors: {counts}; what failed need not be like what did not.")
-    for name, summary in sides:
-        if summary.state != "finished":
-            found.append(f"{name} is {summary.state}: {summary.done} of {summary.planned} records are done.")
-    if _sent(baseline.run) is not None and _sent(baseline.run) == _sent(other.run):
-        found.append(
-            f"{names[0]} and {names[1]} have the same prompt, model and parameters: "
-            "what differs between them is noise, not the effect of a change."
-        )
-    first, second = baseline.run.manifest.get("scorers"), other.run.manifest.get("scorers")
-    if first != second:
-        found.append("The two runs were scored by different scorers, so a difference may be the scorers'.")
-    return tuple(found)
+def _ids(side: Side, places: Array) -> list[str]:
+    samples = side.answers.samples
+    return [samples[place] for place in places.tolist()]
 
 
-def _sent(run: ComparableRun) -> Mapping[str, Any] | None:
-    """What decides what a prompt target sends: its words, model and parameters; None for any other target.
-
-    The template's own name is left out: two files may hold the same words.
-    """
-    target = run.manifest.get("target")
-    prompt = target.get("prompt") if isinstance(target, Mapping) else None
-    return {key: one for key, one in prompt.items() if key != "template"} if isinstance(prompt, Mapping) else None
-
-
-def _overlap_warnings(overlap: Overlap, names: tuple[str, str]) -> list[str]:
-    baseline, other = names
-    found = []
-    if overlap.only_in_baseline or overlap.only_in_other:
-        found.append(
-            f"The runs differ in samples: {overlap.only_in_baseline} are only in {baseline}, "
-            f"{overlap.only_in_other} only in {other}; they are left out."
-        )
-    if overlap.changed_content:
-        found.append(f"{_samples(overlap.changed_content)} kept the id but changed content between the runs.")
-    if overlap.shared_replies:
-        found.append(
-            f"For {_samples(overlap.shared_replies)} both runs used the same stored reply: "
-            f"there the two were not asked independently."
-        )
-    if overlap.left_out_errors:
-        found.append(f"{_samples(overlap.left_out_errors)} failed in at least one of the runs and are left out.")
-    return found
+def _changed(baseline: Side, other: Side, ids: Sequence[tuple[str, str]], by: str) -> int:
+    """Pairs that do not ask the same; the hash of a sample holds its id, so that other ids need another one."""
+    if by == CONTENT:
+        return 0
+    before, after = (side.hashes if by == ID else side.contents() for side in (baseline, other))
+    hashes = ((before.get(first), after.get(second)) for first, second in ids)
+    return sum(one is not None and two is not None and one != two for one, two in hashes)
 
 
-def _samples(n: int) -> str:
-    return f"{n} sample{'' if n == 1 else 's'}"
+def _shared_replies(baseline: Side, other: Side, ids: Sequence[tuple[str, str]]) -> int:
+    """Pairs in which both sides hold the same reply of the journal."""
+    one, two = baseline.asked, other.asked
+    if one is not None and two is not None:
+        first, second = baseline.repeats, other.repeats
+        return sum(not one.last_keys(first[a]).isdisjoint(two.last_keys(second[b])) for a, b in ids)
+    before, after = baseline.run.reply_keys(), other.run.reply_keys()
+    return sum(not before.get(a, frozenset()).isdisjoint(after.get(b, frozenset())) for a, b in ids)
 
 
-def _pairs(baseline: Side, other: Side, shared: list[str], over: Over) -> list[PairedValue]:
-    found = []
-    for sample in shared:
-        before = baseline.answers[sample]
-        first, second = before.value(over), other.answers[sample].value(over)
-        if first is not None and second is not None:
-            found.append(PairedValue(sample, before.group, before.cluster, first, second))
-    return found
+def _groups(
+    pairs: PairedValues, baseline: Side, alignment: Alignment, kind: ScoreKind, level: float
+) -> tuple[PairedDifference, ...]:
+    """A difference per group, in order of first appearance; nothing where no sample names one."""
+    import numpy as np
 
-
-def _failed(*sides: Answers) -> bool:
-    return any(side.errors and not side.read for side in sides)
-
-
-def _groups(pairs: list[PairedValue], level: float, *, scaled: bool) -> tuple[PairedDifference, ...]:
-    by_group: dict[str, list[PairedValue]] = {}
-    for pair in pairs:
-        by_group.setdefault(pair.group, []).append(pair)
-    if not any(by_group):
+    names = baseline.answers.groups
+    places = alignment.first[pairs.places].tolist()
+    numbers: dict[str, int] = {}
+    codes = np.asarray([numbers.setdefault(names[place], len(numbers)) for place in places], dtype=int)
+    if not any(numbers):
         return ()
     return tuple(
-        paired_difference(found, level=level, group=name or NO_GROUP, scaled=scaled) for name, found in by_group.items()
+        paired_difference(pairs.part(codes == number), level=level, group=name or NO_GROUP, scaled=kind.scaled)
+        for name, number in numbers.items()
     )
 
 
-def _flips(pairs: list[PairedValue], headline: PairedDifference) -> tuple[tuple[str, ...], tuple[str, ...]]:
+def _flipped(
+    pairs: PairedValues, headline: PairedDifference, baseline: Side, alignment: Alignment
+) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Ids of the samples that were fixed and that were broken."""
     if not headline.unit:
         return (), ()
-    fixed = tuple(pair.sample for pair in pairs if pair.baseline < 0.5 <= pair.other)
-    broken = tuple(pair.sample for pair in pairs if pair.other < 0.5 <= pair.baseline)
-    return fixed, broken
+    fixed, broken = (_ids(baseline, alignment.first[pairs.places[one]]) for one in flips(pairs))
+    return tuple(fixed), tuple(broken)
 
 
-def _shared_replies(baseline: ComparableRun, other: ComparableRun, shared: list[str]) -> int:
-    first, second = baseline.reply_keys(), other.reply_keys()
-    return sum(not first.get(sample, frozenset()).isdisjoint(second.get(sample, frozenset())) for sample in shared)
+def _costs(baseline: Side, other: Side, alignment: Alignment, level: float) -> tuple[CostDifference, ...]:
+    """Of the pairs that failed on neither side; of many, of some that are drawn by seed."""
+    if baseline.asked is None or other.asked is None:
+        return ()
+    first, second = _ids(baseline, alignment.first), _ids(other, alignment.second)
+    drawn = drawn_samples(first)
+    before = baseline.asked.costs({first[at]: baseline.repeats[first[at]] for at in drawn})
+    after = other.asked.costs({second[at]: other.repeats[second[at]] for at in drawn})
+    clusters = _clusters(baseline, alignment)
+    pairs = [
+        CostPair(at if clusters is None else int(clusters[at]), before[first[at]], after[second[at]])
+        for at in drawn
+        if first[at] in before and second[at] in after
+    ]
+    return cost_differences(pairs, level=level)

@@ -65,15 +65,26 @@ def _undecided(found: PairedDifference, *, score: str, names: tuple[str, str], l
     unit = " points" if found.unit else ""
     if found.interval is None:
         return f"These data show no evidence of a difference: {facts}, and say nothing about how large one may be."
+    finds = _finds(found, unit)
     low, high = (_number(limit, found, sign=True) for limit in found.interval)
-    if excludes_zero(found.interval) or (found.p is not None and found.p < 1 - level):
+    if excludes_zero(found.interval) or (found.decisive_p is not None and found.decisive_p < 1 - level):
         return (
             f"Whether there is a difference is on the edge, which is not enough to claim one: {facts}; "
-            f"{_percent(level)} interval {low} to {high}{unit}."
+            f"{_percent(level)} interval {low} to {high}{unit}.{finds}"
         )
     return (
         f"These data show no evidence of a difference: {facts}; a true difference between {low} and {high}{unit} "
-        f"is compatible with them."
+        f"is compatible with them.{finds}"
+    )
+
+
+def _finds(found: PairedDifference, unit: str) -> str:
+    """How large a difference must be for a set like this to show it."""
+    if found.detectable is None:
+        return ""
+    return (
+        f" {_pairs(found.n).capitalize()} like these show a difference of {_number(found.detectable, found)}{unit} "
+        "in 80 % of cases, a smaller one less often."
     )
 
 
@@ -98,8 +109,12 @@ def _number(value: float, found: PairedDifference, *, sign: bool = False) -> str
 
 
 def _test(found: PairedDifference) -> str:
-    p = found.p if found.p is not None else 1.0
-    return f"{found.test} p {f'= {p:.2g}' if p >= 1e-6 else '< 0.000001'}"
+    corrected = "" if found.p_adjusted is None else f", {_p(found.p_adjusted)} by {found.adjustment}"
+    return f"{found.test} p {_p(1.0 if found.p is None else found.p)}{corrected}"
+
+
+def _p(p: float) -> str:
+    return f"= {p:.2g}" if p >= 1e-6 else "< 0.000001"
 
 
 def _pairs(n: int) -> str:

@@ -13,7 +13,7 @@ from steelyard.errors import StoreError
 from steelyard.session.replies import unpack_reply
 from steelyard.store import schema
 from steelyard.store.reading import unpacker_of
-from steelyard.store.records import unpack_keys, unpack_sample
+from steelyard.store.records import CACHED, KEY_BYTES, unpack_keys, unpack_sample
 from steelyard.text.inert import cell_text
 from steelyard.text.plain_json import to_json
 
@@ -106,7 +106,7 @@ class Asked:
             if any(one.replies for one in several)
         }
 
-    def last_keys(self, repeats: Iterable[AskedRepeat]) -> frozenset[bytes]:
+    def last_keys(self, repeats: Sequence[AskedRepeat]) -> frozenset[bytes]:
         """The journal's keys of the last reply that the target got in each repeat.
 
         What it asked before, an embedding of the question say, is no answer: two runs may share it and still differ.
@@ -159,6 +159,9 @@ class Asked:
     def _target_keys(self, packed: bytes | None) -> list[bytes]:
         if packed is None:
             return []
+        # A single reply is the usual case, and there are hundreds of thousands of them.
+        if len(packed) == KEY_BYTES and not packed[0] & ~CACHED:
+            return [bytes(packed[1:])] if self._stages[0] == "target" else []
         return [one.key for one in unpack_keys(packed, self._stages) if one.stage == "target"]
 
     def _replies(self, keys: Iterable[bytes]) -> dict[bytes, Reply]:

@@ -17,9 +17,9 @@ from steelyard.text.plain_json import from_json, to_json
 from steelyard.types import OUTCOMES, Failure, Output, Record, Reply, Sample, Score
 
 _CODE: Final = {outcome: code for code, outcome in enumerate(OUTCOMES)}
-_KEY_BYTES: Final = 11
-_CACHED: Final = 0x80
-MOST_STAGES: Final = _CACHED - 1
+KEY_BYTES: Final = 11
+CACHED: Final = 0x80
+MOST_STAGES: Final = CACHED - 1
 """Scorers of a suite at most: with the target, their numbers fit into seven bits."""
 
 
@@ -89,7 +89,7 @@ def _finish(reply: Reply) -> dict[str, Any]:
 def pack_keys(replies: Mapping[str, Iterable[Reply]], stages: Sequence[str]) -> bytes | None:
     """11 bytes a reply: its stage's number, with the highest bit where it came from the journal, and its key."""
     parts = [
-        struct.pack("B10s", stages.index(stage) | (_CACHED if reply.cached else 0), bytes.fromhex(reply.key))
+        struct.pack("B10s", stages.index(stage) | (CACHED if reply.cached else 0), bytes.fromhex(reply.key))
         for stage, several in replies.items()
         for reply in several
     ]
@@ -108,8 +108,8 @@ def unpack_keys(packed: bytes | None, stages: Sequence[str]) -> list[ReplyKey]:
     """The keys of a record's replies, in the order they were asked."""
     data = bytes(packed or b"")
     return [
-        ReplyKey(stages[data[at] & ~_CACHED], data[at + 1 : at + _KEY_BYTES], bool(data[at] & _CACHED))
-        for at in range(0, len(data), _KEY_BYTES)
+        ReplyKey(stages[data[at] & ~CACHED], data[at + 1 : at + KEY_BYTES], bool(data[at] & CACHED))
+        for at in range(0, len(data), KEY_BYTES)
     ]
 
 

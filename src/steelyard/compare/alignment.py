@@ -1,0 +1,195 @@
+"""Which samples of two runs make a pair: by id, by what they ask, or by a key of their metadata.
+
+`id`        the ids of both datasets are the same names for the same samples: the usual case
+`content`   other ids, equal input, reference, choices and contexts: a dataset that was numbered anew
+a key       a field of the samples' metadata that names them in both datasets
+
+Unless told otherwise ids decide, and contents where hardly any id is shared and more contents are. The same content
+several times in a run is paired in order, as equal questions are exchangeable; a key that two samples of a run share is
+refused, since nothing would say which of them is meant.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol
+
+from steelyard.compare.answers import Answers
+from steelyard.compare.comparison import ComparableRun
+from steelyard.errors import ConfigError, did_you_mean
+from steelyard.summary import RunSummary
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from steelyard.compare.costs import SampleCosts
+
+    Places = NDArray[Any]
+
+ID: Final = "id"
+CONTENT: Final = "content"
+_HARDLY_ANY: Final = 0.1
+"""Where less than this share of the smaller run's ids is in the other, ids are taken for names of something else."""
+
+
+class AskedSamples(Protocol):
+    """What a stored run asked beside its scores; `steelyard.store.asked.Asked` is one."""
+
+    def repeats(self) -> Mapping[str, Sequence[Any]]:
+        """Sample id -> its repeats, each with the `hash` of the sample's content."""
+
+    def last_keys(self, repeats: Sequence[Any], /) -> frozenset[bytes]:
+        """The journal's keys of the last reply that the target got in each repeat."""
+
+    def costs(self, repeats: Mapping[str, Sequence[Any]], /) -> Mapping[str, SampleCosts]:
+        """Sample id -> what it took."""
+
+    def contents(self) -> Mapping[str, str]:
+        """Sample id -> hash of what it asks and wants."""
+
+    def values(self, key: str, /) -> Mapping[str, str]:
+        """Sample id -> its metadata at `key` as text."""
+
+    def keys(self) -> Sequence[str]:
+        """Keys of the samples' metadata."""
+
+
+@dataclass(frozen=True, slots=True)
+class Side:
+    """One run with what a comparison reads of it, read once.
+
+    Args:
+        run: the run.
+        summary: its summary.
+        answers: its scores.
+        asked: what it asked; None where the run is not a stored one.
+        repeats: `asked.repeats()`.
+        hashes: sample id -> hash of its content, the id included.
+    """
+
+    run: ComparableRun
+    summary: RunSummary
+    answers: Answers
+    asked: AskedSamples | None
+    repeats: Mapping[str, Sequence[Any]]
+    hashes: Mapping[str, Any]
+
+    @classmethod
+    def of(cls, run: ComparableRun, summary: RunSummary, answers: Answers) -> Side:
+        """Read the rest of a run."""
+        asked: AskedSamples | None = getattr(run, "asked", None)
+        if asked is None:
+            return cls(run, summary, answers, None, {}, run.sample_hashes())
+        repeats = asked.repeats()
+        return cls(run, summary, answers, asked, repeats, {ident: one[0].hash for ident, one in repeats.items()})
+
+    def contents(self) -> Mapping[str, Any]:
+        """Sample id -> hash of what it asks; of a run that is not a stored one, of all its content."""
+        return self.hashes if self.asked is None else self.asked.contents()
+
+
+class Alignment(NamedTuple):
+    """Places of the samples that make a pair, in order of the baseline.
+
+    Args:
+        first: places in the baseline's answers.
+        second: in the other run's, pair by pair.
+        by: `id`, `content` or the key.
+        notes: what a reader must know of it, one sentence each.
+    """
+
+    first: Places
+    second: Places
+    by: str
+    notes: tuple[str, ...] = ()
+
+
+def align(baseline: Side, other: Side, by: str, names: tuple[str, str]) -> Alignment:
+    """The pairs of two runs.
+
+    Args:
+        baseline: the first run.
+        other: the second.
+        by: `id`, `content`, a key of the samples' metadata, or "" to let the runs say.
+        names: what the runs are called.
+
+    Raises:
+        ConfigError: no sample of a run has that key, or two samples of one run have the same value there.
+    """
+    if by == ID:
+        return _by_id(baseline, other)
+    if by == CONTENT:
+        return _by_content(baseline, other)
+    if by:
+        return _by_key(baseline, other, by, names)
+    found = _by_id(baseline, other)
+    smaller = min(len(baseline.answers.places), len(other.answers.places))
+    if len(found.first) >= _HARDLY_ANY * smaller or not smaller:
+        return found
+    contents = _by_content(baseline, other)
+    if len(contents.first) <= len(found.first):
+        return found
+    shared = f"{len(found.first)} of {smaller}" if len(found.first) else "none"
+    note = (
+        f"{names[0]} and {names[1]} share {shared} of their samples' ids, so samples with equal content are paired; "
+        f"--align id pairs by id."
+    )
+    return contents._replace(notes=(note, *contents.notes))
+
+
+def _by_id(baseline: Side, other: Side) -> Alignment:
+    second = other.answers.places
+    pairs = [(place, second[ident]) for ident, place in baseline.answers.places.items() if ident in second]
+    return _alignment(pairs, ID)
+
+
+def _by_content(baseline: Side, other: Side) -> Alignment:
+    before, after = (_places_by(side.answers, side.contents()) for side in (baseline, other))
+    shared = [(places, after[content]) for content, places in before.items() if content in after]
+    pairs = sorted(pair for sides in shared for pair in zip(*sides, strict=False))
+    several = sum(max(map(len, sides)) > 1 for sides in shared)
+    notes: tuple[str, ...] = ()
+    if several:
+        questions = "1 question stands" if several == 1 else f"{several} questions stand"
+        notes = (f"{questions} in a run more than once; they are paired in order.",)
+    return _alignment(pairs, CONTENT, notes)
+
+
+def _by_key(baseline: Side, other: Side, key: str, names: tuple[str, str]) -> Alignment:
+    before, after = (_unique(side, key, name) for side, name in zip((baseline, other), names, strict=True))
+    return _alignment([(place, after[value]) for value, place in before.items() if value in after], key)
+
+
+def _unique(side: Side, key: str, name: str) -> dict[str, int]:
+    """Value at the key -> place; refused where the key does not tell the samples apart."""
+    values = {} if side.asked is None else side.asked.values(key)
+    if not values:
+        known = [] if side.asked is None else side.asked.keys()
+        hint = did_you_mean(key, known) if known else "; they have no metadata"
+        raise ConfigError(f"--align {key}: no sample of {name} has {key!r} in its metadata{hint}")
+    samples = side.answers.samples
+    for value, places in (found := _places_by(side.answers, values)).items():
+        if len(places) > 1:
+            first, second = (samples[place] for place in places[:2])
+            raise ConfigError(
+                f"--align {key}: samples {first} and {second} of {name} both have {value!r} there; a key must be "
+                "different for each sample of a run"
+            )
+    return {value: places[0] for value, places in found.items()}
+
+
+def _places_by(answers: Answers, values: Mapping[str, Any]) -> dict[Any, list[int]]:
+    """Value -> places of the samples that have it, in order; a sample without one has no place."""
+    found: dict[Any, list[int]] = {}
+    for ident, place in answers.places.items():
+        if ident in values:
+            found.setdefault(values[ident], []).append(place)
+    return found
+
+
+def _alignment(pairs: Sequence[tuple[int, int]], by: str, notes: tuple[str, ...] = ()) -> Alignment:
+    import numpy as np
+
+    places = np.asarray(pairs, dtype=int).reshape(-1, 2)
+    return Alignment(places[:, 0], places[:, 1], by, notes)

@@ -1,0 +1,204 @@
+"""What two runs took for the same samples: time, calls and tokens, and how far they differ."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, fields
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol
+
+from steelyard.stats.intervals import Interval
+from steelyard.types import Json
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    Array = NDArray[Any]
+
+MOST_SAMPLES: Final = 2_000
+"""Samples of which costs are read at most, drawn by seed: each takes its replies from the journal, and a quantile is
+known from so many to a few percent of its rank."""
+_RESAMPLES: Final = 999
+_AT_ONCE: Final = 1_000_000
+
+
+class SampleCosts(Protocol):
+    """What one run took for one sample; `steelyard.store.asked.SampleCost` is one."""
+
+    @property
+    def seconds(self) -> float:
+        """Wall time of the record, queueing, retries and scorers included."""
+
+    @property
+    def latency(self) -> float | None:
+        """Seconds of the target's answered attempts, without queueing and retries; None where it asked no model."""
+
+    @property
+    def calls(self) -> float:
+        """Replies of the target."""
+
+    @property
+    def input_tokens(self) -> float:
+        """Of these replies."""
+
+    @property
+    def output_tokens(self) -> float:
+        """Of these replies."""
+
+    @property
+    def estimated(self) -> bool:
+        """Whether some tokens were not counted by the endpoint."""
+
+
+class CostPair(NamedTuple):
+    """What both runs took for one sample; `cluster` is equal for samples that are not independent."""
+
+    cluster: int
+    baseline: SampleCosts
+    other: SampleCosts
+
+
+@dataclass(frozen=True, slots=True)
+class CostDifference:
+    """One figure of what the two runs took, over the same samples.
+
+    Args:
+        measure: `latency` (seconds of the answered attempts, without queueing and retries), `seconds` (wall time of
+            the record, where a target asked no model), `calls`, `input_tokens` or `output_tokens`, all per sample.
+        statistic: `p50` or `p95` (the smallest value that so many percent of the samples do not exceed), or `mean`.
+        n: samples.
+        baseline: the baseline's figure; likewise `other`.
+        difference: other - baseline.
+        interval: of the difference, paired bootstrap by cluster; None when the samples say nothing about it.
+        estimated: some of the tokens were estimated.
+    """
+
+    measure: str
+    statistic: str
+    n: int
+    baseline: float
+    other: float
+    difference: float
+    interval: Interval | None
+    estimated: bool = False
+
+    def to_json(self) -> dict[str, Json]:
+        """Plain JSON, every field by its name."""
+        plain = {one.name: getattr(self, one.name) for one in fields(self)}
+        return plain | {"interval": list(self.interval) if self.interval else None}
+
+
+def cost_differences(pairs: Sequence[CostPair], *, level: float, seed: int = 0) -> tuple[CostDifference, ...]:
+    """Time, calls and tokens of the two runs; nothing where there is no pair.
+
+    Latency is compared where both targets asked models for every sample, else wall time: the one holds no queueing,
+    the other does, so they are not held against each other.
+
+    Args:
+        pairs: what both runs took for the same samples.
+        level: of the intervals.
+        seed: of the resampling; equal data give equal numbers.
+    """
+    if not pairs:
+        return ()
+    draw = _Resamples([one.cluster for one in pairs], level, seed)
+    asked = all(side.latency is not None for one in pairs for side in (one.baseline, one.other))
+    name = "latency" if asked else "seconds"
+    sides = _sides(pairs, name)
+    found = [draw.difference(name, f"p{rank}", sides, rank / 100) for rank in (50, 95)]
+    if any(side.calls for one in pairs for side in (one.baseline, one.other)):
+        estimated = any(side.estimated for one in pairs for side in (one.baseline, one.other))
+        for name in ("calls", "input_tokens", "output_tokens"):
+            sides = _sides(pairs, name)
+            found.append(draw.difference(name, "mean", sides, None, estimated=estimated and name != "calls"))
+    return tuple(found)
+
+
+def _sides(pairs: Sequence[CostPair], measure: str) -> tuple[Array, Array]:
+    import numpy as np
+
+    sides = ((one.baseline for one in pairs), (one.other for one in pairs))
+    before, after = (np.asarray([getattr(one, measure) for one in side], dtype=float) for side in sides)
+    return before, after
+
+
+class _Resamples:
+    """Draws of clusters with replacement, the same for every measure."""
+
+    def __init__(self, clusters: Sequence[int], level: float, seed: int) -> None:
+        import numpy as np
+
+        self._clusters = np.unique(np.asarray(clusters), return_inverse=True)[1]
+        self._n = len(clusters)
+        self._groups = int(self._clusters.max()) + 1
+        self._ends = ((1 - level) / 2, (1 + level) / 2)
+        self._seed = seed
+
+    def difference(
+        self, measure: str, statistic: str, sides: tuple[Array, Array], rank: float | None, *, estimated: bool = False
+    ) -> CostDifference:
+        """The difference of the means, or of the quantiles at `rank`."""
+        import numpy as np
+
+        of: Callable[[Array], float] = _mean if rank is None else lambda values: _quantile(values, rank)
+        before, after = (of(side) for side in sides)
+        interval = None
+        if self._groups > 1:
+            draws = np.concatenate([self._drawn(counts, sides, rank) for counts in self._counts()])
+            low, high = np.quantile(draws, self._ends)
+            interval = Interval(float(low), float(high))
+        return CostDifference(measure, statistic, self._n, before, after, after - before, interval, estimated)
+
+    def _counts(self) -> Any:
+        """How often each cluster is drawn, some resamples at a time; the same numbers at every call."""
+        import numpy as np
+
+        rng = np.random.default_rng(self._seed)
+        rows = max(1, _AT_ONCE // self._n)
+        for start in range(0, _RESAMPLES, rows):
+            drawn = rng.integers(0, self._groups, size=(min(rows, _RESAMPLES - start), self._groups))
+            offset = np.arange(len(drawn))[:, None] * self._groups
+            yield np.bincount((drawn + offset).ravel(), minlength=drawn.size).reshape(drawn.shape)
+
+    def _drawn(self, counts: Array, sides: tuple[Array, Array], rank: float | None) -> Array:
+        weights = counts[:, self._clusters]
+        if rank is None:
+            means: Array = (weights @ (sides[1] - sides[0])) / weights.sum(axis=1)
+            return means
+        first, second = (_weighted_quantiles(side, weights, rank) for side in sides)
+        return second - first
+
+
+def _mean(values: Array) -> float:
+    return float(values.mean())
+
+
+def _quantile(values: Array, rank: float) -> float:
+    """The smallest value with at least `rank` of all values at or below it (nearest rank)."""
+    import numpy as np
+
+    return float(np.quantile(values, rank, method="inverted_cdf"))
+
+
+def _weighted_quantiles(values: Array, weights: Array, rank: float) -> Array:
+    """The same for each row of weights: values are sorted once, not once a draw."""
+    import numpy as np
+
+    order = np.argsort(values, kind="stable")
+    reached = np.cumsum(weights[:, order], axis=1)
+    # As the quantile of the values themselves is found, less a hair for what rounding adds to the product.
+    wanted = rank * reached[:, -1:] - 1e-9
+    found: Array = values[order][np.argmax(reached >= wanted, axis=1)]
+    return found
+
+
+def drawn_samples(samples: Sequence[str], most: int = MOST_SAMPLES, seed: int = 0) -> list[int]:
+    """Places of at most `most` samples, drawn without replacement and in order."""
+    import numpy as np
+
+    if len(samples) <= most:
+        return list(range(len(samples)))
+    return sorted(np.random.default_rng(seed).choice(len(samples), size=most, replace=False).tolist())
+
+
+Costs = Mapping[str, SampleCosts]
+"""Sample id -> what one run took for it."""
