@@ -1,0 +1,244 @@
+"""How many samples a question about rates takes, and the smallest difference that a set of them can show.
+
+Power is the chance that a test at 1 - `level` finds a difference of the given size. The smallest detectable difference
+is the true one that is found with that chance: what "cannot tell" leaves open. On `math` alone; means are in
+`power_means.py`.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Final
+
+from steelyard.stats.binomial import share_up_to
+from steelyard.stats.intervals import check_level
+from steelyard.stats.quantiles import normal_quantile
+
+_CLOSE: Final = 1e-10
+
+
+def samples_for_rates(first: float, second: float, *, level: float = 0.95, power: float = 0.8) -> int:
+    """Samples that each of two independent sets needs to tell the rates `first` and `second` apart.
+
+        n = (z_a sqrt(2 m (1 - m)) + z_b sqrt(p1 (1 - p1) + p2 (1 - p2)))^2 / (p1 - p2)^2,    m = (p1 + p2) / 2
+
+    with the normal quantiles z_a of (1 + level) / 2 and z_b of `power`.
+
+    Source: J. L. Fleiss, B. Levin and M. C. Paik, "Statistical Methods for Rates and Proportions", 3rd edition, 2003,
+    equation 4.14, without continuity correction.
+
+    >>> samples_for_rates(0.80, 0.85)
+    906
+    """
+    z_a, z_b = _quantiles(level, power)
+    check_rates(first, second)
+    difference = _apart(first, second)
+    middle = (first + second) / 2
+    spread = z_a * math.sqrt(2 * middle * (1 - middle)) + z_b * math.sqrt(_variance(first) + _variance(second))
+    return _rounded_up((spread / difference) ** 2)
+
+
+def pairs_for_rates(only_first: float, only_second: float, *, level: float = 0.95, power: float = 0.8) -> int:
+    """Pairs that McNemar's test needs where a share `only_first` of them is solved by the first side alone.
+
+    With the discordance d = only_first + only_second and the difference e = only_first - only_second:
+
+        n = (z_a sqrt(d) + z_b sqrt(d - e^2))^2 / e^2
+
+    Two sides that agree on most samples need far fewer than two independent sets: 469 pairs instead of 906 samples
+    each for 0.80 against 0.85, if they differ on 15 %.
+
+    Source: R. J. Connor, "Sample size for testing differences in proportions for the paired-sample design", Biometrics
+    43, 1987.
+
+    >>> pairs_for_rates(0.05, 0.10)
+    469
+    """
+    z_a, z_b = _quantiles(level, power)
+    check_rates(only_first, only_second, only_first + only_second)
+    discordance, difference = only_first + only_second, _apart(only_first, only_second)
+    spread = z_a * math.sqrt(discordance) + z_b * math.sqrt(discordance - difference**2)
+    return _rounded_up((spread / difference) ** 2)
+
+
+def samples_for_rate(rate: float, against: float = 0.5, *, level: float = 0.95, power: float = 0.8) -> int:
+    """Samples needed to tell one rate from a fixed value, such as a win rate from one half.
+
+        n = (z_a sqrt(p0 (1 - p0)) + z_b sqrt(p (1 - p)))^2 / (p - p0)^2
+
+    Source: Fleiss, Levin and Paik 2003, equation 2.13, without continuity correction.
+
+    >>> samples_for_rate(0.55)
+    783
+    """
+    z_a, z_b = _quantiles(level, power)
+    check_rates(rate, against)
+    difference = _apart(rate, against)
+    spread = z_a * math.sqrt(_variance(against)) + z_b * math.sqrt(_variance(rate))
+    return _rounded_up((spread / difference) ** 2)
+
+
+def sign_test_power(n: int, rate: float, *, level: float = 0.95) -> float:
+    """The chance that the exact two-sided sign test on `n` decided pairs has p <= 1 - level, at a true win rate `rate`.
+
+    >>> round(sign_test_power(6, 0.9), 6) == round(0.9**6 + 0.1**6, 6)
+    True
+    """
+    check_level(level)
+    check_rates(rate)
+    fewest = _rejected_up_to(n, 1 - level)
+    if rate in {0.0, 1.0}:
+        return float(fewest >= 0)
+    return min(1.0, share_up_to(fewest, n, rate) + share_up_to(fewest, n, 1 - rate))
+
+
+def decided_pairs_for_win_rate(rate: float, *, level: float = 0.95, power: float = 0.8) -> int:
+    """The fewest decided pairs with which the exact sign test tells the win rate `rate` from one half.
+
+    A few pairs more can have a little less power, as the p-values of a count come in steps.
+
+    >>> decided_pairs_for_win_rate(0.7)
+    49
+    """
+    about = samples_for_rate(rate, level=level, power=power)
+    n = max(1, about - 3 * math.isqrt(about) - 5)
+    while sign_test_power(n, rate, level=level) < power:
+        n += 1
+    return n
+
+
+def detectable_win_rate(n: int, *, level: float = 0.95, power: float = 0.8) -> float | None:
+    """The smallest true win rate above one half that the exact sign test on `n` decided pairs finds.
+
+    None where not even a side that always wins could be told from chance: below 6 pairs at 95 %.
+
+    >>> round(detectable_win_rate(49), 2)
+    0.7
+    """
+    if not sign_test_power(n, 1.0, level=level) >= power:
+        return None
+    return crossing(lambda rate: sign_test_power(n, rate, level=level) - power, 0.5, 1.0)
+
+
+def detectable_rate(n: int, against: float = 0.5, *, level: float = 0.95, power: float = 0.8) -> float | None:
+    """The smallest true rate above `against` that `n` independent samples tell from it, by the normal approximation.
+
+    None where there is none up to 1. For one below, ask for `1 - detectable_rate(n, 1 - against)`.
+
+    >>> round(detectable_rate(783), 3)
+    0.55
+    """
+    z_a, z_b = _quantiles(level, power)
+    check_rates(against)
+
+    def surplus(rate: float) -> float:
+        spread = z_a * math.sqrt(_variance(against)) + z_b * math.sqrt(_variance(rate))
+        return (rate - against) * math.sqrt(n) - spread
+
+    return crossing(surplus, against, 1.0) if n > 0 and surplus(1.0) >= 0 else None
+
+
+def detectable_rates(n: int, first: float, *, level: float = 0.95, power: float = 0.8) -> float | None:
+    """The smallest difference upwards from the rate `first` that two independent sets of `n` samples show.
+
+    None where there is none up to 1. For one downwards, give 1 - first.
+
+    >>> round(detectable_rates(906, 0.8), 3)
+    0.05
+    """
+    z_a, z_b = _quantiles(level, power)
+    check_rates(first)
+
+    def surplus(difference: float) -> float:
+        second = first + difference
+        middle = first + difference / 2
+        spread = z_a * math.sqrt(2 * _variance(middle)) + z_b * math.sqrt(_variance(first) + _variance(second))
+        return difference * math.sqrt(n) - spread
+
+    return crossing(surplus, 0.0, 1 - first) if n > 0 and surplus(1 - first) >= 0 else None
+
+
+def detectable_paired_rates(n: int, discordance: float, *, level: float = 0.95, power: float = 0.8) -> float | None:
+    """The smallest difference between two rates that McNemar's test shows on `n` pairs.
+
+    The equation of `pairs_for_rates` solved for the difference. A difference cannot exceed the share of pairs that
+    differ: where the observed share is too small for any, it is taken to be as large as the difference itself, all
+    of them in favour of one side.
+
+    Args:
+        n: pairs.
+        discordance: share of pairs on which the sides differ, as observed or expected.
+        level: of the test.
+        power: chance to find a difference of that size.
+
+    Returns None where there is none up to 1, below 4 pairs at 95 %.
+
+    >>> round(detectable_paired_rates(469, 0.15), 3)
+    0.05
+    """
+    z_a, z_b = _quantiles(level, power)
+    check_rates(discordance)
+
+    def surplus(difference: float) -> float:
+        share = max(discordance, difference)
+        return difference * math.sqrt(n) - z_a * math.sqrt(share) - z_b * math.sqrt(share - difference**2)
+
+    return crossing(surplus, 0.0, 1.0) if n > 0 and surplus(1.0) >= 0 else None
+
+
+def crossing(function: Callable[[float], float], low: float, high: float) -> float:
+    """Where an increasing function, not positive at `low` nor negative at `high`, crosses 0: by halving, to 1e-10."""
+    while high - low > _CLOSE:
+        middle = (low + high) / 2
+        if function(middle) >= 0:
+            high = middle
+        else:
+            low = middle
+    return high
+
+
+def check_rates(*rates: float) -> None:
+    """Refuse a rate given in percent or out of range."""
+    for rate in rates:
+        if not 0 <= rate <= 1:
+            raise ValueError(f"a rate lies between 0 and 1, not {rate}")
+
+
+def check_power(power: float) -> None:
+    """Refuse a power given in percent, or one that needs no data."""
+    if not 0 < power < 1:
+        raise ValueError(f"power lies between 0 and 1 (0.8 for 80 %), not {power}")
+
+
+def _quantiles(level: float, power: float) -> tuple[float, float]:
+    check_level(level)
+    check_power(power)
+    return normal_quantile((1 + level) / 2), normal_quantile(power)
+
+
+def _variance(rate: float) -> float:
+    return rate * (1 - rate)
+
+
+def _apart(first: float, second: float) -> float:
+    if first == second:
+        raise ValueError(f"equal rates cannot be told apart by any number of samples: {first}")
+    return abs(first - second)
+
+
+def _rounded_up(samples: float) -> int:
+    """At least 1; a whole number but for rounding stays what it is."""
+    return max(1, math.ceil(samples * (1 - 1e-12)))
+
+
+def _rejected_up_to(n: int, alpha: float) -> int:
+    """The largest number of wins, below half of `n`, at which the two-sided sign test has p <= alpha; -1 if none."""
+    rejected, spared = -1, n // 2 + 1
+    while spared - rejected > 1:
+        wins = (rejected + spared) // 2
+        if 2 * wins < n and 2 * share_up_to(wins, n, 0.5) <= alpha * (1 + 1e-12):
+            rejected = wins
+        else:
+            spared = wins
+    return rejected
