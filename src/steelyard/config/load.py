@@ -9,16 +9,16 @@ from typing import Any, Final
 
 from steelyard.config.build import Site, build
 from steelyard.config.environment import Environment, environment
+from steelyard.config.gate import check_gate, match_gate, with_baseline
 from steelyard.config.leaves import described
 from steelyard.config.matrix import expanded
 from steelyard.config.positions import Entry, Node, from_plain, plain, read, texts
 from steelyard.config.problems import Problems
 from steelyard.config.targets import check_names, without_tags
 from steelyard.errors import ConfigError, Place, boundary, did_you_mean
-from steelyard.gate import parse_rule
 from steelyard.registry import find, names
 from steelyard.suite import Suite
-from steelyard.suite.survey import check_suite, scorer_stages, scores_of
+from steelyard.suite.survey import announced, check_suite, scorer_stages
 
 SUFFIXES: Final = frozenset({".yaml", ".yml", ".json"})
 _ABOUT_THE_FILE: Final = frozenset({"suite", "$schema"})
@@ -90,14 +90,14 @@ def _loaded(root: Node, folder: Path, environ: Mapping[str, str], *, use_dotenv:
     values = Environment({})
     with problems.gathered(root):
         values = environment(root, environ, folder / ".env" if use_dotenv else None)
-    _check_gate(root, problems)
+    check_gate(root, folder, problems)
     described_suite: Any = None
     with problems.gathered(root):
         described_suite = build(cls, _prepared(root), Site(folder))
     problems.raise_any()
-    suite = _made(described_suite, root)
+    suite = with_baseline(_made(described_suite, root), folder)
     _check_whole(root, suite, problems)
-    _match_gate(root, suite, problems)
+    match_gate(root, suite, problems, scores=lambda: _scores(suite))
     problems.raise_any()
     return values, suite
 
@@ -131,14 +131,6 @@ def _prepared(root: Node) -> Node:
     return without_tags(bare, tags)
 
 
-def _check_gate(root: Node, problems: Problems) -> None:
-    gate = root.entries.get("gate")
-    for name, entry in (gate.node.entries if gate is not None else {}).items():
-        if isinstance(entry.node.value, str):
-            with problems.gathered(entry.node):
-                parse_rule(name, entry.node.value)
-
-
 def _check_whole(root: Node, suite: Suite, problems: Problems) -> None:
     """Refuse what no part shows alone: a scorer that asks and has no judge, a headline that no scorer gives."""
     scorers = root.entries.get("scorers")
@@ -152,30 +144,7 @@ def _check_whole(root: Node, suite: Suite, problems: Problems) -> None:
 
 def _scores(suite: Suite) -> list[str]:
     """Every score that the suite's scorers announce."""
-    return [one for name, scorer in scorer_stages(suite.scorers).items() for one in scores_of(scorer, name)]
-
-
-def _match_gate(root: Node, suite: Suite, problems: Problems) -> None:
-    """Refuse rules on scores that no scorer gives and on groups that no sample has, before anything is paid for.
-
-    Of a part of the dataset (`--limit`, `first`, ...) a group may be missing rightly: then the rule is undecided.
-    """
-    scores = _scores(suite)
-    rules = {name: parse_rule(name, bound) for name, bound in suite.gate.items()}
-    samples = root.entries["samples"].node.entries
-    whole = not any(key in samples for key in ("first", "last", "random"))
-    groups = (
-        {one.group for one in suite.samples if one.group}
-        if whole and any(rule.group for rule in rules.values())
-        else None
-    )
-    for name, rule in rules.items():
-        node = root.entries["gate"].node.entries[name].key
-        with problems.gathered(node):
-            if rule.score not in scores:
-                raise ConfigError(f"gate: there is no score {rule.score!r}{did_you_mean(rule.score, scores)}")
-            if rule.group and groups is not None and rule.group not in groups:
-                raise ConfigError(f"gate: no sample is of group {rule.group!r}{did_you_mean(rule.group, groups)}")
+    return [one for target in suite.targets for one in announced(scorer_stages(suite.scorers_for(target)))]
 
 
 def _made(described_suite: Any, root: Node) -> Suite:

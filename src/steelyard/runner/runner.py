@@ -10,7 +10,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections import deque
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from typing import Any, Final, Protocol
@@ -37,8 +37,17 @@ class Task:
     replaces: bool | None = None
 
 
-Feed = Callable[[int], Sequence[Task]]
-"""Given the number of records so far, the next tasks in order; empty when there are no more."""
+class Feed(Protocol):
+    """Where tasks come from."""
+
+    def __call__(self, records: int) -> Sequence[Task]:
+        """Given the number of records so far, the next tasks in order; empty where there are none now."""
+
+    async def more(self) -> bool:
+        """Wait until there may be more; False where there will be none."""
+
+    def kept(self, task: Task, record: Record) -> None:
+        """Hear of a record that was handed over to be stored."""
 
 
 class Sink(Protocol):
@@ -116,7 +125,6 @@ class Runner:
         self._keeps_outputs = not (self._target.asks or self._target.inline)
         self._failed = 0
         self._ready: deque[Task] = deque()
-        self._fed = False
 
     async def run(self) -> None:
         """Work until the feed is empty or something ends the run; then `stopped` says what.
@@ -136,7 +144,12 @@ class Runner:
             raise self.stopped
 
     async def _worker(self) -> None:
-        while self.stopped is None and (task := self._next()) is not None:
+        while self.stopped is None:
+            task = self._next()
+            if task is None:
+                if self.stopped is not None or not await self._work.feed.more():
+                    return
+                continue
             self._progress.in_flight += 1
             try:
                 record = await self.run_sample(task)
@@ -160,14 +173,14 @@ class Runner:
         if ended is not None:
             self._end(ended)
             return None
-        if not self._ready and not self._fed:
+        if not self._ready:
             with boundary("data", "the samples cannot be read again"):
                 self._ready.extend(self._work.feed(self._progress.done))
-            self._fed = not self._ready
         return self._ready.popleft() if self._ready else None
 
     def _keep(self, task: Task, record: Record) -> None:
         self._sink.put(task.no, record, replaces=task.replaces)
+        self._work.feed.kept(task, record)
         progress = self._progress
         progress.done += task.replaces is None
         progress.errors += (record.failure is not None) - bool(task.replaces)

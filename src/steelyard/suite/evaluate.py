@@ -6,30 +6,26 @@ import asyncio
 import contextlib
 import dataclasses
 import threading
-import time
-from collections.abc import Callable, Coroutine, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass, field
-from itertools import islice
 from pathlib import Path
 from typing import Any, Final, TypeVar
 
-from steelyard.errors import ConfigError, ModelError, did_you_mean
+from steelyard.errors import ConfigError, did_you_mean
 from steelyard.models.budget import Budget, Purse
 from steelyard.registry import describe
-from steelyard.runner import Progress, Runner, Task, Work
+from steelyard.runner import Progress
 from steelyard.session.secrets import Secrets, references
 from steelyard.session.session import Session
 from steelyard.sql.sandbox import Sandbox
 from steelyard.store import NewRun, Run, RunWriter, Store
 from steelyard.store.names import new_id
 from steelyard.suite.objects import Options, Suite
-from steelyard.suite.survey import changed_keys, check_suite, manifests, prepare, scorer_stages, survey
+from steelyard.suite.running import Running, run_all
+from steelyard.suite.sides import side_store, with_samples
+from steelyard.suite.survey import changed_keys, check_suite, manifests, prepare, survey
 from steelyard.types import Sample, Scorer, Target
-
-_BATCH: Final = 64
-"""Tasks that are taken from the dataset at a time."""
-_RESUMABLE: Final = frozenset({"interrupted", "budget"})
 
 _OPTIONS: Final = frozenset(one.name for one in dataclasses.fields(Options))
 
@@ -131,17 +127,17 @@ async def aevaluate_suite(suite: Suite, *, how: How = How(), control: Control | 
 
     A run that did not finish is returned like the others: its `state` and `reason` say what happened.
     """
-    samples = suite.samples if iter(suite.samples) is not suite.samples else list(suite.samples)
+    suite = with_samples(suite, how.store)
     check_suite(suite)
-    seen = survey(samples)
-    wanted = references(describe([*suite.targets.values(), *suite.scorers]))
+    seen = survey(suite.samples)
+    wanted = references(describe(suite.parts))
     secrets = Secrets(wanted, how.environment)
     with (
         Sandbox(unsafe=how.unsafe_sql) as sandbox,
         Store(how.store, create_missing=True, durability=suite.options.durability) as store,
         contextlib.ExitStack() as held,
     ):
-        prepare([*suite.targets.values(), *suite.scorers], sandbox)
+        prepare(suite.parts, sandbox)
         draw = new_id() if how.fresh else ""
         plan = dict(manifests(suite, seen, draw=draw, config=how.config))
         planned = seen.n * suite.options.repeats
@@ -161,7 +157,8 @@ async def aevaluate_suite(suite: Suite, *, how: How = How(), control: Control | 
             control.progress += [
                 Progress(one.run.target, planned, one.run.done, before=one.run.done) for one in writers
             ]
-            await _run_all(suite, samples, session, writers, control)
+            sides = held.enter_context(side_store(suite, store))
+            await run_all(Running(suite, session, store, evaluation, plan, sides), writers, control.progress)
         return tuple(store.runs_of(evaluation))
 
 
@@ -198,81 +195,6 @@ def _refuse_changes(runs: Sequence[Run], plan: Mapping[str, Any], *, allow: bool
                 f"run {run.id} ({run.target}) cannot go on: changed since it was started: {', '.join(changed)}. "
                 "Undo that, start a new run, or resume with --allow-changed"
             )
-
-
-async def _run_all(
-    suite: Suite, samples: Any, session: Session, writers: Sequence[RunWriter], control: Control
-) -> None:
-    """One target after the other; whatever ends them all leaves the rest to a resume."""
-    over: ModelError | None = None
-    for writer, progress in zip(writers, control.progress, strict=True):
-        if over is None:
-            progress.started = time.monotonic()
-            stopped = await _run_one(suite, samples, session, writer, progress)
-            over = stopped if stopped is not None and stopped.kind in _RESUMABLE else None
-        else:
-            writer.finish("interrupted", str(over), 0.0)
-
-
-async def _run_one(
-    suite: Suite, samples: Any, session: Session, writer: RunWriter, progress: Progress
-) -> ModelError | None:
-    """Run one target to its end; what stopped it, or None."""
-    options, run = suite.options, writer.run
-    done = run.done_places() if run.done else {}
-    progress.errors = sum(done.values())
-    work = Work(
-        target=suite.targets[run.target],
-        scorers=scorer_stages(suite.scorers),
-        feed=_Dataset(samples, options.repeats, done),
-        concurrency=options.concurrency,
-        sample_timeout_s=options.sample_timeout_s,
-        most_errors=options.max_errors * run.planned,
-        draw=run.manifest["draw"],
-        run=run.id,
-    )
-    runner = Runner(work, session, writer, progress)
-    started = time.monotonic()
-    await runner.run()
-    seconds = time.monotonic() - started
-    stopped = runner.stopped if isinstance(runner.stopped, ModelError) else None
-    state, reason = _verdict(stopped, progress, options.max_errors)
-    writer.finish(state, session.secrets.redact_text(reason), seconds)
-    return stopped
-
-
-def _verdict(stopped: ModelError | None, progress: Progress, max_errors: float) -> tuple[str, str]:
-    if stopped is not None:
-        return ("interrupted" if stopped.kind in _RESUMABLE else "broken"), str(stopped)
-    if progress.done < progress.planned:
-        return (
-            "broken",
-            f"the samples gave {progress.done} of {progress.planned} records: they changed between two passes",
-        )
-    if progress.errors > max_errors * progress.planned:
-        share = f"{progress.errors / max(1, progress.planned):.1%}; limit {max_errors:.1%}"
-        last = f"; the last: {progress.last_error}" if progress.last_error else ""
-        return "broken", f"{progress.errors} of {progress.planned} records failed ({share}){last}"
-    return "finished", ""
-
-
-class _Dataset:
-    """The default feed: the dataset in order, each sample with all its repeats, without what is done."""
-
-    def __init__(self, samples: Any, repeats: int, done: Mapping[tuple[int, int], bool]) -> None:
-        self._tasks = self._iterate(samples, repeats, done)
-
-    def __call__(self, records: int) -> Sequence[Task]:  # noqa: ARG002  # stopping rules look at the records, we do not
-        """The next tasks."""
-        return list(islice(self._tasks, _BATCH))
-
-    @staticmethod
-    def _iterate(samples: Any, repeats: int, done: Mapping[tuple[int, int], bool]) -> Iterator[Task]:
-        for no, sample in enumerate(samples):
-            for repeat in range(repeats):
-                failed = done.get((no, repeat))
-                if failed is not False:
-                    yield Task(no, repeat, sample, replaces=failed)
 
 
 def _wait_for(work: Coroutine[Any, Any, T]) -> T:

@@ -15,10 +15,15 @@ from steelyard.suite.objects import Suite
 from steelyard.types import Scorer
 
 
-def judged_manifest(suite: Suite) -> dict[str, Any]:
-    """The keys `scales`, `spreads`, `words`, `crossed` and `breakdowns` of a manifest, as far as there are any."""
+def judged_manifest(suite: Suite, scorers: Sequence[Scorer]) -> dict[str, Any]:
+    """The keys `scales`, `spreads`, `words`, `crossed` and `breakdowns` of a manifest, as far as there are any.
+
+    Args:
+        suite: what is run.
+        scorers: of one of its targets.
+    """
     crossed = [list(pair) for pair in suite.crossed]
-    found = {**scorers_say(suite.scorers), "crossed": crossed, "breakdowns": list(suite.breakdowns)}
+    found = {**scorers_say(scorers), "crossed": crossed, "breakdowns": list(suite.breakdowns)}
     return {key: value for key, value in found.items() if value}
 
 
@@ -45,11 +50,12 @@ def check_judged(suite: Suite, scores: Sequence[str]) -> None:
     Raises:
         ConfigError: what is wrong.
     """
-    for name, ends in _of_all(suite.scorers, "scales"):
+    everyone = [*suite.scorers, *(one for several in suite.scorers_of.values() for one in several)]
+    for name, ends in _of_all(everyone, "scales"):
         _check_scale(name, ends)
-    for name, words in _of_all(suite.scorers, "words"):
+    for name, words in _of_all(everyone, "words"):
         _check_words(name, words)
-    for scorer in suite.scorers:
+    for scorer in everyone:
         _check_spread(getattr(scorer, "spread", ()), scores)
     for pair in suite.crossed:
         _check_pair(pair, scores)

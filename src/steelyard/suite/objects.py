@@ -2,14 +2,53 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 from steelyard.errors import ConfigError, expect_number
 from steelyard.models.budget import Budget
 from steelyard.models.limits import Retry
+from steelyard.summary.stopping import Question
 from steelyard.types import Sample, Scorer, Target
+
+
+@dataclass(frozen=True, slots=True)
+class StopWhen:
+    """When a run may end before all samples were asked: as soon as its question is decided.
+
+    Samples are then asked in an order that is drawn from the seed, and the decision is made sample by sample in that
+    order, so it is the same at any concurrency and after any resume.
+
+    Args:
+        question: `full` asks what the whole set would say, `population` whether it holds beyond this set; empty never
+            stops.
+        score: what is decided on; empty is the preference of a pair, else the headline score.
+        threshold: is the mean above or below this value? Without one, the preference of a pair is held against 0.5,
+            and of several targets each is compared with the first.
+        level: the probability of a right decision, whenever it is made.
+    """
+
+    question: Literal["", "full", "population"] = ""
+    score: str = ""
+    threshold: float | None = None
+    level: float = 0.95
+
+    def check(self) -> None:
+        """Find what cannot be meant.
+
+        Raises:
+            ConfigError: which key, what was expected and what came.
+        """
+        if self.question not in {"", *get_args(Question)}:
+            raise ConfigError(
+                f"stop_when_decided: question must be 'full' (what would the whole set say?) or 'population' (does it "
+                f"hold beyond this set?), not {self.question!r}"
+            )
+        expect_number("level", self.level, 0.5, 0.9999)
+        if self.threshold is not None:
+            expect_number("threshold", self.threshold, -math.inf)
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,6 +64,7 @@ class Options:
         retry: what is done about passing faults of an endpoint.
         budget: limits on what may be sent; they hold across resumes.
         durability: `normal` survives a killed process, `full` a power cut as well (one fsync per batch).
+        stop_when_decided: whether a run may end before all samples were asked.
     """
 
     concurrency: int = 16
@@ -35,6 +75,7 @@ class Options:
     retry: Retry = Retry()
     budget: Budget = Budget()
     durability: Literal["normal", "full"] = "normal"
+    stop_when_decided: StopWhen = StopWhen()
 
     def check(self) -> None:
         """Find what cannot be meant, here and in `retry` and `budget`.
@@ -47,11 +88,12 @@ class Options:
         expect_number("seed", self.seed, 0, whole=True)
         expect_number("max_errors", self.max_errors, 0, 1)
         expect_number("sample_timeout_s", self.sample_timeout_s, 0.001)
-        for name, wanted in (("retry", Retry), ("budget", Budget)):
+        for name, wanted in (("retry", Retry), ("budget", Budget), ("stop_when_decided", StopWhen)):
             if not isinstance(getattr(self, name), wanted):
                 raise ConfigError(f"{name} must be a {wanted.__name__}, not {getattr(self, name)!r}")
         self.retry.check()
         self.budget.check()
+        self.stop_when_decided.check()
         if self.durability not in {"normal", "full"}:
             raise ConfigError(f"durability must be 'normal' or 'full', not {self.durability!r}")
 
@@ -68,12 +110,14 @@ class Suite:
         scorers: applied to every output, in order.
         options: how.
         tags: per target, report columns (`{"glm-4": {"knowledge_base": "no"}}`).
-        gate: rules on scores that decide the exit code (`{"solve_rate": ">= 0.6"}`).
+        gate: rules on scores that decide the exit code (`{"solve_rate": ">= 0.6"}`); `no_regression`, a mapping of
+            score to margin, holds every run against `baseline`.
         primary: the score that headlines and charts show; "" is the first.
         source: what the samples were made of, for the manifest: file, columns, subset.
         notes: what a reader should know of the samples (bad rows that were skipped, hidden sheets).
         crossed: pairs of 0/1 scores to count against each other (`[("correct", "faithfulness")]`).
         breakdowns: keys of the samples' metadata by which scores are broken down, beside their groups (`document`).
+        scorers_of: the scorers of single targets, in place of `scorers`.
     """
 
     name: str
@@ -83,9 +127,23 @@ class Suite:
     scorers: tuple[Scorer, ...]
     options: Options = Options()
     tags: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
-    gate: Mapping[str, str] = field(default_factory=dict)
+    gate: Mapping[str, str | Mapping[str, float]] = field(default_factory=dict)
     primary: str = ""
     source: Any = None
     notes: tuple[str, ...] = ()
     crossed: tuple[tuple[str, str], ...] = ()
     breakdowns: tuple[str, ...] = ()
+    scorers_of: Mapping[str, tuple[Scorer, ...]] = field(default_factory=dict)
+
+    def scorers_for(self, target: str) -> tuple[Scorer, ...]:
+        """The scorers of one target."""
+        return self.scorers_of.get(target, self.scorers)
+
+    @property
+    def parts(self) -> list[Any]:
+        """Every target and every scorer."""
+        return [
+            *self.targets.values(),
+            *self.scorers,
+            *(one for several in self.scorers_of.values() for one in several),
+        ]

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from hashlib import blake2b
 from typing import Any, Final
 
-from steelyard.errors import ConfigError, DataError, boundary
+from steelyard.errors import ConfigError, DataError, boundary, did_you_mean
 from steelyard.registry import describe, name_of
 from steelyard.runner import Step
 from steelyard.sql.sandbox import Sandbox
@@ -96,14 +96,71 @@ def check_suite(suite: Suite) -> None:
             raise ConfigError(f"a target's name is a printable text, not {name!r}")
         check_parts(target)
         Step.of("target", target)
-    stages = scorer_stages(suite.scorers)
+    check_sides(suite)
+    check_judged(suite, [score for scorers in _scorer_sets(suite) for score in _checked_scores(scorers)])
+    check_stop(suite)
+
+
+def _scorer_sets(suite: Suite) -> list[tuple[Scorer, ...]]:
+    """The scorers of all targets, and those that single targets have in their place."""
+    return [suite.scorers, *suite.scorers_of.values()]
+
+
+def _checked_scores(scorers: Iterable[Scorer]) -> list[str]:
+    """The scores that these scorers announce.
+
+    Raises:
+        ConfigError: what is wrong with one of them.
+    """
+    stages = scorer_stages(scorers)
     for name, scorer in stages.items():
         try:
             check_parts(scorer)
         except ConfigError as error:
             raise ConfigError(f"{name}: {error.message}", error.place) from error
         Step.of(name, scorer)
-    check_judged(suite, [score for stage, scorer in stages.items() for score in scores_of(scorer, stage)])
+    return announced(stages)
+
+
+def announced(stages: Mapping[str, Scorer]) -> list[str]:
+    """The scores that scorers announce, by their stages."""
+    return [score for stage, scorer in stages.items() for score in scores_of(scorer, stage)]
+
+
+def check_sides(suite: Suite) -> None:
+    """Refuse a pair whose sides would answer after it.
+
+    Raises:
+        ConfigError: which one.
+    """
+    names = list(suite.targets)
+    for at, (name, target) in enumerate(suite.targets.items()):
+        for side in getattr(target, "sides", ()):
+            if side in names[at:]:
+                raise ConfigError(f"{name} is of {side}, which must stand before it among the targets")
+
+
+def check_stop(suite: Suite) -> None:
+    """Refuse a stopping rule that has nothing to decide.
+
+    Raises:
+        ConfigError: a score that no scorer gives, or a single target without a threshold.
+    """
+    rule = suite.options.stop_when_decided
+    if not rule.question:
+        return
+    pairs = [name for name, target in suite.targets.items() if hasattr(target, "sides")]
+    for name in pairs or suite.targets:
+        scores = announced(scorer_stages(suite.scorers_for(name)))
+        if not scores:
+            raise ConfigError(f"stop_when_decided: {name} has no scorer, so nothing can be decided")
+        if rule.score and rule.score not in scores:
+            raise ConfigError(f"stop_when_decided: no scorer gives {rule.score!r}{did_you_mean(rule.score, scores)}")
+    if rule.threshold is None and not pairs and len(suite.targets) < 2:
+        raise ConfigError(
+            "stop_when_decided: with a single target there is nothing to compare: name a threshold, such as "
+            "{question: full, threshold: 0.8}"
+        )
 
 
 def check_parts(value: Any) -> None:
@@ -158,9 +215,9 @@ def manifests(suite: Suite, seen: Survey, *, draw: str, config: Mapping[str, Any
         draw: "" unless a fresh draw is taken.
         config: the configuration as written, with `path` and `plain`; None where there was none.
     """
-    stages = scorer_stages(suite.scorers)
-    scoring = scoring_manifest(stages)
     for name, target in suite.targets.items():
+        stages = scorer_stages(suite.scorers_for(name))
+        scoring = scoring_manifest(stages)
         yield (
             name,
             {
@@ -173,10 +230,10 @@ def manifests(suite: Suite, seen: Survey, *, draw: str, config: Mapping[str, Any
                 "draw": draw,
                 "tags": {key: str(value) for key, value in suite.tags.get(name, {}).items()},
                 "stages": ["target", *stages],
-                "primary": suite.primary or primary_of(stages, scoring["scores"]),
+                "primary": headline_of(suite, stages),
                 "gate": dict(suite.gate),
                 "notes": list(suite.notes),
-                **judged_manifest(suite),
+                **judged_manifest(suite, suite.scorers_for(name)),
                 "config": config,
             },
         )
@@ -197,7 +254,9 @@ def scoring_manifest(stages: Mapping[str, Scorer]) -> dict[str, Any]:
     }
 
 
-_DECIDES: Final = ("samples.digest", "target", "scorers", "options.seed", "options.repeats")
+_DECIDES: Final = (
+    *("samples.digest", "target", "scorers", "options.seed", "options.repeats", "options.stop_when_decided"),
+)
 """What must be equal for a run to go on; concurrency, budgets and limits may change."""
 
 
@@ -229,6 +288,12 @@ def primary_of(stages: Mapping[str, Any], scores: Sequence[str]) -> str:
     """The score that headlines show where the suite names none: what the first scorer says, else its first."""
     first = next(iter(stages.values()), None)
     return getattr(first, "primary", "") or (scores[0] if scores else "")
+
+
+def headline_of(suite: Suite, stages: Mapping[str, Any]) -> str:
+    """The score that headlines of one target's run show: the suite's, where that target has it."""
+    scores = announced(stages)
+    return suite.primary if suite.primary in scores else primary_of(stages, scores)
 
 
 def _over(scorer: Any, score: str) -> str:

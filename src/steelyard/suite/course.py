@@ -1,0 +1,173 @@
+"""Runs that end when something is decided: who may go on to which sample, and when it is over.
+
+All runs of a suite go side by side here, since a difference needs both targets' scores and a preference both answers.
+Nobody runs ahead: a sample is asked only while it is among the next few that a decision waits for. What the feeds
+know is the scores in the drawn order, so neither concurrency nor a resume changes a decision.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from steelyard.errors import ConfigError
+from steelyard.store import Run
+from steelyard.store.stopping import Stopped, Used
+from steelyard.suite.decision import Aim, Decision, DrawnOrder
+from steelyard.suite.objects import Suite
+from steelyard.types import Record, Sample
+
+_AHEAD: Final = 2
+"""How many times the concurrency those who answer first may be ahead of the judge, who waits for them."""
+
+
+def aims_of(suite: Suite, manifests: Mapping[str, Mapping[str, Any]]) -> list[Aim]:
+    """What the suite's rule decides: every pair, or every target against a threshold, or against the first.
+
+    Raises:
+        ConfigError: a threshold that is not within the score's scale.
+    """
+    rule = suite.options.stop_when_decided
+    pairs = [name for name, target in suite.targets.items() if hasattr(target, "sides")]
+    names = pairs or list(suite.targets)
+    single = bool(pairs) or rule.threshold is not None
+    if single:
+        return [_aim(suite, manifests, (name,)) for name in names]
+    first, *others = names
+    return [_aim(suite, manifests, (first, other)) for other in others]
+
+
+def _aim(suite: Suite, manifests: Mapping[str, Mapping[str, Any]], targets: tuple[str, ...]) -> Aim:
+    rule, manifest = suite.options.stop_when_decided, manifests[targets[-1]]
+    score = rule.score or str(manifest["primary"])
+    low, high = manifest.get("scales", {}).get(score, (0.0, 1.0))
+    threshold = 0.5 if rule.threshold is None else rule.threshold
+    if len(targets) == 1 and not low < threshold < high:
+        raise ConfigError(
+            f"stop_when_decided: the threshold of {score} lies between {low:g} and {high:g}, not at {threshold:g}"
+        )
+    over = manifest["over"].get(score, "scored")
+    return Aim(rule.question, score, targets, threshold, rule.level, (float(low), float(high)), over)
+
+
+@dataclass(slots=True)
+class Course:
+    """The decisions of an evaluation and what each of its runs has of the samples.
+
+    Attributes:
+        samples: by place in the dataset.
+        order: in which they are asked.
+        decisions: what is decided.
+        sides: per pair, the two targets of this evaluation that answer first.
+        repeats: of each sample.
+        concurrency: samples in work at once, per target.
+    """
+
+    samples: Sequence[Sample]
+    order: DrawnOrder
+    decisions: Sequence[Decision]
+    sides: Mapping[str, tuple[str, ...]]
+    repeats: int
+    concurrency: int
+    _stored: dict[str, dict[int, int]] = field(default_factory=dict)
+    _changed: asyncio.Event = field(default_factory=asyncio.Event)
+
+    @classmethod
+    def of(cls, suite: Suite, samples: Sequence[Sample], manifests: Mapping[str, Mapping[str, Any]]) -> Course:
+        """The course of a suite whose options say when to stop."""
+        options = suite.options
+        clustered = options.stop_when_decided.question == "population"
+        order = DrawnOrder.of(samples, options.seed, clustered=clustered)
+        decisions = [Decision(aim, order, options.repeats) for aim in aims_of(suite, manifests)]
+        sides = {
+            name: tuple(side for side in target.sides if side in suite.targets)
+            for name, target in suite.targets.items()
+            if hasattr(target, "sides")
+        }
+        return cls(samples, order, decisions, sides, options.repeats, options.concurrency)
+
+    def know(self, run: Run, *, again: bool) -> None:
+        """Take what a run has stored already.
+
+        Args:
+            run: of one of the targets.
+            again: failed records will be asked again, so they are not known yet.
+        """
+        failed = {place for place, one in run.done_places().items() if one}
+        kept = [place for place in run.done_places() if not (again and place in failed)]
+        stored = self._stored.setdefault(run.target, {})
+        for no, _ in kept:
+            stored[no] = stored.get(no, 0) + 1
+        for decision in self._of(run.target):
+            values = {(one.no, one.repeat): one for one in run.placed_values(decision.aim.score)}
+            for no, repeat in kept:
+                found = values.get((no, repeat))
+                decision.take(run.target, no, *((found.outcome, found.value) if found else ("not_applicable", None)))
+
+    def begin(self) -> None:
+        """Look at what is known, before anything is asked."""
+        for decision in self.decisions:
+            decision.advance()
+
+    def kept(self, target: str, no: int, record: Record) -> None:
+        """A record has come: note its scores, decide what can be decided, wake whoever waits."""
+        stored = self._stored.setdefault(target, {})
+        stored[no] = stored.get(no, 0) + 1
+        for decision in self._of(target):
+            score = next((one for one in record.scores if one.name == decision.aim.score), None)
+            decision.take(target, no, score.outcome if score else "error", score.value if score else None)
+            decision.advance()
+        self.wake()
+
+    def wake(self) -> None:
+        """Let everybody look again at what may be asked: a record has come, or a run has ended."""
+        self._changed.set()
+        self._changed = asyncio.Event()
+
+    async def change(self) -> None:
+        """Wait for that."""
+        await self._changed.wait()
+
+    def may_ask(self, target: str, at: int) -> bool:
+        """Whether a target may be asked the sample at that place of the order now."""
+        if not all(self.has(side, self.order.places[at]) for side in self.sides.get(target, ())):
+            return False
+        own = {id(one) for one in self._of(target)}
+        return any(
+            at < one.frontier + self.concurrency * (1 if id(one) in own else _AHEAD) for one in self._open(target)
+        )
+
+    def is_decided(self, target: str) -> bool:
+        """Whether nothing more need be asked of a target: all decisions that need it are closed."""
+        return not self._open(target)
+
+    def has(self, target: str, no: int) -> bool:
+        """Whether a target's run has all repeats of a sample."""
+        return self._stored.get(target, {}).get(no, 0) >= self.repeats
+
+    def _of(self, target: str) -> list[Decision]:
+        """The decisions that look at the target's own scores."""
+        return [one for one in self.decisions if target in one.aim.targets]
+
+    def _served(self, target: str) -> list[Decision]:
+        """The decisions that need the target: its own, and those of pairs that it is a side of."""
+        pairs = [name for name, sides in self.sides.items() if target in sides]
+        return self._of(target) + [one for name in pairs for one in self._of(name)]
+
+    def _open(self, target: str) -> list[Decision]:
+        return [one for one in self._served(target) if not one.is_closed]
+
+    def stopped(self, target: str) -> Stopped | None:
+        """What is stored with a run that has come to its end; None for one whose own scores decide nothing.
+
+        Of several decisions of one run, the one that used the most samples.
+        """
+        own = self._of(target)
+        if not own:
+            return None
+        longest = max(own, key=lambda one: one.frontier)
+        stored = len(self._stored.get(target, {}))
+        used = None if stored == longest.frontier else Used.of(longest.used)
+        return longest.stopping(target, stored), used

@@ -1,0 +1,253 @@
+"""One decision on its way: scores in the drawn order, whatever order they come in.
+
+A sample's value is the mean over its repeats, as its headline counts it: an unread reply is 0 where the score is over
+all replies. A sample without a value says nothing: to `full` it counts as the threshold itself, which leaves the
+question of the whole set as it is; to `population` it does not count.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from hashlib import blake2b
+from typing import Any, Final
+
+from steelyard.errors import ScorerError
+from steelyard.stats.intervals import Interval
+from steelyard.stats.sequential import BettingTest, confidence_sequence
+from steelyard.summary.stopping import Side, Stopping
+from steelyard.types import Sample
+
+_POINTS: Final = 200
+"""Moments at which the path of a confidence sequence is kept."""
+_NOT_SOLVED: Final = frozenset({"unparsed", "refused"})
+
+
+@dataclass(frozen=True, slots=True)
+class DrawnOrder:
+    """The order in which samples are asked.
+
+    Args:
+        places: places of the dataset, in that order.
+        units: how many of them are decided on together, one after the other.
+    """
+
+    places: Sequence[int]
+    units: Sequence[int]
+
+    @classmethod
+    def of(cls, samples: Sequence[Sample], seed: int, *, clustered: bool) -> DrawnOrder:
+        """Ordered by a hash of the seed and the sample's id: the same on every machine, whatever the file's order.
+
+        Args:
+            samples: the dataset.
+            seed: of the draw.
+            clustered: samples of one cluster stand together and are one unit, as they are not independent.
+        """
+        names = [f"c{one.cluster}" if clustered and one.cluster else f"s{one.id}" for one in samples]
+        drawn = sorted(range(len(samples)), key=lambda no: (_drawn(names[no], seed), _drawn(samples[no].id, seed)))
+        units: list[int] = []
+        for at, no in enumerate(drawn):
+            if at and names[no] == names[drawn[at - 1]]:
+                units[-1] += 1
+            else:
+                units.append(1)
+        return cls(drawn, units)
+
+
+def _drawn(name: str, seed: int) -> bytes:
+    return blake2b(f"{seed}\0{name}".encode("utf-8", "surrogatepass"), digest_size=16).digest()
+
+
+@dataclass(slots=True)
+class _Values:
+    total: float = 0.0
+    counted: int = 0
+    repeats: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Aim:
+    """What is decided.
+
+    Args:
+        question: `full` or `population`.
+        score: whose values.
+        targets: one, whose mean is held against `threshold`; or two, of which the second's is held against the first's.
+        threshold: in units of the score.
+        level: of the decision.
+        scale: lowest and highest value of the score.
+        over: `all` counts what could not be read as the lowest value.
+    """
+
+    question: Any
+    score: str
+    targets: tuple[str, ...]
+    threshold: float
+    level: float
+    scale: tuple[float, float] = (0.0, 1.0)
+    over: str = "scored"
+
+    def unit_value(self, value: float) -> float:
+        """A score on [0, 1]."""
+        low, high = self.scale
+        return (value - low) / (high - low)
+
+
+@dataclass(slots=True)
+class Decision:
+    """Takes values as they come, and looks at them in the drawn order alone.
+
+    Attributes:
+        aim: what is decided.
+        order: in which samples are looked at.
+        repeats: of each sample.
+        frontier: the place in the order of the next sample to be looked at.
+    """
+
+    aim: Aim
+    order: DrawnOrder
+    repeats: int
+    frontier: int = 0
+    _unit: int = 0
+    _seen: list[float] = field(default_factory=list)
+    _values: dict[tuple[str, int], _Values] = field(default_factory=dict)
+    _test: BettingTest = field(init=False)
+
+    def __post_init__(self) -> None:
+        full = self.aim.question == "full"
+        self._test = BettingTest(self._threshold, level=self.aim.level, total=len(self.order.places) if full else None)
+
+    @property
+    def _threshold(self) -> float:
+        return 0.5 if len(self.aim.targets) == 2 else self.aim.unit_value(self.aim.threshold)
+
+    @property
+    def is_closed(self) -> bool:
+        """Whether it is decided, or there is nothing left to look at."""
+        return bool(self._test.decision) or self.frontier >= len(self.order.places)
+
+    def take(self, target: str, no: int, outcome: str, value: float | None) -> None:
+        """Note one repeat of one sample.
+
+        Raises:
+            ScorerError: a value that is not on the score's scale.
+        """
+        if self.is_closed:
+            return
+        known = self._values.setdefault((target, no), _Values())
+        known.repeats += 1
+        if value is None and outcome in _NOT_SOLVED and self.aim.over == "all":
+            value = self.aim.scale[0]
+        if value is not None:
+            on_scale = self.aim.unit_value(value)
+            if not 0 <= on_scale <= 1:
+                low, high = self.aim.scale
+                raise ScorerError(
+                    f"stop_when_decided: {self.aim.score} is {value:g}, outside its scale of {low:g} to {high:g}"
+                )
+            known.total += on_scale
+            known.counted += 1
+
+    @property
+    def next_unit(self) -> Sequence[int]:
+        """The places that are looked at next, together; none where it is closed."""
+        if self.is_closed:
+            return ()
+        return self.order.places[self.frontier : self.frontier + self.order.units[self._unit]]
+
+    def advance(self) -> None:
+        """Look at every sample whose turn has come."""
+        while not self.is_closed:
+            unit = self.next_unit
+            if not all(self.has(target, no) for target in self.aim.targets for no in unit):
+                return
+            value = self._value_of(unit)
+            if value is None and self.aim.question == "full":
+                value = self._threshold
+            if value is not None:
+                self._test.observe(value)
+                self._seen.append(value)
+            for target in self.aim.targets:
+                for no in unit:
+                    del self._values[target, no]
+            self.frontier, self._unit = self.frontier + len(unit), self._unit + 1
+
+    def has(self, target: str, no: int) -> bool:
+        """Whether all repeats of a sample that is still to be looked at have come."""
+        known = self._values.get((target, no))
+        return known is not None and known.repeats >= self.repeats
+
+    def _value_of(self, unit: Sequence[int]) -> float | None:
+        """The mean of a unit's samples on [0, 1]; None where none of them has a value on every side."""
+        found = [one for no in unit if (one := self._sample_value(no)) is not None]
+        return sum(found) / len(found) if found else None
+
+    def _sample_value(self, no: int) -> float | None:
+        means = []
+        for target in self.aim.targets:
+            known = self._values[target, no]
+            if not known.counted:
+                return None
+            means.append(known.total / known.counted)
+        return means[0] if len(means) == 1 else (means[1] - means[0] + 1) / 2
+
+    @property
+    def used(self) -> Sequence[int]:
+        """The places that were looked at."""
+        return self.order.places[: self.frontier]
+
+    def stopping(self, target: str, stored: int) -> Stopping:
+        """What was decided, as the run of `target` tells it.
+
+        Args:
+            target: one of its targets.
+            stored: samples that its run has.
+        """
+        aim, seen = self.aim, self._seen
+        full = len(self.order.places) if aim.question == "full" else None
+        moments = sorted({max(1, round(len(seen) * at / _POINTS)) for at in range(1, _POINTS + 1)}) if seen else []
+        limits = confidence_sequence(seen, level=aim.level, total=full, at=moments) if seen else []
+        means = _means(seen, moments)
+        flipped = len(aim.targets) == 2 and target == aim.targets[0]
+        points = [
+            (n, *self._shown(mean, interval, flipped=flipped))
+            for n, mean, interval in zip(moments, means, limits, strict=True)
+        ]
+        whole = self._shown(0.5, Interval(0.0, 1.0), flipped=flipped)
+        _, _, low, high = points[-1] if points else (0, *whole)
+        return Stopping(
+            question=aim.question,
+            score=aim.score,
+            threshold=0.0 if len(aim.targets) == 2 else aim.threshold,
+            level=aim.level,
+            against=next((one for one in aim.targets if one != target), ""),
+            planned=len(self.order.places),
+            used=self.frontier,
+            beyond=max(0, stored - self.frontier),
+            side=_OTHER_SIDE[self._test.decision] if flipped else self._test.decision,
+            interval=Interval(low, high),
+            path=tuple(points),
+        )
+
+    def _shown(self, mean: float, interval: Interval, *, flipped: bool) -> tuple[float, float, float]:
+        """Mean and limits in units of the score, or of a difference between two."""
+        low, high = self.aim.scale
+        span = high - low
+        if len(self.aim.targets) == 1:
+            return low + span * mean, low + span * interval.low, low + span * interval.high
+        found = [(2 * one - 1) * span for one in (mean, *interval)]
+        return (-found[0], -found[2], -found[1]) if flipped else (found[0], found[1], found[2])
+
+
+_OTHER_SIDE: Final[Mapping[Side, Side]] = {"above": "below", "below": "above", "equal": "equal", "": ""}
+
+
+def _means(values: Sequence[float], moments: Sequence[int]) -> list[float]:
+    """The mean of the first so many values, at each moment."""
+    found, total, last = [], 0.0, 0
+    for moment in moments:
+        total += sum(values[last:moment])
+        last = moment
+        found.append(total / moment)
+    return found

@@ -1,0 +1,79 @@
+"""What a pair shows: the answers of two runs, of targets of the same suite or of runs that are stored already."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from steelyard.errors import ConfigError
+from steelyard.store import Run, Store
+from steelyard.store.lookup import RecordLookup, samples_of
+from steelyard.suite.objects import Suite
+from steelyard.targets.pair import BoundPair, Pair, Side
+from steelyard.types import Sample, Target
+
+
+@dataclass(frozen=True, slots=True)
+class StoredSamples:
+    """The samples that several stored runs have in common, read from the store each time.
+
+    Args:
+        runs: their ids; samples are those of the first, in its order.
+        store: where they are; None is where the results go.
+    """
+
+    runs: tuple[str, ...]
+    store: str | Path | None = None
+
+    def __iter__(self) -> Iterator[Sample]:
+        with Store(self.store) as store:
+            found = samples_of([store.run(name) for name in self.runs])
+        if not found:
+            raise ConfigError(f"the runs {', '.join(self.runs)} have no sample in common")
+        return iter(found)
+
+
+@dataclass(frozen=True, slots=True)
+class SuitePair:
+    """A pair that is being judged, with what its sides' runs hold."""
+
+    target: Target
+    lookups: Mapping[str, RecordLookup]
+
+
+def bound(pair: Pair, siblings: Mapping[str, Run], store: Store) -> SuitePair:
+    """A pair that knows where its answers are.
+
+    Args:
+        pair: of two names.
+        siblings: runs of the same evaluation, by target.
+        store: where stored runs are.
+
+    Raises:
+        ConfigError: a name that is neither a target nor a stored run.
+    """
+    runs = {name: siblings[name] if name in siblings else store.run(name) for name in pair.sides}
+    lookups = {name: RecordLookup(run) for name, run in runs.items()}
+    a, b = (Side(runs[name].id, lookups[name]) for name in pair.sides)
+    return SuitePair(BoundPair(a, b), lookups)
+
+
+def with_samples(suite: Suite, where: str | Path | None) -> Suite:
+    """The suite with samples that can be read several times, those of stored runs from `where` by default."""
+    samples = suite.samples
+    if isinstance(samples, StoredSamples) and samples.store is None:
+        return replace(suite, samples=replace(samples, store=where))
+    return replace(suite, samples=list(samples)) if iter(samples) is samples else suite
+
+
+@contextlib.contextmanager
+def side_store(suite: Suite, store: Store) -> Iterator[Store]:
+    """Where the stored runs of a suite's pairs are."""
+    where = suite.samples.store if isinstance(suite.samples, StoredSamples) else None
+    if where is None or Path(where).absolute() == store.path:
+        yield store
+        return
+    with Store(where) as opened:
+        yield opened
