@@ -148,6 +148,23 @@ def test_decision_is_taken_when_the_sequence_first_leaves_the_threshold_out(valu
         assert decided(values, threshold, total=total) == (len(values), "equal" if full else "")
 
 
+@pytest.mark.parametrize("full", [True, False])
+@pytest.mark.parametrize(("threshold", "wins"), [(0.5, 0.31), (0.5, 0.22), (0.8, 0.68), (0.35, 0.3)])
+def test_decision_and_sequence_agree_on_judged_sets_of_four_hundred(threshold, wins, full):
+    """Long enough for the bets to grow, and the capital, not what is certain, to decide."""
+    rng = np.random.default_rng(4)
+    early = 0
+    for _ in range(5):
+        values = rng.choice([0, 0.5, 1], p=[0.7 - wins, 0.3, wins], size=400)
+        total = 400 if full else None
+        n, decision = decided(values.tolist(), threshold, total=total)
+        before, after = confidence_sequence(values, total=total, at=[n - 1, n])
+        assert before.low <= threshold <= before.high
+        assert decision == ("above" if threshold < after.low else "below" if after.high < threshold else "")
+        early += n < 400
+    assert early >= 1
+
+
 @given(values, thresholds)
 def test_a_full_set_is_always_decided_by_its_last_value(values, threshold):
     n, decision = decided(values, threshold, total=len(values))
