@@ -12,6 +12,7 @@ refused, since nothing would say which of them is meant.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol
 
@@ -80,13 +81,23 @@ class Side:
         """Read the rest of a run."""
         asked: AskedSamples | None = getattr(run, "asked", None)
         if asked is None:
-            return cls(run, summary, answers, None, {}, run.sample_hashes())
+            return cls(run, summary, answers, None, {}, _as_stored(run.sample_hashes()))
         repeats = asked.repeats()
         return cls(run, summary, answers, asked, repeats, {ident: one[0].hash for ident, one in repeats.items()})
 
     def contents(self) -> Mapping[str, Any]:
         """Sample id -> hash of what it asks; of a run that is not a stored one, of all its content."""
         return self.hashes if self.asked is None else self.asked.contents()
+
+
+def _as_stored(hashes: Mapping[str, str]) -> dict[str, Any]:
+    """Hexadecimal digits as the signed number that a store keeps, so that a file's hashes equal those of its run."""
+    found: dict[str, Any] = dict(hashes)
+    for ident, text in hashes.items():
+        with suppress(ValueError):
+            number = int(text, 16)
+            found[ident] = number - 2**64 if number >= 2**63 else number
+    return found
 
 
 class Alignment(NamedTuple):

@@ -1,0 +1,153 @@
+"""A plug-in of pytest: a test fails where a score has regressed against its baseline.
+
+    def test_the_new_prompt_is_no_worse(steelyard_store, assert_no_regression):
+        run = evaluate(my_target, samples, [ExactMatch()], store=steelyard_store.path)
+        assert_no_regression(run, "baseline.json", margin=0.02)
+
+pytest loads this file when it starts, whether or not a test uses it: nothing heavy is imported at its top, pytest
+itself included, so that `assert_no_regression` serves outside of tests as well.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Literal
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from steelyard.compare import ComparableRun
+    from steelyard.gate import RuleResult
+    from steelyard.store import Run
+
+_UNDECIDED = ("fail", "pass", "warn")
+
+
+class UndecidedWarning(UserWarning):
+    """The data could not tell whether a score has regressed."""
+
+
+def assert_no_regression(
+    run: Run | ComparableRun,
+    baseline: ComparableRun | Path | str,
+    *,
+    score: str | None = None,
+    margin: float = 0.02,
+    level: float = 0.95,
+    undecided: Literal["fail", "pass", "warn"] = "fail",
+) -> RuleResult:
+    """Fail unless `run` has kept `score` within `margin` of the baseline.
+
+    It passes where the lower limit of the difference (run - baseline, paired by sample) is above -margin, and fails
+    where it is not and the upper limit is below 0. Between the two the data cannot decide.
+
+    Args:
+        run: what is tested.
+        baseline: another run; the path of a file that `steelyard baseline` wrote; the name of a stored run: its id,
+            its target or `latest`, the newest earlier one of the same target.
+        score: None is the baseline's headline score. `score[group]` and `score.answered` as in a gate.
+        margin: the largest loss that is tolerated, 0 or more, in units of the score (0.02 is two points of a rate).
+        level: of the interval, in (0, 1).
+        undecided: what happens where the data cannot decide: `fail` the test, `pass` it, or `warn` and pass it.
+
+    Returns:
+        The verdict with its numbers, where the test passes.
+
+    Raises:
+        AssertionError: the score has regressed, or whether it has cannot be decided; the message is a sentence.
+        ConfigError: an argument is wrong, or there is no such baseline.
+    """
+    __tracebackhide__ = True  # pytest shows the line of the test, not this one
+    from steelyard.errors import ConfigError, did_you_mean
+
+    if undecided not in _UNDECIDED:
+        raise ConfigError(f"undecided={undecided!r}{did_you_mean(str(undecided), _UNDECIDED)}")
+    result = _verdict(run, baseline, score, margin, level)
+    message = " ".join([result.sentence, *(f"Note: {note}" for note in result.notes)])
+    if result.state == "holds":
+        return result
+    if result.state == "undecided" and undecided != "fail":
+        if undecided == "warn":
+            import warnings
+
+            warnings.warn(message, UndecidedWarning, stacklevel=2)
+        return result
+    raise AssertionError(message)
+
+
+def _verdict(
+    run: Any, baseline: ComparableRun | Path | str, score: str | None, margin: float, level: float
+) -> RuleResult:
+    from steelyard.compare import compare
+    from steelyard.errors import ConfigError
+    from steelyard.gate.earlier import NoEarlierRunError
+    from steelyard.gate.regression import judge_margin, unfit_baseline
+    from steelyard.gate.rules import parse_margin
+
+    summary = run.summary()
+    try:
+        held = _baseline(run, baseline)
+    except NoEarlierRunError as error:
+        return judge_margin(parse_margin(score or summary.primary, margin), summary, str(error))
+    if held.id == run.id:
+        raise ConfigError(f"run {run.id} is compared with itself: name another run as its baseline")
+    asked = parse_margin(score or held.summary().primary or summary.primary, margin)
+    comparison = compare(held, run, score=asked.score, level=level)
+    return judge_margin(asked, summary, unfit_baseline(comparison.baseline) or comparison.pairs[0])
+
+
+def _baseline(run: Any, baseline: ComparableRun | Path | str) -> ComparableRun:
+    from pathlib import Path
+
+    from steelyard.errors import ConfigError
+    from steelyard.gate.baseline_file import is_baseline_file, read_baseline
+    from steelyard.gate.earlier import find_baseline
+
+    if isinstance(baseline, Path) or (isinstance(baseline, str) and is_baseline_file(baseline)):
+        return read_baseline(Path(baseline))
+    if not isinstance(baseline, str):
+        return baseline
+    store = getattr(run, "store", None)
+    if store is None:
+        raise ConfigError(
+            f"the run {run.id} is in no store, so {baseline!r} names nothing; hand the baseline over itself"
+        )
+    found: ComparableRun = find_baseline(baseline, run, store.runs)
+    return found
+
+
+def pytest_addoption(parser: Any) -> None:
+    """Where the fixture `steelyard_store` opens its store."""
+    what = "the store of the fixture steelyard_store; .steelyard/steelyard.db in pytest's root directory by default"
+    parser.getgroup("steelyard").addoption("--steelyard-store", metavar="FILE", default=None, help=what)
+    parser.addini("steelyard_store", what, default="")
+
+
+def pytest_configure(config: Any) -> None:
+    """Give pytest the fixtures; they are made here, where there is a pytest."""
+    from types import ModuleType
+
+    import pytest
+
+    @pytest.fixture(scope="session")
+    def steelyard_store(pytestconfig: pytest.Config) -> Any:
+        """The store of `--steelyard-store`, made where there is none; it is closed after the last test."""
+        from steelyard.store import Store
+
+        with Store(_store_path(pytestconfig), create_missing=True) as opened:
+            yield opened
+
+    @pytest.fixture(scope="session", name="assert_no_regression")
+    def regression_check() -> Any:
+        """The function of that name: a test needs no import for it."""
+        return assert_no_regression
+
+    fixtures = ModuleType("steelyard_fixtures", "What tests get of Steelyard.")
+    vars(fixtures).update(steelyard_store=steelyard_store, assert_no_regression=regression_check)
+    config.pluginmanager.register(fixtures, "steelyard-fixtures")
+
+
+def _store_path(config: Any) -> str:
+    given: str = config.getoption("--steelyard-store")
+    if given:
+        return given if "://" in given else str(config.invocation_params.dir / given)
+    return str(config.rootpath / (config.getini("steelyard_store") or ".steelyard/steelyard.db"))

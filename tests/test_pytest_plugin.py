@@ -1,0 +1,204 @@
+"""The plug-in of pytest, in a pytest of its own."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import warnings
+from pathlib import Path
+
+import pytest
+from tests.test_architecture import HEAVY
+
+from steelyard import ExactMatch, Sample, evaluate
+from steelyard.errors import ConfigError
+from steelyard.gate.baseline_file import baseline_text, read_baseline
+from steelyard.pytest_plugin import UndecidedWarning, assert_no_regression
+
+pytest_plugins = ("pytester",)
+
+N = 200
+
+
+def solves(share, *, n=N, name="sums", **options):
+    """A run of a target that solves this share of n sums, the first ones."""
+    samples = [Sample(f"s{at}", f"{at} + {at}", str(2 * at), group="ab"[at % 2]) for at in range(n)]
+
+    def add(sample):
+        return sample.reference if int(sample.id[1:]) < share * n else "?"
+
+    return evaluate(add, samples, [ExactMatch()], name=name, fresh=True, **options)
+
+
+def baseline_file(run, name="baseline.json"):
+    Path(name).write_text(baseline_text(run), encoding="utf-8")
+    return Path(name)
+
+
+def test_a_regression_fails_with_a_sentence_that_has_the_numbers():
+    old, new = solves(0.8), solves(0.7)
+    with pytest.raises(AssertionError, match=r"no_regression exact_match 0\.02 does not hold against") as caught:
+        assert_no_regression(new, old)
+    assert f"({old.id}): difference -0.1, 95 % interval -0.1" in str(caught.value)
+    assert "200 pairs" in str(caught.value)
+
+
+def test_a_run_that_kept_its_score_passes_and_hands_over_the_verdict():
+    old, new = solves(0.8), solves(0.8)
+    found = assert_no_regression(new, old)
+    assert (found.state, found.value, found.baseline) == ("holds", 0.0, old.id)
+
+
+def test_a_baseline_is_a_run_a_file_or_a_name():
+    old, new = solves(0.8), solves(0.7)
+    path = baseline_file(old)
+    for baseline in (old, path, str(path), read_baseline(path), old.id, "latest", "add"):
+        with pytest.raises(AssertionError, match=f"against add \\({old.id}\\): difference -0.1,"):
+            assert_no_regression(new, baseline)
+
+
+def test_score_group_margin_and_level_are_the_callers():
+    old, new = solves(0.8), solves(0.7)
+    assert assert_no_regression(new, old, margin=0.2).state == "holds"
+    assert assert_no_regression(new, old, score="exact_match[a]", margin=0.3).state == "holds"
+    narrow = assert_no_regression(new, old, margin=0.2, level=0.5).interval
+    assert narrow.high - narrow.low < 0.05
+    with pytest.raises(ConfigError, match="no score 'exactmatch': did you mean 'exact_match'"):
+        assert_no_regression(new, old, score="exactmatch")
+
+
+def test_what_the_data_cannot_decide_fails_unless_the_caller_says_otherwise():
+    old, new = solves(0.8, n=20), solves(0.8, n=20)
+    with pytest.raises(AssertionError, match=r"cannot be decided against .*a loss of 0\.02 is compatible"):
+        assert_no_regression(new, old)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert assert_no_regression(new, old, undecided="pass").state == "undecided"
+    with pytest.warns(UndecidedWarning, match="cannot be decided") as caught:
+        assert_no_regression(new, old, undecided="warn")
+    assert caught[0].filename == __file__
+    with pytest.raises(ConfigError, match="did you mean 'pass'"):
+        assert_no_regression(new, old, undecided="passs")
+
+
+def test_a_regression_fails_whatever_is_done_where_nothing_can_be_decided():
+    old, new = solves(0.8), solves(0.7)
+    for undecided in ("pass", "warn"):
+        with pytest.raises(AssertionError, match="does not hold"):
+            assert_no_regression(new, old, undecided=undecided)
+
+
+def test_an_unfinished_run_fails_whatever_is_done_where_nothing_can_be_decided():
+    old = solves(0.8)
+
+    def breaks(sample):
+        raise RuntimeError("no sums today")
+
+    broken = evaluate(breaks, [Sample("s0", "0 + 0", "0")], [ExactMatch()])
+    with pytest.raises(AssertionError, match="says nothing, as the run is broken"):
+        assert_no_regression(broken, old, undecided="pass")
+
+
+def test_the_first_run_of_all_is_undecided_with_latest():
+    with pytest.raises(AssertionError, match="no run of add in 'sums' was finished before this one"):
+        assert_no_regression(solves(0.8), "latest")
+    assert assert_no_regression(solves(0.8, name="others"), "latest", undecided="pass").state == "undecided"
+
+
+def test_a_baseline_that_is_not_there_is_a_mistake_and_never_undecided():
+    run = solves(0.8)
+    for name, words in (("gone.json", "cannot be read"), ("zzz", "there is no run 'zzz'"), (run.id, "with itself")):
+        with pytest.raises(ConfigError, match=words):
+            assert_no_regression(run, name, undecided="pass")
+    kept = read_baseline(baseline_file(run))
+    with pytest.raises(ConfigError, match="is in no store, so 'latest' names nothing"):
+        assert_no_regression(kept, "latest")
+
+
+TESTS = """
+from steelyard import ExactMatch, Sample, evaluate
+
+SAMPLES = [Sample(f"s{at}", str(at), str(at)) for at in range(200)]
+
+
+def run_of(store, known):
+    def digits(sample):
+        return sample.reference if int(sample.id[1:]) < known else "?"
+    return evaluate(digits, SAMPLES, [ExactMatch()], name="digits", store=store.path, fresh=True)
+
+
+def test_kept(steelyard_store, assert_no_regression):
+    old, new = run_of(steelyard_store, 150), run_of(steelyard_store, 150)
+    assert assert_no_regression(new, "latest").baseline == old.id
+    assert [one.id for one in steelyard_store.runs()] == [new.id, old.id]
+
+
+def test_lost(steelyard_store, assert_no_regression):
+    old, new = run_of(steelyard_store, 150), run_of(steelyard_store, 120)
+    assert_no_regression(new, old)
+"""
+REWRITTEN = "ignore::pytest.PytestAssertRewriteWarning"
+PLUGIN = ("-p", "steelyard.pytest_plugin", "-p", "no:cacheprovider", "-W", "error", "-W", REWRITTEN)
+"""Loaded by name and alone, so that these tests say the same whatever is installed beside it."""
+
+
+@pytest.fixture
+def alone(pytester, monkeypatch):
+    monkeypatch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")
+    return pytester
+
+
+def test_the_fixtures_give_a_store_and_the_check(alone):
+    alone.makepyfile(TESTS)
+    result = alone.runpytest_inprocess(*PLUGIN)
+    result.assert_outcomes(passed=1, failed=1)
+    assert (alone.path / ".steelyard" / "steelyard.db").exists()
+    result.stdout.fnmatch_lines(["*AssertionError: digits: no_regression exact_match 0.02 does not hold against*"])
+
+
+def test_a_failure_shows_the_line_of_the_test(alone):
+    alone.makepyfile(TESTS)
+    out = alone.runpytest_inprocess(*PLUGIN, "-k", "lost").stdout.str()
+    assert any(line.startswith(">") and line.endswith(" assert_no_regression(new, old)") for line in out.splitlines())
+    assert "pytest_plugin.py" not in out
+
+
+def test_the_store_is_named_by_an_option_or_in_the_configuration(alone):
+    alone.makepyfile(TESTS)
+    alone.makeini("[pytest]\nsteelyard_store = kept/runs.db\n")
+    alone.runpytest_inprocess(*PLUGIN, "-k", "kept").assert_outcomes(passed=1)
+    assert (alone.path / "kept" / "runs.db").exists()
+    alone.runpytest_inprocess(*PLUGIN, "-k", "kept", "--steelyard-store", "mine.db").assert_outcomes(passed=1)
+    assert (alone.path / "mine.db").exists()
+
+
+def test_the_fixtures_and_the_option_are_described(alone):
+    out = alone.runpytest_inprocess(*PLUGIN, "--fixtures", "--help").stdout.str()
+    assert "--steelyard-store=FILE" in out
+    listed = alone.runpytest_inprocess(*PLUGIN, "--fixtures").stdout.str()
+    assert "steelyard_store" in listed
+    assert "assert_no_regression" in listed
+
+
+def test_a_pytest_that_uses_none_of_it_loads_nothing_heavy(alone):
+    alone.makepyfile("import sys\n\ndef test_nothing():\n    print(*sys.modules)\n")
+    out = alone.runpytest_subprocess(*PLUGIN, "-s").stdout.str().split()
+    assert "steelyard.pytest_plugin" in out
+    assert [one for one in (*HEAVY, "steelyard.store", "steelyard.compare") if one in out] == []
+
+
+def test_the_check_serves_where_no_pytest_is_installed():
+    baseline_file(solves(0.8), "old.json")
+    baseline_file(solves(0.7), "new.json")
+    script = (
+        "import sys; sys.modules['pytest'] = None\n"
+        "from pathlib import Path\n"
+        "from steelyard.gate.baseline_file import read_baseline\n"
+        "from steelyard.pytest_plugin import assert_no_regression\n"
+        "new = read_baseline(Path('new.json'))\n"
+        "print(assert_no_regression(new, 'old.json', margin=0.5).state)\n"
+        "assert_no_regression(new, 'old.json')\n"
+    )
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False)
+    assert (done.stdout.strip(), done.returncode) == ("holds", 1)
+    assert "AssertionError: add: no_regression exact_match 0.02 does not hold" in done.stderr
