@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy.stats import beta, t
 
-from steelyard.stats import ranking_resample
+from steelyard.stats import ranking_order, ranking_resample
 from steelyard.stats.ranking import coded, count_battles
 from steelyard.stats.ranking_order import rank, told_apart
 from steelyard.stats.ranking_resample import met, resample
@@ -166,6 +166,16 @@ def test_a_model_seen_on_one_prompt_is_told_apart_from_nobody():
     assert found.ranks[2] == (1, 3)
 
 
+def test_a_model_above_the_second_is_above_all_that_the_second_is_above():
+    """0 and 2 met once, for 2; 0 is far above 1, and 1 far above 2."""
+    first, second = [0] * 80 + [1] * 80 + [0], [1] * 80 + [2] * 80 + [2]
+    found = rank(coded(first, second, [1.0] * 70 + [0.0] * 10 + [1.0] * 70 + [0.0] * 10 + [0.0]))
+    assert found.above.tolist() == [[False, True, True], [False, False, True], [False, False, False]]
+    above = np.zeros((4, 4), dtype=bool)
+    above[0, 1] = above[1, 2] = above[2, 3] = True
+    assert np.array_equal(ranking_order._closed(above), np.triu(np.ones((4, 4), dtype=bool), 1))
+
+
 def test_models_that_never_met_are_not_ranked_against_each_other():
     found = rank(coded([0] * 30 + [2] * 30, [1] * 30 + [3] * 30, [1.0] * 28 + [0.0] * 2 + [1.0] * 15 + [0.0] * 15))
     assert found.fit.components == ((0, 1), (2, 3))
@@ -217,7 +227,8 @@ def test_draws_do_not_depend_on_the_order_of_battles_or_sides(cluster):
         1 - battles.score[::-1],
         cluster=None if cluster is None else cluster[::-1],
     )
-    assert rank(turned, resamples=200).intervals == pytest.approx(rank(battles, resamples=200).intervals, abs=1e-6)
+    found, again = (np.array(rank(one, resamples=200).intervals) for one in (battles, turned))
+    assert again == pytest.approx(found, abs=1e-6)
 
 
 def test_clusters_are_counted_once_per_pair_and_model():

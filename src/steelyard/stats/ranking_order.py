@@ -57,7 +57,8 @@ def rank(battles: Battles, *, level: float = 0.95, resamples: int | None = None,
 
     a is above b when the interval of their difference is above 0. These intervals hold at once for all pairs: in z's
     place stands the number that the largest standardised deviation over all pairs exceeds in a share of 1 - level of
-    the resamples; for two models it is z. Best rank = 1 + models above, worst = n - models below.
+    the resamples; for two models it is z. As all hold at once, a is above c, too, where a is above b and b above c.
+    Best rank = 1 + models above, worst = n - models below.
 
     Args:
         battles: from `coded`.
@@ -88,8 +89,7 @@ def rank(battles: Battles, *, level: float = 0.95, resamples: int | None = None,
         for model, found in zip(models, _intervals(draws, strengths, own, level), strict=True):
             intervals[model] = found
         above[np.ix_(picked, picked)] = told_apart(draws, own, level)
-    ahead = fit.strengths[:, None] > fit.strengths
-    above &= ahead
+    above = _closed(above & (fit.strengths[:, None] > fit.strengths))
     return Ranking(fit, wins, tuple(intervals), above, _ranks(above), _sets(fit, above), drawn, total)
 
 
@@ -164,6 +164,18 @@ def _reach(z: float, clusters: Array) -> Array:
     tail = max(math.erfc(z / math.sqrt(2)) / 2, 1e-12)
     found = [-t_quantile(tail, float(g - 1)) * math.sqrt(g / (g - 1)) for g in counts]
     return np.array(found)[where].reshape(np.shape(clusters))
+
+
+def _closed(above: Array) -> Array:
+    """With what follows: as all of it holds at once, a above b and b above c put a above c."""
+    import numpy as np
+
+    while True:
+        steps = above.astype(np.float32)
+        further = above | (steps @ steps > 0)
+        if (further == above).all():
+            return above
+        above = further
 
 
 def _ranks(above: Array) -> tuple[tuple[int, int], ...]:
