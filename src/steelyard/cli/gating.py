@@ -8,9 +8,11 @@ from steelyard.compare import compare
 from steelyard.errors import SteelyardError
 from steelyard.gate import GateRules, GateVerdict, judge_gate, parse_gate
 from steelyard.gate.baseline_file import BaselineFile
-from steelyard.gate.earlier import find_baseline
+from steelyard.gate.earlier import check_baseline, find_baseline
 from steelyard.gate.regression import ComparedPair, unfit_baseline
-from steelyard.store import Run
+from steelyard.store import Run, Store
+from steelyard.store.engine import file_of, locate
+from steelyard.suite import Suite
 from steelyard.summary import RunSummary
 
 
@@ -25,29 +27,51 @@ def gate_of(runs: Sequence[Run], summaries: Sequence[RunSummary]) -> GateVerdict
     if not rules:
         return None
     gate = parse_gate(rules)
-    compared = {key: found for run in runs for key, found in _compared(gate, run).items()}
+    compared = {
+        key: found for pair in zip(runs, summaries, strict=True) for key, found in _compared(gate, *pair).items()
+    }
     announced = {run.id: run.manifest.get("scores", ()) for run in runs}
     return judge_gate(rules, summaries, compared=compared, announced=announced)
 
 
-def _compared(gate: GateRules, run: Run) -> dict[tuple[str, str], ComparedPair | str | None]:
+def check_before(suite: Suite, store: str | None) -> None:
+    """Refuse a gate whose baseline is nowhere, before anything is paid for.
+
+    Raises:
+        ConfigError: there is no such file, run or target.
+    """
+
+    def stored() -> list[Run]:
+        if not file_of(locate(store)).exists():
+            return []
+        with Store(store) as opened:
+            return opened.runs()
+
+    check_baseline(parse_gate(suite.gate).baseline, suite.targets, stored)
+
+
+def _compared(gate: GateRules, run: Run, summary: RunSummary) -> dict[tuple[str, str], ComparedPair | str | None]:
     """(run's id, score) -> the run against its baseline, why there is no comparison, or None: it is the baseline."""
-    scores = {one.score for one in gate.margins}
+    scores = dict.fromkeys(one.score for one in gate.margins)
     if not scores:
         return {}
-    found: dict[tuple[str, str], ComparedPair | str | None] = {}
     try:
         baseline = find_baseline(gate.baseline, run, run.store.runs)
+        held = baseline.summary()
     except SteelyardError as error:
         return {(run.id, score): str(error) for score in scores}
-    for score in scores:
-        found[run.id, score] = None if baseline.id == run.id else _pair(baseline, run, score)
-    return found
+    if baseline.id == run.id:
+        return {(run.id, score): None for score in scores}
+    if why := unfit_baseline(held):
+        return {(run.id, score): why for score in scores}
+    sides = (baseline, run), (held, summary)
+    return {(run.id, score): _pair(*sides, score) for score in scores}
 
 
-def _pair(baseline: Run | BaselineFile, run: Run, score: str) -> ComparedPair | str:
+def _pair(
+    runs: tuple[Run | BaselineFile, Run], summaries: tuple[RunSummary, RunSummary], score: str
+) -> ComparedPair | str:
     try:
-        comparison = compare(baseline, run, score=score)
+        return compare(*runs, score=score, summaries=summaries).pairs[0]
     except SteelyardError as error:
         return str(error)
-    return unfit_baseline(comparison.baseline) or comparison.pairs[0]
