@@ -10,17 +10,16 @@ import math
 from typing import TYPE_CHECKING, Any, Final
 
 from steelyard.stats.binomial import binomial_test, log_chance
-from steelyard.stats.intervals import Interval, check_level, wilson
+from steelyard.stats.bootstrap import bca_bootstrap, blocks_of, cluster_sums, percentile_bootstrap, worth_grouping
+from steelyard.stats.intervals import Interval, check_level, clustered_spread, wilson, wilson_clustered
 
 if TYPE_CHECKING:
-    from numpy.random import Generator
     from numpy.typing import ArrayLike, NDArray
 
     Array = NDArray[Any]
 
-RESAMPLES: Final = 9_999
-_DRAWS: Final = 20_000_000
-_CELLS_AT_ONCE: Final = 2_000_000
+_COUNTED_OUT: Final = 13
+"""2^13 = 8,192 ways to sign so many clusters: fewer than would be drawn at random."""
 
 
 def mcnemar_exact(only_first: int, only_second: int) -> float:
@@ -92,9 +91,8 @@ def newcombe_paired(both: int, only_first: int, only_second: int, neither: int, 
     p1, p2, phi = first / n, second / n, _phi(both, only_first, only_second, neither)
     (l1, u1), (l2, u2) = wilson(first, n, level), wilson(second, n, level)
     difference = (only_first - only_second) / n
-    down = (p1 - l1) ** 2 - 2 * phi * (p1 - l1) * (u2 - p2) + (u2 - p2) ** 2
-    up = (p2 - l2) ** 2 - 2 * phi * (p2 - l2) * (u1 - p1) + (u1 - p1) ** 2
-    return Interval(max(-1.0, difference - math.sqrt(down)), min(1.0, difference + math.sqrt(up)))
+    down, up = _reach(p1 - l1, u2 - p2, phi), _reach(p2 - l2, u1 - p1, phi)
+    return Interval(max(-1.0, difference - down), min(1.0, difference + up))
 
 
 def _phi(both: int, only_first: int, only_second: int, neither: int) -> float:
@@ -107,65 +105,102 @@ def _phi(both: int, only_first: int, only_second: int, neither: int) -> float:
     return q / math.sqrt(margins)
 
 
+def newcombe_clustered(first: ArrayLike, second: ArrayLike, *, clusters: ArrayLike, level: float = 0.95) -> Interval:
+    """Interval of the difference first - second between two rates over the same pairs, in clusters.
+
+    The equation of `newcombe_paired` with limits from `wilson_clustered` in place of Wilson's, and with the correlation
+    of the two rates' clustered errors in place of that of the table: with e and f the sums of a cluster's deviations
+    from either rate,
+
+        phi = C / (SE1 SE2),    C = G / (G - 1) * sum_g e_g f_g / n^2
+
+    where a positive C is first lowered by 1 / (2 n n_eff), but not below 0; n_eff = sqrt(p1 (1 - p1) p2 (1 - p2)) /
+    (SE1 SE2), at most n. With a pair per cluster this is `newcombe_paired` with t in place of z. It keeps its level
+    from ten clusters on, where the bootstrap by cluster falls to 0.9.
+
+    Args:
+        first: zeros and ones, one per pair.
+        second: of the other side, in the same order.
+        clusters: a number per pair, equal within a cluster.
+        level: confidence level in (0, 1).
+
+    A single cluster gives [-1, 1].
+
+    Source: Newcombe 1998, method 10, on clustered limits as in Z. Yang, X. Sun and J. W. Hardin, "Confidence intervals
+    for the difference of marginal probabilities in clustered matched-pair binary data", Pharmaceutical Statistics 11,
+    2012; their limits and correlation are other estimates of the same quantities.
+
+    >>> newcombe_clustered([1, 1, 1, 0, 1, 0], [1, 0, 0, 0, 1, 0], clusters=[1, 1, 2, 2, 3, 3]).rounded(2)
+    (-0.45, 0.76)
+    """
+    one, two = clustered_spread(first, clusters), clustered_spread(second, clusters)
+    low_one, high_one = wilson_clustered(first, clusters=clusters, level=level)
+    low_two, high_two = wilson_clustered(second, clusters=clusters, level=level)
+    if one.clusters < 2:
+        return Interval(-1.0, 1.0)
+    difference, phi = one.mean - two.mean, _clustered_phi(first, second, clusters)
+    low = _reach(one.mean - low_one, high_two - two.mean, phi)
+    high = _reach(two.mean - low_two, high_one - one.mean, phi)
+    return Interval(max(-1.0, difference - low), min(1.0, difference + high))
+
+
+def _clustered_phi(first: ArrayLike, second: ArrayLike, clusters: ArrayLike) -> float:
+    one, two = clustered_spread(first, clusters), clustered_spread(second, clusters)
+    errors = one.error * two.error
+    if errors <= 0:
+        return 0.0
+    (sums_one, sizes), (sums_two, _) = cluster_sums(first, clusters), cluster_sums(second, clusters)
+    products = float((sums_one - one.mean * sizes) @ (sums_two - two.mean * sizes))
+    covariance = one.clusters / (one.clusters - 1) * products / one.n**2
+    if covariance > 0:
+        alone = math.sqrt(one.mean * (1 - one.mean) * two.mean * (1 - two.mean))
+        covariance = max(0.0, covariance - 1 / (2 * one.n * min(one.n, alone / errors)))
+    return covariance / errors
+
+
+def _reach(one: float, two: float, phi: float) -> float:
+    """How far a limit of a difference lies from it, given how far those of its two rates do."""
+    return math.sqrt(max(0.0, one**2 - 2 * phi * one * two + two**2))
+
+
 def bootstrap_difference(
     differences: ArrayLike, *, clusters: ArrayLike | None = None, level: float = 0.95, seed: int = 0
 ) -> Interval | None:
-    """Percentile bootstrap interval of a mean difference, resampling clusters (by default single pairs).
-
-    9,999 times G clusters are drawn with replacement; each draw gives sum of differences / number of pairs. Above
-    2,000 clusters there are fewer draws, down to 999, where the limits no longer need them.
-
-    Args:
-        differences: second - first (or the reverse), one per pair.
-        clusters: a number per pair, equal within a cluster; None means that pairs are independent.
-        level: confidence level in (0, 1).
-        seed: of numpy's default generator; equal seeds give equal intervals.
-
-    Returns None when all clusters are alike (a single one included): the data say nothing about the spread.
-
-    Source: B. Efron and R. J. Tibshirani, "An Introduction to the Bootstrap", 1993, chapter 13; by cluster as in
-    A. C. Davison and D. V. Hinkley, "Bootstrap Methods and their Application", 1997, section 3.8.
+    """`percentile_bootstrap` of paired differences second - first (or the reverse), one per pair.
 
     >>> bootstrap_difference([1] * 16 + [-1] * 6 + [0] * 78).rounded(2)
     (0.01, 0.19)
     """
+    _expect_pairs(differences)
+    return percentile_bootstrap(differences, clusters=clusters, level=level, seed=seed)
+
+
+def bca_difference(
+    differences: ArrayLike, *, clusters: ArrayLike | None = None, level: float = 0.95, seed: int = 0
+) -> Interval | None:
+    """`bca_bootstrap` of paired differences second - first (or the reverse), one per pair.
+
+    >>> bca_difference([1] * 16 + [-1] * 6 + [0] * 78).rounded(2)
+    (0.01, 0.19)
+    """
+    _expect_pairs(differences)
+    return bca_bootstrap(differences, clusters=clusters, level=level, seed=seed)
+
+
+def _expect_pairs(differences: ArrayLike) -> None:
     import numpy as np
 
-    check_level(level)
-    sums, sizes = _cluster_sums(differences, clusters)
-    alike, counts = np.unique(np.stack([sums, sizes]), axis=1, return_counts=True)
-    if alike.shape[1] < 2:
-        return None
-    rng = np.random.default_rng(seed)
-    blocks = _blocks(len(sums))
-    if _worth_grouping(counts, len(sums)):
-        means = [_draw_alike(rng, rows, alike, counts) for rows in blocks]
-    else:
-        means = [_draw_each(rng, rows, sums, sizes) for rows in blocks]
-    low, high = np.quantile(np.concatenate(means), [(1 - level) / 2, (1 + level) / 2])
-    return Interval(float(low), float(high))
-
-
-def _draw_alike(rng: Generator, rows: int, alike: Array, counts: Array) -> Array:
-    """How often each kind of cluster is drawn: a few numbers per resample where scores are 0 or 1."""
-    sums, sizes = alike
-    drawn = rng.multinomial(int(counts.sum()), counts / counts.sum(), size=rows)
-    means: Array = (drawn @ sums) / (drawn @ sizes)
-    return means
-
-
-def _draw_each(rng: Generator, rows: int, sums: Array, sizes: Array) -> Array:
-    drawn = rng.integers(0, len(sums), size=(rows, len(sums)))
-    means: Array = sums[drawn].sum(axis=1) / sizes[drawn].sum(axis=1)
-    return means
+    if len(np.asarray(differences)) == 0:
+        raise ValueError("a difference needs at least one pair")
 
 
 def sign_flip(differences: ArrayLike, *, clusters: ArrayLike | None = None, seed: int = 0) -> float:
     """Two-sided p-value of the hypothesis that swapping the two sides of a pair changes nothing.
 
-    Each cluster's sum of differences gets a random sign, B = 9,999 times (fewer above 2,000 clusters, down to 999);
-    p = (1 + number of sums at least as far from 0 as the observed one) / (1 + B). It is never 0, and 1 when all
-    differences are 0.
+    Each cluster's sum of differences gets a sign, + or -. Up to 13 clusters with a sum other than 0, all 2^G ways are
+    tried, and p is the share of them that end at least as far from 0 as the observed sum. Above that signs are drawn,
+    B = 9,999 times (fewer above 2,000 clusters, down to 999): p = (1 + number of such draws) / (1 + B). It is never 0,
+    and 1 when all differences are 0.
 
     Args:
         differences: one per pair.
@@ -180,13 +215,16 @@ def sign_flip(differences: ArrayLike, *, clusters: ArrayLike | None = None, seed
     """
     import numpy as np
 
-    sums = np.abs(_cluster_sums(differences, clusters)[0])
-    observed = abs(float(_cluster_sums(differences, clusters)[0].sum()))
+    _expect_pairs(differences)
+    signed = cluster_sums(differences, clusters)[0]
+    sums = np.abs(signed[signed != 0])
+    # Sums of the same numbers in another order differ by rounding; they must count as equal.
+    reach = abs(float(signed.sum())) - 1e-9 * float(sums.sum())
+    if len(sums) <= _COUNTED_OUT:
+        return float(np.mean(np.abs(_every_sign(len(sums)) @ sums) >= reach))
     sizes, counts = np.unique(sums, return_counts=True)
     rng = np.random.default_rng(seed)
-    # Sums of the same numbers in another order differ by rounding; they must count as equal.
-    reach = observed - 1e-9 * float(sums.sum())
-    grouped, extreme, blocks = _worth_grouping(counts, len(sums)), 0, _blocks(len(sums))
+    grouped, extreme, blocks = worth_grouping(counts, len(sums)), 0, blocks_of(len(sums))
     for rows in blocks:
         if grouped:
             flipped = (2 * rng.binomial(counts, 0.5, size=(rows, len(counts))) - counts) @ sizes
@@ -196,26 +234,10 @@ def sign_flip(differences: ArrayLike, *, clusters: ArrayLike | None = None, seed
     return (1 + extreme) / (1 + sum(blocks))
 
 
-def _cluster_sums(differences: ArrayLike, clusters: ArrayLike | None) -> tuple[Array, Array]:
-    """Per cluster the sum of its differences and the number of its pairs."""
+def _every_sign(clusters: int) -> Array:
+    """A row of -1 and 1 for each way to sign so many numbers."""
     import numpy as np
 
-    values = np.asarray(differences, dtype=float)
-    if len(values) == 0:
-        raise ValueError("a difference needs at least one pair")
-    if clusters is None:
-        return values, np.ones(len(values))
-    index = np.unique(np.asarray(clusters), return_inverse=True)[1]
-    return np.bincount(index, weights=values), np.bincount(index).astype(float)
-
-
-def _worth_grouping(counts: Array, clusters: int) -> bool:
-    """A draw per kind of cluster costs about eight times a draw per cluster."""
-    return len(counts) * 8 <= clusters
-
-
-def _blocks(clusters: int) -> list[int]:
-    """The number of resamples, split so that a block of one number per cluster stays within 16 MB."""
-    resamples = min(RESAMPLES, max(999, _DRAWS // clusters))
-    rows = max(1, _CELLS_AT_ONCE // clusters)
-    return [min(rows, resamples - start) for start in range(0, resamples, rows)]
+    ways = np.arange(1 << clusters)[:, None] >> np.arange(clusters)
+    signs: Array = 2.0 * (ways & 1) - 1
+    return signs
