@@ -36,6 +36,7 @@ BUILT_IN: Final[Mapping[Kind, Mapping[str, str]]] = MappingProxyType(
                 "http": "steelyard.targets.http:HttpEndpoint",
                 "langchain": "steelyard.targets.langchain:LangChainRunnable",
                 "llama_index": "steelyard.targets.llama_index:LlamaIndexEngine",
+                "pair": "steelyard.targets.pair:Pair",
                 "prompt": "steelyard.targets.prompt:Prompt",
                 "replay": "steelyard.targets.replay:Replay",
                 "retrieval": "steelyard.targets.retrieval:QueryEngine",
@@ -54,8 +55,11 @@ BUILT_IN: Final[Mapping[Kind, Mapping[str, str]]] = MappingProxyType(
                 "faithfulness": "steelyard.scorers.judges.faithfulness:Faithfulness",
                 "g_eval": "steelyard.scorers.judges.g_eval:GEval",
                 "guideline": "steelyard.scorers.judges.guideline:Guideline",
+                "human_preference": "steelyard.scorers.preference_people:HumanPreference",
                 "json_schema": "steelyard.scorers.lexical_schema:JsonSchema",
+                "lexical_preference": "steelyard.scorers.preference_lexical:LexicalPreference",
                 "number_match": "steelyard.scorers.lexical_numbers:NumberMatch",
+                "preference": "steelyard.scorers.judges.preference:Preference",
                 "regex": "steelyard.scorers.lexical_patterns:Regex",
                 "relevance": "steelyard.scorers.judges.relevance:Relevance",
                 "retrieval": "steelyard.scorers.retrieval:Retrieval",
@@ -69,6 +73,7 @@ BUILT_IN: Final[Mapping[Kind, Mapping[str, str]]] = MappingProxyType(
         "suite": MappingProxyType(
             {
                 "choice": "steelyard.suites.choice.suite:ChoiceSuite",
+                "pairwise": "steelyard.suites.pairwise.suite:PairwiseSuite",
                 "rag": "steelyard.suites.rag.suite:RagSuite",
                 "tables": "steelyard.suites.tables.suite:TablesSuite",
                 "text2sql": "steelyard.suites.text2sql.suite:Text2SqlSuite",

@@ -115,14 +115,15 @@ def test_check_shows_columns_keys_and_defects_of_a_dataset(command, started):
     assert found["samples"] == 20
 
 
-@pytest.mark.parametrize(("suite", "samples"), [("text2sql", 10), ("tables", 5)])
+@pytest.mark.parametrize(("suite", "samples"), [("text2sql", 10), ("tables", 5), ("pairwise", 8)])
 def test_every_suite_has_a_beginning_that_loads_and_a_dataset_that_is_checked(command, tmp_path, suite, samples):
     assert command("init", tmp_path / "new", "--suite", suite).exception is None
     assert len(list(load(tmp_path / "new" / f"{suite}.yaml", environ={}, use_dotenv=False).suite.samples)) == samples
-    (data,) = (tmp_path / "new").glob("*.jsonl")
+    (data,) = (one for one in (tmp_path / "new").glob("*.jsonl") if one.stem in {"questions", "predictions"})
     result = command("check", data, "--suite", suite)
     assert (result.return_value, f"{samples} samples" in result.output) == (0, True)
-    data.write_text(data.read_text(encoding="utf-8") + '{"id": "b1", "question": "?"}\n', encoding="utf-8")
+    bad = '{"id": "b1", "question": ""}\n' if suite == "pairwise" else '{"id": "b1", "question": "?"}\n'
+    data.write_text(data.read_text(encoding="utf-8") + bad, encoding="utf-8")
     result = command("check", data, "--suite", suite, "--json")
     assert result.return_value == 2
     first = json.loads(result.output)["defects"][0]

@@ -114,7 +114,7 @@ HEAD = "suite: toy\nsamples: {file: lines.txt}\n"
         (
             "samples: {file: lines.txt}\n",
             "1:1",
-            "the key 'suite' is missing; known suites: broken_suite, choice, rag, tables, text2sql, toy",
+            "the key 'suite' is missing; known suites: broken_suite, choice, pairwise, rag, tables, text2sql, toy",
         ),
         ("suit: toy\n", "1:1", "the key 'suite' is missing (did you mean 'suit'?)"),
         ("suite: tox\n", "1:8", "there is no suite 'tox': did you mean 'toy'?"),

@@ -20,7 +20,7 @@ class CheckedData:
     Args:
         samples: how many sound rows there are.
         columns: role -> column, as a person names it.
-        what: what `counts` counts: `keys`, `databases`.
+        what: what `counts` counts: `keys`, `databases`, `documents`, `groups`.
         counts: of the sound rows.
         defects: of the others.
         notes: what is odd and no defect.
@@ -115,9 +115,19 @@ def _rag(files: SampleFiles, databases: Path | None) -> CheckedData:
     return CheckedData(len(data.samples), data.mapping, "documents", data.documents, data.defects, data.notes)
 
 
+def _pairwise(files: SampleFiles, databases: Path | None) -> CheckedData:
+    from steelyard.suites.pairwise.rows import load_pairwise
+
+    if databases is not None:
+        raise ConfigError(_NO_DATABASES)
+    data = load_pairwise(files)
+    return CheckedData(len(data.samples), data.mapping, "groups", data.groups, data.defects, data.notes)
+
+
 _NO_DATABASES: Final = "--databases belongs to --suite text2sql or tables"
 _READERS: Final[Mapping[str, Callable[[SampleFiles, Path | None], CheckedData]]] = {
     "choice": _choice,
+    "pairwise": _pairwise,
     "rag": _rag,
     "tables": _tables,
     "text2sql": _text2sql,

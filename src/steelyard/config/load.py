@@ -172,13 +172,17 @@ def limited(root: Node, limit: int | None) -> Node:
     {'samples': {'file': 'a.csv', 'last': 5}}
 
     Raises:
-        ConfigError: below 1.
+        ConfigError: below 1, or there is no file of samples to take from.
     """
     if limit is None:
         return root
     if limit < 1:
         raise ConfigError(f"--limit is {limit}; expected a number of samples, 1 or more")
     samples = root.entries.get("samples")
+    if samples is None and "runs" in root.entries:
+        raise ConfigError(
+            "--limit takes the first samples of a file, and here they are those of stored runs", root.place
+        )
     if samples is None or not isinstance(samples.node.value, Mapping):
         return root
     entries = samples.node.entries

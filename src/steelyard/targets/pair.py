@@ -36,11 +36,13 @@ class Pair:
     Args:
         first: side A: a target of the same suite, or a stored run by its id.
         second: side B, likewise.
+        names: what reports call the two, where an id says little; empty: as above.
     """
 
     inline: ClassVar[bool] = True
     first: str
     second: str
+    names: tuple[str, ...] = ()
 
     def check(self) -> None:
         """Find what cannot be meant.
@@ -48,6 +50,8 @@ class Pair:
         Raises:
             ConfigError: no name, or the same one twice.
         """
+        if self.names and (len(self.names) != len(SIDES) or self.names[0] == self.names[1]):
+            raise ConfigError(f"names: what the two sides are called, not {self.names!r}")
         for name in (self.first, self.second):
             if not isinstance(name, str) or not name.strip():
                 raise ConfigError(f"a pair names two targets or runs, not {name!r}")

@@ -1,0 +1,1 @@
+"""Two or more targets answer the same questions: which of each pair is preferred?"""

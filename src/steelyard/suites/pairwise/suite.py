@@ -1,0 +1,174 @@
+"""The `pairwise` suite: targets answer, each as a run of its own, then a judging run for each pair of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any, Final, Literal
+
+from steelyard.data.files import SampleFiles
+from steelyard.errors import ConfigError
+from steelyard.scorers.judges.judge import Judge, with_judge
+from steelyard.scorers.judges.preference import Preference
+from steelyard.scorers.preference_people import HumanPreference
+from steelyard.suite.objects import Options, Suite
+from steelyard.suite.sides import StoredSamples
+from steelyard.suites.pairwise.pairs import pair_names, pairs_of
+from steelyard.suites.pairwise.rows import load_pairwise
+from steelyard.targets.pair import Pair
+from steelyard.types import Sample, Scorer, Target
+
+_NOBODY: Final = (
+    "nobody judges: name a judge (judge: {model: ...}), a file of people's votes (preferences: votes.csv), or a scorer "
+    "that asks no model (scorers: [lexical_preference])"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class PairwiseSuite:
+    """Which of two or more targets is preferred, judged on their answers to the same questions.
+
+    Args:
+        samples: the files with the question, and where there are any the reference answer, group, cluster (equal for
+            questions that depend on each other) and id. Without them the samples are those that all `runs` answered.
+        targets: what is asked, by name; each becomes a run, and takes part.
+        runs: stored runs that take part, by a name of your own: `{old: 20260801-1}`; nothing is asked of them again.
+        store: where the stored runs are; empty is where the results go.
+        judge: the model that judges, and how.
+        criteria: what makes an answer better, as a text or a list of texts. Empty: helpfulness, correctness, relevance
+            and depth.
+        reference: whether the judge sees the reference: `auto` where there is one, true (a sample without one is not
+            judged), or false.
+        orders: `both` shows each pair in both orders, `random` in one that is drawn by the options' seed.
+        pairs: `round_robin` is each with each; else a list of pairs of names, side A first.
+        against: one that each of the others is compared with, in place of `pairs`; it is side B.
+        preferences: people's votes in place of a judge, see the scorer `human_preference`.
+        scorers: scorers of preferences (`preference`, `lexical_preference`, `human_preference`) judge each pair in
+            place of what the keys above say; all others score the answers.
+        name: a title for reports; empty is the first file's name.
+        tags: per target, report columns.
+        primary: the score that headlines show; empty is that of the first scorer.
+        options: concurrency, repeats, limits, budget.
+        gate: rules on the scores that decide the exit code, `{preference: ">= 0.5"}`.
+    """
+
+    samples: SampleFiles | None = None
+    targets: Mapping[str, Target] = field(default_factory=dict)
+    runs: Mapping[str, str] = field(default_factory=dict)
+    store: Path | str = ""
+    judge: Judge = Judge()
+    criteria: str | tuple[str, ...] = ""
+    reference: Literal["auto"] | bool = "auto"
+    orders: Literal["both", "random"] = "both"
+    pairs: Literal["round_robin"] | tuple[tuple[str, ...], ...] = "round_robin"
+    against: str = ""
+    preferences: Path | None = None
+    scorers: tuple[Scorer, ...] = ()
+    name: str = ""
+    tags: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    primary: str = ""
+    options: Options = Options()
+    gate: Mapping[str, str | Mapping[str, float]] = field(default_factory=dict)
+
+    def build(self) -> Suite:
+        """Read the dataset whole and check it; nothing is asked yet.
+
+        Raises:
+            ConfigError: fewer than two sides, an unknown name, nobody who judges, or a file, sheet or column that does
+                not exist.
+            DataError: rows with defects, named with file, sheet and cell.
+        """
+        sides = self._sides()
+        pairs = pairs_of(list(sides), self.pairs, self.against)
+        names = pair_names(pairs, list(sides))
+        judging = self._judging()
+        answers = tuple(one for one in self.scorers if not _of_pairs(one))
+        samples, notes = self._samples()
+        return Suite(
+            name=self.name or (self.samples.paths[0].stem if self.samples else names[0]),
+            kind="pairwise",
+            samples=samples,
+            targets={
+                **self.targets,
+                **{name: _pair(sides, pair) for name, pair in zip(names, pairs, strict=True)},
+            },
+            scorers=with_judge(answers, self.judge),
+            options=self.options,
+            tags=self.tags,
+            gate=self.gate,
+            primary=self.primary,
+            source=self.samples or {"runs": dict(self.runs)},
+            notes=notes,
+            scorers_of={
+                name: tuple(_between(one, pair) for one in judging) for name, pair in zip(names, pairs, strict=True)
+            },
+        )
+
+    def _sides(self) -> dict[str, str]:
+        """Name -> what a pair calls it: the target's name, or the id of the stored run."""
+        twice = next((name for name in self.runs if name in self.targets), "")
+        if twice:
+            raise ConfigError(f"{twice!r} is the name of a target and of a run")
+        pair = next((name for name, target in self.targets.items() if isinstance(target, Pair)), "")
+        if pair:
+            raise ConfigError(
+                f"{pair}: pairs are made by the suite; say which with pairs: [[new, old]] or against: old"
+            )
+        ids = list(self.runs.values())
+        for name, run in self.runs.items():
+            if not isinstance(run, str) or not run.strip():
+                raise ConfigError(f"runs: {name} names no run")
+            if ids.count(run) > 1:
+                raise ConfigError(f"runs: {run} is named twice")
+        return {**{name: name for name in self.targets}, **self.runs}
+
+    def _samples(self) -> tuple[Iterable[Sample], tuple[str, ...]]:
+        if self.samples is not None:
+            data = load_pairwise(self.samples)
+            return data.samples, data.notes
+        if not self.runs:
+            raise ConfigError("samples: the questions are missing; name a file")
+        return StoredSamples(tuple(self.runs.values()), self.store or None), ()
+
+    def _judging(self) -> Sequence[Scorer]:
+        """The scorers of every pair.
+
+        Raises:
+            ConfigError: there is none, or what is said of the judge would not be heard.
+        """
+        own = [one for one in self.scorers if _of_pairs(one)]
+        changed = [key for key in ("criteria", "reference", "orders") if getattr(self, key) != _DEFAULTS[key]]
+        if own:
+            if changed or self.preferences is not None:
+                key = "preferences" if self.preferences is not None else changed[0]
+                raise ConfigError(f"{key}: scorers say how pairs are judged; set it there, inside the scorer")
+            return with_judge(own, self.judge)
+        if self.preferences is not None:
+            if self.judge.model is not None or changed:
+                raise ConfigError(
+                    "preferences: people vote in the judge's place. For both, write scorers: [preference, "
+                    "{human_preference: {file: ..., name: people}}]"
+                )
+            return [HumanPreference(self.preferences)]
+        if self.judge.model is None:
+            raise ConfigError(_NOBODY)
+        return [Preference(self.judge, self.criteria, self.reference, self.orders, self.options.seed)]
+
+
+_DEFAULTS: Final[Mapping[str, Any]] = {"criteria": "", "reference": "auto", "orders": "both"}
+
+
+def _of_pairs(scorer: Any) -> bool:
+    return bool(getattr(scorer, "of_pairs", False))
+
+
+def _pair(sides: Mapping[str, str], pair: tuple[str, str]) -> Pair:
+    """The target of a judging run; with the names of its sides where one of them is a stored run's id."""
+    first, second = (sides[name] for name in pair)
+    return Pair(first, second, () if (first, second) == pair else pair)
+
+
+def _between(scorer: Any, pair: tuple[str, str]) -> Any:
+    """`scorer` for one pair: votes name the sides, so who counts them knows their names."""
+    return replace(scorer, sides=pair) if isinstance(scorer, HumanPreference) and not scorer.sides else scorer

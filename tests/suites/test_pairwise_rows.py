@@ -1,0 +1,83 @@
+"""Datasets of questions for pairs: columns found, references, conversations, every defect named with its place."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from steelyard.data.files import SampleFiles
+from steelyard.errors import DataError
+from steelyard.suites.pairwise.rows import load_pairwise
+
+
+def lines(tmp_path, rows, name="questions.jsonl"):
+    file = tmp_path / name
+    file.write_text("\n".join(json.dumps(row, ensure_ascii=False) for row in rows), encoding="utf-8")
+    return file
+
+
+def load(file, **options):
+    return load_pairwise(SampleFiles(file, **options))
+
+
+def test_a_row_has_a_question_and_may_have_a_reference_group_cluster_and_id(tmp_path):
+    row = {"id": "q1", "question": "How?", "reference": "So.", "category": "easy", "cluster": "c1"}
+    bare = {"prompt": "Why?"}
+    first, second = (load(lines(tmp_path, [one])).samples[0] for one in (row, bare))
+    assert (first.id, first.input, first.reference, first.group, first.cluster) == ("q1", "How?", "So.", "easy", "c1")
+    assert (second.id, second.input, second.reference, second.group, second.cluster) == ("line:1", "Why?", None, "", "")
+    assert first.metadata == {"position": 0}
+
+
+def test_a_sheet_with_chinese_headers_is_read(tmp_path):
+    file = tmp_path / "题.csv"
+    file.write_text("问题,参考答案,类别,会话\n怎么煮鸡蛋？,煮十分钟。,厨房,甲\n", encoding="utf-8")
+    (sample,) = load(file).samples
+    assert (sample.input, sample.reference, sample.group, sample.cluster) == (
+        "怎么煮鸡蛋？",
+        "煮十分钟。",
+        "厨房",
+        "甲",
+    )
+
+
+def test_several_references_are_alternatives(tmp_path):
+    rows = [{"question": "1", "reference": ["a", " b "]}, {"question": "2", "reference": '["a", "b"]'}]
+    assert [one.reference for one in load(lines(tmp_path, rows)).samples] == [["a", "b"], ["a", "b"]]
+
+
+def test_a_conversation_stays_a_list_of_messages(tmp_path):
+    asked = [{"role": "system", "content": "Be kind."}, {"role": "user", "content": "How?"}]
+    (sample,) = load(lines(tmp_path, [{"prompt": asked}])).samples
+    assert sample.input == asked
+
+
+def test_questions_without_a_reference_are_told(tmp_path):
+    data = load(lines(tmp_path, [{"question": "1", "answer": "a"}, {"question": "2"}]))
+    assert data.notes == ("1 of 2 questions have no reference answer",)
+    assert data.groups == {"": 2}
+
+
+@pytest.mark.parametrize(
+    ("row", "message"),
+    [
+        ({"question": " "}, "line 2 key question: the question is blank"),
+        ({"question": {"a": 1}}, "neither a text nor messages"),
+        ({"question": [{"role": "assistant", "content": "x"}]}, "no message is of the user"),
+        ({"question": "?", "reference": {"a": 1}}, "neither a text nor a list of texts"),
+        ({"question": "?", "id": "q1"}, "the same id as"),
+    ],
+)
+def test_a_defect_is_named_with_its_place(tmp_path, row, message):
+    rows = [{"id": "q1", "question": "1", "reference": "a"}, {"id": "q2", **row}]
+    with pytest.raises(DataError) as refused:
+        load(lines(tmp_path, rows))
+    assert message in str(refused.value)
+    data = load(lines(tmp_path, rows), skip_bad=True)
+    assert ([one.id for one in data.samples], len(data.defects)) == (["q1"], 1)
+
+
+def test_a_part_of_the_rows_keeps_their_positions(tmp_path):
+    data = load(lines(tmp_path, [{"question": str(no)} for no in range(5)]), last=2)
+    assert [(one.input, one.metadata["position"]) for one in data.samples] == [("3", 3), ("4", 4)]

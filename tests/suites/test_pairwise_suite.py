@@ -1,0 +1,296 @@
+"""The pairwise suite: who is compared with whom, who judges, and whole runs from answers to preferences."""
+
+from __future__ import annotations
+
+import json
+import os
+
+import pytest
+
+from steelyard import Judge, Sample, Scripted, Store, evaluate, evaluate_suite
+from steelyard.config.load import load
+from steelyard.data.files import SampleFiles
+from steelyard.errors import ConfigError
+from steelyard.suites.pairwise.pairs import pair_names, pairs_of
+from steelyard.suites.pairwise.suite import PairwiseSuite
+from steelyard.targets.pair import Pair
+
+ROWS = [
+    {"id": f"q{no}", "question": f"How long is route {no}?", "reference": f"{no} miles", "group": f"by {no % 2}"}
+    for no in range(1, 7)
+]
+SAID = {
+    "right": [f"{no} miles" for no in range(1, 7)],
+    "vague": ["Some miles."] * 5 + ["6 miles"],
+    "wrong": ["No idea."] * 6,
+}
+JUDGE = """
+judge:
+  model:
+    scripted:
+      default: "Clear.\\n[[A]]"
+"""
+TARGETS = "targets: {right: {replay: right.jsonl}, vague: {replay: vague.jsonl}, wrong: {replay: wrong.jsonl}}\n"
+TWO = "targets: {right: {replay: right.jsonl}, vague: {replay: vague.jsonl}}\n"
+LEXICAL = "scorers: [lexical_preference]\n"
+
+
+@pytest.fixture
+def configured(tmp_path):
+    def configure(text, samples="samples: {file: q.jsonl}\n", **files):
+        said = {
+            f"{name}.jsonl": [{"id": f"q{no}", "output": one} for no, one in enumerate(texts, start=1)]
+            for name, texts in SAID.items()
+        }
+        for name, rows in {"q.jsonl": ROWS, **said}.items():
+            (tmp_path / name).write_text("\n".join(map(json.dumps, rows)), encoding="utf-8")
+        for name, content in files.items():
+            (tmp_path / f"{name}.csv").write_text(content, encoding="utf-8")
+        file = tmp_path / "pairwise.yaml"
+        file.write_text(f"suite: pairwise\n{samples}{text}", encoding="utf-8")
+        return load(file, environ=os.environ).suite
+
+    return configure
+
+
+def rows_of(run):
+    return {row.sample: row for row in run.judged_rows("preference")}
+
+
+def test_targets_come_first_and_each_pair_of_them_after(configured):
+    suite = configured(TARGETS + LEXICAL)
+    assert list(suite.targets) == [
+        *("right", "vague", "wrong"),
+        *("right vs vague", "right vs wrong", "vague vs wrong"),
+    ]
+    assert suite.targets["right vs wrong"] == Pair("right", "wrong")
+    assert (suite.kind, suite.name, suite.scorers) == ("pairwise", "q", ())
+    assert set(suite.scorers_of) == {"right vs vague", "right vs wrong", "vague vs wrong"}
+
+
+def test_a_baseline_is_side_b_of_every_pair(configured):
+    suite = configured(TARGETS + LEXICAL + "against: vague\n")
+    assert list(suite.targets)[3:] == ["right vs vague", "wrong vs vague"]
+
+
+def test_pairs_can_be_named(configured):
+    suite = configured(TARGETS + LEXICAL + "pairs: [[wrong, right], [vague, wrong]]\n")
+    assert list(suite.targets)[3:] == ["wrong vs right", "vague vs wrong"]
+
+
+@pytest.mark.parametrize(
+    ("sides", "pairs", "against", "message"),
+    [
+        (["a"], "round_robin", "", "name two or more targets or runs, not 1"),
+        (["base", "b"], "round_robin", "bse", "against: there is no target or run 'bse': did you mean 'base'"),
+        (["a", "b"], "all", "", "expected 'round_robin' or a list"),
+        (["a", "b"], [["a", "b"]], "a", "pairs or against, not both"),
+        (["a", "b"], [["a", "c"]], "", "no target or run 'c'"),
+        (["a", "b"], [["a", "b"], ["b", "a"]], "", "named twice"),
+        (["a", "b"], [["a", "a"]], "", "two different names"),
+        (["a", "b"], ["ab"], "", "two different names"),
+        (["a", "b"], [], "", "the list is empty"),
+    ],
+)
+def test_pairs_that_cannot_be_meant_are_refused(sides, pairs, against, message):
+    with pytest.raises(ConfigError, match=message):
+        pairs_of(sides, pairs, against)
+
+
+@pytest.mark.parametrize(
+    ("pairs", "sides", "message"),
+    [
+        ([("a", "b vs c"), ("a vs b", "c")], [], "two runs would be named 'a vs b vs c'"),
+        ([("a", "b")], ["a", "b", "a vs b"], "two runs would be named 'a vs b'"),
+        ([("x" * 80, "y" * 80)], [], "longer than 150 bytes"),
+    ],
+)
+def test_names_of_judging_runs_are_told_apart(pairs, sides, message):
+    with pytest.raises(ConfigError, match=message):
+        pair_names(pairs, sides)
+
+
+def test_a_judge_is_asked_by_the_criteria_and_in_the_orders_of_the_suite(configured):
+    suite = configured(
+        TWO + JUDGE + "criteria: [Is short., Is kind.]\nreference: false\norders: random\noptions: {seed: 7}\n"
+    )
+    [(scorer,)] = suite.scorers_of.values()
+    assert (scorer.criteria, scorer.reference, scorer.orders, scorer.seed) == (
+        ("Is short.", "Is kind."),
+        False,
+        "random",
+        7,
+    )
+    assert isinstance(scorer.judge.model, Scripted)
+
+
+def test_scorers_of_preferences_judge_the_pairs_and_all_others_the_answers(configured):
+    suite = configured(
+        TWO + JUDGE + "scorers: [token_f1, {preference: {orders: random}}, {lexical_preference: {name: words}}]\n"
+    )
+    assert [type(one).__name__ for one in suite.scorers] == ["TokenF1"]
+    [(judged, words)] = suite.scorers_of.values()
+    assert (judged.orders, judged.judge.model is not None, words.score_name) == ("random", True, "words")
+    runs = {run.target: run.summary() for run in evaluate_suite(suite)}
+    assert [one.name for one in runs["right"].scores] == ["token_f1"]
+    assert [one.name for one in runs["right vs vague"].scores] == ["preference", "words"]
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (TWO, "nobody judges: name a judge"),
+        ("targets: {right: {replay: right.jsonl}}\n" + LEXICAL, "name two or more targets or runs, not 1"),
+        (TWO + LEXICAL + "criteria: tone\n", "criteria: scorers say how pairs are judged"),
+        (TWO + LEXICAL + "preferences: votes.csv\n", "preferences: scorers say how pairs are judged"),
+        (TWO + JUDGE + "preferences: votes.csv\n", "people vote in the judge's place"),
+        (TWO + LEXICAL + "runs: {right: abc}\n", "'right' is the name of a target and of a run"),
+        (LEXICAL + "runs: {old: abc, new: abc}\n", "abc is named twice"),
+        (LEXICAL + "runs: {old: abc, new: ' '}\n", "new names no run"),
+        (TWO + LEXICAL + "against: vage\n", "did you mean 'vague'"),
+        (
+            "targets: {right: {replay: right.jsonl}, p: {pair: {first: right, second: x}}}\n" + LEXICAL,
+            "pairs are made by the suite",
+        ),
+        (TWO + JUDGE + "reference: sometimes\n", "reference: expected 'auto' or true or false"),
+    ],
+)
+def test_what_cannot_be_meant_is_refused_before_anything_is_asked(configured, text, message):
+    with pytest.raises(ConfigError, match=message):
+        configured(text, votes="id,preferred\nq1,A\n")
+
+
+def test_without_samples_and_runs_there_is_nothing_to_ask(configured):
+    with pytest.raises(ConfigError, match="the questions are missing"):
+        configured(TWO + LEXICAL, samples="")
+
+
+def test_a_whole_run_answers_and_then_judges_without_a_model(configured):
+    runs = {run.target: run for run in evaluate_suite(configured(TARGETS + LEXICAL))}
+    assert [run.state for run in runs.values()] == ["finished"] * 6
+    rows = rows_of(runs["right vs vague"])
+    assert [row.value for row in rows.values()] == [1.0] * 5 + [0.5]
+    assert rows["q6"].detail["alike"] is True
+    assert {row.group for row in rows.values()} == {"by 0", "by 1"}
+    assert [row.detail["label"] for row in rows_of(runs["vague vs wrong"]).values()] == ["A"] * 6
+    assert runs["right vs wrong"].manifest["target"]["pair"]["first"] == "right"
+
+
+def prefers_numbers(messages):
+    """A judge that prefers the answer with a number in it, and the first where both or none have one."""
+    text = messages[-1]["content"]
+    first, second = (text.split(f"Answer {place}:\n")[1].split("</answer")[0].split("\n")[1] for place in "AB")
+    has = [any(mark.isdigit() for mark in one) for one in (first, second)]
+    return "Numbers help.\n" + ("[[B]]" if has[1] and not has[0] else "[[A]]")
+
+
+def suite_of(tmp_path, targets, **fields):
+    (tmp_path / "q.jsonl").write_text("\n".join(map(json.dumps, ROWS)), encoding="utf-8")
+    return PairwiseSuite(SampleFiles(tmp_path / "q.jsonl"), targets, **fields).build()
+
+
+def test_a_judge_with_a_bias_for_the_first_place_is_found_out_in_a_whole_run(tmp_path):
+    targets = {
+        "exact": lambda sample: sample.reference,
+        "mixed": lambda sample: sample.reference if sample.id in {"q1", "q2"} else "Some miles.",
+    }
+    suite = suite_of(tmp_path, targets, judge=Judge(Scripted(function=prefers_numbers)))
+    *_, run = evaluate_suite(suite)
+    rows = rows_of(run)
+    assert [row.detail["label"] for row in rows.values()] == ["inconsistent"] * 2 + ["A"] * 4
+    assert [order["slot"] for row in rows.values() for order in row.detail["orders"]] == [1, 1] * 2 + [1, 2] * 4
+    assert run.summary().score("preference").headline.value == pytest.approx(5 / 6)
+
+
+def test_a_side_that_fails_is_counted_and_never_judged(tmp_path):
+    asked = []
+
+    def judge(messages):
+        asked.append(messages)
+        return "[[A]]"
+
+    def shaky(sample):
+        if sample.id == "q1":
+            raise ValueError("on purpose")
+        return "Some miles."
+
+    targets = {"exact": lambda sample: sample.reference, "shaky": shaky}
+    suite = suite_of(tmp_path, targets, judge=Judge(Scripted(function=judge)))
+    *_, run = evaluate_suite(suite)
+    first = rows_of(run)["q1"]
+    assert (first.outcome, first.detail["side"], first.detail["why"]) == ("not_applicable", "B", "error")
+    assert len(asked) == 2 * 5
+
+
+def test_an_agents_mapping_is_judged_by_its_output(tmp_path):
+    targets = {
+        "agent": lambda sample: {"output": f"{sample.reference}, by road.", "intermediate_steps": ["[[B]]", 7]},
+        "plain": lambda sample: "Some miles.",
+    }
+    suite = suite_of(tmp_path, targets, judge=Judge(Scripted(function=prefers_numbers)))
+    *_, run = evaluate_suite(suite)
+    assert {row.detail["label"] for row in rows_of(run).values()} == {"A"}
+    assert next(iter(run.records())).output.value["A"] == "1 miles, by road."
+
+
+def test_stored_runs_are_judged_by_their_own_samples_and_nothing_is_asked_again(configured):
+    samples = [Sample(row["id"], row["question"], row["reference"]) for row in ROWS]
+    calls = []
+
+    def target(sample):
+        calls.append(sample.id)
+        return sample.reference if len(calls) > len(ROWS) else "Some miles."
+
+    old, new = (evaluate(target, samples, []) for _ in range(2))
+    suite = configured(LEXICAL + f"runs: {{old: {old.id}, new: {new.id}}}\n", samples="")
+    assert list(suite.targets) == ["old vs new"]
+    [run] = evaluate_suite(suite)
+    assert len(calls) == 2 * len(ROWS)
+    assert {row.detail["label"] for row in rows_of(run).values()} == {"B"}
+    assert run.manifest["target"]["pair"]["names"] == ["old", "new"]
+
+
+def test_a_stored_run_stands_beside_a_new_target(configured):
+    samples = [Sample(row["id"], row["question"], row["reference"]) for row in ROWS[:4]]
+    old = evaluate(lambda sample: "Some miles.", samples, [])
+    suite = configured("targets: {right: {replay: right.jsonl}}\n" + LEXICAL + f"runs: {{old: {old.id}}}\n")
+    *_, run = evaluate_suite(suite)
+    rows = rows_of(run)
+    assert [rows[f"q{no}"].detail.get("label") for no in range(1, 7)] == ["A"] * 4 + [None] * 2
+    assert (rows["q6"].detail["side"], rows["q6"].detail["why"]) == ("B", "missing")
+
+
+def test_a_limit_on_stored_runs_is_refused_and_not_passed_over(tmp_path):
+    (tmp_path / "p.yaml").write_text(f"suite: pairwise\nruns: {{a: x, b: y}}\n{LEXICAL}", encoding="utf-8")
+    with pytest.raises(ConfigError, match="--limit takes the first samples of a file"):
+        load(tmp_path / "p.yaml", environ={}, limit=3)
+
+
+def test_people_take_the_judges_place_in_every_pair(configured):
+    votes = (
+        "id,first,second,preferred,annotator\nq1,right,vague,right,Ann\nq1,vague,right,B,Bo\n"
+        "q2,right,vague,tie,Ann\nq1,wrong,right,right,Ann\nq1,vague,wrong,A,Ann\n"
+    )
+    runs = {run.target: run for run in evaluate_suite(configured(TARGETS + "preferences: votes.csv\n", votes=votes))}
+    rows = rows_of(runs["right vs vague"])
+    assert (rows["q1"].detail["label"], rows["q1"].detail["votes"]) == ("A", {"A": 2, "B": 0, "tie": 0})
+    assert rows["q2"].detail["label"] == "tie"
+    assert rows["q3"].outcome == "not_applicable"
+    assert rows_of(runs["right vs wrong"])["q1"].detail["label"] == "A"
+
+
+def test_a_vote_for_nobody_is_refused_with_its_line_before_anything_is_asked(configured):
+    with pytest.raises(ConfigError, match=r"votes\.csv line 3 column B: 'somebody' is neither 'right' nor 'vague'"):
+        configured(TWO + "preferences: votes.csv\n", votes="id,preferred\nq1,right\nq2,somebody\n")
+
+
+def test_judging_again_takes_every_reply_from_the_journal(tmp_path):
+    targets = {"exact": lambda sample: sample.reference, "vague": lambda sample: "Some miles."}
+    suite = suite_of(tmp_path, targets, judge=Judge(Scripted(function=prefers_numbers)))
+    (*_, first), (*_, again) = evaluate_suite(suite), evaluate_suite(suite)
+    cached = [
+        [reply.cached for record in run.records() for reply in record.replies["preference"]] for run in (first, again)
+    ]
+    assert cached == [[False] * 12, [True] * 12]
+    with Store() as store:
+        assert [row.detail["label"] for row in rows_of(store.run(again.id)).values()] == ["A"] * 6
