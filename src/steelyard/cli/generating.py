@@ -122,7 +122,7 @@ def generate(
     check_writer(command, baseline)
     suite, values = command.suite(use_dotenv=not no_env)
     if dry_run:
-        from steelyard.cli.running import print_estimate
+        from steelyard.cli.estimates import print_estimate
 
         print_estimate(suite, store, fresh=fresh, as_json=as_json)
         return

@@ -7,7 +7,7 @@ import contextlib
 import os
 import signal
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Final, NoReturn
 
@@ -32,7 +32,6 @@ if TYPE_CHECKING:
     from steelyard.config.positions import Node
     from steelyard.store import Run
     from steelyard.suite import Control, How, Suite
-    from steelyard.suite.dry_run import Estimate
 
 _BROKEN: Final = 4
 _INTERRUPTED: Final = 130
@@ -45,6 +44,14 @@ def run(
         int | None, typer.Option("--limit", metavar="N", help="Only the first so many samples.", min=1)
     ] = None,
     fresh: Annotated[bool, typer.Option("--fresh", help="Ask again what the journal could answer.")] = False,
+    stop_when_decided: Annotated[
+        str,
+        typer.Option(
+            "--stop-when-decided",
+            metavar="full|population",
+            help="End when it is clear what the full set would say, or what holds beyond it.",
+        ),
+    ] = "",
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Count calls and tokens; send nothing.")] = False,
     unsafe_sql: UnsafeSqlOption = False,
     no_env: NoEnvOption = False,
@@ -55,11 +62,18 @@ def run(
 ) -> None:
     """Run every target of a configuration and compare them."""
     loaded = _load(config, limit=limit, use_dotenv=not no_env)
+    if stop_when_decided:
+        loaded = _until_decided(loaded, question=stop_when_decided)
     if dry_run:
+        from steelyard.cli.estimates import print_estimate
+
         print_estimate(loaded.suite, store, fresh=fresh, as_json=as_json)
         return
+    from steelyard.cli.gating import check_before
+
     outlet = _Outlet(store, as_json, html, markdown)
     outlet.check()
+    check_before(loaded.suite, store)
     how = _how(loaded, store, fresh=fresh, unsafe_sql=unsafe_sql)
     outlet.finish(run_suite(loaded.suite, how, quiet=quiet))
 
@@ -100,7 +114,7 @@ def resume(
         from steelyard.cli.generating import go_on
 
         go_on(found, store=store, allow_changed=allow_changed, use_dotenv=not no_env, quiet=quiet, as_json=as_json)
-    loaded = _reload(found, config, use_dotenv=not no_env)
+    loaded = _until_decided(_reload(found, config, use_dotenv=not no_env), **_rule_of(found))
     how = _how(loaded, store, resume=found.id, allow_changed=allow_changed, unsafe_sql=unsafe_sql)
     outlet.finish(run_suite(loaded.suite, how, quiet=quiet))
 
@@ -128,7 +142,7 @@ def rescore(
     with Store(store) as opened:
         found = opened.run(run)
         loaded = _reload(found, config, use_dotenv=not no_env)
-        scored, damaged = score_again(opened, found, loaded.suite.scorers, unsafe_sql=unsafe_sql)
+        scored, damaged = score_again(opened, found, loaded.suite.scorers_for(found.target), unsafe_sql=unsafe_sql)
         before, now = found.summary(), scored.summary()
         changed = changed_verdicts(opened, found, scored)
     if as_json:
@@ -145,6 +159,28 @@ def _load(path: Path, *, limit: int | None, use_dotenv: bool) -> Loaded:
     from steelyard.config.load import load
 
     return load(path, environ=os.environ, use_dotenv=use_dotenv, limit=limit)
+
+
+def _until_decided(loaded: Loaded, **rule: Any) -> Loaded:
+    """The configuration with another rule of when to stop.
+
+    Raises:
+        ConfigError: one that cannot be meant.
+    """
+    from steelyard.suite.survey import check_stop
+
+    options = loaded.suite.options
+    options = replace(options, stop_when_decided=replace(options.stop_when_decided, **rule))
+    options.check()
+    suite = replace(loaded.suite, options=options)
+    check_stop(suite)
+    return replace(loaded, suite=suite)
+
+
+def _rule_of(run: Run) -> dict[str, Any]:
+    """The question that was set when the run was begun: its configuration may not say it."""
+    rule = run.manifest["options"].get("stop_when_decided") or {}
+    return {"question": rule["question"]} if "question" in rule else {}
 
 
 def _how(loaded: Loaded, store: str | None, **more: Any) -> How:
@@ -165,8 +201,8 @@ def _reload(run: Run, config: Path | None, *, use_dotenv: bool) -> Loaded:
     """The configuration that a run came from: the file given, the file it was read from, or the stored copy."""
     from steelyard.config.load import load, load_plain
 
-    if run.kind == "generate":
-        raise ConfigError(f"run {run.id} made questions; type the command that made them again")
+    if run.kind in {"generate", "review"}:
+        raise ConfigError(f"run {run.id} was made by steelyard {run.kind}; type that command again, and it goes on")
     kept = run.manifest.get("config")
     if config is not None:
         return load(config, environ=os.environ, use_dotenv=use_dotenv)
@@ -273,38 +309,3 @@ class _Outlet:
         if any(one.state != "finished" for one in runs):
             raise typer.Exit(_INTERRUPTED)
         raise typer.Exit(outcome.gate.exit_code if outcome.gate else 0)
-
-
-def print_estimate(suite: Suite, store: str | None, *, fresh: bool, as_json: bool) -> None:
-    """Print the calls and tokens that a suite would cost."""
-    from steelyard.cli.tables import console, print_json, say, table
-    from steelyard.suite.dry_run import estimate
-
-    found = asyncio.run(estimate(suite, store=store, fresh=fresh))
-    if as_json:
-        print_json([one.to_json() for one in found])
-        return
-    to = console()
-    columns = ["target", "stage", "records", "calls", "journal", "tokens in", "out"]
-    to.print(table(columns, [row for one in found for row in _estimate_rows(one)], right=(2, 3, 4, 5, 6)))
-    if not any(one.stages for one in found):
-        say(to, "Nothing here asks a model: no call would be sent.")
-        return
-    new = sum(one.calls - one.in_journal for one in found)
-    judged = any(stage.stage != "target" for one in found for stage in one.stages)
-    say(
-        to,
-        f"{new} calls would be sent; retries come on top. Tokens in are an estimate"
-        f"{', of judges without the answers that they will see' if judged else ''}, tokens out the most that "
-        "max_tokens allows (? where it is not set). Nothing was sent.",
-    )
-
-
-def _estimate_rows(found: Estimate) -> Iterator[list[str]]:
-    """A line for the target and one for each judge."""
-    if not found.asks:
-        yield [found.target, "target", str(found.records), "none", "0", "0", "0"]
-    for one in found.stages:
-        most = str(one.output_tokens or ("?" if one.calls > one.in_journal else 0))
-        counts = [str(one.calls), str(one.in_journal), str(one.input_tokens), most]
-        yield [found.target, one.stage, str(found.records), *counts]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Container, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple, Protocol
 
@@ -11,7 +12,7 @@ from sqlalchemy import Connection, Select, select
 from steelyard.store import schema
 from steelyard.store.reading import unpacker_of
 from steelyard.summary import JudgedRow, RowOutcome, ScoreRow
-from steelyard.types import OUTCOMES
+from steelyard.types import OUTCOMES, Outcome
 
 
 class Scored(Protocol):
@@ -73,6 +74,43 @@ def placed_values(connection: Connection, run: Scored, score: str) -> Iterator[P
             yield PlacedValue(row.no, row.repeat, OUTCOMES[row.outcome], row.value)
         elif row.failed:
             yield PlacedValue(row.no, row.repeat, "error", None)
+
+
+def counted_texts(
+    connection: Connection,
+    run: Scored,
+    used: Container[int] | None,
+    *,
+    key: str,
+    outcome: Outcome | None = None,
+    name: str = "",
+) -> dict[str, int]:
+    """How many records have each text at `key` in the detail of such a score; most frequent first.
+
+    A score without one counts under its outcome; scores of one record that say the same count once.
+    """
+    score, word = schema.score, schema.word
+    query = select(score.c.no, score.c.repeat, score.c.body, score.c.outcome).where(
+        (score.c.run == run.num) & (score.c.layer == run.layer)
+    )
+    if outcome is not None:
+        query = query.where(score.c.outcome == OUTCOMES.index(outcome))
+    if name:
+        query = query.join(word, word.c.num == score.c.name).where(word.c.text == name)
+    unpack = unpacker_of(connection).unpack
+    found = {
+        (row.no, row.repeat, _text_at(key, unpack(row.body) if row.body else b"") or OUTCOMES[row.outcome])
+        for row in connection.execute(query)
+        if used is None or row.no in used
+    }
+    counts = Counter(text.replace("_", " ") if text in OUTCOMES else text for _, _, text in found)
+    return dict(sorted(counts.items(), key=lambda pair: (-pair[1], pair[0])))
+
+
+def _text_at(key: str, body: bytes) -> str:
+    """The text at `key` in the detail of a packed score; "" where there is none."""
+    found = json.loads(body)[1].get(key, "") if body else ""
+    return found if isinstance(found, str) else ""
 
 
 def _of_score(connection: Connection, run: Scored, score: str, more: Any) -> Any:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from functools import cached_property
@@ -18,11 +17,21 @@ from steelyard.store.counting import stage_costs
 from steelyard.store.labels import remarks_in
 from steelyard.store.lock import is_locked
 from steelyard.store.reading import read_records, record_query, unpacker_of
-from steelyard.store.rows import PlacedValue, judged_rows, placed_values, score_rows
+from steelyard.store.rows import PlacedValue, counted_texts, judged_rows, placed_values, score_rows
 from steelyard.store.sections import Tallies, breakdown_values, breakdowns, consistency
 from steelyard.store.stopping import Stopped, Used, read_stopping
-from steelyard.summary import JudgedRow, RunState, RunSummary, ScoreRow, ScoreSummary, StageCost, Stopping, summarize
-from steelyard.types import OUTCOMES, Outcome, Record, Remarks
+from steelyard.summary import (
+    JudgedRow,
+    RunState,
+    RunSummary,
+    ScoreRow,
+    ScoreSummary,
+    StageCost,
+    Stopping,
+    as_stopped,
+    summarize,
+)
+from steelyard.types import Outcome, Record, Remarks
 
 if TYPE_CHECKING:
     from steelyard.store.store import Store
@@ -160,6 +169,7 @@ class Run:
         tallies = Tallies.of(self.manifest)
         over, scales = self.manifest.get("over", {}), self.manifest.get("scales", {})
         scores, groups = summarize(tallies.watching(self.score_rows()), over=over, scales=scales)
+        scores, groups = as_stopped(scores, groups, self.stopping)
         order = self.score_order
         scores = tuple(sorted(scores, key=lambda score: order.get(score.name, len(order))))
         with self._store.reading() as connection:
@@ -225,27 +235,8 @@ class Run:
         return summary_html(self)
 
     def _counted(self, key: str, *, outcome: Outcome | None = None, name: str = "") -> dict[str, int]:
-        """How many records have each text at `key` in the detail of such a score; most frequent first.
-
-        A score without one counts under its outcome; scores of one record that say the same count once.
-        """
-        score, word = schema.score, schema.word
-        query = select(score.c.no, score.c.repeat, score.c.body, score.c.outcome).where(
-            (score.c.run == self.num) & (score.c.layer == self.layer)
-        )
-        if outcome is not None:
-            query = query.where(score.c.outcome == OUTCOMES.index(outcome))
-        if name:
-            query = query.join(word, word.c.num == score.c.name).where(word.c.text == name)
         with self._store.reading() as connection:
-            unpack = unpacker_of(connection).unpack
-            found = {
-                (row.no, row.repeat, _text_at(key, unpack(row.body) if row.body else b"") or OUTCOMES[row.outcome])
-                for row in connection.execute(query)
-                if self._used is None or row.no in self._used
-            }
-        counts = Counter(text.replace("_", " ") if text in OUTCOMES else text for _, _, text in found)
-        return dict(sorted(counts.items(), key=lambda pair: (-pair[1], pair[0])))
+            return counted_texts(connection, self, self._used, key=key, outcome=outcome, name=name)
 
     @property
     def asked(self) -> Asked:
@@ -308,9 +299,3 @@ class Run:
         """One score of every record by place, whatever a stopping rule made of the run."""
         with self._store.reading() as connection:
             return list(placed_values(connection, self, score))
-
-
-def _text_at(key: str, body: bytes) -> str:
-    """The text at `key` in the detail of a packed score; "" where there is none."""
-    found = json.loads(body)[1].get(key, "") if body else ""
-    return found if isinstance(found, str) else ""

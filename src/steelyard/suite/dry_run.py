@@ -14,7 +14,9 @@ from steelyard.session.replies import plain_output
 from steelyard.session.session import Keys
 from steelyard.store import Store
 from steelyard.suite.objects import Suite
+from steelyard.suite.sides import with_samples
 from steelyard.suite.survey import scorer_stages, survey
+from steelyard.targets.pair import Pair
 from steelyard.types import Output, Reply, Sample
 
 _LOOK_UP: Final = 500
@@ -86,6 +88,7 @@ async def estimate(suite: Suite, *, store: str | None = None, fresh: bool = Fals
         store: whose journal would answer; None is the default one.
         fresh: nothing is taken from the journal.
     """
+    suite = with_samples(suite, store)
     survey(suite.samples)
     with contextlib.ExitStack() as opened:
         journal = None if fresh else _journal(store)
@@ -96,13 +99,15 @@ async def estimate(suite: Suite, *, store: str | None = None, fresh: bool = Fals
 
 async def _estimate(name: str, target: Any, suite: Suite, journal: Store | None) -> Estimate:
     step = Step.of("target", target)
-    judges = [one for stage, scorer in scorer_stages(suite.scorers).items() if (one := Step.of(stage, scorer)).asks]
+    scorers = scorer_stages(suite.scorers_for(name))
+    judges = [one for stage, scorer in scorers.items() if (one := Step.of(stage, scorer)).asks]
     rehearsals = [_Rehearsal(one, journal) for one in (step, *judges)]
-    found = Estimate(name, asks=step.asks, stages=[one.found for one in rehearsals if one.step.asks])
+    asks = step.asks and not isinstance(target, Pair)
+    found = Estimate(name, asks=asks, stages=[one.found for one in rehearsals[not asks :] if one.step.asks])
     for sample in suite.samples:
         for repeat in range(suite.options.repeats):
             found.records += 1
-            output = await _rehearsed_output(rehearsals[0], sample, repeat) if step.asks else None
+            output = await _rehearsed_output(rehearsals[0], sample, repeat) if asks else None
             for judge in rehearsals[1:]:
                 # What it asked before it failed counts: a stand-in is no answer that it need understand.
                 with contextlib.suppress(ScorerError), boundary("scorer"):
@@ -123,6 +128,8 @@ async def _rehearsed_output(target: _Rehearsal, sample: Sample, repeat: int) -> 
 
 async def _known_output(step: Step, sample: Sample) -> Output:
     """The output of a target that asks nothing: itself where it is quick and free, else a stand-in."""
+    if isinstance(step.function, Pair):
+        return step.function.expected()
     if step.inline and not step.given:
         with contextlib.suppress(TargetError), boundary("target"):
             return plain_output(await step(None, sample))

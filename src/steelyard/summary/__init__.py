@@ -13,6 +13,7 @@ from steelyard.summary.crosses import Cross, CrossTally
 from steelyard.summary.histograms import UNIT, Histogram, HistogramTally
 from steelyard.summary.rows import JudgedRow, RowOutcome, ScoreRow
 from steelyard.summary.stages import StageCost
+from steelyard.summary.stopped import as_stopped
 from steelyard.summary.stopping import Stopping
 from steelyard.summary.values import (
     NO_GROUP,
@@ -41,5 +42,6 @@ __all__ = [
     "ScoreSummary",
     "StageCost",
     "Stopping",
+    "as_stopped",
     "summarize",
 ]

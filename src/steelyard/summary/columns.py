@@ -7,7 +7,14 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, get_args
 
-from steelyard.stats.intervals import Interval, mean_interval, wilson, wilson_clustered
+from steelyard.stats.intervals import (
+    Interval,
+    clustered_spread,
+    is_without_spread,
+    mean_interval,
+    wilson,
+    wilson_clustered,
+)
 from steelyard.summary.histograms import UNIT
 from steelyard.summary.rows import RowOutcome, ScoreRow
 from steelyard.summary.values import NO_GROUP, Mean, Over, ScoreSummary
@@ -203,20 +210,21 @@ class _Column:
         values, units = self._vectors(index, among)
         if tally.binary:
             return Mean(tally.total / n, wilson_clustered(values, clusters=units), n)
-        interval = mean_interval(values, clusters=units)
-        ends = self.reading.ends(tally)
-        if interval and ends:
-            interval = Interval(max(ends.low, interval.low), min(ends.high, interval.high))
+        interval = mean_interval(values, clusters=units, scale=self.reading.ends(tally))
         return Mean(float(values.mean()), interval, n)
 
     def _note(self, tally: _Tally, index: int | None) -> str:
         if tally.binary and not self.clustered:
             return ""
         counted = _OVERALL if self.reading.over == "all" else _ANSWERED
-        units = len(set(self._vectors(index, counted)[1].tolist()))
+        values, numbers = self._vectors(index, counted)
+        units = len(set(numbers.tolist()))
         among = f"{tally.rows(counted)} rows in {units} independent clusters" if self.clustered else f"{units} samples"
         if tally.binary:
             return f"effective-n Wilson interval over {among}"
+        if units > 1 and is_without_spread(values, clustered_spread(values, numbers)):
+            scaled = self.reading.ends(tally) is not None
+            return f"no spread over {among}: {'Wilson interval on the scale' if scaled else 'no interval'}"
         return f"t interval over {among}"
 
     def _vectors(self, index: int | None, among: tuple[int, ...]) -> tuple[NDArray[Any], NDArray[Any]]:

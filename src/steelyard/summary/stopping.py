@@ -48,6 +48,39 @@ class Stopping:
         """Samples that were not asked."""
         return max(0, self.planned - self.used - self.beyond)
 
+    @property
+    def sentence(self) -> str:
+        """What was decided, on how many samples, and how often such a decision is wrong.
+
+        >>> Stopping("full", "solve_rate", 0.8, 0.95, "", 805, 212, 0, "above", Interval(0.81, 0.93)).sentence
+        'solve_rate is above 0.8 over the full set (stopped after 212 of 805 samples, 593 not asked; 95 % confidence \
+sequence 0.81 to 0.93). This rule contradicts the full set in at most 5 % of runs.'
+        """
+        where = "over the full set" if self.question == "full" else "beyond this set"
+        mean = f"{self.score} less that of {self.against}" if self.against else self.score
+        words = {"above": f"is above {self.threshold:g}", "below": f"is below {self.threshold:g}"}
+        claim = words.get(self.side, f"is exactly {self.threshold:g}" if self.side else "")
+        what = f"{mean} {claim} {where}" if claim else f"{mean} cannot be told from {self.threshold:g} {where}"
+        low, high = self.interval
+        sequence = f"{100 * self.level:g} % confidence sequence {low:.3g} to {high:.3g}"
+        return f"{what} ({self.extent}; {sequence}). {self.promise}"
+
+    @property
+    def extent(self) -> str:
+        """How many samples it took, and how many were not asked."""
+        if self.used >= self.planned:
+            return f"all {self.planned:,} samples were used"
+        beyond = f", {self.beyond:,} more were in flight and are not used" if self.beyond else ""
+        return f"stopped after {self.used:,} of {self.planned:,} samples{beyond}, {self.saved:,} not asked"
+
+    @property
+    def promise(self) -> str:
+        """How often such a decision is wrong."""
+        wrong = f"in at most {100 * (1 - self.level):.3g} % of runs"
+        if self.question == "full":
+            return f"This rule contradicts the full set {wrong}."
+        return f"This rule claims what is not so {wrong}, whenever it stops."
+
     def to_json(self) -> dict[str, Json]:
         """Plain JSON, every field by its name, `saved` among them."""
         plain = {one.name: getattr(self, one.name) for one in fields(self)}

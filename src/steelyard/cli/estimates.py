@@ -1,0 +1,46 @@
+"""What a run would cost, for `--dry-run`."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from steelyard.suite import Suite
+    from steelyard.suite.dry_run import Estimate
+
+
+def print_estimate(suite: Suite, store: str | None, *, fresh: bool, as_json: bool) -> None:
+    """Print the calls and tokens that a suite would cost."""
+    from steelyard.cli.tables import console, print_json, say, table
+    from steelyard.suite.dry_run import estimate
+
+    found = asyncio.run(estimate(suite, store=store, fresh=fresh))
+    if as_json:
+        print_json([one.to_json() for one in found])
+        return
+    to = console()
+    columns = ["target", "stage", "records", "calls", "journal", "tokens in", "out"]
+    to.print(table(columns, [row for one in found for row in _estimate_rows(one)], right=(2, 3, 4, 5, 6)))
+    if not any(one.stages for one in found):
+        say(to, "Nothing here asks a model: no call would be sent.")
+        return
+    new = sum(one.calls - one.in_journal for one in found)
+    judged = any(stage.stage != "target" for one in found for stage in one.stages)
+    say(
+        to,
+        f"{new} calls would be sent; retries come on top. Tokens in are an estimate"
+        f"{', of judges without the answers that they will see' if judged else ''}, tokens out the most that "
+        "max_tokens allows (? where it is not set). Nothing was sent.",
+    )
+
+
+def _estimate_rows(found: Estimate) -> Iterator[list[str]]:
+    """A line for the target and one for each judge."""
+    if not found.asks:
+        yield [found.target, "target", str(found.records), "none", "0", "0", "0"]
+    for one in found.stages:
+        most = str(one.output_tokens or ("?" if one.calls > one.in_journal else 0))
+        counts = [str(one.calls), str(one.in_journal), str(one.input_tokens), most]
+        yield [found.target, one.stage, str(found.records), *counts]

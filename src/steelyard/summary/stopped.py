@@ -1,0 +1,47 @@
+"""Intervals of a run that a rule ended: what holds for a fixed number of samples does not hold there."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from steelyard.summary.stopping import Stopping
+from steelyard.summary.values import Mean, ScoreSummary
+
+_SEQUENCE = "confidence sequence, as the run ended when it was decided"
+_FIXED = "made as for a fixed number of samples, though the run ended when something was decided"
+
+
+Groups = dict[str, tuple[ScoreSummary, ...]]
+
+
+def as_stopped(
+    scores: Sequence[ScoreSummary], groups: Groups, stopping: Stopping | None
+) -> tuple[tuple[ScoreSummary, ...], Groups]:
+    """The scores of a run and of its groups, as they are where `stopping` ended it."""
+    if stopping is None:
+        return tuple(scores), groups
+    told = {name: tuple(_as_stopped(one, stopping) for one in several) for name, several in groups.items()}
+    return tuple(_as_stopped(one, stopping) for one in scores), told
+
+
+def _as_stopped(score: ScoreSummary, stopping: Stopping) -> ScoreSummary:
+    """The score as a run may show it that `stopping` ended.
+
+    The mean that was decided on has its confidence sequence; its other means have no interval. Of any other score, and
+    of groups, the interval stays and says what is wrong with it.
+    """
+    if score.name != stopping.score or score.group or stopping.against:
+        return replace(score, note=_FIXED) if stopping.used < stopping.planned else score
+    told = replace(score.headline, interval=stopping.interval if score.headline.n else None)
+    return replace(
+        score,
+        answered=_without(score.answered) if score.over == "all" else told,
+        overall=told if score.over == "all" else _without(score.overall),
+        with_errors=_without(score.with_errors),
+        note=_SEQUENCE,
+    )
+
+
+def _without(mean: Mean) -> Mean:
+    return replace(mean, interval=None)
