@@ -124,7 +124,7 @@ def test_no_evidence_says_which_differences_the_data_allow():
         "These data show no evidence of a difference: retrieval solves 121 of 170, longest 116 of 170 "
         f"(exact McNemar p = {mcnemar_exact(27, 22):.2g}; 170 pairs); a true difference between "
         f"{100 * low:+.1f} and {100 * high:+.1f} points is compatible with them. "
-        "170 pairs like these show a difference of 11.6 points in 80 % of cases, a smaller one less often."
+        "Sets like this show a difference of 11.5 points in 80 % of cases."
     )
 
 
@@ -293,7 +293,7 @@ def test_every_run_is_compared_with_the_first_and_corrected_for_the_others():
         ("a", "c", 2),
     ]
     assert found.notes == (
-        "2 runs are compared with one baseline; verdicts use p-values corrected for that after Holm.",
+        "2 runs are compared with one baseline: verdicts use p after Holm's correction.",
     )
     assert [summary.target for summary in (found.baseline, *found.others)] == ["a", "b", "c"]
 

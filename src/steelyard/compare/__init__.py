@@ -32,7 +32,7 @@ from steelyard.compare.comparison import (
     Verdict,
 )
 from steelyard.compare.costs import CostDifference
-from steelyard.compare.looks import group_notes, over_runs, over_scores, run_notes
+from steelyard.compare.looks import group_notes, over_runs, over_scores, run_notes, score_notes
 from steelyard.compare.pairing import Meeting, ScoreKind, compare_pair, meet
 from steelyard.compare.wording import labels
 from steelyard.errors import ConfigError, did_you_mean
@@ -101,6 +101,7 @@ def compare(
         pairs,
         (*_subset_notes(groups), *run_notes(pairs)),
         group_notes(pairs),
+        score_notes(pairs),
         tuple(groups),
     )
 

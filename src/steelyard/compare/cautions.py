@@ -116,7 +116,7 @@ def _of_targets(baseline: ComparableRun, other: ComparableRun, names: tuple[str,
             "what differs between them is noise, not the effect of a change."
         )
     elif first.get("model") != second.get("model") and _words(first) != _words(second):
-        yield (f"{names[0]} and {names[1]} differ in model and in prompt: a difference may be the effect of either.")
+        yield "Model and prompt both differ; a difference may be the effect of either."
 
 
 def _sent(run: ComparableRun) -> Mapping[str, Any] | None:

@@ -218,6 +218,7 @@ class Comparison:
         pairs: one per other run, in the same order.
         notes: what holds for all pairs together.
         group_notes: what belongs beside the pairs' groups, and nowhere else.
+        score_notes: the same beside the further scores.
         only_groups: the groups that the comparison was restricted to; empty where it covers all.
     """
 
@@ -227,6 +228,7 @@ class Comparison:
     pairs: tuple[PairComparison, ...]
     notes: tuple[str, ...] = ()
     group_notes: tuple[str, ...] = ()
+    score_notes: tuple[str, ...] = ()
     only_groups: tuple[str, ...] = ()
 
     def to_json(self) -> dict[str, Json]:
@@ -238,6 +240,7 @@ class Comparison:
             "pairs": [pair.to_json() for pair in self.pairs],
             "notes": list(self.notes),
             "group_notes": list(self.group_notes),
+            "score_notes": list(self.score_notes),
             "only_groups": list(self.only_groups),
         }
 

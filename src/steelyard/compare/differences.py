@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from steelyard.compare.comparison import PairedDifference, Table, Verdict
 from steelyard.stats.intervals import Interval, clustered_spread
 from steelyard.stats.paired import bootstrap_difference, mcnemar_exact, newcombe_paired, sign_flip
-from steelyard.stats.quantiles import normal_quantile, t_quantile
+from steelyard.stats.power_means import smallest_detectable_difference
+from steelyard.stats.quantiles import t_quantile
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -83,7 +84,7 @@ def paired_difference(pairs: PairedValues, *, level: float, group: str = "", sca
         test=found.test,
         fixed=None if fixed is None else int(fixed.sum()),
         broken=None if broken is None else int(broken.sum()),
-        detectable=_detectable(differences, clusters, level),
+        detectable=smallest_detectable_difference(differences, clusters=clusters, level=level, power=POWER),
     )
 
 
@@ -136,14 +137,6 @@ def _evidence(differences: Array, clusters: Array | None, table: Table | None, l
         return _Evidence(Interval(spread.mean - half, spread.mean + half), p, T_INTERVAL + end, T_TEST + end)
     resampled = bootstrap_difference(differences, clusters=clusters, level=level)
     return _Evidence(resampled, sign_flip(differences, clusters=clusters), BOOTSTRAP + end, SIGN_FLIP + end)
-
-
-def _detectable(differences: Array, clusters: Array | None, level: float) -> float | None:
-    """(z of the level + z of the power) times the standard error: what such a set shows four times in five."""
-    error = clustered_spread(differences, clusters).error
-    if not 0 < error < math.inf:
-        return None
-    return (normal_quantile((1 + level) / 2) + normal_quantile(POWER)) * error
 
 
 def _table(pairs: PairedValues) -> Table | None:

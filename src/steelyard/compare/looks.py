@@ -55,18 +55,19 @@ def _corrected(
 
 def run_notes(pairs: Sequence[PairComparison]) -> tuple[str, ...]:
     """What holds for all pairs together."""
-    found = []
-    if len(pairs) > 1:
-        found.append(
-            f"{len(pairs)} runs are compared with one baseline; verdicts use p-values corrected for that after Holm."
-        )
+    if len(pairs) < 2:
+        return ()
+    return (f"{len(pairs)} runs are compared with one baseline: verdicts use p after Holm's correction.",)
+
+
+def score_notes(pairs: Sequence[PairComparison]) -> tuple[str, ...]:
+    """What belongs beside the further scores."""
     tests = sum(one.difference.p is not None for pair in pairs for one in pair.scores)
-    if tests > 1:
-        found.append(
-            f"The p-values of the {tests} differences on further scores are corrected after Benjamini and Hochberg: "
-            "of those called a difference, a few may be none."
-        )
-    return tuple(found)
+    note = (
+        f"The p-values of the {tests} differences on further scores are corrected after Benjamini and Hochberg: "
+        "of those called a difference, a few may be none."
+    )
+    return (note,) if tests > 1 else ()
 
 
 def group_notes(pairs: Sequence[PairComparison]) -> tuple[str, ...]:

@@ -65,16 +65,15 @@ def _undecided(found: PairedDifference, *, score: str, names: tuple[str, str], l
     unit = " points" if found.unit else ""
     if found.interval is None:
         return f"These data show no evidence of a difference: {facts}, and say nothing about how large one may be."
-    finds = _finds(found, unit)
     low, high = (_number(limit, found, sign=True) for limit in found.interval)
     if excludes_zero(found.interval) or (found.decisive_p is not None and found.decisive_p < 1 - level):
         return (
             f"Whether there is a difference is on the edge, which is not enough to claim one: {facts}; "
-            f"{_percent(level)} interval {low} to {high}{unit}.{finds}"
+            f"{_percent(level)} interval {low} to {high}{unit}."
         )
     return (
         f"These data show no evidence of a difference: {facts}; a true difference between {low} and {high}{unit} "
-        f"is compatible with them.{finds}"
+        f"is compatible with them.{_finds(found, unit)}"
     )
 
 
@@ -82,10 +81,7 @@ def _finds(found: PairedDifference, unit: str) -> str:
     """How large a difference must be for a set like this to show it."""
     if found.detectable is None:
         return ""
-    return (
-        f" {_pairs(found.n).capitalize()} like these show a difference of {_number(found.detectable, found)}{unit} "
-        "in 80 % of cases, a smaller one less often."
-    )
+    return f" Sets like this show a difference of {_number(found.detectable, found)}{unit} in 80 % of cases."
 
 
 def _share(found: PairedDifference, side: str) -> str:
@@ -109,7 +105,7 @@ def _number(value: float, found: PairedDifference, *, sign: bool = False) -> str
 
 
 def _test(found: PairedDifference) -> str:
-    corrected = "" if found.p_adjusted is None else f", {_p(found.p_adjusted)} by {found.adjustment}"
+    corrected = "" if found.p_adjusted is None else f", {_p(found.p_adjusted)} by Holm"
     return f"{found.test} p {_p(1.0 if found.p is None else found.p)}{corrected}"
 
 

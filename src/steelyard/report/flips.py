@@ -44,12 +44,14 @@ def flips_of(runs: Sequence[StoredRun], pair: PairComparison, *, most: int) -> l
     """
     broken = list(pair.broken)[: max(most // 2, most - len(pair.fixed))]
     wanted = [*broken, *pair.fixed[: most - len(broken)]]
-    before, after = (_records_of(runs, ident, set(wanted)) for ident in (pair.baseline, pair.other))
+    others = {ident: pair.other_ids.get(ident, ident) for ident in wanted}
+    before = _records_of(runs, pair.baseline, set(wanted))
+    after = _records_of(runs, pair.other, set(others.values()))
     regressed = set(pair.broken)
     return [
-        _flip(before[ident], after[ident], pair.score, "broken" if ident in regressed else "fixed")
+        _flip(before[ident], after[others[ident]], pair.score, "broken" if ident in regressed else "fixed")
         for ident in wanted
-        if ident in before and ident in after
+        if ident in before and others[ident] in after
     ]
 
 
