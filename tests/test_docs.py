@@ -22,7 +22,10 @@ DOCS = ROOT / "docs"
 PAGES = sorted([ROOT / "README.md", ROOT / "CHANGELOG.md", *DOCS.rglob("*.md"), *ROOT.glob("examples/**/*.md")])
 WITH_PYTHON = [
     ROOT / "README.md",
-    *(DOCS / f"{name}.md" for name in ("python", "getting-started", "judges", "lexical", "rag", "text2sql")),
+    *(
+        DOCS / f"{name}.md"
+        for name in ("python", "getting-started", "judges", "lexical", "pairwise", "rag", "text2sql")
+    ),
 ]
 LINK = re.compile(r"\]\(([^)\s]+)\)")
 

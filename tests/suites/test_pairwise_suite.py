@@ -8,6 +8,7 @@ import os
 import pytest
 
 from steelyard import Judge, Sample, Scripted, Store, evaluate, evaluate_suite
+from steelyard.compare.preferences import preferences
 from steelyard.config.load import load
 from steelyard.data.files import SampleFiles
 from steelyard.errors import ConfigError
@@ -247,7 +248,7 @@ def test_stored_runs_are_judged_by_their_own_samples_and_nothing_is_asked_again(
     [run] = evaluate_suite(suite)
     assert len(calls) == 2 * len(ROWS)
     assert {row.detail["label"] for row in rows_of(run).values()} == {"B"}
-    assert run.manifest["target"]["pair"]["names"] == ["old", "new"]
+    assert preferences(run).title == "old vs new"
 
 
 def test_a_stored_run_stands_beside_a_new_target(configured):

@@ -13,7 +13,9 @@ from typing import Any, Final
 REFERENCE: Final = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)\}")
 TEXT_KEYS: Final = frozenset({"template", "system", "text", "default", "task", "criteria", "question", "pattern"})
 """Keys whose text is asked, answered or described as it stands."""
-BODY_KEYS: Final = frozenset({"samples", "parameters", "body", "replies", "steps", "guidelines", "levels", "schema"})
+BODY_KEYS: Final = frozenset(
+    {"samples", "parameters", "body", "replies", "steps", "guidelines", "levels", "schema", "criteria"}
+)
 """Keys below which everything is such data."""
 
 
