@@ -38,7 +38,17 @@ class Ledger:
         return faults
 
     def answer_of(self, prompt):
+        if self.args.judge:
+            return self.judged(prompt)
         return random.Random(f"answer:{prompt}").choice("ABCD")
+
+    def judged(self, prompt):
+        """A judge that likes a quokka better than a zebra, or a candidate: the first shows quokkas more often."""
+        places = prompt.find("quokka"), prompt.find("zebra")
+        if max(places) < 0:
+            share = 0.75 if "first:" in prompt else 0.4
+            return "quokka" if random.Random(f"answer:{prompt}").random() < share else "zebra"
+        return "[[C]]" if min(places) < 0 else "[[A]]" if places[0] < places[1] else "[[B]]"
 
     def note(self, **what):
         self.file.write(json.dumps(what, ensure_ascii=False) + "\n")
@@ -118,6 +128,7 @@ async def main():
     parser.add_argument("--max-faults", type=int, default=4)
     parser.add_argument("--faults", default=",".join(FAULTS))
     parser.add_argument("--retry-after", type=float, default=0.3)
+    parser.add_argument("--judge", action="store_true")
     ledger = Ledger(parser.parse_args())
 
     async def connected(reader, writer):

@@ -1,0 +1,109 @@
+"""A judged evaluation that ends early, killed for real and resumed: the same decision, and nothing paid for twice."""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+from collections import Counter
+
+import pytest
+from tests.running_server import ledger_server
+
+from steelyard.store import Store
+
+QUESTIONS = 150
+KILLS = 4
+
+
+def write_duel(folder, url, concurrency):
+    folder.mkdir(exist_ok=True)
+    rows = [{"id": f"q{n}", "question": f"How is thing {n} done?"} for n in range(QUESTIONS)]
+    (folder / "questions.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in rows), encoding="utf-8")
+    model = {"openai_compatible": {"name": "ledger", "base_url": url}}
+    config = {
+        "suite": "pairwise",
+        "samples": {"file": "questions.jsonl"},
+        "targets": {
+            name: {"prompt": {"template": f"{name}: {{{{question}}}}", "model": model}} for name in ("first", "second")
+        },
+        "judge": {"model": model, "language": "en"},
+        "options": {"concurrency": concurrency},
+    }
+    (folder / "duel.json").write_text(json.dumps(config), encoding="utf-8")
+
+
+def steelyard(folder, *arguments):
+    command = [sys.executable, "-c", "from steelyard.cli import main; main()", *arguments, "--quiet"]
+    return subprocess.Popen(command, cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+
+
+def finish(process):
+    out, err = process.communicate(timeout=120)
+    assert process.returncode == 0, (out, err)
+
+
+def verdicts_of(folder):
+    with Store(folder / ".steelyard/steelyard.db") as store:
+        runs = {run.target: run for run in store.runs()}
+        assert {run.state for run in runs.values()} == {"finished"}
+        judged = runs["first vs second"]
+        decided = judged.stopping
+        rows = [row[:6] for row in judged.judged_rows("preference")]
+        return (decided.used, decided.side, decided.interval, decided.path), rows, decided
+
+
+def killed_and_resumed(folder, draw):
+    """Run it, kill it at random moments, resume it each time; how often it was killed."""
+    begin = ("run", "duel.json", "--stop-when-decided", "full")
+    process = steelyard(folder, *begin)
+    kills = 0
+    while kills < KILLS:
+        moment = time.monotonic() + draw.uniform(0.7, 1.3)
+        while process.poll() is None and time.monotonic() < moment:
+            time.sleep(0.005)
+        if process.poll() is not None:
+            break
+        os.kill(process.pid, signal.SIGKILL)
+        process.communicate()
+        kills += 1
+        stored = folder / ".steelyard/steelyard.db"
+        process = steelyard(folder, *(("resume",) if stored.exists() and runs_in(stored) else begin))
+    finish(process)
+    return kills
+
+
+def runs_in(path):
+    with Store(path) as store:
+        return len(store.runs())
+
+
+@pytest.mark.slow
+def test_killed_and_resumed_it_comes_to_the_same_decision_at_any_concurrency(tmp_path):
+    draw, found = random.Random(5), []
+    for concurrency in (1, 32):
+        with ledger_server(tmp_path / f"calm{concurrency}", "--judge") as server:
+            calm = tmp_path / f"calm{concurrency}"
+            write_duel(calm, server.url, concurrency)
+            finish(steelyard(calm, "run", "duel.json", "--stop-when-decided", "full"))
+            found.append(verdicts_of(calm))
+        with ledger_server(
+            tmp_path / f"killed{concurrency}", "--judge", "--latency-ms", str(60 * concurrency**0.7)
+        ) as server:
+            killed = tmp_path / f"killed{concurrency}"
+            write_duel(killed, server.url, concurrency)
+            kills = killed_and_resumed(killed, draw)
+            assert kills >= 2
+            paid = Counter(one["prompt"] for one in server.answered())
+            in_flight = 3 * 2 * concurrency  # three runs side by side, the judging one asks in both orders
+            assert sum(paid.values()) - len(paid) <= kills * in_flight
+            found.append(verdicts_of(killed))
+    decisions, rows, (first, *_) = zip(*found, strict=True)
+    assert len({json.dumps(one) for one in decisions}) == 1
+    assert all(one == rows[0] for one in rows)
+    assert first.side == "above"
+    assert 10 < first.used < QUESTIONS
