@@ -153,6 +153,8 @@ def test_scorers_of_preferences_judge_the_pairs_and_all_others_the_answers(confi
             "targets: {right: {replay: right.jsonl}, p: {pair: {first: right, second: x}}}\n" + LEXICAL,
             "pairs are made by the suite",
         ),
+        (TWO + LEXICAL + "store: old.db\n", "store: there are no stored runs to look for"),
+        (LEXICAL + "runs: {old: abc, new: abd}\nstore: old.db\n", "beside samples of its own"),
         (TWO + JUDGE + "reference: sometimes\n", "reference: expected 'auto' or true or false"),
     ],
 )
@@ -249,6 +251,15 @@ def test_stored_runs_are_judged_by_their_own_samples_and_nothing_is_asked_again(
     assert len(calls) == 2 * len(ROWS)
     assert {row.detail["label"] for row in rows_of(run).values()} == {"B"}
     assert preferences(run).title == "old vs new"
+
+
+def test_stored_runs_may_be_in_another_store(configured, tmp_path):
+    samples = [Sample(row["id"], row["question"], row["reference"]) for row in ROWS]
+    answers = (lambda sample: sample.reference), (lambda sample: "Some miles.")
+    first, second = (evaluate(one, samples, [], store=tmp_path / "old.db") for one in answers)
+    runs = f"runs: {{first: {first.id}, second: {second.id}}}\nstore: old.db\n"
+    [run] = evaluate_suite(configured(LEXICAL + runs, samples=""))
+    assert {row.detail["label"] for row in rows_of(run).values()} == {"A"}
 
 
 def test_a_stored_run_stands_beside_a_new_target(configured):

@@ -34,7 +34,7 @@ class PairwiseSuite:
             questions that depend on each other) and id. Without them the samples are those that all `runs` answered.
         targets: what is asked, by name; each becomes a run, and takes part.
         runs: stored runs that take part, by a name of your own: `{old: 20260801-1}`; nothing is asked of them again.
-        store: where the stored runs are; empty is where the results go.
+        store: where the stored runs are; empty is where the results go. It goes with `runs` that bring their samples.
         judge: the model that judges, and how.
         criteria: what makes an answer better, as a text or a list of texts. Empty: helpfulness, correctness, relevance
             and depth.
@@ -124,7 +124,11 @@ class PairwiseSuite:
         return {**{name: name for name in self.targets}, **self.runs}
 
     def _samples(self) -> tuple[Iterable[Sample], tuple[str, ...]]:
+        if self.store and not self.runs:
+            raise ConfigError("store: there are no stored runs to look for; name them under runs")
         if self.samples is not None:
+            if self.store:
+                raise ConfigError("store: beside samples of its own a suite takes runs from where its results go")
             data = load_pairwise(self.samples)
             return data.samples, data.notes
         if not self.runs:
