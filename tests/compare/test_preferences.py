@@ -3,14 +3,15 @@ from __future__ import annotations
 import json
 
 import pytest
-from scipy.stats import binom, binomtest
+from scipy.stats import binomtest
 from tests.compare.judging import Judging, judging, orders, row, rows
 
 from steelyard.compare.preferences import is_judging, preferences, sides_of
-from steelyard.compare.preferences_exact import fair_split, smallest_win_rate
+from steelyard.compare.preferences_exact import fair_split
 from steelyard.compare.preferences_wording import p_percent
 from steelyard.errors import ConfigError
 from steelyard.stats.intervals import Interval, wilson
+from steelyard.stats.power import detectable_win_rate
 from steelyard.summary import Stopping
 
 NINETEEN = ["A"] * 19 + ["tie"]
@@ -106,24 +107,12 @@ def test_the_bounds_hold_whatever_the_unread_verdicts_are_worth():
 def test_an_undecided_set_says_what_it_could_have_found():
     found = preferences(judging(*["A"] * 14, *["B"] * 16))
     assert found.verdict == "cannot_tell"
-    assert found.detectable == smallest_win_rate(30)
+    assert found.detectable == detectable_win_rate(30)
     assert found.sentence == (
         "These 30 pairs cannot tell which of ours and theirs is preferred: ours won 14 of 30 decided pairs, 46.67 % "
         "(95 % interval 30.23 % to 63.86 %; exact binomial test, p = 86 %). The smallest win rate that 30 decided "
         "pairs would show in 8 of 10 such sets is 74.9 %."
     )
-
-
-@pytest.mark.parametrize(("n", "least"), [(199, 0.6), (49, 0.7), (786, 0.55)])
-def test_the_least_win_rate_agrees_with_the_sizes_known_for_the_exact_sign_test(n, least):
-    assert least - 0.003 < smallest_win_rate(n) <= least
-
-
-@pytest.mark.parametrize("n", [6, 13, 40, 500])
-def test_the_least_win_rate_has_the_power_that_it_promises(n):
-    rate = smallest_win_rate(n)
-    k = next(k for k in range(n // 2, n + 1) if binomtest(k, n).pvalue < 0.05 and k > n / 2)
-    assert binom.sf(k - 1, n, rate) == pytest.approx(0.8, abs=1e-6)
 
 
 def test_five_of_five_are_no_evidence_and_six_of_six_are():

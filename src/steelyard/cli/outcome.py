@@ -11,15 +11,19 @@ from typing import Any, Final
 from rich.console import Console
 
 from steelyard.cli.comparing import print_comparison, print_details
-from steelyard.cli.preferring import print_answers, print_preferences
-from steelyard.cli.scores import breakdown_tables, group_tables, score_remarks, score_tables
+from steelyard.cli.gating import gate_of
+from steelyard.cli.preferring import print_pairwise_runs, print_preferences, print_standings
+from steelyard.cli.scores import breakdown_tables, group_tables, score_remarks, score_tables, stage_tables
 from steelyard.cli.tables import console, print_gate, print_json, say, summary_table
 from steelyard.compare import compare
 from steelyard.compare.comparison import Comparison
 from steelyard.compare.preferences import Preferences, is_judging, only_answers, preferences
+from steelyard.compare.standings import standings
+from steelyard.compare.standings_values import Standings
 from steelyard.errors import ConfigError
-from steelyard.gate import GateVerdict, judge_gate
+from steelyard.gate import GateVerdict
 from steelyard.report.numbers import failed_elsewhere, kind_text
+from steelyard.report.preferences import Pairwise
 from steelyard.store import Run
 from steelyard.summary import RunSummary
 
@@ -43,7 +47,7 @@ class WeighedRuns:
     store: str = ""
     in_full: bool = False
     preferences: tuple[Preferences, ...] = ()
-    standings: None = None
+    standings: Standings | None = None
 
     def to_json(self) -> dict[str, Any]:
         """Plain JSON."""
@@ -55,36 +59,48 @@ class WeighedRuns:
             "gate": self.gate.to_json() if self.gate else None,
         }
 
+    @property
+    def pairwise(self) -> Pairwise:
+        """What judging runs say, for a page."""
+        return Pairwise(self.preferences, self.standings)
+
     def preferred(self) -> dict[str, Any]:
         """What judging runs add to the JSON; nothing where there is none."""
         if not self.preferences:
             return {}
         return {
             "preferences": [one.to_json() for one in self.preferences],
-            "standings": None,
+            "standings": self.standings.to_json() if self.standings else None,
         }
 
 
 def weigh(
-    runs: Sequence[Run], *, store: str | None = None, score: str | None = None, gated: bool = True
+    runs: Sequence[Run], *, store: str | None = None, score: str | None = None, gated: bool = True, **comparing: Any
 ) -> WeighedRuns:
-    """Summaries of all, the comparison of the first with each other one, and the gate that their suite set."""
+    """Summaries of all, the comparison of the first with each other one, and the gate that their suite set.
+
+    `comparing` are further options of `compare`.
+    """
     summaries = tuple(one.summary() for one in runs)
     both = list(zip(runs, summaries, strict=True))
     others = [pair for pair in both if not is_judging(pair[0].manifest)]
     judging = [pair for pair in both if is_judging(pair[0].manifest)]
     comparable = len(others) > 1 and all(one.scores for _, one in others)
-    rules = runs[0].manifest.get("gate") if gated and runs else None
     # Records of a judging run that has not begun say nothing, and a run without a preference has none to show.
     judged = [(run, one) for run, one in judging if one.done]
     return WeighedRuns(
         tuple(runs),
         summaries,
-        compare(*(run for run, _ in others), score=score) if comparable else None,
-        judge_gate(rules, summaries) if rules else None,
+        _compared(others, score=score, **comparing) if comparable else None,
+        gate_of(runs, summaries) if gated else None,
         store or "",
         preferences=tuple(preferences(run, summary=one) for run, one in judged),
+        standings=standings([run for run, _ in judged]) if len(judged) > 1 else None,
     )
+
+
+def _compared(several: Sequence[tuple[Run, RunSummary]], **options: Any) -> Comparison:
+    return compare(*(run for run, _ in several), summaries=[one for _, one in several], **options)
 
 
 def print_outcome(outcome: WeighedRuns, *, as_json: bool, detailed: bool = False, reported: bool = False) -> None:
@@ -103,6 +119,8 @@ def print_outcome(outcome: WeighedRuns, *, as_json: bool, detailed: bool = False
     _print_runs(to, outcome)
     if outcome.preferences:
         print_preferences(outcome.preferences, in_full=outcome.in_full)
+    if outcome.standings is not None:
+        print_standings(outcome.standings)
     if outcome.comparison is not None:
         print_comparison(outcome.comparison)
         if detailed:
@@ -114,21 +132,21 @@ def print_outcome(outcome: WeighedRuns, *, as_json: bool, detailed: bool = False
 
 
 def _print_runs(to: Console, outcome: WeighedRuns) -> None:
-    asked, answered = _scored_and_answering(outcome)
-    if answered:
-        print_answers([summary for _, summary in answered], [run for run, _ in answered])
-    if asked:
-        to.print(summary_table([summary for _, summary in asked]))
-    for run, summary in asked:
+    scored, others = _scored_and_others(outcome)
+    if others:
+        print_pairwise_runs(others)
+    if scored:
+        to.print(summary_table([summary for _, summary in scored]))
+    for run, summary in scored:
         for line in _remarks(run, summary, several=len(outcome.runs) > 1):
             say(to, line)
     if from_journal := [one.from_journal for one in outcome.summaries if one.from_journal]:
         counts = f" ({', '.join(str(one) for one in from_journal)} by target)" if len(from_journal) > 1 else ""
         replies = sum(one.replies for one in outcome.runs)
         say(to, f"{sum(from_journal)} of {replies} replies came from the journal{counts}")
-    summaries = [summary for run, summary in asked if not is_judging(run.manifest)]
-    tables = [*score_tables(summaries)] if summaries else []
-    if len(summaries) == len(outcome.summaries) == 1:
+    summaries = [summary for _, summary in scored]
+    tables = [*score_tables(summaries), *stage_tables(outcome.summaries)]
+    if len(summaries) == 1 and not others:
         tables += group_tables(summaries[0])
         tables += breakdown_tables(summaries[0]) if outcome.in_full else ()
     for made in tables:
@@ -136,13 +154,14 @@ def _print_runs(to: Console, outcome: WeighedRuns) -> None:
         to.print(made)
 
 
-def _scored_and_answering(outcome: WeighedRuns) -> tuple[list[tuple[Run, RunSummary]], list[tuple[Run, RunSummary]]]:
-    """Runs that have scores or should have; and those that only answered, for a judging run to judge."""
+def _scored_and_others(outcome: WeighedRuns) -> tuple[list[tuple[Run, RunSummary]], list[tuple[Run, RunSummary]]]:
+    """Runs with scores of their own; and those that judge pairs of answers or gave such answers, and have none."""
+    judging = {one.run for one in outcome.preferences}
     scored: list[tuple[Run, RunSummary]] = []
-    answering: list[tuple[Run, RunSummary]] = []
+    others: list[tuple[Run, RunSummary]] = []
     for run, summary in zip(outcome.runs, outcome.summaries, strict=True):
-        (answering if only_answers(run.manifest) else scored).append((run, summary))
-    return scored, answering
+        (others if run.id in judging or only_answers(run.manifest) else scored).append((run, summary))
+    return scored, others
 
 
 def check_pages(*paths: Path | None) -> None:
@@ -173,11 +192,11 @@ def write_pages(outcome: WeighedRuns, *, html: Path | None, markdown: Path | Non
     if html is not None:
         from steelyard.report.html import html_report
 
-        write(html, html_report(outcome.runs, outcome.comparison, outcome.gate))
+        write(html, html_report(outcome.runs, outcome.comparison, outcome.gate, pairwise=outcome.pairwise))
     if markdown is not None:
         from steelyard.report.markdown import markdown_report
 
-        write(markdown, markdown_report(outcome.runs, outcome.comparison, outcome.gate))
+        write(markdown, markdown_report(outcome.runs, outcome.comparison, outcome.gate, pairwise=outcome.pairwise))
     for path in (html, markdown):
         if path is not None:
             say(console(stderr=True), f"wrote {path}")
@@ -227,7 +246,7 @@ def _next_steps(outcome: WeighedRuns, *, detailed: bool, reported: bool) -> list
     steps = []
     if len(ids) == 1:
         steps.append(f"steelyard show {ids[0]} --only wrong{where}")
-    elif not detailed:
+    elif not detailed and outcome.comparison is not None:
         steps.append(f"steelyard compare {' '.join(ids[:2])}{where}")
     if not reported and len(ids) <= _MOST_NAMED:
         steps.append(f"steelyard report {' '.join(ids)}{where}")

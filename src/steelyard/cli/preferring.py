@@ -10,8 +10,10 @@ from rich.table import Table
 from steelyard.cli.tables import console, say, table
 from steelyard.compare.preferences_values import Preferences
 from steelyard.compare.preferences_wording import p_percent, percent
-from steelyard.report.numbers import MISSING
+from steelyard.compare.standings_values import Standings
+from steelyard.report.numbers import MISSING, kind_text
 from steelyard.report.preferences import Part, PreferenceView, preference_view
+from steelyard.report.standings import standings_view
 from steelyard.store import Run
 from steelyard.summary import RunSummary
 
@@ -19,20 +21,24 @@ _BAR: Final = 76
 _FILLS: Final = {"a": "█", "tie": "▒", "inconsistent": "░", "unread": "·", "refused": "·", "b": "▓"}
 _MOST_IN_FULL: Final = 3
 """Pairs beyond this many are lines of a table: ten targets against each other still fit a screen or two."""
+_MOST_IN_MATRIX: Final = 8
 _MOST_GROUPS: Final = 12
 
 
-def print_answers(summaries: Sequence[RunSummary], runs: Sequence[Run]) -> None:
-    """One line per run that only answered: it has no score of its own, and that is no fault."""
+def print_pairwise_runs(runs: Sequence[tuple[Run, RunSummary]]) -> None:
+    """One line per run that answered, or judged answers: it has no mean of its own, and that is no fault."""
     rows = []
-    for one, run in zip(summaries, runs, strict=True):
-        state = "" if one.state == "finished" else f"\n{one.state} {one.done}/{one.planned}"
+    for run, one in runs:
+        reason = f": {run.reason}" if run.reason not in {"", one.state} else ""
+        state = "" if one.state == "finished" else f"\n{one.state} {one.done}/{one.planned}{reason}"
         tokens = f"{one.input_tokens:,} / {one.output_tokens:,}"
         rows.append([one.run, one.target + state, f"{one.done - one.errors:,}", f"{one.errors:,}", tokens])
-        if one.state != "finished" and run.reason not in {"", one.state}:
-            rows[-1][1] += f": {run.reason}"
-    columns = ["run", "answers of", "answered", "errors", "tokens in / out"]
-    console().print(table(columns, rows, right=(2, 3, 4), elastic=1))
+    to = console()
+    to.print(table(["run", "target", "done", "errors", "tokens in / out"], rows, right=(2, 3, 4), elastic=1))
+    for _, one in runs:
+        if one.unparsed_kinds:
+            kinds = ", ".join(f"{count} {kind_text(kind)}" for kind, count in one.unparsed_kinds.items())
+            say(to, f"{one.target}: verdicts that could not be read: {kinds}")
 
 
 def print_preferences(found: Sequence[Preferences], *, in_full: bool = False) -> None:
@@ -63,6 +69,30 @@ def print_preferences(found: Sequence[Preferences], *, in_full: bool = False) ->
         say(to, view.sentence)
         for warning in view.warnings:
             say(to, f"  note: {warning}")
+
+
+def print_standings(found: Standings) -> None:
+    """Who stands where, what cannot be told apart and, for few targets, who won how often against whom."""
+    to = console()
+    view = standings_view(found)
+    to.print()
+    rows = [
+        [one.rank, one.target, one.elo, one.interval, one.win_rate, one.battles, one.wins, one.losses, one.even]
+        for one in view.rows
+    ]
+    columns = ["rank", "target", "Elo", view.level, "win rate", "verdicts", "won", "lost", "even"]
+    to.print(table(columns, rows, right=(2, 4, 5, 6, 7, 8), elastic=1))
+    say(to, f"({view.caption})")
+    if len(view.matrix) <= _MOST_IN_MATRIX:
+        heads = [str(at) for at in range(1, len(view.matrix) + 1)]
+        cells = [[f"{at}  {name}", *(share for share, _ in row)] for at, (name, row) in enumerate(view.matrix, start=1)]
+        to.print()
+        to.print(table(["won against", *heads], cells, right=range(1, len(heads) + 1), elastic=0))
+    say(to, view.sentence)
+    for text in view.sets:
+        say(to, f"cannot be told apart: {text}")
+    for note in view.notes:
+        say(to, f"  note: {note}")
 
 
 def bar_lines(parts: Sequence[Part], width: int = _BAR) -> Iterator[str]:

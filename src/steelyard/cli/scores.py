@@ -31,6 +31,8 @@ _COUNTS: Final = ("n", "n/a", "unread", "refused", "errors")
 
 def score_tables(summaries: Sequence[RunSummary]) -> Iterator[Table]:
     """Everything that is counted of the scores; what a run does not have is left out."""
+    if not summaries:
+        return
     if len(summaries) == 1:
         if len(summaries[0].scores) > 1:
             yield _score_table("score", summaries[0].scores)
@@ -41,6 +43,10 @@ def score_tables(summaries: Sequence[RunSummary]) -> Iterator[Table]:
     yield from (_pivot_table(one, one.title, shown) for one in cross_pivots(shown))
     for one in spread_pivots(shown):
         yield _pivot_table(one, one.score, shown) if len(shown) > 1 else _bars(one, shown[0])
+
+
+def stage_tables(summaries: Sequence[RunSummary]) -> Iterator[Table]:
+    """What the target and every judge asked, where a judge asked at all."""
     if stages := stage_rows(summaries, run_labels(summaries)):
         cells = [
             [

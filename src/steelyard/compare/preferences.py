@@ -2,7 +2,7 @@
 
 preferences(run)
   preferences_values   the values that come out
-  preferences_exact    the exact test of an even split, and what it could have found
+  preferences_exact    the exact test of an even split
   preferences_bias     what the two places say, from the orders that were paid for anyway
   preferences_wording  the sentence and the warnings
 """
@@ -15,7 +15,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Final, Literal
 
 from steelyard.compare.preferences_bias import PlaceTally
-from steelyard.compare.preferences_exact import fair_split, smallest_win_rate
+from steelyard.compare.preferences_exact import fair_split
 from steelyard.compare.preferences_values import (
     SIDES,
     GroupPreference,
@@ -27,9 +27,10 @@ from steelyard.compare.preferences_values import (
 from steelyard.compare.preferences_wording import SameAnswers, decided_side, preference_sentence, preference_warnings
 from steelyard.errors import ConfigError
 from steelyard.stats.intervals import Interval
+from steelyard.stats.power import detectable_win_rate
 from steelyard.summary import NO_GROUP, JudgedRow, Mean, RunSummary, ScoreRow, ScoreSummary, Stopping, summarize
 
-__all__ = ["JudgingRun", "Preferences", "is_judging", "only_answers", "preferences", "sides_of"]
+__all__ = ["JudgingRun", "Preferences", "is_judging", "only_answers", "preferences", "score_of", "sides_of"]
 
 Fate = Literal["A", "B", "tie", "inconsistent", "unread", "refused", "not_judged", "not_applicable", "errors"]
 
@@ -67,7 +68,8 @@ def sides_of(manifest: Mapping[str, Any]) -> tuple[str, str]:
     if not is_judging(manifest):
         raise ConfigError("this run judges no pairs of answers: preferences are read of a run of the suite pairwise")
     pair = manifest["target"]["pair"]
-    return str(pair.get("first", "A")), str(pair.get("second", "B"))
+    first, second = pair.get("names") or (pair.get("first", "A"), pair.get("second", "B"))
+    return str(first), str(second)
 
 
 def preferences(run: JudgingRun, *, score: str = "", summary: RunSummary | None = None) -> Preferences:
@@ -87,7 +89,7 @@ def preferences(run: JudgingRun, *, score: str = "", summary: RunSummary | None 
     """
     names = sides_of(run.manifest)
     stopping = (summary or run.summary()).stopping
-    read = _read(run.judged_rows(score or _score_of(run.manifest)))
+    read = _read(run.judged_rows(score or score_of(run.manifest)))
     whole = read.groups.pop(None)
     test, p = _test(whole, read)
     if stopping:
@@ -110,7 +112,7 @@ def preferences(run: JudgingRun, *, score: str = "", summary: RunSummary | None 
         p=p,
         test=test,
         interval_note="confidence sequence: it holds at every moment at once" if stopping else whole.note,
-        detectable=smallest_win_rate(tally.decided),
+        detectable=detectable_win_rate(tally.decided),
         bias=read.places.settled(),
         alike=read.alike,
         groups=tuple(_group(name, group, read, stopping) for name, group in read.groups.items()),
@@ -126,7 +128,8 @@ def _worded(found: Preferences, same: Sequence[SameAnswers]) -> Preferences:
     return replace(found, sentence=preference_sentence(found), warnings=preference_warnings(found, same))
 
 
-def _score_of(manifest: Mapping[str, Any]) -> str:
+def score_of(manifest: Mapping[str, Any]) -> str:
+    """The preference among a run's scores: the one of that name, else its headline."""
     scores = manifest.get("scores") or ["preference"]
     return "preference" if "preference" in scores else str(manifest.get("primary") or scores[0])
 

@@ -2,7 +2,8 @@
 
     samples   id, group, input, choices, key, reference, contexts, metadata: one entry per sample
     runs      per run: sample (its place), state, value, read, span, reply, ...: one entry per record; judged, failed
-              and sources only where a record has something in them (see `evidence`)
+              and sources only where a record has something in them (see `evidence`); sides and pair in a run that
+              judges pairs of answers alone (see `preference_samples`), answers in one that has no scores
     words     texts that occur again and again; other columns hold their places in this list
 
 Every column stands on a line of its own, those with durations too, so that two pages of the same replies differ in
@@ -11,12 +12,14 @@ those lines only.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any, Final, get_args
 
 from steelyard.compare import PairComparison
+from steelyard.compare.preferences import is_judging, only_answers, score_of, sides_of
 from steelyard.report.evidence import EVIDENCE, JUDGED, evidence_of, expected_sources, verdict_name, without_sources
+from steelyard.report.preference_samples import TOLD, pair_of, preferred_name
 from steelyard.report.stored import StoredRun
 from steelyard.summary import RowOutcome
 from steelyard.text.inert import cell_text, json_in_html
@@ -77,11 +80,16 @@ def collect_samples(
     words, samples = _Words(), _Samples()
     parts = []
     for run, label in zip(runs, labels, strict=True):
-        columns = _run_columns(run, score, samples, words, share=share)
+        sides = sides_of(run.manifest) if is_judging(run.manifest) else None
+        if sides:
+            columns = _pair_columns(run, sides, samples, words)
+        else:
+            columns = _run_columns(run, score, samples, words, share=share)
         pair = pairs.get(run.id)
         flips = {} if pair is None else dict.fromkeys(pair.fixed, 1) | dict.fromkeys(pair.broken, 2)
         columns["flips"] = [[samples.places[ident], way] for ident, way in flips.items() if ident in samples.places]
-        parts.append(_object({"name": label, **columns}))
+        role = {"sides": sides} if sides else {"answers": 1} if only_answers(run.manifest) else {}
+        parts.append(_object({"name": label, **role, **columns}))
     head = {"score": score, "share": share}
     whole = {"head": json_in_html(head), "samples": _object(samples.columns(words))}
     whole |= {"runs": "[" + ",\n".join(parts) + "]", "words": json_in_html(words.texts)}
@@ -174,8 +182,12 @@ class _Samples:
 
 
 def _run_columns(run: StoredRun, score: str, samples: _Samples, words: _Words, *, share: bool) -> Columns:
+    return _columns_of(run.records(), score, samples, words, share=share)
+
+
+def _columns_of(records: Iterable[Record], score: str, samples: _Samples, words: _Words, *, share: bool) -> Columns:
     columns: Columns = {name: [] for name in (*_RECORD_COLUMNS, *EVIDENCE)}
-    for record in run.records():
+    for record in records:
         place = samples.place(record.sample)
         entry = {"sample": place, "repeat": record.repeat, "changed": int(samples.samples[place] != record.sample)}
         entry |= _verdict_entry(record, score, words) | _reply_entry(record, words)
@@ -183,6 +195,25 @@ def _run_columns(run: StoredRun, score: str, samples: _Samples, words: _Words, *
         for name, value in entry.items():
             columns[name].append(value)
     return {name: column for name, column in columns.items() if name not in EVIDENCE or any(column)}
+
+
+def _pair_columns(run: StoredRun, sides: Sequence[str], samples: _Samples, words: _Words) -> Columns:
+    """The columns of a judging run: its output is the two answers, its verdict the side that was preferred."""
+    name, pairs, kinds = score_of(run.manifest), [], []
+
+    def kept() -> Iterator[Record]:
+        for record in run.records():
+            score = next((one for one in record.scores if one.name == name), None)
+            pairs.append(pair_of(record, score, words.place))
+            kinds.append(words.place(preferred_name(score, sides) if score else ""))
+            yield replace(record, output=None, scores=tuple(_without_told(one) for one in record.scores))
+
+    columns = _columns_of(kept(), name, samples, words, share=False)
+    return {**columns, "kind": kinds, "pair": pairs}
+
+
+def _without_told(score: Score) -> Score:
+    return replace(score, detail={key: one for key, one in score.detail.items() if key not in TOLD})
 
 
 def _verdict_entry(record: Record, name: str, words: _Words) -> dict[str, Any]:

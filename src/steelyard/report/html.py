@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 from base64 import b64encode
-from collections.abc import Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from hashlib import sha256
 from importlib.metadata import version
@@ -17,6 +17,7 @@ from importlib.resources import files
 from typing import TYPE_CHECKING, Any, Final
 
 from steelyard.compare import Comparison
+from steelyard.compare.preferences import only_answers
 from steelyard.gate import GateVerdict
 from steelyard.report.bars import label_chart, score_chart, spread_chart
 from steelyard.report.charts import WIDTH, difference_chart, group_chart, rate_chart, svg
@@ -38,6 +39,9 @@ from steelyard.report.numbers import (
 )
 from steelyard.report.pairs import PairView, pair_view
 from steelyard.report.pivots import Pivot, label_pivots, score_pivot, spread_pivots
+from steelyard.report.preference_charts import preference_charts
+from steelyard.report.preferences import NO_PAIRS, Pairwise, has_scores, preference_views
+from steelyard.report.standings import standings_charts, standings_view
 from steelyard.report.stored import StoredRun
 from steelyard.summary import RunSummary, ScoreSummary
 from steelyard.text.inert import HIDDEN, visible
@@ -47,7 +51,7 @@ if TYPE_CHECKING:
     import jinja2
 
 
-_SCRIPTS: Final = ("text.js", "rows.js", "judged.js", "detail.js", "table.js")
+_SCRIPTS: Final = ("text.js", "rows.js", "judged.js", "preferred.js", "detail.js", "table.js")
 _NARROW: Final = 340
 """Pixels of the charts that stand in for the wide ones on a telephone."""
 
@@ -72,38 +76,55 @@ class RunView:
 
 
 def html_report(
-    runs: Sequence[StoredRun], comparison: Comparison | None = None, gate: GateVerdict | None = None, *, title: str = ""
+    runs: Sequence[StoredRun],
+    comparison: Comparison | None = None,
+    gate: GateVerdict | None = None,
+    *,
+    title: str = "",
+    pairwise: Pairwise = NO_PAIRS,
 ) -> str:
     """The page of one run, or of several side by side.
 
     Args:
         runs: at least one; the first is the baseline where they are compared.
-        comparison: of these runs, in this order; None leaves that section and the flips out.
+        comparison: of those of these runs that judge no pairs, in this order; None leaves that section and the flips
+            out.
         gate: verdicts to show; None shows none.
         title: the page's; "" is the suite's.
+        pairwise: what the judging runs among `runs` say.
     """
-    summaries = _summaries(runs, comparison)
-    labels = run_labels(summaries)
+    every = _summaries(runs, comparison)
+    names = run_labels(every)
+    summaries, labels = _with_scores(runs, every, names, pairwise.judging)
     score = comparison.score if comparison else next((one.primary for one in summaries if one.primary), "")
-    views = [_view(run, summary, label, score) for run, summary, label in zip(runs, summaries, labels, strict=True)]
-    share = all(view.share for view in views)
+    views = [_view(run, summary, label, score) for run, summary, label in zip(runs, every, names, strict=True)]
+    scored = [view for view in views if view.label in labels]
+    share = bool(scored) and all(view.share for view in scored)
     pairs = {pair.other: pair for pair in comparison.pairs} if comparison else {}
-    samples = collect_samples(runs, labels, score=score, share=share, pairs=pairs)
+    samples = collect_samples(runs, names, score=score, share=share, pairs=pairs)
     return _render(
-        title=title or " · ".join(dict.fromkeys(one.suite for one in summaries)),
+        title=title or " · ".join(dict.fromkeys(one.suite for one in every)),
         version=version("steelyard"),
         runs=views,
+        scored=scored,
+        answers=[
+            view for run, view in zip(runs, views, strict=True) if pairwise.judging and only_answers(run.manifest)
+        ],
+        preferences=preference_views(pairwise.preferences),
+        preference_charts=_drawn_twice(lambda width: preference_charts(pairwise.preferences, width=width)),
+        standings=standings_view(pairwise.standings) if pairwise.standings else None,
+        standings_charts=_drawn_twice(lambda width: standings_charts(pairwise.standings, width=width)),
         score=score_title(score),
         tags=list(dict.fromkeys(tag for one in summaries for tag in one.tags)),
-        any_errors=any(view.score.errors for view in views if view.score),
-        sentences=_sentences(summaries, comparison),
+        any_errors=any(view.score.errors for view in scored if view.score),
+        sentences=[*_sentences(summaries, comparison), *pairwise.sentences],
         warnings=_warnings(comparison),
         gate=gate.results if gate else (),
         others=_others(summaries, labels, score),
         pivots=_pivots(summaries),
         spreads=spread_pivots(summaries),
         crosses=cross_views(summaries, labels),
-        stages=stage_rows(summaries, labels),
+        stages=stage_rows(every, names),
         groups=group_rows(summaries, lambda one: one.groups.get(score, ())),
         breakdowns=breakdown_views(summaries, score),
         charts=_charts(summaries, score, samples.chance, comparison),
@@ -116,6 +137,14 @@ def html_report(
 def _summaries(runs: Sequence[StoredRun], comparison: Comparison | None) -> list[RunSummary]:
     known = {one.run: one for one in (comparison.baseline, *comparison.others)} if comparison else {}
     return [known.get(run.id) or run.summary() for run in runs]
+
+
+def _with_scores(
+    runs: Sequence[StoredRun], every: Sequence[RunSummary], names: Sequence[str], judging: Collection[str]
+) -> tuple[list[RunSummary], list[str]]:
+    """The runs that tables of scores are about, with their labels: neither judging runs nor those that they judge."""
+    kept = [(summary, name) for run, summary, name in zip(runs, every, names, strict=True) if has_scores(run, judging)]
+    return [summary for summary, _ in kept], [name for _, name in kept]
 
 
 def _view(run: StoredRun, summary: RunSummary, label: str, name: str) -> RunView:
@@ -166,18 +195,21 @@ def _pair_views(comparison: Comparison | None, labels: Sequence[str]) -> list[Pa
 def _charts(
     summaries: Sequence[RunSummary], score: str, chance: float | None, comparison: Comparison | None
 ) -> list[tuple[str, str]]:
-    """Each chart twice, wide and narrow; the page shows the one that fits."""
     if not any(one.score(score) for one in summaries):
         return []
-    found = []
-    for width in (WIDTH, _NARROW):
-        charts: list[alt.LayerChart | None] = [
+    return _drawn_twice(
+        lambda width: [
             rate_chart(summaries, score=score, chance=chance if score == "solve_rate" else None, width=width),
             group_chart(summaries, score=score, width=width),
             difference_chart(comparison, width=width) if comparison else None,
             *_bar_charts(summaries, width),
         ]
-        found.append([svg(chart) for chart in charts if chart is not None])
+    )
+
+
+def _drawn_twice(charts: Callable[[int], Sequence[alt.LayerChart | None]]) -> list[tuple[str, str]]:
+    """Each chart twice, wide and narrow; the page shows the one that fits."""
+    found = [[svg(chart) for chart in charts(width) if chart is not None] for width in (WIDTH, _NARROW)]
     return list(zip(*found, strict=True))
 
 
@@ -204,7 +236,8 @@ def _render(**page: Any) -> str:
     script = _script()
     environment = _environment()
     # What is marked safe: our own files, SVG with escaped texts, and JSON in which nothing can end the script.
-    page["charts"] = [tuple(Markup(one) for one in pair) for pair in page["charts"]]  # noqa: S704  # see above
+    for name in ("charts", "preference_charts", "standings_charts"):
+        page[name] = [tuple(Markup(one) for one in pair) for pair in page[name]]  # noqa: S704  # see above
     page["data"] = Markup(page["data"])  # noqa: S704  # see above
     return environment.get_template("report.html.j2").render(
         style=Markup(style),  # noqa: S704  # see above

@@ -28,6 +28,8 @@ from steelyard.report.numbers import (
     value_text,
 )
 from steelyard.report.pivots import Pivot, cross_pivots, label_pivots, score_pivot, spread_pivots
+from steelyard.report.preference_markdown import preference_parts
+from steelyard.report.preferences import NO_PAIRS, Pairwise, has_scores
 from steelyard.report.stored import StoredRun
 from steelyard.summary import RunSummary, ScoreSummary
 from steelyard.text.inert import markdown_cell
@@ -45,28 +47,36 @@ _MARKS: Final = {"holds": "✅", "fails": "❌", "undecided": "❔", "broken": "
 
 
 def markdown_report(
-    runs: Sequence[StoredRun], comparison: Comparison | None = None, gate: GateVerdict | None = None, *, title: str = ""
+    runs: Sequence[StoredRun],
+    comparison: Comparison | None = None,
+    gate: GateVerdict | None = None,
+    *,
+    title: str = "",
+    pairwise: Pairwise = NO_PAIRS,
 ) -> str:
     """Verdict, gate, table of targets, groups and the first flips.
 
     Args:
         runs: at least one; the first is the baseline where they are compared.
-        comparison: of these runs, in this order; None leaves the flips out.
+        comparison: of those of these runs that judge no pairs, in this order; None leaves the flips out.
         gate: verdicts to show; None shows none.
         title: heads it; "" is the suite's.
+        pairwise: what the judging runs among `runs` say.
     """
     known = {one.run: one for one in (comparison.baseline, *comparison.others)} if comparison else {}
-    summaries = [known.get(run.id) or run.summary() for run in runs]
-    score = comparison.score if comparison else summaries[0].primary
+    every = [known.get(run.id) or run.summary() for run in runs]
+    summaries = [one for run, one in zip(runs, every, strict=True) if has_scores(run, pairwise.judging)]
+    score = comparison.score if comparison else summaries[0].primary if summaries else ""
     labels = [_cell(label, 40) for label in run_labels(summaries)]
-    name = title or " · ".join(dict.fromkeys(one.suite for one in summaries))
-    ids = ", ".join(f"`{one.run}`" for one in summaries)
+    name = title or " · ".join(dict.fromkeys(one.suite for one in every))
+    ids = ", ".join(f"`{one.run}`" for one in every)
     first_spread, *further_spreads = _spread_tables(summaries, labels) or [[]]
     parts = [
         [f"## {_cell(name, 80)}"],
-        _alarms(summaries, score),
-        _sentences(summaries, comparison),
+        _alarms(every, score),
+        _sentences(summaries, comparison, pairwise),
         _gate_lines(gate),
+        *preference_parts(pairwise, _cell),
         _target_table(summaries, labels, score),
         *_pivot_tables([one] if (one := score_pivot(summaries[:_COLUMNS])) else [], labels, "score"),
         *_pivot_tables(cross_pivots(summaries[:_COLUMNS]), labels, "records"),
@@ -75,7 +85,7 @@ def markdown_report(
             summaries, labels, f"{_cell(score_title(score), 30)} per group", lambda one: one.groups.get(score, ())
         ),
         _flip_lines(runs, comparison),
-        _stage_table(summaries, labels),
+        _stage_table(every, [_cell(label, 40) for label in run_labels(every)]),
         first_spread,
         *_breakdown_tables(summaries, labels, score),
         *further_spreads,
@@ -115,8 +125,9 @@ def _alarms(summaries: Sequence[RunSummary], score: str) -> list[str]:
     return [*lines, *(f"> ⚠️ {_cell(text, 200)}." for text in failed[:3])]
 
 
-def _sentences(summaries: Sequence[RunSummary], comparison: Comparison | None) -> list[str]:
+def _sentences(summaries: Sequence[RunSummary], comparison: Comparison | None, pairwise: Pairwise) -> list[str]:
     sentences = [pair.sentence for pair in comparison.pairs] if comparison else [headline(one) for one in summaries]
+    sentences = [*pairwise.sentences, *sentences]
     lines = [f"- **{_cell(one, 330)}**" for one in sentences[:_SENTENCES]]
     if len(sentences) > _SENTENCES:
         lines.append(f"- and {len(sentences) - _SENTENCES} more")
@@ -138,6 +149,8 @@ def _target_table(summaries: Sequence[RunSummary], labels: Sequence[str], score:
     head = ["target", *(_cell(tag, 20) for tag in tags), f"{_cell(score_title(score), 30)} (95 % interval)"]
     further = _further(summaries, score)
     counts = ["n", "unparsed", "refused", "errors"]
+    if not summaries:
+        return []
     lines = _head([*head, *further, *counts], left=1 + len(tags))
     for label, one in list(zip(labels, summaries, strict=True))[:_TARGETS]:
         own = [label, *(_cell(one.tags.get(tag, MISSING), 20) for tag in tags)]

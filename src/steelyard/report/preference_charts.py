@@ -31,6 +31,14 @@ _WINS: Final = "#8fc0e3"
 _FIGURES: Final = "#1d242b"
 
 
+def preference_charts(found: Sequence[Preferences], *, width: int = WIDTH) -> list[alt.LayerChart]:
+    """What a page draws of judging runs: the first side's share in each, and the sequence of each that could stop."""
+    if not found:
+        return []
+    sequences = [sequence_chart(one.stopping, name=one.title, width=width) for one in found if one.stopping]
+    return [win_rate_chart(found, width=width), *sequences]
+
+
 def win_rate_chart(found: Sequence[Preferences], *, width: int = WIDTH) -> alt.LayerChart:
     """The first side's share of every pair of targets with its interval, a row each; hollow where nothing is decided.
 

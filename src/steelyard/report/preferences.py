@@ -2,18 +2,54 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Final, NamedTuple
 
+from steelyard.compare.preferences import only_answers
 from steelyard.compare.preferences_values import GroupPreference, PositionBias, Preferences
 from steelyard.compare.preferences_wording import absent_text, limits, p_percent, percent
+from steelyard.compare.standings_values import Standings
 from steelyard.report.numbers import MISSING, counted
+from steelyard.report.stored import StoredRun
 from steelyard.stats.intervals import Interval
 from steelyard.summary import Mean
 
 _KINDS: Final = {"A": "a", "B": "b"}
 _BY: Final = {"judge": "a judge", "lexical": "likeness to the reference", "people": "people"}
+
+
+@dataclass(frozen=True, slots=True)
+class Pairwise:
+    """What the judging runs of a page say: an entry for each, and who stands where if they are several."""
+
+    preferences: tuple[Preferences, ...] = ()
+    standings: Standings | None = None
+
+    @property
+    def judging(self) -> frozenset[str]:
+        """Ids of the judging runs."""
+        return frozenset(one.run for one in self.preferences)
+
+    @property
+    def sentences(self) -> list[str]:
+        """What may be concluded: of all targets first, then of every pair."""
+        first = [self.standings.sentence] if self.standings else []
+        return [*first, *(one.sentence for one in self.preferences)]
+
+
+NO_PAIRS: Final = Pairwise()
+"""Of a page without a judging run."""
+
+
+def has_scores(run: StoredRun, judging: Collection[str]) -> bool:
+    """Whether tables of scores are about a run, on a page with these judging runs: they and answering ones have none.
+
+    Args:
+        run: one of the page.
+        judging: ids of its judging runs.
+    """
+    return not judging or (run.id not in judging and not only_answers(run.manifest))
 
 
 class Part(NamedTuple):

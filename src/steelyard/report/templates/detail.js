@@ -48,19 +48,22 @@ function optionsOf(row) {
   return element("div", {}, list, fact("Reference", shown(WORDS[SAMPLES.reference[place]])));
 }
 
+function failureOf(run, record) {
+  const [stage, kind, message] = run.failure[record].map((word) => WORDS[word]);
+  return [element("p", { class: "state error" }, `⚠ ${plainly(stage)} failed (${plainly(kind)})`), element("pre", { tabindex: 0, "aria-label": "Failure" }, shown(message))];
+}
+
 function answerOf(run, number, record, row) {
+  if (run.sides) return pairOf(run, number, record, row);
   const state = stateOf(run, record);
   const repeats = row.records[number].length > 1 ? ` · repeat ${run.repeat[record] + 1}` : "";
   const value = HEAD.share || run.value[record] === null ? "" : ` ${run.value[record]}`;
   const reason = WORDS[run.reason[record]];
   const passed = HEAD.share ? null : passMark(passedOf(run, record));
-  const line = element("p", {}, stateMark(state), value, passed ? " " : "", passed, isLong(reason) ? "" : shown(` ${reason}`));
+  const line = run.answers ? null : element("p", {}, stateMark(state), value, passed ? " " : "", passed, isLong(reason) ? "" : shown(` ${reason}`));
   const parts = [element("h4", {}, shown(run.name), repeats), line, readingOf(run, record)];
   if (run.changed[record]) parts.push(element("p", { class: "warning" }, "⚠ This run was asked another version of this sample."));
-  if (run.failure[record]) {
-    const [stage, kind, message] = run.failure[record].map((word) => WORDS[word]);
-    parts.push(element("p", { class: "state error" }, `⚠ ${plainly(stage)} failed (${plainly(kind)})`), element("pre", { tabindex: 0, "aria-label": "Failure" }, shown(message)));
-  }
+  if (run.failure[record]) parts.push(...failureOf(run, record));
   if (run.output[record] !== "" || !run.failure[record]) {
     const name = `Reply of ${plainly(run.name)}`;
     const text = run.output[record] === "" ? "(empty)" : marked(run.output[record], run.span[record]);

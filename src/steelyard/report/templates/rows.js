@@ -11,7 +11,7 @@ const SAID = {
 
 function stateOf(run, record) {
   const state = STATES[run.state[record]];
-  if (state !== "scored" || !HEAD.share) return state;
+  if (state !== "scored" || !HEAD.share || run.sides) return state;
   return run.value[record] >= 0.5 ? "right" : "wrong";
 }
 
@@ -31,7 +31,7 @@ function searched(row) {
   if (row.found === null) {
     const { place } = row;
     const texts = [SAMPLES.id[place], SAMPLES.input[place], WORDS[SAMPLES.group[place]], WORDS[SAMPLES.reference[place]], ...SAMPLES.choices[place]];
-    row.records.forEach((records, number) => records.forEach((record) => texts.push(RUNS[number].output[record])));
+    row.records.forEach((records, number) => records.forEach((record) => texts.push(RUNS[number].output[record], ...pairTexts(RUNS[number], record))));
     row.found = texts.join("\n").toLowerCase();
   }
   return row.found;

@@ -86,6 +86,8 @@ function cellOf(run, row, number) {
   if (!records.length) return element("span", { class: "quiet" }, "not asked");
   const states = records.map((record) => stateOf(run, record));
   const [record] = records;
+  if (run.answers) return answeredOf(run, records);
+  if (run.sides) return element("span", { class: "preferred" }, ...records.map((one) => element("div", {}, preferredOf(run, one))));
   if (records.length > 1 && HEAD.share) {
     const right = states.filter((state) => state === "right").length;
     const most = right * 2 >= states.length ? "right" : "wrong";

@@ -1,0 +1,72 @@
+// Judged pairs: who was preferred, both answers side by side, and what each order said; all as text nodes.
+
+const VERDICTS = { tie: "=", inconsistent: "≠" };
+
+// The cell of a judging run: the side that was preferred, or why there is none.
+function preferredOf(run, record) {
+  const state = stateOf(run, record);
+  const kind = WORDS[run.kind[record]] ?? "";
+  if (state !== "scored") return element("span", {}, stateMark(state), kind ? " " : "", shown(kind));
+  const sign = VERDICTS[kind] ?? "▸";
+  return element("span", { class: "state" }, element("span", { "aria-hidden": "true" }, `${sign} `), shown(kind));
+}
+
+// The cell of a run that only answered: how its answer begins, or that it failed.
+function answeredOf(run, records) {
+  return element("span", {}, ...records.map((record) => element("div", {}, run.failure[record] ? stateMark("error") : shown(shortened(run.output[record], 40)))));
+}
+
+// Whether the answers of a judged pair stand on the page already, each in the run that gave it.
+function areShown(run) {
+  return run.sides.every((side) => RUNS.some((one) => !one.sides && one.name === side));
+}
+
+function pairTexts(run, record) {
+  const pair = run.pair?.[record] ?? [];
+  return pair.slice(0, 2).map(([text]) => (text < 0 ? "" : WORDS[text]));
+}
+
+// A judged pair, opened: verdict, both answers, the orders.
+function pairOf(run, number, record, row) {
+  const repeats = row.records[number].length > 1 ? ` · repeat ${run.repeat[record] + 1}` : "";
+  const reason = WORDS[run.reason[record]];
+  const parts = [element("h4", {}, shown(run.name), repeats), element("p", {}, preferredOf(run, record), isLong(reason) ? "" : shown(reason ? ` ${reason}` : ""))];
+  if (run.failure[record]) parts.push(...failureOf(run, record));
+  const [first, second, orders, alike] = run.pair?.[record]?.length ? run.pair[record] : [null, null, [], 0];
+  if (alike) parts.push(element("p", { class: "warning" }, "⚠ The two answers are identical or nearly so."));
+  if (first && !areShown(run)) parts.push(element("div", { class: "answers" }, sideOf(run.sides[0], "A", first), sideOf(run.sides[1], "B", second)));
+  if (isLong(reason)) parts.push(...reasoning(HEAD.score, reason));
+  if (orders.length) parts.push(element("ul", { class: "orders", "aria-label": "Verdicts by order" }, ...orders.map((order) => orderOf(run, order))));
+  parts.push(...judgedFacts(run, record, HEAD.score), ...factsOf(run, record));
+  return element("section", { class: "answer whole", "aria-label": plainly(run.name) }, ...parts);
+}
+
+function sideOf(name, side, [text, failure, finish]) {
+  const head = element("h4", {}, `${side}: `, shown(name));
+  if (text < 0) return element("div", {}, head, element("p", { class: "state missing" }, "– no answer", shown(WORDS[failure] ? ` (${WORDS[failure]})` : "")));
+  const box = element("pre", { class: "text", tabindex: 0, "aria-label": `Answer of ${plainly(name)}` }, WORDS[text] === "" ? "(empty)" : shown(WORDS[text]));
+  const ended = WORDS[finish] ? element("p", { class: "quiet" }, shown(`ended by ${WORDS[finish]}`)) : null;
+  return element("div", {}, head, box, ended);
+}
+
+function orderOf(run, [shownFirst, verdict, unread, reason]) {
+  const [one, other] = shownFirst ? run.sides : [run.sides[1], run.sides[0]];
+  const said = { A: run.sides[0], B: run.sides[1], tie: "a tie" }[WORDS[verdict]] ?? WORDS[verdict];
+  const what = WORDS[unread] ? WORDS[unread] : said ? `prefers ${said}` : "nothing was read";
+  const line = element("span", {}, shown(`${one} shown first, ${other} second: `), element("strong", {}, shown(what)));
+  return element("li", {}, line, WORDS[reason] ? element("div", { class: "text quiet" }, shown(WORDS[reason])) : null);
+}
+
+// A chip per verdict that a judging run gave.
+function offerVerdicts() {
+  for (const [number, run] of RUNS.entries()) {
+    if (!run.sides) continue;
+    for (const word of new Set(run.kind.filter((_, record) => stateOf(run, record) === "scored"))) {
+      const kind = WORDS[word];
+      const title = kind in VERDICTS ? kind[0].toUpperCase() + kind.slice(1) : `Prefers ${plainly(shortened(kind, 30))}`;
+      FILTERS[`verdict ${word}`] = [title, (row, at) => RUNS[at].sides !== undefined && row.records[at].some((record) => RUNS[at].kind[record] === word && stateOf(RUNS[at], record) === "scored")];
+    }
+  }
+}
+
+offerVerdicts();
