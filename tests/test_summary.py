@@ -172,7 +172,8 @@ def test_ratings_that_all_happen_to_be_1_are_no_rate():
     found = rating(1, 1, 1, unparsed=1)
     assert not found.binary
     assert not found.is_share
-    assert found.answered.interval == (1.0, 1.0)
+    assert found.answered.interval == (1.0, pytest.approx(1 + 4 * 4.302653**2 / (3 + 4.302653**2), abs=1e-6))
+    assert found.note == "no spread over 3 samples: Wilson interval on the scale"
     assert rating(unparsed=3).overall.value == 1.0
 
 
@@ -183,6 +184,19 @@ def test_a_scale_of_0_to_1_is_the_usual_one():
 
 def test_the_note_of_an_interval_counts_what_its_mean_is_over():
     assert rating(4, 5, 3, unparsed=7).note == "t interval over 3 samples"
+
+
+def test_equal_values_off_any_scale_give_no_interval_and_say_so():
+    found = only([row(at, value=7.5) for at in range(4)])
+    assert found.answered.interval is None
+    assert found.note == "no spread over 4 samples: no interval"
+
+
+def test_equal_shares_give_the_interval_of_a_rate():
+    found = only([row(at, value=0.1 + 0.2) for at in range(4)])
+    t = 3.182446
+    centre, half = (0.3 + t * t / 8) / (1 + t * t / 4), t / (1 + t * t / 4) * (0.21 / 4 + t * t / 64) ** 0.5
+    assert found.answered.interval == pytest.approx((centre - half, centre + half), abs=1e-6)
 
 
 def test_groups_have_bounds_of_their_own():
@@ -239,7 +253,7 @@ def test_a_run_prints_one_line_per_score():
     rows += [row(i, value=2.0, name="rating") for i in range(2)]
     assert str(run_summary(rows)).splitlines() == [
         "solve_rate 0.68 [0.61, 0.75] n=170, 0 errors, 3 unparsed, 0.68 to 0.70 whatever the unread are worth",
-        "rating 2.00 [2.00, 2.00] n=2, 0 errors",
+        "rating 2.00 n=2, 0 errors",
     ]
 
 

@@ -102,6 +102,54 @@ def test_one_cluster_says_nothing_about_the_spread():
     assert wilson_clustered([0, 1], clusters=[1, 1]) == (0.0, 1.0)
 
 
+@pytest.mark.parametrize(
+    ("values", "clusters"),
+    [
+        ([0.3] * 12, None),
+        ([0.8 - 0.5, 0.7 - 0.4, 0.9 - 0.6], None),
+        ([0.2, 0.4, 0.3, 0.1, 0.5, 0.3], [1, 1, 2, 3, 3, 3]),
+    ],
+)
+def test_clusters_of_one_mean_give_no_interval_rather_than_one_without_width(values, clusters):
+    assert mean_interval(values, clusters=clusters) is None
+
+
+@pytest.mark.parametrize(("value", "scale"), [(1, (0, 1)), (5, (1, 5)), (-2, (-2, 3))])
+def test_equal_values_at_an_end_of_the_scale_give_the_interval_of_a_rate_that_is_all_right(value, scale):
+    low, high = mean_interval([value] * 20, scale=scale)
+    t = scipy_stats.t.ppf(0.975, 19)
+    reach = (scale[1] - scale[0]) * t * t / (20 + t * t)
+    expected = (value - reach, value) if value == scale[1] else (value, value + reach)
+    assert (low, high) == pytest.approx(expected, abs=1e-9)
+
+
+def test_equal_values_within_the_scale_give_the_interval_of_that_rate():
+    """3 of 1 to 5 is one half; 20 clusters of two are 20 trials."""
+    low, high = mean_interval([3] * 40, clusters=[i // 2 for i in range(40)], scale=(1, 5))
+    t = scipy_stats.t.ppf(0.975, 19)
+    half = t / (1 + t * t / 20) * np.sqrt(0.25 / 20 + t * t / 1600)
+    assert (low, high) == pytest.approx((3 - 4 * half, 3 + 4 * half), abs=1e-9)
+
+
+def test_equal_values_off_the_scale_that_was_named_give_no_interval():
+    assert mean_interval([7, 7, 7], scale=(1, 5)) is None
+
+
+@given(st.lists(st.integers(1, 5), min_size=2, max_size=30))
+def test_the_interval_of_a_rating_stays_on_its_scale_and_has_width(ratings):
+    low, high = mean_interval(ratings, scale=(1, 5))
+    assert 1 <= low <= np.mean(ratings) <= high <= 5
+    assert high - low > 0.05
+
+
+@given(st.lists(st.integers(0, 1), min_size=4, max_size=40), st.integers(2, 6))
+def test_clustered_intervals_are_nested_in_their_level(answers, clusters):
+    numbers = [i % clusters for i in range(len(answers))]
+    inner = wilson_clustered(answers, clusters=numbers, level=0.8)
+    outer = wilson_clustered(answers, clusters=numbers, level=0.95)
+    assert 0 <= outer.low <= inner.low <= np.mean(answers) <= inner.high <= outer.high <= 1
+
+
 def test_repeating_every_answer_adds_no_information():
     answers = [1] * 7 + [0] * 5
     thrice = wilson_clustered(answers * 3, clusters=list(range(12)) * 3)

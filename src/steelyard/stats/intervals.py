@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from steelyard.stats.quantiles import normal_quantile, t_quantile
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
+
+
+_ROUNDING: Final = 1e-12
 
 
 class Interval(NamedTuple):
@@ -104,20 +107,58 @@ def clustered_spread(values: ArrayLike, clusters: ArrayLike | None = None) -> Sp
     return Spread(mean, error, n, count)
 
 
-def mean_interval(values: ArrayLike, *, clusters: ArrayLike | None = None, level: float = 0.95) -> Interval | None:
+def mean_interval(
+    values: ArrayLike,
+    *,
+    clusters: ArrayLike | None = None,
+    level: float = 0.95,
+    scale: tuple[float, float] | None = None,
+) -> Interval | None:
     """Student's t interval of a mean, by cluster: mean +- t(G - 1) * SE with the error of `clustered_spread`.
 
-    Returns None for fewer than two clusters, which say nothing about the spread.
+    Clusters of one mean have SE = 0, which says that there is no spread among these few, not that there is none: an
+    interval without width would claim certainty, and a rule on it would hold. Without a known scale there is then no
+    interval. On a scale [lo, hi] no values with that mean can spread further than those at its two ends, which are a
+    rate: it is Wilson's interval of (mean - lo) / (hi - lo) over G trials, with t in place of z, put back on the scale,
+    and so the one that `wilson_clustered` gives where all are right.
+
+    Args:
+        values: n >= 1 finite numbers.
+        clusters: a number per value, equal within a cluster; None means that each value is its own cluster.
+        level: confidence level in (0, 1).
+        scale: lowest and highest possible value, where they are known; the limits never leave it.
+
+    Returns None for fewer than two clusters, and without spread off any scale.
 
     >>> mean_interval([1.0, 2.0, 3.0]).rounded(3)
     (-0.484, 4.484)
+    >>> mean_interval([5, 5, 5, 5, 5, 5, 5, 5, 5, 5], scale=(1, 5)).rounded(2)
+    (3.65, 5.0)
     """
     check_level(level)
     spread = clustered_spread(values, clusters)
     if spread.clusters < 2:
         return None
-    half = t_quantile((1 + level) / 2, spread.clusters - 1) * spread.error
-    return Interval(spread.mean - half, spread.mean + half)
+    t = t_quantile((1 + level) / 2, spread.clusters - 1)
+    if is_without_spread(values, spread):
+        return _of_one_mean(spread, t, scale)
+    low, high = spread.mean - t * spread.error, spread.mean + t * spread.error
+    return Interval(max(low, scale[0]), min(high, scale[1])) if scale else Interval(low, high)
+
+
+def is_without_spread(values: ArrayLike, spread: Spread) -> bool:
+    """Whether all clusters have the same mean but for rounding, so that `spread` says nothing of the error."""
+    import numpy as np
+
+    return spread.error <= _ROUNDING * float(np.abs(np.asarray(values, dtype=float)).max())
+
+
+def _of_one_mean(spread: Spread, t: float, scale: tuple[float, float] | None) -> Interval | None:
+    if scale is None or not scale[0] <= spread.mean <= scale[1]:
+        return None
+    width = scale[1] - scale[0]
+    low, high = _score_interval((spread.mean - scale[0]) / width, spread.clusters, t)
+    return Interval(scale[0] + width * low, scale[0] + width * high)
 
 
 def wilson_clustered(values: ArrayLike, *, clusters: ArrayLike, level: float = 0.95) -> Interval:
@@ -142,7 +183,8 @@ def wilson_clustered(values: ArrayLike, *, clusters: ArrayLike, level: float = 0
     mean, error, n, count = clustered_spread(values, clusters)
     if count < 2:
         return Interval(0.0, 1.0)
-    effective = min(n, mean * (1 - mean) / error**2) if error > 0 else count
+    alike = is_without_spread(values, Spread(mean, error, n, count))
+    effective = count if alike else min(n, mean * (1 - mean) / error**2)
     return _score_interval(mean, effective, t_quantile((1 + level) / 2, count - 1))
 
 
