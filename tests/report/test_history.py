@@ -1,0 +1,234 @@
+"""A history: each run beside the one before of its target, with what differs, what was noted, and a chart."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from datetime import UTC, datetime
+
+import pytest
+
+from steelyard import ConfigError, Sample, Score, Store, Suite, evaluate_suite
+from steelyard.report import history as module
+from steelyard.report.charts import svg
+from steelyard.report.history import history_of
+from steelyard.report.history_charts import history_chart, numbered_notes
+from steelyard.report.history_page import html_history, markdown_history
+from steelyard.report.history_words import change_of, how_told, remarks_of
+from steelyard.scorers.choice import Choice
+from steelyard.store.notes import add_note, read_notes
+from steelyard.suite.evaluate import How
+
+CHOICE = (Choice(),)
+AT = datetime(2026, 3, 1, 9, 30, tzinfo=UTC)
+
+
+def exam(n):
+    return [Sample(f"q{no}", f"Question {no}?", "ABCD"[no % 4], tuple("wxyz"), group=f"g{no % 2}") for no in range(n)]
+
+
+def knows(share, n):
+    """Right on the first `share` of n questions."""
+    return lambda sample: sample.reference if int(sample.id[1:]) < share * n else "?"
+
+
+@pytest.fixture
+def past(tmp_path):
+    """Runs one after the other: past(("glm", 0.5, 40), ...) -> their ids, and the history of them all."""
+
+    def made(*runs, notes=(), scorers=CHOICE, title="exam", **options):
+        ids = []
+        for name, share, n in runs:
+            suite = Suite(title, "choice", exam(n), {name: knows(share, n)}, scorers)
+            ids.append(evaluate_suite(suite, how=How(store=tmp_path / "s.db"))[0].id)
+        with Store(tmp_path / "s.db") as store:
+            stored = store.runs()[::-1]
+            for at, text in notes:
+                add_note(store, store.run(ids[at]), text, author="ann", at=AT)
+            return history_of(stored, read_notes(store, stored), **options)
+
+    return made
+
+
+def test_a_run_is_held_against_the_one_before_of_its_own_target(past):
+    found = past(("glm", 0.5, 40), ("qwen", 0.2, 40), ("glm", 0.9, 40), ("qwen", 0.2, 40))
+    glm, qwen, better, same = found.runs
+    assert (glm.change, qwen.change) == (None, None)
+    assert (better.change.before, better.change.told, better.change.paired) == (glm.run, "better", True)
+    assert better.change.difference == pytest.approx(0.4)
+    assert better.change.n == 40
+    assert better.change.interval.low > 0
+    assert (same.change.before, same.change.told, same.change.difference) == (qwen.run, "no_evidence", 0.0)
+    assert found.targets == ("glm", "qwen")
+    assert (found.score, found.share, found.title) == ("solve_rate", True, "Solve rate")
+
+
+def test_a_fall_is_worse_and_a_small_one_is_no_evidence(past):
+    found = past(("glm", 0.9, 40), ("glm", 0.5, 40), ("glm", 0.475, 40))
+    assert [one.change.told for one in found.runs[1:]] == ["worse", "no_evidence"]
+    assert [change_of(one, found) for one in found.runs] == ["", "-40.0 ▼", "-2.5 ≈"]
+    assert change_of(found.runs[1], found, words=True) == "-40.0 worse"
+    assert "Of 2 such tests, one in 20" in how_told(found)
+
+
+def test_the_score_of_one_group_is_compared_within_the_group(past):
+    found = past(("glm", 0.5, 40), ("glm", 0.9, 40), group="g1")
+    assert [one.score.headline.n for one in found.runs] == [20, 20]
+    assert found.runs[1].change.n == 20
+    assert found.title == "Solve rate of g1"
+
+
+def test_large_runs_are_told_apart_by_intervals_and_it_is_said(past, monkeypatch):
+    monkeypatch.setattr(module, "PAIRED_RECORDS", 39)
+    found = past(("glm", 0.5, 40), ("glm", 0.9, 40), ("glm", 0.8, 40), ("glm", 0.2, 40))
+    assert [one.change.told for one in found.runs[1:]] == ["better", "no_evidence", "worse"]
+    assert {one.change.paired for one in found.runs[1:]} == {False}
+    assert remarks_of(found.runs[1]) == "told by intervals, not by pairs"
+    assert "where runs are small enough" in how_told(found)
+
+
+def test_other_samples_another_target_and_other_scorers_are_marked(past, tmp_path):
+    first = past(("glm", 0.5, 40), ("glm", 0.5, 50), ("qwen", 0.5, 50))
+    grown = first.runs[1]
+    assert grown.differs == ("samples",)
+    assert remarks_of(grown) == "other samples (50); change over 40 samples in both"
+    assert first.runs[2].differs == (), "it is the first of its target"
+    found = past(("glm", 0.5, 50), scorers=(Choice(), length))
+    assert found.runs[-1].differs == ("scorers",)
+
+
+def length(sample, output):
+    return Score("length", float(2 + len(output.value)))
+
+
+def test_a_score_that_a_run_lacks_has_no_value_and_no_change(past):
+    past(("glm", 0.5, 20))
+    found = past(("glm", 0.5, 20), scorers=(Choice(), length), score="length")
+    assert [one.value for one in found.runs] == [None, 3.0]
+    assert (found.runs[1].change.told, found.runs[1].change.difference) == ("", None)
+    assert not found.share
+    assert "| – | – | 0 | – |" in markdown_history(found)
+
+
+def test_an_unfinished_run_says_so(past, tmp_path):
+    from steelyard import Budget, Options, Prompt, Scripted
+
+    target = {"glm": Prompt(Scripted(default="A"))}
+    suite = Suite("exam", "choice", exam(20), target, (Choice(),), Options(budget=Budget(calls=5), concurrency=1))
+    evaluate_suite(suite, how=How(store=tmp_path / "s.db"))
+    found = past(("qwen", 0.5, 20))
+    assert remarks_of(found.runs[0]) == "interrupted, 5 of 20 done"
+    assert found.runs[0].to_json()["state"] == "interrupted"
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ({"score": "solve_rat"}, "no run has a score 'solve_rat': did you mean 'solve_rate'"),
+        ({"group": "g3"}, "no run has a group 'g3'; known: g0, g1"),
+    ],
+)
+def test_what_no_run_has_is_refused(past, options, said):
+    with pytest.raises(ConfigError, match=re.escape(said)):
+        past(("glm", 0.5, 20), **options)
+
+
+def test_json_has_every_number_and_note(past):
+    plain = past(("glm", 0.5, 40), ("glm", 0.9, 40), notes=[(1, "new prompt")]).to_json()
+    first, second = plain["runs"]
+    assert first["change"] is None
+    assert second["change"]["told"] == "better"
+    assert second["score"]["headline"]["value"] == pytest.approx(0.9)
+    assert second["notes"] == [{"at": "2026-03-01T09:30:00+00:00", "author": "ann", "text": "new prompt"}]
+    assert first["digest"] == second["digest"]
+
+
+def rows_at(spec, at):
+    """The data of a layer, which is the chart's own where all layers share it."""
+    return spec["datasets"][spec["layer"][at].get("data", spec.get("data"))["name"]]
+
+
+def test_the_chart_has_a_band_a_point_and_a_numbered_flag(past):
+    found = past(("glm", 0.5, 40), ("qwen", 0.2, 40), ("glm", 0.9, 40), notes=[(2, "first"), (2, "second"), (0, "x")])
+    assert [(number, note.text) for number, _, note in numbered_notes(found)] == [
+        (1, "x"), (2, "first"), (3, "second"),
+    ]  # fmt: skip
+    spec = history_chart(found).to_dict()
+    marks = [layer["mark"]["type"] for layer in spec["layer"]]
+    assert marks == ["area", "rule", "line", "point", "point", "text"]
+    rows = rows_at(spec, 0)
+    assert [row["value"] for row in rows] == [50.0, 20.0, 90.0]
+    assert all(row["low"] < row["value"] < row["high"] for row in rows)
+    assert [row["place"] for row in rows] == [0, 1, 0]
+    assert [row["notes"] for row in rows_at(spec, -1)] == ["1", "2, 3"]
+    assert "glm: 90.0 % (" in spec["description"]
+
+
+def test_other_samples_are_a_dashed_line_once_for_all_targets(past):
+    found = past(("glm", 0.5, 40), ("qwen", 0.5, 40), ("glm", 0.5, 50), ("qwen", 0.5, 50), ("glm", 0.5, 50))
+    spec = history_chart(found).to_dict()
+    assert spec["layer"][0]["mark"]["strokeDash"] == [4, 3]
+    assert rows_at(spec, 0) == [{"at": 1.5}]
+
+
+@pytest.mark.parametrize("width", [340, 720])
+@pytest.mark.parametrize("shares", [(1.0, 1.0), (0.0,), (0.5, 0.52), (0.0, 1.0)])
+def test_the_axis_holds_every_interval_stays_a_share_and_is_no_sliver(past, width, shares):
+    found = past(*(("glm", share, 40) for share in shares))
+    spec = history_chart(found, width=width).to_dict()
+    low, high = spec["layer"][0]["encoding"]["y"]["scale"]["domain"]
+    rows = rows_at(spec, 0)
+    assert 0 <= low <= min(row["low"] for row in rows)
+    assert max(row["high"] for row in rows) <= high <= 100
+    assert high - low >= 20
+    assert f'width="{width}"' in svg(history_chart(found, width=width))
+
+
+def test_many_runs_have_dates_that_do_not_touch(past):
+    found = past(("glm", 0.5, 4), ("glm", 0.5, 4))
+    found = replace(found, runs=found.runs * 15)
+    values = history_chart(found, width=340).to_dict()["layer"][0]["encoding"]["x"]["axis"]["values"]
+    assert values[-1] == 29
+    assert len(values) <= 4
+
+
+EVIL = "<script>alert(1)</script> [x](http://evil.example) | \u202egnp @team\x1b[2J"
+
+
+def test_what_was_noted_is_inert_on_the_page_and_in_markdown(past):
+    found = past((EVIL.replace("\u202e", "").replace("\x1b", ""), 0.5, 8), notes=[(0, EVIL)], title=f"exam {EVIL}")
+    page, text = html_history(found), markdown_history(found)
+    assert "<script" not in page
+    assert "script-src" not in page
+    assert "default-src 'none'" in page
+    assert "&lt;script&gt;alert(1)" in page
+    assert not set(page + text) & {"\u202e", "\x1b"}
+    assert "<script" not in text
+    assert "[x](" not in text
+    assert "@team" not in text
+    assert [line.count(" | ") for line in text.splitlines() if line.startswith("| 2")] == [7]
+
+
+def test_the_page_is_one_file_that_loads_nothing(past):
+    page = html_history(past(("glm", 0.5, 40), ("glm", 0.9, 40), notes=[(1, "new prompt")]))
+    assert page.count("<svg") == 2
+    assert "+40.0 better" in page
+    assert "1. " in page
+    assert "new prompt" in page
+    without_namespaces = re.sub(r'xmlns(:\w+)?="[^"]+"', "", page)
+    assert not re.search(r"https?://", without_namespaces)
+
+
+def test_equal_histories_give_equal_pages(past):
+    found = past(("glm", 0.5, 20), ("glm", 0.9, 20), notes=[(0, "a")])
+    assert html_history(found) == html_history(found)
+
+
+def test_markdown_is_sized_for_a_comment(past):
+    found = past(("glm", 0.5, 4), ("glm", 0.5, 4), notes=[(1, "x" * 5000), (0, "long ago")])
+    text = markdown_history(replace(found, runs=(found.runs[0], *(found.runs[1:] * 44))))
+    assert "5 older ones are left out." in text
+    assert "long ago" not in text
+    assert len(re.findall(r"^\d+\\. x|^\d+\. x", text, re.MULTILINE)) == 10, "the newest of 44"
+    assert text.count("| 2") == 40
+    assert max(map(len, text.splitlines())) < 400
