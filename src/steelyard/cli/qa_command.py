@@ -54,7 +54,7 @@ class QaCommand:
         from steelyard.models.budget import Budget
         from steelyard.suite import Options
 
-        model, values = self._model(use_dotenv=use_dotenv)
+        model, values = described_model(self.model, self.model_config, use_dotenv=use_dotenv)
         settings = QaSettings(**self.settings)
         writer = writer_of(model, self.per_chunk, settings)
         budget = Budget(calls=self.budget_calls)
@@ -62,19 +62,32 @@ class QaCommand:
         paths = [Path(one) for one in self.documents]
         return qa_suite(paths, writer, chunks=self.chunks, settings=settings, options=options), values
 
-    def _model(self, *, use_dotenv: bool) -> tuple[Model | None, Environment]:
-        from steelyard.cli.running import known_environment
-        from steelyard.config.build import Site, build
-        from steelyard.config.environment import Environment
-        from steelyard.config.positions import from_plain
-        from steelyard.models.base import Model
 
-        if not self.model and not self.model_config:
-            return None, Environment({})
-        root = _model_file(Path(self.model_config)) if self.model_config else from_plain(self.model, "--model")
-        folder = Path(self.model_config).parent if self.model_config else Path.cwd()
-        values = known_environment(root, folder, use_dotenv=use_dotenv)
-        return build(Model, root.entries["model"].node, Site(folder, "model")), values
+def described_model(
+    model: Mapping[str, Any], model_config: str, *, use_dotenv: bool
+) -> tuple[Model | None, Environment]:
+    """The model that flags or a file describe, and the values behind its references; None where neither does.
+
+    Args:
+        model: as `model_of_flags` gives it.
+        model_config: absolute path of a model's file, or "".
+        use_dotenv: whether the `.env` beside that file, or here, is read.
+
+    Raises:
+        ConfigError: what cannot be meant, with the place.
+    """
+    from steelyard.cli.running import known_environment
+    from steelyard.config.build import Site, build
+    from steelyard.config.environment import Environment
+    from steelyard.config.positions import from_plain
+    from steelyard.models.base import Model
+
+    if not model and not model_config:
+        return None, Environment({})
+    root = _model_file(Path(model_config)) if model_config else from_plain(model, "--model")
+    folder = Path(model_config).parent if model_config else Path.cwd()
+    values = known_environment(root, folder, use_dotenv=use_dotenv)
+    return build(Model, root.entries["model"].node, Site(folder, "model")), values
 
 
 def model_of_flags(model: str, base_url: str, api_key_env: str) -> dict[str, Any]:
