@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any, Final, NamedTuple
 
-from steelyard.compare.alignment import Side
+from steelyard.compare.alignment import ID, Side
 from steelyard.compare.comparison import ComparableRun
 from steelyard.summary import RunSummary
 
@@ -29,10 +29,21 @@ class Overlap(NamedTuple):
     shared_replies: int
 
 
-def cautions(baseline: Side, other: Side, overlap: Overlap, score: str, names: tuple[str, str]) -> tuple[str, ...]:
-    """One sentence for each thing that speaks against reading the difference as the targets'."""
+def cautions(
+    baseline: Side, other: Side, overlap: Overlap, score: str, names: tuple[str, str], by: str = ID
+) -> tuple[str, ...]:
+    """One sentence for each thing that speaks against reading the difference as the targets'.
+
+    Args:
+        baseline: the first run.
+        other: the second.
+        overlap: how their samples meet.
+        score: what is compared in full.
+        names: what the runs are called.
+        by: what made two samples a pair.
+    """
     sides = tuple(zip(names, (baseline, other), strict=True))
-    found = [*_of_samples(overlap, names), *_of_datasets(baseline, other)]
+    found = [*_of_samples(overlap, names, by), *_of_datasets(baseline, other)]
     # Of the score that is compared: a record of which another scorer failed has it all the same.
     errors = [int(side.answers.tally(score).errors.sum()) for _, side in sides]
     if errors[0] != errors[1]:
@@ -76,7 +87,7 @@ def _of_state(name: str, summary: RunSummary) -> Iterator[str]:
         )
 
 
-def _of_samples(overlap: Overlap, names: tuple[str, str]) -> Iterator[str]:
+def _of_samples(overlap: Overlap, names: tuple[str, str], by: str) -> Iterator[str]:
     baseline, other = names
     if overlap.only_in_baseline or overlap.only_in_other:
         yield (
@@ -84,8 +95,9 @@ def _of_samples(overlap: Overlap, names: tuple[str, str]) -> Iterator[str]:
             f"{overlap.only_in_other} only in {other}; they are left out."
         )
     if overlap.changed_content:
-        hint = " Is the id a line number? --align content pairs what is equal." if _mostly_changed(overlap) else ""
-        yield f"{_samples(overlap.changed_content)} kept the id but changed content between the runs.{hint}"
+        moved = by == ID and overlap.changed_content > 1 and 2 * overlap.changed_content > overlap.n_paired
+        hint = " Is the id a line number? --align content pairs what is equal." if moved else ""
+        yield f"{_samples(overlap.changed_content)} kept the {by} but changed content between the runs.{hint}"
     if overlap.shared_replies:
         yield (
             f"For {_samples(overlap.shared_replies)} both runs used the same stored reply: "
@@ -93,10 +105,6 @@ def _of_samples(overlap: Overlap, names: tuple[str, str]) -> Iterator[str]:
         )
     if overlap.left_out_errors:
         yield f"{_samples(overlap.left_out_errors)} failed in at least one of the runs and are left out."
-
-
-def _mostly_changed(overlap: Overlap) -> bool:
-    return overlap.changed_content > 1 and 2 * overlap.changed_content > overlap.n_paired
 
 
 def _of_datasets(baseline: Side, other: Side) -> Iterator[str]:
@@ -170,8 +178,8 @@ def _phrase(path: tuple[str, ...], before: Any, after: Any) -> str:
 
 
 def _flat(value: Any, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], Any]]:
-    """(path, value) of every setting; a list is one value."""
-    if isinstance(value, Mapping) and value:
+    """(path, value) of every setting; a list is one value, and an empty mapping is none."""
+    if isinstance(value, Mapping):
         for key, one in value.items():
             yield from _flat(one, (*path, str(key)))
     else:

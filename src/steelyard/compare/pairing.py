@@ -112,7 +112,7 @@ def compare_pair(meeting: Meeting, kind: ScoreKind, *, level: float) -> PairComp
         groups=over_groups(_groups(pairs, baseline, alignment, kind, level)),
         fixed=fixed,
         broken=broken,
-        warnings=(*alignment.notes, *cautions(baseline, other, overlap, kind.name, names)),
+        warnings=(*alignment.notes, *cautions(baseline, other, overlap, kind.name, names, alignment.by)),
         verdict=verdict,
         sentence=sentence(headline, verdict, score=kind.name, names=names, level=level),
         level=level,
