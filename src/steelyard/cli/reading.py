@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
@@ -19,10 +19,12 @@ from steelyard.cli.options import (
 from steelyard.errors import ConfigError, did_you_mean
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping, Sequence
 
     from steelyard.store import Run
-    from steelyard.types import Record
+    from steelyard.types import Label, Record
+
+    _Labels = Mapping[tuple[str, int], Sequence[Label]]
 
 
 def runs(
@@ -61,6 +63,7 @@ def runs(
 
 def show(
     run: RunArgument,
+    sample: Annotated[str, typer.Argument(metavar="[SAMPLE]", help="Show only this sample, by its id.")] = "",
     store: StoreOption = None,
     only: Annotated[
         str,
@@ -71,49 +74,76 @@ def show(
     most: Annotated[int, typer.Option("--most", "-n", metavar="N", help="List at most so many samples.", min=1)] = 10,
     as_json: JsonOption = False,
 ) -> None:
-    """Show one run: its rate, its categories, what could not be read."""
+    """Show one run: its rate, its categories, what could not be read.
+
+    What people noted of the run stands below; samples are listed with what a review said of them.
+    """
+    from steelyard.cli.notes import plain_note, print_notes
     from steelyard.cli.outcome import print_outcome, say_unfinished, weigh
     from steelyard.cli.tables import print_json
     from steelyard.store import Store
+    from steelyard.store.labels import by_record
 
     if only and only not in _KINDS:
         raise ConfigError(f"--only {only!r}{did_you_mean(only, _KINDS)}")
     with Store(store) as opened:
         found = opened.run(run)
-        if not only:
+        if not only and not sample:
             outcome = weigh([found], store=store)
+            notes = found.remarks().notes
             if as_json:
-                print_json({**outcome.summaries[0].to_json(), "reason": found.reason, "manifest": found.manifest})
+                about = {"reason": found.reason, "notes": [plain_note(one) for one in notes]}
+                print_json({**outcome.summaries[0].to_json(), **about, "manifest": found.manifest})
             else:
                 print_outcome(replace(outcome, in_full=True), as_json=False)
+                print_notes(notes)
             return
         say_unfinished(found)
+        wanted = _Wanted(only or "all", most, sample)
         if as_json:
-            print_json([_plain(record) for record in _listed(found, only, most)])
+            labels = by_record(found.remarks().labels)
+            print_json([_plain(record, labels) for record in _listed(found, wanted)])
         else:
-            _print_samples(found, only, most)
+            _print_samples(found, wanted)
 
 
 def compare(
     run: RunsArgument,
     store: StoreOption = None,
     score: ScoreOption = None,
+    level: Annotated[float, typer.Option("--level", metavar="LEVEL", help="Confidence level, between 0 and 1.")] = 0.95,
+    align: Annotated[
+        str,
+        typer.Option(
+            "--align",
+            metavar="BY",
+            help="Pair samples by id, by content, or by a key of their metadata; by default by id, and by content "
+            "where hardly any id is shared.",
+        ),
+    ] = "",
+    group: Annotated[
+        list[str] | None, typer.Option("--group", metavar="NAME", help="Only samples of this group; may be repeated.")
+    ] = None,
     as_json: JsonOption = False,
     html: HtmlOption = None,
     markdown: MarkdownOption = None,
 ) -> None:
     """Compare runs with the first and say what may be concluded.
 
-    Samples are paired by their ids.
+    Every score that both runs have is compared over the samples of both, and so are time, calls and tokens.
     """
     from steelyard.cli.outcome import check_pages, print_outcome, weigh, write_pages
     from steelyard.store import Store
 
     if len(run) < 2:
         raise ConfigError("compare takes two runs or more; the first is the baseline")
+    if not 0 < level < 1:
+        raise ConfigError(f"--level {level:g}: a confidence level lies between 0 and 1 (0.95 for 95 %)")
     check_pages(html, markdown)
+    comparing = {"level": level, "align_by": align, "groups": tuple(group or ())}
     with Store(store) as opened:
-        outcome = weigh([opened.run(name) for name in run], store=store, score=score, gated=False)
+        runs = [opened.run(name) for name in run]
+        outcome = weigh(runs, store=store, score=score, gated=False, **comparing)
         if outcome.comparison is None:
             raise ConfigError("one of these runs has no scores, so there is nothing to compare: see steelyard runs")
         print_outcome(outcome, as_json=as_json, detailed=True, reported=html is not None)
@@ -129,14 +159,32 @@ def _row(run: Run) -> dict[str, Any]:
     return {**{name: getattr(run, name) for name in names}, "created": created, "tags": dict(run.tags)}
 
 
-def _listed(run: Run, only: str, most: int) -> Iterator[Record]:
-    """The first records of a kind."""
+@dataclass(frozen=True, slots=True)
+class _Wanted:
+    """Which records are listed: their kind, how many, and of which sample ("" is any)."""
+
+    only: str
+    most: int
+    sample: str = ""
+
+
+def _listed(run: Run, wanted: _Wanted) -> Iterator[Record]:
+    """The first records of a kind.
+
+    Raises:
+        ConfigError: the run has no such sample.
+    """
+    if wanted.sample and wanted.sample not in (known := run.sample_hashes()):
+        near = did_you_mean(wanted.sample, known)
+        raise ConfigError(f"run {run.id} has no sample {wanted.sample!r}{near if near.startswith(':') else ''}")
     given = 0
     for record in run.records():
-        if only == "all" or only in _kinds_of(record):
+        if wanted.sample not in {"", record.sample.id}:
+            continue
+        if wanted.only == "all" or wanted.only in _kinds_of(record):
             yield record
             given += 1
-            if given == most:
+            if given == wanted.most:
                 return
 
 
@@ -146,26 +194,31 @@ def _kinds_of(record: Record) -> set[str]:
     return {*kinds, *wrong, *({"errors"} if record.failure else ())}
 
 
-def _plain(record: Record) -> dict[str, Any]:
+def _plain(record: Record, labels: _Labels) -> dict[str, Any]:
     from steelyard.report.export import plain_record
 
-    return plain_record(record)
+    return plain_record(record, labels.get((record.sample.id, record.repeat), ()))
 
 
-def _print_samples(run: Run, only: str, most: int) -> None:
+def _print_samples(run: Run, wanted: _Wanted) -> None:
+    from steelyard.cli.notes import label_line
     from steelyard.cli.samples import sample_lines
     from steelyard.cli.tables import console, say
+    from steelyard.store.labels import by_record
 
     to = console()
     none = True
-    for record in _listed(run, only, most):
+    labels = by_record(run.remarks().labels)
+    for record in _listed(run, wanted):
         if not none:
             to.print()
         none = False
         for line in sample_lines(record):
             say(to, line)
+        for one in labels.get((record.sample.id, record.repeat), ()):
+            say(to, label_line(one))
     if none:
-        say(to, _why_none(run, only))
+        say(to, _why_none(run, wanted.only))
 
 
 def _why_none(run: Run, only: str) -> str:
