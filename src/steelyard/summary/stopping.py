@@ -57,13 +57,17 @@ class Stopping:
 sequence 0.81 to 0.93). This rule contradicts the full set in at most 5 % of runs.'
         """
         where = "over the full set" if self.question == "full" else "beyond this set"
-        mean = f"{self.score} less that of {self.against}" if self.against else self.score
-        words = {"above": f"is above {self.threshold:g}", "below": f"is below {self.threshold:g}"}
-        claim = words.get(self.side, f"is exactly {self.threshold:g}" if self.side else "")
-        what = f"{mean} {claim} {where}" if claim else f"{mean} cannot be told from {self.threshold:g} {where}"
+        than = f"that of {self.against}" if self.against else f"{self.threshold:g}"
+        claim = {
+            "above": f"{self.score} is above {than}",
+            "below": f"{self.score} is below {than}",
+            "equal": f"{self.score} is exactly {than}",
+            "": f"{self.score} cannot be told from {than}",
+        }[self.side]
         low, high = self.interval
-        sequence = f"{100 * self.level:g} % confidence sequence {low:.3g} to {high:.3g}"
-        return f"{what} ({self.extent}; {sequence}). {self.promise}"
+        sequence = f"{100 * self.level:g} % confidence sequence"
+        of = " of the difference" if self.against else ""
+        return f"{claim} {where} ({self.extent}; {sequence}{of} {low:.3g} to {high:.3g}). {self.promise}"
 
     @property
     def extent(self) -> str:
