@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import csv
+import json
 import re
 from dataclasses import replace
 
@@ -298,3 +300,50 @@ def test_where_nothing_failed_nothing_is_asked(steelyard, write, says):
         out = steelyard("review", "a", "--model", "m", "--base-url", server.url, "--only", "errors", code=0).out
         assert server.asked == []
     assert "fits: errors" in out
+
+
+def test_what_was_said_of_a_sample_is_shown_with_it_and_who_said_so(review, steelyard):
+    with exam_server(Critic()) as server:
+        review(server)
+    about = labels()[0].sample
+    out = " ".join(steelyard("show", "weak", about, code=0).out.split())
+    assert "reason, says model:critic: It misread Question" in out
+    assert "cause, says model:critic: " in out
+    (record,) = steelyard("show", "weak", about, "--json", code=0).json()
+    assert record["sample"]["id"] == about
+    assert [(one["name"], one["author"]) for one in record["labels"]] == [
+        ("reason", "model:critic"), ("cause", "model:critic"),
+    ]  # fmt: skip
+    listed = steelyard("show", "weak", "--only", "wrong", "-n", "2", code=0).out
+    assert listed.count("reason, says model:critic") == 2
+    assert "no sample 'exam.csv:99'" in steelyard("show", "weak", "exam.csv:99", code=2).err
+
+
+def test_labels_leave_the_store_with_their_records(review, steelyard, tmp_path):
+    with exam_server(Critic()) as server:
+        review(server)
+    steelyard("export", "weak", "--out", "run.csv", code=0)
+    with (tmp_path / "run.csv").open(encoding="utf-8-sig", newline="") as file:
+        rows = list(csv.DictReader(file))
+    assert {row["label_cause"] for row in rows} == {"odd one out", "even so", ""}
+    assert sum(row["label_reason"].startswith("It misread") for row in rows) == 15
+    lines = [json.loads(one) for one in steelyard("export", "weak", code=0).out.splitlines()]
+    assert sum(len(one["labels"]) for one in lines) == 30
+    with Store() as store:
+        frame = store.run("weak").to_frame()
+    assert sorted(frame["label_cause"].dropna().value_counts().to_dict().items()) == [
+        ("even so", 5), ("odd one out", 10),
+    ]  # fmt: skip
+
+
+def test_a_run_without_labels_has_no_columns_for_them(steelyard, exam):
+    assert "label_" not in steelyard("export", "weak", "--format", "csv", code=0).out
+    assert json.loads(steelyard("export", "weak", code=0).out.splitlines()[0])["labels"] == []
+    with Store() as store:
+        assert not [name for name in store.run("weak").to_frame().columns if name.startswith("label_")]
+
+
+def test_notes_stand_below_the_run_that_is_shown(steelyard, exam):
+    steelyard("note", "weak", "key had expired", "--author", "ann", code=0)
+    assert steelyard("show", "weak", code=0).out.splitlines()[-1].endswith(", ann: key had expired")
+    assert [one["text"] for one in steelyard("show", "weak", "--json", code=0).json()["notes"]] == ["key had expired"]

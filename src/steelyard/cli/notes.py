@@ -1,8 +1,12 @@
-"""Notes on a terminal."""
+"""Notes and labels on a terminal."""
 
 from __future__ import annotations
 
-from steelyard.types import Note
+from collections.abc import Sequence
+
+from steelyard.cli.tables import console, say
+from steelyard.text.inert import cell_text
+from steelyard.types import Label, Note
 
 
 def note_line(note: Note) -> str:
@@ -18,3 +22,20 @@ def note_line(note: Note) -> str:
 def plain_note(note: Note) -> dict[str, str]:
     """A note as plain JSON."""
     return {"run": note.run, "at": note.at.isoformat(timespec="seconds"), "author": note.author, "text": note.text}
+
+
+def print_notes(notes: Sequence[Note]) -> None:
+    """All of them, on standard output."""
+    to = console()
+    for one in notes:
+        say(to, note_line(one))
+
+
+def label_line(label: Label) -> str:
+    """What somebody says of a record, on one line.
+
+    >>> from datetime import UTC, datetime
+    >>> label_line(Label("q1", "cause", "wrong unit", "model:m", datetime(2026, 3, 1, tzinfo=UTC)))
+    '  cause, says model:m: wrong unit'
+    """
+    return f"  {label.name}, says {label.author}: {' '.join(cell_text(label.value).split())}"

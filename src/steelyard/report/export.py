@@ -10,18 +10,19 @@ from typing import Any
 
 from steelyard.report.stored import StoredRun
 from steelyard.text.inert import cell_text, csv_cell, json_line, writable
-from steelyard.types import Failure, Record, Reply
+from steelyard.types import Failure, Label, Record, Reply
 
 _BYTE_ORDER_MARK = "\ufeff"
 
 
-def plain_record(record: Record) -> dict[str, Any]:
-    """A record as plain JSON: sample, output, scores, replies per stage with usage and attempts, failure."""
+def plain_record(record: Record, labels: Sequence[Label] = ()) -> dict[str, Any]:
+    """A record as plain JSON: sample, output, scores, labels, replies per stage with usage and attempts, failure."""
     return {
         "sample": _fields(record.sample),
         "repeat": record.repeat,
         "output": None if record.output is None else _fields(record.output),
         "scores": [_fields(score) for score in record.scores],
+        "labels": [_plain_label(label) for label in labels],
         "replies": {stage: [_plain_reply(reply) for reply in several] for stage, several in record.replies.items()},
         "failure": None if record.failure is None else _plain_failure(record.failure),
         "seconds": record.seconds,
@@ -31,8 +32,9 @@ def plain_record(record: Record) -> dict[str, Any]:
 def jsonl(run: StoredRun) -> Iterator[str]:
     """One line of JSON per record, line end included; run, target and tags stand before what `plain_record` gives."""
     head = {"run": run.id, "target": run.target, "tags": dict(run.tags)}
+    labels = _by_record(run)
     for record in run.records():
-        yield json_line(head | plain_record(record)) + "\n"
+        yield json_line(head | plain_record(record, labels.get((record.sample.id, record.repeat), ()))) + "\n"
 
 
 def csv(run: StoredRun, *, raw: bool = False) -> Iterator[str]:
@@ -48,9 +50,35 @@ def csv(run: StoredRun, *, raw: bool = False) -> Iterator[str]:
     names = score_names(run)
     tags = sorted(run.tags)
     write = _raw_cell if raw else csv_cell
-    yield _BYTE_ORDER_MARK + _line([write(name) for name in _header(names, tags)])
+    labels = _by_record(run)
+    said = list(dict.fromkeys(label.name for label in run.remarks().labels))
+    yield _BYTE_ORDER_MARK + _line([write(name) for name in [*_header(names, tags), *map(label_column, said)]])
     for record in run.records():
-        yield _line([write(value) for value in _cells(run, record, names, tags)])
+        found = {label.name: label.value for label in labels.get((record.sample.id, record.repeat), ())}
+        cells = [*_cells(run, record, names, tags), *(found.get(name) for name in said)]
+        yield _line([write(value) for value in cells])
+
+
+def label_column(name: str) -> str:
+    """The column of labels of one name; of several authors the newest label stands in it.
+
+    >>> label_column("cause")
+    'label_cause'
+    """
+    return f"label_{name}"
+
+
+def _by_record(run: StoredRun) -> dict[tuple[str, int], list[Label]]:
+    """(sample's id, repeat) -> its labels, oldest first."""
+    found: dict[tuple[str, int], list[Label]] = {}
+    for label in run.remarks().labels:
+        found.setdefault((label.sample, label.repeat), []).append(label)
+    return found
+
+
+def _plain_label(label: Label) -> dict[str, Any]:
+    at = label.at.isoformat(timespec="seconds")
+    return {"name": label.name, "value": label.value, "author": label.author, "at": at}
 
 
 def score_names(run: StoredRun) -> list[str]:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Protocol
 
 from steelyard.compare import ComparableRun
-from steelyard.types import Record
+from steelyard.types import Record, Remarks
 
 
 class StoredRun(ComparableRun, Protocol):
@@ -18,3 +18,6 @@ class StoredRun(ComparableRun, Protocol):
 
     def records(self) -> Iterator[Record]:
         """Every record in order of samples and repeats."""
+
+    def remarks(self) -> Remarks:
+        """What people and models say of it: notes, and labels of its records."""

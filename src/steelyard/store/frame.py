@@ -30,8 +30,9 @@ def to_frame(run: Run) -> Any:
     Columns: id, group, repeat, question, reference, output (what the target made of the reply), response (the text of
     its last reply, or the output where none was asked for), what scorers add (`sql`), per score its value and
     `<score>_outcome`, label (the name of the verdict, where a scorer gives names; further ones as `<score>_label`),
-    seconds, target, model (as the endpoint calls it), run, `tag_<name>` for every tag, failure. A score that was not
-    given is null, never 0; a score that is named like another column stands as `score_<name>`.
+    seconds, target, model (as the endpoint calls it), run, `tag_<name>` for every tag, failure, `label_<name>` for
+    every label that a person or a review gave (the newest, where several did). A score that was not given is null,
+    never 0; a score that is named like another column stands as `score_<name>`.
 
     Returns:
         a pandas data frame; where pandas is not installed a polars one, else a pyarrow table.
@@ -58,12 +59,18 @@ def _columns(run: Run, names: Sequence[str]) -> dict[str, list[Any]]:
     tags = {f"tag_{tag}": value for tag, value in run.tags.items()}
     labels = _label_columns(run)
     scores = [column for name in names for column in (_column_of(name), f"{_column_of(name)}_outcome")]
-    order = [*_BEFORE, *scores, *labels.values(), *_AFTER, *tags, "failure"]
+    remarks = run.remarks().labels
+    said = dict.fromkeys(f"label_{one.name}" for one in remarks)
+    given: dict[tuple[str, int], dict[str, Any]] = {}
+    for one in remarks:
+        given.setdefault((one.sample, one.repeat), {})[f"label_{one.name}"] = cell_text(one.value)
+    order = list(dict.fromkeys([*_BEFORE, *scores, *labels.values(), *_AFTER, *tags, "failure", *said]))
     columns: dict[str, list[Any]] = {name: [] for name in order}
     added: dict[str, list[Any]] = {}
     asked = {"target": run.target, "run": run.id, "model": _model_of(run.manifest.get("target"))} | tags
     for n, record in enumerate(run.records()):
-        row = asked | _row(record, names) | _labels(record, labels)
+        own = given.get((record.sample.id, record.repeat), {})
+        row = dict.fromkeys(said) | asked | _row(record, names) | _labels(record, labels) | own
         for name, value in row.items():
             columns[name].append(_plain(value))
         for name, value in _added(record).items():
@@ -129,7 +136,7 @@ def _row(record: Record, names: Sequence[str]) -> dict[str, Any]:
 
 
 def _column_of(score: str) -> str:
-    return f"score_{score}" if score in _TAKEN or score.startswith("tag_") else score
+    return f"score_{score}" if score in _TAKEN or score.startswith(("tag_", "label_")) else score
 
 
 def _plain(value: Any) -> Any:
