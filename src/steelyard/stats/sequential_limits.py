@@ -15,7 +15,7 @@ LARGEST_BET: Final = 0.95
 BETS: Final = tuple(0.02 * (LARGEST_BET / 0.02) ** (k / 15) for k in range(16))
 EXACT: Final = 1e-9
 """Two sums that differ by less are equal: what rounding leaves of a million fractions."""
-STEPS_AT_ONCE: Final = 2_048
+STEPS_AT_ONCE: Final = 1_024
 """16 bets on so many observations fit a processor's cache."""
 _RESOLUTION: Final = 1e-10
 
@@ -75,14 +75,18 @@ class _Game(NamedTuple):
         left = total - np.arange(n)
         return cls(float(total), data * left, np.concatenate(([0.0], np.cumsum(data))), total / left)
 
-    def factors(self, mean: float, start: int, end: int) -> tuple[Array, Array]:
-        """What each bet's capital is multiplied by at each step, and the derivative of its log by the mean."""
+    def factors(self, mean: float, start: int, end: int) -> tuple[Array, Array, Array]:
+        """What each step multiplies each bet's capital by; the derivative of its log by the mean, in two factors."""
         import numpy as np
 
         need = self.total * mean - self.spent[start:end]
         bets = np.minimum(LARGEST_BET, np.asarray(BETS)[:, None] * self.growth[start:end])
-        grown = 1 + bets * (self.gain[start:end] / need - 1)
-        return grown, ((1 - bets) / grown - 1) * (self.total / need)
+        grown = bets * (self.gain[start:end] / need - 1)
+        grown += 1
+        lean = np.subtract(1, bets, out=bets)
+        lean /= grown
+        lean -= 1
+        return grown, lean, self.total / need
 
     def skip(self, mean: float, end: int) -> tuple[Array, Array]:
         """Logs and slopes against `mean` after the first `end` steps."""
@@ -90,9 +94,9 @@ class _Game(NamedTuple):
 
         logs, slopes = np.zeros(len(BETS)), np.zeros(len(BETS))
         for start in range(0, end, STEPS_AT_ONCE):
-            grown, slope = self.factors(mean, start, min(end, start + STEPS_AT_ONCE))
-            logs += np.log(grown).sum(axis=1)
-            slopes += slope.sum(axis=1)
+            grown, lean, rate = self.factors(mean, start, min(end, start + STEPS_AT_ONCE))
+            logs += np.log(grown, out=grown).sum(axis=1)
+            slopes += lean @ rate
         return logs, slopes
 
 
@@ -107,7 +111,7 @@ def _advance(game: _Game, state: _State, start: int, end: int, goal: float) -> t
     mean, logs, slopes = state
     raised = False
     while True:
-        grown, slope = game.factors(mean, start, end)
+        grown, lean, rate = game.factors(mean, start, end)
         path = logs[:, None] + np.cumsum(np.log(grown), axis=1)
         top = path.max(axis=0)
         capital = top + np.log(np.exp(path - top).mean(axis=0))
@@ -115,8 +119,8 @@ def _advance(game: _Game, state: _State, start: int, end: int, goal: float) -> t
         excess = float(capital[best]) - goal
         raised = raised or excess >= 0
         shares = np.exp(path[:, best] - capital[best]) / len(BETS)
-        steepness = -float(shares @ (slopes + slope[:, : best + 1].sum(axis=1)))
+        steepness = -float(shares @ (slopes + lean[:, : best + 1] @ rate[: best + 1]))
         if excess <= _RESOLUTION * steepness:
-            return _State(mean, path[:, -1], slopes + slope.sum(axis=1)), raised
+            return _State(mean, path[:, -1], slopes + lean @ rate), raised
         mean += excess / steepness
         logs, slopes = game.skip(mean, start)
