@@ -1,0 +1,124 @@
+"""compare as a person and as a program read it: options, tables within 80 columns, costs."""
+
+from __future__ import annotations
+
+import pytest
+
+from steelyard import Options, Prompt, Sample, Suite, evaluate_suite
+from steelyard.models.scripted import Scripted
+from steelyard.scorers.lexical import ChrF, Contains, RougeL, TokenF1
+from steelyard.scorers.match import ExactMatch
+
+SCORERS = (ExactMatch(), TokenF1(), RougeL(), ChrF(), Contains())
+FURTHER = ["token_f1", "rouge_l", "chrf", "contains"]
+ANSWERS = {f"Question {no}?": f"it is {no}" for no in range(30)}
+
+
+@pytest.fixture
+def answered(tmp_path, monkeypatch):
+    """answered({"a": 7, "b": 12}): a run per target, which answers the first so many of 30 questions rightly."""
+    monkeypatch.chdir(tmp_path)
+
+    def run(right, ids="q"):
+        samples = [
+            Sample(f"{ids}{no}", question, answer, group=f"group {no % 2}", metadata={"code": f"c{no}"})
+            for no, (question, answer) in enumerate(ANSWERS.items())
+        ]
+        models = {target: Scripted(dict(list(ANSWERS.items())[:n]), f"{target}?") for target, n in right.items()}
+        targets = {target: Prompt(model, "{{question}}") for target, model in models.items()}
+        return evaluate_suite(Suite("quiz", "custom", samples, targets, SCORERS, options=Options(concurrency=4)))
+
+    return run
+
+
+def test_sentence_scores_and_costs_stand_in_this_order_within_80_columns(steelyard, answered):
+    answered({"old": 10, "new": 26})
+    out = steelyard("compare", "old", "new", code=0).out
+    assert max(map(len, out.splitlines())) <= 80
+    places = [
+        out.index(words) for words in ("new scores 53.3 points more", "score     baseline", "per sample", "category")
+    ]
+    assert places == sorted(places)
+    (line,) = [line.split() for line in out.splitlines() if line.startswith("contains ") and "+" in line]
+    assert line[:6] == ["contains", "33.3", "%", "86.7", "%", "+53.3"]
+    assert line[-2:] == ["+16", "-0"]
+    assert [line.split()[:4] for line in out.splitlines() if line.startswith("calls")] == [
+        ["calls", "1.00", "1.00", "0.00"]
+    ]
+
+
+def test_a_higher_level_widens_the_interval_and_is_named(steelyard, answered):
+    answered({"old": 10, "new": 16})
+    narrow, wide = (
+        steelyard("compare", "old", "new", "--level", level, "--json", code=0).json()["comparison"]["pairs"][0]
+        for level in ("0.8", "0.99")
+    )
+    assert wide["headline"]["interval"][0] < narrow["headline"]["interval"][0]
+    assert (narrow["verdict"], wide["verdict"]) == ("better", "no_evidence")
+    assert "99 %" in steelyard("compare", "old", "new", "--level", "0.99", code=0).out
+    assert "0.95 for 95 %" in steelyard("compare", "old", "new", "--level", "95", code=2).err
+
+
+def test_only_a_group_is_compared_where_one_is_named(steelyard, answered):
+    answered({"old": 10, "new": 26})
+    found = steelyard("compare", "old", "new", "--group", "group 1", "--json", code=0).json()["comparison"]
+    assert (found["only_groups"], found["pairs"][0]["n_paired"]) == (["group 1"], 15)
+    assert "Only samples of group 1:" in steelyard("compare", "old", "new", "--group", "group 1", code=0).out
+    both = ("--group", "group 0", "--group", "group 1")
+    assert (
+        steelyard("compare", "old", "new", *both, "--json", code=0).json()["comparison"]["pairs"][0]["n_paired"] == 30
+    )
+    assert "did you mean 'group 1'?" in steelyard("compare", "old", "new", "--group", "grup 1", code=2).err
+
+
+def test_samples_of_other_ids_are_paired_by_content_or_by_the_key_that_is_named(steelyard, answered):
+    answered({"old": 10}, ids="q")
+    answered({"new": 26}, ids="r")
+    out = " ".join(steelyard("compare", "old", "new", code=0).out.split())
+    assert "share none of their samples' ids, so samples with equal content are paired" in out
+    assert "new scores 53.3 points more" in out
+    found = steelyard("compare", "old", "new", "--align", "code", "--json", code=0).json()["comparison"]["pairs"][0]
+    assert (found["aligned"], found["n_paired"], found["other_ids"]["q10"]) == ("code", 30, "r10")
+    assert "share no sample" in steelyard("compare", "old", "new", "--align", "id", code=0).out
+    assert "did you mean 'code'?" in steelyard("compare", "old", "new", "--align", "cod", code=2).err
+
+
+def test_flips_of_runs_with_other_ids_are_listed(steelyard, answered):
+    answered({"old": 26}, ids="q")
+    answered({"new": 20}, ids="r")
+    assert "broken q20 (it is 20 → new?)" in steelyard("compare", "old", "new", code=0).out
+
+
+def test_what_cannot_be_told_exits_with_0_and_says_what_could_have_been_shown(steelyard, answered):
+    answered({"old": 10, "new": 12})
+    out = " ".join(steelyard("compare", "old", "new", code=0).out.split())
+    assert "no evidence of a difference" in out
+    assert "Sets like this show a difference of" in out
+
+
+def test_twelve_runs_and_five_scores_fit_80_columns_with_a_line_each(steelyard, answered):
+    names = {f"target-{no}": 5 + 2 * no for no in range(12)}
+    answered(names)
+    out = steelyard("compare", *names, code=0).out
+    assert max(map(len, out.splitlines())) <= 80
+    assert "p (Holm)" in out
+    assert "11 runs are compared with one baseline" in out
+    assert [line.split()[0] for line in out.splitlines() if line.startswith("target-") and " 1.00 " in line] == list(
+        names
+    )
+    assert "differences on further scores are evidence of one; --json has all" in out
+    listed = [line for line in out.splitlines() if line.startswith("target-") and ": " in line]
+    assert len(listed) == 24
+    assert "more notes" not in out
+
+
+def test_json_holds_every_field_of_scores_and_costs_by_name(steelyard, answered):
+    answered({"old": 10, "new": 26})
+    (pair,) = steelyard("compare", "old", "new", "--json", code=0).json()["comparison"]["pairs"]
+    assert [one["score"] for one in pair["scores"]] == FURTHER
+    assert {"p", "p_adjusted", "adjustment", "detectable", "fixed", "broken"} <= set(pair["scores"][0]["difference"])
+    assert {(one["measure"], one["statistic"]) for one in pair["costs"]} >= {
+        ("calls", "mean"),
+        ("output_tokens", "mean"),
+    }
+    assert pair["differs"]
