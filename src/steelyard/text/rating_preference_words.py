@@ -15,6 +15,7 @@ from typing import Final
 from steelyard.text.normal import fold
 from steelyard.text.rating_preference_back import Back
 from steelyard.text.rating_preference_degrees import FOUND, LESS, LESS_OF, MORE, MORE_OF, ZH_MORE
+from steelyard.text.rating_preference_ties import tied
 
 _EN: Final = re.IGNORECASE
 NOUN: Final = (
@@ -160,10 +161,7 @@ def words_for(names: tuple[str, str], *, back: Back = "AB") -> Words:
     side = rf"(?P<token>(?P<a>{free[0]})|(?P<b>{free[1]}))"
     other = rf"(?:{free[0]}|{free[1]})"
     loose = token if cased_alike(first, second) else _loose(first, second, free, tie)
-    noun = rf"(?:(?<![A-Za-z]){NOUN}\s{{0,2}})?"
-    cores = noun + f"(?:{_core(first, second)})", noun + f"(?:{_core(second, first)})"
-    sign = r"\s?(?:>{1,2}|<{1,2}|={1,2}|≈)\s?"
-    relation = rf"(?:(?P<relation>{cores[0]}{sign}{cores[1]})|(?P<reversed>{cores[1]}{sign}{cores[0]}))"
+    relation = _relation(first, second)
     not_both = rf"(?!\s{{0,2}}(?:/|\||,?\s?\b(?:or|and|vs\.?)\b|和|或|与|还是)\s{{0,2}}{other})"
     own = r"(?:['’]s?\s(?:\w{1,12}\s)?(?:answer|response|output|summary|reply|solution))?"
     return Words(
@@ -201,6 +199,14 @@ def words_for(names: tuple[str, str], *, back: Back = "AB") -> Words:
     )  # fmt: skip
 
 
+def _relation(first: str, second: str) -> str:
+    """Both with a sign between them: A > B."""
+    noun = rf"(?:(?<![A-Za-z]){NOUN}\s{{0,2}})?"
+    cores = noun + f"(?:{_core(first, second)})", noun + f"(?:{_core(second, first)})"
+    sign = r"\s?(?:>{1,2}|<{1,2}|={1,2}|≈)\s?"
+    return rf"(?:(?P<relation>{cores[0]}{sign}{cores[1]})|(?P<reversed>{cores[1]}{sign}{cores[0]}))"
+
+
 def _loose(first: str, second: str, free: Sequence[str], tie: str) -> str:
     """What may stand in a mark, where nothing else can be meant.
 
@@ -225,7 +231,7 @@ def _stated(side: str, own: str, other: str, not_both: str) -> re.Pattern[str]:
         rf":to be |as |is )?{_ADVERB}{_BETTER}"
         rf"|\b(?:rate|rank|score|place)\s(?:the )?{side.replace('?P<', '?P<r_')}{own}\s(?:as )?(?:\w{{2,14}}ly "
         rf")?(?:higher|first|above)\b"
-        rf"|(?P<tied>{_tied(other)}))", _EN,
+        rf"|(?P<tied>{tied(other)}))", _EN,
     )  # fmt: skip
 
 
@@ -287,34 +293,4 @@ def _shared(name: str, other: str) -> int:
     return next(
         (place for place, (one, two) in enumerate(zip(name, other, strict=False)) if one != two),
         len(min(name, other, key=len)),
-    )
-
-
-def _tied(other: str) -> str:
-    """Sentences that call the two equal in all, not in one respect."""
-    both = rf"(?:both|they|the two|these two|{other},? (?:and|&) {other})(?:\s(?:\w{{1,14}}\s?){{0,3}})?"
-    equal = (
-        r"(?:are|were|perform|performed|seem|appear|is|do|did)\s(?:\w{2,14}ly\s|about\s|all\s|roughly\s|both\s){0,2}"
-        r"(?:(?:equal(?:ly)?|similarly|comparably|just as)\s(?:good|bad|well|poor(?:ly)?|strong|valid|helpful"
-        r"|effective|matched)|tied|on par|evenly matched|equal(?=[.,;!\n]|\Z| in (?:quality|overall))"
-        r"|(?:of )?(?:about |roughly )?(?:equal"
-        r"|the same|similar|comparable) quality|comparable(?= in (?:quality|overall)|[.;!\n]|\Z)|identical(?=[.;!\n]"
-        r"|\Z| in quality))"
-    )
-    return (
-        rf"{both}\s?{equal}|\b(?:it's|it is|this is|i(?:'d|'ll| would| will)?\s(?:call|declare|rate|consider) (?:it"
-        rf"|this))\s(?:therefore |thus |basically |essentially |effectively |really )?a (?:\w{{1,12}} )?(?:tie|draw"
-        rf"|toss-up)\b"
-        rf"|\bi (?:have|see) no (?:clear |strong |real )?preference\b|\bno (?:significant|meaningful|real|clear|notable"
-        rf"|major|substantial|noticeable|discernible) differences?\b(?!\s(?:in|of|as|with"
-        rf"|regarding)\b(?!\s(?:overall |the )?quality))"
-        rf"|没有?(?:明显|显著|实质性?|太大|本质)的?(?:差别|差异|区别)"
-        rf"|\bneither\b[^.\n]{{0,40}}?\b(?:is|was|stands out as|seems|outperforms"
-        rf"|wins)\b[^.,\n]{{0,20}}?\b(?:better|superior|winner|best|stronger|other|wins)\b|\b(?:there is"
-        rf"|there's) no (?:winner|preference)\b|\b(?:there is|there's"
-        rf"|with)?\s?no clear (?:winner|preference|favou?rite)\b"
-        rf"|(?:{other}\s?(?:和|与|跟|同)\s?{other}|两个?(?:回答|模型|答案|者|回复|输出|助手|摘要|份回答|篇摘要|方)?"
-        rf"|二者|双方)(?:的)?[^。;\n]{{0,12}}?(?:一样好|同样好|不[相分]上下|难分(?:高下|伯仲|胜负)|旗鼓相当|水平相当"
-        rf"|质量相当|(?:整体|总体|质量|水平)[^。,;\n]{{0,4}}相当|平局|打平|平手|同样(?:差|优秀)|一样差)|判(?:为"
-        rf"|定为)?平局"
     )
