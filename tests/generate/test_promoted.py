@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sqlite3
+from dataclasses import replace
 from datetime import UTC, datetime
 
 import pytest
@@ -15,6 +16,7 @@ from steelyard.generate.promoted import promote, row_of
 from steelyard.scorers.choice import Choice
 from steelyard.suite.evaluate import How
 from steelyard.suites.choice.rows import load_choice
+from steelyard.suites.pairwise.rows import load_pairwise
 from steelyard.suites.rag.rows import load_rag
 from steelyard.suites.tables.rows import load_tables
 from steelyard.suites.text2sql.rows import load_text2sql
@@ -214,6 +216,17 @@ def test_wanted_tables_come_back_as_rows(tmp_path):
     first = load_tables(SampleFiles(write(tmp_path / "q.jsonl", rows)), task="QA", databases=None).samples
     path = promoted_rows("tables", first, tmp_path)
     assert as_asked(load_tables(SampleFiles(path), task="QA", databases=None).samples) == as_asked(first)
+
+
+def test_questions_for_two_sides_come_back_with_messages_answers_and_clusters(tmp_path):
+    samples = [
+        Sample("a", "Why?", "because", group="g", cluster="twice"),
+        Sample("b", [{"role": "user", "content": "How?"}], ["so", "thus"]),
+        Sample("c", "What?"),
+    ]
+    again = load_pairwise(SampleFiles(promoted_rows("pairwise", samples, tmp_path))).samples
+    assert as_asked(again) == as_asked([replace(one, metadata={"position": 0}) for one in samples])
+    assert [one.cluster for one in again] == ["twice", "", ""]
 
 
 def test_a_run_from_python_gives_rows_that_the_rag_suite_reads(tmp_path):

@@ -129,10 +129,10 @@ def row_of(kind: str, sample: Sample) -> dict[str, Any]:
     """A sample as a row that the loader of its suite reads; every row of a kind has the same keys.
 
     Args:
-        kind: the suite's registered name; of any other a row has question, answer and contexts.
+        kind: the suite's registered name; of any other a row has question, answer, contexts and cluster.
         sample: any.
     """
-    return {"id": sample.id, "group": sample.group, **_ROWS.get(kind, _plain_row)(sample)}
+    return {"id": sample.id, "group": sample.group, **_ROWS.get(kind, _asked_row)(sample)}
 
 
 def _choice_row(sample: Sample) -> dict[str, Any]:
@@ -152,6 +152,10 @@ def _sql_row(sample: Sample) -> dict[str, Any]:
 
 def _tables_row(sample: Sample) -> dict[str, Any]:
     return {"question": sample.input, "target": sample.reference, "db_id": sample.metadata.get("db_id", "")}
+
+
+def _asked_row(sample: Sample) -> dict[str, Any]:
+    return {**_plain_row(sample), "cluster": sample.cluster}
 
 
 def _plain_row(sample: Sample) -> dict[str, Any]:

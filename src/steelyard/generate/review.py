@@ -20,7 +20,7 @@ from steelyard.generate.review_samples import KIND, REASONS, causes_suite, reaso
 from steelyard.generate.reviewer import CauseFinder, Reviewer
 from steelyard.store import Run, Store
 from steelyard.store.labels import MODEL, add_labels, by_record, read_labels
-from steelyard.suite.evaluate import How
+from steelyard.suite.evaluate import How, evaluate_suite
 from steelyard.suite.objects import Options, Suite
 from steelyard.suite.survey import changed_keys, manifests, survey
 from steelyard.types import Label, Record
@@ -124,8 +124,18 @@ def planned_suites(store: Store, plan: ReviewPlan, reviewer: Reviewer) -> tuple[
     return _reasons(chosen, plan, reviewer), causes_suite(chosen.run, rehearsed, _finder(reviewer), Options())
 
 
+def _evaluated(suite: Suite, how: How) -> Sequence[Run]:
+    return evaluate_suite(suite, how=how)
+
+
 def review(
-    where: str | Path | None, plan: ReviewPlan, reviewer: Reviewer, *, how: How, evaluate: Evaluate, at: datetime
+    where: str | Path | None,
+    plan: ReviewPlan,
+    reviewer: Reviewer,
+    *,
+    at: datetime,
+    how: How = How(),
+    evaluate: Evaluate = _evaluated,
 ) -> Review:
     """Review a run, and keep what comes of it as labels; what is interrupted goes on when it is called again.
 
@@ -133,9 +143,9 @@ def review(
         where: the store.
         plan: what is reviewed.
         reviewer: who is asked; the causes are asked of the same model.
-        how: values for references, and whether to ask anew what the journal could answer.
-        evaluate: runs a suite.
         at: when the labels are given.
+        how: values for references, and whether to ask anew what the journal could answer.
+        evaluate: runs a suite; the command line shows progress meanwhile.
 
     Raises:
         ConfigError: no such run, or what cannot be meant; found before the first call.
