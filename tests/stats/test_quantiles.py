@@ -29,6 +29,11 @@ def test_t_quantile_of_endless_degrees_of_freedom_is_the_normal_one():
     assert t_quantile(0.975, math.inf) == pytest.approx(norm.ppf(0.975), rel=1e-12)
 
 
+def test_t_quantile_beyond_the_largest_number_is_infinite():
+    assert t_quantile(0.975, 1e-3) == math.inf
+    assert t_quantile(0.025, 1e-3) == -math.inf
+
+
 def test_t_quantile_is_odd_around_one_half():
     assert t_quantile(0.025, 7) == pytest.approx(-t_quantile(0.975, 7), rel=1e-12)
     assert t_quantile(0.5, 7) == 0

@@ -166,26 +166,39 @@ def wilson_clustered(values: ArrayLike, *, clusters: ArrayLike, level: float = 0
 
     Wilson's equation with the number of independent trials that would give the clustered standard error,
 
-        n_eff = min(n, p (1 - p) / SE^2), and G where SE = 0,
+        n_eff = min(n, p (1 - p) / SE^2), and G' where SE = 0,
 
-    and the quantile of t with G - 1 degrees of freedom in place of z. It keeps its level from about ten clusters on,
-    where the plain CR1 interval falls to 0.92 at the same width.
+    and the quantile of t with G' - 1 (at least 1) degrees of freedom in place of z. G' = n^2 / sum_g n_g^2 is the
+    number of clusters, G, where all are of one size, and less where a few large ones carry the mean. It keeps its level
+    from about ten clusters on, where the plain CR1 interval falls to 0.92, and is no wider on average.
 
     Args:
         values: zeros and ones.
         clusters: a number per value, equal within a cluster.
         level: confidence level in (0, 1).
 
-    Source: effective sample size after E. L. Korn and B. I. Graubard, Survey Methodology 24, 1998 (they put it into
-    the exact interval instead). A single cluster gives [0, 1].
+    A single cluster gives [0, 1].
+
+    Source: effective sample size after E. L. Korn and B. I. Graubard, Survey Methodology 24, 1998 (they put it into the
+    exact interval instead); clusters of unequal size after L. Kish, "Survey Sampling", 1965, and A. V. Carter,
+    K. T. Schnepel and D. G. Steigerwald, Review of Economics and Statistics 99, 2017.
     """
     check_level(level)
     mean, error, n, count = clustered_spread(values, clusters)
     if count < 2:
         return Interval(0.0, 1.0)
     alike = is_without_spread(values, Spread(mean, error, n, count))
-    effective = count if alike else min(n, mean * (1 - mean) / error**2)
-    return _score_interval(mean, effective, t_quantile((1 + level) / 2, count - 1))
+    balanced = _balanced_clusters(clusters)
+    effective = balanced if alike else min(n, mean * (1 - mean) / error**2)
+    return _score_interval(mean, effective, t_quantile((1 + level) / 2, max(1.0, balanced - 1)))
+
+
+def _balanced_clusters(clusters: ArrayLike) -> float:
+    """The number of clusters of one size that would weigh as these do, after Kish."""
+    import numpy as np
+
+    sizes = np.unique(np.asarray(clusters), return_counts=True)[1].astype(float)
+    return float(sizes.sum() ** 2 / (sizes @ sizes))
 
 
 def check_level(level: float) -> None:

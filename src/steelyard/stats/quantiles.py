@@ -9,6 +9,7 @@ from typing import Final
 from steelyard.stats.beta import beta_logit, log_shares
 
 _NORMAL_FROM_DF: Final = 1e7
+_LARGEST_LOGARITHM: Final = 709.0
 
 
 def normal_quantile(probability: float) -> float:
@@ -70,4 +71,5 @@ def _t_above(tail: float, df: float) -> float:
         return z + (z**3 + z) / (4 * df) + (5 * z**5 + 16 * z**3 + 3 * z) / (96 * df * df)
     within = 1 - 2 * tail
     logit = beta_logit(2 * tail, df / 2, 0.5) if within >= 0.5 else -beta_logit(within, 0.5, df / 2)
-    return math.sqrt(df) * math.exp(-logit / 2)
+    log_t = (math.log(df) - logit) / 2
+    return math.exp(log_t) if log_t < _LARGEST_LOGARITHM else math.inf
