@@ -11,6 +11,8 @@ __version__ = "0.1.0"
 
 if TYPE_CHECKING:
     from steelyard.compare import compare
+    from steelyard.compare.preferences import preferences
+    from steelyard.compare.standings import standings
     from steelyard.errors import (
         ConfigError,
         DataError,
@@ -35,6 +37,7 @@ if TYPE_CHECKING:
     from steelyard.scorers.judges.g_eval import GEval
     from steelyard.scorers.judges.guideline import Guideline
     from steelyard.scorers.judges.judge import Judge
+    from steelyard.scorers.judges.preference import Preference
     from steelyard.scorers.judges.relevance import Relevance
     from steelyard.scorers.judges.rubric import Rubric
     from steelyard.scorers.lexical import ChrF, Contains, RougeL, TokenF1
@@ -42,6 +45,8 @@ if TYPE_CHECKING:
     from steelyard.scorers.lexical_patterns import Regex
     from steelyard.scorers.lexical_schema import JsonSchema
     from steelyard.scorers.match import ExactMatch
+    from steelyard.scorers.preference_lexical import LexicalPreference
+    from steelyard.scorers.preference_people import HumanPreference
     from steelyard.scorers.retrieval import Retrieval
     from steelyard.scorers.sql import SqlResult
     from steelyard.scorers.tables import TableMetrics
@@ -49,12 +54,14 @@ if TYPE_CHECKING:
     from steelyard.sql.sandbox import Sandbox
     from steelyard.store import Run, Store
     from steelyard.suite import Options, Suite, aevaluate, aevaluate_suite, evaluate, evaluate_suite
+    from steelyard.suite.objects import StopWhen
     from steelyard.targets.baseline import Baseline
     from steelyard.targets.langchain import LangChainRunnable
     from steelyard.targets.llama_index import LlamaIndexEngine
+    from steelyard.targets.pair import Pair
     from steelyard.targets.prompt import Prompt
     from steelyard.targets.retrieval import QueryEngine
-    from steelyard.types import Failure, Label, Output, Record, Reply, Sample, Score
+    from steelyard.types import Failure, Label, Note, Output, Record, Reply, Sample, Score
 
 _HOME = {
     "AnswerRelevancy": "scorers.judges.answer_relevancy",
@@ -75,16 +82,21 @@ _HOME = {
     "Faithfulness": "scorers.judges.faithfulness",
     "GEval": "scorers.judges.g_eval",
     "Guideline": "scorers.judges.guideline",
+    "HumanPreference": "scorers.preference_people",
     "JsonSchema": "scorers.lexical_schema",
     "Judge": "scorers.judges.judge",
     "Label": "types",
     "LangChainRunnable": "targets.langchain",
+    "LexicalPreference": "scorers.preference_lexical",
     "LlamaIndexEngine": "targets.llama_index",
     "ModelError": "errors",
+    "Note": "types",
     "NumberMatch": "scorers.lexical_numbers",
     "OpenAICompatible": "models.openai_compatible",
     "Options": "suite",
     "Output": "types",
+    "Pair": "targets.pair",
+    "Preference": "scorers.judges.preference",
     "Prompt": "targets.prompt",
     "QueryEngine": "targets.retrieval",
     "Record": "types",
@@ -104,6 +116,7 @@ _HOME = {
     "SqlLimits": "sql.results",
     "SqlResult": "scorers.sql",
     "SteelyardError": "errors",
+    "StopWhen": "suite.objects",
     "Store": "store",
     "StoreError": "errors",
     "Suite": "suite",
@@ -116,6 +129,8 @@ _HOME = {
     "evaluate": "suite",
     "evaluate_suite": "suite",
     "generate_qa": "generate.qa",
+    "preferences": "compare.preferences",
+    "standings": "compare.standings",
 }
 
 __all__ = [
@@ -137,16 +152,21 @@ __all__ = [
     "Faithfulness",
     "GEval",
     "Guideline",
+    "HumanPreference",
     "JsonSchema",
     "Judge",
     "Label",
     "LangChainRunnable",
+    "LexicalPreference",
     "LlamaIndexEngine",
     "ModelError",
+    "Note",
     "NumberMatch",
     "OpenAICompatible",
     "Options",
     "Output",
+    "Pair",
+    "Preference",
     "Prompt",
     "QueryEngine",
     "Record",
@@ -166,6 +186,7 @@ __all__ = [
     "SqlLimits",
     "SqlResult",
     "SteelyardError",
+    "StopWhen",
     "Store",
     "StoreError",
     "Suite",
@@ -178,6 +199,8 @@ __all__ = [
     "evaluate",
     "evaluate_suite",
     "generate_qa",
+    "preferences",
+    "standings",
 ]
 
 
