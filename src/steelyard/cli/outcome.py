@@ -225,6 +225,8 @@ def _remarks(run: Run, summary: RunSummary, *, several: bool) -> list[str]:
     lines = []
     if summary.state != "finished" and run.reason not in {"", summary.state}:
         lines.append(f"{run.target}: {summary.state}, {summary.done} of {summary.planned} done: {run.reason}")
+    if summary.stopping:
+        lines.append(f"{run.target}: {summary.stopping.sentence}")
     score = summary.score()
     if score is not None and score.not_applicable:
         lines.append(f"{run.target}: {score.name} does not apply to {score.not_applicable} of {score.total} records")

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Final
 
+from rich.cells import cell_len
 from rich.table import Table
 
-from steelyard.cli.tables import console, say, table
+from steelyard.cli.tables import console, say, shortened, table
 from steelyard.compare.preferences_values import Preferences
 from steelyard.compare.preferences_wording import p_percent, percent
 from steelyard.compare.standings_values import Standings
@@ -16,8 +17,10 @@ from steelyard.report.preferences import Part, PreferenceView, preference_view
 from steelyard.report.standings import standings_view
 from steelyard.store import Run
 from steelyard.summary import RunSummary
+from steelyard.text.inert import visible
 
 _BAR: Final = 76
+_NAME: Final = 24
 _FILLS: Final = {"a": "█", "tie": "▒", "inconsistent": "░", "unread": "·", "refused": "·", "b": "▓"}
 _MOST_IN_FULL: Final = 3
 """Pairs beyond this many are lines of a table: ten targets against each other still fit a screen or two."""
@@ -125,7 +128,9 @@ def _lengths(parts: Sequence[Part], width: int) -> list[int]:
 
 def _rate_table(view: PreferenceView) -> Table:
     rows = [[one.name, one.value, one.interval, one.n, one.p] for one in view.rates]
-    return table([f"of {view.first}", "rate", view.interval_head, "n", "p"], rows, right=(1, 3, 4), elastic=0)
+    name = visible(view.first, keep="")
+    head = f"of {shortened(name, _NAME) if cell_len(name) > _NAME else name}"
+    return table([head, "rate", view.interval_head, "n", "p"], rows, right=(1, 3, 4), elastic=0)
 
 
 def _facts(view: PreferenceView) -> Iterator[str]:

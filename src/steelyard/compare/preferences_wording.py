@@ -145,27 +145,9 @@ def _stopped(found: Preferences, stopping: Stopping) -> str:
         name, other = (found.first, found.second) if verdict == "A" else (found.second, found.first)
         head = f"{name} is preferred to {other} {where}"
     return (
-        f"{head} (anytime-valid {100 * stopping.level:g} % confidence sequence of {found.first}'s share, a tie or "
-        f"disagreement as half: {limits(stopping.interval)}). {stopping_text(stopping)}"
+        f"{head} (anytime-valid {100 * stopping.level:g} % confidence sequence of the share of {found.first}, a tie or "
+        f"disagreement as half: {limits(stopping.interval)}; {stopping.extent}). {stopping.promise}"
     )
-
-
-def stopping_text(stopping: Stopping) -> str:
-    """When the rule stopped, what that saved, and how far it is to be trusted."""
-    told = str(getattr(stopping, "sentence", ""))
-    if told:
-        return told
-    early = stopping.used < stopping.planned
-    beyond = f", {stopping.beyond:,} more were in flight and are not used" if stopping.beyond else ""
-    head = (
-        f"Stopped after {stopping.used:,} of {_pairs(stopping.planned, 'sample')}{beyond}; {stopping.saved:,} not asked"
-        if early
-        else f"All {_pairs(stopping.planned, 'sample')} were used"
-    )
-    wrong = f"{100 * (1 - stopping.level):.3g} % of runs"
-    if stopping.question == "full":
-        return f"{head}. This rule contradicts the whole set in at most {wrong}."
-    return f"{head}. This rule claims a preference that is not there in at most {wrong}."
 
 
 def preference_warnings(found: Preferences, same: Sequence[SameAnswers]) -> tuple[str, ...]:

@@ -22,6 +22,7 @@ from steelyard.gate import GateVerdict
 from steelyard.report.bars import label_chart, score_chart, spread_chart
 from steelyard.report.charts import WIDTH, difference_chart, group_chart, rate_chart, svg
 from steelyard.report.columns import collect_samples
+from steelyard.report.compared import compared_views
 from steelyard.report.judged import breakdown_views, cross_views, group_rows, stage_rows
 from steelyard.report.numbers import (
     MISSING,
@@ -39,7 +40,7 @@ from steelyard.report.numbers import (
 )
 from steelyard.report.pairs import PairView, pair_view
 from steelyard.report.pivots import Pivot, label_pivots, score_pivot, spread_pivots
-from steelyard.report.preference_charts import preference_charts
+from steelyard.report.preference_charts import preference_charts, stopping_charts
 from steelyard.report.preferences import NO_PAIRS, Pairwise, has_scores, preference_views
 from steelyard.report.standings import standings_charts, standings_view
 from steelyard.report.stored import StoredRun
@@ -117,7 +118,7 @@ def html_report(
         score=score_title(score),
         tags=list(dict.fromkeys(tag for one in summaries for tag in one.tags)),
         any_errors=any(view.score.errors for view in scored if view.score),
-        sentences=[*_sentences(summaries, comparison), *pairwise.sentences],
+        sentences=[*pairwise.sentences, *_sentences(summaries, comparison)],
         warnings=_warnings(comparison),
         gate=gate.results if gate else (),
         others=_others(summaries, labels, score),
@@ -129,6 +130,7 @@ def html_report(
         breakdowns=breakdown_views(summaries, score),
         charts=_charts(summaries, score, samples.chance, comparison),
         comparison=_pair_views(comparison, labels),
+        further=compared_views(comparison, labels),
         notes=list(dict.fromkeys(note for run in runs for note in run.manifest.get("notes", ()))),
         data=samples.json,
     )
@@ -162,9 +164,10 @@ def _view(run: StoredRun, summary: RunSummary, label: str, name: str) -> RunView
 
 
 def _sentences(summaries: Sequence[RunSummary], comparison: Comparison | None) -> list[str]:
+    stopped = [f"{one.target}: {one.stopping.sentence}" for one in summaries if one.stopping]
     if comparison:
-        return [pair.sentence for pair in comparison.pairs]
-    return [headline(one) for one in summaries]
+        return [*(pair.sentence for pair in comparison.pairs), *stopped]
+    return [*(headline(one) for one in summaries if not one.stopping), *stopped]
 
 
 def _warnings(comparison: Comparison | None) -> list[str]:
@@ -202,6 +205,7 @@ def _charts(
             rate_chart(summaries, score=score, chance=chance if score == "solve_rate" else None, width=width),
             group_chart(summaries, score=score, width=width),
             difference_chart(comparison, width=width) if comparison else None,
+            *stopping_charts(summaries, width=width),
             *_bar_charts(summaries, width),
         ]
     )

@@ -10,6 +10,7 @@ from typing import Final
 
 from steelyard.compare import Comparison
 from steelyard.gate import GateVerdict
+from steelyard.report.compared import compared_markdown
 from steelyard.report.flips import Flip, flips_of
 from steelyard.report.judged import by_key, stage_rows
 from steelyard.report.layout import distinct
@@ -85,6 +86,7 @@ def markdown_report(
             summaries, labels, f"{_cell(score_title(score), 30)} per group", lambda one: one.groups.get(score, ())
         ),
         _flip_lines(runs, comparison),
+        *compared_markdown(comparison, _cell),
         _stage_table(every, [_cell(label, 40) for label in run_labels(every)]),
         first_spread,
         *_breakdown_tables(summaries, labels, score),
@@ -126,8 +128,13 @@ def _alarms(summaries: Sequence[RunSummary], score: str) -> list[str]:
 
 
 def _sentences(summaries: Sequence[RunSummary], comparison: Comparison | None, pairwise: Pairwise) -> list[str]:
-    sentences = [pair.sentence for pair in comparison.pairs] if comparison else [headline(one) for one in summaries]
-    sentences = [*pairwise.sentences, *sentences]
+    stopped = [f"{one.target}: {one.stopping.sentence}" for one in summaries if one.stopping]
+    rates = [headline(one) for one in summaries if not one.stopping]
+    sentences = [
+        *pairwise.sentences,
+        *([pair.sentence for pair in comparison.pairs] if comparison else rates),
+        *stopped,
+    ]
     lines = [f"- **{_cell(one, 330)}**" for one in sentences[:_SENTENCES]]
     if len(sentences) > _SENTENCES:
         lines.append(f"- and {len(sentences) - _SENTENCES} more")

@@ -12,7 +12,7 @@ from steelyard.report.charts import WIDTH
 from steelyard.report.marks import Frame, Row, drawn, framed
 from steelyard.report.numbers import MISSING, score_title
 from steelyard.stats.intervals import Interval
-from steelyard.summary import Stopping
+from steelyard.summary import RunSummary, Stopping
 from steelyard.text.inert import visible
 
 if TYPE_CHECKING:
@@ -37,6 +37,15 @@ def preference_charts(found: Sequence[Preferences], *, width: int = WIDTH) -> li
         return []
     sequences = [sequence_chart(one.stopping, name=one.title, width=width) for one in found if one.stopping]
     return [win_rate_chart(found, width=width), *sequences]
+
+
+def stopping_charts(summaries: Sequence[RunSummary], *, width: int = WIDTH) -> list[alt.LayerChart]:
+    """The confidence sequence of every run that a rule could stop early."""
+    return [
+        sequence_chart(one.stopping, name=f"{one.target}, {one.stopping.score}", width=width)
+        for one in summaries
+        if one.stopping
+    ]
 
 
 def win_rate_chart(found: Sequence[Preferences], *, width: int = WIDTH) -> alt.LayerChart:

@@ -1,0 +1,116 @@
+"""What the terminal and --json say of a pairwise evaluation."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from tests.compare.judging import Judging, judging, orders, row
+from tests.report.judging_suite import pairwise_runs
+
+from steelyard.cli.preferring import bar_lines, print_preferences
+from steelyard.compare.preferences import preferences
+from steelyard.report.preferences import Part
+
+
+@pytest.fixture(scope="module")
+def pairs(tmp_path_factory):
+    """A store with two answering runs and the run that judges them."""
+    folder = tmp_path_factory.mktemp("pairs")
+    return folder / "pairs.db", [run.id for run in pairwise_runs(folder)]
+
+
+@pytest.fixture(scope="module")
+def three(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("three")
+    return folder / "pairs.db", [run.id for run in pairwise_runs(folder, third=True)]
+
+
+def shown(capfd, *found, in_full=False):
+    print_preferences(found, in_full=in_full)
+    return capfd.readouterr().out
+
+
+def test_a_judging_run_is_shown_with_its_shares_its_rates_and_its_sentence(steelyard, pairs):
+    store, (_, _, judge) = pairs
+    out = steelyard("show", judge, "--store", store, code=0).out
+    assert "36 pairs judged by a judge" in out
+    assert "█ ours <b> 55.6 % (20)  ▒ tie 11.1 % (4)  ░ inconsistent 11.1 % (4)" in out
+    assert "win rate           83.33 %  64.15 % to 93.32 %  24  0.15 %" in out
+    assert "same in both orders: 87.5 % of 32 pairs" in out
+    assert "ours <b> is preferred to theirs: it won 20 of 24 decided" in " ".join(out.split())
+    assert "cooking <i>  12    4     0  0   100.0 %  75.8 to 100.0  0.049 %" in out
+    assert all(len(line) <= 80 for line in out.splitlines())
+
+
+def test_an_answering_run_has_a_line_of_its_own_that_is_no_error(steelyard, pairs):
+    store, (ours, theirs, _) = pairs
+    out = steelyard("show", theirs, "--store", store, code=0).out
+    assert f"{theirs}  theirs    40       0            0 / 0" in out
+    assert "refused" not in out
+    assert "36       4" in steelyard("show", ours, "--store", store, code=0).out
+
+
+def test_judging_runs_are_never_compared_with_each_other(steelyard, three):
+    store, runs = three
+    refused = steelyard("compare", *runs[3:5], "--store", store, code=2)
+    assert "nothing to compare" in refused.err
+
+
+def test_a_report_holds_the_preferences_and_the_standings(steelyard, three, tmp_path):
+    store, runs = three
+    markdown, html = tmp_path / "report.md", tmp_path / "report.html"
+    steelyard("report", *runs, "--store", store, "--markdown", markdown, "--html", html, code=0)
+    assert "| 1 | ours &lt;b&gt; |" in Path(markdown).read_text(encoding="utf-8")
+    assert "Standings</h2>" in Path(html).read_text(encoding="utf-8")
+
+
+def test_show_gives_the_preferences_as_json(steelyard, pairs):
+    store, (_, theirs, judge) = pairs
+    plain = steelyard("show", judge, "--store", store, "--json", code=0).json()
+    [found] = plain["preferences"]
+    assert (found["first"], found["second"], found["verdict"]) == ("ours <b>", "theirs", "A")
+    assert found["tally"]["not_judged"] == {"A": {"error": 4}}
+    assert plain["standings"] is None
+    assert "preferences" not in steelyard("show", theirs, "--store", store, "--json", code=0).json()
+
+
+def test_nineteen_of_nineteen_on_a_terminal(capfd):
+    out = shown(capfd, preferences(judging(*["A"] * 19, "tie")))
+    assert "win rate      100.00 %  83.18 % to 100.00 %  19  0.00038 %" in out
+    assert "p = 0.00038 %" in " ".join(out.split())
+
+
+def test_many_pairs_are_lines_of_a_table_within_80_columns(capfd):
+    found = [
+        preferences(judging(*["A"] * 120, *["B"] * 100, first=f"a target with quite a long name {no}", second="模型二"))
+        for no in range(10)
+    ]
+    out = shown(capfd, *found)
+    assert out.count("54.5 %") == 10
+    assert all(len(line) <= 80 for line in out.splitlines())
+    assert len(out.splitlines()) < 40
+
+
+def test_the_position_bias_is_a_line_and_a_note(capfd):
+    given = [row("inconsistent", f"s{no}", orders=orders("A", "B")) for no in range(12)]
+    out = " ".join(shown(capfd, preferences(Judging(tuple(given)))).split())
+    assert "bias to the first: +100.0 points (disagreements for the first 12, for the second 0, p = 0.049 %)" in out
+    assert "note: The judge favours the answer shown first" in out
+
+
+def test_hostile_names_cannot_act_on_the_terminal(capfd):
+    out = shown(capfd, preferences(judging("A", first="\x1b[31mred\u202e", second="[bold]b[/bold]")))
+    assert "\x1b" not in out
+    assert "\u202e" not in out
+    assert "[bold]b[/bold]" in out
+
+
+def test_a_bar_is_full_and_its_smallest_part_is_seen():
+    parts = [Part("a", "ours", "999", "99.9 %", 0.0, 0.999), Part("b", "theirs", "1", "0.1 %", 0.999, 0.001)]
+    bar = next(bar_lines(parts, width=40))
+    assert bar == "█" * 39 + "▓"
+
+
+def test_a_bar_of_nothing_says_so():
+    assert list(bar_lines([Part("a", "ours", "0", "–", 0.0, 0.0)])) == ["no pair was judged"]

@@ -1,0 +1,212 @@
+from __future__ import annotations
+
+import json
+import re
+
+import pytest
+from tests.compare.judging import Judging, judging, orders, row
+from tests.report.judging_suite import NASTY, pairwise_runs
+
+from steelyard.cli.outcome import weigh
+from steelyard.compare.preferences import preferences
+from steelyard.report.charts import svg
+from steelyard.report.html import html_report
+from steelyard.report.markdown import markdown_report
+from steelyard.report.preference_charts import rating_chart, sequence_chart, win_matrix_chart, win_rate_chart
+from steelyard.report.preferences import preference_view
+from steelyard.stats.intervals import Interval
+from steelyard.summary import Stopping
+
+PATH = ((10, 0.9, 0.2, 1.0), (60, 0.7, 0.45, 0.85), (212, 0.62, 0.53, 0.7))
+STOPPED = Stopping("full", "preference", 0.5, 0.95, "", 805, 212, 4, "above", Interval(0.53, 0.7), PATH)
+
+
+@pytest.fixture(scope="module")
+def weighed(tmp_path_factory):
+    """Three targets against each other over 40 samples: per pair of ten 5 A more than it loses, see `verdicts`."""
+    return weigh(pairwise_runs(tmp_path_factory.mktemp("pairs"), 40, third=True))
+
+
+@pytest.fixture(scope="module")
+def html(weighed):
+    return html_report(weighed.runs, weighed.comparison, weighed.gate, pairwise=weighed.pairwise)
+
+
+def text_of(html):
+    body = re.sub(r"<(script|style).*?</\1>", " ", html, flags=re.DOTALL)
+    return " ".join(re.sub(r"<[^>]+>", " ", body).split())
+
+
+def data_of(html):
+    return json.loads(re.search(r'<script type="application/json" id="data">(.*?)</script>', html, re.DOTALL)[1])
+
+
+def rows_of(chart):
+    return [row for rows in chart.to_dict()["datasets"].values() for row in rows]
+
+
+def test_a_pair_has_its_sentence_its_shares_and_its_rates_on_the_page(html, weighed):
+    found = weighed.preferences[0]
+    assert dict(found.tally.parts()) == {"A": 20, "B": 4, "tie": 4, "inconsistent": 4, "unread": 4, "refused": 0}
+    text = text_of(html)
+    assert "ours &lt;b&gt; is preferred to theirs: it won 20 of 24 decided pairs, 83.33 %" in text
+    assert "ours &lt;b&gt; 55.6 % 20" in text
+    assert "inconsistent 11.1 % 4" in text
+    assert "64.15 % to 93.32 % 24 0.15 %" in text
+    assert "no answer as loss the same with a missing answer as a loss 66.67 %" in text
+    assert "same in both orders 87.5 % of 32 pairs" in text
+    assert "cooking &lt;i&gt; 12 4 0 0 100.0 % 75.8 to 100.0 0.049 % 4 unread" in text
+
+
+def test_the_parts_of_the_bar_fill_it_without_a_gap(html):
+    bars = re.findall(r'<svg class="shares".*?</svg>', html, re.DOTALL)
+    assert len(bars) == 3
+    for bar in bars:
+        ends = 0.0
+        for x, width in re.findall(r'x="([\d.]+)" y="0" width="([\d.]+)"', bar):
+            assert float(x) == pytest.approx(ends, abs=0.01)
+            ends += float(width)
+        assert ends == pytest.approx(100, abs=0.01)
+
+
+def test_answering_runs_are_not_shown_as_if_something_had_failed(html):
+    text = text_of(html)
+    assert "nothing was scored" not in text
+    assert "Runs whose answers were judged; they have no scores of their own" in text
+    assert "ours &lt;b&gt; 36 4 0 / 0" in text
+
+
+def test_the_standings_name_the_leader_the_ranks_and_the_matrix(html, weighed):
+    text = text_of(html)
+    assert weighed.standings.sentence.replace("<", "&lt;").replace(">", "&gt;") in text
+    assert weighed.standings.targets[0] == "ours <b>"
+    assert "Who won how often against whom" in text
+    assert html.index("Standings</h2>") < html.index("Preferences</h2>")
+
+
+def test_both_answers_and_what_each_order_said_are_in_the_table_of_samples(html):
+    data = data_of(html)
+    words, judged = data["words"], data["runs"][3]
+    assert judged["sides"] == ["ours <b>", "theirs"]
+    assert data["runs"][0]["answers"] == 1
+    ours, theirs, told, alike = judged["pair"][7]
+    assert words[ours[0]] == f"Ours, answer 7. {NASTY}"
+    assert words[ours[2]] == "length"
+    assert words[theirs[0]] == "Theirs, answer 7."
+    assert [[first, words[verdict], words[unread]] for first, verdict, unread, _ in told] == [
+        [1, "A", ""],
+        [0, "B", ""],
+    ]
+    assert words[told[1][3]] == f"BA because of {NASTY}"
+    assert alike == 0
+    assert judged["pair"][6][3] == 1
+    assert [words[one] for one in judged["kind"][4:10]] == [
+        *("ours <b>", "theirs", "tie", "inconsistent", "no verdict", "no answer of ours <b>"),
+    ]
+    assert words[judged["pair"][8][2][1][2]] == "unparsed (no verdict)"
+    missing = judged["pair"][9][0]
+    assert missing[0] == -1
+    assert words[missing[1]].startswith("error")
+
+
+def test_what_was_judged_stays_text(html, weighed):
+    assert html.count("<script") == 2
+    assert "\u202e" not in re.sub(r'<script type="application/json".*?</script>', "", html, flags=re.DOTALL)
+    assert html == html_report(weighed.runs, weighed.comparison, weighed.gate, pairwise=weighed.pairwise)
+
+
+def test_a_page_of_a_judging_run_alone_is_a_page(weighed):
+    alone = weigh([weighed.runs[3]])
+    text = text_of(html_report(alone.runs, pairwise=alone.pairwise))
+    assert "36 pairs judged by a judge" in text
+    assert "Targets</h2>" not in text
+    assert alone.standings is None
+
+
+def test_the_markdown_report_has_the_pairs_the_standings_and_the_groups(weighed):
+    text = markdown_report(weighed.runs, weighed.comparison, weighed.gate, pairwise=weighed.pairwise)
+    assert "- **ours &lt;b&gt; leads" in text
+    assert "| ours &lt;b&gt; vs theirs | 20 | 4 | 4 | 4 | 4 | 4 | **83.33 %** (64.15 % to 93.32 %) | 0.15 % |" in text
+    assert "floor gave one and the same answer 40 of 40 times." in text
+    assert "| garden | 8 | 0 | 4 | 4 | 66.7 % (39.1 to 86.2) | 39 % |" in text
+    assert "nothing was scored" not in text
+    assert text.count("\n") < 60
+    assert len(text) < 6000
+
+
+def test_a_single_pair_in_markdown_has_no_standings(weighed):
+    alone = weigh([weighed.runs[3]])
+    text = markdown_report(alone.runs, pairwise=alone.pairwise)
+    assert "| rank |" not in text
+    assert "places, ours &lt;b&gt; vs theirs: same in both orders 87.5 % of 32 pairs" in text
+
+
+def test_a_stopped_run_is_shown_with_its_confidence_sequence_and_without_a_p():
+    view = preference_view(preferences(judging(*["A"] * 19, *["B"] * 8, stopping=STOPPED)))
+    assert view.interval_head == "95 % confidence sequence"
+    win, half = view.rates
+    assert (win.value, win.interval, win.p) == ("70.37 %", "–", "–")
+    assert half.interval == "53.00 % to 70.00 %"
+    assert "a p-value and fixed-n intervals do not hold" in view.note
+
+
+def test_one_random_order_is_told_with_its_own_interval():
+    given = tuple(row("A", f"s{no}", orders=orders("A")) for no in range(9))
+    [(what, figure)] = preference_view(preferences(Judging(given))).bias
+    assert what == "shown first won"
+    assert figure == "100.0 % (9 of 9 verdicts, 95 % interval 70.09 % to 100.00 %, p = 0.39 %)"
+
+
+def test_a_pair_that_is_not_decided_has_a_hollow_mark_in_the_chart_of_win_rates():
+    found = [preferences(judging(*["A"] * 19, "tie")), preferences(judging("A", "B")), preferences(judging("tie"))]
+    rows = [one for one in rows_of(win_rate_chart(found)) if "label" in one]
+    assert [(one["value"], one["decided"], one["text"]) for one in rows] == [
+        (100.0, True, "100.0 %"),
+        (50.0, False, "50.0 %"),
+        (None, False, "–"),
+    ]
+    assert rows[0]["low"] == 83.182
+    assert rows[2]["low"] is None
+
+
+def test_the_chart_of_a_sequence_has_its_band_its_threshold_and_its_stop():
+    chart = sequence_chart(STOPPED, name="ours")
+    rows = rows_of(chart)
+    assert {"n": 212, "mean": 62.0, "low": 53.0, "high": 70.0} in rows
+    assert {"n": 805, "at": 50.0, "text": "50 %"} in rows
+    assert [one["words"] for one in rows if "words" in one] == ["decided after 212"]
+    text = svg(chart)
+    assert "53.0 to 70.0 % after 212 of 805 samples, threshold 50 %" in text
+
+
+def test_a_sequence_that_used_the_whole_set_marks_no_stop():
+    whole = Stopping("population", "solve_rate", 0.8, 0.95, "", 50, 50, 0, "", Interval(0.6, 0.9))
+    rows = rows_of(sequence_chart(whole))
+    assert not [one for one in rows if "words" in one]
+    assert {"n": 50, "mean": 75.0, "low": 60.0, "high": 90.0} in rows
+
+
+def test_a_difference_has_an_axis_from_minus_to_plus_a_hundred():
+    found = Stopping("full", "solve_rate", 0.0, 0.95, "other", 50, 20, 0, "above", Interval(0.1, 0.5))
+    assert sequence_chart(found).to_dict()["layer"][0]["encoding"]["y"]["scale"]["domain"] == [-100, 100]
+
+
+@pytest.mark.parametrize("width", [340, 720])
+def test_the_numbers_of_the_win_matrix_are_written_in_its_cells(width):
+    chart = win_matrix_chart(["glm", "<b>qwen\u202e"], [[None, 0.624], [0.376, None]], width=width)
+    text = svg(chart)
+    assert re.findall(r">(62|38|–)</text>", text).count("–") == 2
+    assert ">62</text>" in text
+    assert ">38</text>" in text
+    assert "<b>" not in text
+    assert "\u202e" not in text
+
+
+def test_ratings_stand_behind_the_range_of_their_rank():
+    chart = rating_chart(["a", "b"], [1100.4, 900.0], [Interval(1040, 1160), None], ranks=[(1, 1), (2, 3)])
+    rows = rows_of(chart)
+    assert [(one["label"], one["text"], one["low"]) for one in rows if "label" in one] == [
+        ("1 a", "1100", 1040),
+        ("2 to 3 b", "900", None),
+    ]
+    assert "a: 1100 (1040 to 1160)" in svg(chart)
