@@ -264,9 +264,16 @@ def test_two_runs_without_a_shared_sample_allow_no_conclusion():
 
 
 def test_pairs_that_all_agree_on_a_score_say_nothing_of_its_size():
-    pair = only(stored("a", [0.4] * 9, name="f1"), stored("b", [0.4] * 9, name="f1"))
+    pair = only(stored("a", [4.0] * 9, name="rating"), stored("b", [4.0] * 9, name="rating"))
     assert pair.verdict == "no_evidence"
     assert pair.sentence.endswith("and say nothing about how large one may be.")
+
+
+def test_of_values_between_0_and_1_that_all_agree_few_can_change():
+    """Of 9 pairs none has changed, so at most 1 - 0.025^(1/9) = 33.6 % do."""
+    pair = only(stored("a", [0.4] * 9, name="f1"), stored("b", [0.4] * 9, name="f1"))
+    assert pair.verdict == "no_evidence"
+    assert "a true difference between -33.6 and +33.6 points is compatible with them" in pair.sentence
 
 
 def test_runs_of_one_target_are_told_apart_by_their_ids():

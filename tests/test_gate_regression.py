@@ -118,6 +118,26 @@ def test_pairs_of_one_cluster_count_as_one():
     assert together.interval.high >= 0 > alone.interval.high
 
 
+@pytest.mark.parametrize("n", [10, 200])
+def test_an_unchanged_score_between_0_and_1_has_an_interval_too(n):
+    """No pair has changed: at most 1 - 0.025^(1/n) of all would, 1.8 points of 200 pairs and 31 of 10."""
+    values = [at % 7 / 7 for at in range(n)]
+    found = judged(stored("old", values), stored("new", values), 0.02)
+    limit = 1 - 0.025 ** (1 / n)
+    assert found.interval == pytest.approx((-limit, limit))
+    assert found.state == ("holds" if n == 200 else "undecided")
+    clusters = [str(at // 20) for at in range(n)]
+    together = judged(stored("old", values, clusters=clusters), stored("new", values, clusters=clusters), 0.02)
+    assert together.interval.high == pytest.approx(1 - 0.025 ** (20 / max(n, 20)))
+    assert together.state == "undecided"
+
+
+def test_unchanged_ratings_have_no_interval_and_are_undecided():
+    found = judged(*(stored(name, [4.0, 5.0, 3.0] * 50) for name in ("old", "new")), 0.5)
+    assert (found.state, found.interval, found.value) == ("undecided", None, 0.0)
+    assert "no interval, as these pairs say nothing about the spread" in found.sentence
+
+
 def test_a_group_and_what_both_answered_are_chosen_as_in_any_rule():
     groups = ["a"] * 40 + ["b"] * 40
     old = stored("old", [1.0] * 80, groups=groups)

@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from steelyard.compare.comparison import PairedDifference, Table, Verdict
+from steelyard.stats.binomial import clopper_pearson
 from steelyard.stats.intervals import Interval, clustered_spread
 from steelyard.stats.paired import bootstrap_difference, mcnemar_exact, newcombe_paired, sign_flip
 from steelyard.stats.power_means import smallest_detectable_difference
@@ -23,6 +24,7 @@ T_INTERVAL: Final = "t interval of the paired differences"
 MCNEMAR: Final = "exact McNemar"
 SIGN_FLIP: Final = "sign-flip permutation"
 T_TEST: Final = "paired t"
+UNCHANGED: Final = "Clopper-Pearson limit of the share that changes"
 _BY_CLUSTER: Final = " by cluster"
 POWER: Final = 0.8
 """How often the smallest detectable difference is found where it is the true one."""
@@ -56,7 +58,8 @@ def paired_difference(pairs: PairedValues, *, level: float, group: str = "", sca
 
     0/1 values of independent samples get Newcombe's interval and McNemar's exact test; all else the paired bootstrap
     and the sign-flip permutation test, by cluster where samples share one, and from 10,000 clusters on the t interval
-    and test of the paired differences. Seeded with 0, so that equal data give equal numbers. Values of a `scaled`
+    and test of the paired differences. Where no value in [0, 1] has changed, the interval is that of the share that
+    changes. Seeded with 0, so that equal data give equal numbers. Values of a `scaled`
     score are never taken for rates, whatever they happen to be.
     """
     n = len(pairs.baseline)
@@ -68,6 +71,8 @@ def paired_difference(pairs: PairedValues, *, level: float, group: str = "", sca
     table = _table(pairs) if unit else None
     clusters = _shared_clusters(pairs.clusters)
     found = _evidence(differences, clusters, table, level)
+    if unit and found.interval is None and not differences.any():
+        found = found._replace(interval=_unchanged(n, clusters, level), interval_method=UNCHANGED)
     fixed, broken = flips(pairs) if unit else (None, None)
     return PairedDifference(
         group=group,
@@ -137,6 +142,18 @@ def _evidence(differences: Array, clusters: Array | None, table: Table | None, l
         return _Evidence(Interval(spread.mean - half, spread.mean + half), p, T_INTERVAL + end, T_TEST + end)
     resampled = bootstrap_difference(differences, clusters=clusters, level=level)
     return _Evidence(resampled, sign_flip(differences, clusters=clusters), BOOTSTRAP + end, SIGN_FLIP + end)
+
+
+def _unchanged(n: int, clusters: Array | None, level: float) -> Interval:
+    """The interval of a mean difference where no pair has changed, of values in [0, 1].
+
+    Where a share q of the clusters changes, and none by more than 1, the mean differs from 0 by q at most. Of G
+    clusters none has changed, so q is at most the upper Clopper-Pearson limit of 0 in G: 1 - ((1 - level) / 2)^(1 / G).
+    """
+    import numpy as np
+
+    most = clopper_pearson(0, n if clusters is None else len(np.unique(clusters)), level).high
+    return Interval(-most, most)
 
 
 def _table(pairs: PairedValues) -> Table | None:
