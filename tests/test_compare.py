@@ -299,9 +299,7 @@ def test_every_run_is_compared_with_the_first_and_corrected_for_the_others():
         ("a", "b", 1),
         ("a", "c", 2),
     ]
-    assert found.notes == (
-        "2 runs are compared with one baseline: verdicts use p after Holm's correction.",
-    )
+    assert found.notes == ("2 runs are compared with one baseline: verdicts use p after Holm's correction.",)
     assert [summary.target for summary in (found.baseline, *found.others)] == ["a", "b", "c"]
 
 
