@@ -92,7 +92,7 @@ def show(
             outcome = weigh([found], store=store)
             notes = found.remarks().notes
             if as_json:
-                about = {"reason": found.reason, "notes": [plain_note(one) for one in notes]}
+                about = {"reason": found.reason, "notes": [plain_note(one) for one in notes], **outcome.preferred()}
                 print_json({**outcome.summaries[0].to_json(), **about, "manifest": found.manifest})
             else:
                 print_outcome(replace(outcome, in_full=True), as_json=False)
