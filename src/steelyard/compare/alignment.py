@@ -43,6 +43,9 @@ class AskedSamples(Protocol):
     def last_keys(self, repeats: Sequence[Any], /) -> frozenset[bytes]:
         """The journal's keys of the last reply that the target got in each repeat."""
 
+    def all_keys(self, repeats: Mapping[str, Sequence[Any]], /) -> set[bytes]:
+        """Every key of the target's replies."""
+
     def costs(self, repeats: Mapping[str, Sequence[Any]], /) -> Mapping[str, SampleCosts]:
         """Sample id -> what it took."""
 

@@ -175,6 +175,8 @@ def _shared_replies(baseline: Side, other: Side, ids: Sequence[tuple[str, str]])
     one, two = baseline.asked, other.asked
     if one is not None and two is not None:
         first, second = baseline.repeats, other.repeats
+        if one.all_keys(first).isdisjoint(two.all_keys(second)):
+            return 0
         return sum(not one.last_keys(first[a]).isdisjoint(two.last_keys(second[b])) for a, b in ids)
     before, after = baseline.run.reply_keys(), other.run.reply_keys()
     return sum(not before.get(a, frozenset()).isdisjoint(after.get(b, frozenset())) for a, b in ids)

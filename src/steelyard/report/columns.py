@@ -86,7 +86,7 @@ def collect_samples(
         else:
             columns = _run_columns(run, score, samples, words, share=share)
         pair = pairs.get(run.id)
-        flips = {} if pair is None else dict.fromkeys(pair.fixed, 1) | dict.fromkeys(pair.broken, 2)
+        flips = {} if pair is None else _flips(pair)
         columns["flips"] = [[samples.places[ident], way] for ident, way in flips.items() if ident in samples.places]
         role = {"sides": sides} if sides else {"answers": 1} if only_answers(run.manifest) else {}
         parts.append(_object({"name": label, **role, **columns}))
@@ -95,6 +95,12 @@ def collect_samples(
     whole |= {"runs": "[" + ",\n".join(parts) + "]", "words": json_in_html(words.texts)}
     text = "{" + ",\n".join(f'"{name}":{text}' for name, text in whole.items()) + "}"
     return SampleData(text, chance_of(samples.samples) if share else None)
+
+
+def _flips(pair: PairComparison) -> dict[str, int]:
+    """The other run's id of each sample that was fixed (1) or broken (2)."""
+    ways = dict.fromkeys(pair.fixed, 1) | dict.fromkeys(pair.broken, 2)
+    return {pair.other_ids.get(ident, ident): way for ident, way in ways.items()}
 
 
 def chance_of(samples: Iterable[Sample]) -> float | None:

@@ -113,6 +113,10 @@ class Asked:
         """
         return frozenset(keys[-1] for one in repeats if (keys := self._target_keys(one.replies)))
 
+    def all_keys(self, repeats: Mapping[str, Sequence[AskedRepeat]]) -> set[bytes]:
+        """Every key of the target's replies: two runs without one in common share no reply, which is quickly seen."""
+        return {key for several in repeats.values() for one in several for key in self._target_keys(one.replies)}
+
     def costs(self, repeats: Mapping[str, Sequence[AskedRepeat]]) -> dict[str, SampleCost]:
         """Sample id -> what it took; no entry for a sample of which each repeat failed or lost a reply.
 
