@@ -22,7 +22,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from benchmarks import column_matching, judge_replies, qatch_oracle, retrieval, sandbox, table_metrics
+from benchmarks import column_matching, judge_replies, qatch_oracle, retrieval, sandbox, sequential, table_metrics
 
 ROOT = Path(__file__).resolve().parent.parent
 QATCH = ROOT / ".venv" / "qatch"
@@ -129,6 +129,7 @@ def main() -> None:
         "columns": columns,
         "judges": judge_replies.measure,
         "retrieval": lambda: markdown(retrieval.HEAD, retrieval.measure()),
+        "sequential": sequential.measure,
     }
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--write", type=Path, help="write the table between the marks of this page")
