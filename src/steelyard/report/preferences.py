@@ -189,7 +189,7 @@ def _note(found: Preferences) -> str:
         return (
             "The interval is a confidence sequence, which holds at every moment at once; a p-value and fixed-n "
             "intervals do not hold where the number of pairs was not fixed, and the rates of a stopped run lie "
-            "further from a half than the truth."
+            "further from a half than the truth on average."
         )
     parts = [f"p: {found.test}" if found.test else "", found.interval_note]
     return "; ".join(part for part in parts if part)
