@@ -188,6 +188,8 @@ def test_ratings_are_held_against_a_threshold_on_their_own_scale():
     outside = StopWhen("full", threshold=0.5)
     with pytest.raises(ConfigError, match="the threshold of rating lies between 1 and 5"):
         evaluate_suite(stopping_suite({"good": solver(0.9)}, outside, scorers=(Rating(),)))
+    with Store() as store:
+        assert len(store.runs()) == 1, "it is refused before anything is begun"
 
 
 def test_a_score_off_its_scale_is_refused():

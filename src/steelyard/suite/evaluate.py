@@ -21,6 +21,7 @@ from steelyard.session.session import Session
 from steelyard.sql.sandbox import Sandbox
 from steelyard.store import NewRun, Run, RunWriter, Store
 from steelyard.store.names import new_id
+from steelyard.suite.course import aims_of
 from steelyard.suite.objects import Options, Suite
 from steelyard.suite.running import Running, run_all
 from steelyard.suite.sides import side_store, with_samples
@@ -140,6 +141,8 @@ async def aevaluate_suite(suite: Suite, *, how: How = How(), control: Control | 
         prepare(suite.parts, sandbox)
         draw = new_id() if how.fresh else ""
         plan = dict(manifests(suite, seen, draw=draw, config=how.config))
+        if suite.options.stop_when_decided.question:
+            aims_of(suite, plan)  # a threshold that is off the scale is found before anything is begun
         planned = seen.n * suite.options.repeats
         evaluation, writers = _open_runs(store, suite, plan, planned, how, held)
         options, journal = suite.options, store.journal(evaluation)
