@@ -1,4 +1,4 @@
-"""What `make demo` does: an exam, text-to-SQL, tables, questions about a PDF; no model, key or network."""
+"""What `make demo` does: an exam, text-to-SQL, tables, a PDF, preferences; no model, key or network."""
 
 from __future__ import annotations
 
@@ -28,8 +28,9 @@ def main() -> None:
     text2sql()
     tables()
     rag()
-    print("\nNext, with a model of yours: look at examples/choice/models.yaml, examples/text2sql/models.yaml and")
-    print("examples/rag/rag_with_key.yaml, then")
+    pairwise()
+    print("\nNext, with a model of yours: look at examples/choice/models.yaml, examples/text2sql/models.yaml,")
+    print("examples/rag/rag_with_key.yaml and examples/pairwise/models.yaml, then")
     print("  export ZHIPU_API_KEY=...")
     print("  .venv/bin/steelyard run examples/choice/models.yaml --dry-run     # what it would send")
     print("  .venv/bin/steelyard run examples/choice/models.yaml --html out/models.html")
@@ -65,6 +66,16 @@ def rag() -> None:
     print("sentence of the two best chunks, which are small for one target and large for the other.")
     steelyard("run", questions, "--store", store, "--html", report)
     steelyard("show", "chunks-512", "--only", "wrong", "-n", "2", "--store", store)
+
+
+def pairwise() -> None:
+    """Two readers answer how-to questions, and a likeness to the reference prefers one of each pair."""
+    store, report = OUT / "demo.db", OUT / "pairwise.html"
+    duel = ROOT / "examples" / "pairwise" / "pairwise.yaml"
+    print("\nWhich is preferred? 70 how-to questions, answered by two readers and judged pair by pair by likeness to a")
+    print("reference; then once more, until it is clear what all 70 would say.")
+    steelyard("run", duel, "--store", store, "--html", report)
+    steelyard("run", duel, "--store", store, "--stop-when-decided", "full")
 
 
 def tables() -> None:
