@@ -20,7 +20,7 @@ SOURCE = ROOT / "src" / "steelyard"
 MODULES = sorted(SOURCE.rglob("*.py"))
 
 TREE = {
-    "cli", "compare", "config", "data", "errors.py", "gate.py", "generate", "models", "prompts", "py.typed",
+    "cli", "compare", "config", "data", "errors.py", "gate", "generate", "models", "prompts", "py.typed", "pytest_plugin.py",
     "registry.py", "report", "retrieval", "runner", "scorers", "session", "sql", "stats", "store", "suite", "suites",
     "summary", "tables", "targets", "text", "types.py", "__init__.py",
 }  # fmt: skip

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from steelyard.models.limits import Retry
     from steelyard.models.openai_compatible import OpenAICompatible
     from steelyard.models.scripted import Scripted
+    from steelyard.pytest_plugin import assert_no_regression
     from steelyard.scorers.choice import Choice
     from steelyard.scorers.judges.answer_relevancy import AnswerRelevancy
     from steelyard.scorers.judges.claims import ClaimFaithfulness
@@ -125,6 +126,7 @@ _HOME = {
     "TokenF1": "scorers.lexical",
     "aevaluate": "suite",
     "aevaluate_suite": "suite",
+    "assert_no_regression": "pytest_plugin",
     "compare": "compare",
     "evaluate": "suite",
     "evaluate_suite": "suite",
@@ -195,6 +197,7 @@ __all__ = [
     "TokenF1",
     "aevaluate",
     "aevaluate_suite",
+    "assert_no_regression",
     "compare",
     "evaluate",
     "evaluate_suite",
