@@ -24,7 +24,7 @@ WITH_PYTHON = [
     ROOT / "README.md",
     *(
         DOCS / f"{name}.md"
-        for name in ("python", "getting-started", "judges", "lexical", "pairwise", "rag", "text2sql")
+        for name in ("python", "getting-started", "judges", "lexical", "pairwise", "rag", "statistics", "text2sql")
     ),
 ]
 LINK = re.compile(r"\]\(([^)\s]+)\)")
