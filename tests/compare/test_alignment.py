@@ -140,3 +140,25 @@ def test_replies_that_are_shared_are_found_under_other_ids_too(tmp_path):
     runs = evaluate_suite(suite, how=How(store=tmp_path / "store.db"))
     assert pair(*runs).shared_replies == 6
     assert pair(*runs, align_by="content").shared_replies == 6
+
+
+def test_a_run_that_is_not_stored_is_held_against_a_stored_one_by_the_same_hashes(stored):
+    """A baseline kept in a file has hashes and no journal."""
+
+    class Kept:
+        """A run without its store, as far as a comparison reads it."""
+
+        def __init__(self, run):
+            self.id, self.suite, self.tags, self.manifest = run.id, run.suite, run.tags, run.manifest
+            self.target = "kept"
+            self.summary, self.score_rows = run.summary, run.score_rows
+            self.sample_hashes, self.reply_keys = run.sample_hashes, run.reply_keys
+
+    samples = countries("abcdef")
+    changed = [Sample("a", "Chad", "Paris"), *samples[1:]]
+    kept = Kept(stored(samples, 2))
+    assert pair(kept, stored(samples, 5)).changed_content == 0
+    found = pair(kept, stored(changed, 5))
+    assert (found.changed_content, found.n_paired, found.costs) == (1, 6, ())
+    assert pair(kept, stored(samples, 5), align_by="content").n_paired == 6
+    assert pair(kept, stored(changed, 5), align_by="content").n_paired == 5

@@ -38,7 +38,10 @@ class AskedSamples(Protocol):
     """What a stored run asked beside its scores; `steelyard.store.asked.Asked` is one."""
 
     def repeats(self) -> Mapping[str, Sequence[Any]]:
-        """Sample id -> its repeats, each with the `hash` of the sample's content."""
+        """Sample id -> its repeats."""
+
+    def hashes_of(self, repeats: Mapping[str, Sequence[Any]], /) -> Mapping[str, str]:
+        """Sample id -> hash of its content, the id included."""
 
     def last_keys(self, repeats: Sequence[Any], /) -> frozenset[bytes]:
         """The journal's keys of the last reply that the target got in each repeat."""
@@ -77,30 +80,16 @@ class Side:
     answers: Answers
     asked: AskedSamples | None
     repeats: Mapping[str, Sequence[Any]]
-    hashes: Mapping[str, Any]
+    hashes: Mapping[str, str]
 
     @classmethod
     def of(cls, run: ComparableRun, summary: RunSummary, answers: Answers) -> Side:
         """Read the rest of a run."""
         asked: AskedSamples | None = getattr(run, "asked", None)
         if asked is None:
-            return cls(run, summary, answers, None, {}, _as_stored(run.sample_hashes()))
+            return cls(run, summary, answers, None, {}, run.sample_hashes())
         repeats = asked.repeats()
-        return cls(run, summary, answers, asked, repeats, {ident: one[0].hash for ident, one in repeats.items()})
-
-    def contents(self) -> Mapping[str, Any]:
-        """Sample id -> hash of what it asks; of a run that is not a stored one, of all its content."""
-        return self.hashes if self.asked is None else self.asked.contents()
-
-
-def _as_stored(hashes: Mapping[str, str]) -> dict[str, Any]:
-    """Hexadecimal digits as the signed number that a store keeps, so that a file's hashes equal those of its run."""
-    found: dict[str, Any] = dict(hashes)
-    for ident, text in hashes.items():
-        with suppress(ValueError):
-            number = int(text, 16)
-            found[ident] = number - 2**64 if number >= 2**63 else number
-    return found
+        return cls(run, summary, answers, asked, repeats, asked.hashes_of(repeats))
 
 
 class Alignment(NamedTuple):
@@ -159,7 +148,8 @@ def _by_id(baseline: Side, other: Side) -> Alignment:
 
 
 def _by_content(baseline: Side, other: Side) -> Alignment:
-    before, after = (_places_by(side.answers, side.contents()) for side in (baseline, other))
+    contents = contents_of(baseline, other)
+    before, after = (_places_by(side.answers, found) for side, found in zip((baseline, other), contents, strict=True))
     shared = [(places, after[content]) for content, places in before.items() if content in after]
     pairs = sorted(pair for sides in shared for pair in zip(*sides, strict=False))
     several = sum(max(map(len, sides)) > 1 for sides in shared)
@@ -168,6 +158,12 @@ def _by_content(baseline: Side, other: Side) -> Alignment:
         questions = "1 question stands" if several == 1 else f"{several} questions stand"
         notes = (f"{questions} in a run more than once; they are paired in order.",)
     return _alignment(pairs, CONTENT, notes)
+
+
+def contents_of(*sides: Side) -> list[Mapping[str, str]]:
+    """Per side, sample id -> hash of what it asks; of all its content where one of them is not a stored run."""
+    asked = [side.asked for side in sides if side.asked is not None]
+    return [one.contents() for one in asked] if len(asked) == len(sides) else [side.hashes for side in sides]
 
 
 def _by_key(baseline: Side, other: Side, key: str, names: tuple[str, str]) -> Alignment:

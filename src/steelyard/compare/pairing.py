@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from steelyard.compare.alignment import CONTENT, ID, Alignment, Side
+from steelyard.compare.alignment import CONTENT, ID, Alignment, Side, contents_of
 from steelyard.compare.cautions import Overlap, cautions, what_differs
 from steelyard.compare.comparison import PairComparison, PairedDifference, ScoreDifference
 from steelyard.compare.costs import CostDifference, CostPair, cost_differences, drawn_samples
@@ -165,7 +165,7 @@ def _changed(baseline: Side, other: Side, ids: Sequence[tuple[str, str]], by: st
     """Pairs that do not ask the same; the hash of a sample holds its id, so that other ids need another one."""
     if by == CONTENT:
         return 0
-    before, after = (side.hashes if by == ID else side.contents() for side in (baseline, other))
+    before, after = (baseline.hashes, other.hashes) if by == ID else contents_of(baseline, other)
     hashes = ((before.get(first), after.get(second)) for first, second in ids)
     return sum(one is not None and two is not None and one != two for one, two in hashes)
 

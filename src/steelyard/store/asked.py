@@ -96,7 +96,11 @@ class Asked:
 
     def hashes(self) -> dict[str, str]:
         """Sample id -> hash of its content."""
-        return {ident: f"{several[0].hash & (2**64 - 1):016x}" for ident, several in self.repeats().items()}
+        return self.hashes_of(self.repeats())
+
+    def hashes_of(self, repeats: Mapping[str, Sequence[AskedRepeat]]) -> dict[str, str]:
+        """The same of what `repeats()` gave."""
+        return {ident: f"{several[0].hash & (2**64 - 1):016x}" for ident, several in repeats.items()}
 
     def reply_keys(self) -> dict[str, frozenset[str]]:
         """Sample id -> `last_keys` in hexadecimal digits, of the samples for which anything was asked."""
