@@ -22,7 +22,16 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from benchmarks import column_matching, judge_replies, qatch_oracle, retrieval, sandbox, sequential, table_metrics
+from benchmarks import (
+    column_matching,
+    coverage,
+    judge_replies,
+    qatch_oracle,
+    retrieval,
+    sandbox,
+    sequential,
+    table_metrics,
+)
 
 ROOT = Path(__file__).resolve().parent.parent
 QATCH = ROOT / ".venv" / "qatch"
@@ -130,6 +139,7 @@ def main() -> None:
         "judges": judge_replies.measure,
         "retrieval": lambda: markdown(retrieval.HEAD, retrieval.measure()),
         "sequential": sequential.measure,
+        "coverage": coverage.measure,
     }
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--write", type=Path, help="write the table between the marks of this page")

@@ -45,8 +45,8 @@ def mcnemar_mid_p(only_first: int, only_second: int) -> float:
     """Two-sided mid-p-value of McNemar's test: the exact one with half the chance of the observed split.
 
     With n = b + c pairs that differ and k = min(b, c): p = 2 * sum_{i <= k} C(n, i) / 2^n - C(n, k) / 2^n; 1 when n = 0
-    or b = c. The exact test is conservative: at a nominal 5 % it raises 1 to 4 % false alarms on up to hundreds of pairs.
-    This one raises 3 to 5 %, rarely a little more.
+    or b = c. The exact test is conservative: at a nominal 5 % it raises 1 to 4 % false alarms on up to some hundred
+    pairs. This one raises 3 to 5 %, rarely a little more.
 
     Args:
         only_first: b, pairs that only the first side solved.
