@@ -66,7 +66,8 @@ def win_rate_chart(found: Sequence[Preferences], *, width: int = WIDTH) -> alt.L
         rows.append(_row(label, mean.value, mean.interval if mean.n else None, decided=decided))
         words.append(f"{one.title}: {rows[-1]['text']}{_between(mean.interval)}")
     level = {one.level for one in found}
-    title = f"Share that the first wins, {100 * level.pop():g} % interval" if len(level) == 1 else "Share of the first"
+    kind = "confidence sequence" if all(one.stopping for one in found) else "interval"
+    title = f"Share of the first, {100 * level.pop():g} % {kind}" if len(level) == 1 else "Share of the first"
     frame = Frame(title, visible("; ".join(words), keep=""), width, _ROW * len(rows), labels, domain=(0, 100))
     return drawn(frame, rows, lines=[(50, "even")])
 
