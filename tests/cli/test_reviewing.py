@@ -300,7 +300,7 @@ def test_a_review_is_not_reviewed_and_resume_says_what_to_type(review, steelyard
         found = review(server, "--budget-calls", "2", "--json", code=130).json()
         message = review(server, name=found["runs"][0], code=2).err
     assert "is a review itself" in message
-    assert "steelyard review; type that command again" in steelyard("resume", found["runs"][0], code=2).err
+    assert "steelyard review; type the command that made it again" in steelyard("resume", found["runs"][0], code=2).err
 
 
 def test_where_nothing_failed_nothing_is_asked(steelyard, write, says):

@@ -202,7 +202,7 @@ def _reload(run: Run, config: Path | None, *, use_dotenv: bool) -> Loaded:
     from steelyard.config.load import load, load_plain
 
     if run.kind in {"generate", "review"}:
-        raise ConfigError(f"run {run.id} was made by steelyard {run.kind}; type that command again, and it goes on")
+        raise ConfigError(f"run {run.id} was made by steelyard {run.kind}; type the command that made it again")
     kept = run.manifest.get("config")
     if config is not None:
         return load(config, environ=os.environ, use_dotenv=use_dotenv)

@@ -12,7 +12,7 @@ from typing import Any, Final
 from steelyard.report.charts import WIDTH, svg
 from steelyard.report.history import History, PastRun
 from steelyard.report.history_charts import history_chart, numbered_notes
-from steelyard.report.history_words import LEGEND, change_of, count_of, how_told, interval_of, remarks_of, value_of
+from steelyard.report.history_words import change_of, count_of, how_told, interval_of, remarks_of, value_of
 from steelyard.report.numbers import MISSING
 from steelyard.text.inert import markdown_cell, visible
 
@@ -49,7 +49,6 @@ def html_history(history: History) -> str:
         rows=[(run, _cells(run, history), remarks_of(run)) for run in history.runs],
         notes=numbered_notes(history),
         how=how_told(history),
-        legend=LEGEND,
         version=version("steelyard"),
     )
 
