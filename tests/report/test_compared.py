@@ -17,6 +17,7 @@ from steelyard.report.compared import (
     score_rows,
 )
 from steelyard.report.html import _environment
+from steelyard.report.pairs import pair_view
 from steelyard.stats.intervals import Interval
 
 COSTS = (
@@ -98,3 +99,15 @@ def test_markdown_has_a_table_per_pair(comparison):
     assert lines[4].startswith("| t | 55.0 % | 95.0 % | +40.0 | ")
     assert lines[-1] == "| calls | 1.00 | 1.00 | 0.00 | 0.00 to 0.00 | – | 20 |"
     assert {line.count("|") for line in lines[2:]} == {8}
+
+
+def test_the_table_of_a_pair_gives_p_and_in_brackets_the_corrected_one():
+    before, groups = [0] * 9 + [1] * 11, ["x"] * 10 + ["y"] * 10
+    first = stored("a", groups, s=before)
+    others = [stored(name, groups, s=[1] * 9 + [0] * 1 + [1] * 10) for name in "bc"]
+    alone, beside = (compare(first, *others[:n]).pairs[0] for n in (1, 2))
+    assert pair_view(alone, "a", "b").rows[0].p == "0.021"
+    view = pair_view(beside, "a", "b")
+    assert (view.rows[0].p, view.rows[2].name, view.rows[2].p) == ("0.021 (0.043)", "x", "0.021 (0.043)")
+    assert view.method.endswith("In brackets p after Holm over 2 runs and Benjamini-Hochberg over 2 groups.")
+    assert "brackets" not in pair_view(replace(alone, groups=()), "a", "b").method

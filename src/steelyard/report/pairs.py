@@ -10,7 +10,7 @@ from steelyard.report.numbers import MISSING, interval_text, p_text, score_title
 
 @dataclass(frozen=True, slots=True)
 class DifferenceRow:
-    """One line of a table of differences, every number written out."""
+    """One line of a table of differences, every number written out; `p` is followed by the corrected one."""
 
     name: str
     n: str
@@ -65,8 +65,18 @@ def pair_view(pair: PairComparison, baseline: str, other: str) -> PairView:
         level=f"{100 * pair.level:g} %",
         caption=f"{score_title(pair.score)} over the samples of both runs{left_out}",
         rows=tuple(rows),
-        method=f"Interval: {found.interval_method}. Test: {found.test}." if found.n else "",
+        method=_method(pair),
     )
+
+
+def _method(pair: PairComparison) -> str:
+    """How interval and p-value were made, and what the p-values in brackets are corrected for."""
+    found = pair.headline
+    if not found.n:
+        return ""
+    corrected = list(dict.fromkeys(one.adjustment for one in (found, *pair.groups) if one.adjustment))
+    brackets = f" In brackets p after {' and '.join(corrected)}." if corrected else ""
+    return f"Interval: {found.interval_method}. Test: {found.test}.{brackets}"
 
 
 def difference_row(name: str, found: PairedDifference) -> DifferenceRow:
@@ -79,6 +89,6 @@ def difference_row(name: str, found: PairedDifference) -> DifferenceRow:
         other=value_text(found.other, share=share),
         difference=signed_text(found.difference, share=share),
         interval=interval_text(found.interval, share=share) or MISSING,
-        p=p_text(found.p),
+        p=p_text(found.p) if found.p_adjusted is None else f"{p_text(found.p)} ({p_text(found.p_adjusted)})",
         relative=MISSING if found.relative is None else f"{100 * found.relative:+.1f} %",
     )
