@@ -27,6 +27,7 @@ from benchmarks import (
     coverage,
     judge_replies,
     qatch_oracle,
+    ranking,
     retrieval,
     sandbox,
     sequential,
@@ -138,6 +139,7 @@ def main() -> None:
         "columns": columns,
         "judges": judge_replies.measure,
         "retrieval": lambda: markdown(retrieval.HEAD, retrieval.measure()),
+        "ranking": ranking.measure,
         "sequential": sequential.measure,
         "coverage": coverage.measure,
     }
