@@ -55,9 +55,9 @@ def test_calls_and_tokens_are_means_per_sample_with_a_paired_interval():
     assert tokens.interval == pytest.approx((2.0, 2.0))
 
 
-def test_a_figure_that_is_zero_for_both_is_left_out():
+def test_a_count_that_is_zero_for_both_is_left_out_and_a_time_is_not():
     rows = found(pairs([cost(0.0, tokens=(0, 5))] * 4, [cost(0.0, tokens=(0, 6))] * 4))
-    assert sorted(rows) == [("calls", "mean"), ("output_tokens", "mean")]
+    assert sorted(rows) == [("calls", "mean"), ("latency", "p50"), ("latency", "p95"), ("output_tokens", "mean")]
 
 
 def test_estimated_tokens_are_marked_and_calls_are_not():
