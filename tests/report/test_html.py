@@ -4,13 +4,15 @@ import base64
 import hashlib
 import json
 import re
+from datetime import UTC, datetime
 from html.parser import HTMLParser
 
 import pytest
 
-from steelyard import Output, Sample, Score, compare
+from steelyard import Output, Sample, Score, Store, compare
 from steelyard.gate import judge_gate
 from steelyard.report.html import html_report
+from steelyard.store.notes import add_note
 
 
 class Reader(HTMLParser):
@@ -159,6 +161,15 @@ def test_two_runs_of_one_target_are_told_apart(make_runs):
     text = Reader(html_report([*first, *second])).text
     assert f"same ({first[0].id})" in text
     assert f"same ({second[0].id})" in text
+
+
+def test_what_a_person_noted_of_a_run_is_on_its_page_as_text(make_runs):
+    (run,) = make_runs({"noted": lambda _: "A"}, 8)
+    with Store(run.store.path) as store:
+        add_note(store, run, "first try <script>x</script>", author="mei <b>", at=datetime(2026, 3, 1, tzinfo=UTC))
+    page = html_report([run])
+    assert "first try <script>x</script>" in Reader(page).text
+    assert "Note by mei <b>, 2026-03-01" in Reader(page).text
 
 
 def test_a_score_that_is_no_share_is_shown_as_a_number(make_runs):

@@ -46,6 +46,7 @@ from steelyard.report.standings import standings_charts, standings_view
 from steelyard.report.stored import StoredRun
 from steelyard.summary import RunSummary, ScoreSummary
 from steelyard.text.inert import HIDDEN, visible
+from steelyard.types import Note
 
 if TYPE_CHECKING:
     import altair as alt
@@ -69,6 +70,7 @@ class RunView:
     elsewhere: str
     reason: str
     manifest: str
+    said: tuple[Note, ...]
 
     @property
     def note(self) -> str:
@@ -160,6 +162,7 @@ def _view(run: StoredRun, summary: RunSummary, label: str, name: str) -> RunView
         elsewhere=failed_elsewhere(summary, name),
         reason=run.reason,
         manifest=json.dumps(run.manifest, ensure_ascii=False, indent=2),
+        said=tuple(run.remarks().notes),
     )
 
 
