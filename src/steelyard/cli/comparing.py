@@ -165,7 +165,7 @@ def _words(found: PairedDifference, pair: PairComparison) -> str:
 
 def _cells(found: PairedDifference) -> Sequence[str]:
     """Difference, interval and the p-value that verdicts rest on; a share's in points."""
-    if found.difference is None or found.decisive_p is None:
+    if found.difference is None:
         return [MISSING, "", ""]
     return [signed_text(found.difference, share=found.unit), _limits(found), p_text(found.decisive_p)]
 

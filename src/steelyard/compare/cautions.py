@@ -7,6 +7,7 @@ from typing import Any, Final, NamedTuple
 
 from steelyard.compare.alignment import ID, Side
 from steelyard.compare.comparison import ComparableRun
+from steelyard.compare.stopped import decision_on
 from steelyard.summary import RunSummary
 
 _MOST_PHRASES: Final = 8
@@ -49,8 +50,11 @@ def cautions(
     if errors[0] != errors[1]:
         counts = " and ".join(f"{count} in {name}" for name, count in zip(names, errors, strict=True))
         found.append(f"The runs differ in errors: {counts}; what failed need not be like what did not.")
+    on_this = decision_on(baseline.summary, other.summary, score) is not None
     for name, side in sides:
-        found += _of_state(name, side.summary)
+        found += _of_state(name, side.summary, on_this=on_this)
+    if on_this:
+        found.append("Groups, further scores and costs are shown as for a fixed number of samples, which it was not.")
     found += _of_targets(baseline.run, other.run, names)
     found += _of_scorers(baseline.run.manifest.get("scorers"), other.run.manifest.get("scorers"))
     return tuple(found)
@@ -76,11 +80,11 @@ def what_differs(before: Mapping[str, Any], after: Mapping[str, Any]) -> tuple[s
     return tuple([*found[:_MOST_PHRASES], f"and {more} more"] if more > 0 else found)
 
 
-def _of_state(name: str, summary: RunSummary) -> Iterator[str]:
+def _of_state(name: str, summary: RunSummary, *, on_this: bool) -> Iterator[str]:
     if summary.state != "finished":
         yield f"{name} is {summary.state}: {summary.done} of {summary.planned} records are done."
     stopping = summary.stopping
-    if stopping is not None and stopping.used < stopping.planned:
+    if stopping is not None and stopping.used < stopping.planned and not on_this:
         yield (
             f"{name} was stopped early, after {stopping.used} of {stopping.planned} samples, by its rule on "
             f"{stopping.score}: an interval and a p-value for a fixed number of samples do not hold for it."

@@ -9,7 +9,7 @@ from typing import Any, Literal, NamedTuple, Protocol
 
 from steelyard.compare.costs import CostDifference
 from steelyard.stats.intervals import Interval
-from steelyard.summary import Over, RunSummary, ScoreRow
+from steelyard.summary import Over, RunSummary, ScoreRow, Stopping
 from steelyard.types import Json
 
 Verdict = Literal["better", "worse", "no_evidence", "none"]
@@ -82,6 +82,8 @@ class PairedDifference:
         adjustment: how, and for how many tests; "" where `p_adjusted` is None.
         detectable: the smallest true difference that a set like this shows in four cases of five; None where the
             pairs do not say how much they vary.
+        stopped: what a rule decided on this very difference; its confidence sequence is the interval then, and there
+            is no p-value.
     """
 
     group: str
@@ -101,6 +103,7 @@ class PairedDifference:
     p_adjusted: float | None = None
     adjustment: str = ""
     detectable: float | None = None
+    stopped: Stopping | None = None
 
     @property
     def decisive_p(self) -> float | None:
@@ -110,8 +113,11 @@ class PairedDifference:
     def to_json(self) -> dict[str, Json]:
         """Plain JSON, every field by its name; `table` is an object."""
         plain = {one.name: getattr(self, one.name) for one in fields(self)}
-        table = self.table._asdict() if self.table else None
-        return plain | {"interval": list(self.interval) if self.interval else None, "table": table}
+        return plain | {
+            "interval": list(self.interval) if self.interval else None,
+            "table": self.table._asdict() if self.table else None,
+            "stopped": self.stopped.to_json() if self.stopped else None,
+        }
 
 
 @dataclass(frozen=True, slots=True)

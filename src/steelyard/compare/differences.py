@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from steelyard.compare.comparison import PairedDifference, Table, Verdict
 from steelyard.stats.binomial import clopper_pearson
-from steelyard.stats.intervals import Interval, clustered_spread
-from steelyard.stats.paired import bootstrap_difference, mcnemar_exact, newcombe_paired, sign_flip
+from steelyard.stats.intervals import Interval, clustered_spread, mean_interval
+from steelyard.stats.paired import bootstrap_difference, mcnemar_exact, newcombe_clustered, newcombe_paired, sign_flip
 from steelyard.stats.power_means import smallest_detectable_difference
 from steelyard.stats.quantiles import t_quantile
+from steelyard.summary.stopping import Side
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -56,11 +58,12 @@ class PairedValues(NamedTuple):
 def paired_difference(pairs: PairedValues, *, level: float, group: str = "", scaled: bool = False) -> PairedDifference:
     """The difference other - baseline over `pairs`.
 
-    0/1 values of independent samples get Newcombe's interval and McNemar's exact test; all else the paired bootstrap
-    and the sign-flip permutation test, by cluster where samples share one, and from 10,000 clusters on the t interval
-    and test of the paired differences. Where no value in [0, 1] has changed, the interval is that of the share that
-    changes. Seeded with 0, so that equal data give equal numbers. Values of a `scaled`
-    score are never taken for rates, whatever they happen to be.
+    0/1 values of independent samples get Newcombe's interval and McNemar's exact test, other values the percentile
+    bootstrap and the sign-flip permutation test. Where samples share clusters, 0/1 values get Newcombe's interval by
+    cluster and others the t interval, and clusters are flipped whole. From 10,000 clusters on it is the t interval and
+    test of the paired differences. Where no value in [0, 1] has changed, the interval is that of the share that
+    changes. Seeded with 0, so that equal data give equal numbers. Values of a `scaled` score are never taken for rates,
+    whatever they happen to be.
     """
     n = len(pairs.baseline)
     if not n:
@@ -70,7 +73,7 @@ def paired_difference(pairs: PairedValues, *, level: float, group: str = "", sca
     unit = not scaled and all(side.min() >= 0 and side.max() <= 1 for side in (pairs.baseline, pairs.other))
     table = _table(pairs) if unit else None
     clusters = _shared_clusters(pairs.clusters)
-    found = _evidence(differences, clusters, table, level)
+    found = _evidence(pairs, clusters, table, level)
     if unit and found.interval is None and not differences.any():
         found = found._replace(interval=_unchanged(n, clusters, level), interval_method=UNCHANGED)
     fixed, broken = flips(pairs) if unit else (None, None)
@@ -107,14 +110,25 @@ def adjusted(difference: PairedDifference, p: float, how: str) -> PairedDifferen
 def verdict_of(difference: PairedDifference, level: float) -> Verdict:
     """`better` or `worse` only where the test and the interval agree that there is a difference.
 
-    A higher score counts as better. The corrected p-value decides where there is one.
+    A higher score counts as better. The corrected p-value decides where there is one, and a rule that ended the runs
+    on this difference decides alone.
     """
+    if difference.stopped is not None:
+        return _DECIDED[difference.stopped.side]
     p = difference.decisive_p
     if p is None or difference.difference is None:
         return "none"
     if p >= 1 - level or not excludes_zero(difference.interval):
         return "no_evidence"
     return "better" if difference.difference > 0 else "worse"
+
+
+_DECIDED: Final[Mapping[Side, Verdict]] = {
+    "above": "better",
+    "below": "worse",
+    "equal": "no_evidence",
+    "": "no_evidence",
+}
 
 
 def excludes_zero(interval: Interval | None) -> bool:
@@ -129,10 +143,17 @@ class _Evidence(NamedTuple):
     test: str
 
 
-def _evidence(differences: Array, clusters: Array | None, table: Table | None, level: float) -> _Evidence:
+def _evidence(pairs: PairedValues, clusters: Array | None, table: Table | None, level: float) -> _Evidence:
     if table and clusters is None:
         interval = newcombe_paired(table.both_right, table.fixed, table.broken, table.both_wrong, level)
         return _Evidence(interval, mcnemar_exact(table.fixed, table.broken), NEWCOMBE, MCNEMAR)
+    differences = pairs.other - pairs.baseline
+    if table and clusters is not None:
+        # With ten clusters the bootstrap raises a false alarm in 7 to 10 of 100 cases, this in 4 to 5.
+        limits = newcombe_clustered(pairs.other, pairs.baseline, clusters=clusters, level=level)
+        return _Evidence(
+            limits, sign_flip(differences, clusters=clusters), NEWCOMBE + _BY_CLUSTER, SIGN_FLIP + _BY_CLUSTER
+        )
     end = "" if clusters is None else _BY_CLUSTER
     spread = clustered_spread(differences, clusters)
     if spread.clusters >= _MANY and spread.error > 0:
@@ -140,8 +161,13 @@ def _evidence(differences: Array, clusters: Array | None, table: Table | None, l
         # With so many clusters Student's t is the normal distribution to four digits.
         p = math.erfc(abs(spread.mean) / spread.error / math.sqrt(2))
         return _Evidence(Interval(spread.mean - half, spread.mean + half), p, T_INTERVAL + end, T_TEST + end)
-    resampled = bootstrap_difference(differences, clusters=clusters, level=level)
-    return _Evidence(resampled, sign_flip(differences, clusters=clusters), BOOTSTRAP + end, SIGN_FLIP + end)
+    p = sign_flip(differences, clusters=clusters)
+    if clusters is not None:
+        # Resampling knows no more clusters than there are: below some thirty, t keeps its level better.
+        return _Evidence(
+            mean_interval(differences, clusters=clusters, level=level), p, T_INTERVAL + end, SIGN_FLIP + end
+        )
+    return _Evidence(bootstrap_difference(differences, level=level), p, BOOTSTRAP, SIGN_FLIP)
 
 
 def _unchanged(n: int, clusters: Array | None, level: float) -> Interval:

@@ -12,6 +12,7 @@ from steelyard.compare.comparison import PairComparison, PairedDifference, Score
 from steelyard.compare.costs import CostDifference, CostPair, cost_differences, drawn_samples
 from steelyard.compare.differences import PairedValues, flips, paired_difference, verdict_of
 from steelyard.compare.looks import over_groups
+from steelyard.compare.stopped import as_decided, decision_on
 from steelyard.compare.wording import labels, sentence
 from steelyard.summary import NO_GROUP, Over
 
@@ -50,6 +51,8 @@ def meet(baseline: Side, other: Side, alignment: Alignment, kinds: Sequence[Scor
     """The differences of two runs on every score; the first of `kinds` is the headline."""
     first, *rest = kinds
     headline = paired_difference(pairs_of(baseline, other, alignment, first), level=level, scaled=first.scaled)
+    if (decision := decision_on(baseline.summary, other.summary, first.name)) is not None:
+        headline = as_decided(headline, decision)
     scores = tuple(_score_difference(baseline, other, alignment, kind, level) for kind in rest)
     return Meeting(baseline, other, alignment, headline, scores)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from steelyard.compare.comparison import ComparableRun, PairedDifference, Verdict
 from steelyard.compare.differences import excludes_zero
+from steelyard.compare.stopped import decided_sentence
 from steelyard.stats.intervals import Interval
 
 _RATES_SOLVED = ("solve_rate",)
@@ -31,6 +32,8 @@ def sentence(
     baseline, other = names
     if difference.difference is None:
         return f"{baseline} and {other} share no sample on which both have {score}, so nothing can be concluded."
+    if difference.stopped is not None:
+        return decided_sentence(difference, difference.stopped, score=score, names=names)
     if verdict in {"better", "worse"}:
         return _decided(difference, score=score, names=names, level=level)
     return _undecided(difference, score=score, names=names, level=level)

@@ -1,0 +1,58 @@
+"""A comparison of runs that ended when their difference was decided says what was decided."""
+
+import random
+
+import pytest
+
+from steelyard import ExactMatch, Options, Sample, StopWhen, Suite, compare, evaluate_suite
+
+
+def solver(share, seed):
+    def target(sample):
+        return "yes" if random.Random(f"{seed}{sample.id}").random() < share else "no"
+
+    return target
+
+
+def runs(question, **targets):
+    samples = [Sample(f"s{n}", "?", "yes", group="ab"[n % 2]) for n in range(300)]
+    options = Options(stop_when_decided=StopWhen(question))
+    return evaluate_suite(Suite("s", "custom", samples, targets, (ExactMatch(),), options))
+
+
+@pytest.mark.parametrize(("question", "where"), [("full", "over the full set"), ("population", "beyond this set")])
+def test_the_confidence_sequence_stands_in_place_of_the_test(question, where):
+    old, new = runs(question, old=solver(0.3, 1), new=solver(0.8, 2))
+    (pair,) = compare(old, new).pairs
+    assert pair.verdict == "better"
+    assert pair.headline.p is None
+    assert pair.headline.interval == new.stopping.interval
+    assert pair.headline.n == new.stopping.used
+    assert pair.sentence.startswith(f"new has more exact_match than old {where} (")
+    assert f"stopped after {new.stopping.used} of 300 samples" in pair.sentence
+    assert pair.headline.to_json()["stopped"]["side"] == "above"
+    assert any("fixed number of samples" in one for one in pair.warnings)
+
+
+def test_what_could_not_be_told_is_said_so():
+    old, new = runs("population", old=solver(0.5, 1), new=solver(0.5, 2))
+    (pair,) = compare(old, new).pairs
+    assert pair.verdict == "no_evidence"
+    assert pair.sentence.startswith("These 300 samples cannot tell whether new or old has more exact_match beyond")
+
+
+def test_the_other_way_round_it_is_the_other_side():
+    old, new = runs("full", old=solver(0.3, 1), new=solver(0.8, 2))
+    (pair,) = compare(new, old).pairs
+    assert pair.verdict == "worse"
+    assert pair.headline.interval == old.stopping.interval
+
+
+def test_a_run_of_another_evaluation_is_compared_as_ever():
+    _, new = runs("full", old=solver(0.3, 1), new=solver(0.8, 2))
+    samples = [Sample(f"s{n}", "?", "yes", group="ab"[n % 2]) for n in range(300)]
+    (whole,) = evaluate_suite(Suite("s", "custom", samples, {"third": solver(0.6, 3)}, (ExactMatch(),)))
+    (pair,) = compare(whole, new).pairs
+    assert pair.headline.stopped is None
+    assert pair.headline.p is not None
+    assert any("stopped early" in one for one in pair.warnings)
