@@ -8,7 +8,7 @@ know is the scores in the drawn order, so neither concurrency nor a resume chang
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
@@ -106,9 +106,16 @@ class Course:
                 found = values.get((no, repeat))
                 decision.take(run.target, no, *((found.outcome, found.value) if found else ("not_applicable", None)))
 
-    def begin(self) -> None:
-        """Look at what is known, before anything is asked."""
+    def begin(self, asked: Collection[str]) -> None:
+        """Look at what is known, before anything is asked.
+
+        Args:
+            asked: targets whose runs go on. One that has ended gives no more: a decision that would need it ends there.
+        """
         for decision in self.decisions:
+            ended = [name for name in self._parties(decision) if name not in asked]
+            lacking = (at for at, no in enumerate(self.order.places) if not all(self.has(one, no) for one in ended))
+            decision.end = next(lacking, None)
             decision.advance()
 
     def kept(self, target: str, no: int, record: Record) -> None:
@@ -135,9 +142,7 @@ class Course:
         if not all(self.has(side, self.order.places[at]) for side in self.sides.get(target, ())):
             return False
         own = {id(one) for one in self._of(target)}
-        return any(
-            at < one.frontier + self.concurrency * (1 if id(one) in own else _AHEAD) for one in self._open(target)
-        )
+        return any(at < one.reach(self.concurrency * (1 if id(one) in own else _AHEAD)) for one in self._open(target))
 
     def is_decided(self, target: str) -> bool:
         """Whether nothing more need be asked of a target: all decisions that need it are closed."""
@@ -158,6 +163,29 @@ class Course:
 
     def _open(self, target: str) -> list[Decision]:
         return [one for one in self._served(target) if not one.is_closed]
+
+    def _parties(self, decision: Decision) -> list[str]:
+        """The targets that a decision needs something of."""
+        return [*decision.aim.targets, *(side for name in decision.aim.targets for side in self.sides.get(name, ()))]
+
+    def hold_back(self, unfinished: Collection[str]) -> dict[str, str]:
+        """The targets that may not be finished yet, and for which other one.
+
+        An unfinished run asks its failed samples again when it is resumed. What is decided then may need more of
+        every target that it is decided with, which a finished run would not give.
+
+        Args:
+            unfinished: targets whose runs did not come to their end.
+        """
+        held: dict[str, str] = {}
+        reached = list(unfinished)
+        for name in reached:
+            for decision in self._of(name):
+                for other in self._parties(decision):
+                    if other not in reached:
+                        held[other] = name
+                        reached.append(other)
+        return held
 
     def stopped(self, target: str) -> Stopped | None:
         """What is stored with a run that has come to its end; None for one whose own scores decide nothing.

@@ -103,12 +103,14 @@ class Decision:
         order: in which samples are looked at.
         repeats: of each sample.
         frontier: the place in the order of the next sample to be looked at.
+        end: the place in the order from which on there is nothing to look at; None is the end of the order.
     """
 
     aim: Aim
     order: DrawnOrder
     repeats: int
     frontier: int = 0
+    end: int | None = None
     _unit: int = 0
     _seen: list[float] = field(default_factory=list)
     _values: dict[tuple[str, int], _Values] = field(default_factory=dict)
@@ -125,7 +127,13 @@ class Decision:
     @property
     def is_closed(self) -> bool:
         """Whether it is decided, or there is nothing left to look at."""
-        return bool(self._test.decision) or self.frontier >= len(self.order.places)
+        if self._test.decision or self.frontier >= len(self.order.places):
+            return True
+        return self.end is not None and self.frontier + self.order.units[self._unit] > self.end
+
+    def reach(self, ahead: int) -> int:
+        """Up to which place of the order samples may be asked: `ahead` of them, and at least the unit that is next."""
+        return self.frontier + max(ahead, len(self.next_unit))
 
     def take(self, target: str, no: int, outcome: str, value: float | None) -> None:
         """Note one repeat of one sample.

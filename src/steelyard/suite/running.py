@@ -84,27 +84,37 @@ async def _run_course(running: Running, writers: Sequence[RunWriter], progress: 
     open_now = {writer.run.target for writer in writers}
     for name, run in running.siblings().items():
         course.know(run, again=name in open_now)
-    course.begin()
+    course.begin(open_now)
     bench = _Bench.of(running, [writer.run.target for writer in writers])
 
-    async def go(writer: RunWriter, one: Progress) -> None:
+    async def go(writer: RunWriter, one: Progress) -> tuple[ModelError | None, float]:
         name = writer.run.target
         done = writer.run.done_places() if writer.run.done else {}
         feed = _WatchedFeed(CourseFeed(course, name, done), bench, name)
         try:
-            stopped, seconds = await _run_one(running, writer.run, bench.targets[name], feed, writer, one)
+            return await _run_one(running, writer.run, bench.targets[name], feed, writer, one)
         finally:
             course.wake()
-        state, reason, decided = _end_of_course(course, name, stopped, one, suite.options.max_errors)
-        writer.finish(state, running.session.secrets.redact_text(reason), seconds, decided)
 
     tasks = [asyncio.create_task(go(writer, one)) for writer, one in zip(writers, progress, strict=True)]
     try:
-        await asyncio.gather(*tasks)
+        came_to = await asyncio.gather(*tasks)
     finally:
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
+    ends = {
+        writer.run.target: (*_end_of_course(course, writer.run.target, stopped, one, suite.options.max_errors), seconds)
+        for writer, one, (stopped, seconds) in zip(writers, progress, came_to, strict=True)
+    }
+    held = course.hold_back([name for name, end in ends.items() if end[0] != "finished"])
+    # Pairs come to their end before the answers that they show: killed in between, a resume has nothing left to judge.
+    for writer in reversed(writers):
+        name = writer.run.target
+        state, reason, decided, seconds = ends[name]
+        if name in held:
+            state, reason, decided = "interrupted", f"{held[name]} is not done, and may need more of {name}", None
+        writer.finish(state, running.session.secrets.redact_text(reason), seconds, decided)
 
 
 @dataclass(frozen=True, slots=True)

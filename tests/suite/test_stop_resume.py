@@ -1,0 +1,116 @@
+"""Runs that end when something is decided, where what was decided is looked at again: nobody waits for ever."""
+
+import asyncio
+
+import pytest
+
+from steelyard import ExactMatch, Options, Sample, Score, Store, Suite, aevaluate_suite
+from steelyard.suite import How
+from steelyard.suite.objects import StopWhen
+from steelyard.targets.pair import Pair
+
+N = 120
+
+
+def ended(suite, **how):
+    """The runs of a suite, which must come to an end."""
+
+    async def work():
+        async with asyncio.timeout(60):
+            return await aevaluate_suite(suite, how=How(**how))
+
+    return asyncio.run(work())
+
+
+def said(right):
+    async def target(sample):
+        await asyncio.sleep(0)
+        return "yes" if right(int(sample.id[1:])) else "no"
+
+    return target
+
+
+class Failing:
+    """Prefers A, but for every other sample, where it fails until it is mended and then prefers B."""
+
+    score_name = "preference"
+
+    def __init__(self):
+        self.mended = False
+
+    def __call__(self, sample, output):
+        if int(sample.id[1:]) % 2:
+            return Score("preference", 1.0)
+        if not self.mended:
+            raise ValueError("not now")
+        return Score("preference", 0.0)
+
+
+def judged_suite(scorer, **options):
+    targets = {"a": said(bool), "b": said(bool), "a vs b": Pair("a", "b")}
+    rule = StopWhen("population")
+    samples = [Sample(f"s{k}", f"question {k}", "yes") for k in range(N)]
+    return Suite(
+        "s",
+        "pairwise",
+        samples,
+        targets,
+        (),
+        Options(concurrency=4, stop_when_decided=rule, **options),
+        scorers_of={"a vs b": (scorer,)},
+    )
+
+
+@pytest.mark.parametrize("concurrency", [1, 3, 32])
+def test_a_cluster_may_be_larger_than_the_concurrency(concurrency):
+    samples = [Sample(f"s{k}", f"question {k}", "yes", cluster=f"c{k // 20}") for k in range(N)]
+    options = Options(concurrency=concurrency, stop_when_decided=StopWhen("population", threshold=0.5))
+    (run,) = ended(Suite("s", "custom", samples, {"t": said(lambda k: k % 3)}, (ExactMatch(),), options))
+    assert (run.state, run.stopping.used, run.stopping.side) == ("finished", N, "")
+
+
+def test_sides_wait_for_a_judge_that_is_to_go_on():
+    scorer = Failing()
+    a, b, pair = ended(judged_suite(scorer))
+    assert pair.state == "broken"
+    assert (a.state, b.state) == ("interrupted", "interrupted")
+    assert a.reason == "a vs b is not done, and may need more of a"
+    assert a.done < N
+
+    scorer.mended = True
+    a, b, pair = ended(judged_suite(scorer), resume=pair.id)
+    assert [run.state for run in (a, b, pair)] == ["finished"] * 3
+    assert (pair.stopping.side, pair.stopping.used) == ("", N)
+
+
+def test_a_target_waits_for_another_that_is_to_be_asked_again():
+    broken = [True]
+
+    def first(sample):
+        if broken[0] and int(sample.id[1:]) % 2:
+            raise ValueError("not now")
+        return "no" if int(sample.id[1:]) % 4 else "yes"
+
+    targets = {"first": first, "good": said(lambda k: True), "like it": said(lambda k: k % 4 == 0)}
+    samples = [Sample(f"s{k}", f"question {k}", "yes") for k in range(N)]
+    options = Options(concurrency=2, max_errors=0.3, stop_when_decided=StopWhen("full"))
+    suite = Suite("s", "custom", samples, targets, (ExactMatch(),), options)
+    runs = ended(suite)
+    assert "finished" not in {run.state for run in runs}
+    broken[0] = False
+    first, good, _ = ended(suite, resume=runs[0].id)
+    assert (first.state, good.state, good.stopping.side) == ("finished", "finished", "above")
+    assert first.stopping is not None
+
+
+def test_a_decision_ends_where_a_run_that_has_ended_gives_no_more():
+    scorer = Failing()
+    a, _, pair = ended(judged_suite(scorer))
+    with Store() as store:
+        store.reopen_run(store.run(a.id), manifest=a.manifest, planned=N).finish("finished", "", 0.0)
+    scorer.mended = True
+    again, _, pair = ended(judged_suite(scorer), resume=pair.id)
+    assert again.done == a.done
+    assert (pair.state, pair.stopping.side) == ("finished", "")
+    assert pair.stopping.used <= a.done < pair.stopping.planned
+    assert "cannot be told" in pair.stopping.sentence
