@@ -3,7 +3,6 @@ from __future__ import annotations
 import json
 
 import pytest
-from scipy.stats import binomtest
 from tests.compare.judging import Judging, judging, orders, row, rows
 
 from steelyard.compare.preferences import is_judging, preferences, sides_of
@@ -153,34 +152,6 @@ def test_a_group_has_its_own_counts_rates_and_p():
 
 def test_without_groups_there_are_none():
     assert preferences(judging("A", "B")).groups == ()
-
-
-def test_position_bias_is_found_in_the_swaps_that_were_paid_for():
-    given = [row("A", f"a{no}", orders=orders("A", "A")) for no in range(6)]
-    given += [row("B", f"b{no}", orders=orders("B", "B")) for no in range(2)]
-    given += [row("tie", "t", orders=orders("tie", "tie"))]
-    given += [row("inconsistent", f"f{no}", orders=orders("A", "B")) for no in range(7)]
-    given += [row("inconsistent", f"g{no}", orders=orders("A", "tie")) for no in range(2)]
-    given += [row("inconsistent", "h", orders=orders("B", "A"))]
-    bias = preferences(Judging(tuple(given))).bias
-    assert (bias.orders, bias.n, bias.consistent, bias.consistency) == ("both", 19, 9, 9 / 19)
-    assert (bias.favours_first, bias.favours_second) == (9, 1)
-    assert bias.bias == pytest.approx(8 / 19)
-    assert bias.p == pytest.approx(binomtest(9, 10).pvalue)
-    # Place 1 won once for each of the 8 consistent winners, twice for f, once for g.
-    assert (bias.first_won, bias.second_won) == (8 + 14 + 2, 8 + 2)
-    assert bias.first_rate == 24 / 34
-
-
-def test_in_one_random_order_the_places_are_tested_on_the_verdicts():
-    swapped = [{"shown": "BA", "verdict": "A", "slot": 2, "outcome": "scored"}]
-    given = [row("A", f"a{no}", orders=orders("A")) for no in range(9)] + [row("A", "z", orders=swapped)]
-    given += [row("tie", "t", orders=orders("tie"))]
-    bias = preferences(Judging(tuple(given))).bias
-    assert (bias.orders, bias.n, bias.consistency) == ("one", 11, None)
-    assert (bias.first_rate, bias.bias) == (0.9, 0.8)
-    assert bias.p == pytest.approx(binomtest(9, 10).pvalue)
-    assert bias.interval == wilson(9, 10)
 
 
 def test_people_and_lexical_preferences_have_no_places():

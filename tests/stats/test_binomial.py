@@ -74,14 +74,29 @@ def test_the_exact_interval_holds_the_other_two_limits_of_a_test_at_its_ends(cou
 
 
 @pytest.mark.parametrize(
-    ("n", "exact", "credible"),
-    [(10, (0.984, 0.962), (0.952, 0.869)), (20, (0.976, 0.959), (0.949, 0.896)), (50, (0.968, 0.953), (0.949, 0.885))],
+    ("interval", "n", "mean", "worst"),
+    [
+        (wilson, 10, 0.955, 0.904),
+        (wilson, 20, 0.954, 0.925),
+        (wilson, 50, 0.950, 0.911),
+        (wilson, 100, 0.949, 0.921),
+        (wilson, 805, 0.950, 0.943),
+        (clopper_pearson, 10, 0.984, 0.962),
+        (clopper_pearson, 20, 0.976, 0.959),
+        (clopper_pearson, 50, 0.968, 0.953),
+        (clopper_pearson, 100, 0.965, 0.954),
+        (clopper_pearson, 805, 0.955, 0.951),
+        (jeffreys, 10, 0.952, 0.869),
+        (jeffreys, 20, 0.949, 0.896),
+        (jeffreys, 50, 0.949, 0.885),
+        (jeffreys, 100, 0.950, 0.921),
+        (jeffreys, 805, 0.950, 0.925),
+    ],
 )
-def test_coverage_over_all_rates_in_the_mean_and_at_worst(n, exact, credible):
-    for interval, (mean, worst) in ((clopper_pearson, exact), (jeffreys, credible)):
-        found = coverage(interval, n)
-        assert found.mean() == pytest.approx(mean, abs=6e-4)
-        assert found.min() == pytest.approx(worst, abs=6e-4)
+def test_coverage_over_all_rates_in_the_mean_and_at_worst(interval, n, mean, worst):
+    found = coverage(interval, n)
+    assert found.mean() == pytest.approx(mean, abs=6e-4)
+    assert found.min() == pytest.approx(worst, abs=6e-4)
 
 
 @pytest.mark.parametrize("interval", [clopper_pearson, jeffreys])

@@ -12,6 +12,7 @@ from scipy.stats import t as student
 from statsmodels.stats.contingency_tables import mcnemar
 from statsmodels.stats.proportion import confint_proportions_2indep
 
+from steelyard.stats.intervals import clustered_spread
 from steelyard.stats.paired import (
     bca_difference,
     bootstrap_difference,
@@ -133,6 +134,13 @@ def test_bootstrap_and_sign_flip_of_the_worked_table():
     assert bootstrap_difference(WORKED).rounded(2) == (0.01, 0.19)
     assert bca_difference(WORKED).rounded(2) == (0.01, 0.19)
     assert sign_flip(WORKED) == pytest.approx(0.0525, abs=0.006)
+
+
+def test_two_sets_of_the_worked_rates_would_have_two_fifths_more_error_than_the_pairs():
+    paired = clustered_spread(WORKED)
+    first, second = (clustered_spread([1] * right + [0] * (100 - right)) for right in (76, 66))
+    assert (paired.mean, paired.error) == pytest.approx((0.10, 0.046057), abs=5e-7)
+    assert math.hypot(first.error, second.error) == pytest.approx(0.064102, abs=5e-7)
 
 
 def test_equal_seeds_give_equal_numbers():
