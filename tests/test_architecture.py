@@ -20,9 +20,9 @@ SOURCE = ROOT / "src" / "steelyard"
 MODULES = sorted(SOURCE.rglob("*.py"))
 
 TREE = {
-    "cli", "compare", "config", "data", "errors.py", "gate", "generate", "models", "prompts", "py.typed", "pytest_plugin.py",
-    "registry.py", "report", "retrieval", "runner", "scorers", "session", "sql", "stats", "store", "suite", "suites",
-    "summary", "tables", "targets", "text", "types.py", "__init__.py",
+    "cli", "compare", "config", "data", "errors.py", "gate", "generate", "models", "prompts", "py.typed",
+    "pytest_plugin.py", "registry.py", "report", "retrieval", "runner", "scorers", "session", "sql", "stats", "store",
+    "suite", "suites", "summary", "tables", "targets", "text", "types.py", "__init__.py",
 }  # fmt: skip
 """The design's tree, as far as there is something in it; a file of it may have become a folder."""
 VAGUE = {"utils", "util", "helpers", "helper", "common", "misc", "manager", "handler"}
