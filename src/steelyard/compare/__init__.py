@@ -8,8 +8,11 @@ compare(baseline, other, ...)
   looks         p-values corrected for those beside them
   cautions      what a reader must be warned of
   costs         time, calls and tokens
+  stopped       what a decision that ended both runs says in place of a test
   wording       the sentence
   comparison    the values that come out
+
+A judging run is read by `preferences` and several of them by `standings`; each names its own parts.
 """
 
 from __future__ import annotations

@@ -37,12 +37,13 @@ Fate = Literal["A", "B", "tie", "inconsistent", "unread", "refused", "not_judged
 _LEVEL: Final = 0.95
 _ANSWERS_READ: Final = 500
 """Records whose answers are looked at to see whether a side always says the same: enough to know, quick to read."""
-_FATES: Final[Mapping[str, Fate]] = {
+WITHOUT_VERDICT: Final[Mapping[str, Fate]] = {
     "unparsed": "unread",
     "refused": "refused",
     "not_applicable": "not_applicable",
     "error": "errors",
 }
+"""What a row's outcome is counted as, where no verdict was read."""
 _LABELS: Final[Mapping[str, Fate]] = {"A": "A", "B": "B", "tie": "tie", "inconsistent": "inconsistent"}
 _VALUES: Final[Mapping[str, float]] = {"A": 0.0, "B": 1.0, "both": 0.5}
 """What a pair is worth as a loss of the side that gave no answer."""
@@ -231,7 +232,7 @@ def _fate(row: JudgedRow) -> Fate:
     if row.outcome == "not_applicable" and row.detail.get("side"):
         return "not_judged"
     if row.outcome != "scored":
-        return _FATES[row.outcome]
+        return WITHOUT_VERDICT[row.outcome]
     label = str(row.detail.get("label"))
     if label in _LABELS:
         return _LABELS[label]

@@ -10,9 +10,9 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, Final, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
-from steelyard.compare.preferences import sides_of, unit_of
+from steelyard.compare.preferences import WITHOUT_VERDICT, score_of, sides_of, unit_of
 from steelyard.compare.standings_values import Standing, Standings
 from steelyard.compare.standings_wording import standings_notes, standings_sentence
 from steelyard.errors import ConfigError
@@ -27,14 +27,6 @@ if TYPE_CHECKING:
     Array = NDArray[Any]
 
 __all__ = ["PairRun", "Standing", "Standings", "standings"]
-
-_SCORE: Final = "preference"
-_LEFT_OUT: Final[Mapping[str, str]] = {
-    "unparsed": "unread",
-    "refused": "refused",
-    "not_applicable": "not_applicable",
-    "error": "errors",
-}
 
 
 class PairRun(Protocol):
@@ -92,11 +84,6 @@ def standings(
     return replace(found, notes=standings_notes(found, _stopped(runs)))
 
 
-def _score_of(manifest: Mapping[str, Any]) -> str:
-    scores = manifest.get("scores") or [_SCORE]
-    return _SCORE if _SCORE in scores else str(manifest.get("primary") or scores[0])
-
-
 @dataclass(slots=True)
 class _Read:
     """The verdicts of all runs as columns, and what each target's battles came to."""
@@ -119,7 +106,7 @@ class _Read:
             raise ConfigError(f"run {run.id} judges {names[0]} against itself, which says nothing of its rank")
         self.pairs[min(names), max(names)] += 1
         first, second = (self.targets.setdefault(name, len(self.targets)) for name in names)
-        for row in run.judged_rows(score or _score_of(run.manifest)):
+        for row in run.judged_rows(score or score_of(run.manifest)):
             if row.outcome == "scored" and row.value is not None:
                 self.battle(first, second, row, row.value)
             else:
@@ -144,7 +131,7 @@ class _Read:
     def leave_out(self, first: int, second: int, row: JudgedRow) -> None:
         """A row without a verdict."""
         side = row.detail.get("side")
-        self.left_out["no_answer" if row.outcome == "not_applicable" and side else _LEFT_OUT[row.outcome]] += 1
+        self.left_out["no_answer" if row.outcome == "not_applicable" and side else WITHOUT_VERDICT[row.outcome]] += 1
         if row.outcome == "not_applicable":
             for target, sides in ((first, ("A", "both")), (second, ("B", "both"))):
                 self.fates[target, "unanswered"] += side in sides
@@ -178,7 +165,7 @@ def _standings(read: _Read, ranking: Ranking, runs: tuple[str, ...], level: floa
         battles=len(read.score),
         ties=read.draws["ties"],
         inconsistent=read.draws["inconsistent"],
-        left_out={name: read.left_out[name] for name in ("no_answer", *_LEFT_OUT.values())},
+        left_out={name: read.left_out[name] for name in ("no_answer", *WITHOUT_VERDICT.values())},
         clusters=ranking.clusters,
         resamples=ranking.resamples,
         level=level,
