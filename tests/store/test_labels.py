@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 import pytest
 
 from steelyard import ConfigError, ExactMatch, Label, Sample, Store, evaluate
-from steelyard.store.labels import add_labels, all_labels, by_record, counted_labels, read_labels
+from steelyard.store.labels import add_labels, all_labels, by_record, read_labels
 from steelyard.store.notes import add_note
 from steelyard.types import Remarks
 
@@ -72,12 +72,10 @@ def test_a_sample_that_the_run_has_not_is_refused_and_nothing_is_written(store, 
     assert add_labels(store, run, [label()]) == 1, "the store takes more after a mistake"
 
 
-def test_labels_are_found_by_record_and_counted_by_value(store, run):
-    several = [label(), label("q1"), label("q2", "no source"), label("q2", "why", name="reason"), label("q1", 3, "n")]
+def test_labels_are_found_by_record(store, run):
+    several = [label(), label("q1"), label("q2", "no source"), label("q2", "why", name="reason")]
     add_labels(store, run, [*several, replace(label(), repeat=1)])
     found = read_labels(store, run)
-    assert counted_labels(found, "cause") == {"wrong unit": 3, "no source": 1}
-    assert counted_labels(found, "n") == {}
     assert [one.name for one in by_record(found)["q2", 0]] == ["cause", "reason"]
     assert ("q2", 1) not in by_record(found)
 

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Final
 
@@ -88,12 +87,6 @@ def by_record(labels: Iterable[Label]) -> dict[tuple[str, int], tuple[Label, ...
     for one in labels:
         found[one.sample, one.repeat] = (*found.get((one.sample, one.repeat), ()), one)
     return found
-
-
-def counted_labels(labels: Iterable[Label], name: str) -> Mapping[str, int]:
-    """Value -> how many records have it under `name`; most frequent first, texts only."""
-    counts = Counter(one.value for one in labels if one.name == name and isinstance(one.value, str))
-    return dict(sorted(counts.items(), key=lambda pair: (-pair[1], pair[0])))
 
 
 def _check(store: Store, run: Run, labels: Sequence[Label]) -> None:

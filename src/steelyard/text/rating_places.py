@@ -17,7 +17,6 @@ _WRAPPED: Final = re.compile(
     r"\s*(?P<entry>\d{1,2}[.)]\s{1,4})?(?i:maybe\s|probably\s|perhaps\s|about\s|around\s|approximately\s|roughly\s|likely\s|大概|大约|约)?[<\s\-–—•+>\"'(\[{_~≈$:=→|【]*\Z"
 )
 _ENDS: Final = re.compile(r"吧?[\s.)\]}\"'!_$|】。,;：:*>+]*(?:\n|\Z)")
-_WORDED: Final = re.compile(r"\s{0,2}(?:[-–—:(,]|=)\s{0,2}[A-Za-z\u4e00-\u9fff][^\n\d]{0,40}\)?\s*(?:\n|\Z)")
 _GOES_ON: Final = re.compile(
     r"\s{0,2}(?!,\s?\d)(?:[.:,;)\]\"'!。，]{1,2}\s{0,3}|\s?[-–—=]{1,2}\s{0,3}|\s?\(|\n)(?=\S)|\s{1,4}(?=because"
     r"|on\sa\sscale|as\s|since|for\s|due|stars|[A-Z\u4e00-\u9fff])"
