@@ -9,8 +9,7 @@ import socket
 import pytest
 from hypothesis import HealthCheck, settings
 
-# The same examples each time, so that a change that is checked is judged by itself; `--hypothesis-profile explore` draws
-# new ones.
+# The same examples each time, so that a change is judged by itself; `--hypothesis-profile explore` draws new ones.
 settings.register_profile("explore", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.register_profile("steelyard", settings.get_profile("explore"), derandomize=True)
 settings.load_profile("steelyard")
