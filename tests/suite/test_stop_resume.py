@@ -6,6 +6,7 @@ import pytest
 
 from steelyard import ExactMatch, Options, Sample, Score, Store, Suite, aevaluate_suite
 from steelyard.suite import How
+from steelyard.suite.decision import DrawnOrder
 from steelyard.suite.objects import StopWhen
 from steelyard.targets.pair import Pair
 
@@ -114,3 +115,60 @@ def test_a_decision_ends_where_a_run_that_has_ended_gives_no_more():
     assert (pair.state, pair.stopping.side) == ("finished", "")
     assert pair.stopping.used <= a.done < pair.stopping.planned
     assert "cannot be told" in pair.stopping.sentence
+
+
+def test_failed_samples_that_nobody_asks_again_are_counted_as_stored():
+    failing = [True]
+
+    async def target(sample):
+        await asyncio.sleep(0)
+        if failing[0] and int(sample.id[1:]) % 3 == 0:
+            raise ValueError("not now")
+        return "yes"
+
+    samples = [Sample(f"s{k}", f"question {k}", "yes") for k in range(N)]
+    rule = StopWhen("population", threshold=0.6)
+
+    def suite(concurrency):
+        options = Options(concurrency=concurrency, max_errors=0.05, stop_when_decided=rule)
+        return Suite("s", "custom", samples, {"t": target}, (ExactMatch(),), options)
+
+    (run,) = ended(suite(32))
+    assert run.state == "broken"
+    failing[0] = False
+    (run,) = ended(suite(1), resume=run.id)
+    found = run.stopping
+    assert (run.state, found.side) == ("finished", "above")
+    assert run.errors > 0
+    assert found.used + found.beyond == run.done
+    assert len(list(run.score_rows())) == found.used
+
+
+@pytest.mark.parametrize("concurrency", [1, 12])
+def test_what_failed_beyond_a_decision_does_not_break_a_run(concurrency):
+    samples = [Sample(f"s{k}", f"question {k}", "yes") for k in range(N)]
+    first = {samples[no].id for no in DrawnOrder.of(samples, 0, clustered=False).places[:9]}
+
+    async def target(sample):
+        if sample.id not in first:
+            raise ValueError("no more")
+        await asyncio.sleep(0.01)
+        return "yes"
+
+    options = Options(concurrency=concurrency, max_errors=0.1, stop_when_decided=StopWhen("population", threshold=0.5))
+    (run,) = ended(Suite("s", "custom", samples, {"t": target}, (ExactMatch(),), options))
+    assert (run.state, run.stopping.used) == ("finished", 9)
+    assert run.errors == run.stopping.beyond
+    assert (run.errors > 0) == (concurrency > 1)
+
+
+def test_a_target_that_no_pair_shows_is_asked_everything():
+    scorer = Failing()
+    suite = judged_suite(scorer)
+    targets = {"idle": said(bool), **suite.targets}
+    rule = StopWhen("population")
+    options = Options(concurrency=4, max_errors=1, stop_when_decided=rule)
+    runs = ended(Suite("s", "pairwise", suite.samples, targets, (), options, scorers_of={"a vs b": (scorer,)}))
+    assert [run.state for run in runs] == ["finished"] * 4
+    assert (runs[0].done, runs[0].stopping) == (N, None)
+    assert runs[-1].stopping.side == "above"

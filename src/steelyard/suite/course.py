@@ -72,6 +72,8 @@ class Course:
     repeats: int
     concurrency: int
     _stored: dict[str, dict[int, int]] = field(default_factory=dict)
+    _begun: dict[str, set[int]] = field(default_factory=dict)
+    _failed: dict[str, set[tuple[int, int]]] = field(default_factory=dict)
     _changed: asyncio.Event = field(default_factory=asyncio.Event)
 
     @classmethod
@@ -95,8 +97,10 @@ class Course:
             run: of one of the targets.
             again: failed records will be asked again, so they are not known yet.
         """
-        failed = {place for place, one in run.done_places().items() if one}
-        kept = [place for place in run.done_places() if not (again and place in failed)]
+        done = run.done_places()
+        kept = [place for place, failed in done.items() if not (again and failed)]
+        self._begun[run.target] = {no for no, _ in done}
+        self._failed[run.target] = {place for place, failed in done.items() if failed}
         stored = self._stored.setdefault(run.target, {})
         for no, _ in kept:
             stored[no] = stored.get(no, 0) + 1
@@ -122,6 +126,8 @@ class Course:
         """A record has come: note its scores, decide what can be decided, wake whoever waits."""
         stored = self._stored.setdefault(target, {})
         stored[no] = stored.get(no, 0) + 1
+        failed = self._failed.setdefault(target, set())
+        (failed.discard if record.failure is None else failed.add)((no, record.repeat))
         for decision in self._of(target):
             score = next((one for one in record.scores if one.name == decision.aim.score), None)
             decision.take(target, no, score.outcome if score else "error", score.value if score else None)
@@ -139,14 +145,16 @@ class Course:
 
     def may_ask(self, target: str, at: int) -> bool:
         """Whether a target may be asked the sample at that place of the order now."""
+        if not self._served(target):
+            return True
         if not all(self.has(side, self.order.places[at]) for side in self.sides.get(target, ())):
             return False
         own = {id(one) for one in self._of(target)}
         return any(at < one.reach(self.concurrency * (1 if id(one) in own else _AHEAD)) for one in self._open(target))
 
     def is_decided(self, target: str) -> bool:
-        """Whether nothing more need be asked of a target: all decisions that need it are closed."""
-        return not self._open(target)
+        """Whether nothing more need be asked of a target: all decisions that need it are closed, and there are some."""
+        return bool(self._served(target)) and not self._open(target)
 
     def has(self, target: str, no: int) -> bool:
         """Whether a target's run has all repeats of a sample."""
@@ -187,6 +195,15 @@ class Course:
                         reached.append(other)
         return held
 
+    def failed(self, target: str) -> tuple[int, int]:
+        """How many records of a target failed, and of how many, as far as a decision rests on them.
+
+        What was in flight beyond it depends on the concurrency, and is not asked again by a resume.
+        """
+        frontier = max(one.frontier for one in self._served(target))
+        used = set(self.order.places[:frontier])
+        return sum(no in used for no, _ in self._failed.get(target, ())), frontier * self.repeats
+
     def stopped(self, target: str) -> Stopped | None:
         """What is stored with a run that has come to its end; None for one whose own scores decide nothing.
 
@@ -196,6 +213,6 @@ class Course:
         if not own:
             return None
         longest = max(own, key=lambda one: one.frontier)
-        stored = len(self._stored.get(target, {}))
+        stored = len(self._begun.get(target, set()) | self._stored.get(target, {}).keys())
         used = None if stored == longest.frontier else Used.of(longest.used)
         return longest.stopping(target, stored), used

@@ -190,7 +190,7 @@ def _end_of_course(
     """State, reason and decision of a run that a decision may have ended."""
     if stopped is None and course.is_decided(name):
         progress.planned = max(progress.done, 1)
-        state, reason = _verdict(None, progress, max_errors)
+        state, reason = _too_many_failed(*course.failed(name), progress.last_error, max_errors)
         return state, reason, course.stopped(name) if state == "finished" else None
     return *_verdict(stopped, progress, max_errors), None
 
@@ -203,8 +203,12 @@ def _verdict(stopped: ModelError | None, progress: Progress, max_errors: float) 
             "broken",
             f"the samples gave {progress.done} of {progress.planned} records: they changed between two passes",
         )
-    if progress.errors > max_errors * progress.planned:
-        share = f"{progress.errors / max(1, progress.planned):.1%}; limit {max_errors:.1%}"
-        last = f"; the last: {progress.last_error}" if progress.last_error else ""
-        return "broken", f"{progress.errors} of {progress.planned} records failed ({share}){last}"
-    return "finished", ""
+    return _too_many_failed(progress.errors, progress.planned, progress.last_error, max_errors)
+
+
+def _too_many_failed(errors: int, records: int, last_error: str, max_errors: float) -> tuple[str, str]:
+    if errors <= max_errors * records:
+        return "finished", ""
+    share = f"{errors / max(1, records):.1%}; limit {max_errors:.1%}"
+    last = f"; the last: {last_error}" if last_error else ""
+    return "broken", f"{errors} of {records} records failed ({share}){last}"
