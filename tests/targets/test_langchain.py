@@ -12,7 +12,7 @@ from langchain_core.prompts import ChatPromptTemplate
 from langchain_core.runnables import RunnableLambda, RunnablePassthrough
 from pydantic import BaseModel
 
-from steelyard import ConfigError, Sample, evaluate
+from steelyard import ConfigError, LexicalPreference, Pair, Sample, Suite, evaluate, evaluate_suite
 from steelyard.config.load import load
 from steelyard.registry import describe
 from steelyard.targets.langchain import LangChainRunnable
@@ -188,3 +188,17 @@ def test_a_missing_package_is_named_with_what_to_install(tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "langchain_core.runnables", None)
     with pytest.raises(ConfigError, match=r"which is not installed: pip install 'steelyard\[langchain\]'"):
         LangChainRunnable("needs_chain:chain").check()
+
+
+def test_two_agents_are_judged_on_what_they_say_and_not_on_their_steps():
+    def agent(says):
+        return LangChainRunnable(
+            RunnableLambda(lambda _: {"input": "q", "output": says, "intermediate_steps": ["[[B]]"]})
+        )
+
+    targets = {"long": agent("a long and good answer"), "short": agent("no"), "duel": Pair("long", "short")}
+    samples = [Sample("1", "q", "a long answer"), Sample("2", "q", "long answer")]
+    suite = Suite("agents", "pairwise", samples, targets, (), scorers_of={"duel": (LexicalPreference(),)})
+    *_, judged = evaluate_suite(suite)
+    assert [record.output.value for record in judged.records()] == [{"A": "a long and good answer", "B": "no"}] * 2
+    assert judged.summary().score("preference").headline.value == 1.0
