@@ -7,12 +7,14 @@ from dataclasses import dataclass
 from typing import Any
 
 from steelyard.data.columns import find_layout
-from steelyard.data.defects import Defect
+from steelyard.data.defects import Defect, refuse
 from steelyard.data.files import SampleFiles
 from steelyard.data.reading import read_tables
 from steelyard.data.roles import Layout, Role
 from steelyard.data.table import Row, Table, cell_at, is_blank, render
-from steelyard.errors import ConfigError
+from steelyard.errors import ConfigError, DataError
+from steelyard.text.list_cell import list_in
+from steelyard.types import Sample
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +39,22 @@ class OpenTable:
     def text(self, row: Row, role: str) -> str:
         """The same as a text, without blanks around it."""
         return render(self.cell(row, role))
+
+    def answers(self, row: Row, role: str, defects: list[Defect]) -> str | list[str] | None:
+        """A text, a list of texts where several are right, or None for a blank cell.
+
+        A sheet holds a list as a text; one that holds more than texts is taken as it is written. In JSON anything else
+        than a text or a list of texts is a defect.
+        """
+        value = self.cell(row, role)
+        several = list_in(value) if isinstance(value, str) else value
+        if isinstance(several, list) and several and all(isinstance(one, str) and one.strip() for one in several):
+            return [one.strip() for one in several]
+        if isinstance(value, list | dict):
+            wrong = f"the {role} is neither a text nor a list of texts"
+            defects.append(self.defect(f"bad {role}", row, role, wrong))
+            return None
+        return self.text(row, role) or None
 
     def place(self, row: Row, role: str = "") -> str:
         """Where a row is, or its cell under a role."""
@@ -77,6 +95,20 @@ def open_tables(files: SampleFiles, roles: Sequence[Role]) -> tuple[tuple[OpenTa
     several = len(names) > 1
     opened = [OpenTable(one, find_layout(one, roles, files), f"{one.name} " if several else "") for one in tables]
     return tuple(opened), notes
+
+
+def sound_samples(files: SampleFiles, found: Sequence[Sample], defects: Sequence[Defect]) -> tuple[Sample, ...]:
+    """Those of the samples of all sound rows that were chosen.
+
+    Raises:
+        DataError: rows have defects and `skip_bad` is off, or no sound row is left.
+    """
+    if defects and not files.skip_bad:
+        refuse(defects)
+    if not found:
+        raise DataError(f"{', '.join(path.name for path in files.paths)}: there is no sound row")
+    chosen = files.selected(len(found))
+    return tuple(sample for place, sample in enumerate(found) if place in chosen)
 
 
 def about_selection(files: SampleFiles, count: int, left_out: int) -> Iterator[str]:

@@ -7,13 +7,12 @@ from dataclasses import dataclass
 from itertools import count
 from typing import Any, Final
 
-from steelyard.data.defects import Defect, refuse
+from steelyard.data.defects import Defect
 from steelyard.data.files import SampleFiles
-from steelyard.data.opened import OpenTable, about_selection, open_tables
+from steelyard.data.opened import OpenTable, about_selection, open_tables, sound_samples
 from steelyard.data.roles import Role
 from steelyard.data.table import Row
-from steelyard.errors import DataError
-from steelyard.suites.rag.sources import SourceError, contexts_in, listed_text, sources_in
+from steelyard.suites.rag.sources import SourceError, contexts_in, sources_in
 from steelyard.types import Sample
 
 ROLES: Final = (
@@ -77,12 +76,7 @@ def load_rag(files: SampleFiles) -> RagData:
         for row, position in zip(table.rows(), positions, strict=False)
         if (sample := _sample(table, row, position, (seen, defects))) is not None
     ]
-    if defects and not files.skip_bad:
-        refuse(defects)
-    if not found:
-        raise DataError(f"{', '.join(path.name for path in files.paths)}: there is no sound row")
-    chosen = files.selected(len(found))
-    samples = tuple(sample for place, sample in enumerate(found) if place in chosen)
+    samples = sound_samples(files, found, defects)
     about = (*notes, *about_selection(files, len(samples), len(defects)), *_about(samples))
     return RagData(samples, tuple(defects), tables[0].layout.describe(), about)
 
@@ -94,7 +88,7 @@ def _sample(table: OpenTable, row: Row, position: int, noted: tuple[dict[str, st
     question = table.text(row, "question")
     if not question:
         defects.append(table.defect("blank question", row, "question", "the question is blank"))
-    reference = _reference(table, row, defects)
+    reference = table.answers(row, "answer", defects)
     metadata: dict[str, Any] = {"position": position}
     contexts: tuple[str, ...] = ()
     try:
@@ -112,17 +106,6 @@ def _sample(table: OpenTable, row: Row, position: int, noted: tuple[dict[str, st
     if len(defects) > before:
         return None
     return Sample(name, question, reference, contexts=contexts, group=table.text(row, "group"), metadata=metadata)
-
-
-def _reference(table: OpenTable, row: Row, defects: list[Defect]) -> str | list[str] | None:
-    value = table.cell(row, "answer")
-    several = listed_text(value)
-    if isinstance(several, list) and several and all(isinstance(one, str) and one.strip() for one in several):
-        return [one.strip() for one in several]
-    if isinstance(value, list | dict):
-        defects.append(table.defect("bad answer", row, "answer", "the answer is neither a text nor a list of texts"))
-        return None
-    return table.text(row, "answer") or None
 
 
 def _about(samples: tuple[Sample, ...]) -> Iterator[str]:

@@ -59,19 +59,10 @@ def contexts_in(cell: Any) -> tuple[str, ...]:
     return tuple(found)
 
 
-def listed_text(cell: Any) -> Any:
-    """The list that a sheet holds as a text; any other cell as it is.
-
-    >>> listed_text('["Ann", "Bob"]'), listed_text("[sic] Ann")
-    (['Ann', 'Bob'], '[sic] Ann')
-    """
-    found = list_in(cell) if isinstance(cell, str) else None
-    return cell if found is None else found
-
-
 def _listed(cell: Any) -> list[Any]:
     """A cell as a list: itself, the list that a sheet holds as a text, or the one thing it is."""
-    cell = listed_text(cell)
+    if isinstance(cell, str) and (found := list_in(cell)) is not None:
+        cell = found
     if isinstance(cell, list):
         return [one for one in cell if one is not None and one != ""]
     return [] if cell is None or render(cell) == "" else [cell if isinstance(cell, Mapping) else render(cell)]

@@ -8,12 +8,12 @@ from itertools import count
 from pathlib import Path
 from typing import Any, Final
 
-from steelyard.data.defects import Defect, refuse
+from steelyard.data.defects import Defect
 from steelyard.data.files import SampleFiles
-from steelyard.data.opened import OpenTable, about_selection, open_tables
+from steelyard.data.opened import OpenTable, about_selection, open_tables, sound_samples
 from steelyard.data.roles import Role
 from steelyard.data.table import Column, cell_at
-from steelyard.errors import ConfigError, DataError, did_you_mean
+from steelyard.errors import ConfigError, did_you_mean
 from steelyard.suites.tables.predicted import PREDICTIONS
 from steelyard.suites.tables.wanted import Wanted, wanted
 from steelyard.tables.locate import database_ids
@@ -67,12 +67,7 @@ def load_tables(
     found: list[Sample] = []
     for table in tables:
         found.extend(reader.samples(table, {name: _column_of(table, name) for name in predictions}))
-    if reader.defects and not files.skip_bad:
-        refuse(reader.defects)
-    if not found:
-        raise DataError(f"{', '.join(path.name for path in files.paths)}: there is no sound row")
-    chosen = files.selected(len(found))
-    samples = tuple(sample for place, sample in enumerate(found) if place in chosen)
+    samples = sound_samples(files, found, reader.defects)
     about = (*notes, *about_selection(files, len(samples), len(reader.defects)))
     return TablesData(samples, tuple(reader.defects), tables[0].layout.describe(), about)
 
