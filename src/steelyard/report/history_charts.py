@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 from steelyard.report import layout
 from steelyard.report.charts import WIDTH
 from steelyard.report.history import History, PastRun
+from steelyard.report.marks import styled
 from steelyard.report.numbers import interval_text, value_text
 from steelyard.text.inert import visible
 
@@ -172,28 +173,18 @@ def _framed(chart: alt.LayerChart, history: History, rows: Sequence[dict[str, An
         anchor="start", frame="group", dx=-_LEFT, offset=30, color=layout.INK, fontSize=14, limit=0,
     )  # fmt: skip
     legend = len(names) * _LEGEND_ROW + 8 if len(names) > 1 else 0
-    framed: alt.LayerChart = (
+    return styled(
         chart.add_params(
             alt.param(name="history_dates", value=[row["date"] for row in rows]),
             alt.param(name="history_names", value=names),
-        )
-        .properties(
+        ).properties(
             title=title,
             description=_in_words(history),
             width=width - _LEFT - _RIGHT,
             height=_PLOT,
             padding={"left": _LEFT, "top": _TOP, "right": _RIGHT, "bottom": _AXIS + legend},
-            autosize=alt.AutoSizeParams(type="none"),
-            background="white",
         )
-        .configure(font=layout.FONT, aria=False)
-        .configure_view(stroke=None)
-        .configure_axis(
-            labelColor=layout.INK, labelFontSize=layout.SIZE, gridColor=layout.GRID, tickColor=layout.GRID, domain=False
-        )
-        .configure_legend(labelColor=layout.INK, labelFontSize=layout.SIZE)
     )
-    return framed
 
 
 def _in_words(history: History) -> str:

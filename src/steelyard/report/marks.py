@@ -181,17 +181,23 @@ def framed(chart: alt.LayerChart, frame: Frame, *, offset: int) -> alt.LayerChar
         limit=0,
     )
     names = alt.param(name="legend_names", value=list(frame.series))
-    framed: alt.LayerChart = (
-        chart.add_params(names)
-        .properties(
+    return styled(
+        chart.add_params(names).properties(
             title=title,
             description=frame.words,
             width=frame.plot,
             height=frame.height,
             padding={"left": frame.left, "top": _TOP, "right": _RIGHT, "bottom": frame.bottom},
-            autosize=alt.AutoSizeParams(type="none"),
-            background="white",
         )
+    )
+
+
+def styled(chart: alt.LayerChart) -> alt.LayerChart:
+    """The chart in the type and colours that all have, in the room that it was given."""
+    import altair as alt
+
+    done: alt.LayerChart = (
+        chart.properties(autosize=alt.AutoSizeParams(type="none"), background="white")
         .configure(font=layout.FONT, aria=False)
         .configure_view(stroke=None)
         .configure_axis(
@@ -199,4 +205,4 @@ def framed(chart: alt.LayerChart, frame: Frame, *, offset: int) -> alt.LayerChar
         )
         .configure_legend(labelColor=layout.INK, labelFontSize=layout.SIZE)
     )
-    return framed
+    return done
