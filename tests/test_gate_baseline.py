@@ -158,6 +158,28 @@ def test_a_file_that_is_none_says_what_is_wrong(value, words):
     assert words in str(caught.value)
 
 
+@pytest.mark.parametrize(
+    ("key", "value"),
+    [
+        ("scores", 3),
+        ("scores", [["a"]]),
+        ("primary", ["exact_match"]),
+        ("over", "all"),
+        ("scales", {"exact_match": [1, "5"]}),
+        ("scales", {"exact_match": [5, 1]}),
+        ("scales", {"exact_match": None}),
+        ("tags", {"a": 1}),
+    ],
+)
+def test_a_manifest_that_no_run_wrote_is_refused(key, value):
+    written = json.loads(baseline_text(run_of("France")))
+    written["manifest"][key] = value
+    path = Path("edited.json")
+    path.write_text(json.dumps(written), encoding="utf-8")
+    with pytest.raises(ConfigError, match=f"manifest: {key}: expected"):
+        read_baseline(path)
+
+
 def test_a_missing_file_says_how_one_is_made():
     with pytest.raises(ConfigError, match=r"make one of a run with: steelyard baseline RUN --to baseline\.json"):
         read_baseline(Path("ci/baseline.json"))

@@ -27,6 +27,7 @@ from pathlib import Path
 from typing import Any, Final, Protocol, get_args
 
 from steelyard.errors import ConfigError
+from steelyard.gate.baseline_manifest import check_manifest
 from steelyard.gate.results import stopped_early
 from steelyard.summary import RowOutcome, RunSummary, ScoreRow, summarize
 
@@ -277,6 +278,7 @@ def _baseline(read: Any) -> BaselineFile:
     texts = {name: _of(read[name], str, name) for name in _TEXTS}
     counts = {name: _of(read[name], int, name) for name in _COUNTS}
     manifest = _of(read["manifest"], dict, "manifest")
+    check_manifest(manifest)
     samples = tuple(_sample(one, at) for at, one in enumerate(_of(read["samples"], list, "samples"), start=1))
     if len({one.id for one in samples}) < len(samples):
         raise ValueError("an id occurs twice; after a merge, make the baseline anew")
