@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from steelyard import ConfigError, Sample, Score, Store, Suite, evaluate_suite
+from steelyard import ConfigError, Options, Sample, Score, Store, Suite, evaluate_suite
 from steelyard.report import history as module
 from steelyard.report.charts import svg
 from steelyard.report.history import history_of
@@ -18,6 +18,7 @@ from steelyard.report.history_words import change_of, how_told, remarks_of
 from steelyard.scorers.choice import Choice
 from steelyard.store.notes import add_note, read_notes
 from steelyard.suite.evaluate import How
+from steelyard.suite.objects import StopWhen
 
 CHOICE = (Choice(),)
 AT = datetime(2026, 3, 1, 9, 30, tzinfo=UTC)
@@ -111,7 +112,7 @@ def test_a_score_that_a_run_lacks_has_no_value_and_no_change(past):
 
 
 def test_an_unfinished_run_says_so(past, tmp_path):
-    from steelyard import Budget, Options, Prompt, Scripted
+    from steelyard import Budget, Prompt, Scripted
 
     target = {"glm": Prompt(Scripted(default="A"))}
     suite = Suite("exam", "choice", exam(20), target, (Choice(),), Options(budget=Budget(calls=5), concurrency=1))
@@ -119,6 +120,20 @@ def test_an_unfinished_run_says_so(past, tmp_path):
     found = past(("qwen", 0.5, 20))
     assert remarks_of(found.runs[0]) == "interrupted, 5 of 20 done"
     assert found.runs[0].to_json()["state"] == "interrupted"
+
+
+def test_a_run_that_was_stopped_early_says_so_and_what_its_interval_is(past, tmp_path):
+    rule = StopWhen("full", score="solve_rate", threshold=0.5)
+    suite = Suite("exam", "choice", exam(60), {"glm": knows(1, 60)}, CHOICE, Options(stop_when_decided=rule))
+    (run,) = evaluate_suite(suite, how=How(store=tmp_path / "s.db"))
+    found = past(("qwen", 0.5, 20))
+    assert remarks_of(found.runs[0]) == (
+        f"stopped early, {run.stopping.used} of 60 samples used "
+        "(interval: confidence sequence, as the run ended when it was decided)"
+    )
+    assert found.runs[0].interval == run.stopping.interval
+    assert found.runs[0].to_json()["stopping"]["used"] == run.stopping.used < 60
+    assert found.runs[1].to_json()["stopping"] is None
 
 
 @pytest.mark.parametrize(

@@ -11,11 +11,12 @@ from dataclasses import dataclass
 from typing import Any, Final, Literal
 
 from steelyard.compare import PairedDifference, compare
+from steelyard.compare.differences import excludes_zero
 from steelyard.errors import ConfigError, did_you_mean
 from steelyard.report.numbers import score_title
 from steelyard.report.stored import StoredRun
 from steelyard.stats.intervals import Interval
-from steelyard.summary import RunSummary, ScoreSummary
+from steelyard.summary import RunSummary, ScoreSummary, Stopping
 from steelyard.types import Json, Note
 
 PAIRED_RECORDS: Final = 2_000
@@ -65,6 +66,7 @@ class PastRun:
         change: since the run before of this target; None for its first.
         differs: what is another than in that run: `samples`, `target`, `scorers`.
         notes: in the order they were given.
+        stopping: the decision that ended it, or could have; None where there was none.
     """
 
     run: str
@@ -79,6 +81,7 @@ class PastRun:
     change: Change | None
     differs: tuple[str, ...]
     notes: tuple[Note, ...]
+    stopping: Stopping | None = None
 
     @property
     def day(self) -> str:
@@ -103,6 +106,7 @@ class PastRun:
             "score": self.score.to_json() if self.score else None,
             "change": self.change.to_json() if self.change else None,
             "differs": list(self.differs),
+            "stopping": self.stopping.to_json() if self.stopping else None,
             "notes": [
                 {"at": one.at.isoformat(timespec="seconds"), "author": one.author, "text": one.text}
                 for one in self.notes
@@ -210,6 +214,7 @@ def _past(
         change=_change((run, summary), before, shown) if before else None,
         differs=_differs(run, before[0]) if before else (),
         notes=notes,
+        stopping=summary.stopping,
     )
 
 
@@ -246,7 +251,8 @@ def _change(
 
 
 def _by_test(found: PairedDifference) -> Told:
-    if found.difference is None or found.p is None or found.p >= _ALPHA or not found.difference:
+    """As a comparison of the two would say it: the test and the interval have to agree."""
+    if not found.difference or found.p is None or found.p >= _ALPHA or not excludes_zero(found.interval):
         return "no_evidence"
     return "better" if found.difference > 0 else "worse"
 

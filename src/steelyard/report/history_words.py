@@ -45,6 +45,10 @@ def change_of(run: PastRun, history: History, *, words: bool = False) -> str:
 def remarks_of(run: PastRun) -> str:
     """What a reader must know before holding a run against the one before; "" where that is nothing."""
     parts = [] if run.state == "finished" else [f"{run.state}, {run.done:,} of {run.planned:,} done"]
+    stopping = run.stopping
+    if stopping and stopping.used < stopping.planned:
+        about = f" (interval: {run.score.note})" if run.score and run.score.note else ""
+        parts.append(f"stopped early, {stopping.used:,} of {stopping.planned:,} samples used{about}")
     parts += [_DIFFERS[one] if one != "samples" else f"{_DIFFERS[one]} ({run.samples:,})" for one in run.differs]
     change = run.change
     if change and change.told and not change.paired:
