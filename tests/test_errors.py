@@ -82,6 +82,7 @@ def test_the_nearest_word_is_suggested_or_all_are_told():
     assert did_you_mean("ANSWER", ["answer"]) == ": did you mean 'answer'?"
     assert did_you_mean("zzz", ["b", "a", 3]) == "; known: 3, a, b"
     assert did_you_mean("zzz", []) == ""
+    assert did_you_mean("zzz", range(100, 200)).endswith(", 122, 123 and 76 more")
 
 
 @pytest.mark.parametrize(

@@ -155,6 +155,10 @@ def boundary(stage: str, what: str = "") -> Iterator[None]:
         raise _CLASS_OF_STAGE[stage](f"{what}: {text}" if what else text) from error
 
 
+_MOST_KNOWN: Final = 24
+"""Known words that a message lists: all of a vocabulary, but not all runs of a store."""
+
+
 def did_you_mean(word: str, known: Iterable[Any]) -> str:
     """A suggestion to append to a message: the nearest known word, or the list of all when none is near.
 
@@ -167,7 +171,8 @@ def did_you_mean(word: str, known: Iterable[Any]) -> str:
     near = get_close_matches(word, words, n=1, cutoff=0.6) or [one for one in words if one.lower() == word.lower()]
     if near:
         return f": did you mean {near[0]!r}?"
-    return f"; known: {', '.join(words)}" if words else ""
+    more = f" and {len(words) - _MOST_KNOWN} more" if len(words) > _MOST_KNOWN else ""
+    return f"; known: {', '.join(words[:_MOST_KNOWN])}{more}" if words else ""
 
 
 def expect_number(name: str, value: Any, least: float, most: float | None = None, *, whole: bool = False) -> None:
