@@ -1,5 +1,7 @@
 """What a stopping rule decided is kept with its run, and all that is said of scores rests on what it used."""
 
+from dataclasses import replace
+
 from steelyard import ExactMatch, Sample, Store, evaluate
 from steelyard.stats.intervals import Interval
 from steelyard.store.stopping import Used, put_stopping
@@ -53,3 +55,11 @@ def test_a_failed_record_is_an_error_of_every_score():
 
     run = evaluate(target, [Sample("a", "?", "x"), Sample("b", "?", "x")], [ExactMatch()], max_errors=1)
     assert [row.outcome for row in run.judged_rows("exact_match")] == ["error", "scored"]
+
+
+def test_a_decision_on_the_whole_set_cannot_contradict_it():
+    found = Stopping("full", "preference", 0.5, 0.95, "", 60, 60, 0, "below", Interval(0.4917, 0.4917))
+    assert found.promise == "That is the whole set, and it says nothing beyond it."
+    assert replace(found, used=50).promise == "This rule contradicts the full set in at most 5 % of runs."
+    assert replace(found, interval=Interval(0.41, 0.49)).promise.startswith("This rule contradicts")
+    assert replace(found, question="population").promise.startswith("This rule claims")

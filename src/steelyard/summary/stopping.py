@@ -80,6 +80,9 @@ sequence 0.81 to 0.93). This rule contradicts the full set in at most 5 % of run
     @property
     def promise(self) -> str:
         """How often such a decision is wrong."""
+        low, high = self.interval
+        if self.question == "full" and self.side and self.used >= self.planned and high - low < 1e-9:
+            return "That is the whole set, and it says nothing beyond it."
         wrong = f"in at most {100 * (1 - self.level):.3g} % of runs"
         if self.question == "full":
             return f"This rule contradicts the full set {wrong}."
