@@ -14,9 +14,12 @@ const chips = element("div", { class: "chips", role: "group", "aria-label": "Sho
 const LONG = SAMPLES.reference.some((place) => String(WORDS[place] ?? "").length > 8);
 const EXPECTED = LONG ? "Expected" : "Key";
 const HEADS = [["id", "Sample", "id"], ["group", "Group", "group"], ["", "Question", "question"], ["", EXPECTED, LONG ? "key long" : "key"]];
+const GROUPED = SAMPLES.group.some((group) => group);
+// Pairs are often judged without a reference; an empty column would take the room of the answers.
+const KEYED = SAMPLES.reference.some((place) => WORDS[place]);
 
 function columnsOf() {
-  const columns = HEADS.filter(([, name]) => name !== "Group" || SAMPLES.group.some((group) => group));
+  const columns = HEADS.filter(([, name]) => (name !== "Group" || GROUPED) && (name !== EXPECTED || KEYED));
   return [...columns, ...RUNS.map((run, number) => [String(number), run.name, "target"])];
 }
 
@@ -103,9 +106,9 @@ function drawRow(row) {
   const { place } = row;
   const opener = element("button", { type: "button", class: "open", "aria-expanded": "false" }, shown(SAMPLES.id[place]));
   const line = element("tr", { "data-sample": place }, element("th", { scope: "row" }, opener));
-  if (COLUMNS.some(([, name]) => name === "Group")) line.append(cell("Group", shown(WORDS[SAMPLES.group[place]])));
+  if (GROUPED) line.append(cell("Group", shown(WORDS[SAMPLES.group[place]])));
   line.append(cell("Question", element("span", { class: "clamp text" }, shown(shortened(SAMPLES.input[place], 200))), "question"));
-  line.append(cell(EXPECTED, shown(shortened(WORDS[SAMPLES.reference[place]], LONG ? 90 : 24))));
+  if (KEYED) line.append(cell(EXPECTED, shown(shortened(WORDS[SAMPLES.reference[place]], LONG ? 90 : 24))));
   RUNS.forEach((run, number) => line.append(cell(run.name, element("div", {}, cellOf(run, row, number), flipOf(row.flips[number])))));
   opener.addEventListener("click", () => toggle(row, line, opener));
   return line;
