@@ -5,12 +5,14 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from tests.compare.judging import Judging, judging, orders, row
+from tests.compare.judging import Judging, judging, orders, row, rows
 from tests.report.judging_suite import pairwise_runs
 
 from steelyard.cli.preferring import bar_lines, print_preferences
 from steelyard.compare.preferences import preferences
 from steelyard.report.preferences import Part
+from steelyard.stats.intervals import Interval
+from steelyard.summary import Stopping
 
 
 @pytest.fixture(scope="module")
@@ -51,10 +53,28 @@ def test_an_answering_run_has_a_line_of_its_own_that_is_no_error(steelyard, pair
     assert "36       4" in steelyard("show", ours, "--store", store, code=0).out
 
 
-def test_judging_runs_are_never_compared_with_each_other(steelyard, three):
+def test_judging_runs_that_share_a_side_are_compared_pair_by_pair(steelyard, three):
     store, runs = three
-    refused = steelyard("compare", *runs[3:5], "--store", store, code=2)
-    assert "nothing to compare" in refused.err
+    out = " ".join(steelyard("compare", *runs[3:5], "--store", store, code=0).out.split())
+    assert f"ours <b> vs floor ({runs[4]})" in out or "ours <b> vs floor has preference" in out
+    assert "pairs)" in out
+    assert "rank target" not in out
+
+
+def test_runs_that_share_no_scores_are_refused_with_what_to_do(steelyard, three):
+    store, (ours, theirs, _, judge, *_) = three
+    answers = steelyard("compare", ours, theirs, "--store", store, code=2).err
+    assert f"{ours} (ours <b>) and {theirs} (theirs) only gave answers, which another run judged" in answers
+    assert "only gave answers" in steelyard("compare", judge, theirs, "--store", store, code=2).err
+
+
+def test_both_answers_of_a_pair_are_listed(steelyard, pairs):
+    store, (_, _, judge) = pairs
+    out = steelyard("show", judge, "--only", "all", "-n", "40", "--store", store, code=0).out
+    assert "\n  A: " in out
+    assert "\n  B: " in out
+    assert "\n  A: (no answer)" in out
+    assert "--only all" in steelyard("show", judge, "--store", store, code=0).out
 
 
 def test_a_report_holds_the_preferences_and_the_standings(steelyard, three, tmp_path):
@@ -90,6 +110,23 @@ def test_many_pairs_are_lines_of_a_table_within_80_columns(capfd):
     assert out.count("54.5 %") == 10
     assert all(len(line) <= 80 for line in out.splitlines())
     assert len(out.splitlines()) < 40
+
+
+def test_many_stopped_pairs_show_the_share_that_their_interval_is_about(capfd):
+    stopping = Stopping("full", "preference", 0.5, 0.95, "", 60, 16, 15, "above", Interval(0.501, 0.864))
+    given = tuple(rows(*["A"] * 7, *["inconsistent"] * 9))
+    out = shown(capfd, *[preferences(Judging(given, first=name, stopping=stopping)) for name in "abcd"])
+    assert "A, even as half  95 %" in out
+    assert out.count("71.9 %  50.1 to 86.4  16 of 60") == 4
+    assert "its interval is a confidence sequence" in " ".join(out.split())
+
+
+def test_what_a_judge_does_in_all_pairs_is_one_note(capfd):
+    given = tuple(row("inconsistent", f"s{no}", orders=orders("A", "B")) for no in range(12))
+    out = " ".join(shown(capfd, *[preferences(Judging(given, first=name)) for name in "abcd"]).split())
+    assert "favours the answer shown first in 4 of these 4 comparisons (p < 5 % each): 48 of 48 disagreements" in out
+    assert "less than 70 % of the pairs in 4 of these 4 comparisons (least, 0.0 %, in a vs theirs)" in out
+    assert out.count("note:") == 3
 
 
 def test_the_position_bias_is_a_line_and_a_note(capfd):

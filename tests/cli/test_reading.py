@@ -1,8 +1,11 @@
 """runs, show and compare as a person and as a program read them."""
 
 import json
+from types import SimpleNamespace
 
 import pytest
+
+from steelyard.cli.reading import _state
 
 
 @pytest.fixture
@@ -19,6 +22,12 @@ def test_runs_lists_the_newest_first_and_says_how_many_more_there_are(steelyard,
     assert out.splitlines()[1].split()[-4:] == ["b", "finished", "20/20", "0"]
     assert "and 1 older ones: --last 2 shows all" in out
     assert [one["target"] for one in steelyard("runs", "--json", code=0).json()] == ["b", "a"]
+
+
+def test_runs_tells_what_was_stopped_early_from_what_was_interrupted():
+    assert _state(SimpleNamespace(state="finished", done=25, planned=60)) == "stopped early"
+    assert _state(SimpleNamespace(state="finished", done=60, planned=60)) == "finished"
+    assert _state(SimpleNamespace(state="interrupted", done=25, planned=60)) == "interrupted"
 
 
 def test_an_empty_store_is_said_to_be_empty(steelyard, tmp_path):

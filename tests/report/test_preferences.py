@@ -4,7 +4,7 @@ import json
 import re
 
 import pytest
-from tests.compare.judging import Judging, judging, orders, row
+from tests.compare.judging import Judging, judging, orders, row, rows
 from tests.report.judging_suite import NASTY, pairwise_runs
 
 from steelyard.cli.outcome import weigh
@@ -13,7 +13,8 @@ from steelyard.report.charts import svg
 from steelyard.report.html import html_report
 from steelyard.report.markdown import markdown_report
 from steelyard.report.preference_charts import rating_chart, sequence_chart, win_matrix_chart, win_rate_chart
-from steelyard.report.preferences import preference_view
+from steelyard.report.preference_markdown import preference_parts
+from steelyard.report.preferences import Pairwise, preference_view
 from steelyard.stats.intervals import Interval
 from steelyard.summary import Stopping
 
@@ -148,6 +149,20 @@ def test_a_stopped_run_is_shown_with_its_confidence_sequence_and_without_a_p():
     assert (win.value, win.interval, win.p) == ("70.37 %", "–", "–")
     assert half.interval == "53.00 % to 70.00 %"
     assert "a p-value and fixed-n intervals do not hold" in view.note
+
+
+def test_a_very_small_p_of_the_places_is_written_once():
+    given = [row("inconsistent", f"s{no}", orders=orders("A", "B")) for no in range(45)]
+    told = dict(preference_view(preferences(Judging(tuple(given)))).bias)["bias to the first"]
+    assert told.endswith("for the second 0, p < 0.000001 %)")
+
+
+def test_markdown_of_stopped_pairs_shows_the_share_that_the_interval_is_about():
+    stopping = Stopping("full", "preference", 0.5, 0.95, "", 60, 16, 15, "above", Interval(0.501, 0.864))
+    found = preferences(Judging(tuple(rows(*["A"] * 7, *["inconsistent"] * 9)), stopping=stopping))
+    lines = ["|".join(part) for part in preference_parts(Pairwise((found,)), lambda text, _: text)]
+    assert "**71.88 %** (50.10 % to 86.40 %) | 16 of 60 |" in "".join(lines)
+    assert "A, even as half (95 % confidence sequence)" in "".join(lines)
 
 
 def test_one_random_order_is_told_with_its_own_interval():

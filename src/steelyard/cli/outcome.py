@@ -37,7 +37,8 @@ class WeighedRuns:
 
     `store` is the one that was named, "" the usual one; `in_full` whether a terminal shows breakdowns too.
     `preferences` has one entry per judging run, in order; `standings` are of all of these, where they are several.
-    The comparison is of the other runs: two judging runs have nothing to compare.
+    The comparison is of the other runs, as two judging runs are about other pairs; `compare` holds those of one pair,
+    or against one and the same side, against each other.
     """
 
     runs: tuple[Run, ...]
@@ -79,19 +80,20 @@ def weigh(
 ) -> WeighedRuns:
     """Summaries of all, the comparison of the first with each other one, and the gate that their suite set.
 
-    `comparing` are further options of `compare`.
+    `comparing` are further options of `compare`; where there are any, judging runs are compared too.
     """
     summaries = tuple(one.summary() for one in runs)
     both = list(zip(runs, summaries, strict=True))
     others = [pair for pair in both if not is_judging(pair[0].manifest)]
     judging = [pair for pair in both if is_judging(pair[0].manifest)]
-    comparable = len(others) > 1 and all(one.scores for _, one in others)
+    compared = both if comparing else others
+    comparable = len(compared) > 1 and all(one.scores for _, one in compared)
     # Records of a judging run that has not begun say nothing, and a run without a preference has none to show.
     judged = [(run, one) for run, one in judging if one.done]
     return WeighedRuns(
         tuple(runs),
         summaries,
-        _compared(others, score=score, **comparing) if comparable else None,
+        _compared(compared, score=score, **comparing) if comparable else None,
         gate_of(runs, summaries) if gated else None,
         store or "",
         preferences=tuple(preferences(run, summary=one) for run, one in judged),
@@ -117,9 +119,10 @@ def print_outcome(outcome: WeighedRuns, *, as_json: bool, detailed: bool = False
         return
     to = console()
     _print_runs(to, outcome)
-    if outcome.preferences:
+    held_together = detailed and outcome.comparison is not None
+    if outcome.preferences and not held_together:
         print_preferences(outcome.preferences, in_full=outcome.in_full)
-    if outcome.standings is not None:
+    if outcome.standings is not None and not held_together:
         print_standings(outcome.standings)
     if outcome.comparison is not None:
         print_comparison(outcome.comparison)
@@ -247,7 +250,9 @@ def _next_steps(outcome: WeighedRuns, *, detailed: bool, reported: bool) -> list
     ids = [one.id for one in outcome.runs]
     steps = []
     if len(ids) == 1:
-        steps.append(f"steelyard show {ids[0]} --only wrong{where}")
+        # Pairs and answers that were only given are neither right nor wrong.
+        kind = "all" if _scored_and_others(outcome)[1] else "wrong"
+        steps.append(f"steelyard show {ids[0]} --only {kind}{where}")
     elif not detailed and outcome.comparison is not None:
         steps.append(f"steelyard compare {' '.join(ids[:2])}{where}")
     if not reported and len(ids) <= _MOST_NAMED:

@@ -9,6 +9,7 @@ from rich.cells import cell_len
 from rich.table import Table
 
 from steelyard.cli.tables import console, say, shortened, table
+from steelyard.compare.preferences_notes import shared_notes
 from steelyard.compare.preferences_values import Preferences
 from steelyard.compare.preferences_wording import p_percent, percent
 from steelyard.compare.standings_values import Standings
@@ -16,7 +17,7 @@ from steelyard.report.numbers import MISSING, kind_text
 from steelyard.report.preferences import Part, PreferenceView, preference_view
 from steelyard.report.standings import standings_view
 from steelyard.store import Run
-from steelyard.summary import RunSummary
+from steelyard.summary import RunSummary, Stopping
 from steelyard.text.inert import visible
 
 _BAR: Final = 76
@@ -24,6 +25,9 @@ _NAME: Final = 24
 _FILLS: Final = {"a": "█", "tie": "▒", "inconsistent": "░", "unread": "·", "refused": "·", "b": "▓"}
 _MOST_IN_FULL: Final = 3
 """Pairs beyond this many are lines of a table: ten targets against each other still fit a screen or two."""
+_SEQUENCES: Final = (
+    "n of N: used samples of a pair that --stop-when-decided may end early; its interval is a confidence sequence"
+)
 _MOST_IN_MATRIX: Final = 8
 _MOST_GROUPS: Final = 12
 
@@ -53,10 +57,7 @@ def print_preferences(found: Sequence[Preferences], *, in_full: bool = False) ->
     """
     to = console()
     if len(found) > _MOST_IN_FULL:
-        to.print()
-        to.print(_pair_lines(found))
-        for note in dict.fromkeys(f"{one.title}: {text}" for one in found for text in one.warnings):
-            say(to, f"note: {note}")
+        _print_many(found)
         return
     for one in found:
         view = preference_view(one)
@@ -72,6 +73,16 @@ def print_preferences(found: Sequence[Preferences], *, in_full: bool = False) ->
         say(to, view.sentence)
         for warning in view.warnings:
             say(to, f"  note: {warning}")
+
+
+def _print_many(found: Sequence[Preferences]) -> None:
+    to = console()
+    to.print()
+    to.print(_pair_lines(found))
+    if _any_stopping(found):
+        say(to, f"({_SEQUENCES})")
+    for note in shared_notes(found):
+        say(to, f"  note: {note}")
 
 
 def print_standings(found: Standings) -> None:
@@ -151,14 +162,27 @@ def _group_table(view: PreferenceView) -> Table:
 
 
 def _pair_lines(found: Sequence[Preferences]) -> Table:
-    """A line per pair: the counts, the win rate of the first, its interval and p."""
+    """A line per pair: the counts, the win rate of the first, its interval and p.
+
+    A stopped run has an interval for the share with ties as half alone, so that share is shown for all where one is.
+    """
+    halves = _any_stopping(found)
     rows = []
     for one in found:
-        tally = one.tally
-        interval = one.half.interval if one.stopping else one.win.interval
-        limits = MISSING if interval is None else f"{100 * interval.low:.1f} to {100 * interval.high:.1f}"
+        tally, rate = one.tally, one.half if halves else one.win
+        limits = (
+            MISSING if rate.interval is None else f"{100 * rate.interval.low:.1f} to {100 * rate.interval.high:.1f}"
+        )
         counts = [f"{n:,}" for n in (tally.a, tally.tie + tally.inconsistent, tally.b, tally.unread + tally.refused)]
-        p = "stopped" if one.stopping else p_percent(one.p)
-        rows.append([one.title, *counts, percent(one.win.value, 1), limits, p])
-    columns = ["A vs B", "A", "even", "B", "unread", "A wins", "95 %", "p"]
+        p = _extent(one.stopping) if one.stopping else p_percent(one.p)
+        rows.append([one.title, *counts, percent(rate.value, 1), limits, p])
+    columns = ["A vs B", "A", "even", "B", "unread", "A, even as half" if halves else "A wins", "95 %", "p"]
     return table(columns, rows, right=(1, 2, 3, 4, 5, 7), elastic=0)
+
+
+def _any_stopping(found: Sequence[Preferences]) -> bool:
+    return any(one.stopping for one in found)
+
+
+def _extent(stopping: Stopping) -> str:
+    return f"{stopping.used:,} of {stopping.planned:,}"

@@ -48,7 +48,7 @@ def runs(
             one.created.strftime("%Y-%m-%d %H:%M"),
             one.suite,
             one.target,
-            one.state,
+            _state(one),
             f"{one.done}/{one.planned}",
             str(one.errors),
         ]
@@ -143,6 +143,7 @@ def compare(
     comparing = {"level": level, "align_by": align, "groups": tuple(group or ())}
     with Store(store) as opened:
         runs = [opened.run(name) for name in run]
+        _check_comparable(runs)
         outcome = weigh(runs, store=store, score=score, gated=False, **comparing)
         if outcome.comparison is None:
             raise ConfigError("one of these runs has no scores, so there is nothing to compare: see steelyard runs")
@@ -150,7 +151,43 @@ def compare(
         write_pages(outcome, html=html, markdown=markdown)
 
 
+def _check_comparable(runs: Sequence[Run]) -> None:
+    """Refuse runs without scores of their own, and judging runs that have nothing in common.
+
+    Raises:
+        ConfigError: which ones, and where what was preferred is told.
+    """
+    from steelyard.compare.preferences import is_judging, only_answers, sides_of
+
+    answering = [f"{one.id} ({one.target})" for one in runs if only_answers(one.manifest)]
+    if answering:
+        raise ConfigError(
+            f"{' and '.join(answering)} only gave answers, which another run judged, so there are no scores to "
+            "compare: steelyard runs lists the judging run, and steelyard show RUN says which is preferred"
+        )
+    judging = [one for one in runs if is_judging(one.manifest)]
+    if not judging:
+        return
+    if len(judging) < len(runs):
+        other = next(one for one in runs if one not in judging)
+        raise ConfigError(
+            f"{judging[0].id} ({judging[0].target}) judges pairs of answers and {other.id} ({other.target}) does not: "
+            "compare judging runs with each other, and runs with scores with each other"
+        )
+    firsts, seconds = (set(side) for side in zip(*(sides_of(one.manifest) for one in judging), strict=True))
+    if len(firsts) > 1 and len(seconds) > 1:
+        raise ConfigError(
+            f"{' and '.join(f'{one.id} ({one.target})' for one in judging)} share neither side, so their preferences "
+            "cannot be held against each other: steelyard report shows several pairs and ranks their targets"
+        )
+
+
 _KINDS: Final = ("wrong", "unparsed", "refused", "not-applicable", "errors", "all")
+
+
+def _state(run: Run) -> str:
+    """A run that ended before its last sample was stopped by its own rule, or by that of the pairs it answers for."""
+    return "stopped early" if run.state == "finished" and run.done < run.planned else run.state
 
 
 def _row(run: Run) -> dict[str, Any]:

@@ -23,7 +23,11 @@ def sample_lines(record: Record) -> Iterator[str]:
         yield f" {mark}{letter}. {_short(option, 120)}"
     if not record.sample.choices and record.sample.reference is not None:
         yield f"  expected: {_short(record.sample.reference, 300)}"
-    if record.output is not None:
+    if record.output is not None and _is_pair(record.output.value):
+        for side in ("A", "B"):
+            answer = record.output.value.get(side)
+            yield f"  {side}: {'(no answer)' if answer is None else _short(answer, 400) or '(empty)'}"
+    elif record.output is not None:
         yield f"  reply: {_short(record.output.value, 400) or '(empty)'}"
         yield from _retrieved(record.output)
     for _, together in groupby(record.scores, lambda score: score.reason or score.name):
@@ -33,6 +37,11 @@ def sample_lines(record: Record) -> Iterator[str]:
         yield f"  {values}{f' ({reason})' if reason else ''}"
     if record.failure is not None:
         yield f"  {record.failure.stage} failed: {_short(record.failure.message, 400)}"
+
+
+def _is_pair(value: Any) -> bool:
+    """Whether two answers were judged side by side."""
+    return isinstance(value, Mapping) and set(value) == {"A", "B"}
 
 
 def _verdict(score: Score) -> str:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Final, NamedTuple
+from typing import Final, Literal, NamedTuple
 
-from steelyard.compare.preferences_values import Preferences, PreferenceVerdict
+from steelyard.compare.preferences_values import PositionBias, Preferences, PreferenceVerdict
 from steelyard.stats.intervals import Interval
 from steelyard.summary import Stopping
 
@@ -152,7 +152,7 @@ def _stopped(found: Preferences, stopping: Stopping) -> str:
 
 def preference_warnings(found: Preferences, same: Sequence[SameAnswers]) -> tuple[str, ...]:
     """What a reader must know before believing the sentence; most weighty first."""
-    return (*_of_answers(found, same), *_of_places(found), *_of_missing(found), *_of_few(found))
+    return (*_of_answers(found, same), *of_places(found), *_of_missing(found), *of_few(found))
 
 
 def _of_answers(found: Preferences, same: Sequence[SameAnswers]) -> Iterator[str]:
@@ -164,12 +164,24 @@ def _of_answers(found: Preferences, same: Sequence[SameAnswers]) -> Iterator[str
         yield f"Both answers are identical or nearly so in {alike:,} of {_pairs(scored)}: such pairs say little."
 
 
-def _of_places(found: Preferences) -> Iterator[str]:
+def favoured_place(bias: PositionBias | None) -> Literal["first", "second", ""]:
+    """The place that a judge favours by more than chance and by enough to matter; "" where it favours none."""
+    if bias is None or bias.bias is None or bias.p is None or abs(bias.bias) < _STRONG or bias.p >= 0.05:
+        return ""
+    return "first" if bias.bias > 0 else "second"
+
+
+def contrary(bias: PositionBias | None) -> bool:
+    """Whether a judge that saw both orders contradicts itself too often."""
+    return bias is not None and bias.consistency is not None and bias.n >= _LEAST_PAIRS and bias.consistency < _CONTRARY
+
+
+def of_places(found: Preferences) -> Iterator[str]:
+    """What is said of a judge that goes by the places of the answers."""
     bias = found.bias
     if bias is None:
         return
-    place = "first" if (bias.bias or 0) > 0 else "second"
-    if bias.bias is not None and bias.p is not None and abs(bias.bias) >= _STRONG and bias.p < 0.05:
+    if place := favoured_place(bias):
         if bias.orders == "both":
             favoured = max(bias.favours_first, bias.favours_second)
             counts = f"{favoured:,} of {_pairs(bias.favours_first + bias.favours_second, 'disagreement')} of its orders"
@@ -179,10 +191,9 @@ def _of_places(found: Preferences) -> Iterator[str]:
             counts = f"{won:,} of {_pairs(bias.first_won + bias.second_won, 'verdict')} for it"
             rest = "Show every pair in both orders."
         yield f"The judge favours the answer shown {place}: {counts} ({p_equals(bias.p)}). {rest}"
-    consistency = bias.consistency
-    if consistency is not None and bias.n >= _LEAST_PAIRS and consistency < _CONTRARY:
+    if contrary(bias):
         yield (
-            f"The judge says the same in both orders in {percent(consistency, 1)} of {_pairs(bias.n)} only: "
+            f"The judge says the same in both orders in {percent(bias.consistency, 1)} of {_pairs(bias.n)} only: "
             f"much of the rest is its place, not the answer."
         )
 
@@ -211,7 +222,8 @@ def absent_text(found: Preferences, side: str) -> str:
     return f"{name} {found.tally.failed_by(side):,} ({why})"
 
 
-def _of_few(found: Preferences) -> Iterator[str]:
+def of_few(found: Preferences) -> Iterator[str]:
+    """What is said where few pairs were decided."""
     tally = found.tally
     if found.stopping or not tally.scored:
         return

@@ -48,15 +48,23 @@ def _standings(pairwise: Pairwise, cell: Cell) -> list[str]:
 
 
 def _pairs(found: Sequence[Preferences], views: Sequence[PreferenceView], cell: Cell) -> list[str]:
-    """A line per pair: the counts, the win rate of A with its interval, p."""
+    """A line per pair: the counts, the win rate of A with its interval, p.
+
+    A stopped run has an interval for the share with ties as half alone, so that share is shown for all where one is.
+    """
+    halves = any(one.stopping for one in found)
     rows = []
     for one, view in list(zip(found, views, strict=True))[:_MOST_PAIRS]:
         tally = one.tally
-        rate = view.rates[1] if one.stopping else view.rates[0]
+        rate = view.rates[int(halves)]
         counts = (tally.a, tally.tie, tally.inconsistent, tally.b, tally.unread + tally.refused, tally.failed)
-        p = "stopped early" if one.stopping else rate.p
-        rows.append([cell(view.title, 60), *(f"{n:,}" for n in counts), f"**{rate.value}** ({rate.interval})", p])
-    head = ["A vs B", "A", "tie", "inconsistent", "B", "unread", "not judged", "A wins (95 % interval)", "p"]
+        used = f"{one.stopping.used:,} of {one.stopping.planned:,}" if one.stopping else "all"
+        last = used if halves else rate.p
+        rows.append([cell(view.title, 60), *(f"{n:,}" for n in counts), f"**{rate.value}** ({rate.interval})", last])
+    head = ["A vs B", "A", "tie", "inconsistent", "B", "unread", "not judged"]
+    head += (
+        ["A, even as half (95 % confidence sequence)", "samples used"] if halves else ["A wins (95 % interval)", "p"]
+    )
     lines = _table(head, rows, left=1)
     if len(views) > _MOST_PAIRS:
         lines.append(_line([f"and {len(views) - _MOST_PAIRS} more", *[""] * (len(head) - 1)]))

@@ -8,7 +8,7 @@ from typing import Final, NamedTuple
 
 from steelyard.compare.preferences import only_answers
 from steelyard.compare.preferences_values import GroupPreference, PositionBias, Preferences
-from steelyard.compare.preferences_wording import absent_text, limits, p_percent, percent
+from steelyard.compare.preferences_wording import absent_text, limits, p_equals, p_percent, percent
 from steelyard.compare.standings_values import Standings
 from steelyard.report.numbers import MISSING, counted
 from steelyard.report.stored import StoredRun
@@ -210,11 +210,11 @@ def bias_rows(bias: PositionBias) -> tuple[tuple[str, str], ...]:
     won = f"{bias.first_won:,} of {counted(bias.first_won + bias.second_won, 'verdict')}"
     if bias.orders == "one":
         interval = f", 95 % interval {limits(bias.interval)}" if bias.interval else ""
-        first = f"{percent(bias.first_rate, 1)} ({won}{interval}, p = {p_percent(bias.p)})"
+        first = f"{percent(bias.first_rate, 1)} ({won}{interval}, {p_equals(bias.p)})"
         return (("shown first won", first),)
     first, second = f"{bias.favours_first:,}", f"{bias.favours_second:,}"
     points = MISSING if bias.bias is None else f"{100 * bias.bias:+.1f} points"
-    test = f", p = {p_percent(bias.p)}" if bias.p is not None else ""
+    test = f", {p_equals(bias.p)}" if bias.p is not None else ""
     return (
         ("same in both orders", f"{percent(bias.consistency, 1)} of {counted(bias.n, 'pair')}"),
         ("shown first won", f"{percent(bias.first_rate, 1)} ({won})"),
