@@ -1,7 +1,9 @@
 """`make bench`: what a sample, a table metric, a sandboxed statement, a judge's reply and a query to an index cost.
 
+And what early stop saves, how fast and how right ratings are, and how often intervals hold and tests are wrong.
 Of samples, CPU and memory are those of the client's whole process, imports included, as the operating system counts
-them; the server has a process of its own. Beside us a bare aiohttp loop, a bare openai loop, QATCH and SQLite run.
+them; the server has a process of its own. Beside us a bare aiohttp loop, a bare openai loop, QATCH, SQLite and evalica
+run.
 
     python -m benchmarks.run                        # every table
     python -m benchmarks.run --only sandbox         # one of them

@@ -130,6 +130,9 @@ def mean_interval(
 
     Returns None for fewer than two clusters, and without spread off any scale.
 
+    Source: Student, "The probable error of a mean", Biometrika 6, 1908; by cluster as in `clustered_spread`. Keeping
+    the limits on the scale and the interval of equal values are ours.
+
     >>> mean_interval([1.0, 2.0, 3.0]).rounded(3)
     (-0.484, 4.484)
     >>> mean_interval([5, 5, 5, 5, 5, 5, 5, 5, 5, 5], scale=(1, 5)).rounded(2)
@@ -182,6 +185,9 @@ def wilson_clustered(values: ArrayLike, *, clusters: ArrayLike, level: float = 0
     Source: effective sample size after E. L. Korn and B. I. Graubard, Survey Methodology 24, 1998 (they put it into the
     exact interval instead); clusters of unequal size after L. Kish, "Survey Sampling", 1965, and A. V. Carter,
     K. T. Schnepel and D. G. Steigerwald, Review of Economics and Statistics 99, 2017.
+
+    >>> wilson_clustered([1] * 40, clusters=[i // 4 for i in range(40)]).rounded(2)  # 10 / (10 + 2.262157^2) = 0.6615
+    (0.66, 1.0)
     """
     check_level(level)
     mean, error, n, count = clustered_spread(values, clusters)
