@@ -26,7 +26,7 @@ _FILLS: Final = {"a": "█", "tie": "▒", "inconsistent": "░", "unread": "·"
 _MOST_IN_FULL: Final = 3
 """Pairs beyond this many are lines of a table: ten targets against each other still fit a screen or two."""
 _SEQUENCES: Final = (
-    "n of N: used samples of a pair that --stop-when-decided may end early; its interval is a confidence sequence"
+    "used: samples of a pair that --stop-when-decided may end early; its interval is a confidence sequence"
 )
 _MOST_IN_MATRIX: Final = 8
 _MOST_GROUPS: Final = 12
@@ -174,9 +174,10 @@ def _pair_lines(found: Sequence[Preferences]) -> Table:
             MISSING if rate.interval is None else f"{100 * rate.interval.low:.1f} to {100 * rate.interval.high:.1f}"
         )
         counts = [f"{n:,}" for n in (tally.a, tally.tie + tally.inconsistent, tally.b, tally.unread + tally.refused)]
-        p = _extent(one.stopping) if one.stopping else p_percent(one.p)
-        rows.append([one.title, *counts, percent(rate.value, 1), limits, p])
-    columns = ["A vs B", "A", "even", "B", "unread", "A, even as half" if halves else "A wins", "95 %", "p"]
+        used = _extent(one.stopping) if one.stopping else "all"
+        rows.append([one.title, *counts, percent(rate.value, 1), limits, used if halves else p_percent(one.p)])
+    last = ("A, even as half", "95 %", "used") if halves else ("A wins", "95 %", "p")
+    columns = ["A vs B", "A", "even", "B", "unread", *last]
     return table(columns, rows, right=(1, 2, 3, 4, 5, 7), elastic=0)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from typing import Final
 
+from steelyard.compare.preferences_notes import shared_notes
 from steelyard.compare.preferences_values import Preferences
 from steelyard.report.preferences import Pairwise, PreferenceView, preference_views
 from steelyard.report.standings import standings_view
@@ -25,7 +26,7 @@ def preference_parts(pairwise: Pairwise, cell: Cell) -> list[list[str]]:
     return [
         _standings(pairwise, cell),
         _pairs(pairwise.preferences, views, cell),
-        _warnings(views, cell),
+        _warnings(pairwise.preferences, views, cell),
         _places(views, cell),
         *(_groups(view, cell) for view in views if view.groups),
     ]
@@ -71,12 +72,8 @@ def _pairs(found: Sequence[Preferences], views: Sequence[PreferenceView], cell: 
     return lines
 
 
-def _warnings(views: Sequence[PreferenceView], cell: Cell) -> list[str]:
-    texts = [
-        f"- ⚠️ {cell(f'{view.title}: {text}' if len(views) > 1 else text, 260)}"
-        for view in views
-        for text in view.warnings
-    ]
+def _warnings(found: Sequence[Preferences], views: Sequence[PreferenceView], cell: Cell) -> list[str]:
+    texts = [f"- ⚠️ {cell(text, 260)}" for text in (views[0].warnings if len(views) == 1 else shared_notes(found))]
     more = [f"- and {len(texts) - _MOST_WARNINGS} more warnings"] if len(texts) > _MOST_WARNINGS else []
     return texts[:_MOST_WARNINGS] + more
 
