@@ -2,7 +2,8 @@
 
 A sample's value is the mean over its repeats, as its headline counts it: an unread reply is 0 where the score is over
 all replies. A sample without a value says nothing: to `full` it counts as the threshold itself, which leaves the
-question of the whole set as it is; to `population` it does not count.
+question of the whole set as it is; to `population` it does not count. What is shown is about the samples with a value:
+a distance from the threshold is shared among them alone, by their share so far, which at the end is that of the set.
 """
 
 from __future__ import annotations
@@ -113,6 +114,7 @@ class Decision:
     end: int | None = None
     _unit: int = 0
     _seen: list[float] = field(default_factory=list)
+    _valued: list[int] = field(default_factory=list)
     _values: dict[tuple[str, int], _Values] = field(default_factory=dict)
     _test: BettingTest = field(init=False)
 
@@ -170,16 +172,18 @@ class Decision:
             unit = self.next_unit
             if not all(self.has(target, no) for target in self.aim.targets for no in unit):
                 return
-            value = self._value_of(unit)
-            if value is None and self.aim.question == "full":
-                value = self._threshold
-            if value is not None:
-                self._test.observe(value)
-                self._seen.append(value)
+            self._look_at(self._value_of(unit))
             for target in self.aim.targets:
                 for no in unit:
                     del self._values[target, no]
             self.frontier, self._unit = self.frontier + len(unit), self._unit + 1
+
+    def _look_at(self, value: float | None) -> None:
+        seen = self._threshold if value is None and self.aim.question == "full" else value
+        if seen is not None:
+            self._test.observe(seen)
+            self._seen.append(seen)
+            self._valued.append((self._valued[-1] if self._valued else 0) + (value is not None))
 
     def has(self, target: str, no: int) -> bool:
         """Whether all repeats of a sample that is still to be looked at have come."""
@@ -214,12 +218,13 @@ class Decision:
         """
         aim, seen = self.aim, self._seen
         full = len(self.order.places) if aim.question == "full" else None
-        moments = sorted({max(1, round(len(seen) * at / _POINTS)) for at in range(1, _POINTS + 1)}) if seen else []
-        limits = confidence_sequence(seen, level=aim.level, total=full, at=moments) if seen else []
+        spread = {max(1, round(len(seen) * at / _POINTS)) for at in range(1, _POINTS + 1)} if seen else set()
+        moments = sorted(n for n in spread if self._valued[n - 1])
+        limits = confidence_sequence(seen, level=aim.level, total=full, at=moments) if moments else []
         means = _means(seen, moments)
         flipped = len(aim.targets) == 2 and target == aim.targets[0]
         points = [
-            (n, *self._shown(mean, interval, flipped=flipped))
+            (n, *self._shown(*self._of_valued(n, mean, interval), flipped=flipped))
             for n, mean, interval in zip(moments, means, limits, strict=True)
         ]
         whole = self._shown(0.5, Interval(0.0, 1.0), flipped=flipped)
@@ -233,10 +238,23 @@ class Decision:
             planned=len(self.order.places),
             used=self.frontier,
             beyond=max(0, stored - self.frontier),
-            side=_OTHER_SIDE[self._test.decision] if flipped else self._test.decision,
+            side=_OTHER_SIDE[self._side] if flipped else self._side,
             interval=Interval(low, high),
             path=tuple(points),
         )
+
+    @property
+    def _side(self) -> Side:
+        """Where the mean lies; nowhere where no sample has a value."""
+        return self._test.decision if self._valued and self._valued[-1] else ""
+
+    def _of_valued(self, n: int, mean: float, interval: Interval) -> tuple[float, Interval]:
+        """Mean and limits after n observations, of those among them that have a value."""
+        times, at = n / self._valued[n - 1], self._threshold
+        if times == 1:
+            return mean, interval
+        low, high, middle = (min(1.0, max(0.0, at + (one - at) * times)) for one in (*interval, mean))
+        return middle, Interval(low, high)
 
     def _shown(self, mean: float, interval: Interval, *, flipped: bool) -> tuple[float, float, float]:
         """Mean and limits in units of the score, or of a difference between two."""
