@@ -267,3 +267,11 @@ def test_thousands_of_distinct_clusters_take_fewer_resamples_and_agree_with_stud
     half = 1.96 * values.std() / math.sqrt(30_000)
     assert (low, high) == pytest.approx((values.mean() - half, values.mean() + half), abs=0.002)
     assert sign_flip(values) >= 1 / 1000
+
+
+@pytest.mark.parametrize("bad", [math.nan, math.inf, -math.inf])
+@pytest.mark.parametrize("clusters", [None, [0, 0, 1]])
+def test_a_difference_that_is_no_number_is_refused(bad, clusters):
+    for statistic in (sign_flip, bootstrap_difference, bca_difference, clustered_spread):
+        with pytest.raises(ValueError, match="finite numbers"):
+            statistic([bad, 1.0, 0.5], clusters=clusters)

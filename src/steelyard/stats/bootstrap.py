@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-from steelyard.stats.intervals import Interval, check_level
+from steelyard.stats.intervals import Interval, check_level, check_values
 from steelyard.stats.quantiles import normal_quantile, normal_share
 
 if TYPE_CHECKING:
@@ -149,12 +149,15 @@ def _draw_each(rng: Generator, rows: int, sums: Array, sizes: Array) -> Array:
 
 
 def cluster_sums(values: ArrayLike, clusters: ArrayLike | None) -> tuple[Array, Array]:
-    """Per cluster the sum of its values and their number."""
+    """Per cluster the sum of its values and their number.
+
+    Raises:
+        ValueError: no value, or one that is not finite.
+    """
     import numpy as np
 
     data = np.asarray(values, dtype=float)
-    if len(data) == 0:
-        raise ValueError("a mean needs at least one value")
+    check_values(data)
     if clusters is None:
         return data, np.ones(len(data))
     index = np.unique(np.asarray(clusters), return_inverse=True)[1]

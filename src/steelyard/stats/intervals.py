@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from steelyard.stats.quantiles import normal_quantile, t_quantile
 
 if TYPE_CHECKING:
-    from numpy.typing import ArrayLike
+    from numpy.typing import ArrayLike, NDArray
 
 
 _ROUNDING: Final = 1e-12
@@ -85,6 +85,9 @@ def clustered_spread(values: ArrayLike, clusters: ArrayLike | None = None) -> Sp
         values: n >= 1 finite numbers.
         clusters: a number per value, equal within a cluster; None means that each value is its own cluster.
 
+    Raises:
+        ValueError: no value, or one that is not finite.
+
     Source: K.-Y. Liang and S. L. Zeger, Biometrika 73, 1986, with the G / (G - 1) correction; for evaluations,
     E. Miller, "Adding error bars to evals", 2024, section 2.2.
 
@@ -94,9 +97,8 @@ def clustered_spread(values: ArrayLike, clusters: ArrayLike | None = None) -> Sp
     import numpy as np
 
     data = np.asarray(values, dtype=float)
+    check_values(data)
     n = len(data)
-    if n == 0:
-        raise ValueError("a mean needs at least one value")
     mean = float(data.mean())
     sums = data - mean
     if clusters is not None:
@@ -205,6 +207,22 @@ def _balanced_clusters(clusters: ArrayLike) -> float:
 
     sizes = np.unique(np.asarray(clusters), return_counts=True)[1].astype(float)
     return float(sizes.sum() ** 2 / (sizes @ sizes))
+
+
+def check_values(data: NDArray[Any]) -> None:
+    """Refuse what has no mean.
+
+    A NaN would be carried into every number that follows, and into a p-value of 0: nothing is as extreme as it.
+
+    Raises:
+        ValueError: no value, or one that is not finite.
+    """
+    import numpy as np
+
+    if len(data) == 0:
+        raise ValueError("a mean needs at least one value")
+    if not np.isfinite(data).all():
+        raise ValueError("a mean is of finite numbers; these hold NaN or infinity")
 
 
 def check_level(level: float) -> None:
