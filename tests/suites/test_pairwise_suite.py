@@ -163,6 +163,16 @@ def test_what_cannot_be_meant_is_refused_before_anything_is_asked(configured, te
         configured(text, votes="id,preferred\nq1,A\n")
 
 
+@pytest.mark.parametrize(
+    ("line", "column"), [("against: vage", 10), ("pairs: [[right, vage]]", 17), ("pairs: [[right, right]]", 10)]
+)
+def test_a_name_that_is_no_side_is_shown_where_it_stands(configured, line, column):
+    with pytest.raises(ConfigError) as failed:
+        configured(TWO + LEXICAL + line + "\n")
+    assert failed.value.place.text.strip() == line
+    assert failed.value.place.column == column
+
+
 def test_without_samples_and_runs_there_is_nothing_to_ask(configured):
     with pytest.raises(ConfigError, match="the questions are missing"):
         configured(TWO + LEXICAL, samples="")

@@ -157,12 +157,15 @@ def _made(described_suite: Any, root: Node) -> Suite:
 
 
 def _meant(root: Node, message: str) -> Node:
-    """The text below `samples` that a message about the dataset quotes, else the key itself: building reads these."""
-    samples = root.entries.get("samples")
-    if samples is None:
+    """The text that a message quotes below the key that it begins with, else below `samples`, which building reads.
+
+    Where it quotes none, the key itself.
+    """
+    entry = root.entries.get(message.partition(":")[0]) or root.entries.get("samples")
+    if entry is None:
         return root
-    quoted = (node for node in texts(samples.node) if len(node.value) > 1 and repr(node.value) in message)
-    return next(quoted, samples.key)
+    quoted = (node for node in texts(entry.node) if len(node.value) > 1 and repr(node.value) in message)
+    return next(quoted, entry.key)
 
 
 def limited(root: Node, limit: int | None) -> Node:
