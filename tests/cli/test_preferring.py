@@ -68,6 +68,14 @@ def test_runs_that_share_no_scores_are_refused_with_what_to_do(steelyard, three)
     assert "only gave answers" in steelyard("compare", judge, theirs, "--store", store, code=2).err
 
 
+def test_history_leaves_out_the_runs_that_only_gave_answers(steelyard, pairs):
+    store, (*_, judge) = pairs
+    [run] = steelyard("history", "How-to", "--store", store, "--json", code=0).json()["runs"]
+    assert judge in run.values()
+    alone = steelyard("history", "How-to", "--target", "theirs", "--store", store, code=2)
+    assert "none of these runs has scores" in alone.err
+
+
 def test_both_answers_of_a_pair_are_listed(steelyard, pairs):
     store, (_, _, judge) = pairs
     out = steelyard("show", judge, "--only", "all", "-n", "40", "--store", store, code=0).out

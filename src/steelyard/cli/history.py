@@ -82,7 +82,7 @@ def history(
 
     check_pages(html, markdown)
     with Store(store) as opened:
-        found = _of_target(_of_suite(opened.runs(), suite), target)
+        found = _with_scores(_of_target(_of_suite(opened.runs(), suite), target))
         shown = found[:last][::-1]
         notes = read_notes(opened, shown)
         past = history_of(shown, notes, score=score, group=group, older=len(found) - len(shown))
@@ -133,6 +133,13 @@ def _of_target(runs: list[Run], target: str) -> list[Run]:
     if not found:
         raise ConfigError(f"no run is of target {target!r}{did_you_mean(target, {run.target for run in runs})}")
     return found
+
+
+def _with_scores(runs: list[Run]) -> list[Run]:
+    """Without those that only gave the answers of a pair: they have no score whose course could be shown."""
+    from steelyard.compare.preferences import only_answers
+
+    return [run for run in runs if not only_answers(run.manifest)] or runs
 
 
 def _print(past: History) -> None:
