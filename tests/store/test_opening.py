@@ -57,6 +57,11 @@ def empty(path):
     path.write_bytes(b"")
 
 
+def killed_while_made(path):
+    with contextlib.closing(sqlite3.connect(path)) as connection:
+        connection.execute("PRAGMA journal_mode=WAL")
+
+
 def of_another(path):
     with contextlib.closing(sqlite3.connect(path)) as connection:
         connection.execute("CREATE TABLE about_cats (name)")
@@ -86,7 +91,6 @@ def of_version(version):
     ("made", "said_so"),
     [
         (garbage, "file is not a database"),
-        (empty, "is a database, but not a store of ours"),
         (of_another, "is a database, but not a store of ours"),
         (truncated, "malformed|not a database"),
         (folder, "unable to open database file"),
@@ -100,9 +104,18 @@ def test_what_is_no_readable_store_is_refused_in_one_sentence(made, said_so):
     with pytest.raises(StoreError, match=said_so) as caught:
         Store(STORE).runs()
     assert str(STORE) in str(caught.value)
-    if made is not empty:
-        with pytest.raises(StoreError, match=said_so):
-            Store(STORE, create_missing=True).runs()
+    with pytest.raises(StoreError, match=said_so):
+        Store(STORE, create_missing=True).runs()
+
+
+@pytest.mark.parametrize("made", [empty, killed_while_made])
+def test_a_file_without_tables_is_no_store_yet_and_is_made_one_by_the_next_run(made):
+    STORE.parent.mkdir()
+    made(STORE)
+    with pytest.raises(ConfigError, match=r"there is no store at .*here/s\.db yet, the file is empty: run something"):
+        Store(STORE)
+    opened().close()
+    assert Store(STORE).runs() == []
 
 
 def test_a_damaged_page_is_told_where_a_run_is_read_and_never_as_a_traceback():

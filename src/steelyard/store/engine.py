@@ -104,11 +104,14 @@ def check(engine: Engine) -> None:
 
     Raises:
         StoreError: with both version numbers.
+        ConfigError: it has no tables: whoever was making a store of it was killed before they were there.
     """
     path = engine.url.database
     try:
         with engine.connect() as connection:
             tables = _tables(connection)
+            if not tables:
+                raise ConfigError(f"there is no store at {path} yet, the file is empty: run something first")
             if "about" not in tables:
                 raise StoreError(f"{path} is a database, but not a store of ours")
             version = connection.execute(select(schema.about.c.value).where(schema.about.c.name == "schema")).scalar()
