@@ -216,6 +216,8 @@ def _rows_in(data: bytes, path: Path) -> list[dict[str, Any]]:
             row = json.loads(line)
         except ValueError as error:
             raise DataError(f"{path.name}:{number}: no JSON: {error}") from error
+        except RecursionError as error:
+            raise DataError(f"{path.name}:{number}: nested too deeply") from error
         if not isinstance(row, dict):
             raise DataError(f"{path.name}:{number}: expected an object, but it is {type(row).__name__}")
         rows.append(row)
