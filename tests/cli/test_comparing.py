@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from steelyard import Options, Prompt, Sample, Suite, evaluate_suite
+from steelyard import Options, Prompt, Sample, StopWhen, Suite, evaluate_suite
 from steelyard.models.scripted import Scripted
 from steelyard.scorers.lexical import ChrF, Contains, RougeL, TokenF1
 from steelyard.scorers.match import ExactMatch
+from steelyard.suite.evaluate import How
 
 SCORERS = (ExactMatch(), TokenF1(), RougeL(), ChrF(), Contains())
 FURTHER = ["token_f1", "rouge_l", "chrf", "contains"]
@@ -122,3 +123,17 @@ def test_json_holds_every_field_of_scores_and_costs_by_name(steelyard, answered)
         ("output_tokens", "mean"),
     }
     assert pair["differs"]
+
+
+def test_what_was_decided_between_two_runs_is_said_once(steelyard, tmp_path):
+    store = tmp_path / "stopped.db"
+    samples = [Sample(f"s{n}", "?", "yes") for n in range(200)]
+    targets = {"old": lambda sample: "no", "new": lambda sample: "yes"}
+    options = Options(stop_when_decided=StopWhen("full"))
+    suite = Suite("s", "custom", samples, targets, (ExactMatch(),), options)
+    old, new = evaluate_suite(suite, how=How(store=store))
+    out = " ".join(steelyard("compare", old.id, new.id, "--store", store, code=0).out.split())
+    assert out.count("over the full set") == 1
+    assert "new has more exact_match than old over the full set" in out
+    alone = " ".join(steelyard("show", new.id, "--store", store, code=0).out.split())
+    assert "new: exact_match is above that of old over the full set" in alone

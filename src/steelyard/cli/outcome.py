@@ -136,12 +136,15 @@ def print_outcome(outcome: WeighedRuns, *, as_json: bool, detailed: bool = False
 
 def _print_runs(to: Console, outcome: WeighedRuns) -> None:
     scored, others = _scored_and_others(outcome)
+    # What was decided between two runs is the sentence of their comparison, which stands below.
+    pairs = outcome.comparison.pairs if outcome.comparison else ()
+    decided = {name for one in pairs if one.headline.stopped for name in (one.baseline, one.other)}
     if others:
         print_pairwise_runs(others)
     if scored:
         to.print(summary_table([summary for _, summary in scored]))
     for run, summary in scored:
-        for line in _remarks(run, summary, several=len(outcome.runs) > 1):
+        for line in _remarks(run, summary, several=len(outcome.runs) > 1, decided=run.id in decided):
             say(to, line)
     if from_journal := [one.from_journal for one in outcome.summaries if one.from_journal]:
         counts = f" ({', '.join(str(one) for one in from_journal)} by target)" if len(from_journal) > 1 else ""
@@ -224,11 +227,11 @@ def write(path: Path, text: str) -> None:
         raise ConfigError(f"{path} cannot be written: {error.strerror}") from error
 
 
-def _remarks(run: Run, summary: RunSummary, *, several: bool) -> list[str]:
+def _remarks(run: Run, summary: RunSummary, *, several: bool, decided: bool) -> list[str]:
     lines = []
     if summary.state != "finished" and run.reason not in {"", summary.state}:
         lines.append(f"{run.target}: {summary.state}, {summary.done} of {summary.planned} done: {run.reason}")
-    if summary.stopping:
+    if summary.stopping and not decided:
         lines.append(f"{run.target}: {summary.stopping.sentence}")
     score = summary.score()
     if score is not None and score.not_applicable:
