@@ -22,6 +22,7 @@ from steelyard.compare.standings import standings
 from steelyard.compare.standings_values import Standings
 from steelyard.errors import ConfigError
 from steelyard.gate import GateVerdict
+from steelyard.report.endings import saved_calls
 from steelyard.report.numbers import failed_elsewhere, kind_text
 from steelyard.report.preferences import Pairwise
 from steelyard.store import Run
@@ -146,10 +147,8 @@ def _print_runs(to: Console, outcome: WeighedRuns) -> None:
     for run, summary in scored:
         for line in _remarks(run, summary, several=len(outcome.runs) > 1, decided=run.id in decided):
             say(to, line)
-    if from_journal := [one.from_journal for one in outcome.summaries if one.from_journal]:
-        counts = f" ({', '.join(str(one) for one in from_journal)} by target)" if len(from_journal) > 1 else ""
-        replies = sum(one.replies for one in outcome.runs)
-        say(to, f"{sum(from_journal)} of {replies} replies came from the journal{counts}")
+    for line in filter(None, (_from_journal(outcome), saved_calls(outcome.summaries))):
+        say(to, line)
     summaries = [summary for _, summary in scored]
     tables = [*score_tables(summaries), *stage_tables(outcome.summaries)]
     if len(summaries) == 1 and not others:
@@ -158,6 +157,15 @@ def _print_runs(to: Console, outcome: WeighedRuns) -> None:
     for made in tables:
         to.print()
         to.print(made)
+
+
+def _from_journal(outcome: WeighedRuns) -> str:
+    """How many replies were not paid for again; "" where all were."""
+    counts = [one.from_journal for one in outcome.summaries if one.from_journal]
+    if not counts:
+        return ""
+    by_target = f" ({', '.join(str(one) for one in counts)} by target)" if len(counts) > 1 else ""
+    return f"{sum(counts)} of {sum(one.replies for one in outcome.runs)} replies came from the journal{by_target}"
 
 
 def _scored_and_others(outcome: WeighedRuns) -> tuple[list[tuple[Run, RunSummary]], list[tuple[Run, RunSummary]]]:

@@ -144,9 +144,10 @@ def _stopped(found: Preferences, stopping: Stopping) -> str:
     else:
         name, other = (found.first, found.second) if verdict == "A" else (found.second, found.first)
         head = f"{name} is preferred to {other} {where}"
+    could = f" {_detectable(found)}" if verdict == "cannot_tell" else ""
     return (
         f"{head} (anytime-valid {100 * stopping.level:g} % confidence sequence of the share of {found.first}, a tie or "
-        f"disagreement as half: {limits(stopping.interval)}; {stopping.extent}). {stopping.promise}"
+        f"disagreement as half: {limits(stopping.interval)}; {stopping.extent}).{could} {stopping.promise}"
     )
 
 

@@ -23,6 +23,7 @@ from steelyard.report.bars import label_chart, score_chart, spread_chart
 from steelyard.report.charts import WIDTH, difference_chart, group_chart, rate_chart, svg
 from steelyard.report.columns import collect_samples
 from steelyard.report.compared import compared_views
+from steelyard.report.endings import own_decisions, saved_calls
 from steelyard.report.judged import breakdown_views, cross_views, group_rows, stage_rows
 from steelyard.report.numbers import (
     MISSING,
@@ -120,7 +121,7 @@ def html_report(
         score=score_title(score),
         tags=list(dict.fromkeys(tag for one in summaries for tag in one.tags)),
         any_errors=any(view.score.errors for view in scored if view.score),
-        sentences=[*pairwise.sentences, *_sentences(summaries, comparison)],
+        sentences=[*pairwise.sentences, *_sentences(summaries, comparison), *filter(None, [saved_calls(every)])],
         warnings=_warnings(comparison),
         gate=gate.results if gate else (),
         others=_others(summaries, labels, score),
@@ -167,7 +168,7 @@ def _view(run: StoredRun, summary: RunSummary, label: str, name: str) -> RunView
 
 
 def _sentences(summaries: Sequence[RunSummary], comparison: Comparison | None) -> list[str]:
-    stopped = [f"{one.target}: {one.stopping.sentence}" for one in summaries if one.stopping]
+    stopped = own_decisions(summaries, comparison)
     if comparison:
         return [*(pair.sentence for pair in comparison.pairs), *stopped]
     return [*(headline(one) for one in summaries if not one.stopping), *stopped]

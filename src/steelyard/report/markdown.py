@@ -11,6 +11,7 @@ from typing import Final
 from steelyard.compare import Comparison
 from steelyard.gate import GateVerdict
 from steelyard.report.compared import compared_markdown
+from steelyard.report.endings import own_decisions, saved_calls
 from steelyard.report.flips import Flip, flips_of
 from steelyard.report.judged import by_key, stage_rows
 from steelyard.report.layout import distinct
@@ -75,7 +76,7 @@ def markdown_report(
     parts = [
         [f"## {_cell(name, 80)}"],
         _alarms(every, score),
-        _sentences(summaries, comparison, pairwise),
+        _sentences(every, summaries, comparison, pairwise),
         _gate_lines(gate),
         *preference_parts(pairwise, _cell),
         _target_table(summaries, labels, score),
@@ -127,13 +128,16 @@ def _alarms(summaries: Sequence[RunSummary], score: str) -> list[str]:
     return [*lines, *(f"> ⚠️ {_cell(text, 200)}." for text in failed[:3])]
 
 
-def _sentences(summaries: Sequence[RunSummary], comparison: Comparison | None, pairwise: Pairwise) -> list[str]:
-    stopped = [f"{one.target}: {one.stopping.sentence}" for one in summaries if one.stopping]
+def _sentences(
+    every: Sequence[RunSummary], summaries: Sequence[RunSummary], comparison: Comparison | None, pairwise: Pairwise
+) -> list[str]:
+    stopped = own_decisions(summaries, comparison)
     rates = [headline(one) for one in summaries if not one.stopping]
     sentences = [
         *pairwise.sentences,
         *([pair.sentence for pair in comparison.pairs] if comparison else rates),
         *stopped,
+        *filter(None, [saved_calls(every)]),
     ]
     lines = [f"- **{_cell(one, 330)}**" for one in sentences[:_SENTENCES]]
     if len(sentences) > _SENTENCES:

@@ -188,6 +188,13 @@ class RunSummary:
         """`stages` where a scorer asked a model; else nothing, as the run's own counts say it all."""
         return self.stages if any(one.calls for one in self.stages if one.stage != "target") else ()
 
+    @property
+    def calls_saved(self) -> int:
+        """About how many calls the run did not send because a rule ended it: as many a record as the others took."""
+        calls = sum(one.calls for one in self.stages)
+        left = self.planned - self.done
+        return round(calls * left / self.done) if self.state == "finished" and self.done and left > 0 else 0
+
     def score(self, name: str = "", group: str = "") -> ScoreSummary | None:
         """The summary of one score (by default the primary one), or of one group of it; None if there is none."""
         name = name or self.primary
@@ -211,6 +218,7 @@ class RunSummary:
             "breakdowns": {key: _plain_groups(groups) for key, groups in self.breakdowns.items()},
             "consistency": {name: one.to_json() for name, one in self.consistency.items()},
             "stopping": self.stopping.to_json() if self.stopping else None,
+            "calls_saved": self.calls_saved,
         }
 
     def __str__(self) -> str:
