@@ -269,7 +269,7 @@ def test_a_run_without_scores_says_how_many_failed():
 def test_json_holds_every_field_and_only_plain_values():
     summary = run_summary([*mixed(), row(99, value=1.0, group="g")])
     found = json.loads(json.dumps(summary.to_json(), allow_nan=False))
-    assert set(found) == set(RunSummary.__dataclass_fields__)
+    assert set(found) == {*RunSummary.__dataclass_fields__, "calls_saved"}
     assert found["scores"][0]["headline"] == {"value": 6 / 11, "interval": list(wilson(6, 11)), "n": 11}
     assert found["groups"]["solve_rate"][1]["group"] == "g"
     assert found["unparsed_kinds"] == {"several": 2}
