@@ -337,3 +337,35 @@ def test_a_run_that_breaks_ends_those_that_wait_for_it():
     runs = evaluate_suite(pair_suite(StopWhen("full"), a=broken, b=words(0.5, 1)))
     assert {run.state for run in runs} == {"broken"}
     assert {run.stopping for run in runs} == {None}
+
+
+def test_a_stored_run_of_other_samples_is_refused_before_anything_is_asked():
+    a, *_ = evaluate_suite(pair_suite(n=5))
+    others = [Sample(f"other{n}", "?", "yes") for n in range(3)]
+    asked = []
+    targets = {"new": asked.append, "new vs old": Pair("new", a.id)}
+    with pytest.raises(ConfigError, match=rf"run {a.id} \(a\) has none of these samples"):
+        evaluate_suite(Suite("s", "pairwise", others, targets, (), scorers_of={"new vs old": (prefers_longer,)}))
+    assert asked == []
+
+
+def test_an_answer_to_another_question_of_the_same_id_is_no_answer():
+    a, b, _ = evaluate_suite(pair_suite(n=4))
+    changed = [Sample("s0", "another question", "yes"), *samples(4)[1:]]
+    (run,) = evaluate_suite(Suite("again", "pairwise", changed, {"both": Pair(a.id, b.id)}, (prefers_longer,)))
+    assert [record.output.metadata["A"]["failure"] for record in run.records()] == ["missing", "", "", ""]
+
+
+def test_other_scores_of_a_stopped_run_have_no_interval():
+    class Long:
+        score_name = "long"
+
+        def __call__(self, sample, output):
+            return Score("long", float(len(output.value) > 2))
+
+    (run,) = evaluate_suite(stopping_suite({"good": solver(0.85)}, FULL, scorers=(ExactMatch(), Long())))
+    summary = run.summary()
+    assert summary.score("exact_match").headline.interval == run.stopping.interval
+    assert summary.score("exact_match").with_errors.interval is None
+    assert summary.score("long").headline.interval is None
+    assert "no interval" in summary.score("long").note

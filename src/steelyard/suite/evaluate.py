@@ -24,7 +24,7 @@ from steelyard.store.names import new_id
 from steelyard.suite.course import aims_of
 from steelyard.suite.objects import Options, Suite
 from steelyard.suite.running import Running, run_all
-from steelyard.suite.sides import side_store, with_samples
+from steelyard.suite.sides import check_stored, side_store, with_samples
 from steelyard.suite.survey import changed_keys, check_suite, manifests, prepare, survey
 from steelyard.types import Sample, Scorer, Target
 
@@ -144,6 +144,8 @@ async def aevaluate_suite(suite: Suite, *, how: How = How(), control: Control | 
         if suite.options.stop_when_decided.question:
             aims_of(suite, plan)  # a threshold that is off the scale is found before anything is begun
         planned = seen.n * suite.options.repeats
+        sides = held.enter_context(side_store(suite, store))
+        check_stored(suite, sides)
         evaluation, writers = _open_runs(store, suite, plan, planned, how, held)
         options, journal = suite.options, store.journal(evaluation)
         limited = options.budget != Budget()
@@ -160,7 +162,6 @@ async def aevaluate_suite(suite: Suite, *, how: How = How(), control: Control | 
             control.progress += [
                 Progress(one.run.target, planned, one.run.done, before=one.run.done) for one in writers
             ]
-            sides = held.enter_context(side_store(suite, store))
             await run_all(Running(suite, session, store, evaluation, plan, sides), writers, control.progress)
         return tuple(store.runs_of(evaluation))
 

@@ -60,6 +60,28 @@ def bound(pair: Pair, siblings: Mapping[str, Run], store: Store) -> SuitePair:
     return SuitePair(BoundPair(a, b), lookups)
 
 
+def check_stored(suite: Suite, store: Store) -> None:
+    """Look at the stored runs that pairs are of, before anything is asked.
+
+    Raises:
+        ConfigError: one that is not there, or has none of the suite's samples.
+    """
+    for name, target in suite.targets.items():
+        for side in target.sides if isinstance(target, Pair) else ():
+            if side in suite.targets:
+                continue
+            try:
+                run = store.run(side)
+            except ConfigError as error:
+                raise ConfigError(f"{name}: {side!r} is no target of this suite, and {error.message}") from error
+            places = run.places()
+            if not any(sample.id in places for sample in suite.samples):
+                raise ConfigError(
+                    f"{name}: run {run.id} ({run.target}) has none of these samples, so nothing could be judged; is it "
+                    "of another dataset? Samples meet by their ids"
+                )
+
+
 def with_samples(suite: Suite, where: str | Path | None) -> Suite:
     """The suite with samples that can be read several times, those of stored runs from `where` by default."""
     samples = suite.samples

@@ -9,7 +9,7 @@ from steelyard.summary.stopping import Stopping
 from steelyard.summary.values import Mean, ScoreSummary
 
 _SEQUENCE = "confidence sequence, as the run ended when it was decided"
-_FIXED = "made as for a fixed number of samples, though the run ended when something was decided"
+_NONE = "no interval, as the run ended when something was decided"
 
 
 Groups = dict[str, tuple[ScoreSummary, ...]]
@@ -28,11 +28,11 @@ def as_stopped(
 def _as_stopped(score: ScoreSummary, stopping: Stopping) -> ScoreSummary:
     """The score as a run may show it that `stopping` ended.
 
-    The mean that was decided on has its confidence sequence; its other means have no interval. Of any other score, and
-    of groups, the interval stays and says what is wrong with it.
+    The mean that was decided on has its confidence sequence. Its other means, any other score and groups have no
+    interval where the run ended early: one for a fixed number of samples would not hold.
     """
     if score.name != stopping.score or score.group or stopping.against:
-        return replace(score, note=_FIXED) if stopping.used < stopping.planned else score
+        return _bare(score) if stopping.used < stopping.planned else score
     told = replace(score.headline, interval=stopping.interval if score.headline.n else None)
     return replace(
         score,
@@ -40,6 +40,16 @@ def _as_stopped(score: ScoreSummary, stopping: Stopping) -> ScoreSummary:
         overall=told if score.over == "all" else _without(score.overall),
         with_errors=_without(score.with_errors),
         note=_SEQUENCE,
+    )
+
+
+def _bare(score: ScoreSummary) -> ScoreSummary:
+    return replace(
+        score,
+        answered=_without(score.answered),
+        overall=_without(score.overall),
+        with_errors=_without(score.with_errors),
+        note=_NONE,
     )
 
 

@@ -90,7 +90,7 @@ class BoundPair:
         metadata: dict[str, Any] = {}
         for name, side in zip(SIDES, (self.a, self.b), strict=True):
             record = side.record(sample.id, ask.repeat)
-            failure = failure_of(record)
+            failure = failure_of(record, sample)
             output = record.output if record is not None else None
             values[name] = None if failure or output is None else answer_of(output)
             finish = str(output.metadata.get("finish", "")) if output is not None else ""
@@ -98,9 +98,12 @@ class BoundPair:
         return Output(values, metadata=metadata)
 
 
-def failure_of(record: Record | None) -> str:
-    """What keeps a side from having answered: "" where it has, else `missing`, `refused` or `error: <kind>`."""
-    if record is None:
+def failure_of(record: Record | None, sample: Sample) -> str:
+    """What keeps a side from having answered: "" where it has, else `missing`, `refused` or `error: <kind>`.
+
+    A stored answer to another question of the same id is missing: nobody answered this one.
+    """
+    if record is None or record.sample.input != sample.input:
         return "missing"
     if record.output is None:
         return f"error: {record.failure.kind if record.failure else 'no output'}"
