@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from itertools import count
+from typing import Any, NamedTuple
 
 from steelyard.data.columns import find_layout
 from steelyard.data.defects import Defect, refuse
@@ -111,7 +112,42 @@ def sound_samples(files: SampleFiles, found: Sequence[Sample], defects: Sequence
     return tuple(sample for place, sample in enumerate(found) if place in chosen)
 
 
-def about_selection(files: SampleFiles, count: int, left_out: int) -> Iterator[str]:
+class ReadRows(NamedTuple):
+    """The chosen samples of all sound rows, and what was found out about them."""
+
+    samples: tuple[Sample, ...]
+    defects: tuple[Defect, ...]
+    mapping: Mapping[str, str]
+    notes: tuple[str, ...]
+
+
+SampleOf = Callable[[OpenTable, Row, int, tuple[dict[str, str], list[Defect]]], Sample | None]
+"""A row, its place over all files, and what was noted so far: ids that were seen, and defects. None adds defects."""
+
+
+def read_rows(files: SampleFiles, roles: Sequence[Role], sample_of: SampleOf) -> ReadRows:
+    """Read and check a dataset whole, where each row is a sample of its own.
+
+    Raises:
+        ConfigError: a file, sheet or column does not exist.
+        DataError: a file cannot be read, rows have defects and `skip_bad` is off, or no sound row is left.
+    """
+    tables, notes = open_tables(files, roles)
+    defects: list[Defect] = []
+    noted: tuple[dict[str, str], list[Defect]] = ({}, defects)
+    positions = count()
+    found = [
+        sample
+        for table in tables
+        for row, position in zip(table.rows(), positions, strict=False)
+        if (sample := sample_of(table, row, position, noted)) is not None
+    ]
+    samples = sound_samples(files, found, defects)
+    about = (*notes, *about_selection(files, len(samples), len(defects)))
+    return ReadRows(samples, tuple(defects), tables[0].layout.describe(), about)
+
+
+def about_selection(files: SampleFiles, chosen: int, left_out: int) -> Iterator[str]:
     """Notes on fewer samples than were asked for, and on rows left out for a defect.
 
     >>> from pathlib import Path
@@ -119,7 +155,7 @@ def about_selection(files: SampleFiles, count: int, left_out: int) -> Iterator[s
     ['3 samples were asked for, there are 2', '1 row with a defect was left out (skip_bad)']
     """
     asked = files.first or files.last or files.random or 0
-    if asked > count:
-        yield f"{asked} samples were asked for, there are {count}"
+    if asked > chosen:
+        yield f"{asked} samples were asked for, there are {chosen}"
     if left_out:
         yield f"{left_out} row{' with a defect was' if left_out == 1 else 's with a defect were'} left out (skip_bad)"

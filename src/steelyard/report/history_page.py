@@ -7,14 +7,15 @@ from collections.abc import Iterator
 from hashlib import sha256
 from importlib.metadata import version
 from importlib.resources import files
-from typing import Any, Final
+from typing import Final
 
 from steelyard.report.charts import WIDTH, svg
 from steelyard.report.history import History, PastRun
 from steelyard.report.history_charts import history_chart, numbered_notes
 from steelyard.report.history_words import change_of, count_of, how_told, interval_of, remarks_of, value_of
 from steelyard.report.numbers import MISSING
-from steelyard.text.inert import markdown_cell, visible
+from steelyard.report.page import page_environment
+from steelyard.text.inert import markdown_cell
 
 _NARROW: Final = 340
 """Pixels of the chart that stands in for the wide one on a telephone."""
@@ -27,29 +28,24 @@ _MOST_NOTE: Final = 300
 
 def html_history(history: History) -> str:
     """The page: chart, table and notes. It opens from disk, loads nothing and runs nothing."""
-    import jinja2
     from markupsafe import Markup
 
     style = files("steelyard.report").joinpath("templates", "report.css").read_text(encoding="utf-8")
-    environment = jinja2.Environment(
-        loader=jinja2.PackageLoader("steelyard.report"),
-        autoescape=True,
-        undefined=jinja2.StrictUndefined,
-        finalize=_shown,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
     # What is marked safe: our own style, and SVG with escaped texts.
-    return environment.get_template("history.html.j2").render(
-        style=Markup(style),  # noqa: S704  # see above
-        style_hash=f"sha256-{b64encode(sha256(style.encode()).digest()).decode()}",
-        history=history,
-        wide=Markup(svg(history_chart(history, width=WIDTH))),  # noqa: S704  # see above
-        narrow=Markup(svg(history_chart(history, width=_NARROW))),  # noqa: S704  # see above
-        rows=[(run, _cells(run, history), remarks_of(run)) for run in history.runs],
-        notes=numbered_notes(history),
-        how=how_told(history),
-        version=version("steelyard"),
+    return (
+        page_environment()
+        .get_template("history.html.j2")
+        .render(
+            style=Markup(style),  # noqa: S704  # see above
+            style_hash=f"sha256-{b64encode(sha256(style.encode()).digest()).decode()}",
+            history=history,
+            wide=Markup(svg(history_chart(history, width=WIDTH))),  # noqa: S704  # see above
+            narrow=Markup(svg(history_chart(history, width=_NARROW))),  # noqa: S704  # see above
+            rows=[(run, _cells(run, history), remarks_of(run)) for run in history.runs],
+            notes=numbered_notes(history),
+            how=how_told(history),
+            version=version("steelyard"),
+        )
     )
 
 
@@ -85,8 +81,3 @@ def _note_lines(history: History, shown: set[str]) -> Iterator[str]:
         text = note.text if len(note.text) <= _MOST_NOTE else f"{note.text[: _MOST_NOTE - 1]}…"
         who = f"{run.run}, {note.author}, {note.at:%Y-%m-%d}"
         yield f"{number}. {markdown_cell(text)} ({markdown_cell(who)})"
-
-
-def _shown(value: Any) -> Any:
-    """Every text that the template puts out, but for what is markup already: hidden characters become escapes."""
-    return visible(value) if isinstance(value, str) and not hasattr(value, "__html__") else value

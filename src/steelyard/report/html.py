@@ -39,6 +39,7 @@ from steelyard.report.numbers import (
     unfinished,
     value_text,
 )
+from steelyard.report.page import page_environment
 from steelyard.report.pairs import PairView, pair_view
 from steelyard.report.pivots import Pivot, label_pivots, score_pivot, spread_pivots
 from steelyard.report.preference_charts import preference_charts, stopping_charts
@@ -46,7 +47,7 @@ from steelyard.report.preferences import NO_PAIRS, Pairwise, has_scores, prefere
 from steelyard.report.standings import standings_charts, standings_view
 from steelyard.report.stored import StoredRun
 from steelyard.summary import RunSummary, ScoreSummary
-from steelyard.text.inert import HIDDEN, visible
+from steelyard.text.inert import HIDDEN
 from steelyard.types import Note
 
 if TYPE_CHECKING:
@@ -257,16 +258,7 @@ def _render(**page: Any) -> str:
 
 
 def _environment() -> jinja2.Environment:
-    import jinja2
-
-    environment = jinja2.Environment(
-        loader=jinja2.PackageLoader("steelyard.report"),
-        autoescape=True,
-        undefined=jinja2.StrictUndefined,
-        finalize=_shown,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
+    environment = page_environment()
     environment.filters["value"] = lambda value, share: value_text(value, share=share)
     environment.filters["interval"] = lambda interval, share: interval_text(interval, share=share) or MISSING
     environment.filters["doubt"] = lambda score: doubt_text(score) or MISSING
@@ -274,11 +266,6 @@ def _environment() -> jinja2.Environment:
     environment.filters["agreement"] = lambda found, name: consistency_text(name, found)
     environment.filters["count"] = lambda n: f"{n:,}"
     return environment
-
-
-def _shown(value: Any) -> Any:
-    """Every text that a template puts out, but for what is markup already: hidden characters become escapes."""
-    return visible(value) if isinstance(value, str) and not hasattr(value, "__html__") else value
 
 
 def _script() -> str:

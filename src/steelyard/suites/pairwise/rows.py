@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from itertools import count
 from typing import Any, Final
 
 from steelyard.data.defects import Defect
 from steelyard.data.files import SampleFiles
-from steelyard.data.opened import OpenTable, about_selection, open_tables, sound_samples
+from steelyard.data.opened import OpenTable, read_rows
 from steelyard.data.roles import Role
 from steelyard.data.table import Row
 from steelyard.text.prompt_files import is_messages, question_of
@@ -58,19 +57,8 @@ def load_pairwise(files: SampleFiles) -> PairwiseData:
         ConfigError: a file, sheet or column does not exist.
         DataError: a file cannot be read, rows have defects and `skip_bad` is off, or no sound row is left.
     """
-    tables, notes = open_tables(files, ROLES)
-    defects: list[Defect] = []
-    seen: dict[str, str] = {}
-    positions = count()
-    found = [
-        sample
-        for table in tables
-        for row, position in zip(table.rows(), positions, strict=False)
-        if (sample := _sample(table, row, position, (seen, defects))) is not None
-    ]
-    samples = sound_samples(files, found, defects)
-    about = (*notes, *about_selection(files, len(samples), len(defects)), *_about(samples))
-    return PairwiseData(samples, tuple(defects), tables[0].layout.describe(), about)
+    rows = read_rows(files, ROLES, _sample)
+    return PairwiseData(rows.samples, rows.defects, rows.mapping, (*rows.notes, *_about(rows.samples)))
 
 
 def _sample(table: OpenTable, row: Row, position: int, noted: tuple[dict[str, str], list[Defect]]) -> Sample | None:
