@@ -11,6 +11,7 @@ from steelyard.errors import ScorerError
 from steelyard.suite import Control, How
 from steelyard.suite.decision import DrawnOrder
 from steelyard.suite.objects import StopWhen
+from steelyard.suite.rescore import rescore
 from steelyard.targets.pair import Pair
 from steelyard.types import Output, Score
 
@@ -369,3 +370,19 @@ def test_other_scores_of_a_stopped_run_have_no_interval():
     assert summary.score("exact_match").with_errors.interval is None
     assert summary.score("long").headline.interval is None
     assert "no interval" in summary.score("long").note
+
+
+def test_scored_otherwise_a_stopped_run_claims_nothing_any_more():
+    (run,) = evaluate_suite(stopping_suite({"good": solver(0.9)}, FULL))
+    assert run.stopping.side == "above"
+
+    def exact_match(sample, output):
+        return output.value != "yes"
+
+    with Store() as store:
+        again, _ = rescore(store, store.run(run.id), [exact_match])
+        summary = again.summary()
+    assert (again.stopping.side, again.stopping.used, tuple(again.stopping.interval)) == ("", run.stopping.used, (0, 1))
+    assert summary.score("exact_match").headline.value < 0.5
+    assert tuple(summary.score("exact_match").headline.interval) == (0, 1)
+    assert "cannot be told" in summary.stopping.sentence

@@ -153,7 +153,10 @@ class Run:
     @property
     def stopping(self) -> Stopping | None:
         """What a stopping rule decided; None where there was none, or where it has not come to an end."""
-        return self._stopped[0] if self._stopped else None
+        if self._stopped is None or not self.layer:
+            return self._stopped[0] if self._stopped else None
+        found = self._stopped[0]
+        return found.undone(self.manifest.get("scales", {}).get(found.score, (0.0, 1.0)))
 
     @property
     def _used(self) -> Used | None:

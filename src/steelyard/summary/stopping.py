@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields, replace
 from typing import Any, Literal, Self
 
 from steelyard.stats.intervals import Interval
@@ -47,6 +47,16 @@ class Stopping:
     def saved(self) -> int:
         """Samples that were not asked."""
         return max(0, self.planned - self.used - self.beyond)
+
+    def undone(self, scale: Sequence[float]) -> Self:
+        """The same samples, scored otherwise since: what was decided on the scores of then says nothing of these.
+
+        Args:
+            scale: lowest and highest value of the score.
+        """
+        low, high = scale
+        widest = Interval(low - high, high - low) if self.against else Interval(low, high)
+        return replace(self, side="", interval=widest, path=())
 
     @property
     def sentence(self) -> str:
