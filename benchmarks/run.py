@@ -22,19 +22,8 @@ import tempfile
 import time
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from importlib import import_module
 from pathlib import Path
-
-from benchmarks import (
-    column_matching,
-    coverage,
-    judge_replies,
-    qatch_oracle,
-    ranking,
-    retrieval,
-    sandbox,
-    sequential,
-    table_metrics,
-)
 
 ROOT = Path(__file__).resolve().parent.parent
 QATCH = ROOT / ".venv" / "qatch"
@@ -117,6 +106,8 @@ def table(rounds: int) -> list[str]:
 
 def metrics() -> list[str]:
     """Our metrics beside QATCH's, which is installed into an environment of its own where it is not."""
+    from benchmarks import qatch_oracle, table_metrics
+
     if not (QATCH / "q-1.0.36").is_dir():
         qatch_oracle.build(QATCH, ["1.0.36"])
     return markdown(table_metrics.HEAD, table_metrics.measure(QATCH))
@@ -124,6 +115,8 @@ def metrics() -> list[str]:
 
 def columns() -> list[str]:
     """Matching of columns, and verdicts on large results."""
+    from benchmarks import column_matching
+
     rows = [[name, *(f"{value:.2f}" for value in values)] for name, *values in column_matching.measure()]
     return markdown(("what", "minimum", "median", "maximum"), rows)
 
@@ -133,17 +126,37 @@ def markdown(head: Sequence[str], rows: Iterable[Sequence[object]]) -> list[str]
     return [f"| {' | '.join(map(str, row))} |" for row in (head, ["---"] * len(head), *rows)]
 
 
+def index() -> list[str]:
+    """Building an index, and asking it."""
+    from benchmarks import retrieval
+
+    return markdown(retrieval.HEAD, retrieval.measure())
+
+
+def measured_by(module: str) -> Callable[[], list[str]]:
+    """The lines of a benchmark in a module of its own.
+
+    It is imported when its turn comes: what this process holds is counted as the peak of every client that it starts.
+    """
+
+    def lines() -> list[str]:
+        found: list[str] = import_module(f"benchmarks.{module}").measure()
+        return found
+
+    return lines
+
+
 def main() -> None:
     sections: dict[str, Callable[[], list[str]]] = {
         "samples": lambda: table(options.rounds),
         "metrics": metrics,
-        "sandbox": sandbox.measure,
+        "sandbox": measured_by("sandbox"),
         "columns": columns,
-        "judges": judge_replies.measure,
-        "retrieval": lambda: markdown(retrieval.HEAD, retrieval.measure()),
-        "ranking": ranking.measure,
-        "sequential": sequential.measure,
-        "coverage": coverage.measure,
+        "judges": measured_by("judge_replies"),
+        "retrieval": index,
+        "ranking": measured_by("ranking"),
+        "sequential": measured_by("sequential"),
+        "coverage": measured_by("coverage"),
     }
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--write", type=Path, help="write the table between the marks of this page")
