@@ -100,7 +100,7 @@ def test_killed_and_resumed_it_comes_to_the_same_decision_at_any_concurrency(tmp
             killed = tmp_path / f"killed{concurrency}"
             write_duel(killed, server.url, concurrency)
             kills = killed_and_resumed(killed, draw)
-            assert kills >= 2
+            assert kills >= 1, "it ended before it could be killed"
             paid = Counter(one["prompt"] for one in server.answered())
             in_flight = 3 * 2 * concurrency  # three runs side by side, the judging one asks in both orders
             assert sum(paid.values()) - len(paid) <= kills * in_flight

@@ -161,11 +161,11 @@ def _print_runs(to: Console, outcome: WeighedRuns) -> None:
 
 def _from_journal(outcome: WeighedRuns) -> str:
     """How many replies were not paid for again; "" where all were."""
-    counts = [one.from_journal for one in outcome.summaries if one.from_journal]
-    if not counts:
+    counts = [one.from_journal for one in outcome.summaries]
+    if not any(counts):
         return ""
-    by_target = f" ({', '.join(str(one) for one in counts)} by target)" if len(counts) > 1 else ""
-    return f"{sum(counts)} of {sum(one.replies for one in outcome.runs)} replies came from the journal{by_target}"
+    each = f" ({', '.join(map(str, counts))} in the order of the runs)" if len(counts) > 1 else ""
+    return f"{sum(counts)} of {sum(one.replies for one in outcome.runs)} replies came from the journal{each}"
 
 
 def _scored_and_others(outcome: WeighedRuns) -> tuple[list[tuple[Run, RunSummary]], list[tuple[Run, RunSummary]]]:
