@@ -5,6 +5,7 @@ from __future__ import annotations
 import subprocess
 import sys
 import warnings
+from importlib.metadata import entry_points
 from pathlib import Path
 
 import pytest
@@ -202,3 +203,8 @@ def test_the_check_serves_where_no_pytest_is_installed():
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False)
     assert (done.stdout.strip(), done.returncode) == ("holds", 1)
     assert "AssertionError: add: no_regression exact_match 0.02 does not hold" in done.stderr
+
+
+def test_the_package_brings_it_to_pytest_by_itself():
+    (point,) = [one for one in entry_points(group="pytest11") if one.name == "steelyard"]
+    assert point.load().assert_no_regression is assert_no_regression
