@@ -21,6 +21,7 @@ from steelyard.store.rows import PlacedValue, counted_texts, judged_rows, placed
 from steelyard.store.sections import Tallies, breakdown_values, breakdowns, consistency
 from steelyard.store.stopping import Stopped, Used, read_stopping
 from steelyard.summary import (
+    Intervals,
     JudgedRow,
     RunState,
     RunSummary,
@@ -171,7 +172,9 @@ class Run:
         """Means, intervals and counts of the newest layer of scores."""
         tallies = Tallies.of(self.manifest)
         over, scales = self.manifest.get("over", {}), self.manifest.get("scales", {})
-        scores, groups = summarize(tallies.watching(self.score_rows()), over=over, scales=scales)
+        scores, groups = summarize(
+            tallies.watching(self.score_rows()), over=over, scales=scales, intervals=Intervals.of(self.manifest)
+        )
         scores, groups = as_stopped(scores, groups, self.stopping)
         order = self.score_order
         scores = tuple(sorted(scores, key=lambda score: order.get(score.name, len(order))))

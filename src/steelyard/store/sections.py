@@ -22,6 +22,7 @@ from steelyard.summary import (
     CrossTally,
     Histogram,
     HistogramTally,
+    Intervals,
     ScoreRow,
     ScoreSummary,
     summarize,
@@ -135,7 +136,8 @@ def breakdowns(
         if not any(of_sample.values()):
             continue
         by_value = (row._replace(group=of_sample.get(row.sample, "")) for row in rows())
-        groups = summarize(by_value, over=manifest.get("over", {}), scales=manifest.get("scales", {}))[1]
+        over, scales, intervals = manifest.get("over", {}), manifest.get("scales", {}), Intervals.of(manifest)
+        groups = summarize(by_value, over=over, scales=scales, intervals=intervals)[1]
         found[key] = {
             name: tuple(replace(one, group=f"(no {key})") if one.group == NO_GROUP else one for one in groups[name])
             for name in sorted(groups, key=lambda name: order.get(name, len(order)))

@@ -10,6 +10,7 @@ from typing import Any, Literal, get_args
 from steelyard.errors import ConfigError, expect_number
 from steelyard.models.budget import Budget
 from steelyard.models.limits import Retry
+from steelyard.summary import Intervals
 from steelyard.summary.stopping import Question
 from steelyard.types import Sample, Scorer, Target
 
@@ -65,6 +66,7 @@ class Options:
         budget: limits on what may be sent; they hold across resumes.
         durability: `normal` survives a killed process, `full` a power cut as well (one fsync per batch).
         stop_when_decided: whether a run may end before all samples were asked.
+        intervals: which stand beside rates and means.
     """
 
     concurrency: int = 16
@@ -76,6 +78,7 @@ class Options:
     budget: Budget = Budget()
     durability: Literal["normal", "full"] = "normal"
     stop_when_decided: StopWhen = StopWhen()
+    intervals: Intervals = Intervals()
 
     def check(self) -> None:
         """Find what cannot be meant, here and in `retry` and `budget`.
@@ -88,12 +91,14 @@ class Options:
         expect_number("seed", self.seed, 0, whole=True)
         expect_number("max_errors", self.max_errors, 0, 1)
         expect_number("sample_timeout_s", self.sample_timeout_s, 0.001)
-        for name, wanted in (("retry", Retry), ("budget", Budget), ("stop_when_decided", StopWhen)):
+        parts = {"retry": Retry, "budget": Budget, "stop_when_decided": StopWhen, "intervals": Intervals}
+        for name, wanted in parts.items():
             if not isinstance(getattr(self, name), wanted):
                 raise ConfigError(f"{name} must be a {wanted.__name__}, not {getattr(self, name)!r}")
         self.retry.check()
         self.budget.check()
         self.stop_when_decided.check()
+        self.intervals.check()
         if self.durability not in {"normal", "full"}:
             raise ConfigError(f"durability must be 'normal' or 'full', not {self.durability!r}")
 

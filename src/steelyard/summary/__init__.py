@@ -11,6 +11,7 @@ from steelyard.summary.columns import summarize
 from steelyard.summary.consistency import Consistency
 from steelyard.summary.crosses import Cross, CrossTally
 from steelyard.summary.histograms import UNIT, Histogram, HistogramTally
+from steelyard.summary.intervals import Intervals
 from steelyard.summary.rows import JudgedRow, RowOutcome, ScoreRow
 from steelyard.summary.stages import StageCost
 from steelyard.summary.stopped import as_stopped
@@ -32,6 +33,7 @@ __all__ = [
     "CrossTally",
     "Histogram",
     "HistogramTally",
+    "Intervals",
     "JudgedRow",
     "Mean",
     "Over",

@@ -11,11 +11,10 @@ from steelyard.stats.intervals import (
     Interval,
     clustered_spread,
     is_without_spread,
-    mean_interval,
-    wilson,
     wilson_clustered,
 )
 from steelyard.summary.histograms import UNIT
+from steelyard.summary.intervals import USUAL, Intervals
 from steelyard.summary.rows import RowOutcome, ScoreRow
 from steelyard.summary.values import NO_GROUP, Mean, Over, ScoreSummary
 
@@ -33,6 +32,7 @@ def summarize(
     *,
     over: Mapping[str, Over] | None = None,
     scales: Mapping[str, Sequence[float]] | None = None,
+    intervals: Intervals = USUAL,
 ) -> tuple[tuple[ScoreSummary, ...], dict[str, tuple[ScoreSummary, ...]]]:
     """Every score over all rows, and per score over each of its groups, in order of first appearance.
 
@@ -40,6 +40,7 @@ def summarize(
         rows: read once; each takes about 30 bytes while this runs.
         over: per score, whether the headline counts all replies or what was scored; `all` where it is not named.
         scales: per score that is not on [0, 1], its lowest and highest value.
+        intervals: which stand beside the means.
 
     >>> rows = [ScoreRow("fr", "", "", 0, "right", "scored", 1.0), ScoreRow("it", "", "", 0, "right", "refused", None)]
     >>> print(summarize(rows)[0][0])
@@ -53,7 +54,7 @@ def summarize(
             continue
         column = columns.get(row.name)
         if column is None:
-            column = columns[row.name] = _Column(_Reading.of(row.name, over or {}, scales or {}))
+            column = columns[row.name] = _Column(_Reading.of(row.name, over or {}, scales or {}, intervals))
         column.add(row)
     overall: list[ScoreSummary] = []
     groups: dict[str, tuple[ScoreSummary, ...]] = {}
@@ -73,11 +74,14 @@ class _Reading:
 
     over: Over
     scale: Interval | None
+    intervals: Intervals
 
     @classmethod
-    def of(cls, name: str, over: Mapping[str, Over], scales: Mapping[str, Sequence[float]]) -> _Reading:
+    def of(
+        cls, name: str, over: Mapping[str, Over], scales: Mapping[str, Sequence[float]], intervals: Intervals
+    ) -> _Reading:
         scale = Interval(*scales[name]) if name in scales else UNIT
-        return cls(over.get(name, "all"), None if scale == UNIT else scale)
+        return cls(over.get(name, "all"), None if scale == UNIT else scale, intervals)
 
     @property
     def unread(self) -> float:
@@ -206,16 +210,16 @@ class _Column:
         if n == 0:
             return Mean(None, None, 0)
         if tally.binary and not self.clustered:
-            return Mean(tally.total / n, wilson(int(tally.total), n), n)
+            return Mean(tally.total / n, self.reading.intervals.of_rate(int(tally.total), n), n)
         values, units = self._vectors(index, among)
         if tally.binary:
             return Mean(tally.total / n, wilson_clustered(values, clusters=units), n)
-        interval = mean_interval(values, clusters=units, scale=self.reading.ends(tally))
+        interval = self.reading.intervals.of_mean(values, units, self.reading.ends(tally))
         return Mean(float(values.mean()), interval, n)
 
     def _note(self, tally: _Tally, index: int | None) -> str:
         if tally.binary and not self.clustered:
-            return ""
+            return self.reading.intervals.rate_words
         counted = _OVERALL if self.reading.over == "all" else _ANSWERED
         values, numbers = self._vectors(index, counted)
         units = len(set(numbers.tolist()))
@@ -225,7 +229,7 @@ class _Column:
         if units > 1 and is_without_spread(values, clustered_spread(values, numbers)):
             scaled = self.reading.ends(tally) is not None
             return f"no spread over {among}: {'Wilson interval on the scale' if scaled else 'no interval'}"
-        return f"t interval over {among}"
+        return f"{self.reading.intervals.mean_words} over {among}"
 
     def _vectors(self, index: int | None, among: tuple[int, ...]) -> tuple[NDArray[Any], NDArray[Any]]:
         """Values and unit numbers of the rows that count."""
