@@ -172,4 +172,5 @@ def test_the_log_is_begun_before_anything_is_asked():
     with Store(STORE) as store:
         assert store.writer.refuse is None
         assert log.stat().st_size > 0
-        assert sqlite3.connect(STORE).execute("PRAGMA integrity_check").fetchone() == ("ok",)
+        with contextlib.closing(sqlite3.connect(STORE)) as connection:
+            assert connection.execute("PRAGMA integrity_check").fetchone() == ("ok",)
