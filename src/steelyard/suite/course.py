@@ -30,10 +30,8 @@ def aims_of(suite: Suite, manifests: Mapping[str, Mapping[str, Any]]) -> list[Ai
         ConfigError: a threshold that is not within the score's scale.
     """
     rule = suite.options.stop_when_decided
-    pairs = [name for name, target in suite.targets.items() if hasattr(target, "sides")]
-    names = pairs or list(suite.targets)
-    single = bool(pairs) or rule.threshold is not None
-    if single:
+    names = list(suite.pairs or suite.targets)
+    if suite.pairs or rule.threshold is not None:
         return [_aim(suite, manifests, (name,)) for name in names]
     first, *others = names
     return [_aim(suite, manifests, (first, other)) for other in others]
@@ -84,9 +82,7 @@ class Course:
         order = DrawnOrder.of(samples, options.seed, clustered=clustered)
         decisions = [Decision(aim, order, options.repeats) for aim in aims_of(suite, manifests)]
         sides = {
-            name: tuple(side for side in target.sides if side in suite.targets)
-            for name, target in suite.targets.items()
-            if hasattr(target, "sides")
+            name: tuple(side for side in pair.sides if side in suite.targets) for name, pair in suite.pairs.items()
         }
         return cls(samples, order, decisions, sides, options.repeats, options.concurrency)
 

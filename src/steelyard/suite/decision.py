@@ -15,7 +15,7 @@ from typing import Any, Final
 
 from steelyard.errors import ScorerError
 from steelyard.stats.intervals import Interval
-from steelyard.stats.sequential import BettingTest, confidence_sequence
+from steelyard.stats.sequential import BettingTest, confidence_sequence, difference_to_unit, unit_to_difference
 from steelyard.summary.stopping import Side, Stopping
 from steelyard.types import Sample
 
@@ -202,7 +202,7 @@ class Decision:
             if not known.counted:
                 return None
             means.append(known.total / known.counted)
-        return means[0] if len(means) == 1 else (means[1] - means[0] + 1) / 2
+        return means[0] if len(means) == 1 else difference_to_unit(means[1] - means[0])
 
     @property
     def used(self) -> Sequence[int]:
@@ -262,8 +262,9 @@ class Decision:
         span = high - low
         if len(self.aim.targets) == 1:
             return low + span * mean, low + span * interval.low, low + span * interval.high
-        found = [(2 * one - 1) * span for one in (mean, *interval)]
-        return (-found[0], -found[2], -found[1]) if flipped else (found[0], found[1], found[2])
+        sign = -span if flipped else span
+        ends = sorted(sign * end for end in unit_to_difference(interval))
+        return sign * (2 * mean - 1), ends[0], ends[1]
 
 
 _OTHER_SIDE: Final[Mapping[Side, Side]] = {"above": "below", "below": "above", "equal": "equal", "": ""}

@@ -12,6 +12,7 @@ from steelyard.models.budget import Budget
 from steelyard.models.limits import Retry
 from steelyard.summary import Intervals
 from steelyard.summary.stopping import Question
+from steelyard.targets.pair import Pair
 from steelyard.types import Sample, Scorer, Target
 
 
@@ -143,6 +144,11 @@ class Suite:
     def scorers_for(self, target: str) -> tuple[Scorer, ...]:
         """The scorers of one target."""
         return self.scorers_of.get(target, self.scorers)
+
+    @property
+    def pairs(self) -> dict[str, Pair]:
+        """The targets that show the answers of two others."""
+        return {name: target for name, target in self.targets.items() if isinstance(target, Pair)}
 
     @property
     def parts(self) -> list[Any]:

@@ -66,8 +66,8 @@ def check_stored(suite: Suite, store: Store) -> None:
     Raises:
         ConfigError: one that is not there, or has none of the suite's samples.
     """
-    for name, target in suite.targets.items():
-        for side in target.sides if isinstance(target, Pair) else ():
+    for name, pair in suite.pairs.items():
+        for side in pair.sides:
             if side in suite.targets:
                 continue
             try:

@@ -134,9 +134,9 @@ def check_sides(suite: Suite) -> None:
         ConfigError: which one.
     """
     names = list(suite.targets)
-    for at, (name, target) in enumerate(suite.targets.items()):
-        for side in getattr(target, "sides", ()):
-            if side in names[at:]:
+    for name, pair in suite.pairs.items():
+        for side in pair.sides:
+            if side in names[names.index(name) :]:
                 raise ConfigError(f"{name} is of {side}, which must stand before it among the targets")
 
 
@@ -149,14 +149,13 @@ def check_stop(suite: Suite) -> None:
     rule = suite.options.stop_when_decided
     if not rule.question:
         return
-    pairs = [name for name, target in suite.targets.items() if hasattr(target, "sides")]
-    for name in pairs or suite.targets:
+    for name in suite.pairs or suite.targets:
         scores = announced(scorer_stages(suite.scorers_for(name)))
         if not scores:
             raise ConfigError(f"stop_when_decided: {name} has no scorer, so nothing can be decided")
         if rule.score and rule.score not in scores:
             raise ConfigError(f"stop_when_decided: no scorer gives {rule.score!r}{did_you_mean(rule.score, scores)}")
-    if rule.threshold is None and not pairs and len(suite.targets) < 2:
+    if rule.threshold is None and not suite.pairs and len(suite.targets) < 2:
         raise ConfigError(
             "stop_when_decided: with a single target there is nothing to compare: name a threshold, such as "
             "{question: full, threshold: 0.8}"
