@@ -44,3 +44,11 @@ def test_elsewhere_a_target_that_has_come_to_its_end_is_told_of_once():
 
 def test_quiet_is_quiet():
     assert watch([Progress("a", 20, 20)], terminal=True, quiet=True) == ""
+
+
+def test_a_run_that_a_rule_ended_says_so_and_is_not_waited_for():
+    ended = Progress("a", 70, 27, ended_early=True)
+    assert "a: 27 of 70 done, ended early, 0 errors" in watch([ended, Progress("b", 70, 3)], terminal=False)
+    assert "27/70" in watch([ended], terminal=True)
+    assert ended.is_over
+    assert not Progress("b", 70, 3).is_over

@@ -59,7 +59,7 @@ def _tell(to: Console, progress: Sequence[Progress], told: dict[str, tuple[int, 
     now = time.monotonic()
     for one in progress:
         done, at = told.get(one.target, (one.before, one.started))
-        if one.done > done and (one.done == one.planned or now - at > _PLAIN_S):
+        if one.done > done and (one.is_over or now - at > _PLAIN_S):
             told[one.target] = (one.done, now)
             with while_read():
                 say(to, f"{one.target}: {_words(one)}")
@@ -73,13 +73,13 @@ def _table(to: Console, progress: Sequence[Progress]) -> Table:
 
 def _in_view(progress: Sequence[Progress], most: int) -> Sequence[Progress]:
     """The targets around the one at work, where there are more than lines on the screen."""
-    at_work = next((at for at, one in enumerate(progress) if one.done < one.planned), len(progress))
+    at_work = next((at for at, one in enumerate(progress) if not one.is_over), len(progress))
     first = max(0, min(at_work - most // 2, len(progress) - most))
     return progress[first : first + max(1, most)]
 
 
 def _row(one: Progress) -> list[str]:
-    rate = _rate(one) if one.done < one.planned else 0.0
+    rate = 0.0 if one.is_over else _rate(one)
     return [
         one.target,
         f"{one.done}/{one.planned}",
@@ -93,10 +93,11 @@ def _row(one: Progress) -> list[str]:
 
 def _words(one: Progress) -> str:
     rate = _rate(one)
-    parts = [f"{one.done} of {one.planned} done", f"{one.errors} errors"]
+    early = ["ended early"] if one.ended_early else []
+    parts = [f"{one.done} of {one.planned} done", *early, f"{one.errors} errors"]
     if one.input_tokens + one.output_tokens:
         parts.append(f"{one.input_tokens + one.output_tokens} tokens")
-    if rate and one.done < one.planned:
+    if rate and not one.is_over:
         parts += [f"{rate:.1f} per s", f"{_left(one, rate)} left"]
     return ", ".join(parts)
 
@@ -109,7 +110,7 @@ def _rate(one: Progress) -> float:
 
 
 def _left(one: Progress, rate: float) -> str:
-    if not rate or one.done >= one.planned:
+    if not rate or one.is_over:
         return ""
     seconds = int((one.planned - one.done) / rate)
     hours, rest = divmod(seconds, 3600)

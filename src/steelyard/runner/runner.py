@@ -63,7 +63,10 @@ class Sink(Protocol):
 
 @dataclass(slots=True)
 class Progress:
-    """Counts that the runner writes and anyone may read at any moment; `before` is what earlier processes had done."""
+    """Counts that the runner writes and anyone may read at any moment.
+
+    `before` is what earlier processes had done; `ended_early` says that a rule ended the run before all was asked.
+    """
 
     target: str
     planned: int
@@ -75,7 +78,13 @@ class Progress:
     output_tokens: int = 0
     in_flight: int = 0
     last_error: str = ""
+    ended_early: bool = False
     started: float = field(default_factory=time.monotonic)
+
+    @property
+    def is_over(self) -> bool:
+        """Whether nothing more will come."""
+        return self.ended_early or self.done >= self.planned
 
 
 @dataclass(frozen=True, slots=True)

@@ -189,7 +189,7 @@ def _end_of_course(
 ) -> tuple[str, str, Stopped | None]:
     """State, reason and decision of a run that a decision may have ended."""
     if stopped is None and course.is_decided(name):
-        progress.planned = max(progress.done, 1)
+        progress.ended_early = progress.done < progress.planned
         state, reason = _too_many_failed(*course.failed(name), progress.last_error, max_errors)
         return state, reason, course.stopped(name) if state == "finished" else None
     return *_verdict(stopped, progress, max_errors), None
