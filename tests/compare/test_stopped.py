@@ -48,6 +48,15 @@ def test_the_other_way_round_it_is_the_other_side():
     assert pair.headline.interval == old.stopping.interval
 
 
+def test_what_was_decided_against_another_run_of_that_target_is_not_said_of_this_one():
+    old, _ = runs("full", old=solver(0.9, 5), new=solver(0.1, 6))
+    _, new = runs("full", old=solver(0.3, 1), new=solver(0.8, 2))
+    (pair,) = compare(old, new).pairs
+    assert pair.headline.stopped is None
+    assert pair.headline.p is not None
+    assert any("stopped early" in one for one in pair.warnings)
+
+
 def test_a_run_of_another_evaluation_is_compared_as_ever():
     _, new = runs("full", old=solver(0.3, 1), new=solver(0.8, 2))
     samples = [Sample(f"s{n}", "?", "yes", group="ab"[n % 2]) for n in range(300)]

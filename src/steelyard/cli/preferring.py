@@ -147,7 +147,7 @@ def _rate_table(view: PreferenceView) -> Table:
 def _facts(view: PreferenceView) -> Iterator[str]:
     if view.note:
         yield f"({view.note})"
-    yield from (f"{text}" for text in view.left_out)
+    yield from view.left_out
     yield from (f"{what}: {figure}" for what, figure in view.bias)
 
 

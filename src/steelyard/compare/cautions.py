@@ -50,7 +50,7 @@ def cautions(
     if errors[0] != errors[1]:
         counts = " and ".join(f"{count} in {name}" for name, count in zip(names, errors, strict=True))
         found.append(f"The runs differ in errors: {counts}; what failed need not be like what did not.")
-    on_this = decision_on(baseline.summary, other.summary, score) is not None
+    on_this = decision_on(baseline, other, score) is not None
     for name, side in sides:
         found += _of_state(name, side.summary, on_this=on_this)
     if on_this:

@@ -51,7 +51,7 @@ def meet(baseline: Side, other: Side, alignment: Alignment, kinds: Sequence[Scor
     """The differences of two runs on every score; the first of `kinds` is the headline."""
     first, *rest = kinds
     headline = paired_difference(pairs_of(baseline, other, alignment, first), level=level, scaled=first.scaled)
-    if (decision := decision_on(baseline.summary, other.summary, first.name)) is not None:
+    if (decision := decision_on(baseline, other, first.name)) is not None:
         headline = as_decided(headline, decision)
     scores = tuple(_score_difference(baseline, other, alignment, kind, level) for kind in rest)
     return Meeting(baseline, other, alignment, headline, scores)

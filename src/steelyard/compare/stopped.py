@@ -5,18 +5,24 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Final
 
+from steelyard.compare.alignment import Side
 from steelyard.compare.comparison import PairedDifference
-from steelyard.summary import RunSummary, Stopping
+from steelyard.summary import Stopping
 
 SEQUENCE: Final = "confidence sequence"
 BETTING: Final = "betting test"
 
 
-def decision_on(baseline: RunSummary, other: RunSummary, score: str) -> Stopping | None:
-    """What was decided on the difference of these two runs; None where they were run for anything else."""
-    stopping = other.stopping
-    decided = stopping is not None and stopping.score == score and stopping.against == baseline.target
-    return stopping if decided and baseline.stopping is not None else None
+def decision_on(baseline: Side, other: Side, score: str) -> Stopping | None:
+    """What was decided on the difference of these two runs; None where they were run for anything else.
+
+    A run of the same target that was started at another time is another run: nothing was decided on it.
+    """
+    stopping = other.summary.stopping
+    if stopping is None or stopping.score != score or stopping.against != baseline.run.target:
+        return None
+    evaluations = {getattr(side.run, "evaluation", None) for side in (baseline, other)}
+    return stopping if len(evaluations) == 1 and None not in evaluations else None
 
 
 def as_decided(difference: PairedDifference, stopping: Stopping) -> PairedDifference:
