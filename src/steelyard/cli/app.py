@@ -22,7 +22,7 @@ _COMMANDS: Final = (
     ("check", "files"),
     ("run", "running"),
     ("resume", "running"),
-    ("rescore", "running"),
+    ("rescore", "rescoring"),
     ("generate", "generating"),
     ("runs", "reading"),
     ("show", "reading"),

@@ -1,4 +1,4 @@
-"""Commands that run: `run`, `resume`, `rescore`."""
+"""Commands that run: `run`, `resume`."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ from steelyard.cli.options import (
     MarkdownOption,
     NoEnvOption,
     QuietOption,
-    RunArgument,
     StoreOption,
     UnsafeSqlOption,
 )
+from steelyard.cli.reloading import reload_config
 from steelyard.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -114,45 +114,9 @@ def resume(
         from steelyard.cli.generating import go_on
 
         go_on(found, store=store, allow_changed=allow_changed, use_dotenv=not no_env, quiet=quiet, as_json=as_json)
-    loaded = _until_decided(_reload(found, config, use_dotenv=not no_env), **_rule_of(found))
+    loaded = _until_decided(reload_config(found, config, use_dotenv=not no_env), **_rule_of(found))
     how = _how(loaded, store, resume=found.id, allow_changed=allow_changed, unsafe_sql=unsafe_sql)
     outlet.finish(run_suite(loaded.suite, how, quiet=quiet))
-
-
-def rescore(
-    run: RunArgument,
-    store: StoreOption = None,
-    config: Annotated[
-        Path | None, typer.Option("--config", metavar="FILE", help="Take the scorers from here, not from the run.")
-    ] = None,
-    unsafe_sql: UnsafeSqlOption = False,
-    no_env: NoEnvOption = False,
-    as_json: JsonOption = False,
-) -> None:
-    """Score stored outputs again, without a call to any model.
-
-    Judges are answered from the journal.
-    """
-    from steelyard.cli.scores import rescored_table
-    from steelyard.cli.tables import console, print_json, say
-    from steelyard.store import Store
-    from steelyard.store.layers import changed_verdicts
-    from steelyard.suite.rescore import rescore as score_again
-
-    with Store(store) as opened:
-        found = opened.run(run)
-        loaded = _reload(found, config, use_dotenv=not no_env)
-        scored, damaged = score_again(opened, found, loaded.suite.scorers_for(found.target), unsafe_sql=unsafe_sql)
-        before, now = found.summary(), scored.summary()
-        changed = changed_verdicts(opened, found, scored)
-    if as_json:
-        print_json({"before": before.to_json(), "after": now.to_json(), "changed": changed, "damaged": damaged})
-        return
-    to = console()
-    say(to, f"run {found.id} ({found.target}), scored again without a call:")
-    to.print(rescored_table(before, now, changed))
-    if damaged:
-        typer.echo(f"{damaged} records are damaged in the store and have no score now", err=True)
 
 
 def _load(path: Path, *, limit: int | None, use_dotenv: bool) -> Loaded:
@@ -195,25 +159,6 @@ def _unfinished(runs: Sequence[Run]) -> Run:
     if not runs:
         raise ConfigError("the store holds no runs")
     return next((one for one in runs if one.state in {"interrupted", "broken"}), runs[0])
-
-
-def _reload(run: Run, config: Path | None, *, use_dotenv: bool) -> Loaded:
-    """The configuration that a run came from: the file given, the file it was read from, or the stored copy."""
-    from steelyard.config.load import load, load_plain
-
-    if run.kind in {"generate", "review"}:
-        raise ConfigError(f"run {run.id} was made by steelyard {run.kind}; type the command that made it again")
-    kept = run.manifest.get("config")
-    if config is not None:
-        return load(config, environ=os.environ, use_dotenv=use_dotenv)
-    if kept is None:
-        raise ConfigError(f"run {run.id} was started from Python: pass resume={run.id!r} to evaluate() there")
-    path, limit = Path(kept["path"]), kept["plain"].get("samples", {}).get("first")
-    if path.is_file():
-        written = load(path, environ=os.environ, use_dotenv=use_dotenv)
-        same_limit = written.plain.get("samples", {}).get("first") == limit
-        return written if same_limit else load(path, environ=os.environ, use_dotenv=use_dotenv, limit=limit)
-    return load_plain(kept["plain"], path.parent, environ=os.environ, use_dotenv=use_dotenv)
 
 
 def known_environment(root: Node, folder: Path, *, use_dotenv: bool) -> Environment:

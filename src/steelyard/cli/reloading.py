@@ -1,0 +1,32 @@
+"""The configuration that a stored run came from."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from steelyard.errors import ConfigError
+
+if TYPE_CHECKING:
+    from steelyard.config.load import Loaded
+    from steelyard.store import Run
+
+
+def reload_config(run: Run, config: Path | None, *, use_dotenv: bool) -> Loaded:
+    """The configuration that a run came from: the file given, the file it was read from, or the stored copy."""
+    from steelyard.config.load import load, load_plain
+
+    if run.kind in {"generate", "review"}:
+        raise ConfigError(f"run {run.id} was made by steelyard {run.kind}; type the command that made it again")
+    kept = run.manifest.get("config")
+    if config is not None:
+        return load(config, environ=os.environ, use_dotenv=use_dotenv)
+    if kept is None:
+        raise ConfigError(f"run {run.id} was started from Python: pass resume={run.id!r} to evaluate() there")
+    path, limit = Path(kept["path"]), kept["plain"].get("samples", {}).get("first")
+    if path.is_file():
+        written = load(path, environ=os.environ, use_dotenv=use_dotenv)
+        same_limit = written.plain.get("samples", {}).get("first") == limit
+        return written if same_limit else load(path, environ=os.environ, use_dotenv=use_dotenv, limit=limit)
+    return load_plain(kept["plain"], path.parent, environ=os.environ, use_dotenv=use_dotenv)
