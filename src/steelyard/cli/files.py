@@ -23,7 +23,7 @@ _RENAMED: Final = {"gitignore": ".gitignore"}  # under its own name it would hid
 _PEEK_BYTES: Final = 4096
 
 CheckedFile = Annotated[
-    Path, typer.Argument(metavar="FILE", help="A configuration (.yaml, .yml, .json), or a dataset (.xlsx, .csv, ...).")
+    Path, typer.Argument(metavar="FILE", help="A configuration (.yaml, .toml, .json), or a dataset (.xlsx, .csv, ...).")
 ]
 InitFolder = Annotated[Path, typer.Argument(metavar="FOLDER", help="Where to write; made if it is not there.")]
 DatasetOption = Annotated[

@@ -20,7 +20,7 @@ from steelyard.registry import find, names
 from steelyard.suite import Suite
 from steelyard.suite.survey import announced, check_suite, scorer_stages
 
-SUFFIXES: Final = frozenset({".yaml", ".yml", ".json"})
+SUFFIXES: Final = frozenset({".yaml", ".yml", ".json", ".toml"})
 _ABOUT_THE_FILE: Final = frozenset({"suite", "$schema"})
 
 
@@ -48,7 +48,7 @@ def load(path: Path, *, environ: Mapping[str, str], use_dotenv: bool = True, lim
     """The suite that a configuration file describes.
 
     Args:
-        path: a `.yaml`, `.yml` or `.json` file.
+        path: a `.yaml`, `.yml`, `.toml` or `.json` file.
         environ: where references are looked up first.
         use_dotenv: whether the `.env` beside the file is looked at next.
         limit: at most so many samples, the first of those that the file selects.

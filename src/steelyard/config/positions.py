@@ -1,6 +1,6 @@
 """A configuration as a tree whose every key and value knows its line and column.
 
-YAML 1.2 (`no` is a text) and JSON give the same tree. A file is data: no tags, no second meaning for a key, and
+YAML 1.2 (`no` is a text), JSON and TOML give the same tree. A file is data: no tags, no second meaning for a key, and
 nothing in it can make reading slow or large (source of the list: the alias and tag attacks that YAML is known for).
 """
 
@@ -155,7 +155,7 @@ def read(path: Path) -> tuple[str, Node]:
     """The text of a configuration file and its tree.
 
     Raises:
-        ConfigError: the file cannot be read, is not UTF-8, or is not one plain YAML or JSON document.
+        ConfigError: the file cannot be read, is not UTF-8, or is not one plain YAML, JSON or TOML document.
     """
     file = str(path)
     try:
@@ -192,16 +192,18 @@ def decoded(data: bytes, file: str) -> str:
 
 
 def parse(text: str, file: str) -> Node:
-    """The tree of one document; a file named `.json` is JSON, any other YAML.
+    """The tree of one document; a file named `.json` is JSON, one named `.toml` TOML, any other YAML.
 
     Raises:
         ConfigError: with the place of what is wrong.
     """
-    from steelyard.config import json_text, yaml_text
+    from steelyard.config import json_text, toml_text, yaml_text
 
     source = Source(file, tuple(re.split(r"\r\n|\r|\n", text)))
     if file.lower().endswith(".json"):
         return json_text.parse(text, source)
+    if file.lower().endswith(".toml"):
+        return toml_text.parse(text, source)
     return yaml_text.parse(text, source)
 
 
