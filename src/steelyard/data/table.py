@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any, Final, Literal, NamedTuple
 
 Column = int | str
@@ -41,6 +41,10 @@ class Table:
         keyed: whether cells go by key (JSON) and not by position.
         merged: merged areas, which hold their value in the first cell only.
         notes: what a person should know about how it was read.
+        refine: gives the table anew with the cells of some columns looked at closely; None where there is nothing to
+            recover. Called through `refined`.
+        faults: row number -> column -> what is wrong with the cell (an error value, a formula that was never
+            computed); such a cell is empty among the rows, and no blank one. Known of refined columns only.
     """
 
     name: str
@@ -50,6 +54,19 @@ class Table:
     keyed: bool = False
     merged: tuple[Merge, ...] = ()
     notes: tuple[str, ...] = ()
+    refine: Callable[[frozenset[int]], Table] | None = None
+    faults: Mapping[int, Mapping[int, str]] = field(default_factory=dict)
+
+    def refined(self, columns: Collection[Column]) -> Table:
+        """The table with the cells of these columns as their sheet shows them ("50%", "007"), and its `faults`.
+
+        A reader of spreadsheets gives numbers without their form, and nothing for a cell that holds an error. Getting
+        both back costs a second look at the file, so it is had for the columns that a suite reads, once they are known.
+
+        Raises:
+            DataError: the file changed or is damaged.
+        """
+        return self if self.refine is None else self.refine(frozenset(one for one in columns if isinstance(one, int)))
 
     def __iter__(self) -> Iterator[Row]:
         return self.source()
