@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from steelyard.models.http import HttpModel
+from steelyard.text.examples import Draw, values_with_examples
 from steelyard.text.prompt_files import (
     SAMPLE_NAMES,
     check_placeholders,
@@ -25,16 +26,18 @@ _CHINESE: Final = re.compile(r"[\u3400-\u9fff]")
 class HttpEndpoint(HttpModel):
     """An endpoint that is itself the system under test; its keys are those of the `http` model and one more.
 
-    The body may also use what a template may: `{{question}}`, `{{options}}`, `{{choices}}`, `{{contexts}}`, `{{id}}`,
-    `{{group}}` and `{{metadata.NAME}}`.
+    The body may also use what a template may: `{{question}}`, `{{options}}`, `{{choices}}`, `{{letters}}`,
+    `{{contexts}}`, `{{id}}`, `{{group}}` and `{{metadata.NAME}}`; a template `{{examples}}` too.
 
     Args:
         template: what becomes `{{prompt}}`: a packaged prompt (`zh/four_options`), a file, or the text itself. Where
             none is given, a sample with options is asked with the packaged prompt of its language, and any other
             with its input as it is.
+        examples: solved questions for `{{examples}}`; a suite sets it.
     """
 
     template: Path | str = ""
+    examples: Draw | None = None
 
     def placeholders(self) -> tuple[str, ...]:
         """The names that will have a value."""
@@ -65,7 +68,8 @@ class HttpEndpoint(HttpModel):
         """What is asked for a sample; messages are sent as they are where no template is given."""
         template = self.template or default_template(sample)
         if template:
-            return render(load_template(template), sample_values(sample))
+            text = load_template(template)
+            return render(text, values_with_examples(sample, text, self.examples))
         if is_messages(sample.input):
             return list(sample.input)
         question: str = sample_values(sample)["question"]

@@ -10,7 +10,8 @@ from typing import Any
 from steelyard.errors import ConfigError
 from steelyard.models.base import Model
 from steelyard.models.references import check_sent
-from steelyard.text.prompt_files import check_placeholders, load_template, sample_values
+from steelyard.text.examples import Draw, Form, values_with_examples
+from steelyard.text.prompt_files import check_placeholders, load_template, option_label
 from steelyard.text.reply_schema import load_reply_schema, response_format
 from steelyard.text.template import render
 from steelyard.types import Asks, Message, Output, Sample
@@ -22,12 +23,15 @@ class Prompt:
 
     Args:
         model: what answers.
-        template: a packaged prompt (`zh/four_options`), a file, or the text itself; `{{question}}`, `{{options}}`,
-            `{{contexts}}`, `{{id}}`, `{{group}}` and `{{metadata.NAME}}` are filled from the sample.
+        template: a packaged prompt (`zh/choice`), a file, or the text itself; `{{question}}`, `{{options}}`,
+            `{{letters}}`, `{{contexts}}`, `{{id}}`, `{{group}}` and `{{metadata.NAME}}` are filled from the sample,
+            `{{examples}}` from the solved questions that the suite draws.
         system: a system message, or none; filled likewise.
         parameters: of every call, over those of the model.
-        reply: the JSON schema that the reply is to follow, sent as `response_format`: `sql` (one text of that name),
-            `create_select` (two), the path of a .json file, or the schema itself. Empty: none is sent.
+        reply: the JSON schema that the reply is to follow, sent as `response_format`: `choice` (one letter of the
+            sample's options), `choice_reasoned` (with the reasoning first), `choices` (several letters), `sql` (one
+            text of that name), `create_select` (two), the path of a .json file, or the schema itself. Empty: none.
+        examples: solved questions for `{{examples}}`; a suite sets it.
     """
 
     model: Model
@@ -35,6 +39,7 @@ class Prompt:
     system: str = ""
     parameters: Mapping[str, Any] = field(default_factory=dict)
     reply: Path | str | Mapping[str, Any] = ""
+    examples: Draw | None = None
 
     def check(self) -> None:
         """Find an unknown placeholder, a missing file or schema, or a key in the parameters before anything is sent.
@@ -59,7 +64,8 @@ class Prompt:
 
     async def __call__(self, sample: Sample, ask: Asks) -> Output:
         """Ask the model once."""
-        held = {"response_format": response_format(self.reply)} if self.reply else {}
+        letters = [option_label(no) for no in range(len(sample.choices))]
+        held = {"response_format": response_format(self.reply, letters)} if self.reply else {}
         reply = await ask(self.model, self.messages(sample), **self.parameters, **held)
         metadata = {} if reply.finish == "stop" else {"finish": reply.finish}
         return Output(reply.text, tuple(reply.metadata.get("contexts", ())), metadata)
@@ -69,8 +75,16 @@ class Prompt:
         if isinstance(sample.input, list) and self.template == "{{question}}":
             asked: list[Message] = list(sample.input)
         else:
-            values = sample_values(sample)
-            asked = [{"role": "user", "content": render(load_template(self.template), values)}]
+            asked = [{"role": "user", "content": self._filled(load_template(self.template), sample)}]
         if self.system:
-            return [{"role": "system", "content": render(self.system, sample_values(sample))}, *asked]
+            return [{"role": "system", "content": self._filled(self.system, sample)}, *asked]
         return asked
+
+    def _filled(self, template: str, sample: Sample) -> str:
+        return render(template, values_with_examples(sample, template, self.examples, self._form))
+
+    @property
+    def _form(self) -> Form:
+        """How examples are answered: as the reply is to be, where that is a packaged one."""
+        packaged: tuple[Form, ...] = ("choice", "choice_reasoned", "choices")
+        return next((one for one in packaged if one == self.reply), "letters")

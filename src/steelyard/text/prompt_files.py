@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from importlib.resources import files
 from pathlib import Path
 from typing import Any, Final
 
 from steelyard.errors import ConfigError, did_you_mean
-from steelyard.text.template import check_names
+from steelyard.text.language import Language, language_of
+from steelyard.text.template import bare, check_names
 from steelyard.types import Sample
 
-SAMPLE_NAMES: Final = ("question", "options", "choices", "contexts", "id", "group", "metadata")
+SAMPLE_NAMES: Final = ("question", "options", "choices", "letters", "contexts", "id", "group", "metadata")
 """What `sample_values` gives; the reference is not among them, so that no prompt can give the answer away."""
+EXAMPLES: Final = "examples"
+"""The placeholder for solved examples, which a suite draws; a sample alone has none."""
 _LETTERS: Final = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 
 
@@ -71,33 +74,72 @@ def _of_file(path: Path, _mtime_ns: int, _size: int) -> str:
 
 
 def check_placeholders(template: str) -> None:
-    """Refuse a template that asks for what no sample has.
+    """Refuse a template that asks for what no sample and no suite has.
 
     Raises:
         ConfigError: with the nearest name.
     """
-    check_names(template, SAMPLE_NAMES)
+    check_names(template, (*SAMPLE_NAMES, EXAMPLES))
 
 
-def sample_values(sample: Sample) -> dict[str, Any]:
+def sample_values(sample: Sample, template: str = "") -> dict[str, Any]:
     r"""What a template may use of a sample.
 
     `question` is the input (of messages the last one of the user; any other JSON value as JSON), `options` one line
-    per option as "A. text", `choices` their texts, `contexts` the passages with a blank line between; `id`, `group`
-    and `metadata` are the sample's own.
+    per option as "A. text", `choices` their texts, `letters` the options' letters in words, `contexts` the passages
+    with a blank line between; `id`, `group` and `metadata` are the sample's own.
+
+    Args:
+        sample: what is asked.
+        template: whose language `letters` is in; of one without words of its own, the question's.
 
     >>> sample_values(Sample("1", "乾?", choices=("天", "地")))["options"]
     'A. 天\nB. 地'
     """
+    question = question_of(sample.input)
     return {
-        "question": question_of(sample.input),
-        "options": "\n".join(f"{option_label(no)}. {text}" for no, text in enumerate(sample.choices)),
+        "question": question,
+        "options": options_text(sample.choices),
         "choices": list(sample.choices),
+        "letters": letters_text(len(sample.choices), template_language(template) or language_of(question)),
         "contexts": "\n\n".join(sample.contexts),
         "id": sample.id,
         "group": sample.group,
         "metadata": sample.metadata,
     }
+
+
+def options_text(choices: Sequence[str]) -> str:
+    r"""One line per option.
+
+    >>> options_text(["天", "地"])
+    'A. 天\nB. 地'
+    """
+    return "\n".join(f"{option_label(no)}. {text}" for no, text in enumerate(choices))
+
+
+def letters_text(options: int, language: Language) -> str:
+    """The letters of so many options, in words.
+
+    >>> letters_text(4, "en"), letters_text(2, "zh"), letters_text(0, "en")
+    ('A, B, C or D', 'A 或 B', '')
+    """
+    labels = [option_label(no) for no in range(options)]
+    if len(labels) < 2:
+        return "".join(labels)
+    between, last = ("、", " 或 ") if language == "zh" else (", ", " or ")
+    return f"{between.join(labels[:-1])}{last}{labels[-1]}"
+
+
+@lru_cache(maxsize=64)
+def template_language(template: str) -> Language | None:
+    """The language of a template's own words; None where it has none.
+
+    >>> template_language("问：{{question}}"), template_language("Q: {{question}}"), template_language("{{question}}")
+    ('zh', 'en', None)
+    """
+    words = bare(template)
+    return language_of(words) if any(one.isalpha() for one in words) else None
 
 
 def option_label(no: int) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from importlib.resources import files
 from pathlib import Path
@@ -12,13 +12,15 @@ from typing import Any, Final
 from steelyard.errors import ConfigError, did_you_mean
 
 _LONGEST_NAME: Final = 64
+_LETTERS: Final = "{{letters}}"
+"""In place of the values of an `enum`: the letters of the sample's own options."""
 
 
 def packaged_replies() -> tuple[str, ...]:
     """The names of the schemas that come with Steelyard, sorted.
 
     >>> packaged_replies()
-    ('create_select', 'sql')
+    ('choice', 'choice_reasoned', 'choices', 'create_select', 'sql')
     """
     folder = files("steelyard").joinpath("prompts/replies")
     return tuple(sorted(one.name.removesuffix(".json") for one in folder.iterdir() if one.name.endswith(".json")))
@@ -28,7 +30,7 @@ def load_reply_schema(given: Path | str | Mapping[str, Any]) -> Mapping[str, Any
     """A JSON schema.
 
     Args:
-        given: a packaged name (`sql`, `create_select`), the path of a .json file, or the schema itself.
+        given: a packaged name (`choice`, `sql` ...), the path of a .json file, or the schema itself.
 
     Raises:
         ConfigError: there is no such name and no such file, or it holds no schema of an object.
@@ -46,23 +48,38 @@ def load_reply_schema(given: Path | str | Mapping[str, Any]) -> Mapping[str, Any
         raise ConfigError(f"reply: {str(given)[:80]!r} is no JSON schema ({error}){hint}") from error
 
 
-def response_format(given: Path | str | Mapping[str, Any]) -> dict[str, Any]:
+def response_format(given: Path | str | Mapping[str, Any], letters: Sequence[str] = ()) -> dict[str, Any]:
     """What a chat-completions endpoint takes to hold a reply to a schema.
 
     `strict` is asked for where the schema is closed (`additionalProperties: false`): endpoints refuse it otherwise.
     Source: OpenAI API reference, "Structured outputs".
 
+    Args:
+        given: as `load_reply_schema` takes it.
+        letters: of the sample's options; they stand where the schema says `"enum": "{{letters}}"`.
+
     Raises:
-        ConfigError: as `load_reply_schema`.
+        ConfigError: as `load_reply_schema`; or the schema wants letters, and there are none.
 
     >>> response_format("sql")["json_schema"]["name"]
     'sql'
     """
-    schema = load_reply_schema(given)
+    schema = _with_letters(load_reply_schema(given), list(letters))
     title = str(schema.get("title", "reply")) if isinstance(given, Mapping) else Path(given).stem
     name = "".join(one if one.isascii() and (one.isalnum() or one in "_-") else "_" for one in title)
     held = {"name": name[:_LONGEST_NAME], "schema": dict(schema), "strict": schema.get("additionalProperties") is False}
     return {"type": "json_schema", "json_schema": held}
+
+
+def _with_letters(schema: Any, letters: list[str]) -> Any:
+    if isinstance(schema, Mapping):
+        if schema.get("enum") == _LETTERS and not letters:
+            raise ConfigError("reply: the schema takes the letters of the options, and the sample has no options")
+        return {
+            key: letters if key == "enum" and one == _LETTERS else _with_letters(one, letters)
+            for key, one in schema.items()
+        }
+    return [_with_letters(one, letters) for one in schema] if isinstance(schema, list | tuple) else schema
 
 
 @lru_cache(maxsize=16)

@@ -55,6 +55,15 @@ def placeholders(template: str) -> tuple[tuple[str, int], ...]:
     return tuple((match["name"].strip(), match.start()) for match in found if match["name"] is not None)
 
 
+def bare(template: str) -> str:
+    """`template` without its placeholders: the words that are its own.
+
+    >>> bare("Q: {{question}} {{{{x}}}}")
+    'Q:  {{{{x}}}}'
+    """
+    return _PLACEHOLDER.sub(lambda match: match[0] if match["name"] is None else "", template)
+
+
 def fill(value: Json, values: Mapping[str, Any]) -> Json:
     """`value` with the placeholders of every string in it filled; keys are left as they are.
 
