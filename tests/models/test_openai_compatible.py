@@ -216,7 +216,7 @@ def test_bytes_that_are_no_json_are_a_passing_fault(body):
         ({"headers": {"X-Api-Key": "sk-123456"}}, "must hold a reference"),
         ({"parameters": {"messages": []}}, "may not hold 'messages'"),
         ({"parameters": {"model": "x"}}, "may not hold 'model'"),
-        ({"parameters": {"stream": True}}, "may not ask for a stream"),
+        ({"parameters": {"stream": True}}, "write stream: true beside them"),
         ({"timeout_s": 0}, "timeout_s must be"),
     ],
 )

@@ -7,7 +7,7 @@ stored answer can be read again.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from hashlib import blake2b
 from typing import Any, Final, Protocol
@@ -20,6 +20,10 @@ _MOST_TOKENS: Final = 1 << 40
 """A count beyond this is no count; added up, it must still fit into the store's 64 bits."""
 
 
+Watch = Callable[[bytes], bool]
+"""Is given the parts of a body as they come, and says whether the reply's first token was among what it has seen."""
+
+
 @dataclass(frozen=True, slots=True)
 class Request:
     """One call, ready to be hashed and sent.
@@ -27,11 +31,14 @@ class Request:
     Args:
         endpoint: what shares one gate; scheme, host and port of the address for HTTP.
         url: where it goes; without secrets.
-        payload: the body as it is sent.
+        payload: the body, as far as it says what is asked; a model may add how the reply is to travel when it sends.
         method: the HTTP method.
         headers: sent as they are but for `${NAME}`, which the wire resolves; no part of the digest.
         timeout_s: limit of one attempt from first byte sent to last byte read, in seconds.
-        input_tokens: an estimate, for budgets and `--dry-run`.
+        input_tokens: an estimate, for budgets, rates and `--dry-run`.
+        output_tokens: the most that the reply may have; 0 where no limit is set.
+        watch: makes what looks at a body as it comes, see `Watch`; None where nothing does.
+        idle_s: limit between two parts of a body that is watched, in seconds; 0 is none.
     """
 
     endpoint: str
@@ -41,6 +48,9 @@ class Request:
     headers: tuple[tuple[str, str], ...] = ()
     timeout_s: float = 120.0
     input_tokens: int = 0
+    output_tokens: int = 0
+    watch: Callable[[], Watch] | None = None
+    idle_s: float = 0.0
 
     @property
     def digest(self) -> bytes:
@@ -51,11 +61,19 @@ class Request:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What came over the wire, unread: HTTP status, header fields by lower-case name and the whole body."""
+    """What came over the wire, unread: HTTP status, header fields by lower-case name and the whole body.
+
+    Args:
+        status: of HTTP.
+        headers: by lower-case name.
+        body: all of it, whether it came at once or as a stream.
+        first_s: seconds from sending to the first token, where somebody watched for it.
+    """
 
     status: int
     headers: Mapping[str, str]
     body: bytes
+    first_s: float | None = None
 
 
 class Fault(Exception):
@@ -91,7 +109,19 @@ class Fault(Exception):
 
 
 class Wire(Protocol):
-    """What is open while a run runs, as far as a model needs it."""
+    """What is open while a run runs, as far as a model needs it.
+
+    Attributes:
+        learned: what the session has found out about its endpoints, by a key of the model's own; a model holds none.
+    """
+
+    learned: dict[str, bool]
+
+    def resolve(self, text: str) -> str:
+        """`text` with every `${NAME}` replaced by its value: for a model that sends with a client of its own."""
+
+    def redact(self, text: str) -> str:
+        """`text` with every value that a reference stands for replaced by its name."""
 
     async def exchange(self, request: Request) -> Answer:
         """Send `request`, resolve its secrets, read the whole body.

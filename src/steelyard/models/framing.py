@@ -27,7 +27,8 @@ Framing = Literal["auto", "json", "sse", "jsonl", "concatenated"]
 _LINE_END: Final = re.compile(r"\r\n|\n|\r")
 _FIRST_FIELD: Final = re.compile(r"[\r\n]*(?:data|event|id|retry)?:")
 _BLANKS: Final = re.compile(r"[ \t\r\n]*")
-_DONE: Final = "[DONE]"
+DONE: Final = "[DONE]"
+"""What the last event of many streams says; it is no JSON."""
 _JSON_STARTS: Final = ("{", "[", '"')
 _MOST_LAYERS: Final = 3
 
@@ -84,12 +85,12 @@ def events_of(text: str) -> Iterator[str]:
 
 def _sse(text: str) -> Iterator[Any]:
     for data in events_of(text):
-        if data.strip() == _DONE:
+        if data.strip() == DONE:
             return
-        yield _event(data)
+        yield event_value(data)
 
 
-def _event(data: str) -> Any:
+def event_value(data: str) -> Any:
     """The JSON in an event; bare words and numbers are a text as they stand, so that "1.50" stays what it is."""
     return json.loads(data) if data.lstrip().startswith(_JSON_STARTS) else data
 
@@ -112,8 +113,17 @@ def _after_blanks(text: str, place: int) -> int:
     return match.end() if match else place
 
 
+def is_event_stream(text: str) -> bool:
+    r"""Whether the first line is a field or a comment of server-sent events.
+
+    >>> is_event_stream(": ping\n"), is_event_stream('{"data": 1}')
+    (True, False)
+    """
+    return _FIRST_FIELD.match(text) is not None
+
+
 def _auto(text: str) -> Iterator[Any]:
-    return _sse(text) if _FIRST_FIELD.match(text) else _concatenated(text)
+    return _sse(text) if is_event_stream(text) else _concatenated(text)
 
 
 def _json(text: str) -> Iterator[Any]:

@@ -10,11 +10,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from steelyard.errors import ConfigError
+from steelyard.errors import ConfigError, expect_number
 from steelyard.models.base import Answer, Fault, Request, Wire, as_messages, usage_of
 from steelyard.models.faults import error_body, fault_in_body, fault_of, is_content_filter, parse_json, quoted
 from steelyard.models.finish import WITHOUT_TEXT, finish_named
 from steelyard.models.openai_endpoint import check_endpoint, mapping_or_empty, post
+from steelyard.models.streaming import completion_in, send_streamed, streamed_text
 from steelyard.text.prompt_files import content_text
 from steelyard.text.token_estimate import estimate_tokens
 from steelyard.types import Message, Reply, Usage
@@ -32,6 +33,9 @@ class OpenAICompatible:
             `logprobs`, ...); those of a single call win. Data: no `${NAME}` is resolved in it.
         headers: sent with every call; values may hold `${NAME}`.
         timeout_s: limit of one attempt, in seconds.
+        stream: read replies as they come: the time to the first token is measured, and a reply that stalls is given up
+            after `idle_s`. Its journal key is that of the same call without: it is the same question.
+        idle_s: limit between two parts of a stream, in seconds; 0 is none.
     """
 
     name: str
@@ -40,6 +44,8 @@ class OpenAICompatible:
     parameters: Mapping[str, Any] = field(default_factory=dict)
     headers: Mapping[str, str] = field(default_factory=dict)
     timeout_s: float = 120.0
+    stream: bool = False
+    idle_s: float = 60.0
 
     def check(self) -> None:
         """Find what is wrong before anything is sent.
@@ -48,8 +54,10 @@ class OpenAICompatible:
             ConfigError: no address, a key that is written out, or a parameter that is not one.
         """
         check_endpoint(self, ("messages", "model"))
-        if self.parameters.get("stream"):
-            raise ConfigError("parameters may not ask for a stream: a reply is read whole")
+        expect_number("idle_s", self.idle_s, 0)
+        for name in ("stream", "stream_options"):
+            if self.parameters.get(name) or (self.stream and name in self.parameters):
+                raise ConfigError(f"parameters may not hold {name!r}: write stream: true beside them")
 
     def request(self, messages: str | list[Message], parameters: Mapping[str, Any]) -> Request:
         """One POST to `/chat/completions`."""
@@ -60,29 +68,46 @@ class OpenAICompatible:
 
     async def send(self, request: Request, wire: Wire) -> Answer:
         """Send it once."""
-        return await wire.exchange(request)
+        return await (send_streamed(request, wire, idle_s=self.idle_s) if self.stream else wire.exchange(request))
 
     def read(self, answer: Answer) -> Reply:
-        """The first choice's message.
+        """The first choice's message; of a stream with `ttft` in its metadata.
 
         Raises:
-            Fault: a status that says so, no JSON, an error inside it, or no choice and no content.
+            Fault: a status that says so, no JSON, an error inside it, no choice and no content, or a stream that ended
+                before the reply did.
         """
         fault = fault_of(answer)
         if fault is not None:
             raise fault
         if is_content_filter(answer):
             return Reply("", "", "content_filter", metadata={"message": quoted(answer.body)})
-        data = parse_json(answer)
-        choice = _first_choice(data, answer)
-        message = mapping_or_empty(choice.get("message"))
-        text = content_text(message.get("content"))
-        finish = _finish(choice)
-        if not text and message.get("refusal"):
-            text, finish = content_text(message["refusal"]), "refusal"
-        if message.get("content") is None and finish not in WITHOUT_TEXT:
-            raise Fault("empty", f"the reply has no content: {quoted(answer.body)}", billed=True)
-        return Reply("", text, finish, _usage(data, text), metadata=_metadata(data, choice, message))
+        text = streamed_text(answer) if self.stream else None
+        return reply_of(parse_json(answer) if text is None else completion_in(text, answer), answer)
+
+
+def reply_of(data: Any, answer: Answer) -> Reply:
+    """The reply in a chat completion.
+
+    Args:
+        data: the completion.
+        answer: what it came in, for messages and the time to the first token.
+
+    Raises:
+        Fault: it is none, an error stands in its place, or it has no choice or no content.
+    """
+    choice = _first_choice(data, answer)
+    message = mapping_or_empty(choice.get("message"))
+    text = content_text(message.get("content"))
+    finish = _finish(choice)
+    if not text and message.get("refusal"):
+        text, finish = content_text(message["refusal"]), "refusal"
+    if message.get("content") is None and finish not in WITHOUT_TEXT:
+        raise Fault("empty", f"the reply has no content: {quoted(answer.body)}", billed=True)
+    metadata = _metadata(data, choice, message)
+    if answer.first_s is not None:
+        metadata["ttft"] = round(answer.first_s, 4)
+    return Reply("", text, finish, _usage(data, text), metadata=metadata)
 
 
 def _first_choice(data: Any, answer: Answer) -> Mapping[str, Any]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import Mapping
 from typing import Final
 
@@ -39,6 +40,15 @@ class HttpWire:
         self._client: aiohttp.ClientSession | None = None
         self._headers: dict[tuple[tuple[str, str], ...], CIMultiDict[str]] = {}
         self._timeouts: dict[float, aiohttp.ClientTimeout] = {}
+        self.learned: dict[str, bool] = {}
+
+    def resolve(self, text: str) -> str:
+        """`text` with every reference replaced by its value."""
+        return self._secrets.resolve(text)
+
+    def redact(self, text: str) -> str:
+        """`text` with every value replaced by its name."""
+        return self._secrets.redact_text(text)
 
     async def close(self) -> None:
         """Close every connection."""
@@ -53,6 +63,7 @@ class HttpWire:
             ConfigError: the address is none.
         """
         client = self._client or self._open()
+        sent_at = time.monotonic() if request.watch else 0.0
         try:
             async with client.request(
                 request.method,
@@ -62,9 +73,10 @@ class HttpWire:
                 timeout=self._timeout(request.timeout_s),
                 allow_redirects=False,
             ) as response:
-                body = await _read(response)
+                body, first_at = await (_read_watched(response, request) if request.watch else _read(response))
                 headers = response.headers if response.status < 300 else self._clean(response.headers)
-                return Answer(response.status, headers, self._secrets.redact(body))
+                first_s = None if first_at is None else first_at - sent_at
+                return Answer(response.status, headers, self._secrets.redact(body), first_s)
         except aiohttp.InvalidURL as error:
             raise ConfigError(f"{request.url!r} is not an address") from error
         except aiohttp.ConnectionTimeoutError as error:
@@ -108,18 +120,45 @@ class HttpWire:
         return known
 
 
-async def _read(response: aiohttp.ClientResponse) -> bytes:
+async def _read(response: aiohttp.ClientResponse) -> tuple[bytes, None]:
     """The whole body, given up beyond the limit."""
     announced = response.content_length
     if announced is not None and announced > _MOST_BYTES:
         raise Fault("malformed", f"the answer announces {announced} bytes", billed=True)
     if announced is not None and "Content-Encoding" not in response.headers:
-        return await response.content.read()
+        return await response.content.read(), None
     parts: list[bytes] = []
     size = 0
     async for part in response.content.iter_any():
         parts.append(part)
-        size += len(part)
-        if size > _MOST_BYTES:
-            raise Fault("malformed", f"the answer is longer than {_MOST_BYTES >> 20} MiB", billed=True)
-    return parts[0] if len(parts) == 1 else b"".join(parts)
+        size = _within_limit(size + len(part))
+    return parts[0] if len(parts) == 1 else b"".join(parts), None
+
+
+async def _read_watched(response: aiohttp.ClientResponse, request: Request) -> tuple[bytes, float | None]:
+    """The whole body, read as it comes, and when its first token came; given up where it stalls."""
+    watch = request.watch() if request.watch and response.status < 300 else None
+    idle_s = request.idle_s or None
+    body = bytearray()
+    first_at = None
+    while True:
+        try:
+            # The time to the first byte is the model's; between two bytes a stream that is alive sends at least a ping.
+            async with asyncio.timeout(idle_s if body else None) as idle:
+                part = await response.content.readany()
+        except TimeoutError:
+            if idle.expired():
+                raise Fault("timeout", f"nothing came for {idle_s:g} s amid the reply", billed=True) from None
+            raise
+        if not part:
+            return bytes(body), first_at
+        body += part
+        _within_limit(len(body))
+        if watch is not None and first_at is None and watch(part):
+            first_at = time.monotonic()
+
+
+def _within_limit(size: int) -> int:
+    if size > _MOST_BYTES:
+        raise Fault("malformed", f"the answer is longer than {_MOST_BYTES >> 20} MiB", billed=True)
+    return size
