@@ -61,10 +61,11 @@ def wilson(successes: int, n: int, level: float = 0.95) -> Interval:
     check_counts(successes, n)
     if n == 0:
         return Interval(0.0, 1.0)
-    return _score_interval(successes / n, n, normal_quantile((1 + level) / 2))
+    return score_interval(successes / n, n, normal_quantile((1 + level) / 2))
 
 
-def _score_interval(p: float, n: float, z: float) -> Interval:
+def score_interval(p: float, n: float, z: float) -> Interval:
+    """Wilson's equation for a share `p` of `n` independent trials, which need not be whole, and a quantile `z`."""
     shrink = 1 + z * z / n
     centre = (p + z * z / (2 * n)) / shrink
     half = z / shrink * math.sqrt(p * (1 - p) / n + z * z / (4 * n * n))
@@ -162,7 +163,7 @@ def _of_one_mean(spread: Spread, t: float, scale: tuple[float, float] | None) ->
     if scale is None or not scale[0] <= spread.mean <= scale[1]:
         return None
     width = scale[1] - scale[0]
-    low, high = _score_interval((spread.mean - scale[0]) / width, spread.clusters, t)
+    low, high = score_interval((spread.mean - scale[0]) / width, spread.clusters, t)
     return Interval(scale[0] + width * low, scale[0] + width * high)
 
 
@@ -198,7 +199,7 @@ def wilson_clustered(values: ArrayLike, *, clusters: ArrayLike, level: float = 0
     alike = is_without_spread(values, Spread(mean, error, n, count))
     balanced = _balanced_clusters(clusters)
     effective = balanced if alike else min(n, mean * (1 - mean) / error**2)
-    return _score_interval(mean, effective, t_quantile((1 + level) / 2, max(1.0, balanced - 1)))
+    return score_interval(mean, effective, t_quantile((1 + level) / 2, max(1.0, balanced - 1)))
 
 
 def _balanced_clusters(clusters: ArrayLike) -> float:
