@@ -4,6 +4,7 @@ import asyncio
 from dataclasses import replace
 
 import pytest
+from tests.loopback import peer
 from tests.models.wire_shapes import PASSAGES, SHAPES, TEXT, asking, faults, serving
 
 from steelyard import ModelError
@@ -139,3 +140,27 @@ def test_placeholders_of_the_address_are_percent_encoded():
 def test_the_shapes_split_characters_between_chunks():
     with pytest.raises(UnicodeDecodeError):
         [piece.decode() for piece in SHAPES["03-stream"].pieces]
+
+
+@pytest.mark.parametrize(("frame", "framing"), [(b"data: %s\n\n", "auto"), (b"%s\n", "jsonl"), (b"data:%s\r\r", "sse")])
+def test_the_time_to_the_first_text_of_a_stream_is_measured(frame, framing):
+    async def answer(n, asked, writer):
+        writer.write(b"HTTP/1.1 200 X\r\nConnection: close\r\n\r\n")
+        for value in (b'{"docs": ["p"]}', b'{"answer": "Pa"}', b'{"answer": "ris"}'):
+            writer.write(frame % value)
+            await writer.drain()
+            await asyncio.sleep(0.1)
+
+    async def run():
+        async with peer(answer) as server, asking(None) as ask:
+            wanted = ResponseMap(framing, "answer")
+            body = {"messages": "{{messages}}", "stream": True}
+            return await ask(HttpModel(server.url, body=body, response=wanted), "q")
+
+    reply = asyncio.run(run())
+    assert reply.text == "Paris"
+    assert 0.08 < reply.metadata["ttft"] < reply.latency - 0.1
+
+
+def test_a_reply_that_came_at_once_has_no_time_to_its_first_token():
+    assert "ttft" not in ask_once("0210-plain")[0].metadata

@@ -90,3 +90,27 @@ def test_an_expression_that_cannot_be_applied_is_not_asked_again():
 def test_a_text_that_is_no_text_is_written_as_json():
     assert read({"answer": {"letter": "A"}}).text == '{"letter":"A"}'
     assert read({"answer": ["A", "。"]}).text == "A。"
+
+
+def stream(*texts, end=b""):
+    parts = [json.dumps({"choices": [{"delta": {"content": text}}]}).encode() for text in texts]
+    return b"".join(b"data: " + part + b"\n\n" for part in parts) + end
+
+
+END = b'data: {"choices": [{"delta": {}, "finish_reason": "stop"}]}\n\n'
+
+
+@pytest.mark.parametrize("end", [END, b"data: [DONE]\n\n", b"data: [DONE]"])
+def test_a_stream_that_says_that_it_is_complete_is_a_reply(end):
+    assert read(stream("Pa", "ris", end=end), complete="choices[0].finish_reason").text == "Paris"
+
+
+def test_a_stream_that_was_closed_between_two_values_is_asked_for_again_where_its_end_can_be_told():
+    with pytest.raises(Fault) as caught:
+        read(stream("Pa", "ris"), complete="choices[0].finish_reason")
+    assert (caught.value.kind, caught.value.retry, caught.value.billed) == ("malformed", True, True)
+    assert read(stream("Pa", "ris")).text == "Paris"
+
+
+def test_one_value_is_no_stream_and_needs_no_end():
+    assert read({"answer": "Paris"}, complete="choices[0].finish_reason").text == "Paris"

@@ -13,7 +13,7 @@ from steelyard.models.base import Answer, Request, Wire, as_messages, endpoint_o
 from steelyard.models.faults import error_of, fault_of, is_content_filter
 from steelyard.models.presets import PRESETS, Preset
 from steelyard.models.references import check_secrets, check_sent
-from steelyard.models.response import ResponseMap, reply_in
+from steelyard.models.response import ResponseMap, reply_in, watch_for
 from steelyard.text.plain_json import plain
 from steelyard.text.prompt_files import content_text
 from steelyard.text.secret_signs import masked
@@ -112,11 +112,14 @@ class HttpModel:
         )
 
     async def send(self, request: Request, wire: Wire) -> Answer:
-        """Send it once."""
+        """Send it once; where a stream is asked for, it is watched for the first token."""
+        streams = self.body.get("stream") is True or self.response.framing in {"sse", "jsonl"}
+        if streams:
+            request = replace(request, watch=lambda: watch_for(self.response.text))
         return await wire.exchange(request)
 
     def read(self, answer: Answer) -> Reply:
-        """The reply in `answer`; its metadata may hold `contexts`, `kb_miss`, `model` and `reasoning`.
+        """The reply in `answer`; its metadata may hold `contexts`, `kb_miss`, `model`, `reasoning`, `ttft`.
 
         Raises:
             Fault: a status that says so, no JSON, an error inside a success, or nothing where the text should stand.

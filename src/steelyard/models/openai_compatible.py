@@ -33,9 +33,10 @@ class OpenAICompatible:
             `logprobs`, ...); those of a single call win. Data: no `${NAME}` is resolved in it.
         headers: sent with every call; values may hold `${NAME}`.
         timeout_s: limit of one attempt, in seconds.
-        stream: read replies as they come: the time to the first token is measured, and a reply that stalls is given up
-            after `idle_s`. Its journal key is that of the same call without: it is the same question.
-        idle_s: limit between two parts of a stream, in seconds; 0 is none.
+        stream: read replies as they come, and measure the time to the first token. The journal's key is that of the
+            same call without: it is the same question.
+        idle_s: limit between two parts of a stream, in seconds; 0 is none. A model that thinks unseen may be silent
+            for long, so there is none by default.
     """
 
     name: str
@@ -45,7 +46,7 @@ class OpenAICompatible:
     headers: Mapping[str, str] = field(default_factory=dict)
     timeout_s: float = 120.0
     stream: bool = False
-    idle_s: float = 60.0
+    idle_s: float = 0.0
 
     def check(self) -> None:
         """Find what is wrong before anything is sent.

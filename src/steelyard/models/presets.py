@@ -12,6 +12,7 @@ from types import MappingProxyType
 from typing import Any, Final
 
 _OPENAI_TEXT: Final = "not_null(choices[0].delta.content, choices[0].message.content)"
+_OPENAI_END: Final = "choices[0].finish_reason"
 _OPENAI_BODY: Final = MappingProxyType({"messages": "{{messages}}", "stream": False})
 _CHATCHAT_ERROR: Final = "error || (code && code != `200` && (msg || message || to_string(code)))"
 
@@ -68,7 +69,7 @@ PRESETS: Final[Mapping[str, Preset]] = MappingProxyType(
             path="/v1/chat/completions",
             key="OPENAI_API_KEY",
             body=_OPENAI_BODY,
-            response={"text": _OPENAI_TEXT},
+            response={"text": _OPENAI_TEXT, "complete": _OPENAI_END},
             needs=("model",),
         ),
         "zhipu": Preset(
@@ -76,7 +77,7 @@ PRESETS: Final[Mapping[str, Preset]] = MappingProxyType(
             path="/api/paas/v4/chat/completions",
             key="ZHIPU_API_KEY",
             body=_OPENAI_BODY,
-            response={"text": _OPENAI_TEXT},
+            response={"text": _OPENAI_TEXT, "complete": _OPENAI_END},
             needs=("model",),
         ),
     }

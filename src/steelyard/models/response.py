@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import re
 from collections.abc import Callable, Mapping, Sequence
@@ -10,13 +11,16 @@ from functools import lru_cache
 from typing import Any, Final, Literal
 
 from steelyard.errors import ConfigError
-from steelyard.models.base import Answer, Fault, usage_of
+from steelyard.models.base import Answer, Fault, Watch, usage_of
 from steelyard.models.faults import ErrorBody, error_body, fault_in_body, quoted
 from steelyard.models.finish import WITHOUT_TEXT, finish_named
-from steelyard.models.framing import Framing, values_in
+from steelyard.models.framing import DONE, Framing, opened, values_in
+from steelyard.models.streaming import first_of
 from steelyard.types import Json, Reply, Usage
 
 _SOURCE_LINE: Final = re.compile(r"\A\s*出处\s*\[\d+\][^\n]*(?:\n\s*|$)")
+_END: Final = 64
+"""Bytes at the end of a body in which the last event of a stream stands."""
 _NOTHING_FOUND: Final = re.compile(r"\s*<span[^>]*>\s*未找到相关文档")
 
 
@@ -35,6 +39,9 @@ class ResponseMap:
         context_clean: `chatchat` cuts the line that names the source and takes its "nothing found" for no passage.
         error: JMESPath of an error inside a successful answer; by default `error`.
         usage: JMESPath of the token counts; by default `usage`. The last that is not null counts.
+        complete: JMESPath that is true in one of the values of a stream that came to its end, as
+            `choices[0].finish_reason` or ``done == `true` ``; a stream of several values without it, and without
+            `[DONE]`, was cut off and is asked for again. Empty takes every stream for whole.
     """
 
     framing: Framing = "auto"
@@ -45,6 +52,7 @@ class ResponseMap:
     context_clean: Literal["", "chatchat"] = ""
     error: str = ""
     usage: str = ""
+    complete: str = ""
 
     def check(self) -> None:
         """Find an expression that is none.
@@ -52,7 +60,7 @@ class ResponseMap:
         Raises:
             ConfigError: which, and where it breaks.
         """
-        for name in ("text", "contexts", "sources", "error", "usage"):
+        for name in ("text", "contexts", "sources", "error", "usage", "complete"):
             path(getattr(self, name) or "@", f"response.{name}")
 
 
@@ -84,6 +92,7 @@ def reply_in(answer: Answer, wanted: ResponseMap) -> Reply:
     filtered = _stopped_by_error(values, wanted.error or "error", answer)
     if filtered:
         return Reply("", "", "content_filter", metadata={"message": filtered})
+    _check_complete(values, wanted.complete, answer)
     texts = [_text(found) for found in _found(values, wanted.text or "text") if found is not None]
     finish = _finish(values)
     contexts, missed = _contexts(values, wanted)
@@ -93,6 +102,8 @@ def reply_in(answer: Answer, wanted: ResponseMap) -> Reply:
     text = (texts[-1] if texts else "") if wanted.join == "last" else "".join(texts)
     metadata: dict[str, Any] = {"model": _last(values, "model"), "reasoning": _reasoning(values)}
     metadata = {name: value for name, value in metadata.items() if value}
+    if answer.first_s is not None:
+        metadata["ttft"] = round(answer.first_s, 4)
     if contexts is not None:
         metadata["contexts"] = contexts
     if missed:
@@ -100,6 +111,31 @@ def reply_in(answer: Answer, wanted: ResponseMap) -> Reply:
     elif sources := _sources(values, wanted):
         metadata["sources"] = sources
     return Reply("", text, finish, _usage(values, wanted.usage or "usage", text), metadata=metadata)
+
+
+def watch_for(expression: str) -> Watch:
+    """What watches a body for the first value in which a JMESPath expression finds something.
+
+    Args:
+        expression: the text's; it is one.
+    """
+    search = path(expression)
+
+    def has_token(value: Any) -> bool:
+        with contextlib.suppress(Fault):
+            return bool(_searched(search, opened(value), expression))
+        return False
+
+    return first_of(has_token)
+
+
+def _check_complete(values: Sequence[Json], expression: str, answer: Answer) -> None:
+    """Refuse a stream that the service closed between two values, before its last."""
+    if not expression or len(values) < 2 or any(_found(values, expression)):
+        return
+    if DONE.encode() in answer.body[-_END:]:
+        return
+    raise Fault("malformed", f"the stream ended before {expression!r} was true in it", billed=True)
 
 
 def _found(values: Sequence[Json], expression: str) -> list[Any]:
