@@ -39,9 +39,9 @@ def test_there_is_no_store_until_something_is_run():
 @pytest.mark.parametrize(
     ("where", "said_so"),
     [
-        ("postgresql://h/db", "a store is a SQLite file, not 'postgresql'"),
+        ("mysql://h/db", "a store is a SQLite file or a PostgreSQL database, not 'mysql'"),
         ("://", "'://' is no address of a store"),
-        ("nothing://x", "a store is a SQLite file, not 'nothing'"),
+        ("nothing://x", "a store is a SQLite file or a PostgreSQL database, not 'nothing'"),
     ],
 )
 def test_an_address_that_is_no_file_is_refused(where, said_so):

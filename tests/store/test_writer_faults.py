@@ -31,19 +31,19 @@ class Faults:
     def __init__(self, at, more):
         self.at, self.more, self.seen, self.fired = at, more, 0, 0
 
-    def engine(self, url, **options):
-        made = engine_module.connect(url, **options)
+    def backend(self, where, **options):
+        made = engine_module.open_backend(where, **options)
         # Commits are statements here as well: the driver sends them, but SQLAlchemy tells of them first.
-        event.listen(made, "before_cursor_execute", self.before_statement)
-        event.listen(made, "commit", self.count)
+        event.listen(made.engine, "before_cursor_execute", self.before_statement)
+        event.listen(made.engine, "commit", self.count)
         return made
 
     def before_statement(self, connection, cursor, statement, parameters, context, executemany):
-        if connection.get_execution_options().get("begin") == "IMMEDIATE" and not statement.startswith("BEGIN"):
+        if connection.get_execution_options().get("writes") and not statement.startswith("BEGIN"):
             self.count(connection)
 
     def count(self, connection):
-        if connection.get_execution_options().get("begin") != "IMMEDIATE":
+        if not connection.get_execution_options().get("writes"):
             return
         self.seen += 1
         if self.at <= self.seen <= self.at + self.more:
@@ -84,13 +84,13 @@ def fault_run(monkeypatch, at, more):
 
     async def both():
         async with peer(lambda n, asked: said("A")) as server:
-            monkeypatch.setattr(store_module, "connect", faults.engine)
+            monkeypatch.setattr(store_module, "open_backend", faults.backend)
             failed = None
             try:
                 await asyncio.wait_for(run_once(server.url), 30)
             except StoreError as error:
                 failed = error
-            monkeypatch.setattr(store_module, "connect", engine_module.connect)
+            monkeypatch.setattr(store_module, "open_backend", engine_module.open_backend)
             if not faults.fired:
                 return failed, 0, len(server.asked)
             kept, rows = consistent()
@@ -145,7 +145,7 @@ def test_a_fault_of_the_writer_itself_is_told_to_everybody_who_waits():
 
 def test_the_reserve_is_given_back_for_what_is_in_flight_and_then_nothing_more_is_sent(monkeypatch):
     faults = Faults(10**9, 0)
-    monkeypatch.setattr(store_module, "connect", faults.engine)
+    monkeypatch.setattr(store_module, "open_backend", faults.backend)
 
     async def run():
         with Store("s.db", create_missing=True) as store:
@@ -163,7 +163,7 @@ def test_the_reserve_is_given_back_for_what_is_in_flight_and_then_nothing_more_i
 
 def test_a_commit_that_fails_is_tried_again_in_a_transaction_of_its_own(monkeypatch):
     faults = Faults(10**9, 0)
-    monkeypatch.setattr(store_module, "connect", faults.engine)
+    monkeypatch.setattr(store_module, "open_backend", faults.backend)
 
     async def run():
         with Store("s.db", create_missing=True) as store:

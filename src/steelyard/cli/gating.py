@@ -11,7 +11,7 @@ from steelyard.gate.baseline_file import BaselineFile
 from steelyard.gate.earlier import check_baseline, find_baseline
 from steelyard.gate.regression import ComparedPair, unfit_baseline
 from steelyard.store import Run, Store
-from steelyard.store.engine import file_of, locate
+from steelyard.store.engine import exists
 from steelyard.suite import Suite
 from steelyard.summary import RunSummary
 
@@ -42,7 +42,7 @@ def check_before(suite: Suite, store: str | None) -> None:
     """
 
     def stored() -> list[Run]:
-        if not file_of(locate(store)).exists():
+        if not exists(store):
             return []
         with Store(store) as opened:
             return opened.runs()

@@ -11,10 +11,10 @@ from collections.abc import Iterable, Sequence
 from typing import Final, Protocol
 
 from sqlalchemy import Connection, bindparam, inspect, select, update
-from sqlalchemy.dialects.sqlite import insert
 
 from steelyard.session.replies import unpack_reply
 from steelyard.store import schema
+from steelyard.store.conflicts import add_or_move
 from steelyard.store.records import unpack_keys
 from steelyard.store.writer import Batch
 from steelyard.summary import StageCost
@@ -26,11 +26,6 @@ _MOVE: Final = (
     update(schema.run)
     .where(schema.run.c.num == bindparam("run"))
     .values({name: schema.run.c[name] + bindparam(f"by_{name}") for name in _OF_RUN})
-)
-_ADD_STAGE: Final = insert(schema.stage)
-_MOVE_STAGE: Final = _ADD_STAGE.on_conflict_do_update(
-    index_elements=["run", "stage"],
-    set_={name: schema.stage.c[name] + _ADD_STAGE.excluded[name] for name in _OF_STAGE},
 )
 
 Moved = dict[str, Counter[str]]
@@ -81,7 +76,8 @@ def _store(batch: Batch, run: int, stages: Sequence[str], moved: Moved) -> None:
         for stage, counters in moved.items()
     ]
     if rows:
-        batch.connection.execute(_MOVE_STAGE, rows)
+        move = add_or_move(batch.connection.dialect.name, schema.stage, ("run", "stage"), _OF_STAGE)
+        batch.connection.execute(move, rows)
 
 
 def _note(counters: Counter[str], usage: Usage, *, cached: bool) -> None:

@@ -8,18 +8,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from sqlalchemy import Insert, bindparam, select, update
-from sqlalchemy.dialects.sqlite import insert
+from sqlalchemy import bindparam, select, update
 
 from steelyard.errors import StoreError
 from steelyard.store import schema
+from steelyard.store.conflicts import add_or_leave, add_or_set
 from steelyard.store.tickets import LoopTicket, Ticket
 from steelyard.store.writer import Batch, Operation, Writer
 
 _FIND = select(schema.reply.c.key, schema.reply.c.body).where(schema.reply.c.key.in_(bindparam("keys", expanding=True)))
-_ADD = insert(schema.reply)
-_KEEP: Insert = _ADD.on_conflict_do_update(index_elements=["key"], set_={"body": _ADD.excluded.body})
-"""A row that stands in the way is a damaged one: one that can be read is not written again."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,12 +59,36 @@ class Keep:
     @classmethod
     def apply(cls, batch: Batch, operations: Sequence[Keep]) -> Sequence[bytes]:
         """One statement for all. The first reply of a key stays; whoever came later gets it back."""
+        if batch.shared:
+            return _keep_first(batch, operations)
         pack = batch.packer.pack
         kept = {} if batch.alone else _bodies(batch, [one.key for one in operations])
         rows = [{"key": one.key, "body": pack("reply", one.body)} for one in operations if one.key not in kept]
         if rows:
-            batch.connection.execute(_KEEP, rows)
+            _write_over(batch, rows)
         return [kept.get(one.key, one.body) for one in operations]
+
+
+def _keep_first(batch: Batch, operations: Sequence[Keep]) -> Sequence[bytes]:
+    """The same where another process may add the same key at the same moment: whoever came first is known afterwards.
+
+    Keys are in order, so that two processes that add the same ones wait for each other and not both.
+    """
+    pack, mine = batch.packer.pack, {one.key: one.body for one in reversed(operations)}
+    rows = [{"key": key, "body": pack("reply", mine[key])} for key in sorted(mine)]
+    insert = add_or_leave(batch.connection.dialect.name, schema.reply).returning(schema.reply.c.key)
+    added = {bytes(key) for key in batch.connection.scalars(insert, rows)}
+    others = [row for row in rows if row["key"] not in added]
+    kept = _bodies(batch, [row["key"] for row in others]) if others else {}
+    if damaged := [row for row in others if row["key"] not in kept]:
+        _write_over(batch, damaged)
+    return [kept.get(one.key, mine[one.key]) for one in operations]
+
+
+def _write_over(batch: Batch, rows: Sequence[dict[str, bytes]]) -> None:
+    """Add replies. A row that stands in the way is a damaged one: one that can be read is not written again."""
+    insert = add_or_set(batch.connection.dialect.name, schema.reply, ("key",), ("body",))
+    batch.connection.execute(insert, rows)
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from sqlalchemy import bindparam, delete, func, select
-from sqlalchemy.dialects.sqlite import insert
 
 from steelyard.store import schema
+from steelyard.store.conflicts import add_or_leave, add_or_set
 from steelyard.store.counting import count, moved_by
 from steelyard.store.records import pack_keys, pack_record, pack_sample, score_row, word_numbers
 from steelyard.store.tickets import Ticket
@@ -57,42 +57,46 @@ _SAMPLES_KNOWN = select(schema.sample.c.hash, schema.sample.c.num).where(
     schema.sample.c.hash.in_(bindparam("hashes", expanding=True))
 )
 _LAST_SAMPLE = select(func.max(schema.sample.c.num))
-_ADD_SAMPLE = insert(schema.sample)
-_ADD_RECORD = insert(schema.record)
-_SET_RECORD = _ADD_RECORD.on_conflict_do_update(
-    index_elements=["run", "no", "repeat"],
-    set_={name: _ADD_RECORD.excluded[name] for name in ("sample", "failed", "millis", "replies", "body")},
-)
-_ADD_SCORE = insert(schema.score)
+_RECORD_KEY = ("run", "no", "repeat")
+_RECORD_REST = ("sample", "failed", "millis", "replies", "body")
 
 
 def _put_samples(batch: Batch, operations: Sequence[Put]) -> list[int]:
     """Store the samples that are new; the number of each operation's sample."""
     packed = [pack_sample(one.record.sample) for one in operations]
     hashes = [key for key, _ in packed]
-    known = {row.hash: row.num for row in batch.connection.execute(_SAMPLES_KNOWN, {"hashes": hashes})}
-    fresh = set(hashes) - set(known)
-    last = batch.connection.scalar(_LAST_SAMPLE) or 0 if fresh else 0
-    rows: list[dict[str, Any]] = []
+    known = _known_samples(batch, hashes)
+    fresh: dict[int, dict[str, Any]] = {}
     for one, (key, body) in zip(operations, packed, strict=True):
-        if key in fresh:
-            fresh.remove(key)
-            last += 1
-            known[key] = last
+        if key not in known and key not in fresh:
             sample = one.record.sample
-            rows.append(
-                {
-                    "num": last,
-                    "hash": key,
-                    "id": sample.id,
-                    "grp": sample.group,
-                    "cluster": sample.cluster,
-                    "body": batch.packer.pack("sample", body),
-                }
-            )
-    if rows:
-        batch.connection.execute(_ADD_SAMPLE, rows)
+            named = {"hash": key, "id": sample.id, "grp": sample.group, "cluster": sample.cluster}
+            fresh[key] = {**named, "body": batch.packer.pack("sample", body)}
+    if fresh:
+        known |= _add_shared(batch, fresh) if batch.shared else _add_samples(batch, fresh)
     return [known[key] for key in hashes]
+
+
+def _known_samples(batch: Batch, hashes: Sequence[int]) -> dict[int, int]:
+    return {row.hash: row.num for row in batch.connection.execute(_SAMPLES_KNOWN, {"hashes": hashes})}
+
+
+def _add_samples(batch: Batch, fresh: Mapping[int, dict[str, Any]]) -> dict[int, int]:
+    """Number them ourselves: that saves reading the numbers back."""
+    last = batch.connection.scalar(_LAST_SAMPLE) or 0
+    numbers = {key: last + place for place, key in enumerate(fresh, start=1)}
+    batch.connection.execute(schema.sample.insert(), [{**row, "num": numbers[key]} for key, row in fresh.items()])
+    return numbers
+
+
+def _add_shared(batch: Batch, fresh: Mapping[int, dict[str, Any]]) -> dict[int, int]:
+    """Have them numbered by the database, as another process may add some of them at the same moment.
+
+    They are added in order, so that two processes that add the same ones wait for each other and not both.
+    """
+    insert = add_or_leave(batch.connection.dialect.name, schema.sample)
+    batch.connection.execute(insert, [fresh[key] for key in sorted(fresh)])
+    return _known_samples(batch, list(fresh))
 
 
 def _put_records(batch: Batch, operations: Sequence[Put], samples: Sequence[int]) -> None:
@@ -111,7 +115,7 @@ def _put_records(batch: Batch, operations: Sequence[Put], samples: Sequence[int]
                 "body": None if body is None else batch.packer.pack("record", body),
             }
         )
-    batch.connection.execute(_SET_RECORD, rows)
+    batch.connection.execute(add_or_set(batch.connection.dialect.name, schema.record, _RECORD_KEY, _RECORD_REST), rows)
     for one in operations:
         if one.replaces is not None:
             table = schema.score
@@ -129,4 +133,4 @@ def _put_scores(batch: Batch, operations: Sequence[Put]) -> None:
         for score in one.record.scores
     ]
     if rows:
-        batch.connection.execute(_ADD_SCORE, rows)
+        batch.connection.execute(schema.score.insert(), rows)

@@ -8,10 +8,10 @@ from hashlib import blake2b
 from typing import Any, Final, NamedTuple
 
 from sqlalchemy import bindparam, select
-from sqlalchemy.dialects.sqlite import insert
 
 from steelyard.errors import Attempt
 from steelyard.store import schema
+from steelyard.store.conflicts import add_or_leave
 from steelyard.store.writer import Batch
 from steelyard.text.plain_json import from_json, to_json
 from steelyard.types import OUTCOMES, Failure, Output, Record, Reply, Sample, Score
@@ -138,8 +138,9 @@ def score_row(batch: Batch, place: tuple[int, int, int, int], name: int, score: 
 def word_numbers(batch: Batch, names: Sequence[str]) -> dict[str, int]:
     """The number of each name, given out where it has none yet."""
     if any(name not in batch.words for name in names):
-        rows = [{"text": name} for name in names]
-        batch.connection.execute(insert(schema.word).on_conflict_do_nothing(), rows)
+        # In order, so that two processes that add the same ones wait for each other and not both.
+        rows = [{"text": name} for name in sorted(names)]
+        batch.connection.execute(add_or_leave(batch.connection.dialect.name, schema.word), rows)
         found = batch.connection.execute(_WORDS, {"texts": list(names)})
         batch.words.update({row.text: row.num for row in found})
     return batch.words

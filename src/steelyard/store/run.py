@@ -15,7 +15,6 @@ from steelyard.store import schema
 from steelyard.store.asked import Asked
 from steelyard.store.counting import stage_costs
 from steelyard.store.labels import remarks_in
-from steelyard.store.lock import is_locked
 from steelyard.store.reading import read_records, record_query, unpacker_of
 from steelyard.store.rows import PlacedValue, counted_texts, judged_rows, placed_values, score_rows
 from steelyard.store.sections import Tallies, breakdown_values, breakdowns, consistency
@@ -79,7 +78,7 @@ class Run:
     def state(self) -> RunState:
         """`finished`, `running`, `interrupted` (killed or stopped: it can be resumed) or `broken`."""
         if self._row.state == "open":
-            return "running" if is_locked(self._store.path, self.id) else "interrupted"
+            return "running" if self._store.is_written(self.id) else "interrupted"
         state: RunState = self._row.state
         return state
 

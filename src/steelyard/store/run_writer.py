@@ -5,7 +5,7 @@ from __future__ import annotations
 from sqlalchemy import update
 
 from steelyard.store import schema
-from steelyard.store.lock import RunLock
+from steelyard.store.backend import Lock
 from steelyard.store.put import Put
 from steelyard.store.run import Run
 from steelyard.store.stopping import Stopped, put_stopping
@@ -16,7 +16,7 @@ from steelyard.types import Record
 class RunWriter:
     """Writes the records of one run; holds its lock until `finish` or `abandon`."""
 
-    def __init__(self, writer: Writer, run: Run, lock: RunLock) -> None:
+    def __init__(self, writer: Writer, run: Run, lock: Lock) -> None:
         self.run = run
         self._writer = writer
         self._lock = lock

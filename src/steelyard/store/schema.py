@@ -21,18 +21,22 @@ from sqlalchemy import (
     Text,
 )
 
+from steelyard.store.escaped import EscapedText
+
 VERSION: Final = 1
 """Raised when a table changes; a store of another version is refused with both numbers."""
 
 metadata: Final = MetaData()
 
 _Id = BigInteger().with_variant(Integer, "sqlite")
+_Text = Text().with_variant(EscapedText(), "postgresql")
+"""Any text, half a surrogate pair excepted where SQLite keeps it."""
 
 about = Table(
     "about",
     metadata,
     Column("name", String(32), primary_key=True),
-    Column("value", Text, nullable=False),
+    Column("value", _Text, nullable=False),
     sqlite_with_rowid=False,
 )
 
@@ -53,11 +57,11 @@ run = Table(
     Column("num", Integer, primary_key=True),
     Column("id", String(32), nullable=False, unique=True),
     Column("evaluation", Integer, nullable=False),
-    Column("suite", Text, nullable=False),
-    Column("kind", Text, nullable=False),
-    Column("target", Text, nullable=False),
+    Column("suite", _Text, nullable=False),
+    Column("kind", _Text, nullable=False),
+    Column("target", _Text, nullable=False),
     Column("state", String(16), nullable=False),
-    Column("reason", Text, nullable=False, server_default=""),
+    Column("reason", _Text, nullable=False, server_default=""),
     Column("created", Float, nullable=False),
     Column("seconds", Float, nullable=False, server_default="0"),
     Column("planned", Integer, nullable=False),
@@ -68,7 +72,7 @@ run = Table(
     Column("input_tokens", BigInteger, nullable=False, server_default="0"),
     Column("output_tokens", BigInteger, nullable=False, server_default="0"),
     Column("layer", Integer, nullable=False, server_default="0"),
-    Column("manifest", Text, nullable=False),
+    Column("manifest", _Text, nullable=False),
 )
 """One target over one dataset. The counters are moved in the transaction that stores the records they count."""
 
@@ -90,8 +94,8 @@ this table gets it when it is next written, and is read as if it were empty unti
 stopping = Table(
     "stopping",
     metadata,
-    Column("run", Integer, primary_key=True),
-    Column("body", Text, nullable=False),
+    Column("run", Integer, primary_key=True, autoincrement=False),
+    Column("body", _Text, nullable=False),
     Column("used", LargeBinary, nullable=True),
     sqlite_with_rowid=False,
 )
@@ -104,7 +108,7 @@ layer = Table(
     Column("run", Integer, primary_key=True),
     Column("layer", Integer, primary_key=True),
     Column("created", Float, nullable=False),
-    Column("scorers", Text, nullable=False),
+    Column("scorers", _Text, nullable=False),
     sqlite_with_rowid=False,
 )
 """A scoring of a run: 0 came with the run, `rescore` adds the next."""
@@ -114,9 +118,9 @@ sample = Table(
     metadata,
     Column("num", _Id, primary_key=True),
     Column("hash", BigInteger, nullable=False, unique=True),
-    Column("id", Text, nullable=False),
-    Column("grp", Text, nullable=False),
-    Column("cluster", Text, nullable=False),
+    Column("id", _Text, nullable=False),
+    Column("grp", _Text, nullable=False),
+    Column("cluster", _Text, nullable=False),
     Column("body", LargeBinary, nullable=False),
 )
 """Each distinct sample once, whatever number of runs asked it."""
@@ -153,7 +157,7 @@ score = Table(
 )
 
 word = Table(
-    "word", metadata, Column("num", Integer, primary_key=True), Column("text", Text, nullable=False, unique=True)
+    "word", metadata, Column("num", Integer, primary_key=True), Column("text", _Text, nullable=False, unique=True)
 )
 """Names of scores and stages, so that a row holds a number."""
 
@@ -182,8 +186,8 @@ note = Table(
     Column("num", Integer, primary_key=True),
     Column("run", Integer, nullable=False),
     Column("created", Float, nullable=False),
-    Column("author", Text, nullable=False),
-    Column("text", Text, nullable=False),
+    Column("author", _Text, nullable=False),
+    Column("text", _Text, nullable=False),
     Index("note_run", "run"),
 )
 """What a person says of a run; never changed, never removed. It came later, like `stage`."""
@@ -193,14 +197,17 @@ label = Table(
     metadata,
     Column("num", _Id, primary_key=True),
     Column("run", Integer, nullable=False),
-    Column("sample", Text, nullable=False),
+    Column("sample", _Text, nullable=False),
     Column("repeat", Integer, nullable=False),
-    Column("name", Text, nullable=False),
-    Column("author", Text, nullable=False),
+    Column("name", _Text, nullable=False),
+    Column("author", _Text, nullable=False),
     Column("created", Float, nullable=False),
-    Column("value", Text, nullable=False),
+    Column("value", _Text, nullable=False),
     Index("label_run", "run"),
 )
 """A person's or model's verdict on a record, its value as JSON. The newest row of a run, sample, repeat, name and
 author counts; older ones stay. The sample is named by its id: its place may be another's after a resume that allowed
 changed inputs. It came later, like `stage`."""
+
+LATER: Final = (stage, stopping, note, label)
+"""Tables that a store of an earlier version lacks until it is next written."""

@@ -13,9 +13,10 @@ from sqlalchemy import Connection, func, select, update
 
 from steelyard.errors import ConfigError, StoreError
 from steelyard.store import schema
-from steelyard.store.engine import Durability, check, complete, connect, create, file_of, locate
+from steelyard.store.address import Address, locate
+from steelyard.store.backend import Durability, Lock
+from steelyard.store.engine import cause_of, check, complete, create, open_backend
 from steelyard.store.journal import Asked, StoreJournal
-from steelyard.store.lock import RunLock
 from steelyard.store.names import meant, new_id
 from steelyard.store.records import score_row, word_numbers
 from steelyard.store.reserve import Reserve
@@ -46,11 +47,15 @@ class NewRun:
 
 
 class Store:
-    """A store on disk; read at once, written after `start_writing`.
+    """A store, in a file or on a server; it is read at once, and written from the first change on.
 
     Args:
-        where: a file or URL; None is `.steelyard/steelyard.db` in the current folder.
+        where: a file, or `postgresql://user@host/database`; None is `.steelyard/steelyard.db` in the current folder.
         create_missing: make it where there is none; else that is an error.
+        durability: `normal` survives the death of this process at any moment, `full` a power cut too.
+
+    Attributes:
+        path: where it is: a file, or the address of a server without its password. Another store can be opened on it.
 
     Raises:
         StoreError: it cannot be opened, or is of another version.
@@ -60,20 +65,19 @@ class Store:
     def __init__(
         self, where: str | Path | None = None, *, create_missing: bool = False, durability: Durability = "normal"
     ) -> None:
-        self._url = locate(where)
-        self.path = file_of(self._url)
-        if not self.path.exists():
-            if not create_missing:
-                raise ConfigError(f"there is no store at {self.path}: run something first, or name one with --store")
-            _make_folder(self.path)
-        self._engine = connect(self._url, durability=durability)
+        self._backend = open_backend(where, durability=durability)
+        self.path: Path | Address = self._backend.where
         self._writer: Writer | None = None
         self._reserve: Reserve | None = None
         self._asked = Asked()
+        if not self._backend.exists():
+            if not create_missing:
+                raise ConfigError(f"there is no store at {self.path}: run something first, or name one with --store")
+            self._backend.make_room()
         if create_missing:
             with _as_store_error(self.path):
-                create(self._engine)
-        check(self._engine)
+                create(self._backend)
+        check(self._backend)
 
     def __enter__(self) -> Self:
         return self
@@ -82,33 +86,54 @@ class Store:
         self.close()
 
     def close(self) -> None:
-        """Write what is queued and let go of the disk."""
+        """Write what is queued and let go of the disk or the server."""
         if self._writer is not None:
             self._writer.close()
             self._writer = None
         if self._reserve is not None:
             self._reserve.release()
             self._reserve = None
+        self._backend.engine.dispose()
+
+    def is_at(self, where: str | Path | None) -> bool:
+        """Whether `where` means this store."""
+        return locate(where) == self.path
+
+    def is_written(self, run: str) -> bool:
+        """Whether a living process writes the run of that id."""
+        return self._backend.is_locked(run)
 
     @contextlib.contextmanager
     def reading(self) -> Iterator[Connection]:
         """A connection whose reads are of one moment."""
-        with _as_store_error(self.path), self._engine.connect() as connection, connection.begin():
-            yield connection
+        with _as_store_error(self.path), self._backend.engine.connect() as opened:
+            connection = opened.execution_options(**self._backend.reading)
+            with connection.begin():
+                yield connection
 
     @property
     def writer(self) -> Writer:
         """The one writer of this process, started on first use."""
         if self._writer is None:
-            self._reserve = Reserve(self.path)
+            self._reserve = self._backend.reserve()
             try:
                 with _as_store_error(self.path):
-                    complete(self._engine)
-                    self._writer = Writer(self._engine, self._reserve)
+                    complete(self._backend)
+                    self._writer = Writer(self._backend, self._reserve)
             except StoreError:
-                self._reserve.release()
+                if self._reserve is not None:
+                    self._reserve.release()
                 raise
         return self._writer
+
+    def lock(self, run: str) -> Lock:
+        """Take the lock that the writer of a run holds.
+
+        Raises:
+            StoreError: another process writes it.
+        """
+        writer = self.writer
+        return self._backend.lock(run, lambda act: writer.change(lambda batch: act(batch.connection)))
 
     def begin_evaluation(self, new: Sequence[NewRun]) -> tuple[int, list[RunWriter]]:
         """Begin runs that are started together, and lock them: all of them or none, whenever the process is killed.
@@ -119,9 +144,10 @@ class Store:
         writer, created = self.writer, time.time()
         idents = [new_id() for _ in new]
         with contextlib.ExitStack() as failing:
-            locks = [RunLock(self.path, ident) for ident in idents]
-            for lock in locks:
-                failing.callback(lock.release)
+            locks = []
+            for ident in idents:
+                locks.append(self.lock(ident))
+                failing.callback(locks[-1].release)
 
             def change(batch: Batch) -> int:
                 evaluation = _insert(batch, schema.evaluation, {"created": created})
@@ -164,7 +190,7 @@ class Store:
         }
         unfinished = update(table).where(table.c.num == run.num, table.c.state != "finished").values(values)
         writer = self.writer
-        lock = RunLock(self.path, run.id)
+        lock = self.lock(run.id)
         with contextlib.ExitStack() as failing:
             failing.callback(lock.release)
             if writer.change(lambda batch: batch.connection.execute(unfinished).rowcount):
@@ -254,18 +280,11 @@ def _insert(batch: Batch, table: Any, row: Mapping[str, Any]) -> int:
     return int(inserted.inserted_primary_key[0])  # type: ignore[index]  # one row was inserted, so it has a key
 
 
-def _make_folder(path: Path) -> None:
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise StoreError(f"{path.parent} cannot be made: {error.strerror}") from error
-
-
 @contextlib.contextmanager
-def _as_store_error(path: Path) -> Iterator[None]:
+def _as_store_error(where: Path | Address) -> Iterator[None]:
     from sqlalchemy.exc import SQLAlchemyError
 
     try:
         yield
     except SQLAlchemyError as error:
-        raise StoreError(f"{path}: {getattr(error, 'orig', None) or error}") from error
+        raise StoreError(f"{where}: {cause_of(error, where)}") from error

@@ -15,12 +15,14 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, Final, Protocol
 
-from sqlalchemy import Connection, Engine, select
-from sqlalchemy.exc import DBAPIError, SQLAlchemyError
+from sqlalchemy import Connection, select
+from sqlalchemy.exc import SQLAlchemyError
 
 from steelyard.errors import StoreError
 from steelyard.store import schema
+from steelyard.store.backend import Backend
 from steelyard.store.codec import Packer, Unpacker
+from steelyard.store.engine import cause_of, writing
 from steelyard.store.reserve import Reserve
 from steelyard.store.tickets import Result, ThreadTicket, Ticket, answer
 
@@ -39,7 +41,7 @@ samples per second at 50 ms latency and saved no CPU, since the wait for the int
 class Batch:
     """What operations work with: an open transaction, the packer and unpacker of bodies, the numbers of words.
 
-    `alone` is `Writer.alone`.
+    `alone` is `Writer.alone`, and `shared` whether other processes may write at the same time.
     """
 
     connection: Connection
@@ -47,6 +49,7 @@ class Batch:
     unpacker: Unpacker
     words: dict[str, int]
     alone: bool = False
+    shared: bool = False
 
 
 class Operation(Protocol):
@@ -92,7 +95,7 @@ class Writer:
     """Owns the writing connection and its thread.
 
     Args:
-        engine: two connections of it are held open until `close`.
+        backend: two connections of it are held open until `close`.
         reserve: space to give back when the disk is full; None where there is no disk of ours.
 
     Attributes:
@@ -100,8 +103,8 @@ class Writer:
             nothing but what this process put there.
     """
 
-    def __init__(self, engine: Engine, reserve: Reserve | None) -> None:
-        self._engine = engine
+    def __init__(self, backend: Backend, reserve: Reserve | None) -> None:
+        self._backend = backend
         self._reserve = reserve
         self._queue: deque[Operation] = deque()
         self._later: deque[Operation] = deque()
@@ -110,16 +113,19 @@ class Writer:
         self._closing = False
         self._error: StoreError | None = None
         self._full: StoreError | None = None
-        self._reading = engine.connect()
-        self._writing = engine.connect().execution_options(begin="IMMEDIATE")
+        self._reading = backend.engine.connect().execution_options(**backend.finding)
+        self._writing = writing(backend)
         self._packer = Packer(self._save_dictionary)
         self._at = self._reading
         self._unpacker = Unpacker(lambda number: load_dictionary(self._at, number))
         self._words: dict[str, int] = {}
         try:
-            self._begin_log()
-            self._version = self._data_version()
-            self.alone = self._is_empty()
+            # Not to be handed to whoever connects next: a lock is the connection's.
+            self._writing.detach()
+            backend.begin_log(self._writing)
+            with self._writing.begin():
+                self._version = backend.changes(self._writing)
+            self.alone = self._version is not None and self._is_empty()
         except BaseException:
             self._let_go()
             raise
@@ -140,24 +146,9 @@ class Writer:
         self._reading.close()
         self._writing.close()
 
-    def _begin_log(self) -> None:
-        """Write something that changes nothing: SQLite syncs a new log's header with the first commit to it.
-
-        Measured: on a disk that is busy, that sync made the first replies of a resumed run wait for more than 50 ms
-        before they were in the journal; now it is done before anything is asked.
-        """
-        with self._writing.begin():
-            version = self._writing.exec_driver_sql("PRAGMA user_version").scalar_one()
-            self._writing.exec_driver_sql(f"PRAGMA user_version = {int(version)}")
-
     def _is_empty(self) -> bool:
         with self._reading.begin():
             return self._reading.execute(select(schema.reply.c.num).limit(1)).first() is None
-
-    def _data_version(self) -> int:
-        """A number that changes when another connection has changed the database (SQLite's PRAGMA data_version)."""
-        with self._writing.begin():
-            return int(self._writing.exec_driver_sql("PRAGMA data_version").scalar_one())
 
     def submit(self, operation: Operation) -> None:
         """Hand over an operation; its ticket is answered from the writer's thread.
@@ -245,8 +236,8 @@ class Writer:
     def _do_from_reserve(self, operations: Sequence[Operation], error: SQLAlchemyError) -> list[Result]:
         """Give the reserve back and try once more; whatever comes of it, nothing more is sent."""
         failure = StoreError(
-            f"the store cannot be written: {_cause(error)} ({self._engine.url.database}). What was answered is kept; "
-            "when that is mended, `steelyard resume` goes on"
+            f"the store cannot be written: {cause_of(error, self._backend.where)} ({self._backend.where}). What was "
+            "answered is kept; when that is mended, `steelyard resume` goes on"
         )
         failure.__cause__ = error
         if self._reserve is not None and self._reserve.release():
@@ -271,20 +262,22 @@ class Writer:
                 self._at = connection
                 with connection.begin():
                     if writes and self.alone:
-                        version = connection.exec_driver_sql("PRAGMA data_version").scalar_one()
-                        self.alone = version == self._version
-                    batch = Batch(connection, self._packer, self._unpacker, self._words, alone=self.alone)
+                        self.alone = self._backend.changes(connection) == self._version
+                    batch = self._batch(connection)
                     for kind in types:
                         values = kind.apply(batch, by_type[kind])
                         results += [(one.ticket, value, None) for one, value in zip(by_type[kind], values, strict=True)]
             except BaseException:
-                # SQLAlchemy takes a transaction whose commit failed for ended; SQLite may not.
-                connection.connection.rollback()
+                self._backend.undo(connection)
                 self._packer.forget()
                 self._unpacker.forget()
                 self._words.clear()
                 raise
         return results
+
+    def _batch(self, connection: Connection) -> Batch:
+        shared = self._backend.shared
+        return Batch(connection, self._packer, self._unpacker, self._words, alone=self.alone, shared=shared)
 
     def _save_dictionary(self, kind: str, data: bytes) -> int:
         saved = self._writing.execute(schema.dictionary.insert(), {"kind": kind, "data": data})
@@ -302,7 +295,3 @@ def load_dictionary(connection: Connection, number: int) -> bytes:
     if data is None:
         raise StoreError(f"the store is damaged: dictionary {number} is missing")
     return bytes(data)
-
-
-def _cause(error: SQLAlchemyError) -> str:
-    return str(error.orig) if isinstance(error, DBAPIError) else str(error)

@@ -94,7 +94,7 @@ def with_samples(suite: Suite, where: str | Path | None) -> Suite:
 def side_store(suite: Suite, store: Store) -> Iterator[Store]:
     """Where the stored runs of a suite's pairs are."""
     where = suite.samples.store if isinstance(suite.samples, StoredSamples) else None
-    if where is None or Path(where).absolute() == store.path:
+    if where is None or store.is_at(where):
         yield store
         return
     with Store(where) as opened:

@@ -1,0 +1,147 @@
+"""Where a store is: a file, or a schema of a PostgreSQL database, and how that is shown without its password."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Final
+
+from sqlalchemy import URL, make_url
+from sqlalchemy.exc import ArgumentError
+
+from steelyard.errors import ConfigError, did_you_mean
+from steelyard.session.secrets import Secrets, references
+
+DEFAULT: Final = Path(".steelyard/steelyard.db")
+SCHEMA: Final = "steelyard"
+"""The schema of a database that holds the tables, where the address names no other."""
+
+_SERVERS: Final = ("postgresql", "postgres")
+_SECRET_KEYS: Final = frozenset({"password", "sslpassword"})
+_NAME: Final = re.compile(r"[a-z_][a-z0-9_]{0,62}")
+
+
+class Address(str):
+    """The address of a server's store as it is shown; whoever opens it finds the whole of it in `url`.
+
+    It is a text, so that it can be handed on (`evaluate(..., store=store.path)`) and printed.
+    """
+
+    __slots__ = ("schema", "url")
+
+    url: URL
+    schema: str
+
+    @classmethod
+    def of(cls, url: URL, schema: str) -> Address:
+        """The address of a schema in a database."""
+        query = {"host": url.query["host"]} if "host" in url.query else {}
+        query |= {} if schema == SCHEMA else {"schema": schema}
+        shown = URL.create("postgresql", url.username, None, url.host, url.port, url.database, query)
+        made = cls(shown.render_as_string())
+        made.url, made.schema = url, schema
+        return made
+
+    def without_password(self, text: str) -> str:
+        """`text`, a message of the server or its driver, without the password that may be quoted in it."""
+        hidden = [str(self.url.password or ""), *(str(self.url.query.get(key, "")) for key in _SECRET_KEYS)]
+        for one in hidden:
+            text = text.replace(one, "[password]") if one else text
+        return text
+
+
+def locate(where: str | Path | None) -> Path | Address:
+    """Where a store is.
+
+    Args:
+        where: a file's path; `postgresql://user@host:5432/database`, with `?schema=name` for a schema other than
+            `steelyard` and whatever else libpq understands; None for `.steelyard/steelyard.db` here. `${NAME}` in it
+            stands for the value of that environment variable.
+
+    Raises:
+        ConfigError: an address that cannot be meant, or a name without a value. No message quotes a password.
+    """
+    if isinstance(where, Address):
+        return where
+    text = str(where or DEFAULT)
+    if "://" not in text:
+        return Path(text).absolute()
+    scheme = text.partition("://")[0]
+    kind, _, driver = scheme.partition("+")
+    if kind == "sqlite":
+        return _file_of(text)
+    if not kind:
+        raise ConfigError(f"{text!r} is no address of a store")
+    if kind not in _SERVERS:
+        raise ConfigError(
+            f"a store is a SQLite file or a PostgreSQL database, not {kind!r}{did_you_mean(kind, _SERVERS)}"
+        )
+    if driver not in {"", "psycopg"}:
+        raise ConfigError(f"a store in PostgreSQL is written with psycopg, not {driver!r}: postgresql://user@host/db")
+    return _server_of(text)
+
+
+def has_password(where: str | Path | None) -> bool:
+    """Whether an address holds a password as it is typed: other users of the machine see it in the list of processes.
+
+    >>> has_password("postgresql://me:abc@h/db"), has_password("postgresql://me:${PW}@h/db"), has_password("a.db")
+    (True, False, False)
+    """
+    text = str(where or "")
+    if not text.startswith(_SERVERS):
+        return False
+    try:
+        url = make_url(text)
+    except (ArgumentError, ValueError):
+        return False
+    given = [str(url.password or ""), *(str(url.query.get(key, "")) for key in _SECRET_KEYS)]
+    return any(one and not list(references(one)) for one in given)
+
+
+def _file_of(text: str) -> Path:
+    try:
+        return Path(make_url(text).database or "")
+    except (ArgumentError, ValueError) as error:
+        raise ConfigError(f"{text!r} is no address of a store") from error
+
+
+def _server_of(text: str) -> Address:
+    try:
+        url = make_url(text)
+    except (ArgumentError, ValueError):
+        raise ConfigError("that is no address of a PostgreSQL database: postgresql://user@host:5432/database") from None
+    url = _resolved(url).set(drivername="postgresql+psycopg")
+    query = dict(url.query)
+    schema = query.pop("schema", SCHEMA)
+    if not isinstance(schema, str) or not _NAME.fullmatch(schema):
+        raise ConfigError(
+            f"schema={schema!r}: the name of a schema has small letters, digits and _, at most 63, no digit first"
+        )
+    if "password" in query:
+        url = url.set(password=str(query.pop("password")))
+    return Address.of(url.set(query=query), schema)
+
+
+def _resolved(url: URL) -> URL:
+    """The address with the values of the references in it: after it was taken apart, so that a value may hold an @."""
+    parts: Mapping[str, str | None] = {
+        "username": url.username, "password": _plain(url.password), "host": url.host, "database": url.database
+    }  # fmt: skip
+    names = set(
+        references([*filter(None, parts.values()), *(one for one in url.query.values() if isinstance(one, str))])
+    )
+    if not names:
+        return url
+    try:
+        secrets = Secrets(names, {})
+    except ConfigError as error:
+        said = error.message.replace(" or put it into .env", "")  # which belongs to a configuration, and not to a store
+        raise ConfigError(f"the address of the store: {said}") from error
+    known = {key: secrets.resolve(part) for key, part in parts.items() if part is not None}
+    query = {key: secrets.resolve(one) if isinstance(one, str) else one for key, one in url.query.items()}
+    return url.set(**known, query=query)  # type: ignore[arg-type]  # the keys are those of the address
+
+
+def _plain(password: object) -> str | None:
+    return None if password is None else str(password)
