@@ -2,8 +2,11 @@
 
 import csv
 import json
+from xml.etree import ElementTree as ET
 
 import pytest
+from pyarrow import parquet
+from python_calamine import CalamineWorkbook
 
 
 @pytest.fixture
@@ -49,9 +52,26 @@ def test_export_writes_a_list_per_target_into_a_folder(steelyard, ran, tmp_path)
 
 
 def test_export_refuses_an_unknown_format_and_a_place_it_cannot_write(steelyard, ran):
-    assert "expected jsonl or csv" in steelyard("export", "a", "--format", "xml", code=2).err
-    assert ".xlsx is not written; name a .csv" in steelyard("export", "a", "--out", "a.xlsx", code=2).err
+    assert "expected jsonl, csv, xlsx, parquet" in steelyard("export", "a", "--format", "xml", code=2).err
+    assert ".ods is not written; name a .xlsx" in steelyard("export", "a", "--out", "a.ods", code=2).err
+    assert "name a file with --out" in steelyard("export", "a", "--format", "parquet", code=2).err
+    assert "a workbook only" in steelyard("export", "a", "c", code=2).err
     assert "cannot be written" in steelyard("export", "a", "--out", "exam.csv/a.jsonl", code=2).err
+
+
+def test_export_writes_tables_by_the_name_of_their_file(steelyard, ran, tmp_path):
+    steelyard("export", "a", "c", "--out", "both.xlsx", code=0)
+    sheets = CalamineWorkbook.from_path(tmp_path / "both.xlsx").sheet_names
+    assert sheets == ["Summary", "a", "c"]
+    steelyard("export", "a", "--out", "deep/a.parquet", code=0)
+    assert parquet.read_table(tmp_path / "deep/a.parquet").num_rows == 20
+
+
+def test_report_writes_junit_alone_where_it_is_asked_for(steelyard, ran, tmp_path):
+    steelyard("report", "a", "--junit", "junit.xml", code=0)
+    root = ET.parse(tmp_path / "junit.xml").getroot()
+    assert root.find("testsuite").get("tests") == "20"
+    assert not (tmp_path / "report.html").exists()
 
 
 def test_convert_refuses_what_is_not_json_with_its_place(steelyard, tmp_path):

@@ -17,12 +17,15 @@ RunArgument = Annotated[
 RunsArgument = Annotated[
     list[str], typer.Argument(metavar="RUN...", help="Runs: ids, beginnings of ids, targets' names, or 'latest'.")
 ]
-ConfigArgument = Annotated[Path, typer.Argument(metavar="CONFIG", help="A configuration, YAML or JSON.")]
+ConfigArgument = Annotated[Path, typer.Argument(metavar="CONFIG", help="A configuration: YAML, TOML or JSON.")]
 HtmlOption = Annotated[
     Path | None, typer.Option("--html", metavar="FILE", help="Write a report: one file that opens from disk.")
 ]
 MarkdownOption = Annotated[
     Path | None, typer.Option("--markdown", metavar="FILE", help="Write Markdown sized for a pull-request comment.")
+]
+JUnitOption = Annotated[
+    Path | None, typer.Option("--junit", metavar="FILE", help="Write JUnit XML, a test per record and gate rule.")
 ]
 NoEnvOption = Annotated[bool, typer.Option("--no-env", help="Do not read the .env beside the configuration.")]
 UnsafeSqlOption = Annotated[

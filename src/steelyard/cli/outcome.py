@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
@@ -197,7 +197,9 @@ def check_pages(*paths: Path | None) -> None:
             path.unlink()
 
 
-def write_pages(outcome: WeighedRuns, *, html: Path | None, markdown: Path | None) -> None:
+def write_pages(
+    outcome: WeighedRuns, *, html: Path | None = None, markdown: Path | None = None, junit: Path | None = None
+) -> None:
     """Write the report files that were asked for, and say on standard error where they are.
 
     Raises:
@@ -211,7 +213,11 @@ def write_pages(outcome: WeighedRuns, *, html: Path | None, markdown: Path | Non
         from steelyard.report.markdown import markdown_report
 
         write(markdown, markdown_report(outcome.runs, outcome.comparison, outcome.gate, pairwise=outcome.pairwise))
-    for path in (html, markdown):
+    if junit is not None:
+        from steelyard.report.junit import junit as junit_lines
+
+        write_lines(junit, junit_lines(outcome.runs, outcome.gate))
+    for path in (html, markdown, junit):
         if path is not None:
             say(console(stderr=True), f"wrote {path}")
 
@@ -231,6 +237,20 @@ def write(path: Path, text: str) -> None:
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes(text.encode("utf-8", "replace"))
+    except OSError as error:
+        raise ConfigError(f"{path} cannot be written: {error.strerror}") from error
+
+
+def write_lines(path: Path, lines: Iterable[str]) -> None:
+    """Write a file line by line, line ends as they are, making its folder.
+
+    Raises:
+        ConfigError: it cannot be written.
+    """
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with path.open("w", encoding="utf-8", errors="replace", newline="") as file:
+            file.writelines(lines)
     except OSError as error:
         raise ConfigError(f"{path} cannot be written: {error.strerror}") from error
 

@@ -5,15 +5,15 @@ from __future__ import annotations
 import json
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 
-from steelyard.cli.options import HtmlOption, MarkdownOption, RunArgument, RunsArgument, StoreOption
+from steelyard.cli.options import HtmlOption, JUnitOption, MarkdownOption, RunsArgument, StoreOption
 from steelyard.errors import ConfigError, Place
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
 
     from steelyard.store import Run
 
@@ -23,26 +23,30 @@ def report(
     store: StoreOption = None,
     html: HtmlOption = None,
     markdown: MarkdownOption = None,
+    junit: JUnitOption = None,
 ) -> None:
     """Write a report of one run, or of several against the first.
 
-    It goes to report.html where neither --html nor --markdown is given.
+    It goes to report.html where no other file is named.
     """
     from steelyard.cli.outcome import check_pages, weigh, write_pages
     from steelyard.store import Store
 
-    if html is None and markdown is None:
+    if html is None and markdown is None and junit is None:
         html = Path("report.html")
-    check_pages(html, markdown)
+    check_pages(html, markdown, junit)
     with Store(store) as opened:
-        write_pages(weigh([opened.run(name) for name in run]), html=html, markdown=markdown)
+        write_pages(weigh([opened.run(name) for name in run]), html=html, markdown=markdown, junit=junit)
 
 
 def export(
-    run: RunArgument,
+    run: RunsArgument,
     store: StoreOption = None,
     form: Annotated[
-        str, typer.Option("--format", metavar="FORMAT", help="jsonl or csv; by default what the file's name says.")
+        str,
+        typer.Option(
+            "--format", metavar="FORMAT", help="jsonl, csv, xlsx or parquet; by default what the file's name says."
+        ),
     ] = "",
     out: Annotated[
         Path | None, typer.Option("--out", "-o", metavar="FILE", help="Write there, not to standard output.")
@@ -53,23 +57,34 @@ def export(
     ] = None,
     raw: Annotated[bool, typer.Option("--raw", help="CSV cells as they are, formulas live.")] = False,
 ) -> None:
-    """Write the records of a run as rows."""
+    """Write the records of a run as rows.
+
+    A workbook (.xlsx) takes several runs, each on a sheet of its own, and begins with their summaries.
+    """
     from steelyard.cli.outcome import say_unfinished
     from steelyard.report import export as rows
     from steelyard.store import Store
 
+    form = form or _form_named(out)
+    if form not in _FORMS:
+        raise ConfigError(f"--format {form!r}: expected {', '.join(_FORMS)}")
+    if len(run) > 1 and form != "xlsx":
+        raise ConfigError("several runs go into a workbook only: name an .xlsx file with --out, or a single run")
     with Store(store) as opened:
-        found = opened.run(run)
-        say_unfinished(found)
-        form = form or _form_named(out)
+        found = [opened.run(name) for name in run]
+        for one in found:
+            say_unfinished(one)
         if json_dir is not None:
-            _write_json_dir(opened.runs_of(found.evaluation), json_dir)
+            _write_json_dir(opened.runs_of(found[0].evaluation), json_dir)
         elif form == "jsonl":
-            _write_lines(rows.jsonl(found), out)
+            _write_lines(rows.jsonl(found[0]), out)
         elif form == "csv":
-            _write_lines(rows.csv(found, raw=raw), out)
+            _write_lines(rows.csv(found[0], raw=raw), out)
         else:
-            raise ConfigError(f"--format {form!r}: expected jsonl or csv")
+            _write_table(found, form, out)
+
+
+_FORMS: Final = ("jsonl", "csv", "xlsx", "parquet")
 
 
 def _form_named(out: Path | None) -> str:
@@ -79,9 +94,31 @@ def _form_named(out: Path | None) -> str:
         ConfigError: the name is that of a table that is not written.
     """
     suffix = "" if out is None else out.suffix.lower()
-    if suffix in {".xlsx", ".xls", ".ods", ".parquet", ".tsv"}:
-        raise ConfigError(f"{suffix} is not written; name a .csv or .jsonl file, or say which with --format")
-    return "csv" if suffix == ".csv" else "jsonl"
+    if suffix in {".xls", ".xlsb", ".ods", ".tsv"}:
+        raise ConfigError(f"{suffix} is not written; name a .xlsx, .csv, .parquet or .jsonl file")
+    return suffix[1:] if suffix[1:] in _FORMS else "jsonl"
+
+
+def _write_table(runs: Sequence[Run], form: str, out: Path | None) -> None:
+    """A workbook or a Parquet file, which have to be files.
+
+    Raises:
+        ConfigError: no file was named, or it cannot be written.
+    """
+    from steelyard.report.export_parquet import write_parquet
+    from steelyard.report.export_workbook import write_workbook
+
+    if out is None:
+        raise ConfigError(f"{form} is no text: name a file with --out")
+    try:
+        out.parent.mkdir(parents=True, exist_ok=True)
+        if form == "xlsx":
+            write_workbook(runs, out)
+        else:
+            write_parquet(runs[0], out)
+    except OSError as error:
+        raise ConfigError(f"{out} cannot be written: {error.strerror}") from error
+    typer.echo(f"wrote {out}")
 
 
 def convert(
@@ -127,14 +164,11 @@ def _write_json_dir(runs: Iterable[Run], folder: Path) -> None:
 
 
 def _write_lines(lines: Iterable[str], out: Path | None) -> None:
+    from steelyard.cli.outcome import write_lines
+
     if out is None:
         for line in lines:
             sys.stdout.write(line.encode("utf-8", "replace").decode())
         return
-    try:
-        out.parent.mkdir(parents=True, exist_ok=True)
-        with out.open("w", encoding="utf-8", errors="replace", newline="") as file:
-            file.writelines(lines)
-    except OSError as error:
-        raise ConfigError(f"{out} cannot be written: {error.strerror}") from error
+    write_lines(out, lines)
     typer.echo(f"wrote {out}")

@@ -16,6 +16,14 @@ class StoredRun(ComparableRun, Protocol):
     def reason(self) -> str:
         """Why it did not finish; "" where it did."""
 
+    @property
+    def done(self) -> int:
+        """How many records are stored."""
+
+    @property
+    def seconds(self) -> float:
+        """How long it took."""
+
     def records(self) -> Iterator[Record]:
         """Every record in order of samples and repeats."""
 

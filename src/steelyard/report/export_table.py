@@ -1,0 +1,120 @@
+"""Records as a table, one row each: what CSV, workbooks and Parquet files hold."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, Final, Literal
+
+from steelyard.report.stored import StoredRun
+from steelyard.text.prompt_files import option_label
+from steelyard.types import Label, Record
+
+Kind = Literal["text", "number", "count"]
+
+_NUMBERS: Final[Mapping[str, Kind]] = {
+    "repeat": "count",
+    "input_tokens": "count",
+    "output_tokens": "count",
+    "attempts": "count",
+    "seconds": "number",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class ExportTable:
+    """The table of a run.
+
+    Args:
+        run: what is exported.
+        scores: its scores, in order.
+        tags: the names of its target's tags.
+        labels: the names of its labels.
+    """
+
+    run: StoredRun
+    scores: tuple[str, ...]
+    tags: tuple[str, ...]
+    labels: tuple[str, ...]
+
+    @classmethod
+    def of(cls, run: StoredRun) -> ExportTable:
+        """The table of `run`; its records are read when `rows` is."""
+        said = dict.fromkeys(label.name for label in run.remarks().labels)
+        return cls(run, tuple(score_names(run)), tuple(sorted(run.tags)), tuple(said))
+
+    @property
+    def columns(self) -> list[tuple[str, Kind]]:
+        """Each column's name and what it holds, in order; a score may be named like another column."""
+        names = ["run", "target", *(f"tag_{tag}" for tag in self.tags), "id", "group", "repeat", "question", "options"]
+        columns = [(name, _NUMBERS.get(name, "text")) for name in (*names, "reference", "output")]
+        for score in self.scores:
+            columns += [(score, "number"), (f"{score}_outcome", "text"), (f"{score}_reason", "text")]
+        names = ["failure", "input_tokens", "output_tokens", "attempts", "seconds"]
+        columns += [(name, _NUMBERS.get(name, "text")) for name in names]
+        return columns + [(label_column(name), "text") for name in self.labels]
+
+    @property
+    def names(self) -> list[str]:
+        """The names of the columns."""
+        return [name for name, _ in self.columns]
+
+    def rows(self) -> Iterator[list[Any]]:
+        """The cells of every record, in the order of the columns; what is neither text nor number is a JSON value."""
+        labels = labels_by_record(self.run)
+        for record in self.run.records():
+            found = {label.name: label.value for label in labels.get((record.sample.id, record.repeat), ())}
+            yield [*_cells(self, record), *(found.get(name) for name in self.labels)]
+
+
+def label_column(name: str) -> str:
+    """The column of labels of one name; of several authors the newest label stands in it.
+
+    >>> label_column("cause")
+    'label_cause'
+    """
+    return f"label_{name}"
+
+
+def labels_by_record(run: StoredRun) -> dict[tuple[str, int], list[Label]]:
+    """(sample's id, repeat) -> its labels, oldest first."""
+    found: dict[tuple[str, int], list[Label]] = {}
+    for label in run.remarks().labels:
+        found.setdefault((label.sample, label.repeat), []).append(label)
+    return found
+
+
+def score_names(run: StoredRun) -> list[str]:
+    """Every score of a run: those its scorers announce, then others that records have."""
+    announced = [name for name in run.manifest.get("scores", ()) if name]
+    return list(dict.fromkeys([*announced, *(row.name for row in run.score_rows() if row.name)]))
+
+
+def _cells(table: ExportTable, record: Record) -> list[Any]:
+    sample = record.sample
+    found = {score.name: score for score in record.scores}
+    scores: list[Any] = []
+    for name in table.scores:
+        score = found.get(name)
+        scores += [score.value, score.outcome, score.reason] if score else [None, None, None]
+    replies = [reply for several in record.replies.values() for reply in several]
+    failure = record.failure
+    options = "\n".join(f"{option_label(place)}. {choice}" for place, choice in enumerate(sample.choices))
+    return [
+        table.run.id,
+        table.run.target,
+        *(table.run.tags[tag] for tag in table.tags),
+        sample.id,
+        sample.group,
+        record.repeat,
+        sample.input,
+        options,
+        sample.reference,
+        record.output.value if record.output else None,
+        *scores,
+        f"{failure.stage} ({failure.kind}): {failure.message}" if failure else None,
+        sum(reply.usage.input_tokens for reply in replies),
+        sum(reply.usage.output_tokens for reply in replies),
+        sum(len(reply.attempts) for reply in replies),
+        record.seconds,
+    ]

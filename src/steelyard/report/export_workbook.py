@@ -1,0 +1,136 @@
+"""Records as a workbook: a sheet of summaries, then one sheet per run; needs openpyxl (extra `xlsx`)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any, Final
+
+from steelyard.errors import ConfigError
+from steelyard.report.export_table import ExportTable
+from steelyard.report.stored import StoredRun
+from steelyard.text.inert import cell_text, writable
+
+_MOST_CHARACTERS: Final = 32_767
+_MOST_ROWS: Final = 1_048_576
+_LONGEST_TITLE: Final = 31
+_NO_TITLE: Final = str.maketrans(dict.fromkeys("[]:*?/\\'", "_"))
+_CUT: Final = " ... (cut)"
+_WRONG: Final = "FFF4CCCC"
+_UNREAD: Final = "FFFFF2CC"
+_WIDTHS: Final = {"question": 50, "options": 30, "output": 50}
+
+
+def write_workbook(runs: Sequence[StoredRun], path: Path) -> None:
+    """Write runs to an .xlsx file, a row at a time: memory stays flat.
+
+    Every text is stored as a text, so none of them is a formula. Rows that are not right at the headline score are
+    coloured, those that could not be read in another colour.
+
+    Args:
+        runs: at least one; each gets a sheet named after its target.
+        path: the file; whatever was there is replaced once the new one is whole.
+
+    Raises:
+        ConfigError: openpyxl is not installed, or a run has more records than a sheet has rows.
+        OSError: the file cannot be written.
+    """
+    try:
+        import openpyxl
+    except ImportError as error:
+        raise ConfigError('writing .xlsx needs openpyxl: pip install "steelyard[xlsx]"') from error
+    book = openpyxl.Workbook(write_only=True)
+    _add_summaries(book, runs)
+    titles = ["Summary"]
+    for run in runs:
+        if run.done >= _MOST_ROWS:
+            raise ConfigError(f"run {run.id} has {run.done} records, a sheet {_MOST_ROWS} rows: export it as Parquet")
+        titles.append(_title(run.target, titles))
+        _add_records(book, titles[-1], run)
+    part = path.with_name(f"{path.name}.part")
+    book.save(part)
+    part.replace(path)
+
+
+def _add_summaries(book: Any, runs: Sequence[StoredRun]) -> None:
+    sheet = book.create_sheet("Summary")
+    names = ("value", "low", "high", "n", "scored", "unparsed", "refused", "not_applicable", "errors")
+    _append(sheet, ["run", "target", "state", "score", "group", *names])
+    for run in runs:
+        summary = run.summary()
+        for score in [one for first in summary.scores for one in (first, *summary.groups.get(first.name, ()))]:
+            mean = score.headline
+            ends = list(mean.interval or (None, None))
+            counts = [score.scored, score.unparsed, score.refused, score.not_applicable, score.errors]
+            head = [run.id, run.target, summary.state, score.name, score.group]
+            _append(sheet, [*head, mean.value, *ends, mean.n, *counts])
+
+
+def _add_records(book: Any, title: str, run: StoredRun) -> None:
+    table = ExportTable.of(run)
+    names = table.names
+    sheet = book.create_sheet(title)
+    sheet.freeze_panes = "A2"
+    for place, name in enumerate(names):
+        if name in _WIDTHS:
+            sheet.column_dimensions[_letters(place)].width = _WIDTHS[name]
+    _append(sheet, names)
+    primary = run.manifest.get("primary", "")
+    value, outcome = (names.index(one) if one in names else -1 for one in (primary, f"{primary}_outcome"))
+    for cells in table.rows():
+        colour = _colour(cells[value], cells[outcome]) if primary and value >= 0 else ""
+        _append(sheet, cells, colour=colour)
+
+
+def _colour(value: Any, outcome: Any) -> str:
+    """That of a row: wrong, unread, or none."""
+    if outcome in {"unparsed", "refused"}:
+        return _UNREAD
+    return _WRONG if value == 0 or outcome is None else ""
+
+
+def _append(sheet: Any, cells: Sequence[Any], *, colour: str = "") -> None:
+    sheet.append(list(_typed(sheet, cells, colour)))
+
+
+def _typed(sheet: Any, cells: Sequence[Any], colour: str) -> Iterator[Any]:
+    from openpyxl.cell import WriteOnlyCell
+    from openpyxl.styles import PatternFill
+
+    fill = PatternFill("solid", fgColor=colour) if colour else None
+    for value in cells:
+        if value is None and fill is None:
+            yield None
+            continue
+        is_number = isinstance(value, int | float) and not isinstance(value, bool)
+        cell = WriteOnlyCell(sheet, value if is_number or value is None else "")
+        if not is_number and value is not None:
+            # Set past the cell's own guess: a text that begins with "=" would become a formula.
+            cell._value, cell.data_type = _text(value), "s"  # noqa: SLF001
+        if fill is not None:
+            cell.fill = fill
+        yield cell
+
+
+def _text(value: Any) -> str:
+    text = writable(cell_text(value))
+    return text if len(text) <= _MOST_CHARACTERS else text[: _MOST_CHARACTERS - len(_CUT)] + _CUT
+
+
+def _title(target: str, taken: Sequence[str]) -> str:
+    """A sheet's name for a target: what a sheet may be called, and no name twice."""
+    bare = writable(target).translate(_NO_TITLE)[:_LONGEST_TITLE].strip() or "run"
+    known = {one.casefold() for one in taken}
+    title, count = bare, 1
+    while title.casefold() in known:
+        count += 1
+        mark = f" ({count})"
+        title = bare[: _LONGEST_TITLE - len(mark)] + mark
+    return title
+
+
+def _letters(place: int) -> str:
+    from openpyxl.utils import get_column_letter
+
+    letters: str = get_column_letter(place + 1)
+    return letters

@@ -1,0 +1,130 @@
+"""Runs as JUnit XML, as continuous integration servers read it: a test suite per run, a test per record.
+
+A record whose headline score passed is a test that passed; one that did not pass, could not be read or was refused is
+a failure with that word as its type; one that failed for good is an error; a score that does not apply is skipped.
+The rules of a gate are a suite of their own. Source: the schema of the Jenkins xUnit plug-in, "junit-10.xsd".
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from tempfile import SpooledTemporaryFile
+from typing import Final
+from xml.sax.saxutils import escape, quoteattr
+
+from steelyard.gate import GateVerdict, RuleResult
+from steelyard.report.stored import StoredRun
+from steelyard.text.inert import cell_text, visible
+from steelyard.types import Record, Score
+
+_LONGEST: Final = 2_000
+"""Characters of a question or an output that are shown."""
+_HELD_BYTES: Final = 8 << 20
+
+
+@dataclass(frozen=True, slots=True)
+class _Test:
+    """One test: what went wrong, if anything, and what a person reads of it."""
+
+    name: str
+    group: str
+    seconds: float
+    tag: str = ""
+    kind: str = ""
+    message: str = ""
+    text: str = ""
+
+    def lines(self, suite: str) -> Iterator[str]:
+        head = f"    <testcase name={_attribute(self.name)} classname={_attribute(self.group or suite)}"
+        head += f' time="{self.seconds:.3f}"'
+        if not self.tag:
+            yield f"{head}/>\n"
+            return
+        kind = f" type={_attribute(self.kind)}" if self.kind else ""
+        yield f"{head}>\n      <{self.tag} message={_attribute(self.message)}{kind}>"
+        yield f"{escape(_shown(self.text))}</{self.tag}>\n    </testcase>\n"
+
+
+def junit(runs: Sequence[StoredRun], gate: GateVerdict | None = None) -> Iterator[str]:
+    """The lines of the XML, line ends included; records are read once and not held.
+
+    Args:
+        runs: what was run.
+        gate: its rules become tests of a suite named `gate`.
+    """
+    yield '<?xml version="1.0" encoding="UTF-8"?>\n<testsuites name="steelyard">\n'
+    for run in runs:
+        primary = run.manifest.get("primary", "")
+        yield from _suite(run.target, run.seconds, (_test(primary, one) for one in run.records()))
+    if gate is not None:
+        yield from _suite("gate", 0.0, map(_rule_test, gate.results))
+    yield "</testsuites>\n"
+
+
+def _suite(name: str, seconds: float, tests: Iterable[_Test]) -> Iterator[str]:
+    """The tests with their counts before them, as servers want them: a large suite waits on disk meanwhile."""
+    counts: Counter[str] = Counter()
+    with SpooledTemporaryFile(_HELD_BYTES, "w+", encoding="utf-8") as waiting:
+        for test in tests:
+            counts[test.tag] += 1
+            waiting.writelines(test.lines(name))
+        yield (
+            f'  <testsuite name={_attribute(name)} tests="{counts.total()}" failures="{counts["failure"]}" '
+            f'errors="{counts["error"]}" skipped="{counts["skipped"]}" time="{seconds:.3f}">\n'
+        )
+        waiting.seek(0)
+        yield from waiting
+    yield "  </testsuite>\n"
+
+
+def _test(primary: str, record: Record) -> _Test:
+    sample = record.sample
+    name = sample.id if not record.repeat else f"{sample.id} (repeat {record.repeat + 1})"
+    if record.failure is not None:
+        failure = record.failure
+        told = (f"{failure.stage} ({failure.kind})", failure.message)
+        return _Test(name, sample.group, record.seconds, "error", failure.kind, told[0], told[1])
+    score = next((one for one in record.scores if one.name == primary), None)
+    if score is None:
+        return _Test(name, sample.group, record.seconds, "skipped", "", f"there is no score {primary}")
+    tag, kind = _verdict(score)
+    text = _told(record, score) if tag == "failure" else ""
+    return _Test(name, sample.group, record.seconds, tag, kind, score.reason if tag else "", text)
+
+
+def _verdict(score: Score) -> tuple[str, str]:
+    """The element that says what came of a score, and its type; ("", "") where the test passed."""
+    if score.outcome == "not_applicable":
+        return "skipped", ""
+    if score.outcome != "scored":
+        return "failure", score.outcome
+    passed = score.passed if score.passed is not None else score.value != 0
+    return ("", "") if passed else ("failure", "not passed")
+
+
+def _told(record: Record, score: Score) -> str:
+    sample, output = record.sample, record.output
+    parts = {
+        "question": cell_text(sample.input),
+        "reference": cell_text(sample.reference),
+        "output": cell_text(output.value) if output else "",
+        score.name: "" if score.value is None else f"{score.value:g}",
+    }
+    return "\n".join(f"{name}: {text[:_LONGEST]}" for name, text in parts.items() if text)
+
+
+def _rule_test(result: RuleResult) -> _Test:
+    name = f"{result.target}: {result.rule}"
+    tag = {"holds": "", "broken": "error"}.get(result.state, "failure")
+    return _Test(name, "gate", 0.0, tag, result.state if tag else "", result.sentence if tag else "")
+
+
+def _shown(text: str) -> str:
+    """Text that XML 1.0 takes, with what hides or acts made visible."""
+    return visible(text).replace("\ufffe", "\\ufffe").replace("\uffff", "\\uffff")
+
+
+def _attribute(text: str) -> str:
+    return quoteattr(_shown(" ".join(text.split())))
