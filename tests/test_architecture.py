@@ -26,7 +26,7 @@ TREE = {
 }  # fmt: skip
 """The design's tree, as far as there is something in it; a file of it may have become a folder."""
 VAGUE = {"utils", "util", "helpers", "helper", "common", "misc", "manager", "handler"}
-READS_ENVIRONMENT = {"session/secrets.py", "cli/files.py", "cli/reloading.py", "cli/running.py"}
+READS_ENVIRONMENT = {"session/secrets.py", "cli/diagnosing.py", "cli/files.py", "cli/reloading.py", "cli/running.py"}
 """`session` resolves references; the command line hands `os.environ` to `config`, which takes it as an argument."""
 HEAVY = (
     "aiohttp", "sqlalchemy", "numpy", "altair", "pydantic", "jinja2", "rich", "typer", "ruamel", "sqlglot", "duckdb",

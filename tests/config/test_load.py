@@ -170,7 +170,7 @@ def test_a_limit_below_one_is_refused(folder):
 
 
 def test_another_kind_of_file_is_refused_by_its_name():
-    with pytest.raises(ConfigError, match=r"ends in \.json, \.yaml, \.yml"):
+    with pytest.raises(ConfigError, match=r"ends in \.json, \.toml, \.yaml, \.yml"):
         load(Path("exam.xlsx"), environ={})
 
 

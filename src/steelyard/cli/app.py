@@ -20,6 +20,7 @@ _INTERRUPTED: Final = 130
 _COMMANDS: Final = (
     ("init", "files"),
     ("check", "files"),
+    ("diagnose", "diagnosing"),
     ("run", "running"),
     ("resume", "running"),
     ("rescore", "rescoring"),

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from steelyard.errors import ConfigError
 
@@ -24,9 +25,17 @@ def reload_config(run: Run, config: Path | None, *, use_dotenv: bool) -> Loaded:
         return load(config, environ=os.environ, use_dotenv=use_dotenv)
     if kept is None:
         raise ConfigError(f"run {run.id} was started from Python: pass resume={run.id!r} to evaluate() there")
-    path, limit = Path(kept["path"]), kept["plain"].get("samples", {}).get("first")
+    path = Path(kept["path"])
     if path.is_file():
         written = load(path, environ=os.environ, use_dotenv=use_dotenv)
-        same_limit = written.plain.get("samples", {}).get("first") == limit
-        return written if same_limit else load(path, environ=os.environ, use_dotenv=use_dotenv, limit=limit)
+        limit, skip_bad = _overridden(kept["plain"])
+        if (limit, skip_bad) == _overridden(written.plain):
+            return written
+        return load(path, environ=os.environ, use_dotenv=use_dotenv, limit=limit, skip_bad=skip_bad)
     return load_plain(kept["plain"], path.parent, environ=os.environ, use_dotenv=use_dotenv)
+
+
+def _overridden(plain: Mapping[str, Any]) -> tuple[int | None, bool]:
+    """What `--limit` and `--skip-bad` may have set."""
+    samples = plain.get("samples", {})
+    return (samples.get("first"), bool(samples.get("skip_bad"))) if isinstance(samples, Mapping) else (None, False)

@@ -6,17 +6,19 @@ import asyncio
 import contextlib
 import os
 import signal
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Final, NoReturn
 
 import typer
 
+from steelyard.cli.choosing import FromOption, OnlyOption, choice_of, choose
 from steelyard.cli.options import (
     ConfigArgument,
     HtmlOption,
     JsonOption,
+    JUnitOption,
     MarkdownOption,
     NoEnvOption,
     QuietOption,
@@ -43,6 +45,9 @@ def run(
     limit: Annotated[
         int | None, typer.Option("--limit", metavar="N", help="Only the first so many samples.", min=1)
     ] = None,
+    skip_bad: Annotated[bool, typer.Option("--skip-bad", help="Leave out rows with a defect, and count them.")] = False,
+    only: OnlyOption = "",
+    from_run: FromOption = "",
     fresh: Annotated[bool, typer.Option("--fresh", help="Ask again what the journal could answer.")] = False,
     stop_when_decided: Annotated[
         str,
@@ -59,9 +64,14 @@ def run(
     as_json: JsonOption = False,
     html: HtmlOption = None,
     markdown: MarkdownOption = None,
+    junit: JUnitOption = None,
 ) -> None:
     """Run every target of a configuration and compare them."""
-    loaded = _load(config, limit=limit, use_dotenv=not no_env)
+    from steelyard.config.load import load
+
+    wanted = choice_of(only, from_run)
+    loaded = load(config, environ=os.environ, use_dotenv=not no_env, limit=limit, skip_bad=skip_bad)
+    loaded, chosen = choose(loaded, wanted, store)
     if stop_when_decided:
         loaded = _until_decided(loaded, question=stop_when_decided)
     if dry_run:
@@ -71,10 +81,10 @@ def run(
         return
     from steelyard.cli.gating import check_before
 
-    outlet = _Outlet(store, as_json, html, markdown)
+    outlet = _Outlet(store, as_json, html, markdown, junit)
     outlet.check()
     check_before(loaded.suite, store)
-    how = _how(loaded, store, fresh=fresh, unsafe_sql=unsafe_sql)
+    how = _how(loaded, store, chosen, fresh=fresh, unsafe_sql=unsafe_sql)
     outlet.finish(run_suite(loaded.suite, how, quiet=quiet))
 
 
@@ -95,6 +105,7 @@ def resume(
     as_json: JsonOption = False,
     html: HtmlOption = None,
     markdown: MarkdownOption = None,
+    junit: JUnitOption = None,
 ) -> None:
     """Go on with what was interrupted or broke.
 
@@ -102,7 +113,7 @@ def resume(
     """
     from steelyard.store import Store
 
-    outlet = _Outlet(store, as_json, html, markdown)
+    outlet = _Outlet(store, as_json, html, markdown, junit)
     outlet.check()
     with Store(store) as opened:
         found = opened.run(run) if run else _unfinished(opened.runs())
@@ -115,14 +126,9 @@ def resume(
 
         go_on(found, store=store, allow_changed=allow_changed, use_dotenv=not no_env, quiet=quiet, as_json=as_json)
     loaded = _until_decided(reload_config(found, config, use_dotenv=not no_env), **_rule_of(found))
-    how = _how(loaded, store, resume=found.id, allow_changed=allow_changed, unsafe_sql=unsafe_sql)
+    loaded, chosen = choose(loaded, (found.manifest["config"] or {}).get("chosen", {}), store)
+    how = _how(loaded, store, chosen, resume=found.id, allow_changed=allow_changed, unsafe_sql=unsafe_sql)
     outlet.finish(run_suite(loaded.suite, how, quiet=quiet))
-
-
-def _load(path: Path, *, limit: int | None, use_dotenv: bool) -> Loaded:
-    from steelyard.config.load import load
-
-    return load(path, environ=os.environ, use_dotenv=use_dotenv, limit=limit)
 
 
 def _until_decided(loaded: Loaded, **rule: Any) -> Loaded:
@@ -147,10 +153,10 @@ def _rule_of(run: Run) -> dict[str, Any]:
     return {"question": rule["question"]} if "question" in rule else {}
 
 
-def _how(loaded: Loaded, store: str | None, **more: Any) -> How:
+def _how(loaded: Loaded, store: str | None, chosen: Mapping[str, str], **more: Any) -> How:
     from steelyard.suite import How
 
-    config = {"path": str(loaded.path.absolute()), "plain": loaded.plain}
+    config = {"path": str(loaded.path.absolute()), "plain": loaded.plain} | ({"chosen": chosen} if chosen else {})
     return How(store=store, environment=loaded.environment, config=config, **more)
 
 
@@ -233,12 +239,13 @@ class _Outlet:
     as_json: bool
     html: Path | None
     markdown: Path | None
+    junit: Path | None
 
     def check(self) -> None:
         """Refuse a file that cannot be written before anything is paid for."""
         from steelyard.cli.outcome import check_pages
 
-        check_pages(self.html, self.markdown)
+        check_pages(self.html, self.markdown, self.junit)
 
     def finish(self, runs: Sequence[Run]) -> NoReturn:
         """Print and write what came out, then exit with the code that says it, also where nobody reads it."""
@@ -248,7 +255,7 @@ class _Outlet:
         outcome = weigh(runs, store=self.store)
         with while_read():
             print_outcome(outcome, as_json=self.as_json, reported=self.html is not None)
-        write_pages(outcome, html=self.html, markdown=self.markdown)
+        write_pages(outcome, html=self.html, markdown=self.markdown, junit=self.junit)
         if any(one.state == "broken" for one in runs):
             raise typer.Exit(_BROKEN)
         if any(one.state != "finished" for one in runs):

@@ -26,7 +26,7 @@ from steelyard.config.hints import (
     value_of,
     words,
 )
-from steelyard.config.leaves import described, is_file, leaf, suits
+from steelyard.config.leaves import described, is_path, leaf, suits
 from steelyard.config.positions import Entry, Node, plain
 from steelyard.config.problems import Problems
 from steelyard.errors import ConfigError, boundary, did_you_mean
@@ -93,7 +93,7 @@ def _one_of(hint: Any, node: Node, site: Site) -> Any:
     if not wanted and len(others) == 1:
         wanted = others
     if Path in wanted and str in wanted:
-        wanted = [Path if is_file(node.value, site.folder) else str]
+        wanted = [Path if is_path(node.value, site.folder) else str]
     if not wanted:
         raise site.wrong(node, f"expected {words(hint)}, but got {described(node)}")
     return build(wanted[0], node, site)
@@ -190,7 +190,7 @@ def named(kind: Kind, node: Node, site: Site) -> Any:
     key = _name(kind, node, site)
     found = _found(kind, key.value, key)
     keys = keys_of(found) if is_class(found) else {}
-    return _of_class(found, _entries(key.value, node, keys), key, site.at(key.value))
+    return _of_class(found, own_entries(key.value, node, keys), key, site.at(key.value))
 
 
 def _unknown(kind: Kind, name: str) -> str:
@@ -220,8 +220,8 @@ def _found(kind: Kind, name: str, node: Node) -> Any:
     return found
 
 
-def _entries(name: str, node: Node, keys: Mapping[str, Key]) -> Mapping[str, Entry]:
-    """The fields, wherever they are written: in the mapping below the name, or beside it."""
+def own_entries(name: str, node: Node, keys: Mapping[str, Key]) -> Mapping[str, Entry]:
+    """The fields of what is registered as `name`: in the mapping below the name, or beside it."""
     inner = node.entries[name]
     beside = {key: entry for key, entry in node.entries.items() if key != name}
     field = scalar_key(name, keys)

@@ -115,10 +115,10 @@ def existing(node: Node, folder: Path) -> Path:
     raise ConfigError(f"there is no file {path}{near if near[:1] == ':' else ''}", node.place)
 
 
-def is_file(text: str, folder: Path) -> bool:
-    """Whether `text` is the path of a file; tells apart what may be a path or the text itself."""
+def is_path(text: str, folder: Path) -> bool:
+    """Whether `text` is the path of a file or folder; tells apart what may be a path or the text itself."""
     try:
-        return (folder / text).is_file()
+        return bool(text) and (folder / text).exists()
     except (OSError, ValueError):
         return False
 

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from steelyard.config.build import Site, build
 from steelyard.config.environment import Environment, environment
 from steelyard.config.gate import check_gate, match_gate, with_baseline
 from steelyard.config.leaves import described
 from steelyard.config.matrix import expanded
-from steelyard.config.positions import Entry, Node, from_plain, plain, read, texts
+from steelyard.config.overrides import limited, without_bad
+from steelyard.config.positions import Node, from_plain, plain, read, texts
 from steelyard.config.problems import Problems
 from steelyard.config.targets import check_names, without_tags
 from steelyard.errors import ConfigError, Place, boundary, did_you_mean
@@ -32,9 +33,11 @@ class Loaded:
         suite: what is to be run.
         text: of the file; empty where it came from the store.
         path: of the file, or of the folder that a stored configuration is resolved against.
-        plain: the configuration as written, as JSON, `--limit` applied; secrets are still references. `load_plain`
-            makes the same suite of it.
+        plain: the configuration as written, as JSON, `--limit` and `--skip-bad` applied; secrets are still references.
+            `load_plain` makes the same suite of it.
         environment: the values behind the references; its repr shows names only.
+        described: what the file describes, the object that the suite was built from.
+        tree: the keys that it was described by, each with its place.
     """
 
     suite: Suite
@@ -42,9 +45,18 @@ class Loaded:
     path: Path
     plain: Mapping[str, Any]
     environment: Environment
+    described: Any
+    tree: Node
 
 
-def load(path: Path, *, environ: Mapping[str, str], use_dotenv: bool = True, limit: int | None = None) -> Loaded:
+def load(
+    path: Path,
+    *,
+    environ: Mapping[str, str],
+    use_dotenv: bool = True,
+    limit: int | None = None,
+    skip_bad: bool = False,
+) -> Loaded:
     """The suite that a configuration file describes.
 
     Args:
@@ -52,6 +64,7 @@ def load(path: Path, *, environ: Mapping[str, str], use_dotenv: bool = True, lim
         environ: where references are looked up first.
         use_dotenv: whether the `.env` beside the file is looked at next.
         limit: at most so many samples, the first of those that the file selects.
+        skip_bad: leave out rows with a defect, and count them, whatever the file says.
 
     Raises:
         ConfigError: every mistake with its place.
@@ -61,8 +74,10 @@ def load(path: Path, *, environ: Mapping[str, str], use_dotenv: bool = True, lim
         raise ConfigError(f"a configuration ends in {', '.join(sorted(SUFFIXES))}", Place(str(path)))
     text, root = read(path)
     root = limited(root, limit)
-    values, suite = _loaded(root, path.parent, environ, use_dotenv=use_dotenv)
-    return Loaded(suite, text, path, plain(root), values)
+    if skip_bad:
+        root = without_bad(root)
+    made = _loaded(root, path.parent, environ, use_dotenv=use_dotenv)
+    return Loaded(made.suite, text, path, plain(root), made.environment, made.described, made.tree)
 
 
 def load_plain(stored: Mapping[str, Any], base: Path, *, environ: Mapping[str, str], use_dotenv: bool = True) -> Loaded:
@@ -79,11 +94,20 @@ def load_plain(stored: Mapping[str, Any], base: Path, *, environ: Mapping[str, s
         DataError: as `load`.
     """
     root = from_plain(stored, "stored configuration")
-    values, suite = _loaded(root, base, environ, use_dotenv=use_dotenv)
-    return Loaded(suite, "", base, plain(root), values)
+    made = _loaded(root, base, environ, use_dotenv=use_dotenv)
+    return Loaded(made.suite, "", base, plain(root), made.environment, made.described, made.tree)
 
 
-def _loaded(root: Node, folder: Path, environ: Mapping[str, str], *, use_dotenv: bool) -> tuple[Environment, Suite]:
+class _Made(NamedTuple):
+    """What reading a tree gives."""
+
+    environment: Environment
+    suite: Suite
+    described: Any
+    tree: Node
+
+
+def _loaded(root: Node, folder: Path, environ: Mapping[str, str], *, use_dotenv: bool) -> _Made:
     """Two passes tell the most at once: what is written in the file, then what it makes together."""
     cls = _suite_class(root)
     problems = Problems()
@@ -92,14 +116,16 @@ def _loaded(root: Node, folder: Path, environ: Mapping[str, str], *, use_dotenv:
         values = environment(root, environ, folder / ".env" if use_dotenv else None)
     check_gate(root, folder, problems)
     described_suite: Any = None
+    tree = root
     with problems.gathered(root):
-        described_suite = build(cls, _prepared(root), Site(folder))
+        tree = _prepared(root)
+        described_suite = build(cls, tree, Site(folder))
     problems.raise_any()
     suite = with_baseline(_made(described_suite, root), folder)
     _check_whole(root, suite, problems)
     match_gate(root, suite, problems, scores=lambda: _scores(suite))
     problems.raise_any()
-    return values, suite
+    return _Made(values, suite, described_suite, tree)
 
 
 def _suite_class(root: Node) -> type:
@@ -166,34 +192,3 @@ def _meant(root: Node, message: str) -> Node:
         return root
     quoted = (node for node in texts(entry.node) if len(node.value) > 1 and repr(node.value) in message)
     return next(quoted, entry.key)
-
-
-def limited(root: Node, limit: int | None) -> Node:
-    """`root` with at most `limit` samples: the first ones, or fewer of the last or random ones where it says so.
-
-    >>> plain(limited(from_plain({"samples": {"file": "a.csv", "last": 30}}, ""), 5))
-    {'samples': {'file': 'a.csv', 'last': 5}}
-
-    Raises:
-        ConfigError: below 1, or there is no file of samples to take from.
-    """
-    if limit is None:
-        return root
-    if limit < 1:
-        raise ConfigError(f"--limit is {limit}; expected a number of samples, 1 or more")
-    samples = root.entries.get("samples")
-    if samples is None and "runs" in root.entries:
-        raise ConfigError(
-            "--limit takes the first samples of a file, and here they are those of stored runs", root.place
-        )
-    if samples is None or not isinstance(samples.node.value, Mapping):
-        return root
-    entries = samples.node.entries
-    key = next((one for one in ("first", "last", "random") if one in entries), "first")
-    now = entries[key].node.value if key in entries else None
-    if now is not None and type(now) is not int:
-        return root  # building says what is wrong with it
-    count = limit if now is None else min(limit, now)
-    node = replace(samples.node, value=count, raw=str(count))
-    within = {**entries, key: Entry(samples.key.with_value(key), node)}
-    return root.with_value({**root.entries, "samples": Entry(samples.key, samples.node.with_value(within))})

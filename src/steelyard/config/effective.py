@@ -1,0 +1,95 @@
+"""The configuration as it takes effect: every key with its value and where that came from."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, get_args
+
+from steelyard.config.build import own_entries
+from steelyard.config.hints import keys_of
+from steelyard.config.positions import Entry, Node
+from steelyard.errors import Place
+from steelyard.registry import Kind, name_of
+
+
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """One key in effect.
+
+    Args:
+        key: its dotted path.
+        value: as plain JSON; a secret is the reference that was written.
+        place: where it was written; None is a default.
+    """
+
+    key: str
+    value: Any
+    place: Place | None
+
+    @property
+    def origin(self) -> str:
+        """`exam.yaml:7`, or `default`."""
+        if self.place is None:
+            return "default"
+        line = f":{self.place.line}" if self.place.line else ""
+        return f"{Path(self.place.file).name}{line}"
+
+
+def settings(value: Any, node: Node | None, key: str = "") -> Iterator[Setting]:
+    """Every key below a value that was built from a tree, those that were left to their defaults included.
+
+    Args:
+        value: what was built.
+        node: what it was built from; None where nothing was written.
+        key: the path so far.
+    """
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        yield from _of_fields(value, node, key)
+    elif isinstance(value, Mapping) and value:
+        for name, one in value.items():
+            entry = node.entries.get(str(name)) if node else None
+            yield from settings(one, entry.node if entry else None, _joined(key, str(name)))
+    elif isinstance(value, tuple | list) and any(dataclasses.is_dataclass(one) for one in value):
+        nodes: Sequence[Any] = node.value if node is not None and isinstance(node.value, tuple) else [None] * len(value)
+        for place, (one, of) in enumerate(zip(value, nodes, strict=False)):
+            yield from settings(one, of, f"{key}[{place}]")
+    else:
+        yield Setting(key, _plain(value), node.place if node is not None else None)
+
+
+def _of_fields(value: Any, node: Node | None, key: str) -> Iterator[Setting]:
+    name = next((found for kind in get_args(Kind) if (found := name_of(kind, type(value)))), "") if key else ""
+    path = _joined(key, name)
+    entries = _entries(value, node, name)
+    cls: type = type(value)
+    names = keys_of(cls)
+    if not names:
+        yield Setting(path, None, node.place if node is not None else None)
+    for one in names:
+        entry = entries.get(one)
+        yield from settings(getattr(value, one), entry.node if entry else None, _joined(path, one))
+
+
+def _entries(value: Any, node: Node | None, name: str) -> Mapping[str, Entry]:
+    """The fields as they were written, in whichever of the three forms."""
+    if node is None:
+        return {}
+    if name and name in node.entries:
+        cls: type = type(value)
+        return own_entries(name, node, keys_of(cls))
+    return node.entries
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        return {str(name): _plain(one) for name, one in value.items()}
+    if isinstance(value, tuple | list | set | frozenset):
+        return [_plain(one) for one in value]
+    return value if value is None or isinstance(value, bool | int | float | str) else str(value)
+
+
+def _joined(key: str, name: str) -> str:
+    return f"{key}.{name}" if key and name else key or name
