@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final, NoReturn
 
+from steelyard.data.table import Column, Table
 from steelyard.errors import DataError
 
 SHOWN_DEFECTS: Final = 20
@@ -21,6 +22,14 @@ class Defect:
 
     def __str__(self) -> str:
         return f"{self.place}: {self.message}"
+
+
+def faults_of(table: Table, number: int, columns: Iterable[Column]) -> Iterator[Defect]:
+    """What its spreadsheet says is wrong with the cells of a row: an error value, a formula without a value."""
+    faults = table.faults.get(number, {})
+    for column in columns if faults else ():
+        if isinstance(column, int) and column in faults:
+            yield Defect("bad cell", table.place(number, column), faults[column])
 
 
 def refuse(defects: Sequence[Defect]) -> NoReturn:

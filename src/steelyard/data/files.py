@@ -6,34 +6,50 @@ import random as randomness
 from collections.abc import Container, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
+from steelyard.data.frames import HeldFrame
 from steelyard.errors import ConfigError, did_you_mean
 
 
 @dataclass(frozen=True, slots=True)
 class SampleFiles:
-    """Samples from spreadsheets, text tables or JSON.
+    """Samples from spreadsheets, text tables, JSON, Parquet, a dataset of the Hugging Face hub, or a data frame.
+
+    Exactly one of `file`, `dataset` and `frame` says where the rows are; all other keys mean the same for each.
 
     Args:
-        file: one path or several: .xlsx, .xls, .ods, .csv, .tsv, .jsonl or .json.
+        file: one path or several: .xlsx, .xls, .ods, .csv, .tsv, .jsonl, .json or .parquet; or a folder of such files,
+            or one that `datasets` saved to disk.
+        dataset: a dataset of the Hugging Face hub, as `owner/name`, the one source that is ever downloaded; or a
+            folder, as under `file`.
+        split: which part of a dataset or folder; needed where it has several.
+        subset: which configuration of a dataset, or which folder inside a folder.
+        revision: of a dataset on the hub: a commit, tag or branch.
         sheets: names of the sheets to read; empty means every visible one.
-        columns: role -> column, as a header's text, a letter ("A"), a range ("B:E") or a list of these. When every
-            name given is a letter or a range, all are letters; otherwise a name is looked for among the headers
-            first. A role that is not named is found by its header. Empty: all are found, see `data.columns`.
+        columns: role -> column, as a header's text, a letter ("A"), a range ("B:E", "选项A:选项D") or a list of these.
+            When every name given is a letter or a range, all are letters; otherwise a name is looked for among the
+            headers first. Rows with keys (JSON, Parquet, datasets, frames) have no letters. A role that is not named is
+            found by its header. Empty: all are found, see `data.columns`.
         header: `auto` looks for the header among the first ten rows, `none` says there is none, a number is its
-            1-based row. JSON has keys instead and ignores this.
+            1-based row. Rows with keys ignore this.
         first: only so many samples from the start.
         last: only so many samples from the end.
         random: only so many samples, drawn without replacement and kept in the order of the dataset.
         seed: for `random`.
         skip_bad: leave out rows with a defect, and count them, instead of refusing the dataset.
+        frame: rows in memory; see `of`.
 
     Raises:
-        ConfigError: more than one of first, last and random; a number below 1; no file.
+        ConfigError: not exactly one source; a key that belongs to another; more than one of first, last and random; a
+            number below 1.
     """
 
-    file: Path | tuple[Path, ...]
+    file: Path | tuple[Path, ...] = ()
+    dataset: Path | str = ""
+    split: str = ""
+    subset: str = ""
+    revision: str = ""
     sheets: tuple[str, ...] = ()
     columns: Mapping[str, str | list[str]] = field(default_factory=dict)
     header: Literal["auto", "none"] | int = "auto"
@@ -42,10 +58,10 @@ class SampleFiles:
     random: int | None = None
     seed: int = 0
     skip_bad: bool = False
+    frame: HeldFrame | None = None
 
     def __post_init__(self) -> None:
-        if not self.paths:
-            raise ConfigError("samples: file names no file")
+        self._refuse_sources()
         limits = {name: getattr(self, name) for name in ("first", "last", "random")}
         given = {name: value for name, value in limits.items() if value is not None}
         if len(given) > 1:
@@ -55,6 +71,51 @@ class SampleFiles:
                 raise ConfigError(f"samples: {name} is {value}; expected a number of samples, 1 or more")
         if not isinstance(self.header, str) and self.header < 1:
             raise ConfigError(f"samples: header is {self.header}; rows count from 1")
+
+    def _refuse_sources(self) -> None:
+        found = [name for name, given in (("dataset", self.dataset), ("frame", self.frame)) if given]
+        found = (["file"] if self.paths else []) + found
+        if len(found) > 1:
+            raise ConfigError(f"samples: give one of file and dataset, not {' and '.join(found)}")
+        if not found:
+            raise ConfigError("samples: file names no file, and dataset none of the Hugging Face hub (owner/name)")
+        if self.revision and not self.is_on_hub:
+            raise ConfigError("samples: revision belongs to a dataset of the Hugging Face hub")
+
+    @classmethod
+    def of(cls, frame: Any, *, name: str = "frame", **keys: Any) -> SampleFiles:
+        """Samples from a data frame.
+
+        Args:
+            frame: of pandas, polars (lazy ones are collected) or pyarrow; a dataset of `datasets`; or a list of
+                mappings, one a row.
+            name: stands in addresses, in front of the number of the row, and is the suite's name.
+            keys: any other field: `columns`, `first`, `skip_bad` ...
+
+        Raises:
+            ConfigError: it is none of these, or the fields contradict each other.
+
+        >>> SampleFiles.of([{"question": "1 + 1?", "options": ["1", "2"], "answer": "B"}], first=1).title
+        'frame'
+        """
+        return cls(frame=HeldFrame(frame, name), **keys)
+
+    @property
+    def is_on_hub(self) -> bool:
+        """Whether the rows are those of a dataset of the Hugging Face hub, and no folder."""
+        return bool(self.dataset) and isinstance(self.dataset, str) and not Path(self.dataset).is_dir()
+
+    @property
+    def title(self) -> str:
+        """What a suite without a name is called: the first file's name without its end, or the dataset's."""
+        if self.frame is not None:
+            return self.frame.name
+        return self.paths[0].stem if self.paths else Path(self.dataset).name
+
+    @property
+    def names(self) -> str:
+        """The sources, for messages."""
+        return ", ".join(path.name for path in self.paths) or (self.frame.name if self.frame else str(self.dataset))
 
     @property
     def paths(self) -> tuple[Path, ...]:

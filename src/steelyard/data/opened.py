@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import count
+from itertools import count, repeat
 from typing import Any, NamedTuple
 
 from steelyard.data.columns import find_layout
-from steelyard.data.defects import Defect, refuse
+from steelyard.data.defects import Defect, faults_of, refuse
 from steelyard.data.files import SampleFiles
-from steelyard.data.reading import read_tables
+from steelyard.data.reading import id_prefixes, read_tables
 from steelyard.data.roles import Layout, Role
 from steelyard.data.table import Row, Table, cell_at, is_blank, render
-from steelyard.errors import ConfigError, DataError
+from steelyard.errors import DataError
 from steelyard.text.list_cell import list_in
 from steelyard.types import Sample
 
@@ -30,7 +30,7 @@ class OpenTable:
         """Rows below the header; blank ones of a sheet are left out, an object is never a blank row."""
         if self.table.keyed:
             return iter(self.table)
-        return (row for row in self.layout.rows(self.table) if not is_blank(row))
+        return (row for row in self.layout.rows(self.table) if row.number in self.table.faults or not is_blank(row))
 
     def cell(self, row: Row, role: str) -> Any:
         """What stands in the column of a role; None where it has none."""
@@ -56,6 +56,11 @@ class OpenTable:
             defects.append(self.defect(f"bad {role}", row, role, wrong))
             return None
         return self.text(row, role) or None
+
+    def faults(self, row: Row) -> list[Defect]:
+        """What the spreadsheet itself says is wrong with the cells that are read."""
+        columns = (column for several in self.layout.columns.values() for column in several)
+        return list(faults_of(self.table, row.number, columns))
 
     def place(self, row: Row, role: str = "") -> str:
         """Where a row is, or its cell under a role."""
@@ -90,12 +95,15 @@ def open_tables(files: SampleFiles, roles: Sequence[Role]) -> tuple[tuple[OpenTa
         DataError: a file cannot be read.
     """
     tables, notes = read_tables(files)
-    names = [path.name for path in files.paths]
-    if len(set(names)) < len(names):
-        raise ConfigError("samples: two files have one name, so their rows cannot be told apart; rename one")
-    several = len(names) > 1
-    opened = [OpenTable(one, find_layout(one, roles, files), f"{one.name} " if several else "") for one in tables]
-    return tuple(opened), notes
+    if not tables:
+        raise DataError(f"{files.names}: no sheet with a filled cell")
+    return tuple(map(_opened, tables, repeat(roles), repeat(files), id_prefixes(files, tables))), notes
+
+
+def _opened(table: Table, roles: Sequence[Role], files: SampleFiles, prefix: str) -> OpenTable:
+    layout = find_layout(table, roles, files)
+    used = [column for columns in layout.columns.values() for column in columns]
+    return OpenTable(table.refined(used), layout, prefix)
 
 
 def sound_samples(files: SampleFiles, found: Sequence[Sample], defects: Sequence[Defect]) -> tuple[Sample, ...]:
@@ -107,7 +115,7 @@ def sound_samples(files: SampleFiles, found: Sequence[Sample], defects: Sequence
     if defects and not files.skip_bad:
         refuse(defects)
     if not found:
-        raise DataError(f"{', '.join(path.name for path in files.paths)}: there is no sound row")
+        raise DataError(f"{files.names}: there is no sound row")
     chosen = files.selected(len(found))
     return tuple(sample for place, sample in enumerate(found) if place in chosen)
 
@@ -136,12 +144,13 @@ def read_rows(files: SampleFiles, roles: Sequence[Role], sample_of: SampleOf) ->
     defects: list[Defect] = []
     noted: tuple[dict[str, str], list[Defect]] = ({}, defects)
     positions = count()
-    found = [
-        sample
-        for table in tables
-        for row, position in zip(table.rows(), positions, strict=False)
-        if (sample := sample_of(table, row, position, noted)) is not None
-    ]
+    found: list[Sample] = []
+    for table in tables:
+        for row, position in zip(table.rows(), positions, strict=False):
+            if faults := table.faults(row):
+                defects.extend(faults)
+            elif (sample := sample_of(table, row, position, noted)) is not None:
+                found.append(sample)
     samples = sound_samples(files, found, defects)
     about = (*notes, *about_selection(files, len(samples), len(defects)))
     return ReadRows(samples, tuple(defects), tables[0].layout.describe(), about)

@@ -161,4 +161,4 @@ def render(value: Any) -> str:
 def is_blank(row: Row) -> bool:
     """Whether nothing but blanks stands in the row."""
     cells = row.cells.values() if isinstance(row.cells, Mapping) else row.cells
-    return not any(cell not in {"", None} and render(cell) for cell in cells)
+    return not any(cell is not None and cell != "" and render(cell) for cell in cells)

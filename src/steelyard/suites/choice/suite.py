@@ -47,7 +47,7 @@ class ChoiceSuite:
         if data.skipped:
             notes.append(f"{data.skipped} rows with a defect were left out (skip_bad)")
         return Suite(
-            name=self.name or self.samples.paths[0].stem,
+            name=self.name or self.samples.title,
             kind="choice",
             samples=data.samples,
             targets=self.targets,

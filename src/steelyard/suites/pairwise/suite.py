@@ -86,7 +86,7 @@ class PairwiseSuite:
         answers = tuple(one for one in self.scorers if not _of_pairs(one))
         samples, notes = self._samples()
         return Suite(
-            name=self.name or (self.samples.paths[0].stem if self.samples else names[0]),
+            name=self.name or (self.samples.title if self.samples else names[0]),
             kind="pairwise",
             samples=samples,
             targets={

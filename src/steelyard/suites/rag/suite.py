@@ -60,7 +60,7 @@ class RagSuite:
         scorers = with_judge(self.scorers or self._default_scorers(data), self.judge)
         judged = {type(scorer) for scorer in scorers}
         return Suite(
-            name=self.name or self.samples.paths[0].stem,
+            name=self.name or self.samples.title,
             kind="rag",
             samples=data.samples,
             targets=self.targets,

@@ -95,6 +95,7 @@ class _Reader:
     def samples(self, place: OpenTable, predictions: Mapping[str, Column]) -> Iterator[Sample]:
         for row, position in zip(place.rows(), self.positions, strict=False):
             before = len(self.defects)
+            self.defects.extend(place.faults(row))
             target = wanted(place.cell(row, "target"), self.task)
             if target.problem:
                 self.defects.append(place.defect("bad target", row, "target", target.problem))

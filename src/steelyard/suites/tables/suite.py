@@ -64,7 +64,7 @@ class TablesSuite:
         columns = {name: PredictedColumn(column) for name, column in self.predictions.items()}
         scoring = replace(self.scoring, task=self.task, databases=self.databases)
         return Suite(
-            name=self.name or self.samples.paths[0].stem,
+            name=self.name or self.samples.title,
             kind="tables",
             samples=data.samples,
             targets={**self.targets, **columns},

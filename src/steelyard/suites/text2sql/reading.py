@@ -13,7 +13,7 @@ from itertools import islice
 from typing import Any, Final, NamedTuple
 
 from steelyard.data.columns import HEAD_ROWS, find_layout
-from steelyard.data.defects import Defect
+from steelyard.data.defects import Defect, faults_of
 from steelyard.data.files import SampleFiles
 from steelyard.data.naming import all_names
 from steelyard.data.roles import Layout, Role
@@ -65,7 +65,7 @@ class TableReading:
         """(position, row) of the rows below the header that are not blank; positions count from 0."""
         position = 0
         for row in self.layout.rows(self.table):
-            blank = is_blank(row)
+            blank = row.number not in self.table.faults and is_blank(row)
             if not blank:
                 yield position, row
             position += not blank or self.counts_blank
@@ -88,7 +88,9 @@ def open_reading(table: Table, files: SampleFiles, prefix: str) -> TableReading:
     """
     lines = table.keyed and table.name.lower().endswith(_LINES)
     roles = [replace(role, required=False) if lines and role.name == "question" else role for role in ROLES]
-    return TableReading(table, find_layout(_texts_of(table, files), roles, files), prefix, lines)
+    layout = find_layout(_texts_of(table, files), roles, files)
+    used = [column for columns in layout.columns.values() for column in columns]
+    return TableReading(table.refined(used), layout, prefix, lines)
 
 
 def check_places(reading: TableReading) -> None:
@@ -144,6 +146,7 @@ def read_row(
     if torn := _torn(reading, row):
         defects.append(torn)
         return None
+    defects.extend(faults_of(reading.table, row.number, map(reading.layout.column, reading.layout.columns)))
     values = {role.name: _text(reading, row, role.name, defects) for role in ROLES}
     for role in ("question", "sql"):
         if not values[role] and reading.layout.column(role) is not None and len(defects) == before:

@@ -6,6 +6,7 @@ import re
 from collections import Counter
 from collections.abc import Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import repeat
 from pathlib import Path
 from sys import intern
 from types import MappingProxyType
@@ -13,7 +14,7 @@ from typing import Final, NamedTuple
 
 from steelyard.data.defects import SHOWN_DEFECTS, Defect, refuse
 from steelyard.data.files import SampleFiles
-from steelyard.data.reading import read_tables
+from steelyard.data.reading import id_prefixes, read_tables
 from steelyard.data.table import Row
 from steelyard.errors import ConfigError, DataError
 from steelyard.sql.results import Database, EngineName
@@ -137,11 +138,8 @@ def load_text2sql(files: SampleFiles, *, databases: Path | None = None, engine: 
     known = None if databases is None else _known(databases)
     tables, notes = read_tables(files)
     if not tables:
-        raise DataError(f"{', '.join(path.name for path in files.paths)}: no sheet with a filled cell")
-    names = [path.name for path in files.paths]
-    if len(set(names)) < len(names):
-        raise ConfigError("samples: two files have one name, so their rows cannot be told apart; rename one")
-    readings = tuple(open_reading(table, files, f"{table.name} " if len(names) > 1 else "") for table in tables)
+        raise DataError(f"{files.names}: no sheet with a filled cell")
+    readings = tuple(map(open_reading, tables, repeat(files), id_prefixes(files, tables)))
     for reading in readings if known is not None else ():
         check_places(reading)
     check = _Check(readings, known)

@@ -61,7 +61,7 @@ class Text2SqlSuite:
         if data.skipped:
             notes.append(f"{data.skipped} rows with a defect were left out (skip_bad)")
         return Suite(
-            name=self.name or self.samples.paths[0].stem,
+            name=self.name or self.samples.title,
             kind="text2sql",
             samples=data.samples,
             targets=self.targets,

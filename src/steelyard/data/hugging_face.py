@@ -1,0 +1,139 @@
+"""Datasets of the Hugging Face hub, and those that `datasets` saved to disk (extra `hf`).
+
+A dataset of the hub is downloaded once into the cache of `datasets`, by that library and with its settings
+(HF_HUB_OFFLINE, HF_TOKEN); nothing else here downloads anything. No code of a dataset ever runs: scripts are refused by
+every version of the library that the extra allows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any, Final
+
+from steelyard.data.classes import named
+from steelyard.data.files import SampleFiles
+from steelyard.data.frames import keyed_table
+from steelyard.data.parquet import about_bytes, holds_bytes
+from steelyard.data.table import Table
+from steelyard.errors import ConfigError, DataError, did_you_mean
+
+_BATCH_ROWS: Final = 1_000
+_SAVED: Final = ("dataset_dict.json", "state.json")
+
+
+def is_saved(folder: Path) -> bool:
+    """Whether `datasets` saved this folder to disk."""
+    return any((folder / name).is_file() for name in _SAVED)
+
+
+def read_saved(folder: Path, split: str) -> Table:
+    """A folder that `save_to_disk` wrote, memory-mapped.
+
+    Args:
+        folder: of a dataset, or of one with splits.
+        split: needed where it has several.
+
+    Raises:
+        ConfigError: `datasets` is not installed, or the split is missing or unknown.
+        DataError: the folder is damaged.
+    """
+    library = _library(folder.name)
+    try:
+        loaded = library.load_from_disk(str(folder))
+    except _failures() as error:
+        raise DataError(f"{folder.name} is no sound folder of a dataset: {_first_line(error)}") from error
+    return _one_split(loaded, folder.name, split)
+
+
+def read_hub(files: SampleFiles) -> Table:
+    """A dataset of the hub, from the cache of `datasets` or downloaded into it.
+
+    Raises:
+        ConfigError: `datasets` is not installed; or the subset or split is missing or unknown.
+        DataError: there is no such dataset, or it cannot be loaded.
+    """
+    name = str(files.dataset)
+    library = _library(name)
+    try:
+        loaded = library.load_dataset(
+            name, files.subset or None, split=files.split or None, revision=files.revision or None
+        )
+    except ValueError as error:
+        raise ConfigError(f"samples: the dataset {name}: {_said(error)}") from error
+    except _failures() as error:
+        raise DataError(f"the dataset {name} cannot be loaded: {_first_line(error)}") from error
+    return _one_split(loaded, name, files.split)
+
+
+def dataset_table(dataset: Any, name: str) -> Table:
+    """A `datasets.Dataset` as a table; the numbers of class labels become `ClassName`s.
+
+    Raises:
+        ConfigError: it has several splits, or is one that only streams.
+    """
+    if isinstance(dataset, Mapping):
+        raise ConfigError(f"samples: {name} has the splits {', '.join(dataset)}; give one of them")
+    if not hasattr(dataset, "with_format") or not hasattr(dataset, "num_rows"):
+        raise ConfigError(f"samples: {name} is a {type(dataset).__name__}; expected a datasets.Dataset")
+    schema = dataset.features.arrow_schema
+    kept = [one.name for one in schema if not holds_bytes(one.type)]
+    classes = {
+        column: tuple(map(str, kind.names)) for column, kind in dataset.features.items() if hasattr(kind, "int2str")
+    }
+
+    def rows() -> Iterator[Mapping[str, Any]]:
+        for batch in dataset.select_columns(kept).with_format("arrow").iter(_BATCH_ROWS):
+            yield from (named(cells, classes) for cells in batch.to_pylist())
+
+    return keyed_table(name, rows, about_bytes(name, [one.name for one in schema if one.name not in kept]))
+
+
+def _one_split(loaded: Any, name: str, split: str) -> Table:
+    if not isinstance(loaded, Mapping):
+        return dataset_table(loaded, name)
+    return dataset_table(loaded[chosen_split(name, list(loaded), split)], name)
+
+
+def chosen_split(name: str, splits: Sequence[str], split: str) -> str:
+    """The split that is meant: the one that is named, or the only one.
+
+    Raises:
+        ConfigError: there is no such split, or there are several and none is named.
+
+    >>> chosen_split("exam", ["test"], "")
+    'test'
+    """
+    if split in splits:
+        return split
+    if not split and len(splits) == 1:
+        return splits[0]
+    if split:
+        near = did_you_mean(split, splits)
+        raise ConfigError(f"split: {name} has no split {split!r}{near}")
+    raise ConfigError(f"split: {name} has the splits {', '.join(splits)}; name one, as split: {splits[-1]}")
+
+
+def _library(name: str) -> Any:
+    try:
+        import datasets
+    except ImportError as error:
+        raise ConfigError(f'samples: {name} needs the package datasets: pip install "steelyard[hf]"') from error
+    return datasets
+
+
+def _failures() -> tuple[type[Exception], ...]:
+    """What loading raises where it is the dataset's or the network's fault."""
+    import pyarrow as pa
+    from datasets.exceptions import DatasetsError
+
+    return (DatasetsError, pa.ArrowException, OSError, ValueError, KeyError, TypeError, RuntimeError)
+
+
+def _said(error: Exception) -> str:
+    """What the library says of a subset or split, on one line."""
+    return " ".join(str(error).split())[:600]
+
+
+def _first_line(error: Exception) -> str:
+    return str(error).partition("\n")[0][:300] or type(error).__name__
