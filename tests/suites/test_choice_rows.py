@@ -273,10 +273,12 @@ def test_a_key_is_letters_of_options_or_refused(options, key):
     assert letters == "".join(sorted(set(letters)))
 
 
-def test_a_single_column_of_options_in_a_sheet_is_refused(tmp_path):
+def test_options_in_one_cell_that_cannot_be_told_apart_are_refused(tmp_path):
     (tmp_path / "a.csv").write_text("question,options,answer\nq,A x B y,A\n")
-    with pytest.raises(ConfigError, match="options need 2 to 26 columns, not 1"):
-        load_choice(SampleFiles(tmp_path / "a.csv"))
+    (found,) = defects_of(SampleFiles(tmp_path / "a.csv"))
+    assert found.startswith(
+        "a.csv line 2 column B: the options 'A x B y' cannot be told apart; expected a list of texts"
+    )
 
 
 @given(st.sampled_from([".csv", ".tsv", ".jsonl", ".json", ".xlsx", ".xls"]), st.binary(max_size=200), st.text())

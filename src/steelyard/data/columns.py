@@ -136,7 +136,7 @@ def _counts(body: Sequence[Row]) -> bool:
 
 
 def _refuse_missing(table: Table, layout: Layout, roles: Sequence[Role]) -> None:
-    missing = [role.name for role in roles if role.required and not layout.columns.get(role.name)]
+    missing = [role.name for role in roles if _lacks(layout, role)]
     if not missing:
         return
     found = [text for text in layout.headers.values() if text]
@@ -147,6 +147,10 @@ def _refuse_missing(table: Table, layout: Layout, roles: Sequence[Role]) -> None
         f"{table.title}: no column for {' and '.join(missing)}; {seen}. Name the columns, for example "
         f"columns: {{{_example(roles)}}}, or leave this sheet out with sheets"
     )
+
+
+def _lacks(layout: Layout, role: Role) -> bool:
+    return role.required and not layout.columns.get(role.name) and not layout.columns.get(role.unless)
 
 
 def _example(roles: Sequence[Role]) -> str:

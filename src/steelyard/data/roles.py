@@ -18,6 +18,7 @@ class Role:
     Args:
         name: the key under `columns:`, and in `headers.json`.
         required: whether a table without it is refused.
+        unless: another role; where that has a column, this one is not required.
         several: whether it spans columns, as options do.
         by_position: whether it has a place where there is no header.
         words: the key of its synonyms in `headers.json` where it is not the name: what one suite calls an answer is a
@@ -31,6 +32,7 @@ class Role:
     by_position: bool = True
     words: str = ""
     likeness: Callable[[str], float] | None = None
+    unless: str = ""
 
 
 @dataclass(frozen=True, slots=True)

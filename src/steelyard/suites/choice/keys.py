@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Mapping, Sequence
-from typing import Any, Final
+from collections.abc import Sequence
+from typing import Final
 
-from steelyard.data.table import render
+from steelyard.data.classes import ClassName
 
 LETTERS: Final = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 MAX_OPTIONS: Final = len(LETTERS)
@@ -37,37 +37,17 @@ def cut_labels(options: Sequence[str]) -> Sequence[str]:
     return [option[match.end() :] if (match := _LABEL.match(option)) else option for option in options]
 
 
-def options_of(value: Any) -> list[str]:
-    """The options in one JSON value: a list of texts, or an object from letters to texts.
-
-    Raises:
-        ValueError: it is neither.
-
-    >>> options_of(["A:天", "B:地"]), options_of({"B": "地", "A": "天"})
-    (['A:天', 'B:地'], ['天', '地'])
-    """
-    if isinstance(value, Mapping):
-        letters = sorted(value)
-        if "".join(map(str, letters)).upper() != LETTERS[: len(letters)]:
-            raise ValueError(f"options have the keys {', '.join(map(str, letters))}; expected A, B, C ...")
-        value = [value[letter] for letter in letters]
-    if not isinstance(value, list):
-        raise ValueError("options are no list of texts")  # noqa: TRY004 - a dataset's mistake, not a programmer's
-    if any(isinstance(one, list | Mapping) for one in value):
-        raise ValueError("an option is a list or an object, not a text")
-    return [render(one) for one in value]
-
-
-def read_key(text: str, options: Sequence[str], labelled: Sequence[str] = ()) -> str:
+def read_key(text: str, options: Sequence[str], labelled: Sequence[str] = (), *, count_from: int = 1) -> str:
     """The letters of a key, sorted.
 
     A single letter wins over everything else. What may be read in two ways (the number 2 where another option's text
     is "2") is refused.
 
     Args:
-        text: a letter in any width, case, brackets; several letters; 1-based numbers; or an option's text.
+        text: a letter in any width, case, brackets; several letters; numbers; or an option's text.
         options: the texts of the options, the first is A.
         labelled: the same with labels of their own ("A. 天"), where they had some.
+        count_from: the number that means A: 1, or 0 in tables that are known to count so.
 
     Raises:
         ValueError: it names no option, or may name two; the message says which.
@@ -87,12 +67,12 @@ def read_key(text: str, options: Sequence[str], labelled: Sequence[str] = ()) ->
     if len(named) == 1:
         return named
     same = _same_text(text, valid, (options, labelled))
-    readings = sorted({one for one in (named, _numbers(wide, valid), *same) if one})
+    readings = sorted({one for one in (named, _numbers(wide, valid, count_from), *same) if one})
     if len(readings) == 1:
         return readings[0]
     if readings:
         raise ValueError(f"the key {text[:40]!r} may mean {' or '.join(readings)}; write the letter")
-    hint = "; numbers count from 1" if wide.strip() == "0" else ""
+    hint = "; numbers count from 1: write letters where they count from 0" if wide.strip() == "0" else ""
     raise ValueError(f"the key {text[:40]!r} is none of {valid[0]} to {valid[-1]} and no option's text{hint}")
 
 
@@ -105,9 +85,54 @@ def _same_text(text: str, valid: str, texts: Sequence[Sequence[str]]) -> set[str
     }
 
 
-def _numbers(text: str, valid: str) -> str:
+def _numbers(text: str, valid: str, count_from: int) -> str:
     single = _NUMBER.fullmatch(text)
     parts = [single[1]] if single else _BETWEEN.split(text.strip())
-    if not all(part.isascii() and part.isdigit() and 1 <= int(part) <= len(valid) for part in parts):
+    if not all(part.isascii() and part.isdigit() and 0 <= int(part) - count_from < len(valid) for part in parts):
         return ""
-    return "".join(sorted({valid[int(part) - 1] for part in parts}))
+    return "".join(sorted({valid[int(part) - count_from] for part in parts}))
+
+
+def key_of_label(text: str, options: Sequence[str], labels: Sequence[str]) -> str:
+    """The letter of a key that names an option by the label that the dataset gives it.
+
+    Labels that are the letters in order say nothing new: `read_key` reads those. Under all others a number is a label
+    and no place.
+
+    Raises:
+        ValueError: it is no label and no option's text, or may be two.
+
+    >>> key_of_label("2", ["天", "地"], ["1", "2"]), key_of_label("0", ["天", "地"], ["0", "1"])
+    ('B', 'A')
+    """
+    valid = LETTERS[: len(options)]
+    found = _same_text(text, valid, (labels,)) or _same_text(text, valid, (options,))
+    if len(found) == 1:
+        return next(iter(found))
+    if found:
+        raise ValueError(f"the key {text[:40]!r} may mean {' or '.join(sorted(found))}")
+    raise ValueError(f"the key {text[:40]!r} is none of the labels {', '.join(labels)[:80]} and no option's text")
+
+
+def key_of_class(value: ClassName, options: Sequence[str], labelled: Sequence[str] = ()) -> str:
+    """The letter of a class: by its name, where that is a letter or an option's text, else by its number from 0.
+
+    Names that are numbers say less than the class's own number, which always counts from 0.
+
+    Raises:
+        ValueError: there are fewer options.
+
+    >>> key_of_class(ClassName.of(2, ["A", "B", "C"]), ["乾", "坤", "震"])
+    'C'
+    >>> key_of_class(ClassName.of(0, ["0", "1"]), ["no", "yes"]), key_of_class(ClassName.of(0, ["n", "y"]), ["y", "n"])
+    ('A', 'B')
+    """
+    name = value.strip()
+    if not name.isdigit():
+        try:
+            return read_key(name, options, labelled)
+        except ValueError:
+            pass  # "entailment" is no option's text: the number of the class says which it is
+    if value.number >= len(options):
+        raise ValueError(f"the key is class {value.number} ({name[:40]!r}), and there are {len(options)} options")
+    return LETTERS[value.number]

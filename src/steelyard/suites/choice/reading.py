@@ -6,10 +6,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, NamedTuple
 
-from steelyard.data.defects import Defect
+from steelyard.data.classes import ClassName
+from steelyard.data.defects import Defect, faults_of
 from steelyard.data.roles import Layout, Role
 from steelyard.data.table import Column, Row, Table, cell_at, column_letter, is_blank, render
-from steelyard.suites.choice.keys import LETTERS, MAX_OPTIONS, cut_labels, options_of, read_key
+from steelyard.suites.choice.judgement import judged_key, judged_options
+from steelyard.suites.choice.keys import LETTERS, MAX_OPTIONS, cut_labels, key_of_class, key_of_label, read_key
+from steelyard.suites.choice.options import Options, options_of
 from steelyard.types import Sample
 
 
@@ -22,19 +25,22 @@ def _key_likeness(text: str) -> float:
 
 ROLES: Final = (
     Role("question"),
-    Role("options", several=True),
+    Role("options", several=True, unless="kind"),
     Role("answer", likeness=_key_likeness),
+    Role("kind", required=False, by_position=False),
     Role("group", required=False),
+    Role("cluster", required=False, by_position=False),
     Role("id", required=False, by_position=False),
 )
 
 
 class Question(NamedTuple):
-    """What a sound row says; `key` is sorted letters."""
+    """What a sound row says; `key` is sorted letters, `judged` says that the options are those of its kind."""
 
     text: str
     options: tuple[str, ...]
     key: str
+    judged: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +52,9 @@ class TableReading:
         layout: role -> columns.
         prefix: in front of ids made from places, where there are several files.
         groups: the group of rows that stand inside a merged group cell.
-        question: the column of each role; None where there is none.
+        question: the column of each role; None where there is none. `options` is empty where only the kind of a
+            question says which it has.
+        count_from: the number that means A where keys are numbers.
     """
 
     table: Table
@@ -58,6 +66,9 @@ class TableReading:
     answer: Column
     group: Column | None
     id: Column | None
+    kind: Column | None = None
+    cluster: Column | None = None
+    count_from: int = 1
 
     def rows(self) -> Iterator[Row]:
         """Rows below the header, blank ones included."""
@@ -69,14 +80,22 @@ class TableReading:
 
     def sample(self, row: Row, question: Question) -> Sample:
         """The sample of a sound row."""
-        group = "" if self.group is None else render(cell_at(row.cells, self.group))
+        own, group = self.own_id(row), "" if self.group is None else render(cell_at(row.cells, self.group))
+        # The question that others paraphrase often leaves its own cluster blank: they name its id.
+        cluster = "" if self.cluster is None else render(cell_at(row.cells, self.cluster)) or own
         return Sample(
-            self.own_id(row) or self.prefix + self.table.row_id(row.number),
+            own or self.prefix + self.table.row_id(row.number),
             question.text,
             question.key,
             question.options,
             group=group or self.groups.get(row.number, ""),
+            cluster=cluster,
         )
+
+    def faults(self, row: Row) -> list[Defect]:
+        """What the spreadsheet itself says is wrong with the cells that are read."""
+        columns = (column for several in self.layout.columns.values() for column in several)
+        return list(faults_of(self.table, row.number, columns))
 
     def defect(self, kind: str, row: Row, column: Column | None, message: str) -> Defect:
         """A defect at a cell, or at the row where `column` is None."""
@@ -84,19 +103,26 @@ class TableReading:
 
 
 def open_reading(table: Table, layout: Layout, prefix: str) -> TableReading:
-    """Bind a layout to its table, and look up merged group cells."""
+    """Bind a layout to its table, look closely at the columns that it names, and look up merged group cells.
+
+    A table that says the kind of its questions and no group is grouped by kind.
+    """
     columns = layout.columns
-    group, own = (columns[role][0] if columns.get(role) else None for role in ("group", "id"))
+    table = table.refined([column for several in columns.values() for column in several])
+    kind = layout.column("kind")
+    group = layout.column("group") if columns.get("group") else kind
     return TableReading(
         table,
         layout,
         prefix,
         _merged_groups(table, group),
         columns["question"][0],
-        columns["options"],
+        columns.get("options", ()),
         columns["answer"][0],
         group,
-        own,
+        layout.column("id"),
+        kind,
+        layout.column("cluster"),
     )
 
 
@@ -112,19 +138,39 @@ def _merged_groups(table: Table, group: Column | None) -> dict[int, str]:
 
 def read_row(reading: TableReading, row: Row, defects: list[Defect]) -> Question | None:
     """The question of a row; None where it is blank or has defects, which are appended to `defects`."""
+    if row.number in reading.table.faults and (faults := reading.faults(row)):
+        defects.extend(faults)
+        return None
     cells = row.cells
     text = _text(cell_at(cells, reading.question))
     if not text and is_blank(row):
         return None
-    before = len(defects)
-    if torn := _torn(reading, row):
+    judged = () if reading.kind is None else _judged(reading, row)
+    if torn := _torn(reading, row, judged=bool(judged)):
         defects.append(torn)
         return None
+    before = len(defects)
     if not text:
         defects.append(reading.defect("blank question", row, reading.question, "the question is blank, or is no text"))
-    options, labelled = _options(reading, row, defects)
-    key = _key(reading, row, (options, labelled), defects) if options else ""
-    return Question(text, tuple(options), key) if len(defects) == before else None
+    found = Options(judged) if judged else _options(reading, row, defects)
+    key = _key(reading, row, found, defects) if found.texts else ""
+    options = tuple(_cut(found))
+    return Question(text, options, key, bool(judged)) if len(defects) == before else None
+
+
+def _judged(reading: TableReading, row: Row) -> tuple[str, ...]:
+    """The options of a true-or-false question whose own cells for them are blank."""
+    options = judged_options(render(cell_at(row.cells, reading.kind))) if reading.kind is not None else ()
+    return options if options and not any(map(_is_filled, (cell_at(row.cells, one) for one in reading.options))) else ()
+
+
+def _is_filled(value: Any) -> bool:
+    return bool(value) if isinstance(value, list | dict) else bool(render(value))
+
+
+def _cut(found: Options) -> Sequence[str]:
+    """Options without the letters that they carry themselves."""
+    return found.texts if found.labels else cut_labels(found.texts)
 
 
 def _text(value: Any) -> str:
@@ -133,7 +179,7 @@ def _text(value: Any) -> str:
     return "" if isinstance(value, list | dict) else render(value)
 
 
-def _torn(reading: TableReading, row: Row) -> Defect | None:
+def _torn(reading: TableReading, row: Row, *, judged: bool) -> Defect | None:
     """A row that ends before its key, or goes on behind the last column."""
     width, answer = reading.layout.width, reading.answer
     if isinstance(row.cells, Mapping):
@@ -141,7 +187,7 @@ def _torn(reading: TableReading, row: Row) -> Defect | None:
     if len(row.cells) > width and any(map(render, row.cells[width:])):
         message = f"{len(row.cells)} cells where {width} were expected; is a cell with a comma not in quotes?"
         return reading.defect("long row", row, None, message)
-    second = reading.options[1]
+    second = answer if judged else (*reading.options[:2], answer)[-2 if len(reading.options) < 2 else 1]
     if _text(cell_at(row.cells, answer)) and _text(cell_at(row.cells, second)):
         return None
     last = max((index for index, cell in enumerate(row.cells) if render(cell)), default=0)
@@ -152,39 +198,44 @@ def _torn(reading: TableReading, row: Row) -> Defect | None:
     return reading.defect("short row", row, None, message)
 
 
-def _options(reading: TableReading, row: Row, defects: list[Defect]) -> tuple[Sequence[str], Sequence[str]]:
-    """The options without and with labels of their own; none where they have a defect."""
-    columns = reading.options
+def _options(reading: TableReading, row: Row, defects: list[Defect]) -> Options:
+    """The options as they stand there, with labels of their own; none where they have a defect."""
+    columns = reading.options or (reading.question,)
     try:
-        raw = _raw_options(row, columns)
+        found = _raw_options(row, reading.options)
     except ValueError as error:
         defects.append(reading.defect("bad options", row, columns[0], str(error)))
-        return (), ()
-    options = cut_labels(raw)
-    cell = columns if len(columns) > 1 else columns * len(raw)
+        return Options(())
+    options = _cut(found)
+    cell = columns if len(columns) > 1 else columns * len(options)
     filled = len(options)
     while filled and not options[filled - 1]:
         filled -= 1
     options, before = options[:filled], len(defects)
     defects.extend(
         reading.defect("blank option", row, cell[place], f"option {LETTERS[place]} is blank")
-        for place, option in enumerate(options)
+        for place, option in enumerate(options[:MAX_OPTIONS])
         if not option
     )
     if filled < 2 or filled > MAX_OPTIONS:
         message = f"{filled} option{'s' if filled != 1 else ''}; a question has 2 to {MAX_OPTIONS}"
-        defects.append(
-            reading.defect("too few options" if filled < 2 else "too many options", row, cell[:1][0], message)
-        )
-    if len(set(options)) < filled:
+        kind = "too few options" if filled < 2 else "too many options"
+        defects.append(reading.defect(kind, row, columns[0], message))
+    elif len(set(options)) < filled:
         _name_identical(reading, row, options, defects)
-    return (options, raw) if len(defects) == before else ((), ())
+    if len(defects) > before:
+        return Options(())
+    return Options(found.texts[:filled], found.labels[:filled])
 
 
-def _raw_options(row: Row, columns: Sequence[Column]) -> list[str]:
+def _raw_options(row: Row, columns: Sequence[Column]) -> Options:
     if len(columns) > 1:
-        return [_text(cell_at(row.cells, column)) for column in columns]
+        return Options([_text(cell_at(row.cells, column)) for column in columns])
+    if not columns:
+        raise ValueError("there is no column of options, and its kind is not that of a true-or-false question")
     value = cell_at(row.cells, columns[0])
+    if value is None or value == "":
+        return Options(())
     return options_of(value)
 
 
@@ -198,12 +249,29 @@ def _name_identical(reading: TableReading, row: Row, options: Sequence[str], def
             defects.append(reading.defect("identical options", row, column, message))
 
 
-def _key(reading: TableReading, row: Row, options: tuple[Sequence[str], Sequence[str]], defects: list[Defect]) -> str:
+def _key(reading: TableReading, row: Row, found: Options, defects: list[Defect]) -> str:
     value = cell_at(row.cells, reading.answer)
     try:
         if isinstance(value, list):
-            return "".join(sorted({letter for one in value for letter in read_key(_text(one), *options)}))
-        return read_key(_text(value), *options)
+            return "".join(sorted({letter for one in value for letter in _letters(reading, one, found)}))
+        return _letters(reading, value, found)
     except ValueError as error:
         defects.append(reading.defect("bad key", row, reading.answer, str(error)))
         return ""
+
+
+def _letters(reading: TableReading, value: Any, found: Options) -> str:
+    """The letters of one key.
+
+    Raises:
+        ValueError: it names no option, or may name two.
+    """
+    options = _cut(found)
+    if isinstance(value, ClassName):
+        return key_of_class(value, options, found.texts)
+    text = _text(value)
+    if found.labels and "".join(found.labels).upper() != LETTERS[: len(options)]:
+        return key_of_label(text, options, found.labels)
+    if reading.kind is not None and (letter := judged_key(text, options)):
+        return letter
+    return read_key(text, options, found.texts, count_from=reading.count_from)

@@ -5,20 +5,21 @@ from __future__ import annotations
 from array import array
 from collections import Counter
 from collections.abc import Container, Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from itertools import pairwise
+from dataclasses import dataclass, replace
+from itertools import pairwise, repeat
 from operator import itemgetter
 from sys import intern
 
 from steelyard.data.columns import find_layout
 from steelyard.data.defects import Defect, refuse
 from steelyard.data.files import SampleFiles
-from steelyard.data.reading import read_tables
+from steelyard.data.reading import id_prefixes, read_tables
 from steelyard.data.table import Column, Row, Table
 from steelyard.errors import ConfigError, DataError
 from steelyard.suites.choice.keys import MAX_OPTIONS
+from steelyard.suites.choice.numbered import counts_from_zero
 from steelyard.suites.choice.option_counts import OptionCounts
-from steelyard.suites.choice.reading import ROLES, TableReading, open_reading, read_row
+from steelyard.suites.choice.reading import ROLES, Question, TableReading, open_reading, read_row
 from steelyard.types import Sample
 
 
@@ -42,6 +43,10 @@ class Samples:
         return self.count
 
     def __iter__(self) -> Iterator[Sample]:
+        return (reading.sample(row, question) for reading, row, question in self.rows())
+
+    def rows(self) -> Iterator[tuple[TableReading, Row, Question]]:
+        """Each sample's table, row and question, for who has to say where it stands."""
         position = given = 0
         for index, reading in enumerate(self.readings):
             for row in reading.rows():
@@ -50,7 +55,7 @@ class Samples:
                     continue
                 if position in self.selected:
                     given += 1
-                    yield reading.sample(row, question)
+                    yield reading, row, question
                     if given == self.count:
                         return
                 position += 1
@@ -99,8 +104,8 @@ def load_choice(files: SampleFiles) -> ChoiceData:
     """
     tables, notes = read_tables(files)
     if not tables:
-        raise DataError(f"{', '.join(path.name for path in files.paths)}: no sheet with a filled cell")
-    readings = tuple(_reading(table, files) for table in tables)
+        raise DataError(f"{files.names}: no sheet with a filled cell")
+    readings = tuple(map(_reading, tables, repeat(files), id_prefixes(files, tables)))
     check = _check(readings)
     if not check.keys and not check.defects:
         raise DataError(f"{readings[0].table.title}: there is no question below its header")
@@ -119,19 +124,19 @@ def load_choice(files: SampleFiles) -> ChoiceData:
     )
 
 
-def _reading(table: Table, files: SampleFiles) -> TableReading:
+def _reading(table: Table, files: SampleFiles, prefix: str) -> TableReading:
     layout = find_layout(table, ROLES, files)
-    options = len(layout.columns["options"])
-    if options > MAX_OPTIONS or (options == 1 and not table.keyed):
-        raise ConfigError(f"columns: {table.title}: options need 2 to {MAX_OPTIONS} columns, not {options}")
-    names = [path.name for path in files.paths]
-    if len(set(names)) < len(names):
-        raise ConfigError("samples: two files have one name, so their rows cannot be told apart; rename one")
-    return open_reading(table, layout, f"{table.name} " if len(names) > 1 else "")
+    options = len(layout.columns.get("options", ()))
+    if options > MAX_OPTIONS:
+        raise ConfigError(f"columns: {table.title}: options have 1 to {MAX_OPTIONS} columns, not {options}")
+    reading = open_reading(table, layout, prefix)
+    return replace(reading, count_from=0) if counts_from_zero(reading) else reading
 
 
 def _about(readings: Sequence[TableReading]) -> Iterator[str]:
     for reading in readings:
+        if reading.count_from == 0:
+            yield f"{reading.table.title}: the numbers of the keys count from 0, so 0 is A"
         if reading.layout.header_row:
             yield f"{reading.table.title}: the headers are in {reading.table.unit} {reading.layout.header_row}"
         elif not reading.table.keyed:
@@ -204,7 +209,8 @@ class _Check:
         if own and (place := self._place_before(hash((own,)), reading, row, reading.id)):
             found.append(reading.defect("duplicate id", row, reading.id, f"the same id as {place}: {own[:40]!r}"))
         if question and not found:
-            self._counts[index].add(row.number, len(self.keys), len(question.options))
+            if not question.judged:
+                self._counts[index].add(row.number, len(self.keys), len(question.options))
             self.keys.append(intern(question.key))
         else:
             self._found.extend((index, row.number, one) for one in found)

@@ -1,0 +1,126 @@
+"""The options of a question where one cell holds them all: a list, an object, or a text that leaves no doubt."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Mapping, Sequence
+from typing import Any, Final, NamedTuple
+
+from steelyard.data.table import render
+from steelyard.suites.choice.keys import LETTERS
+from steelyard.text.list_cell import list_in
+
+_TEXTS: Final = ("text", "texts", "choices", "options", "content", "value", "option")
+_LABELS: Final = ("label", "labels", "key", "letter", "id")
+_LABEL: Final = re.compile(
+    r"(?:(?<=[\s;；,，、|。.)）\u4e00-\u9fff])|^)[(（【\[]?([A-Za-zＡ-Ｚａ-ｚ])\s*[)）】\].．:：、]"
+)
+_FORMS: Final = (
+    'a list of texts, an object from letters to texts, "A. ... B. ... C. ...", or one option a line or between |'
+)
+
+
+class Options(NamedTuple):
+    """The texts of the options, and what the dataset calls each of them ("1", "A"); no labels where it does not say."""
+
+    texts: Sequence[str]
+    labels: Sequence[str] = ()
+
+
+def options_of(value: Any) -> Options:
+    """The options in one cell.
+
+    Args:
+        value: a list of texts or of `{label, text}`; an object from letters to texts, or with the two lists `text` and
+            `label`; or a text: one of these as JSON, options that carry their letters in order, one option a line, or
+            options between bars.
+
+    Raises:
+        ValueError: it is none of these.
+
+    >>> options_of(["A:天", "B:地"]).texts, options_of({"B": "地", "A": "天"}).texts
+    (['A:天', 'B:地'], ['天', '地'])
+    >>> options_of({"text": ["天", "地"], "label": ["1", "2"]})
+    Options(texts=['天', '地'], labels=['1', '2'])
+    >>> options_of("A.天 B.地 C.雷").texts, options_of("天|地").texts
+    (['天', '地', '雷'], ['天', '地'])
+    """
+    if isinstance(value, str):
+        return _in_text(value.strip())
+    if isinstance(value, Mapping):
+        return _of_object(value)
+    if isinstance(value, list):
+        return _of_list(value)
+    raise ValueError(f"options are no list of texts; expected {_FORMS}")
+
+
+def _of_list(value: Sequence[Any]) -> Options:
+    if value and all(isinstance(one, Mapping) for one in value):
+        texts = [_first(one, _TEXTS) for one in value]
+        labels = [_first(one, _LABELS) for one in value]
+        if None in texts or None in labels:
+            raise ValueError("an option is an object without a text and a label")
+        return Options([render(one) for one in texts], [render(one) for one in labels])
+    if any(isinstance(one, list | Mapping) for one in value):
+        raise ValueError("an option is a list or an object, not a text")
+    return Options([render(one) for one in value])
+
+
+def _of_object(value: Mapping[Any, Any]) -> Options:
+    texts, labels = _first(value, _TEXTS), _first(value, _LABELS)
+    if isinstance(texts, list):
+        found = _of_list(texts)
+        if labels is None:
+            return found
+        if not isinstance(labels, list) or len(labels) != len(texts):
+            raise ValueError(f"there are {len(texts)} texts of options, and not as many labels")
+        return Options(found.texts, [render(one) for one in labels])
+    filled = {str(key): one for key, one in value.items() if one is not None}  # tables fill in the keys of other rows
+    letters = sorted(filled)
+    if "".join(letters).upper() != LETTERS[: len(letters)]:
+        raise ValueError(f"options have the keys {', '.join(letters)[:80]}; expected A, B, C ...")
+    return _of_list([filled[letter] for letter in letters])
+
+
+def _first(value: Mapping[Any, Any], names: Sequence[str]) -> Any:
+    return next((value[name] for name in names if name in value), None)
+
+
+def _in_text(text: str) -> Options:
+    listed = list_in(text)
+    if listed is not None:
+        return _of_list(listed)
+    if text.startswith("{"):
+        return _of_object(_object_in(text))
+    if labelled := _labelled(text):
+        return Options(labelled)
+    for mark in ("\n", "|", "｜"):
+        parts = [one.strip() for one in text.split(mark)]
+        parts = [one for one in parts if one] if mark == "\n" else parts
+        if len(parts) > 1 and not any(map(_LABEL.match, parts)):
+            return Options(parts)
+    raise ValueError(f"the options {text[:40]!r} cannot be told apart; expected {_FORMS}")
+
+
+def _object_in(text: str) -> Mapping[Any, Any]:
+    import json
+
+    try:
+        found = json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise ValueError(f"the options {text[:40]!r} begin an object that is no JSON") from error
+    return found if isinstance(found, Mapping) else {}
+
+
+def _labelled(text: str) -> list[str]:
+    """Texts behind the letters A, B, C ..., each once and in order from the very start; none where that is in doubt.
+
+    A letter further on that would go on with the count or repeat a part of it is in doubt: "A. 维生素 B. 是什么".
+    """
+    marks = [(unicodedata.normalize("NFKC", one[1]).upper(), one) for one in _LABEL.finditer(text)]
+    letters = "".join(letter for letter, _ in marks)
+    if len(marks) < 2 or marks[0][1].start() != 0 or letters != LETTERS[: len(letters)]:
+        return []
+    ends = [*(match.start() for _, match in marks[1:]), len(text)]
+    return [text[match.end() : end].strip(" \t\r\n;；,，、|") for (_, match), end in zip(marks, ends, strict=True)]
