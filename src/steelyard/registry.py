@@ -23,6 +23,7 @@ BUILT_IN: Final[Mapping[Kind, Mapping[str, str]]] = MappingProxyType(
     {
         "model": MappingProxyType(
             {
+                "completions": "steelyard.models.completions:Completions",
                 "embeddings": "steelyard.models.embeddings:Embeddings",
                 "http": "steelyard.models.http:HttpModel",
                 "openai_compatible": "steelyard.models.openai_compatible:OpenAICompatible",
@@ -35,6 +36,7 @@ BUILT_IN: Final[Mapping[Kind, Mapping[str, str]]] = MappingProxyType(
                 "function": "steelyard.targets.function:Function",
                 "http": "steelyard.targets.http:HttpEndpoint",
                 "langchain": "steelyard.targets.langchain:LangChainRunnable",
+                "likelihood": "steelyard.targets.likelihood:Likelihood",
                 "llama_index": "steelyard.targets.llama_index:LlamaIndexEngine",
                 "pair": "steelyard.targets.pair:Pair",
                 "prompt": "steelyard.targets.prompt:Prompt",
@@ -58,6 +60,7 @@ BUILT_IN: Final[Mapping[Kind, Mapping[str, str]]] = MappingProxyType(
                 "human_preference": "steelyard.scorers.preference_people:HumanPreference",
                 "json_schema": "steelyard.scorers.lexical_schema:JsonSchema",
                 "lexical_preference": "steelyard.scorers.preference_lexical:LexicalPreference",
+                "likelihood": "steelyard.scorers.likelihood:LikelihoodAccuracy",
                 "number_match": "steelyard.scorers.lexical_numbers:NumberMatch",
                 "preference": "steelyard.scorers.judges.preference:Preference",
                 "regex": "steelyard.scorers.lexical_patterns:Regex",

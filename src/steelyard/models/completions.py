@@ -1,0 +1,147 @@
+"""An endpoint that goes on with a text: `/v1/completions` of vLLM, llama.cpp, TGI, SGLang and OpenAI's older models.
+
+What it is here for is the likelihood of a text that was not generated: with `echo` and `logprobs` the endpoint gives
+every token of the prompt with its log probability, which no chat endpoint does.
+
+Source: OpenAI API reference, "Create completion"; `prompt_logprobs` is vLLM's, see its "OpenAI-Compatible Server".
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, ClassVar
+
+from steelyard.models.base import Answer, Fault, Request, Wire, usage_of
+from steelyard.models.faults import error_body, fault_in_body, fault_of, is_content_filter, parse_json, quoted
+from steelyard.models.finish import finish_named
+from steelyard.models.openai_endpoint import check_endpoint, mapping_or_empty, post
+from steelyard.text.prompt_files import content_text
+from steelyard.text.token_estimate import estimate_tokens
+from steelyard.types import Message, Reply, Usage
+
+
+@dataclass(frozen=True, slots=True)
+class Completions:
+    """A model behind a completions endpoint.
+
+    Args:
+        name: the model's name, as the endpoint knows it.
+        base_url: up to and without `/completions`.
+        api_key: a reference, `"${NAME}"`; empty where the endpoint wants none.
+        parameters: sent with every call (`temperature`, `max_tokens`, `stop`, `seed`, ...); those of a single call win.
+            Data: no `${NAME}` is resolved in it.
+        headers: sent with every call; values may hold `${NAME}`.
+        timeout_s: limit of one attempt, in seconds.
+    """
+
+    completes: ClassVar[bool] = True
+
+    name: str
+    base_url: str = "https://api.openai.com/v1"
+    api_key: str = ""
+    parameters: Mapping[str, Any] = field(default_factory=dict)
+    headers: Mapping[str, str] = field(default_factory=dict)
+    timeout_s: float = 120.0
+
+    def check(self) -> None:
+        """Find what is wrong before anything is sent.
+
+        Raises:
+            ConfigError: no address, a key that is written out, or a parameter that is not one.
+        """
+        check_endpoint(self, ("prompt", "model", "stream", "n", "best_of"))
+
+    def request(self, messages: str | list[Message], parameters: Mapping[str, Any]) -> Request:
+        """One POST to `/completions`; of messages the contents are sent, a blank line between."""
+        prompt = prompt_of(messages)
+        body = {"model": self.name, "prompt": prompt, **self.parameters, **parameters}
+        return post(self, "completions", body, estimate_tokens(prompt))
+
+    async def send(self, request: Request, wire: Wire) -> Answer:
+        """Send it once."""
+        return await wire.exchange(request)
+
+    def read(self, answer: Answer) -> Reply:
+        """The first choice's text; its tokens, where the endpoint gives them, are in `metadata["tokens"]`.
+
+        Raises:
+            Fault: a status that says so, no JSON, an error inside it, or no choice.
+        """
+        fault = fault_of(answer)
+        if fault is not None:
+            raise fault
+        if is_content_filter(answer):
+            return Reply("", "", "content_filter", metadata={"message": quoted(answer.body)})
+        data = parse_json(answer)
+        choice = _first_choice(data, answer)
+        text = choice.get("text")
+        if not isinstance(text, str):
+            raise Fault("empty", f"the reply has no text: {quoted(answer.body)}", billed=True)
+        finish = choice.get("finish_reason")
+        found = {
+            "model": data.get("model"),
+            "tokens": _tokens(choice.get("logprobs")),
+            "prompt_tokens": _prompt_tokens(choice.get("prompt_logprobs") or data.get("prompt_logprobs")),
+            "top": _first_top(choice.get("logprobs")),
+            "fingerprint": data.get("system_fingerprint"),
+        }
+        metadata = {name: value for name, value in found.items() if value}
+        finish = finish_named(finish) if isinstance(finish, str) and finish else "stop"
+        return Reply("", text, finish, _usage(data, text), metadata=metadata)
+
+
+def prompt_of(messages: str | list[Message]) -> str:
+    r"""The text that is gone on with.
+
+    >>> prompt_of([{"role": "system", "content": "Be brief."}, {"role": "user", "content": "Why?"}])
+    'Be brief.\n\nWhy?'
+    """
+    if isinstance(messages, str):
+        return messages
+    return "\n\n".join(content_text(one.get("content")) for one in messages)
+
+
+def _first_choice(data: Any, answer: Answer) -> Mapping[str, Any]:
+    choices = data.get("choices") if isinstance(data, Mapping) else None
+    if isinstance(choices, list) and choices and isinstance(choices[0], Mapping):
+        return choices[0]
+    if not isinstance(data, Mapping):
+        raise Fault("malformed", f"not a completion: {quoted(answer.body)}", billed=True)
+    fault = fault_in_body(error_body(data), answer) if data.get("error") else None
+    raise fault or Fault("empty", f"the reply has no choices: {quoted(answer.body)}", billed=True)
+
+
+def _tokens(logprobs: Any) -> list[list[Any]]:
+    """(text, log probability, offset) of every token, those of an echoed prompt first; the offset may be None."""
+    given = mapping_or_empty(logprobs)
+    tokens, values = given.get("tokens"), given.get("token_logprobs")
+    if not isinstance(tokens, list) or not isinstance(values, list) or len(tokens) != len(values):
+        return []
+    offsets = given.get("text_offset")
+    places = offsets if isinstance(offsets, list) and len(offsets) == len(tokens) else [None] * len(tokens)
+    return [list(one) for one in zip(tokens, values, places, strict=True)]
+
+
+def _prompt_tokens(given: Any) -> list[list[Any]]:
+    """(text, log probability, None) of every token of the prompt, as vLLM lists them; of the first nothing is known.
+
+    Each entry maps token ids to what might have stood there; the token that did is the first of them.
+    """
+    if not isinstance(given, list):
+        return []
+    actual = [next(iter(one.values()), None) if isinstance(one, Mapping) else None for one in given]
+    entries = [mapping_or_empty(one) for one in actual]
+    return [[one.get("decoded_token"), one.get("logprob"), None] for one in entries]
+
+
+def _first_top(logprobs: Any) -> list[dict[str, Any]]:
+    """What might have been the first token that was generated, as a chat endpoint lists it."""
+    several = mapping_or_empty(logprobs).get("top_logprobs")
+    first = several[0] if isinstance(several, Sequence) and not isinstance(several, str) and several else None
+    return [{"token": token, "logprob": value} for token, value in mapping_or_empty(first).items()]
+
+
+def _usage(data: Mapping[str, Any], text: str) -> Usage:
+    usage = mapping_or_empty(data.get("usage"))
+    return usage_of(usage.get("prompt_tokens"), usage.get("completion_tokens"), text)

@@ -1,0 +1,221 @@
+"""Which option does a model find likeliest? Nothing is read from a reply: the endpoint's probabilities are the answer.
+
+What a model would say and what it finds likeliest differ: Wang et al., "'My Answer is C': First-Token Probabilities Do
+Not Match Text Answers in Instruction-Tuned Language Models" (ACL 2024 Findings), find over 60 % mismatch. So this is a
+target of its own beside `prompt`, for base models and for figures that were published this way.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from math import exp, fsum, log
+from pathlib import Path
+from typing import Any, ClassVar, Final, Literal
+
+from steelyard.errors import ConfigError, TargetError, expect_number
+from steelyard.models.base import Model
+from steelyard.models.references import check_sent
+from steelyard.targets.likelihood_letters import letter_probabilities
+from steelyard.targets.likelihood_texts import TextLikelihood, text_likelihood
+from steelyard.text.examples import Draw, Form, values_with_examples, wants_examples
+from steelyard.text.language import language_of
+from steelyard.text.prompt_files import check_placeholders, load_template, option_label, question_of, template_language
+from steelyard.text.template import placeholders, render
+from steelyard.types import Asks, Message, Output, Reply, Sample
+
+_MOST: Final = 26
+_MOST_TOP: Final = 100
+_DIGITS: Final = 6
+_WITHOUT: Final = (
+    "the endpoint gave no log probabilities, so no option has one: ask a model whose endpoint gives them, or use a "
+    "prompt target"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Likelihood:
+    """The likeliest option by a model's token probabilities; the scorer `likelihood` makes `acc` and `acc_norm` of it.
+
+    The output is the letter of the likeliest option, the first of several that are equal; what each option has stands
+    in its metadata.
+
+    Args:
+        model: what is asked. `letters` takes any model whose endpoint gives `logprobs`, `texts` a `completions` model.
+        by: `letters` asks for one token and adds up the ways to write each option's letter; `texts` sums the log
+            probabilities of each option's text behind the prompt, one call per option.
+        template: as of a `prompt`; empty is a packaged one in the question's language: `choice` for letters,
+            `choice_likelihood` for texts.
+        system: a system message, or none.
+        parameters: of every call, over those of the model.
+        top_logprobs: how many tokens the endpoint is asked to list for `letters`; many allow 20, some 5.
+        prompt_logprobs: ask for `texts` with vLLM's `prompt_logprobs` in place of `echo`.
+        delimiter: between prompt and option; the option's tokens begin with it. Empty is a blank, and in Chinese none.
+        examples: solved questions for `{{examples}}`; a suite sets it.
+    """
+
+    likelihood: ClassVar[bool] = True
+
+    model: Model
+    by: Literal["letters", "texts"] = "letters"
+    template: Path | str = ""
+    system: str = ""
+    parameters: Mapping[str, Any] = field(default_factory=dict)
+    top_logprobs: int = 20
+    prompt_logprobs: bool = False
+    delimiter: str = ""
+    examples: Draw | None = None
+
+    def check(self) -> None:
+        """Find what is wrong before anything is sent.
+
+        Raises:
+            ConfigError: a model that gives no tokens of a prompt, a template without question or options, or a
+                parameter that is set here.
+        """
+        if not hasattr(self.model, "request"):
+            raise ConfigError(f"{type(self.model).__name__} is no model")
+        if self.by == "texts" and not self._completes:
+            raise ConfigError(
+                "by: texts needs the log probabilities of a prompt, which chat endpoints do not give: take the model "
+                "completions, or by: letters"
+            )
+        for text in (load_template(self.template) if self.template else "{{question}}{{options}}", self.system):
+            check_placeholders(text)
+        self._check_template()
+        check_sent("parameters", self.parameters)
+        expect_number("top_logprobs", self.top_logprobs, 1, _MOST_TOP, whole=True)
+        for name in ("logprobs", "top_logprobs", "echo", "prompt_logprobs", "max_tokens", "n", "response_format"):
+            if name in {**getattr(self.model, "parameters", {}), **self.parameters}:
+                raise ConfigError(f"parameters may not hold {name!r}: a likelihood target sets it")
+
+    def _check_template(self) -> None:
+        if not self.template:
+            return
+        text = load_template(self.template)
+        named = {name for name, _ in placeholders(text)}
+        if "question" not in named:
+            raise ConfigError("the template lacks {{question}}, so every question would be the same")
+        if self.by == "letters" and not {"options", "choices"} & named:
+            raise ConfigError("the template lacks {{options}}, so the letters would mean nothing")
+
+    def manifest(self) -> dict[str, Any]:
+        """The words that are sent, so that two versions of a prompt can be told apart."""
+        if self.template:
+            return {"text": load_template(self.template)}
+        return {"text": [load_template(f"{language}/{self._packaged}") for language in ("en", "zh")]}
+
+    async def __call__(self, sample: Sample, ask: Asks) -> Output:
+        """Ask once for letters, once per option for texts.
+
+        Raises:
+            TargetError: the sample has no options, or the endpoint does not give what was asked for.
+        """
+        if not 2 <= len(sample.choices) <= _MOST:
+            raise TargetError(
+                f"a likelihood needs 2 to {_MOST} options, sample {sample.id!r} has {len(sample.choices)}"
+            )
+        return await (self._by_letters(sample, ask) if self.by == "letters" else self._by_texts(sample, ask))
+
+    @property
+    def _completes(self) -> bool:
+        return bool(getattr(self.model, "completes", False))
+
+    @property
+    def _packaged(self) -> str:
+        name = "choice" if self.by == "letters" else "choice_likelihood"
+        if self.examples is None:
+            return name
+        return f"{name}_examples"
+
+    def messages(self, sample: Sample) -> list[Message]:
+        """What is sent for a sample; options in the place of texts come behind it."""
+        form: Form = "text" if self.by == "texts" else "letters"
+        template = self._template(sample)
+        prompt = render(template, values_with_examples(sample, template, self.examples, form))
+        asked: list[Message] = [{"role": "user", "content": prompt}]
+        if self.system:
+            system = render(self.system, values_with_examples(sample, self.system, self.examples, form))
+            return [{"role": "system", "content": system}, *asked]
+        return asked
+
+    @property
+    def shows_examples(self) -> bool:
+        """Whether examples have a place: in the packaged template they always do."""
+        return not self.template or wants_examples(load_template(self.template))
+
+    def _template(self, sample: Sample) -> str:
+        return load_template(self.template or f"{language_of(question_of(sample.input))}/{self._packaged}")
+
+    async def _by_letters(self, sample: Sample, ask: Asks) -> Output:
+        letters = "".join(option_label(no) for no in range(len(sample.choices)))
+        listing = (
+            {"logprobs": self.top_logprobs}
+            if self._completes
+            else {"logprobs": True, "top_logprobs": self.top_logprobs}
+        )
+        reply = await ask(self.model, self.messages(sample), **self.parameters, **listing, max_tokens=1)
+        listed = _listed(reply)
+        found = letter_probabilities(listed, letters)
+        if found is None or len(listed) < 2:
+            raise TargetError(_WITHOUT)
+        said = {"by": "letters", "missing": found.missing, "rest": round(found.rest, _DIGITS)}
+        if not found.found:
+            reason = f"no letter of an option is among the {len(listed)} likeliest first tokens; the likeliest is "
+            return Output("", (), {"likelihood": {**said, "problem": f"{reason}{found.likeliest[:20]!r}"}})
+        logprobs = {letter: log(p) if p > 0 else -745.0 for letter, p in found.found.items()}
+        return _output(logprobs, said)
+
+    async def _by_texts(self, sample: Sample, ask: Asks) -> Output:
+        template = self._template(sample)
+        chinese = (template_language(template) or language_of(question_of(sample.input))) == "zh"
+        delimiter = self.delimiter or ("" if chinese else " ")
+        # The model joins messages itself; one text makes plain where the option begins.
+        before = "\n\n".join(str(one["content"]) for one in self.messages(sample))
+        listing: dict[str, Any] = {"prompt_logprobs": 0} if self.prompt_logprobs else {"logprobs": 1, "echo": True}
+        texts = [f"{before}{delimiter}{choice}" for choice in sample.choices]
+        # max_tokens is 1, as several servers refuse 0; the token is left out.
+        replies = [
+            await ask(self.model, one, **{"temperature": 0} | dict(self.parameters), **listing, max_tokens=1)
+            for one in texts
+        ]
+        found = [_of_text(text, len(before), reply) for text, reply in zip(texts, replies, strict=True)]
+        logprobs = {option_label(no): one.logprob for no, one in enumerate(found)}
+        return _output(logprobs, {"by": "texts", "tokens": [one.tokens for one in found], "shared": found[0].shared})
+
+
+def _listed(reply: Reply) -> Sequence[Any]:
+    """The tokens that might have come first, of a chat or a completions endpoint."""
+    top = reply.metadata.get("top")
+    if isinstance(top, list):
+        return top
+    tokens = reply.metadata.get("logprobs")
+    first = tokens[0] if isinstance(tokens, list) and tokens else None
+    listed = first.get("top_logprobs") if isinstance(first, Mapping) else None
+    return listed if isinstance(listed, list) else ()
+
+
+def _of_text(text: str, start: int, reply: Reply) -> TextLikelihood:
+    echoed = reply.metadata.get("tokens")
+    tokens = echoed or reply.metadata.get("prompt_tokens")
+    if not tokens:
+        raise TargetError(_WITHOUT)
+    try:
+        return text_likelihood(text, start, tokens, generated=bool(echoed))
+    except ValueError as error:
+        raise TargetError(f"{error}; does the endpoint echo the prompt with its log probabilities?") from error
+
+
+def _output(logprobs: Mapping[str, float], said: Mapping[str, Any]) -> Output:
+    """The likeliest letter, with what each option has and its share among those that have anything."""
+    highest = max(logprobs.values())
+    best = [letter for letter, value in logprobs.items() if value == highest]
+    weights = {letter: exp(value - highest) for letter, value in logprobs.items()}
+    total = fsum(weights.values())
+    detail = {
+        **said,
+        "logprobs": dict(logprobs),
+        "probabilities": {letter: round(weight / total, _DIGITS) for letter, weight in weights.items()},
+        **({"tie": "".join(best)} if len(best) > 1 else {}),
+    }
+    return Output(best[0], (), {"likelihood": detail})
