@@ -103,6 +103,8 @@ class MemoryJournal:
     def __init__(self):
         self.bodies = {}
         self.booked = [0, 0]
+        self.money = 0
+        self.millis = 0
         self.refuse = None
         self.failure = None
 
@@ -117,13 +119,15 @@ class MemoryJournal:
             raise self.failure
         return self.bodies.setdefault(key, body)
 
-    async def book(self, calls, tokens):
+    async def book(self, calls, tokens, money=0, millis=0):
         await asyncio.sleep(0)
-        self.correct(calls, tokens)
+        self.correct(calls, tokens, money, millis)
 
-    def correct(self, calls, tokens):
+    def correct(self, calls, tokens, money=0, millis=0):
         self.booked[0] += calls
         self.booked[1] += tokens
+        self.money += money
+        self.millis += millis
 
 
 async def until(condition):

@@ -13,8 +13,9 @@ from tests.loopback import MemoryJournal, http, peer, said
 from tests.running_server import ledger_server
 
 from steelyard import Budget, ConfigError, ModelError, OpenAICompatible, Retry
-from steelyard.models.budget import Purse
+from steelyard.models.budget import Purse, Spent
 from steelyard.models.limits import Limits
+from steelyard.models.tolls import Terms
 from steelyard.session.secrets import Secrets
 from steelyard.session.wire import HttpWire
 from steelyard.store import Store
@@ -25,7 +26,7 @@ def spend(budget, payments, spent=(0, 0)):
 
     async def run():
         ledger = MemoryJournal()
-        purse = Purse(budget, *spent, ledger)
+        purse = Purse(budget, Spent(*spent), ledger)
         found = await asyncio.gather(*(purse.pay(tokens) for tokens in payments), return_exceptions=True)
         refusals = [one for one in found if one is not None]
         return len(found) - len(refusals), ledger.booked, refusals
@@ -55,18 +56,19 @@ def test_without_limits_nothing_is_refused():
     assert spend(Budget(), [10**9] * 3)[0] == 3
 
 
-def talk(answer, calls, budget):
+def talk(answer, calls, budget, **more):
     """What each of `calls` gave, and what was booked, through real connections."""
 
     async def run():
         journal = MemoryJournal()
         async with peer(answer) as server:
             model, wire = OpenAICompatible("m", server.url), HttpWire(Secrets([], {}))
-            limits, purse = Limits(Retry(base_s=0.0, attempts=3), 4), Purse(budget, 0, 0, journal)
+            terms = Terms(Purse(budget, Spent(), journal), **more)
+            limits = Limits(Retry(base_s=0.0, attempts=3), 4, terms=terms)
             found = []
             for n in range(calls):
                 try:
-                    found.append(await limits.call(model, model.request(f"{n}", {}), wire, purse))
+                    found.append(await limits.call(model, model.request(f"{n}", {}), wire))
                 except ModelError as error:
                     found.append(error)
             await wire.close()

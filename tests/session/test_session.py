@@ -8,7 +8,8 @@ from tests.loopback import MemoryJournal, http, peer, said, until
 
 from steelyard import ModelError, OpenAICompatible, Retry, StoreError
 from steelyard.models.base import Request
-from steelyard.models.budget import Budget, Purse
+from steelyard.models.budget import Budget, Purse, Spent
+from steelyard.models.tolls import Terms
 from steelyard.session.secrets import Secrets
 from steelyard.session.session import Session, journal_key
 
@@ -17,8 +18,8 @@ from steelyard.session.session import Session, journal_key
 async def session_with(answer, *, calls=None, **options):
     """A session on an empty journal, which may send so many calls, and a model behind a real server."""
     journal = MemoryJournal()
-    purse = None if calls is None else Purse(Budget(calls=calls), 0, 0, journal)
-    async with peer(answer) as server, Session(journal, Secrets([], {}), purse=purse, **options) as session:
+    terms = Terms() if calls is None else Terms(Purse(Budget(calls=calls), Spent(), journal))
+    async with peer(answer) as server, Session(journal, Secrets([], {}), terms=terms, **options) as session:
         yield session, OpenAICompatible("m", server.url), journal, server
 
 
@@ -278,9 +279,9 @@ def test_a_budget_is_booked_on_disk_before_the_call_is_sent():
         async with session_with(lambda n, _: said(), calls=2) as (session, model, journal, server):
             book = journal.book
 
-            async def watched(calls, tokens):
+            async def watched(*amounts):
                 booked.append(len(server.asked))
-                await book(calls, tokens)
+                await book(*amounts)
 
             journal.book = watched
             for n in range(3):

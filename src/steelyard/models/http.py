@@ -11,6 +11,7 @@ from urllib.parse import quote, urlsplit
 from steelyard.errors import ConfigError, did_you_mean, expect_number
 from steelyard.models.base import Answer, Request, Wire, as_messages, endpoint_of
 from steelyard.models.faults import error_of, fault_of, is_content_filter
+from steelyard.models.openai_endpoint import most_tokens
 from steelyard.models.presets import PRESETS, Preset
 from steelyard.models.references import check_secrets, check_sent
 from steelyard.models.response import ResponseMap, reply_in, watch_for
@@ -101,14 +102,16 @@ class HttpModel:
         given = _values_of(asked)
         _check_places(given, names_in([self.url, self.body]))
         values = {**self.parameters, **parameters, **given}
+        body = fill(self.body, values) if self.body else {}
         return Request(
             endpoint=endpoint_of(self.url),
             url=_filled_url(self.url, values),
-            payload=_encoded(fill(self.body, values)) if self.body else b"",
+            payload=_encoded(body) if self.body else b"",
             method=self.method,
             headers=_with_defaults(self.headers),
             timeout_s=self.timeout_s,
             input_tokens=sum(estimate_tokens(content_text(one.get("content"))) for one in asked),
+            output_tokens=most_tokens(body) if isinstance(body, Mapping) else 0,
         )
 
     async def send(self, request: Request, wire: Wire) -> Answer:

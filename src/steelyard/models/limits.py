@@ -15,8 +15,8 @@ from typing import Final
 
 from steelyard.errors import Attempt, ModelError, SteelyardError, expect_number
 from steelyard.models.base import Answer, Fault, Model, Request, Wire
-from steelyard.models.budget import Purse
 from steelyard.models.gates import MARGIN_S, Gate, Pauses
+from steelyard.models.tolls import Terms, Toll, Tolls
 from steelyard.types import Reply, Usage
 
 _FLOOR_S: Final = 0.1
@@ -71,6 +71,7 @@ class Limits:
         concurrency: calls in flight at one endpoint at most.
         seed: for the jitter of back-offs.
         refusal: why a reply could not be kept, or None; asked before every sending, retries included.
+        terms: budget, rates and prices.
     """
 
     def __init__(
@@ -80,12 +81,14 @@ class Limits:
         *,
         seed: int = 0,
         refusal: Callable[[], SteelyardError | None] = lambda: None,
+        terms: Terms = Terms(),
     ) -> None:
         self.pauses = Pauses()
         self._retry = retry
         self._concurrency = concurrency
         self._refusal = refusal
         self._gates: dict[str, Gate] = {}
+        self._tolls = Tolls(terms, self.pauses)
         self._random = random.Random(seed)  # noqa: S311  # jitter, not a secret
 
     def gate(self, endpoint: str) -> Gate:
@@ -95,7 +98,7 @@ class Limits:
             gate = self._gates[endpoint] = Gate(self._concurrency, self.pauses)
         return gate
 
-    async def call(self, model: Model, request: Request, wire: Wire, purse: Purse | None = None) -> Reply:
+    async def call(self, model: Model, request: Request, wire: Wire) -> Reply:
         """Send until there is a reply, or none for good.
 
         Raises:
@@ -105,19 +108,20 @@ class Limits:
         loop = asyncio.get_running_loop()
         gate = self.gate(request.endpoint)
         course = Course()
+        toll = self._tolls.of(model, request)
         while True:
             await gate.enter()
             try:
-                await self._admit(request, purse)
+                await self._admit(toll)
                 sent_at = loop.time()
                 reply = _read(model, await model.send(self._cut(request, course, sent_at), wire), request)
             except Fault as fault:
-                if purse is not None and not fault.billed:
-                    purse.settle(-1, -request.input_tokens)
+                if toll is not None:
+                    toll.failed(fault)
                 self._judge(fault, gate, course, sent_at)
             else:
-                if purse is not None:
-                    purse.settle(0, _tokens(reply, request) - request.input_tokens)
+                if toll is not None:
+                    reply = toll.answered(reply)
                 gate.praise()
                 return _finished(reply, request, course, loop.time() - sent_at)
             finally:
@@ -129,12 +133,12 @@ class Limits:
         left = self._retry.total_s - (sent_at - course.started if course.attempts else 0.0)
         return request if request.timeout_s <= left else replace(request, timeout_s=max(left, _FLOOR_S))
 
-    async def _admit(self, request: Request, purse: Purse | None) -> None:
+    async def _admit(self, toll: Toll | None) -> None:
         """Let a call through, retries too, unless the run has ended or its reply could not be kept; pay for it."""
         if (error := self.pauses.ended or self._refusal()) is not None:
             raise error
-        if purse is not None:
-            await purse.pay(request.input_tokens)
+        if toll is not None:
+            await toll.pay()
             if (error := self._refusal()) is not None:
                 raise error
 
@@ -178,12 +182,6 @@ class Limits:
         if told is not None and told > self._retry.total_s:
             return f"{fault.message} (told to wait {told:.0f} s; retry.total_s allows {self._retry.total_s:g} s)"
         return f"{fault.message} (after {tried} attempt{'s' if tried > 1 else ''})"
-
-
-def _tokens(reply: Reply, request: Request) -> int:
-    """What a call cost: the endpoint's count, or our estimate where it gave none."""
-    asked = request.input_tokens if reply.usage.estimated else reply.usage.input_tokens
-    return asked + reply.usage.output_tokens
 
 
 def _read(model: Model, answer: Answer, request: Request) -> Reply:

@@ -138,6 +138,15 @@ def _usage(data: Mapping[str, Any], text: str) -> Usage:
     return usage_of(usage.get("prompt_tokens"), usage.get("completion_tokens"), text)
 
 
+def _cached_tokens(usage: Any) -> int:
+    """Input tokens that the endpoint had in its cache and may charge less for; DeepSeek has a key of its own."""
+    if not isinstance(usage, Mapping):
+        return 0
+    details = mapping_or_empty(usage.get("prompt_tokens_details"))
+    found = details.get("cached_tokens") or usage.get("prompt_cache_hit_tokens")
+    return found if type(found) is int and found > 0 else 0
+
+
 def _metadata(data: Mapping[str, Any], choice: Mapping[str, Any], message: Mapping[str, Any]) -> dict[str, Any]:
     found = {
         "model": data.get("model"),
@@ -145,5 +154,6 @@ def _metadata(data: Mapping[str, Any], choice: Mapping[str, Any], message: Mappi
         "logprobs": mapping_or_empty(choice.get("logprobs")).get("content"),
         "tool_calls": message.get("tool_calls"),
         "fingerprint": data.get("system_fingerprint"),
+        "cached_tokens": _cached_tokens(data.get("usage")),
     }
     return {name: value for name, value in found.items() if value}

@@ -71,7 +71,18 @@ def post(model: Endpoint, path: str, body: Mapping[str, Any], input_tokens: int)
         headers=_headers(model.api_key, tuple(model.headers.items())),
         timeout_s=model.timeout_s,
         input_tokens=input_tokens,
+        output_tokens=most_tokens(body),
     )
+
+
+def most_tokens(body: Mapping[str, Any]) -> int:
+    """The most tokens that a reply to `body` may have; 0 where it sets no limit.
+
+    >>> most_tokens({"max_tokens": 9}), most_tokens({"max_completion_tokens": 5}), most_tokens({})
+    (9, 5, 0)
+    """
+    found = body.get("max_completion_tokens", body.get("max_tokens"))
+    return found if type(found) is int and found > 0 else 0
 
 
 @lru_cache(maxsize=256)

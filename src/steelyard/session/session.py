@@ -9,8 +9,9 @@ from typing import Any, Final, Protocol, Self
 
 from steelyard.errors import ModelError, SteelyardError, StoreError
 from steelyard.models.base import Model, Request
-from steelyard.models.budget import Ledger, Purse
+from steelyard.models.budget import Ledger
 from steelyard.models.limits import Limits, Retry
+from steelyard.models.tolls import Terms
 from steelyard.session.replies import pack_reply, unpack_reply
 from steelyard.session.secrets import Secrets
 from steelyard.session.wire import HttpWire
@@ -54,7 +55,7 @@ class Session:
         secrets: behind the references in targets and scorers.
         retry: what is done about passing faults.
         concurrency: calls in flight at one endpoint at most.
-        purse: what is left of the budget; None is no limit.
+        terms: budget, rates and prices.
         sandbox: where targets and scorers run SQL; None is one that holds every engine.
     """
 
@@ -65,15 +66,14 @@ class Session:
         *,
         retry: Retry = Retry(),
         concurrency: int = 16,
-        purse: Purse | None = None,
+        terms: Terms = Terms(),
         sandbox: Sandbox | None = None,
     ) -> None:
         self.journal = journal
         self.secrets = secrets
         self.sandbox = sandbox or Sandbox()
-        self.limits = Limits(retry, concurrency, refusal=lambda: journal.refuse)
+        self.limits = Limits(retry, concurrency, refusal=lambda: journal.refuse, terms=terms)
         self._wire = HttpWire(secrets)
-        self._purse = purse
         self._in_flight: dict[bytes, asyncio.Future[Reply | None]] = {}
         self._stopped = False
 
@@ -136,7 +136,7 @@ class Session:
         found = await self.journal.find(key)
         if found is not None:
             return unpack_reply(key.hex(), found)
-        reply = self._clean(await self.limits.call(model, request, self._wire, self._purse), key)
+        reply = self._clean(await self.limits.call(model, request, self._wire), key)
         body = pack_reply(reply)
         kept = await self.journal.commit(key, body)
         return reply if kept is body else unpack_reply(key.hex(), kept)

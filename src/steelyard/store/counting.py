@@ -8,17 +8,20 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from typing import Final, Protocol
+from dataclasses import replace
+from typing import Any, Final, Protocol
 
 from sqlalchemy import Connection, bindparam, inspect, select, update
 
+from steelyard.models.prices import units
 from steelyard.session.replies import unpack_reply
 from steelyard.store import schema
 from steelyard.store.conflicts import add_or_move
 from steelyard.store.records import unpack_keys
+from steelyard.store.spending import currency_of, note_cost, stage_money, store_stage_money
 from steelyard.store.writer import Batch
 from steelyard.summary import StageCost
-from steelyard.types import Record, Usage
+from steelyard.types import Record, Reply
 
 _OF_RUN: Final = ("done", "errors", "replies", "from_journal", "input_tokens", "output_tokens")
 _OF_STAGE: Final = ("calls", "from_journal", "input_tokens", "output_tokens", "estimated")
@@ -58,7 +61,7 @@ def count(batch: Batch, run: int, operations: Sequence[Stored], replaced: Iterab
     for one in operations:
         for stage, replies in one.record.replies.items():
             for reply in replies:
-                _note(moved.setdefault(stage, Counter()), reply.usage, cached=reply.cached)
+                _note(moved.setdefault(stage, Counter()), reply, cached=reply.cached)
     for before in replaced:
         for stage, counters in before.items():
             moved.setdefault(stage, Counter()).subtract(counters)
@@ -78,14 +81,18 @@ def _store(batch: Batch, run: int, stages: Sequence[str], moved: Moved) -> None:
     if rows:
         move = add_or_move(batch.connection.dialect.name, schema.stage, ("run", "stage"), _OF_STAGE)
         batch.connection.execute(move, rows)
+    store_stage_money(batch, run, stages, moved)
 
 
-def _note(counters: Counter[str], usage: Usage, *, cached: bool) -> None:
+def _note(counters: Counter[str], reply: Reply, *, cached: bool) -> None:
+    usage = reply.usage
     counters["calls"] += 1
     counters["from_journal"] += cached
     counters["input_tokens"] += usage.input_tokens
     counters["output_tokens"] += usage.output_tokens
     counters["estimated"] += usage.estimated
+    if reply.metadata:
+        note_cost(counters, reply.metadata)
 
 
 def moved_by(batch: Batch, operation: Stored) -> Moved:
@@ -100,8 +107,8 @@ def moved_by(batch: Batch, operation: Stored) -> Moved:
     moved: Moved = {"": Counter(done=1, errors=row.failed)}
     for one in unpack_keys(row.replies, operation.stages):
         body = batch.connection.scalar(select(journal.c.body).where(journal.c.key == one.key))
-        usage = Usage() if body is None else unpack_reply("", batch.unpacker.unpack(bytes(body))).usage
-        _note(moved.setdefault(one.stage, Counter()), usage, cached=one.cached)
+        reply = Reply("", "") if body is None else unpack_reply("", batch.unpacker.unpack(bytes(body)))
+        _note(moved.setdefault(one.stage, Counter()), reply, cached=one.cached)
     return moved
 
 
@@ -121,6 +128,15 @@ def stage_costs(connection: Connection, run: int, stages: Sequence[str]) -> tupl
         return ()
     table = schema.stage
     rows = connection.execute(select(table).where(table.c.run == run).order_by(table.c.stage)).all()
-    found = tuple(StageCost(stages[one.stage], *(getattr(one, name) for name in _OF_STAGE)) for one in rows)
+    costs = stage_money(connection, run)
+    currency = currency_of(connection, run) if costs else ""
+    found = tuple(_stage_cost(one, stages[one.stage], costs.get(one.stage, (0, 0)), currency) for one in rows)
     total = connection.scalar(select(schema.run.c.replies).where(schema.run.c.num == run))
     return found if sum(one.calls for one in found) == total else ()
+
+
+def _stage_cost(row: Any, name: str, cost: tuple[int, int], currency: str) -> StageCost:
+    """A stage's counters; without its money where some of its replies have no cost, since a part is no sum."""
+    counted = StageCost(name, *(getattr(row, one) for one in _OF_STAGE))
+    priced, money = cost
+    return replace(counted, money=units(money), currency=currency) if priced and priced == row.calls else counted

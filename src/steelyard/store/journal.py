@@ -13,6 +13,7 @@ from sqlalchemy import bindparam, select, update
 from steelyard.errors import StoreError
 from steelyard.store import schema
 from steelyard.store.conflicts import add_or_leave, add_or_set
+from steelyard.store.spending import put_spending
 from steelyard.store.tickets import LoopTicket, Ticket
 from steelyard.store.writer import Batch, Operation, Writer
 
@@ -102,10 +103,12 @@ class Spend:
     calls: int
     tokens: int
     ticket: Ticket | None
+    money: int = 0
+    millis: int = 0
 
     @classmethod
     def apply(cls, batch: Batch, operations: Sequence[Spend]) -> Sequence[None]:
-        """One update per evaluation."""
+        """One update per evaluation, and one more where money or time were counted."""
         table = schema.evaluation
         for num in sorted({one.evaluation for one in operations}):
             mine = [one for one in operations if one.evaluation == num]
@@ -117,6 +120,9 @@ class Spend:
                     tokens=table.c.tokens + sum(one.tokens for one in mine),
                 )
             )
+            money, millis = sum(one.money for one in mine), sum(one.millis for one in mine)
+            if money or millis:
+                put_spending(batch, num, money, millis)
         return [None] * len(operations)
 
 
@@ -159,14 +165,14 @@ class StoreJournal:
         kept: bytes = await self._do(Keep(key, body, ticket), ticket)
         return kept
 
-    async def book(self, calls: int, tokens: int) -> None:
+    async def book(self, calls: int, tokens: int, money: int = 0, millis: int = 0) -> None:
         """Add to what the evaluation has spent; returns once it is on disk."""
         ticket = _ticket()
-        await self._do(Spend(self._evaluation, calls, tokens, ticket), ticket)
+        await self._do(Spend(self._evaluation, calls, tokens, ticket, money, millis), ticket)
 
-    def correct(self, calls: int, tokens: int) -> None:
+    def correct(self, calls: int, tokens: int, money: int = 0, millis: int = 0) -> None:
         """Add to it without waiting."""
-        self._writer.submit(Spend(self._evaluation, calls, tokens, None))
+        self._writer.submit(Spend(self._evaluation, calls, tokens, None, money, millis))
 
     async def _do(self, operation: Operation, ticket: LoopTicket) -> Any:
         self._writer.submit(operation)

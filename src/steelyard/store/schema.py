@@ -91,6 +91,29 @@ stage = Table(
 """What each stage of a run asked, by its number; moved like the run's counters. A store that was made before there was
 this table gets it when it is next written, and is read as if it were empty until then."""
 
+stage_money = Table(
+    "stage_money",
+    metadata,
+    Column("run", Integer, primary_key=True),
+    Column("stage", Integer, primary_key=True),
+    Column("priced", Integer, nullable=False),
+    Column("money", BigInteger, nullable=False),
+    sqlite_with_rowid=False,
+)
+"""How many replies of a stage have a cost, and billionths of all of them; moved like `stage`, and came after it."""
+
+spending = Table(
+    "spending",
+    metadata,
+    Column("evaluation", Integer, primary_key=True),
+    Column("currency", Text, nullable=False),
+    Column("money", BigInteger, nullable=False),
+    Column("millis", BigInteger, nullable=False),
+    sqlite_with_rowid=False,
+)
+"""What an evaluation has spent beside the calls and tokens in its own row: billionths of its currency's unit, booked
+before sending, and milliseconds of all its sittings. It came later, like `stage`."""
+
 stopping = Table(
     "stopping",
     metadata,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import time
+import weakref
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,6 +13,7 @@ from typing import Any, Self
 from sqlalchemy import Connection, func, select, update
 
 from steelyard.errors import ConfigError, StoreError
+from steelyard.models.budget import Spent
 from steelyard.store import schema
 from steelyard.store.address import Address, locate
 from steelyard.store.backend import Durability, Lock
@@ -22,6 +24,7 @@ from steelyard.store.records import score_row, word_numbers
 from steelyard.store.reserve import Reserve
 from steelyard.store.run import Run
 from steelyard.store.run_writer import RunWriter
+from steelyard.store.spending import check_currency, read_spending, set_currency
 from steelyard.store.writer import Batch, Writer
 from steelyard.text.plain_json import to_json
 from steelyard.types import Score
@@ -67,6 +70,8 @@ class Store:
     ) -> None:
         self._backend = open_backend(where, durability=durability)
         self.path: Path | Address = self._backend.where
+        # Whoever does not close a store still does not leave connections to a server behind.
+        weakref.finalize(self, self._backend.engine.dispose)
         self._writer: Writer | None = None
         self._reserve: Reserve | None = None
         self._asked = Asked()
@@ -167,6 +172,23 @@ class Store:
         with self.reading() as connection:
             row = connection.execute(select(table.c.calls, table.c.tokens).where(table.c.num == evaluation)).one()
         return row.calls, row.tokens
+
+    def spending(self, evaluation: int, *, currency: str = "") -> Spent:
+        """All that an evaluation has booked.
+
+        Args:
+            evaluation: its number.
+            currency: of the prices that it goes on with; "" where there are none.
+
+        Raises:
+            ConfigError: it has spent in another currency.
+        """
+        with self.reading() as connection:
+            spending = read_spending(connection, evaluation)
+        if currency:
+            check_currency(spending, currency)
+            self.writer.change(lambda batch: set_currency(batch, evaluation, currency))
+        return Spent(*self.spent(evaluation), *spending[:2])
 
     def journal(self, evaluation: int) -> StoreJournal:
         """The journal for one evaluation."""

@@ -13,7 +13,6 @@ from pathlib import Path
 from typing import Any, Final, TypeVar
 
 from steelyard.errors import ConfigError, did_you_mean
-from steelyard.models.budget import Budget, Purse
 from steelyard.registry import describe
 from steelyard.runner import Progress
 from steelyard.session.secrets import Secrets, references
@@ -23,8 +22,10 @@ from steelyard.store import NewRun, Run, RunWriter, Store
 from steelyard.store.names import new_id
 from steelyard.suite.course import aims_of
 from steelyard.suite.objects import Options, Suite
+from steelyard.suite.pricing import prices_of
 from steelyard.suite.running import Running, run_all
 from steelyard.suite.sides import check_stored, side_store, with_samples
+from steelyard.suite.spending import in_time, terms_of
 from steelyard.suite.survey import changed_keys, check_suite, manifests, prepare, survey
 from steelyard.types import Sample, Scorer, Target
 
@@ -130,6 +131,7 @@ async def aevaluate_suite(suite: Suite, *, how: How = How(), control: Control | 
     """
     suite = with_samples(suite, how.store)
     check_suite(suite)
+    prices = prices_of(suite)
     seen = survey(suite.samples)
     wanted = references(describe(suite.parts))
     secrets = Secrets(wanted, how.environment)
@@ -148,15 +150,18 @@ async def aevaluate_suite(suite: Suite, *, how: How = How(), control: Control | 
         check_stored(suite, sides)
         evaluation, writers = _open_runs(store, suite, plan, planned, how, held)
         options, journal = suite.options, store.journal(evaluation)
-        limited = options.budget != Budget()
-        async with Session(
-            journal,
-            secrets,
-            retry=options.retry,
-            concurrency=options.concurrency,
-            purse=Purse(options.budget, *store.spent(evaluation), journal) if limited else None,
-            sandbox=sandbox,
-        ) as session:
+        terms = terms_of(options, prices, store, evaluation)
+        async with (
+            Session(
+                journal,
+                secrets,
+                retry=options.retry,
+                concurrency=options.concurrency,
+                terms=terms,
+                sandbox=sandbox,
+            ) as session,
+            in_time(terms.purse, session),
+        ):
             control = control or Control()
             control.stop = session.stop
             control.progress += [

@@ -5,11 +5,14 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any, Literal, get_args
 
 from steelyard.errors import ConfigError, expect_number
 from steelyard.models.budget import Budget
 from steelyard.models.limits import Retry
+from steelyard.models.prices import PriceTable
+from steelyard.models.rates import Rates
 from steelyard.summary import Intervals
 from steelyard.summary.stopping import Question
 from steelyard.targets.pair import Pair
@@ -65,6 +68,9 @@ class Options:
         sample_timeout_s: limit for one sample, target and scorers together, in seconds.
         retry: what is done about passing faults of an endpoint.
         budget: limits on what may be sent; they hold across resumes.
+        rates: requests and tokens per minute, for each endpoint.
+        prices: what a million tokens cost: a table, a .json or .csv file with one, or `litellm` for the table that this
+            package brings with it. Costs are then shown, and `budget.money` can be set.
         durability: `normal` survives a killed process, `full` a power cut as well (one fsync per batch).
         stop_when_decided: whether a run may end before all samples were asked.
         intervals: which stand beside rates and means.
@@ -77,6 +83,8 @@ class Options:
     sample_timeout_s: float = 900.0
     retry: Retry = Retry()
     budget: Budget = Budget()
+    rates: Rates = Rates()
+    prices: PriceTable | Path | str = ""
     durability: Literal["normal", "full"] = "normal"
     stop_when_decided: StopWhen = StopWhen()
     intervals: Intervals = Intervals()
@@ -92,12 +100,19 @@ class Options:
         expect_number("seed", self.seed, 0, whole=True)
         expect_number("max_errors", self.max_errors, 0, 1)
         expect_number("sample_timeout_s", self.sample_timeout_s, 0.001)
-        parts = {"retry": Retry, "budget": Budget, "stop_when_decided": StopWhen, "intervals": Intervals}
+        parts = {
+            "retry": Retry,
+            "budget": Budget,
+            "rates": Rates,
+            "stop_when_decided": StopWhen,
+            "intervals": Intervals,
+        }
         for name, wanted in parts.items():
             if not isinstance(getattr(self, name), wanted):
                 raise ConfigError(f"{name} must be a {wanted.__name__}, not {getattr(self, name)!r}")
         self.retry.check()
         self.budget.check()
+        self.rates.check()
         self.stop_when_decided.check()
         self.intervals.check()
         if self.durability not in {"normal", "full"}:

@@ -17,6 +17,9 @@ class StageCost:
         from_journal: of these, how many were not paid for again.
         input_tokens: of all its replies; likewise `output_tokens`.
         estimated: replies whose tokens the endpoint did not say, so that they were estimated.
+        money: what all its replies cost at the prices when they were asked, those from the journal included; None where
+            one of them has no cost.
+        currency: of the money.
     """
 
     stage: str
@@ -25,6 +28,8 @@ class StageCost:
     input_tokens: int
     output_tokens: int
     estimated: int = 0
+    money: float | None = None
+    currency: str = ""
 
     def to_json(self) -> dict[str, Json]:
         """Plain JSON, every field by its name."""
