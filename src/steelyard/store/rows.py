@@ -7,11 +7,12 @@ from collections import Counter
 from collections.abc import Container, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple, Protocol
 
-from sqlalchemy import Connection, Select, select
+from sqlalchemy import Connection, Select, case, null, select
 
 from steelyard.store import schema
+from steelyard.store.details import AnsweredReader
 from steelyard.store.reading import unpacker_of
-from steelyard.summary import JudgedRow, RowOutcome, ScoreRow
+from steelyard.summary import NOT_KEPT, Answered, JudgedRow, RowOutcome, ScoreRow
 from steelyard.types import OUTCOMES, Outcome
 
 
@@ -43,11 +44,33 @@ def score_rows(connection: Connection, run: Scored, used: Container[int] | None)
         run: whose scores.
         used: the places of samples that count; None is all.
     """
+    return (row for row, _ in _all_rows(connection, run, used, null()))
+
+
+def examined_rows(
+    connection: Connection, run: Scored, used: Container[int] | None, exams: Sequence[str]
+) -> Iterator[tuple[ScoreRow, Answered | None]]:
+    """The same rows, each of an exam score with what its scorer kept of letters and key; None beside any other."""
+    words = {row.text: row.num for row in connection.execute(select(schema.word.c.num, schema.word.c.text))}
+    bodies = case((schema.score.c.name.in_([words[name] for name in exams if name in words]), schema.score.c.body))
+    reader = AnsweredReader(unpacker_of(connection))
+    for row, body in _all_rows(connection, run, used, bodies):
+        if row.name and row.name not in exams:
+            yield row, None
+        else:
+            yield row, NOT_KEPT if body is None else reader.read(body)
+
+
+def _all_rows(
+    connection: Connection, run: Scored, used: Container[int] | None, more: Any
+) -> Iterator[tuple[ScoreRow, Any]]:
+    """Every row of every score, with one more column."""
     expected = [name for name in run.manifest.get("scores", ()) if name]
-    query = _query(run, schema.score.c.name).order_by(schema.record.c.no, schema.record.c.repeat, schema.score.c.name)
+    query = _query(run, schema.score.c.name, more)
+    ordered = query.order_by(schema.record.c.no, schema.record.c.repeat, schema.score.c.name)
     names = {row.num: row.text for row in connection.execute(select(schema.word.c.num, schema.word.c.text))}
-    stream: Any = connection.execution_options(yield_per=5000).execute(query)
-    yield from _rows(stream if used is None else (row for row in stream if row.no in used), names, expected)
+    stream: Any = connection.execution_options(yield_per=5000).execute(ordered)
+    return _rows(stream if used is None else (row for row in stream if row.no in used), names, expected)
 
 
 def judged_rows(connection: Connection, run: Scored, score: str, used: Container[int] | None) -> Iterator[JudgedRow]:
@@ -120,7 +143,7 @@ def _of_score(connection: Connection, run: Scored, score: str, more: Any) -> Any
     return connection.execute(query.order_by(schema.record.c.no, schema.record.c.repeat))
 
 
-def _query(run: Scored, more: Any, name: int | None = None) -> Select[Any]:
+def _query(run: Scored, more: Any, last: Any = None, *, name: int | None = None) -> Select[Any]:
     """Records of a run with their samples and scores, those of one name or all."""
     score, record, sample = schema.score, schema.record, schema.sample
     mine = (
@@ -135,24 +158,24 @@ def _query(run: Scored, more: Any, name: int | None = None) -> Select[Any]:
     return (
         select(
             record.c.no, record.c.repeat, record.c.failed, sample.c.id, sample.c.grp, sample.c.cluster,
-            more, score.c.outcome, score.c.value,
+            more, score.c.outcome, score.c.value, *([] if last is None else [last]),
         )
         .select_from(joined)
         .where(record.c.run == run.num)
     )  # fmt: skip
 
 
-def _rows(stream: Any, names: Mapping[int, str], expected: Sequence[str]) -> Iterator[ScoreRow]:
-    """Score rows, and for each failed record an error row per score that it lacks."""
+def _rows(stream: Any, names: Mapping[int, str], expected: Sequence[str]) -> Iterator[tuple[ScoreRow, Any]]:
+    """Score rows with the last column, and for each failed record an error row per score that it lacks."""
     place: tuple[int, int] | None = None
     missing: list[ScoreRow] = []
-    for no, repeat, failed, ident, group, cluster, name, outcome, value in stream:
+    for no, repeat, failed, ident, group, cluster, name, outcome, value, last in stream:
         if (no, repeat) != place:
-            yield from missing
+            yield from ((one, None) for one in missing)
             place = (no, repeat)
             lacking = (expected or [""]) if failed else []
             missing = [ScoreRow(ident, group, cluster, repeat, one, "error", None) for one in lacking]
         if name is not None:
             missing = [one for one in missing if one.name not in {names[name], ""}]
-            yield ScoreRow(ident, group, cluster, repeat, names[name], OUTCOMES[outcome], value)
-    yield from missing
+            yield ScoreRow(ident, group, cluster, repeat, names[name], OUTCOMES[outcome], value), last
+    yield from ((one, None) for one in missing)

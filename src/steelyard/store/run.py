@@ -16,10 +16,11 @@ from steelyard.store.asked import Asked
 from steelyard.store.counting import stage_costs
 from steelyard.store.labels import remarks_in
 from steelyard.store.reading import read_records, record_query, unpacker_of
-from steelyard.store.rows import PlacedValue, counted_texts, judged_rows, placed_values, score_rows
+from steelyard.store.rows import PlacedValue, counted_texts, examined_rows, judged_rows, placed_values, score_rows
 from steelyard.store.sections import Tallies, breakdown_values, breakdowns, consistency
 from steelyard.store.stopping import Stopped, Used, read_stopping
 from steelyard.summary import (
+    Answered,
     Intervals,
     JudgedRow,
     RunState,
@@ -140,6 +141,11 @@ class Run:
         with self._store.reading() as connection:
             yield from score_rows(connection, self, self._used)
 
+    def examined_rows(self) -> Iterator[tuple[ScoreRow, Answered | None]]:
+        """The same rows, each of an exam score with the letters that were read and wanted; None beside any other."""
+        with self._store.reading() as connection:
+            yield from examined_rows(connection, self, self._used, self.manifest.get("exam", ()))
+
     def judged_rows(self, score: str) -> Iterator[JudgedRow]:
         """The rows of one score, likewise, each with the detail that its scorer kept."""
         with self._store.reading() as connection:
@@ -171,8 +177,9 @@ class Run:
         """Means, intervals and counts of the newest layer of scores."""
         tallies = Tallies.of(self.manifest)
         over, scales = self.manifest.get("over", {}), self.manifest.get("scales", {})
+        rows = tallies.examining(self.examined_rows()) if tallies.exams else self.score_rows()
         scores, groups = summarize(
-            tallies.watching(self.score_rows()), over=over, scales=scales, intervals=Intervals.of(self.manifest)
+            tallies.watching(rows), over=over, scales=scales, intervals=Intervals.of(self.manifest)
         )
         scores, groups = as_stopped(scores, groups, self.stopping)
         order = self.score_order
@@ -208,6 +215,8 @@ class Run:
             breakdowns=self._breakdowns(),
             consistency=agreed,
             stopping=self.stopping,
+            exams=tallies.found_exams(scores, self.stopping),
+            beside=tuple(self.manifest.get("beside", ())),
         )
 
     def stage_costs(self) -> tuple[StageCost, ...]:

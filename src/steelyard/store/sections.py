@@ -1,4 +1,4 @@
-"""What a run's summary holds beside its means: histograms, crosses and breakdowns, as its manifest asks for them."""
+"""What a run's summary holds beside its means: histograms, crosses, exams and breakdowns, as its manifest asks."""
 
 from __future__ import annotations
 
@@ -17,14 +17,20 @@ from steelyard.store.records import unpack_sample
 from steelyard.summary import (
     NO_GROUP,
     UNIT,
+    Answered,
     Consistency,
     Cross,
     CrossTally,
+    Exam,
+    ExamTally,
     Histogram,
     HistogramTally,
     Intervals,
     ScoreRow,
     ScoreSummary,
+    Stopping,
+    exam_as_stopped,
+    examined,
     summarize,
 )
 from steelyard.text.inert import cell_text
@@ -37,6 +43,7 @@ class Tallies:
 
     histograms: Mapping[str, HistogramTally]
     crosses: Sequence[CrossTally]
+    exams: Mapping[str, ExamTally]
 
     @classmethod
     def of(cls, manifest: Mapping[str, Any]) -> Tallies:
@@ -47,7 +54,15 @@ class Tallies:
             name: HistogramTally(name, Interval(*scales.get(name, UNIT))) for name in manifest.get("spreads", ())
         }
         crosses = [CrossTally(first, second, words) for first, second in manifest.get("crossed", ())]
-        return cls(histograms, crosses)
+        return cls(histograms, crosses, {name: ExamTally() for name in manifest.get("exam", ())})
+
+    def examining(self, rows: Iterable[tuple[ScoreRow, Answered | None]]) -> Iterator[ScoreRow]:
+        """The rows of exam scores counted with what was kept of their letters, then all of them as they come."""
+        for row, answered in rows:
+            if answered is not None:
+                for tally in [self.exams[row.name]] if row.name else self.exams.values():
+                    tally.add(row, answered)
+            yield row
 
     def watching(self, rows: Iterable[ScoreRow]) -> Iterator[ScoreRow]:
         """The rows as they come, each counted."""
@@ -61,6 +76,11 @@ class Tallies:
         """By score, after the last row; nothing of a score that no record has, such as one that `rescore` left out."""
         found = {name: tally.found() for name, tally in self.histograms.items()}
         return {name: one for name, one in found.items() if one.total}
+
+    def found_exams(self, scores: Sequence[ScoreSummary], stopping: Stopping | None) -> tuple[Exam, ...]:
+        """What stands beside the means of exam scores, after the last row; nothing of a score that has no mean."""
+        of_exams = [one for one in scores if one.name in self.exams and one.headline.n]
+        return tuple(exam_as_stopped(examined(self.exams[one.name], one), stopping) for one in of_exams)
 
     def found_crosses(self) -> tuple[Cross, ...]:
         """In the order of the suite, after the last row."""

@@ -1,4 +1,4 @@
-"""What scorers and a suite say of how their scores are to be shown: scales, spreads, words, crosses, breakdowns.
+"""What scorers and a suite say of how their scores are to be shown: scales, spreads, words, exams, crosses, breakdowns.
 
 It goes into the manifest, so that a page made of a stored run knows it without the scorer's code. A key that has
 nothing to say is left out.
@@ -16,7 +16,7 @@ from steelyard.types import Scorer
 
 
 def judged_manifest(suite: Suite, scorers: Sequence[Scorer]) -> dict[str, Any]:
-    """The keys `scales`, `spreads`, `words`, `crossed` and `breakdowns` of a manifest, as far as there are any.
+    """What `scorers_say`, and the keys `crossed` and `breakdowns`, of a manifest, as far as there are any.
 
     Args:
         suite: what is run.
@@ -28,15 +28,18 @@ def judged_manifest(suite: Suite, scorers: Sequence[Scorer]) -> dict[str, Any]:
 
 
 def scorers_say(scorers: Sequence[Scorer]) -> dict[str, Any]:
-    """The keys `scales`, `spreads` and `words`: all of them, empty or not.
+    """The keys `scales`, `spreads`, `words`, `exam` and `beside`: all of them, empty or not.
 
     Scorers say them by attributes of these names (`spread` the second): per score its lowest and highest value; scores
-    to show as histograms; what 1 and 0 of a score are called.
+    to show as histograms; what 1 and 0 of a score are called; scores whose detail has letters and key; scores that
+    read the same replies by another tool's rule, to be shown apart.
     """
     return {
         "scales": {name: [float(end) for end in ends] for name, ends in _of_all(scorers, "scales")},
         "spreads": [name for scorer in scorers for name in getattr(scorer, "spread", ())],
         "words": {name: list(words) for name, words in _of_all(scorers, "words")},
+        "exam": _named(scorers, "exam"),
+        "beside": _named(scorers, "beside"),
     }
 
 
@@ -56,7 +59,8 @@ def check_judged(suite: Suite, scores: Sequence[str]) -> None:
     for name, words in _of_all(everyone, "words"):
         _check_words(name, words)
     for scorer in everyone:
-        _check_spread(getattr(scorer, "spread", ()), scores)
+        for attribute in ("spread", "exam", "beside"):
+            _check_names(attribute, getattr(scorer, attribute, ()), scores)
     for pair in suite.crossed:
         _check_pair(pair, scores)
     keys: Any = suite.breakdowns
@@ -74,12 +78,12 @@ def _check_words(name: str, words: Any) -> None:
         raise ConfigError(f"the words of {name} must be what its 1 and its 0 are called, not {words!r}")
 
 
-def _check_spread(names: Any, scores: Sequence[str]) -> None:
+def _check_names(attribute: str, names: Any, scores: Sequence[str]) -> None:
     if isinstance(names, str):
-        raise ConfigError(f"spread takes a tuple of scores, such as ({names!r},), not {names!r}")
+        raise ConfigError(f"{attribute} takes a tuple of scores, such as ({names!r},), not {names!r}")
     for name in names:
         if name not in scores:
-            raise ConfigError(f"spread: no scorer gives {name!r}{did_you_mean(str(name), scores)}")
+            raise ConfigError(f"{attribute}: no scorer gives {name!r}{did_you_mean(str(name), scores)}")
 
 
 def _check_pair(pair: Any, scores: Sequence[str]) -> None:
@@ -88,6 +92,11 @@ def _check_pair(pair: Any, scores: Sequence[str]) -> None:
     for name in pair:
         if name not in scores:
             raise ConfigError(f"crossed: no scorer gives {name!r}{did_you_mean(str(name), scores)}")
+
+
+def _named(scorers: Sequence[Scorer], attribute: str) -> list[str]:
+    """Names that scorers have in a tuple or list, each once."""
+    return list(dict.fromkeys(name for scorer in scorers for name in getattr(scorer, attribute, ())))
 
 
 def _of_all(scorers: Sequence[Scorer], attribute: str) -> list[tuple[str, Any]]:

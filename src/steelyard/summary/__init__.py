@@ -10,15 +10,19 @@ from __future__ import annotations
 from steelyard.summary.columns import summarize
 from steelyard.summary.consistency import Consistency
 from steelyard.summary.crosses import Cross, CrossTally
+from steelyard.summary.exam import Exam, LetterBias, LetterRecall, Repeats, Rotations, beyond_chance
+from steelyard.summary.exam_rows import NOT_KEPT, QUEUE_KINDS, Answered, ExamTally, QueueKind, queue_kind
+from steelyard.summary.examined import examined
 from steelyard.summary.histograms import UNIT, Histogram, HistogramTally
 from steelyard.summary.intervals import Intervals
+from steelyard.summary.labelled import Labelled
+from steelyard.summary.means import Mean
 from steelyard.summary.rows import JudgedRow, RowOutcome, ScoreRow
 from steelyard.summary.stages import StageCost
-from steelyard.summary.stopped import as_stopped
+from steelyard.summary.stopped import as_stopped, exam_as_stopped
 from steelyard.summary.stopping import Stopping
 from steelyard.summary.values import (
     NO_GROUP,
-    Mean,
     Over,
     RunState,
     RunSummary,
@@ -26,17 +30,28 @@ from steelyard.summary.values import (
 )
 
 __all__ = [
+    "NOT_KEPT",
     "NO_GROUP",
+    "QUEUE_KINDS",
     "UNIT",
+    "Answered",
     "Consistency",
     "Cross",
     "CrossTally",
+    "Exam",
+    "ExamTally",
     "Histogram",
     "HistogramTally",
     "Intervals",
     "JudgedRow",
+    "Labelled",
+    "LetterBias",
+    "LetterRecall",
     "Mean",
     "Over",
+    "QueueKind",
+    "Repeats",
+    "Rotations",
     "RowOutcome",
     "RunState",
     "RunSummary",
@@ -45,5 +60,9 @@ __all__ = [
     "StageCost",
     "Stopping",
     "as_stopped",
+    "beyond_chance",
+    "exam_as_stopped",
+    "examined",
+    "queue_kind",
     "summarize",
 ]

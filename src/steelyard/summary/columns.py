@@ -13,10 +13,12 @@ from steelyard.stats.intervals import (
     is_without_spread,
     wilson_clustered,
 )
+from steelyard.stats.stratified import stratified_mean
 from steelyard.summary.histograms import UNIT
 from steelyard.summary.intervals import USUAL, Intervals
+from steelyard.summary.means import Mean
 from steelyard.summary.rows import RowOutcome, ScoreRow
-from steelyard.summary.values import NO_GROUP, Mean, Over, ScoreSummary
+from steelyard.summary.values import NO_GROUP, Over, ScoreSummary
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -194,7 +196,22 @@ class _Column:
             over=self.reading.over,
             note=self._note(tally, index),
             scale=self.reading.scale,
+            macro=self._macro(tally) if index is None else None,
         )
+
+    def _macro(self, tally: _Tally) -> Mean | None:
+        """Every group weighs the same; None where fewer than two have a value."""
+        if len(self.tallies) < 2:
+            return None
+        among = _OVERALL if self.reading.over == "all" else _ANSWERED
+        values, units, groups = self._vectors(None, among)
+        if len(set(groups.tolist())) < 2:
+            return None
+        ends = UNIT if tally.binary else self.reading.ends(tally)
+        found = stratified_mean(
+            values, groups, clusters=units if self.clustered else None, scale=ends, rate=tally.binary
+        )
+        return Mean(found.mean, found.interval, found.strata)
 
     def _bounds(self, tally: _Tally, n: int) -> Interval | None:
         ends = self.reading.ends(tally)
@@ -211,7 +228,7 @@ class _Column:
             return Mean(None, None, 0)
         if tally.binary and not self.clustered:
             return Mean(tally.total / n, self.reading.intervals.of_rate(int(tally.total), n), n)
-        values, units = self._vectors(index, among)
+        values, units, _ = self._vectors(index, among)
         if tally.binary:
             return Mean(tally.total / n, wilson_clustered(values, clusters=units), n)
         interval = self.reading.intervals.of_mean(values, units, self.reading.ends(tally))
@@ -221,7 +238,7 @@ class _Column:
         if tally.binary and not self.clustered:
             return self.reading.intervals.rate_words
         counted = _OVERALL if self.reading.over == "all" else _ANSWERED
-        values, numbers = self._vectors(index, counted)
+        values, numbers, _ = self._vectors(index, counted)
         units = len(set(numbers.tolist()))
         among = f"{tally.rows(counted)} rows in {units} independent clusters" if self.clustered else f"{units} samples"
         if tally.binary:
@@ -231,13 +248,14 @@ class _Column:
             return f"no spread over {among}: {'Wilson interval on the scale' if scaled else 'no interval'}"
         return f"{self.reading.intervals.mean_words} over {among}"
 
-    def _vectors(self, index: int | None, among: tuple[int, ...]) -> tuple[NDArray[Any], NDArray[Any]]:
-        """Values and unit numbers of the rows that count."""
+    def _vectors(self, index: int | None, among: tuple[int, ...]) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
+        """Values, unit numbers and group numbers of the rows that count."""
         import numpy as np
 
         kept = np.isin(np.frombuffer(self.codes, dtype=np.int8), among)
+        groups = np.frombuffer(self.indices, dtype=np.intc)
         if index is not None:
-            kept &= np.frombuffer(self.indices, dtype=np.intc) == index
+            kept &= groups == index
         values = np.frombuffer(self.values)[kept]
         _, first, units = np.unique(
             np.frombuffer(self.units, dtype=np.int64)[kept], return_index=True, return_inverse=True
@@ -245,4 +263,4 @@ class _Column:
         # Hashes differ from process to process. Numbers by first appearance keep sums, and so reports, byte-equal.
         rank = np.empty(len(first), dtype=np.int64)
         rank[np.argsort(first)] = np.arange(len(first))
-        return values, rank[units]
+        return values, rank[units], groups[kept].astype(np.int64)

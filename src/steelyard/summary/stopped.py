@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
+from steelyard.summary.exam import Exam
+from steelyard.summary.means import Mean
 from steelyard.summary.stopping import Stopping
-from steelyard.summary.values import Mean, ScoreSummary
+from steelyard.summary.values import ScoreSummary
 
 _SEQUENCE = "confidence sequence, as the run ended when it was decided"
 _NONE = "no interval, as the run ended when something was decided"
@@ -39,6 +41,7 @@ def _as_stopped(score: ScoreSummary, stopping: Stopping) -> ScoreSummary:
         answered=_without(score.answered) if score.over == "all" else told,
         overall=told if score.over == "all" else _without(score.overall),
         with_errors=_without(score.with_errors),
+        macro=score.macro and _without(score.macro),
         note=_SEQUENCE,
     )
 
@@ -49,8 +52,25 @@ def _bare(score: ScoreSummary) -> ScoreSummary:
         answered=_without(score.answered),
         overall=_without(score.overall),
         with_errors=_without(score.with_errors),
+        macro=score.macro and _without(score.macro),
         note=_NONE,
     )
+
+
+def exam_as_stopped(exam: Exam, stopping: Stopping | None) -> Exam:
+    """What stands beside the mean of such a run: shares without intervals, letters without a test."""
+    if stopping is None or stopping.used >= stopping.planned:
+        return exam
+    letters, rotations, repeats = exam.letters, exam.rotations, exam.repeats
+    if letters:
+        bare = tuple(replace(one, recall=_without(one.recall)) for one in letters.letters)
+        letters = replace(letters, letters=bare, p=None)
+    if rotations:
+        both = {"all_right": _without(rotations.all_right), "majority": _without(rotations.majority)}
+        rotations = replace(rotations, **both)
+    if repeats:
+        repeats = replace(repeats, flipped=_without(repeats.flipped), majority=_without(repeats.majority))
+    return replace(exam, letters=letters, rotations=rotations, repeats=repeats)
 
 
 def _without(mean: Mean) -> Mean:

@@ -9,7 +9,10 @@ from typing import Final, Literal
 from steelyard.stats.intervals import Interval
 from steelyard.summary.consistency import Consistency
 from steelyard.summary.crosses import Cross
+from steelyard.summary.exam import Exam
 from steelyard.summary.histograms import Histogram
+from steelyard.summary.labelled import Labelled
+from steelyard.summary.means import Mean
 from steelyard.summary.stages import StageCost
 from steelyard.summary.stopping import Stopping
 from steelyard.types import Json
@@ -19,23 +22,6 @@ RunState = Literal["finished", "running", "interrupted", "broken"]
 
 NO_GROUP: Final = "(no group)"
 """The name of the group of samples without one, where others have one."""
-
-
-@dataclass(frozen=True, slots=True)
-class Mean:
-    """A mean over `n` rows with its 95 % interval.
-
-    `value` is None when n is 0; `interval` is None when the spread is unknown (a score that is not a rate, with
-    fewer than two independent samples).
-    """
-
-    value: float | None
-    interval: Interval | None
-    n: int
-
-    def to_json(self) -> dict[str, Json]:
-        """Plain JSON; the interval is a list of two numbers."""
-        return {"value": self.value, "interval": list(self.interval) if self.interval else None, "n": self.n}
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +45,8 @@ class ScoreSummary:
         over: which mean is the headline: `all` is `overall`, `scored` is `answered`.
         note: how the interval was made, where it is not the plain Wilson interval.
         scale: lowest and highest value, where the scorer names a scale other than [0, 1].
+        macro: the headline with every group weighing the same, whatever its size: the mean of its groups' means. Its
+            `n` is the number of groups. None where fewer than two groups have a value.
     """
 
     name: str
@@ -78,6 +66,7 @@ class ScoreSummary:
     over: Over = "all"
     note: str = ""
     scale: Interval | None = None
+    macro: Mean | None = None
 
     @property
     def is_share(self) -> bool:
@@ -109,6 +98,7 @@ class ScoreSummary:
             **{name: getattr(self, name).to_json() for name in means},
             "bounds": list(self.bounds) if self.bounds else None,
             "scale": list(self.scale) if self.scale else None,
+            "macro": self.macro.to_json() if self.macro else None,
         }
 
     def __str__(self) -> str:
@@ -156,6 +146,9 @@ class RunSummary:
         consistency: per score whose judge was asked repeatedly, how far it agreed with itself.
         stopping: where a rule could end the run before all samples were asked, what it decided; all that is said here
             of scores rests on the samples that it used.
+        exams: what stands beside the mean of each exam score.
+        beside: scores that read the same replies as other tools would; shown apart, never as scores of their own.
+        labelled: where people's verdicts on replies are counted, what they changed; None where only the scores are.
     """
 
     run: str
@@ -182,6 +175,9 @@ class RunSummary:
     breakdowns: Mapping[str, Mapping[str, tuple[ScoreSummary, ...]]] = field(default_factory=dict)
     consistency: Mapping[str, Consistency] = field(default_factory=dict)
     stopping: Stopping | None = None
+    exams: tuple[Exam, ...] = ()
+    beside: tuple[str, ...] = ()
+    labelled: Labelled | None = None
 
     @property
     def judged_stages(self) -> tuple[StageCost, ...]:
@@ -201,6 +197,16 @@ class RunSummary:
         among = self.groups.get(name, ()) if group else self.scores
         return next((one for one in among if one.name == name and one.group == group), None)
 
+    @property
+    def exam(self) -> Exam | None:
+        """What stands beside the primary score, or else the first exam score."""
+        return next((one for one in self.exams if one.score == self.primary), self.exams[0] if self.exams else None)
+
+    @property
+    def own_scores(self) -> tuple[ScoreSummary, ...]:
+        """All scores but those of `beside`."""
+        return tuple(one for one in self.scores if one.name not in self.beside)
+
     def to_json(self) -> dict[str, Json]:
         """Plain JSON, every field by its name."""
         plain = ("run", "suite", "target", "state", "planned", "done", "errors", "from_journal", "primary")
@@ -219,10 +225,13 @@ class RunSummary:
             "consistency": {name: one.to_json() for name, one in self.consistency.items()},
             "stopping": self.stopping.to_json() if self.stopping else None,
             "calls_saved": self.calls_saved,
+            "exams": [exam.to_json() for exam in self.exams],
+            "beside": list(self.beside),
+            "labelled": self.labelled.to_json() if self.labelled else None,
         }
 
     def __str__(self) -> str:
-        lines = [str(score) for score in self.scores] or [f"no scores, {self.errors} errors"]
+        lines = [str(score) for score in self.own_scores] or [f"no scores, {self.errors} errors"]
         if self.state != "finished":
             lines.insert(0, f"{self.state}: {self.done} of {self.planned} done")
         return "\n".join(lines)
