@@ -12,16 +12,18 @@ from __future__ import annotations
 import re
 import zipfile
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from copy import copy
 from dataclasses import dataclass
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, Final
 
+from steelyard.data.archive_texts import MAX_TEXT_BYTES, SharedTexts
 from steelyard.data.table import column_index, column_letter
 from steelyard.errors import DataError
 
-MAX_UNPACKED_BYTES: Final = 300_000_000
+MAX_UNPACKED_BYTES: Final = 200_000_000
 MAX_RATIO: Final = 200
 """How much larger than the file its parts may be, once they pass 20 MB."""
 MAX_PARTS: Final = 5_000
@@ -31,7 +33,18 @@ MAX_CELLS: Final = 4_000_000
 
 _CHUNK: Final = 1 << 20
 _BLANKS: Final = b" \t\r\n"
-_FAR: Final = re.compile(rb"""r=["'](?:([A-Za-z]{2,7})\d|[A-Za-z]?(\d{5,9}))""")
+_FAR: Final = re.compile(rb"""r=["'](?:([A-Za-z]{2,})\d|[A-Za-z]?(\d{5,}))""")
+_FAR_AWAY: Final = 10**9
+"""Stands for every number that is longer; arithmetic on thousands of digits takes time."""
+_KINDS: Final[Mapping[str, tuple[str, str]]] = MappingProxyType(
+    {
+        "xl/workbook.bin": ("a binary workbook (.xlsb)", "save it as .xlsx"),
+        "word/document.xml": ("a text document", "copy its table into a workbook"),
+        "ppt/presentation.xml": ("a presentation", "copy its table into a workbook"),
+        "xl/workbook.xml": ("an Excel workbook", "name it .xlsx"),
+        "content.xml": ("an OpenDocument file", "name it .ods"),
+    }
+)
 _TYPES: Final = (b"<!DOCTYPE", b"<!ENTITY")
 
 
@@ -84,34 +97,63 @@ def _examine_parts(path: Path, archive: zipfile.ZipFile) -> None:
     parts = archive.infolist()
     if len(parts) > MAX_PARTS or len({part.filename for part in parts}) < len(parts):
         raise DataError(f"{path.name} is no sound workbook: {len(parts)} parts, or two of one name")
+    _refuse_other_kinds(path, {part.filename for part in parts})
     if any(part.flag_bits & 1 for part in parts):
         raise DataError(f"{path.name} is encrypted; save it without a password")
     limit = min(MAX_UNPACKED_BYTES, max(20_000_000, MAX_RATIO * path.stat().st_size))
     declared = sum(part.file_size for part in parts)
-    unpacked = 0
+    unpacked, texts = 0, SharedTexts(path.name)
     for part in parts:
         if declared > limit or unpacked > limit:
             raise DataError(f"{path.name} unpacks to more than {limit:,} bytes; this is no honest workbook")
-        unpacked += _examine_part(path, archive, part, limit - unpacked)
+        unpacked += _examine_part(archive, part, texts, limit - unpacked)
+    texts.refuse_if_too_large(archive)
 
 
-def _examine_part(path: Path, archive: zipfile.ZipFile, part: zipfile.ZipInfo, limit: int) -> int:
+def _refuse_other_kinds(path: Path, names: set[str]) -> None:
+    """A zip archive of another kind is told by the part that only this kind has."""
+    own = "content.xml" if path.suffix.lower() == ".ods" else "xl/workbook.xml"
+    for part, (what, advice) in _KINDS.items():
+        if part in names and own not in names:
+            raise DataError(f"{path.name} is {what}; {advice}")
+
+
+def _examine_part(archive: zipfile.ZipFile, part: zipfile.ZipInfo, texts: SharedTexts, limit: int) -> int:
     """Unpack one part in pieces and look at it; returns its true size."""
     size, columns, rows, tail = 0, 26, 9_999, b""
-    for chunk in _unpack(archive, part, limit):
+    is_text = part.filename.endswith((".xml", ".rels"))
+    for chunk in texts.watch(part.filename, _unpack(archive, part, limit)):
         size += len(chunk)
         text = tail + chunk.translate(None, _BLANKS)
-        if any(name in text for name in _TYPES):
-            raise DataError(f"{path.name}: the part {part.filename} declares a document type; that is not read")
+        if is_text:
+            _refuse_types(f"{texts.what}: the part {part.filename}", text)
         for letters, digits in _FAR.findall(text):
-            if letters:
-                columns = max(columns, column_index(letters.decode()) + 1)
-            else:
-                rows = max(rows, int(digits))
+            columns = max(columns, _column(letters.decode()) + 1)
+            rows = max(rows, _number(digits.decode()))
         tail = text[-32:]
     if part.filename == "content.xml" or columns > MAX_COLUMNS or columns * rows > MAX_CELLS:
-        _examine_sheets(f"{path.name} {part.filename}", _unpack(archive, part, limit))
+        _examine_sheets(f"{texts.what} {part.filename}", _unpack(archive, part, limit))
     return size
+
+
+def _refuse_types(what: str, text: bytes) -> None:
+    if any(name in text for name in _TYPES):
+        raise DataError(f"{what} declares a document type; that is not read")
+    if b"\0" in text:
+        raise DataError(f"{what} is no XML in UTF-8: it holds a NUL byte; save the workbook anew")
+
+
+def _column(letters: str) -> int:
+    """The 0-based column of its letters.
+
+    >>> _column("A"), _column("Z" * 5000) == _FAR_AWAY, _column("")
+    (0, True, -1)
+    """
+    return column_index(letters) if len(letters) < 7 else _FAR_AWAY
+
+
+def _number(digits: str) -> int:
+    return min(int(digits or 0), _FAR_AWAY) if len(digits) < 20 else _FAR_AWAY
 
 
 def _unpack(archive: zipfile.ZipFile, part: zipfile.ZipInfo, limit: int) -> Iterator[bytes]:
@@ -156,6 +198,7 @@ class _Walker:
         self.columns = 1
         self.filled = False
         self.inside = False
+        self.length = self.total = 0
 
     def start(self, tag: str, attributes: dict[str, Any]) -> None:
         name = tag.rpartition(":")[2]
@@ -165,28 +208,32 @@ class _Walker:
             self._open_cell(attributes)
         elif self.inside and name in {"v", "is", "f"}:
             self.filled = True
+        elif self.inside and name == "s":
+            self.length += _repeats(attributes, "c")
         elif name == "table":
             self.extent.refuse_if_too_large(self.what)
             self.extent, self.row, self.rows = Extent(), 0, 0
 
     def _next_row(self, attributes: dict[str, Any]) -> int:
-        row = int(attributes.get("r") or self.row + self.rows + (not self.rows))
-        self.rows = int(attributes.get("table:number-rows-repeated", 1))
+        given = str(attributes.get("r", ""))
+        row = _number(given) if given.isdecimal() else self.row + self.rows + (not self.rows)
+        self.rows = _repeats(attributes, "number-rows-repeated")
         return row
 
     def _open_cell(self, attributes: dict[str, Any]) -> None:
         self.column += self.columns if self.column >= 0 else 1
-        self.columns = int(attributes.get("table:number-columns-repeated", 1))
+        self.columns = _repeats(attributes, "number-columns-repeated")
         if reference := str(attributes.get("r", "")):
             letters = reference.rstrip("0123456789")
-            self.column = column_index(letters)
-            self.row = int(reference[len(letters) :] or self.row)
+            self.column = _column(letters)
+            self.row = _number(reference[len(letters) :]) or self.row
         self.filled = any("value" in key for key in attributes)
-        self.inside = True
+        self.inside, self.length = True, 0
 
     def text(self, data: str) -> None:
-        if self.inside and not self.filled and data.strip():
-            self.filled = True
+        if self.inside:
+            self.length += len(data.encode())
+            self.filled = self.filled or bool(data.strip())
 
     def end(self, tag: str) -> None:
         if tag.rpartition(":")[2] not in {"c", "table-cell", "covered-table-cell"}:
@@ -195,3 +242,13 @@ class _Walker:
         if self.filled:
             self.extent.add(self.row, self.column)
             self.extent.add(self.row + max(self.rows, 1) - 1, self.column + self.columns - 1)
+        self.total += self.length * max(self.rows, 1) * self.columns
+        if self.total > MAX_TEXT_BYTES:
+            self.extent.refuse_if_too_large(self.what)
+            raise DataError(f"{self.what}: its cells hold more than {MAX_TEXT_BYTES:,} bytes of text; save it as CSV")
+
+
+def _repeats(attributes: dict[str, Any], name: str) -> int:
+    """How often a part is repeated, by whatever prefix its namespace has."""
+    found = [value for key, value in attributes.items() if key.rpartition(":")[2] == name]
+    return max((_number(one) for one in found if one.isascii() and one.isdecimal()), default=1)

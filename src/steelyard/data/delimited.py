@@ -9,11 +9,16 @@ from pathlib import Path
 from statistics import median
 from typing import Final
 
-from steelyard.data.encoding import TextFile, examine_text
+from steelyard.data.encoding import TextFile, examine_rows
 from steelyard.data.table import Row, Table
 from steelyard.errors import DataError
 
+MAX_COLUMNS: Final = 16_384
+"""Cells of one row, as many as a sheet of a workbook has."""
+
 _DELIMITERS: Final = (",", ";", "\t")
+_SNIFFED: Final = 20_000
+"""Characters of a line that are looked at for its delimiter."""
 
 
 def read_delimited(path: Path) -> Table:
@@ -22,7 +27,7 @@ def read_delimited(path: Path) -> Table:
     Raises:
         DataError: an encoding or a line that cannot be read; while iterating, quotes that do not match.
     """
-    text = examine_text(path)
+    text = examine_rows(path)
     delimiter = "\t" if path.suffix.lower() == ".tsv" else _sniff(text)
     notes = [f"{path.name}: read as {text.encoding.upper()}"] if text.encoding == "gb18030" else []
     if delimiter != "," and path.suffix.lower() != ".tsv":
@@ -40,6 +45,9 @@ def _rows(text: TextFile, delimiter: str) -> Iterator[Row]:
             return
         except csv.Error as error:
             raise DataError(f"{text.path.name}:{line}: {_explain(str(error))}") from error
+        if len(cells) > MAX_COLUMNS:
+            where = f"{text.path.name}:{line}"
+            raise DataError(f"{where}: a row of {len(cells):,} cells; at most {MAX_COLUMNS:,} are read")
         yield Row(line, cells)
 
 
@@ -55,7 +63,7 @@ def _explain(message: str) -> str:
 
 def _sniff(text: TextFile) -> str:
     """The delimiter that cuts the first ten lines into the most cells; a comma where it makes no difference."""
-    lines = list(islice(text.lines(), 10))
+    lines = [line[:_SNIFFED] for line in islice(text.lines(), 10)]
     widths = {delimiter: _width(lines, delimiter) for delimiter in _DELIMITERS}
     return max(_DELIMITERS, key=lambda delimiter: widths[delimiter])
 

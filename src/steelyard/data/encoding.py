@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import codecs
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
@@ -29,13 +30,40 @@ _MARKS: Final = (
     (codecs.BOM_UTF16_LE, "utf-16"),
     (codecs.BOM_UTF16_BE, "utf-16"),
 )
-_NOT_TEXT: Final = (
+_MAGIC: Final = (
     (b"PK\x03\x04", "a zip archive (a workbook?)"),
     (b"\xd0\xcf\x11\xe0", "an old Excel workbook"),
     (b"%PDF", "a PDF"),
     (b"\x1f\x8b", "gzip data"),
+    (b"BZh", "bzip2 data"),
+    (b"\xfd7zXZ\x00", "xz data"),
+    (b"\x28\xb5\x2f\xfd", "zstandard data"),
+    (b"7z\xbc\xaf\x27\x1c", "a 7z archive"),
+    (b"Rar!\x1a\x07", "a rar archive"),
     (b"PAR1", "a parquet file"),
+    (b"SQLite format 3\x00", "an SQLite database"),
+    (b"\x89PNG", "an image"),
+    (b"\xff\xd8\xff", "an image"),
+    (b"GIF8", "an image"),
+    (b"\x7fELF", "a program"),
 )
+_PAGES: Final = ("a web page (HTML)", "XML")
+_PAGE: Final = (b"<!doctype html", b"<html", b"<table", b"<head", b"<body")
+
+
+def kind_of(head: bytes) -> str:
+    """What a file is by its first bytes, where that is neither a text nor JSON; empty where nothing is known of it.
+
+    >>> kind_of(b"%PDF-1.7"), kind_of(b"<HTML><body>"), kind_of("题目,A".encode())
+    ('a PDF', 'a web page (HTML)', '')
+    """
+    for magic, what in _MAGIC:
+        if head.startswith(magic):
+            return what
+    start = head.removeprefix(codecs.BOM_UTF8).lstrip().lower()
+    if start.startswith(_PAGE):
+        return _PAGES[0]
+    return _PAGES[1] if start.startswith(b"<?xml") else ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,13 +82,37 @@ class TextFile:
         """
         if stamp_of(self.path) != self.stamp:
             raise DataError(f"{self.path.name} changed while it was being read; start again")
-        with self.path.open(encoding=self.encoding, newline=newline) as stream:
+        with readable(self.path), self.path.open(encoding=self.encoding, newline=newline) as stream:
             number = 0
             while line := stream.readline(MAX_LINE + 1):
                 number += 1
                 if len(line) > MAX_LINE:
                     raise DataError(f"{self.path.name}:{number}: the line is longer than {MAX_LINE:,} characters")
                 yield line
+
+    def whole(self) -> str:
+        """All of it.
+
+        Raises:
+            DataError: it cannot be read any more.
+        """
+        with readable(self.path):
+            return self.path.read_text(self.encoding)
+
+
+@contextmanager
+def readable(path: Path) -> Iterator[None]:
+    """What the operating system refuses is told of the file.
+
+    Raises:
+        DataError: there is no permission, a disk failed, or the text is no longer in its encoding.
+    """
+    try:
+        yield
+    except OSError as error:
+        raise DataError(f"{path.name} cannot be read: {error.strerror or error}") from error
+    except UnicodeDecodeError as error:
+        raise DataError(f"{path.name} changed while it was being read; start again") from error
 
 
 def stamp_of(path: Path) -> tuple[int, int]:
@@ -77,14 +129,32 @@ def examine_text(path: Path) -> TextFile:
         DataError: it is empty, is no text, has NUL characters, or is in no encoding that is read here.
     """
     require_file(path)
-    stamp = stamp_of(path)
-    with path.open("rb") as stream:
-        head = stream.read(8)
+    with readable(path):
+        return _examine(path, stamp_of(path))
+
+
+def examine_rows(path: Path) -> TextFile:
+    """The same for a file of rows, which no page is.
+
+    Raises:
+        ConfigError: there is no such file.
+        DataError: the same, or it is HTML or XML.
+    """
+    text = examine_text(path)
+    with readable(path):
+        what = kind_of(_head(path))
+    if what:
+        raise DataError(f"{path.name} is {what}, and no table; open it in a spreadsheet program and save it as .xlsx")
+    return text
+
+
+def _examine(path: Path, stamp: tuple[int, int]) -> TextFile:
+    head = _head(path) if stamp[0] else b""
     if not head:
         raise DataError(f"{path.name} is empty")
-    for magic, what in _NOT_TEXT:
-        if head.startswith(magic):
-            raise DataError(f"{path.name} is named as text, but is {what}; give it the right extension")
+    what = kind_of(head)
+    if what and what not in _PAGES:
+        raise DataError(f"{path.name} is named as text, but is {what}; give it the right extension")
     marked = next((name for mark, name in _MARKS if head.startswith(mark)), None)
     encoding = marked or "utf-8"
     damage = _damage(path, encoding)
@@ -95,6 +165,11 @@ def examine_text(path: Path) -> TextFile:
         what = {"utf-8": "damaged UTF-8", "gb18030": "neither UTF-8 nor GB18030"}.get(encoding, f"damaged {encoding}")
         raise DataError(f"{_place(path, damage[0])}: {what} (byte 0x{damage[1]:02x}); save the file as UTF-8")
     return TextFile(path, encoding, stamp)
+
+
+def _head(path: Path) -> bytes:
+    with path.open("rb") as stream:
+        return stream.read(512)
 
 
 def _damage(path: Path, encoding: str) -> tuple[int, int] | None:

@@ -142,9 +142,10 @@ class _Sectors:
 
 
 def _workbook_stream(data: bytes) -> bytes:
-    size = 1 << struct.unpack_from("<H", data, 30)[0]
-    if size not in {512, 4096}:
-        raise ValueError(f"sectors of {size} bytes")
+    power = struct.unpack_from("<H", data, 30)[0]
+    if power not in {9, 12}:
+        raise ValueError(f"sectors of two to the {power} bytes")
+    size = 1 << power
     directory, _, _, small_table, _, extra, extras = struct.unpack_from("<7I", data, 48)
     places = [one for one in struct.unpack_from("<109I", data, 76) if one < 0xFFFFFFFC]
     for _ in range(min(extras, len(data) // size)):

@@ -3,16 +3,24 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Iterator
+from math import isfinite
 from pathlib import Path
 from typing import Any, Final
 
-from steelyard.data.encoding import TextFile, examine_text
+from steelyard.data.encoding import TextFile, examine_rows
 from steelyard.data.table import Row, Table
 from steelyard.errors import DataError
 
-MAX_LIST_BYTES: Final = 200_000_000
-"""A JSON list is held in memory whole; what is larger belongs into JSON lines."""
+MAX_LIST_BYTES: Final = 60_000_000
+"""A JSON list is held in memory whole, at up to four bytes for each of its own; a larger one is for JSON lines."""
+MAX_LIST_MARKS: Final = 2_000_000
+"""Commas and opening brackets of a list, as a bound of the values in it, each of which takes up to 200 bytes."""
+MAX_DIGITS: Final = 4_000
+"""Digits of a whole number."""
+MAX_KEYS: Final = 16_384
+"""Keys of one object: as many as a sheet has columns."""
 
 
 def read_json_lines(path: Path) -> Table:
@@ -21,7 +29,7 @@ def read_json_lines(path: Path) -> Table:
     Raises:
         DataError: an encoding that cannot be read; while iterating, a line that is no object or not well-formed.
     """
-    text = examine_text(path)
+    text = examine_rows(path)
     return Table(path.name, lambda: _lines(text), "line", keyed=True)
 
 
@@ -31,10 +39,13 @@ def read_json_list(path: Path) -> Table:
     Raises:
         DataError: it is larger than `MAX_LIST_BYTES`, not well-formed, or no list of objects.
     """
-    text = examine_text(path)
+    text = examine_rows(path)
     if text.stamp[0] > MAX_LIST_BYTES:
         raise DataError(f"{path.name} has {text.stamp[0]:,} bytes; a list this long is read as JSON lines (.jsonl)")
-    value = _rows_in(_parse(path.read_text(text.encoding), path.name))
+    content = text.whole()
+    if sum(map(content.count, ",[{")) > MAX_LIST_MARKS:
+        raise DataError(f"{path.name} may hold more than {MAX_LIST_MARKS:,} values; save it as JSON lines (.jsonl)")
+    value = _rows_in(_parse(content, path.name))
     if not isinstance(value, list):
         raise DataError(f"{path.name}: expected a list of objects, but it holds {_kind(value)}")
     rows = []
@@ -66,7 +77,9 @@ def _lines(text: TextFile) -> Iterator[Row]:
 
 def _parse(text: str, place: str) -> Any:
     try:
-        value = json.loads(text, object_pairs_hook=_object, parse_constant=_no_constant)
+        value = json.loads(
+            text, object_pairs_hook=_object, parse_constant=_no_constant, parse_float=_finite, parse_int=_whole
+        )
         if "\\u" in text:
             _refuse_broken_characters(value)
     except json.JSONDecodeError as error:
@@ -81,12 +94,26 @@ def _parse(text: str, place: str) -> Any:
 
 
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    if len(pairs) > MAX_KEYS:
+        raise ValueError(f"an object of {len(pairs):,} keys; at most {MAX_KEYS:,} are read")
     found = dict(pairs)
     if len(found) < len(pairs):
-        keys = [key for key, _ in pairs]
-        twice = next(key for key in keys if keys.count(key) > 1)
+        twice = next(key for key, times in Counter(key for key, _ in pairs).items() if times > 1)
         raise ValueError(f"the key {twice[:40]!r} stands twice in one object")
     return found
+
+
+def _finite(digits: str) -> float:
+    number = float(digits)
+    if not isfinite(number):
+        raise ValueError(f"the number {digits[:20]} is larger than a number can be here; write it as a text")
+    return number
+
+
+def _whole(digits: str) -> int:
+    if len(digits) > MAX_DIGITS:
+        raise ValueError(f"a number of {len(digits):,} digits; write it as a text")
+    return int(digits)
 
 
 def _no_constant(name: str) -> Any:

@@ -1,0 +1,257 @@
+"""Numbers as a sheet shows them: 0.5 under the format `0%` is "50%", 7 under `000` is "007".
+
+What an option says is what its author saw on the screen, so a number goes through the format of its cell. Covered are
+digits (0 # ?), the decimal point, thousands and their scaling, percent, E notation, fractions, texts in quotes or
+behind a backslash, colours, conditions and sections by sign. Dates are not: readers give them as dates, and ISO 8601
+says the same in every language. A format that is not understood leaves the number as it is stored.
+
+Source: ECMA-376 part 1, 18.8.30 (numFmt) and 18.8.31 (numFmts).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from decimal import ROUND_HALF_UP, Decimal
+from fractions import Fraction
+from functools import lru_cache
+from math import isfinite
+from types import MappingProxyType
+from typing import Final, NamedTuple
+
+from steelyard.data.table import render
+
+BUILT_IN: Final[Mapping[int, str]] = MappingProxyType(
+    {1: "0", 2: "0.00", 3: "#,##0", 4: "#,##0.00", 9: "0%", 10: "0.00%", 11: "0.00E+00", 12: "# ?/?", 13: "# ??/??"}
+    | {37: "#,##0;(#,##0)", 38: "#,##0;(#,##0)", 39: "#,##0.00;(#,##0.00)", 40: "#,##0.00;(#,##0.00)"}
+    | {48: "##0.0E+0"}
+)
+"""Formats that a file names by number alone; the others among these are General, text and dates."""
+
+MAX_FORMAT: Final = 255
+"""Characters; spreadsheet programs take no longer one."""
+_MAX_EXPONENT: Final = 30
+
+_TOKEN: Final = re.compile(
+    r"""
+    "(?P<quoted>[^"]*)" | \\(?P<escaped>.) | _(?P<space>.) | \*(?P<fill>.) | \[(?P<bracket>[^\]]*)\]
+    | (?P<exponent>[eE][+-]0+) | (?P<general>(?i:general)) | (?P<digits>[0#?]+(?:,[0#?]+)*) | (?P<mark>[.,%/])
+    | (?P<other>.)
+    """,
+    re.VERBOSE | re.DOTALL,
+)
+_CONDITION: Final = re.compile(r"(<=|>=|<>|<|>|=)(-?\d{1,15}(?:\.\d{1,15})?)")
+_CURRENCY: Final = re.compile(r"\$([^-]*)")
+_DATE: Final = frozenset("yYmMdDhHsSgGbBaA")
+
+
+class _Token(NamedTuple):
+    kind: str
+    text: str
+
+
+def shown_as(value: float, code: str) -> str:
+    """The text of a number under a format code.
+
+    >>> [shown_as(0.5, "0%"), shown_as(7, "000"), shown_as(1234567.891, "#,##0.00"), shown_as(3.5, '0.00"元"')]
+    ['50%', '007', '1,234,567.89', '3.50元']
+    >>> [shown_as(-2.5, "0.0;(0.0)"), shown_as(0.5, "# ?/?"), shown_as(12345, "0.00E+00"), shown_as(2, "General")]
+    ['(2.5)', '1/2', '1.23E+04', '2']
+    """
+    if len(code) > MAX_FORMAT or not isfinite(value):
+        return render(value)
+    chosen = _section(value, _sections(code))
+    if chosen is None:
+        return render(value)
+    tokens, negative = chosen
+    try:
+        text = _filled(abs(Decimal(format(value, ".15g"))), tokens)
+    except ArithmeticError:
+        return render(value)
+    if not text:
+        return render(value)
+    return f"-{text}" if negative and any(one in "123456789" for one in text) else text
+
+
+def is_plain(code: str) -> bool:
+    """Whether a number under this format is shown as it is stored, or as a date that a reader gives as one."""
+    return len(code) > MAX_FORMAT or all(_plain_section(tokens) for tokens in _sections(code)[:3])
+
+
+def _plain_section(tokens: tuple[_Token, ...]) -> bool:
+    kinds = {token.kind for token in tokens}
+    return kinds <= {"general", "bracket", "space", "fill"} or _is_date(tokens) or tokens == (_Token("other", "@"),)
+
+
+@lru_cache(maxsize=256)
+def _sections(code: str) -> tuple[tuple[_Token, ...], ...]:
+    sections: list[list[_Token]] = [[]]
+    for match in _TOKEN.finditer(code):
+        token = _Token(str(match.lastgroup), match[str(match.lastgroup)])
+        if token == ("other", ";"):
+            sections.append([])
+        else:
+            sections[-1].append(token)
+    return tuple(map(tuple, sections))
+
+
+def _section(value: float, sections: tuple[tuple[_Token, ...], ...]) -> tuple[tuple[_Token, ...], bool] | None:
+    """The section for a number, and whether its minus sign is ours to write; None where it is no number's format."""
+    conditions = [_condition(tokens) for tokens in sections[:3]]
+    if any(conditions):
+        fits = [place for place, one in enumerate(conditions) if one is None or _holds(value, one)]
+        if not fits:
+            return None
+        tokens, negative = sections[fits[0]], value < 0
+    else:
+        numbers = sections[:3]
+        place = 1 if value < 0 and len(numbers) > 1 else 2 if value == 0 and len(numbers) > 2 else 0
+        tokens, negative = numbers[place], value < 0 and place == 0
+    return None if _is_date(tokens) else (tokens, negative)
+
+
+def _condition(tokens: tuple[_Token, ...]) -> tuple[str, float] | None:
+    for token in tokens:
+        if token.kind == "bracket" and (match := _CONDITION.fullmatch(token.text)):
+            return match[1], float(match[2])
+    return None
+
+
+def _holds(value: float, condition: tuple[str, float]) -> bool:
+    sign, bound = condition
+    return {
+        "<": value < bound,
+        "<=": value <= bound,
+        ">": value > bound,
+        ">=": value >= bound,
+        "=": value == bound,
+        "<>": value != bound,
+    }[sign]
+
+
+def _is_date(tokens: tuple[_Token, ...]) -> bool:
+    return any(
+        (token.kind == "other" and token.text in _DATE)
+        or (token.kind == "bracket" and token.text.lower().strip("hms") == "" and token.text)
+        for token in tokens
+    )
+
+
+def _filled(number: Decimal, tokens: tuple[_Token, ...]) -> str | None:
+    """The section with the digits in place; None where it is none of the known shapes."""
+    marks = [token.text for token in tokens if token.kind == "mark"]
+    percents = marks.count("%")
+    number *= Decimal(100) ** percents
+    if not any(token.kind == "digits" for token in tokens):
+        if any(token.kind == "general" for token in tokens):
+            return _around(tokens, {_first(tokens, "general"): render(float(number))})
+        return _around(tokens, {})
+    if "/" in marks:
+        return _fraction(number, tokens)
+    if any(token.kind == "exponent" for token in tokens):
+        return _scientific(number, tokens)
+    return _decimal(number, tokens)
+
+
+def _decimal(number: Decimal, tokens: tuple[_Token, ...]) -> str:
+    whole, part, (start, last) = _places(tokens)
+    behind = 0
+    while last + 1 + behind < len(tokens) and tokens[last + 1 + behind] == ("mark", ","):
+        behind += 1
+    number /= Decimal(1000) ** behind
+    if len(whole) > 1 and not part:
+        return _around(tokens, _grouped(number, tokens, whole))
+    written = _written(number, *("".join(tokens[place].text for place in places) for places in (whole, part)))
+    return _around(tokens, {start: written}, range(start, last + 1 + behind))
+
+
+def _grouped(number: Decimal, tokens: tuple[_Token, ...], places: list[int]) -> dict[int, str]:
+    """Digits dealt out from the right to groups with texts between them, as in 000-0000."""
+    left = _written(number, "".join(tokens[place].text for place in places).replace(",", ""), "")
+    found = {}
+    for place in reversed(places[1:]):
+        size = len(tokens[place].text)
+        found[place], left = left[-size:], left[:-size]
+    return {**found, places[0]: left}
+
+
+def _places(tokens: tuple[_Token, ...]) -> tuple[list[int], list[int], tuple[int, int]]:
+    """Places of the digits in front of and behind the point, and the first and last place of the number."""
+    points = [place for place, token in enumerate(tokens) if token == ("mark", ".")][:1]
+    point = points[0] if points else len(tokens)
+    digits = [place for place, token in enumerate(tokens) if token.kind == "digits"]
+    whole, part = [one for one in digits if one < point], [one for one in digits if one > point]
+    return whole, part, (min(digits + points), max(digits + points))
+
+
+def _written(number: Decimal, digits: str, decimals: str) -> str:
+    """A number by the digits wanted in front of and behind the point."""
+    rounded = number.quantize(Decimal(1).scaleb(-len(decimals)), ROUND_HALF_UP)
+    front, _, back = format(rounded, "f").partition(".")
+    least = digits.count("0")
+    front = front.lstrip("0").rjust(least, "0")
+    if "," in digits:
+        front = re.sub(r"(?<=\d)(?=(\d{3})+$)", ",", front)
+    optional = len(decimals) - len(decimals.rstrip("#?"))
+    while optional and back.endswith("0"):
+        back, optional = back[:-1], optional - 1
+    return front + (f".{back}" if decimals and back else "")
+
+
+def _scientific(number: Decimal, tokens: tuple[_Token, ...]) -> str:
+    mark = _first(tokens, "exponent")
+    whole, part, (start, _) = _places(tokens[:mark])
+    digits, decimals = ("".join(tokens[place].text for place in places) for places in (whole, part))
+    step = max(1, len(digits.replace(",", "")))
+    power = number.adjusted() // step * step if number else 0
+    mantissa = number.scaleb(-power).quantize(Decimal(1).scaleb(-len(decimals)), ROUND_HALF_UP)
+    if mantissa.adjusted() >= step:
+        mantissa, power = mantissa.scaleb(-step), power + step
+    sign = "-" if power < 0 else "+" if "+" in tokens[mark].text else ""
+    exponent = f"E{sign}{str(abs(power)).rjust(len(tokens[mark].text) - 2, '0')}"
+    return _around(tokens, {start: _written(mantissa, digits or "0", decimals) + exponent}, range(start, mark + 1))
+
+
+def _fraction(number: Decimal, tokens: tuple[_Token, ...]) -> str | None:
+    slash = next(place for place, token in enumerate(tokens) if token == ("mark", "/"))
+    before = [place for place, token in enumerate(tokens[:slash]) if token.kind == "digits"]
+    behind = next((place for place in range(slash + 1, len(tokens)) if tokens[place].kind in {"digits", "other"}), None)
+    if not before or behind is None:
+        return None
+    below = "".join(token.text for token in tokens[behind:] if token.kind in {"digits", "other"}).strip()
+    mixed, whole = len(before) > 1, int(number)
+    rest = Fraction(number) - (whole if mixed else 0)
+    if below.isdigit() and int(below):
+        part = Fraction(round(rest * int(below)), 1)
+        top, bottom = int(part), int(below)
+    else:
+        near = rest.limit_denominator(10 ** min(len(below), 4) - 1)
+        top, bottom = near.numerator, near.denominator
+    if mixed and top == bottom:
+        whole, top = whole + 1, 0
+    front = str(whole) if mixed and (whole or not top) else ""
+    return f"{front} {top}/{bottom}".strip() if top or not front else front
+
+
+def _first(tokens: tuple[_Token, ...], kind: str) -> int:
+    return next(place for place, token in enumerate(tokens) if token.kind == kind)
+
+
+def _around(tokens: tuple[_Token, ...], numbers: Mapping[int, str], inside: range = range(0)) -> str:
+    """The texts of a section with the number put in its place; what stood in its range is part of it."""
+    found = [
+        numbers.get(place, "") if place in numbers or place in inside else _literal(token)
+        for place, token in enumerate(tokens)
+    ]
+    return "".join(found).strip()
+
+
+def _literal(token: _Token) -> str:
+    if token.kind in {"quoted", "escaped", "mark"}:
+        return token.text
+    if token.kind == "space":
+        return " "
+    if token.kind == "bracket":
+        currency = _CURRENCY.match(token.text)
+        return currency[1] if currency else ""
+    return token.text if token.kind == "other" and token.text != "@" else ""
