@@ -6,7 +6,7 @@ import os
 from collections.abc import Iterator, Sized
 from importlib.resources import files
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Final
+from typing import TYPE_CHECKING, Annotated, Any, Final, Literal
 
 import typer
 
@@ -22,8 +22,30 @@ _USER_MISTAKE: Final = 2
 _RENAMED: Final = {"gitignore": ".gitignore"}  # under its own name it would hide files of this package
 _PEEK_BYTES: Final = 4096
 
-CheckedFile = Annotated[
-    Path, typer.Argument(metavar="FILE", help="A configuration (.yaml, .toml, .json), or a dataset (.xlsx, .csv, ...).")
+CheckedFiles = Annotated[
+    list[Path] | None,
+    typer.Argument(
+        metavar="FILE...",
+        help="A configuration (.yaml, .yml, .toml, .json); or a dataset: files (.xlsx, .csv, ...), or a folder.",
+    ),
+]
+HubOption = Annotated[
+    str, typer.Option("--dataset", metavar="OWNER/NAME", help="A dataset of the Hugging Face hub in place of files.")
+]
+SplitOption = Annotated[str, typer.Option("--split", metavar="NAME", help="Which split of a dataset or folder.")]
+SubsetOption = Annotated[str, typer.Option("--subset", metavar="NAME", help="Which subset of a dataset or folder.")]
+ColumnsOption = Annotated[
+    list[str] | None,
+    typer.Option("--columns", metavar="ROLE=COLUMN,...", help="By header or letter: question=A,options=B:E,answer=F."),
+]
+SheetOption = Annotated[
+    list[str] | None, typer.Option("--sheet", metavar="NAME", help="A sheet to read, hidden or not; may be repeated.")
+]
+HeaderOption = Annotated[
+    str, typer.Option("--header", metavar="auto|none|N", help="Where the headers are: found, nowhere, or row N.")
+]
+SkipBadOption = Annotated[
+    bool, typer.Option("--skip-bad", help="Leave out rows with defects, as skip_bad: true does; exit code 0.")
 ]
 InitFolder = Annotated[Path, typer.Argument(metavar="FOLDER", help="Where to write; made if it is not there.")]
 DatasetOption = Annotated[
@@ -36,9 +58,16 @@ SuiteOption = Annotated[str, typer.Option("--suite", metavar="NAME", help="Which
 
 
 def check(
-    file: CheckedFile,
+    file: CheckedFiles = None,
     *,
     suite: DatasetOption = "",
+    dataset: HubOption = "",
+    split: SplitOption = "",
+    subset: SubsetOption = "",
+    columns: ColumnsOption = None,
+    sheet: SheetOption = None,
+    header: HeaderOption = "auto",
+    skip_bad: SkipBadOption = False,
     databases: DatabasesOption = None,
     as_json: JsonOption = False,
     no_env: NoEnvOption = False,
@@ -46,19 +75,50 @@ def check(
     """Check a configuration, or a dataset, without sending anything.
 
     A configuration is read with its datasets, prompts, documents and references. Of a dataset, the columns that were
-    found, how often each key or database occurs, and every defect are shown. Exit code 2 where something is wrong.
+    found, how often each key or database and each group occurs, questions that are nearly the same, and every defect
+    are shown. Exit code 2 where something is wrong.
     """
-    if not suite and is_configuration(file):
-        from steelyard.config.load import load
+    files = tuple(file or ())
+    about = {"split": split, "subset": subset, "columns": columns, "sheet": sheet, "skip-bad": skip_bad}
+    given = [f"--{name}" for name, value in about.items() if value] + ([] if header == "auto" else ["--header"])
+    if len(files) == 1 and not suite and not dataset and is_configuration(files[0]):
+        if given:
+            raise ConfigError(f"{given[0]} belongs to a dataset; a configuration says it under samples")
+        return _check_configuration(files[0], as_json=as_json, no_env=no_env)
+    from steelyard.cli.datasets import check_dataset, columns_of
+    from steelyard.data.files import SampleFiles
 
-        loaded = load(file, environ=os.environ, use_dotenv=not no_env)
-        _show(_about_configuration(loaded), _configuration_lines(loaded), as_json=as_json)
-        return 0
-    from steelyard.cli.datasets import check_dataset
+    if not files and not dataset:
+        raise ConfigError("name a file to check, or a dataset of the Hugging Face hub with --dataset owner/name")
+    samples = SampleFiles(
+        files,
+        dataset=dataset,
+        split=split,
+        subset=subset,
+        columns=columns_of(columns or ()),
+        sheets=tuple(sheet or ()),
+        header=_header(header),
+        skip_bad=skip_bad,
+    )
+    data = check_dataset(suite, samples, databases)
+    _show(data.to_json(), data.lines(", ".join(map(str, files)) or dataset), as_json=as_json)
+    return _USER_MISTAKE if (data.defects and not skip_bad) or not data.samples else 0
 
-    data = check_dataset(suite, file, databases)
-    _show(data.to_json(), data.lines(file), as_json=as_json)
-    return _USER_MISTAKE if data.defects else 0
+
+def _header(given: str) -> Literal["auto", "none"] | int:
+    if given in {"auto", "none"}:
+        return "auto" if given == "auto" else "none"
+    if not (given.isascii() and given.isdigit()):
+        raise ConfigError(f"--header is {given!r}; expected auto, none, or the number of a row")
+    return int(given[:9])
+
+
+def _check_configuration(file: Path, *, as_json: bool, no_env: bool) -> int:
+    from steelyard.config.load import load
+
+    loaded = load(file, environ=os.environ, use_dotenv=not no_env)
+    _show(_about_configuration(loaded), _configuration_lines(loaded), as_json=as_json)
+    return 0
 
 
 def is_configuration(file: Path) -> bool:

@@ -67,7 +67,7 @@ class ChoiceData:
 
     Args:
         samples: re-iterable; memory stays flat for files that stream.
-        skipped: rows left out for a defect; above 0 only with `skip_bad`.
+        skipped: rows left out for a defect; `load_choice` gives data with such rows only with `skip_bad`.
         defects: every defect found, in order.
         mapping: role -> column of the first table, as a person names it.
         key_histogram: how often each key occurs among the samples.
@@ -91,7 +91,21 @@ class ChoiceData:
 
 
 def load_choice(files: SampleFiles) -> ChoiceData:
-    """Read and check a dataset whole; of files that stream, hashes are held and no rows.
+    """Read and check a dataset whole, as `examine_choice` does, and refuse one with defects.
+
+    Raises:
+        ConfigError: a file, sheet or column does not exist.
+        DataError: a file cannot be read; rows have defects and `skip_bad` is off (the message lists up to 20); or
+            no sound row is left.
+    """
+    data = examine_choice(files)
+    if not data.n or (data.defects and not files.skip_bad):
+        refuse(data.defects)
+    return data
+
+
+def examine_choice(files: SampleFiles) -> ChoiceData:
+    """Read and check a dataset whole, whatever is wrong with it; of files that stream, hashes are held and no rows.
 
     A duplicate is the same question with the same options in any order: exams repeat a stem ("which is right?")
     with other options. Blank rows are no defect. Blank options at the end of a row are a defect unless the sheet shows
@@ -99,8 +113,7 @@ def load_choice(files: SampleFiles) -> ChoiceData:
 
     Raises:
         ConfigError: a file, sheet or column does not exist.
-        DataError: a file cannot be read; rows have defects and `skip_bad` is off (the message lists up to 20); or
-            no sound row is left.
+        DataError: a file cannot be read, or there is no question in any.
     """
     tables, notes = read_tables(files)
     if not tables:
@@ -109,8 +122,6 @@ def load_choice(files: SampleFiles) -> ChoiceData:
     check = _check(readings)
     if not check.keys and not check.defects:
         raise DataError(f"{readings[0].table.title}: there is no question below its header")
-    if not check.keys or (check.defects and not files.skip_bad):
-        refuse(check.defects)
     selected = files.selected(len(check.keys))
     keys = [key for position, key in enumerate(check.keys) if position in selected]
     return ChoiceData(
