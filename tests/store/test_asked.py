@@ -12,12 +12,10 @@ SAMPLES = [Sample(f"q{no}", f"Question {no}?", str(no), metadata={"code": no, "o
 
 
 @pytest.fixture
-def asked(tmp_path):
+def asked(where):
     """What a prompt target asked over SAMPLES; the reply to each question is its number."""
     replies = {f"Question {no}?": f"The answer to this question is {no}." for no in range(4)}
-    run = evaluate(
-        Prompt(Scripted(replies), "{{question}}"), SAMPLES, [ExactMatch()], store=tmp_path / "s.db", repeats=2
-    )
+    run = evaluate(Prompt(Scripted(replies), "{{question}}"), SAMPLES, [ExactMatch()], store=where, repeats=2)
     return run.asked
 
 
@@ -32,8 +30,8 @@ def test_costs_are_the_means_of_a_samples_repeats(asked):
     assert costs["q2"].estimated
 
 
-def test_a_function_has_no_latency_and_no_calls_but_wall_time(tmp_path):
-    asked = evaluate(lambda sample: sample.reference, SAMPLES, [ExactMatch()], store=tmp_path / "s.db").asked
+def test_a_function_has_no_latency_and_no_calls_but_wall_time(where):
+    asked = evaluate(lambda sample: sample.reference, SAMPLES, [ExactMatch()], store=where).asked
     costs = asked.costs(asked.repeats())
     assert {(one.latency, one.calls) for one in costs.values()} == {(None, 0)}
     assert all(one.seconds >= 0 for one in costs.values())

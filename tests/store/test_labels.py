@@ -1,10 +1,10 @@
 """Labels on records: the newest of each author counts, older ones stay, and none changes a score."""
 
-import sqlite3
 from dataclasses import replace
 from datetime import UTC, datetime
 
 import pytest
+from tests.store.outside import execute
 
 from steelyard import ConfigError, ExactMatch, Label, Sample, Store, evaluate
 from steelyard.store.labels import add_labels, all_labels, by_record, read_labels
@@ -20,13 +20,13 @@ def label(sample="q0", value="wrong unit", name="cause", author="model:m", **mor
 
 
 @pytest.fixture
-def run(tmp_path):
-    return evaluate(lambda sample: "yes", SAMPLES, [ExactMatch()], store=tmp_path / "s.db", repeats=2)
+def run(where):
+    return evaluate(lambda sample: "yes", SAMPLES, [ExactMatch()], store=where, repeats=2)
 
 
 @pytest.fixture
-def store(run, tmp_path):
-    with Store(tmp_path / "s.db") as opened:
+def store(run, where):
+    with Store(where) as opened:
         yield opened
 
 
@@ -80,10 +80,8 @@ def test_labels_are_found_by_record(store, run):
     assert ("q2", 1) not in by_record(found)
 
 
-def test_a_store_that_is_older_than_labels_has_none(store, run, tmp_path):
-    with sqlite3.connect(tmp_path / "s.db") as connection:
-        connection.execute("DROP TABLE label")
-    connection.close()
+def test_a_store_that_is_older_than_labels_has_none(store, run, where):
+    execute(where, "DROP TABLE label")
     assert read_labels(store, run) == all_labels(store, run) == ()
 
 

@@ -13,9 +13,9 @@ def exact_match(sample, output):
     return {"q0": 0.0, "q1": 1.0, "q2": 0.0}[sample.id]
 
 
-def test_verdicts_that_move_both_ways_are_counted_though_the_mean_stays(tmp_path):
-    run = evaluate(lambda sample: "yes", SAMPLES, [ExactMatch()], store=tmp_path / "s.db")
-    with Store(tmp_path / "s.db") as store:
+def test_verdicts_that_move_both_ways_are_counted_though_the_mean_stays(where):
+    run = evaluate(lambda sample: "yes", SAMPLES, [ExactMatch()], store=where)
+    with Store(where) as store:
         before = store.run(run.id)
         now, _ = rescore(store, before, [exact_match])
         assert [one.summary().scores[0].answered.value for one in (before, now)] == [1 / 3, 1 / 3]
@@ -28,9 +28,9 @@ def length(sample, output):
     return float(len(output.value))
 
 
-def test_a_score_of_one_layer_alone_is_changed_in_every_record(tmp_path):
-    run = evaluate(lambda sample: "yes", SAMPLES, [ExactMatch()], store=tmp_path / "s.db")
-    with Store(tmp_path / "s.db") as store:
+def test_a_score_of_one_layer_alone_is_changed_in_every_record(where):
+    run = evaluate(lambda sample: "yes", SAMPLES, [ExactMatch()], store=where)
+    with Store(where) as store:
         before = store.run(run.id)
         now, _ = rescore(store, before, [length])
         assert changed_verdicts(store, before, now) == {"exact_match": 3, "length": 3}

@@ -1,8 +1,7 @@
 """What each stage of a run asked is counted with the records, whatever happens to them."""
 
-import sqlite3
-
 import pytest
+from tests.store.outside import execute
 
 from steelyard import Failure, Output, Record, Reply, Sample, Score, Store
 from steelyard.store import NewRun
@@ -31,8 +30,8 @@ def costs(store):
 
 
 @pytest.fixture
-def store(tmp_path):
-    with Store(tmp_path / "s.db", create_missing=True) as opened:
+def store(where):
+    with Store(where, create_missing=True) as opened:
         yield opened
 
 
@@ -92,21 +91,18 @@ def test_a_record_that_is_replaced_takes_its_counts_with_it(store):
     }
 
 
-def without_stages(path):
+def without_stages(where):
     """Make the store what an earlier version left."""
-    with sqlite3.connect(path) as connection:
-        connection.execute("DROP TABLE stage")
-    connection.close()
+    execute(where, "DROP TABLE stage")
 
 
-def test_an_older_store_is_read_as_one_without_stages_and_counts_them_once_it_is_written(tmp_path):
-    path = tmp_path / "s.db"
-    with Store(path, create_missing=True) as store:
+def test_an_older_store_is_read_as_one_without_stages_and_counts_them_once_it_is_written(where):
+    with Store(where, create_missing=True) as store:
         writer = begin(store)
         writer.put(0, record(0, {"target": (reply(1),), "correctness": (reply(2),)}))
         writer.finish("finished", "", 1.0)
-    without_stages(path)
-    with Store(path) as store:
+    without_stages(where)
+    with Store(where) as store:
         assert store.run("t").summary().stages == ()
         writer = begin(store)
         writer.put(0, record(0, {"target": (reply(1),), "correctness": (reply(2),)}))
@@ -114,14 +110,13 @@ def test_an_older_store_is_read_as_one_without_stages_and_counts_them_once_it_is
         assert [one.stage for one in store.run("t").summary().stages] == ["target", "correctness"]
 
 
-def test_a_run_whose_beginning_was_not_counted_shows_no_part_as_the_whole(tmp_path):
-    path = tmp_path / "s.db"
-    with Store(path, create_missing=True) as store:
+def test_a_run_whose_beginning_was_not_counted_shows_no_part_as_the_whole(where):
+    with Store(where, create_missing=True) as store:
         writer = begin(store)
         writer.put(0, record(0, {"target": (reply(1),)}))
         writer.finish("interrupted", "", 1.0)
-    without_stages(path)
-    with Store(path) as store:
+    without_stages(where)
+    with Store(where) as store:
         writer = store.reopen_run(store.run("t"), manifest={"stages": STAGES}, planned=3)
         writer.put(1, record(1, {"target": (reply(2),), "correctness": (reply(3),)}))
         writer.finish("finished", "", 1.0)

@@ -1,7 +1,6 @@
 """The store: which run a name means, its counters and its layers, read at any moment."""
 
 import asyncio
-from pathlib import Path
 
 import pytest
 
@@ -22,7 +21,6 @@ from steelyard.store import NewRun
 from steelyard.store.names import meant, new_id
 from steelyard.types import Failure, Usage
 
-STORE = Path("here/s.db")
 MANIFEST = {"stages": ["target", "judge"], "scores": ["s"], "over": {}, "primary": "s", "tags": {}, "draw": ""}
 
 
@@ -36,8 +34,8 @@ def record(n, value=1.0, failure=None, replies=()):
     return Record(Sample(f"q{n}", f"question {n}"), Output("A"), scores, asked, failure)
 
 
-def opened():
-    return Store(STORE, create_missing=True)
+def opened(where):
+    return Store(where, create_missing=True)
 
 
 FAILED = Failure("target", "ValueError", "no")
@@ -70,8 +68,8 @@ def test_ids_are_short_and_differ():
     assert not set("".join(ids)) & set("01loi")
 
 
-def test_runs_are_listed_newest_first_and_latest_is_the_newest():
-    with opened() as store:
+def test_runs_are_listed_newest_first_and_latest_is_the_newest(where):
+    with opened(where) as store:
         evaluation, writers = store.begin_evaluation([new(name) for name in ("a", "b", "c")])
         ids = [writer.run.id for writer in writers]
         assert [run.id for run in store.runs()] == ids[::-1]
@@ -80,12 +78,12 @@ def test_runs_are_listed_newest_first_and_latest_is_the_newest():
         assert store.run("b").id == ids[1]
 
 
-def test_a_store_is_readable_while_it_is_written():
-    with opened() as store:
+def test_a_store_is_readable_while_it_is_written(where):
+    with opened(where) as store:
         writer = store.begin_evaluation([new(planned=2)])[1][0]
         writer.put(0, record(0))
         store.writer.change(lambda batch: None)
-        reading = Store(STORE).run(writer.run.id)
+        reading = Store(where).run(writer.run.id)
         assert (reading.state, reading.done, reading.planned) == ("running", 1, 2)
         assert [one.sample.id for one in reading.records()] == ["q0"]
         assert reading.summary().scores[0].answered.value == 1.0
@@ -95,13 +93,13 @@ def test_a_store_is_readable_while_it_is_written():
         assert (again.state, again.done, again.seconds) == ("finished", 2, 2.5)
 
 
-def test_a_reader_sees_one_moment_though_the_writer_goes_on():
-    with opened() as store:
+def test_a_reader_sees_one_moment_though_the_writer_goes_on(where):
+    with opened(where) as store:
         writer = store.begin_evaluation([new(planned=900)])[1][0]
         for n in range(700):
             writer.put(n, record(n))
         store.writer.change(lambda batch: None)
-        reading = Store(STORE).run(writer.run.id).records()
+        reading = Store(where).run(writer.run.id).records()
         seen = [next(reading).sample.id]
         for n in range(700, 900):
             writer.put(n, record(n))
@@ -110,8 +108,8 @@ def test_a_reader_sees_one_moment_though_the_writer_goes_on():
     assert seen == [f"q{n}" for n in range(700)]
 
 
-def test_a_run_that_nobody_writes_any_more_is_interrupted():
-    with opened() as store:
+def test_a_run_that_nobody_writes_any_more_is_interrupted(where):
+    with opened(where) as store:
         writer = store.begin_evaluation([new()])[1][0]
         assert writer.run.refresh().state == "running"
         writer.abandon()
@@ -134,9 +132,9 @@ async def journalled(store, *replies):
         await journal.commit(bytes.fromhex(one.key), pack_reply(one))
 
 
-def test_counters_hold_what_the_records_of_the_run_hold_also_when_failed_ones_are_replaced():
+def test_counters_hold_what_the_records_of_the_run_hold_also_when_failed_ones_are_replaced(where):
     asked = [reply(1), reply(2, cached=True, tokens=(30, 2)), reply(3, tokens=(40, 3))]
-    with opened() as store:
+    with opened(where) as store:
         _, (writer,) = store.begin_evaluation([new()])
         asyncio.run(journalled(store, *asked))
         writer.put(0, record(0, replies=asked[:1]))
@@ -156,8 +154,8 @@ def test_counters_hold_what_the_records_of_the_run_hold_also_when_failed_ones_ar
     assert [[r.cached for r in one.replies.get("target", ())] for one in found] == [[False], [True], [False]]
 
 
-def test_a_finished_run_is_not_opened_again():
-    with opened() as store:
+def test_a_finished_run_is_not_opened_again(where):
+    with opened(where) as store:
         writer = store.begin_evaluation([new()])[1][0]
         stale = writer.run
         writer.finish("finished", "", 1)
@@ -166,8 +164,8 @@ def test_a_finished_run_is_not_opened_again():
         assert store.run(stale.id).state == "finished"
 
 
-def test_scoring_again_makes_a_layer_and_keeps_the_older_ones():
-    with opened() as store:
+def test_scoring_again_makes_a_layer_and_keeps_the_older_ones(where):
+    with opened(where) as store:
         writer = store.begin_evaluation([new(planned=2)])[1][0]
         writer.put(0, record(0, 0.0))
         writer.put(1, record(1, 1.0))
@@ -182,8 +180,8 @@ def test_scoring_again_makes_a_layer_and_keeps_the_older_ones():
         assert [tuple(row) for row in rows] == [(0, 1.0), (1, 0.5), (2, 1.0)]
 
 
-def test_a_resume_of_a_run_that_was_scored_again_reads_the_scores_it_makes():
-    with opened() as store:
+def test_a_resume_of_a_run_that_was_scored_again_reads_the_scores_it_makes(where):
+    with opened(where) as store:
         writer = store.begin_evaluation([new(planned=2)])[1][0]
         writer.put(0, record(0, 1.0))
         writer.finish("interrupted", "", 1)
@@ -197,8 +195,8 @@ def test_a_resume_of_a_run_that_was_scored_again_reads_the_scores_it_makes():
         assert store.add_layer(run, {}, iter([(0, 0, [Score("s", 0.5)])])).layer == 2
 
 
-def test_what_is_handed_over_after_the_end_is_refused_and_nobody_hangs():
-    with opened() as store:
+def test_what_is_handed_over_after_the_end_is_refused_and_nobody_hangs(where):
+    with opened(where) as store:
         evaluation, (writer,) = store.begin_evaluation([new()])
         journal = store.journal(evaluation)
     with pytest.raises(StoreError, match="closed"):
@@ -209,24 +207,24 @@ def test_what_is_handed_over_after_the_end_is_refused_and_nobody_hangs():
         journal.correct(1, 1)
 
 
-def test_a_reason_may_quote_anything():
-    with opened() as store:
+def test_a_reason_may_quote_anything(where):
+    with opened(where) as store:
         writer = store.begin_evaluation([new()])[1][0]
         writer.finish("broken", "half a pair: \ud800 and a nul: \0", 1)
         assert store.run(writer.run.id).reason.startswith("half a pair: ? and a nul: \0")
 
 
-def test_thousands_of_small_bodies_share_a_dictionary_and_come_back_after_reopening():
+def test_thousands_of_small_bodies_share_a_dictionary_and_come_back_after_reopening(where):
     samples = [
         Sample(f"q{n}", f"Which trigram stands above in hexagram {n}?", "A", ("Heaven", "Earth")) for n in range(3000)
     ]
     run = evaluate(
-        lambda sample: f"I think it is option A, since {sample.id} says so.", samples, [ExactMatch()], store=STORE
+        lambda sample: f"I think it is option A, since {sample.id} says so.", samples, [ExactMatch()], store=where
     )
-    found = list(Store(STORE).run(run.id).records())
+    found = list(Store(where).run(run.id).records())
     assert [one.sample for one in found] == samples
     assert found[2999].output.value == "I think it is option A, since q2999 says so."
-    with Store(STORE).reading() as connection:
+    with Store(where).reading() as connection:
         kinds = connection.exec_driver_sql("SELECT kind, count(*) FROM dictionary GROUP BY kind").all()
         stored = connection.exec_driver_sql("SELECT avg(length(body)) FROM sample").scalar_one()
     assert {count for _, count in kinds} == {1}

@@ -157,7 +157,11 @@ class Asked:
         """Every sample that can be read; whoever reads a damaged one itself is told."""
         sample = schema.sample
         asked = select(schema.record.c.sample).where(schema.record.c.run == self._run)
-        query = select(sample.c.id, sample.c.grp, sample.c.cluster, sample.c.body).where(sample.c.num.in_(asked))
+        query = (
+            select(sample.c.id, sample.c.grp, sample.c.cluster, sample.c.body)
+            .where(sample.c.num.in_(asked))
+            .order_by(sample.c.num)
+        )
         with self._store.reading() as connection:
             unpack = unpacker_of(connection).unpack
             for row in connection.execution_options(yield_per=5000).execute(query):

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any, Literal, Protocol
 
 from sqlalchemy import Connection, Engine
+from sqlalchemy.exc import SQLAlchemyError
 
 from steelyard.store.address import Address
 from steelyard.store.reserve import Reserve
@@ -102,6 +103,9 @@ class Backend(Protocol):
 
     def undo(self, connection: Connection) -> None:
         """Make sure that a failed transaction is over."""
+
+    def is_passing(self, error: SQLAlchemyError) -> bool:
+        """Whether the same transaction may succeed now: it was given up for another one's sake."""
 
     def is_lost(self, connection: Connection) -> str:
         """Why an idle connection is of no use any more; "" while it is."""

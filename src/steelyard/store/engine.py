@@ -78,7 +78,7 @@ def check(backend: Backend) -> None:
             if "about" not in tables:
                 raise StoreError(f"{where} is a database, but not a store of ours")
             version = connection.execute(select(schema.about.c.value).where(schema.about.c.name == "schema")).scalar()
-    except SQLAlchemyError as error:
+    except (SQLAlchemyError, UnicodeDecodeError) as error:  # what SQLite says of a damaged file may quote it
         raise StoreError(f"{where} cannot be opened: {cause_of(error, where)}") from error
     if version != str(schema.VERSION):
         raise StoreError(f"{where} has schema {version}, this version reads {schema.VERSION}")

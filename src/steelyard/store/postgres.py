@@ -116,10 +116,14 @@ class PostgresSchema:
     def undo(self, connection: Connection) -> None:
         """Nothing: a server has ended what failed, with the connection where that was lost."""
 
+    def is_passing(self, error: SQLAlchemyError) -> bool:
+        """Of two transactions that wait for each other the server ends one, with a code of class 40."""
+        return str(getattr(getattr(error, "orig", None), "sqlstate", "") or "").startswith("40")
+
     def is_lost(self, connection: Connection) -> str:
         """Look whether the server has hung up, without asking it; some microseconds."""
-        raw: Any = connection.connection.driver_connection
-        if raw.closed:
+        raw: Any = connection.connection.dbapi_connection
+        if raw is None or raw.closed:
             return "the connection to the server is closed"
         poll = select.poll()
         # Only the end is looked for: a setting that changed is told unasked too. macOS tells of the end without a wish.

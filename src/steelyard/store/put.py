@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from sqlalchemy import bindparam, delete, func, select
+from sqlalchemy import bindparam, delete, func, select, text
 
 from steelyard.store import schema
 from steelyard.store.conflicts import add_or_leave, add_or_set
@@ -57,6 +57,7 @@ _SAMPLES_KNOWN = select(schema.sample.c.hash, schema.sample.c.num).where(
     schema.sample.c.hash.in_(bindparam("hashes", expanding=True))
 )
 _LAST_SAMPLE = select(func.max(schema.sample.c.num))
+_ADDING_SAMPLES = text("LOCK TABLE sample IN SHARE ROW EXCLUSIVE MODE")
 _RECORD_KEY = ("run", "no", "repeat")
 _RECORD_REST = ("sample", "failed", "millis", "replies", "body")
 
@@ -92,10 +93,11 @@ def _add_samples(batch: Batch, fresh: Mapping[int, dict[str, Any]]) -> dict[int,
 def _add_shared(batch: Batch, fresh: Mapping[int, dict[str, Any]]) -> dict[int, int]:
     """Have them numbered by the database, as another process may add some of them at the same moment.
 
-    They are added in order, so that two processes that add the same ones wait for each other and not both.
+    One process at a time adds samples: two that add the same ones in different orders would wait for each other.
     """
+    batch.connection.execute(_ADDING_SAMPLES)
     insert = add_or_leave(batch.connection.dialect.name, schema.sample)
-    batch.connection.execute(insert, [fresh[key] for key in sorted(fresh)])
+    batch.connection.execute(insert, list(fresh.values()))
     return _known_samples(batch, list(fresh))
 
 

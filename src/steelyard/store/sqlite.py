@@ -9,6 +9,7 @@ from typing import Any, ClassVar, Final
 from urllib.parse import quote
 
 from sqlalchemy import URL, Connection, Engine, create_engine, event
+from sqlalchemy.exc import SQLAlchemyError
 from sqlalchemy.pool import NullPool
 
 from steelyard.errors import StoreError
@@ -80,6 +81,10 @@ class SqliteFile:
     def undo(self, connection: Connection) -> None:
         """SQLAlchemy takes a transaction whose commit failed for ended; SQLite may not."""
         connection.connection.rollback()
+
+    def is_passing(self, error: SQLAlchemyError) -> bool:  # noqa: ARG002  # as the protocol has it
+        """Never: no transaction is given up for another's sake."""
+        return False
 
     def is_lost(self, connection: Connection) -> str:  # noqa: ARG002  # as the protocol has it
         """Never: there is no server that could go away."""

@@ -308,5 +308,5 @@ def _as_store_error(where: Path | Address) -> Iterator[None]:
 
     try:
         yield
-    except SQLAlchemyError as error:
+    except (SQLAlchemyError, UnicodeDecodeError) as error:  # what SQLite says of a damaged file may quote it
         raise StoreError(f"{where}: {cause_of(error, where)}") from error

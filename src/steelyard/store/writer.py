@@ -8,6 +8,7 @@ already in flight can still be stored.
 
 from __future__ import annotations
 
+import contextlib
 import threading
 import time
 from collections import deque
@@ -32,6 +33,10 @@ however many there are."""
 _LATER_MOST: Final = 100
 _MOST: Final = 2000
 """Operations in one transaction at most: it stays short, and within SQLite's limit of bound values."""
+_RETRIES: Final = 5
+"""Times that a transaction is done again which lost against another process's: one of two always gets through."""
+_WATCH_S: Final = 0.2
+"""How often an idle connection to a server is looked at."""
 _GATHER_S: Final = 0.001
 """How long a first arrival waits for company. More costs time where replies come in bursts: 2 ms took a tenth of the
 samples per second at 50 ms latency and saved no CPU, since the wait for the interpreter's lock gathers as well."""
@@ -119,6 +124,7 @@ class Writer:
         self._at = self._reading
         self._unpacker = Unpacker(lambda number: load_dictionary(self._at, number))
         self._words: dict[str, int] = {}
+        self._watch_s = _WATCH_S if backend.shared else None
         try:
             # Not to be handed to whoever connects next: a lock is the connection's.
             self._writing.detach()
@@ -194,7 +200,8 @@ class Writer:
 
     def _work(self) -> None:
         while True:
-            self._wake.wait(_LATER_S if self._later else None)
+            if not self._wake.wait(_LATER_S if self._later else self._watch_s):
+                self._watch()
             if self._queue and not self._closing:
                 time.sleep(_GATHER_S)
             self._wake.clear()
@@ -209,6 +216,11 @@ class Writer:
         self._error = self._error or StoreError("the store is closed")
         answer([(one.ticket, None, self._error) for one in (*self._queue, *self._later)])
         self._let_go()
+
+    def _watch(self) -> None:
+        """Let nothing more be sent once the connection is lost, though nothing is to be written just now."""
+        if self._error is None and (lost := self._backend.is_lost(self._writing)):
+            self._error = self._failure(lost)
 
     def _take(self) -> list[Operation]:
         """What is to be done now: all that is urgent, and the rest when it is due or something waits for it."""
@@ -227,27 +239,35 @@ class Writer:
         except StoreError as error:
             self._error = error
         except SQLAlchemyError as error:
-            return self._do_from_reserve(operations, error)
+            return self._do_once_more(operations, error)
         except Exception as error:  # noqa: BLE001  # whoever waits must hear of it: a dead writer would hang the run
             self._error = StoreError(f"the store's writer failed: {type(error).__name__}: {error}")
             self._error.__cause__ = error
         return [(one.ticket, None, self._error) for one in operations]
 
-    def _do_from_reserve(self, operations: Sequence[Operation], error: SQLAlchemyError) -> list[Result]:
-        """Give the reserve back and try once more; whatever comes of it, nothing more is sent."""
-        failure = StoreError(
-            f"the store cannot be written: {cause_of(error, self._backend.where)} ({self._backend.where}). What was "
-            "answered is kept; when that is mended, `steelyard resume` goes on"
-        )
+    def _do_once_more(self, operations: Sequence[Operation], error: SQLAlchemyError) -> list[Result]:
+        """Do it again where the database itself says so; else with the reserve, and then nothing more is sent."""
+        for _ in range(_RETRIES):
+            if not self._backend.is_passing(error):
+                break
+            try:
+                return self._transact(operations)
+            except SQLAlchemyError as again:
+                error = again
+        failure = self._failure(cause_of(error, self._backend.where))
         failure.__cause__ = error
         if self._reserve is not None and self._reserve.release():
             self._full = failure
-            try:
+            with contextlib.suppress(SQLAlchemyError):
                 return self._transact(operations)
-            except SQLAlchemyError:
-                pass
         self._error = failure
         return [(one.ticket, None, failure) for one in operations]
+
+    def _failure(self, why: str) -> StoreError:
+        return StoreError(
+            f"the store cannot be written: {why} ({self._backend.where}). What was answered is kept; when that is "
+            "mended, `steelyard resume` goes on"
+        )
 
     def _transact(self, operations: Sequence[Operation]) -> list[Result]:
         by_type: dict[type[Operation], list[Operation]] = {}

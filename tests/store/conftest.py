@@ -1,0 +1,51 @@
+"""Stores for tests: a file, and a schema of its own on a real PostgreSQL server where one answers."""
+
+from __future__ import annotations
+
+import os
+from secrets import token_hex
+
+import pytest
+
+SERVER = os.environ.get("STEELYARD_TEST_POSTGRES", "postgresql://postgres@127.0.0.1:5432/postgres")
+
+
+def connected():
+    """A plain connection to the server of the tests, or the reason why there is none."""
+    import psycopg
+
+    try:
+        return psycopg.connect(SERVER, connect_timeout=3, autocommit=True)
+    except psycopg.OperationalError as error:
+        return " ".join(str(error).split())
+
+
+@pytest.fixture
+def server():
+    """A plain connection beside the store's own; the test is skipped where no server answers."""
+    found = connected()
+    if isinstance(found, str):
+        pytest.skip(f"no PostgreSQL at STEELYARD_TEST_POSTGRES: {found}")
+    with found:
+        yield found
+
+
+@pytest.fixture
+def schema(server):
+    """The name of a schema that nobody else uses, dropped behind the test."""
+    name = f"test_{os.getpid()}_{token_hex(4)}"
+    yield name
+    server.execute("SET lock_timeout = '20s'")
+    server.execute(f'DROP SCHEMA IF EXISTS "{name}" CASCADE')
+
+
+@pytest.fixture
+def on_server(schema):
+    """The address of a store on the server that is not there yet."""
+    return f"{SERVER}{'&' if '?' in SERVER else '?'}schema={schema}"
+
+
+@pytest.fixture(params=["sqlite", "postgres"])
+def where(request, tmp_path):
+    """The address of a store that is not there yet, once for each database."""
+    return tmp_path / "here" / "s.db" if request.param == "sqlite" else request.getfixturevalue("on_server")

@@ -1,0 +1,33 @@
+"""Looks into a store, or breaks it, past the library: with the database's own driver."""
+
+from __future__ import annotations
+
+import contextlib
+import sqlite3
+from pathlib import Path
+
+from steelyard.store.address import Address, locate
+
+
+@contextlib.contextmanager
+def connection_to(where):
+    """A connection of the driver, which commits each statement."""
+    found = locate(where)
+    if isinstance(found, Path):
+        with contextlib.closing(sqlite3.connect(found, isolation_level=None, timeout=10)) as connection:
+            yield connection
+        return
+    import psycopg
+
+    plain = found.url.set(drivername="postgresql").render_as_string(hide_password=False)
+    with psycopg.connect(plain, autocommit=True, options=f"-c search_path={found.schema}") as connection:
+        yield connection
+
+
+def execute(where, statement, parameters=()):
+    """The rows that a statement gives; `?` stands for a parameter."""
+    if isinstance(locate(where), Address):
+        statement = statement.replace("?", "%s")
+    with connection_to(where) as connection:
+        found = connection.execute(statement, parameters)
+        return found.fetchall() if found.description else []
