@@ -13,6 +13,7 @@ from steelyard.scorers.choice import Choice
 from steelyard.scorers.likelihood import LikelihoodAccuracy
 from steelyard.suite.objects import Options, Suite
 from steelyard.suites.choice.asking import (
+    counted,
     look_over,
     notes_on_examples,
     notes_on_questions,
@@ -72,7 +73,7 @@ class ChoiceSuite:
         shots = None if self.few_shot is None else draw_shots(self.few_shot, data, self.options.seed)
         asked: Iterable[Sample] = Asked(data.samples, shots.held_out) if shots and shots.held_out else data.samples
         targets = with_examples(self.targets, shots)
-        seen = look_over(asked, shots)
+        seen = counted(data) if shots is None and self.orders == "as_given" else look_over(asked, shots)
         notes += notes_on_questions(seen, self.orders, self._seed)
         notes += notes_on_examples(seen, shots)
         notes += notes_on_targets(targets, seen, self.options.repeats)

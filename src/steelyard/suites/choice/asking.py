@@ -1,0 +1,180 @@
+"""What is looked at before an exam is asked: do templates fit the questions, and what should a reader know?"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any, Final
+
+from steelyard.errors import ConfigError
+from steelyard.suites.choice.few_shot import Drawn, Shots, groups_short_of
+from steelyard.suites.choice.option_references import has_own_order
+from steelyard.suites.choice.rows import ChoiceData
+from steelyard.targets.http import HttpEndpoint
+from steelyard.targets.likelihood import Likelihood
+from steelyard.targets.prompt import Prompt
+from steelyard.text.examples import wants_examples
+from steelyard.text.prompt_files import load_template, question_of
+from steelyard.types import Sample, Target
+
+_SHOWN: Final = 3
+_ONE: Final = re.compile(
+    r"exactly one|only one|a single (?:option|answer)|single-choice|只有一(?:项|个)|单项选择|单选|唯一正确",
+    re.IGNORECASE,
+)
+_SEVERAL: Final = re.compile(
+    r"one or more|more than one|several|all correct|multiple (?:answers|options)|一项或多项|一个或多个|多项|多选"
+    r"|所有正确",
+    re.IGNORECASE,
+)
+
+
+@dataclass(slots=True)
+class Overview:
+    """What one pass over the questions showed.
+
+    Attributes:
+        n: how many there are.
+        several: how many have several right options.
+        groups: questions by group.
+        kept: ids of the first ones whose options speak of each other; `n_kept` counts all.
+        in_examples: how many are among the examples too.
+    """
+
+    n: int = 0
+    several: int = 0
+    n_kept: int = 0
+    kept: list[str] = field(default_factory=list)
+    groups: Counter[str] = field(default_factory=Counter)
+    in_examples: int = 0
+
+
+def counted(data: ChoiceData) -> Overview:
+    """What is known of a dataset that is asked as it is, without another pass."""
+    return Overview(data.n, sum(count for key, count in data.key_histogram.items() if len(key) > 1))
+
+
+def look_over(samples: Iterable[Sample], shots: Shots | None) -> Overview:
+    """One pass over the questions that are asked, in the order they are given."""
+    found = Overview()
+    for sample in samples:
+        found.n += 1
+        found.several += len(str(sample.reference)) > 1
+        found.groups[sample.group] += 1
+        if has_own_order(question_of(sample.input), sample.choices):
+            found.n_kept += 1
+            found.kept += [sample.id] if found.n_kept <= _SHOWN else []
+        found.in_examples += shots is not None and shots.has(sample)
+    return found
+
+
+def with_examples(targets: Mapping[str, Target], shots: Shots | None) -> dict[str, Target]:
+    """The targets, each that has a template with the examples that it shows.
+
+    Raises:
+        ConfigError: there are examples and a template has no place for them, or the other way round.
+    """
+    drawn = None if shots is None else Drawn(shots.digest, shots.draw)
+    shown: dict[str, Target] = {}
+    for name, target in targets.items():
+        places = _shows_examples(target)
+        if drawn is None and places and not (isinstance(target, Likelihood) and not target.template):
+            raise ConfigError(
+                f"targets: {name} has a place for {{{{examples}}}}, but nothing says which; write few_shot: "
+                "{file: ..., sheets: [...]} or few_shot: {held_out: 5}"
+            )
+        if drawn is not None and places is False:
+            raise ConfigError(
+                f"few_shot: {name} has no place for the examples: write {{{{examples}}}} into its template, or take a "
+                "packaged one that has it, such as zh/choice_examples"
+            )
+        shown[name] = replace(target, examples=drawn) if drawn is not None and places else target  # type: ignore[type-var]  # places is None for what is no such dataclass
+    if drawn is not None and not any(_shows_examples(target) for target in targets.values()):
+        raise ConfigError("few_shot: no target shows examples; they are for prompt, http and likelihood")
+    return shown
+
+
+def _shows_examples(target: Any) -> bool | None:
+    """Whether a target has a place for examples; None for one without a template."""
+    if isinstance(target, Likelihood):
+        return target.shows_examples
+    if isinstance(target, Prompt | HttpEndpoint):
+        return any(wants_examples(text) for text in _texts(target))
+    return None
+
+
+def _texts(target: Any) -> list[str]:
+    """The words of a target: its template and its system message."""
+    template = getattr(target, "template", "")
+    texts = [load_template(template)] if template else []
+    system = getattr(target, "system", "")
+    return [*texts, system] if isinstance(system, str) and system else texts
+
+
+def notes_on_questions(seen: Overview, orders: str, seed: int) -> Iterator[str]:
+    """What a reader should know of the order in which options are shown."""
+    if orders == "as_given":
+        return
+    if orders == "shuffled":
+        yield f"the options of every question are shuffled (seed {seed})"
+    else:
+        yield f"{seen.n} questions are asked in all rotations of their options"
+    if seen.n_kept:
+        more = " ..." if seen.n_kept > _SHOWN else ""
+        many = f"{seen.n_kept} questions keep the order of their options, which speak"
+        one = "1 question keeps the order of its options, which speak"
+        yield f"{many if seen.n_kept > 1 else one} of each other: {', '.join(seen.kept)}{more}"
+
+
+def notes_on_examples(seen: Overview, shots: Shots | None) -> Iterator[str]:
+    """What a reader should know of the examples."""
+    if shots is None:
+        return
+    n, there = shots.few_shot.n, len(shots.mixed)
+    if shots.held_out:
+        yield f"{len(shots.held_out)} questions are held out as examples and not asked; {seen.n} are asked"
+    if there < n:
+        yield f"prompts show {there} examples, not {n}: there are no more"
+    elif short := groups_short_of(shots, seen.groups):
+        more = " ..." if len(short) > _SHOWN else ""
+        names = ", ".join(group or "(no group)" for group in short[:_SHOWN])
+        yield f"groups with fewer than {n} examples of their own, filled up from others: {names}{more}"
+    if seen.in_examples:
+        yield (
+            f"{seen.in_examples} of the questions asked are among the examples too; none is shown before itself, but "
+            "others see its answer"
+        )
+
+
+def notes_on_targets(targets: Mapping[str, Target], seen: Overview, repeats: int) -> Iterator[str]:
+    """Where a template, a schema or a temperature does not fit what is asked."""
+    for name, target in targets.items():
+        yield from _of_several(name, target, seen)
+        if repeats > 1 and _temperature(target) == 0:
+            yield f"{name} is asked {repeats} times at temperature 0: its repeats show the endpoint's noise alone"
+
+
+def _of_several(name: str, target: Any, seen: Overview) -> Iterator[str]:
+    share = f"{seen.several} of {seen.n} questions have several right options"
+    text = "\n".join(_texts(target))
+    says_several = bool(_SEVERAL.search(text))
+    if seen.several and isinstance(target, Likelihood):
+        yield f"{share}: {name} has no acc for them"
+    elif seen.several and _ONE.search(text) and not says_several:
+        yield f"{share}, but the template of {name} says that there is one; zh/choice_several does not"
+    elif seen.n and not seen.several and says_several:
+        yield f"the template of {name} speaks of several right options, but every question has one"
+    if seen.several and getattr(target, "reply", "") in {"choice", "choice_reasoned"}:
+        yield f"{share}, but the replies of {name} are held to one letter; reply: choices takes several"
+
+
+def _temperature(target: Any) -> Any:
+    model = getattr(target, "model", None)
+    given = {**_mapping(getattr(model, "parameters", None)), **_mapping(getattr(target, "parameters", None))}
+    return given.get("temperature")
+
+
+def _mapping(value: Any) -> Mapping[str, Any]:
+    return value if isinstance(value, Mapping) else {}

@@ -1,0 +1,269 @@
+"""Solved examples for prompts: from a file or sheet of their own, or held out of the dataset by a seed.
+
+No example may give the question away that it stands before: not the question itself, not one of its cluster (a
+paraphrase, another rotation), and none that asks the same with the same options or the same right answer.
+"""
+
+from __future__ import annotations
+
+import unicodedata
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import lru_cache
+from hashlib import blake2b
+from pathlib import Path
+from typing import Any, Final
+
+from steelyard.data.columns import find_layout
+from steelyard.data.files import SampleFiles
+from steelyard.data.roles import Role
+from steelyard.data.table import Column, Table, cell_at, render
+from steelyard.errors import ConfigError, expect_number
+from steelyard.suites.choice.rows import ChoiceData, load_choice
+from steelyard.text.examples import Draw, Example
+from steelyard.text.prompt_files import question_of
+from steelyard.types import Sample
+
+_RATIONALE: Final = "rationale"
+_LETTERS: Final = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+
+
+@dataclass(frozen=True, slots=True)
+class FewShot:
+    """Where solved examples come from, and how many of them a prompt shows.
+
+    Args:
+        file: one path or several, as under `samples`; the file of the samples itself with another sheet will do.
+        sheets: names of the sheets to read; empty means every visible one.
+        columns: role -> column, as under `samples`, and `rationale`: what leads to the answer, shown before it. It is
+            shown only where it is named here.
+        held_out: in place of a file, so many questions of each group are drawn from the samples, shown as examples and
+            not asked.
+        n: examples in a prompt at most.
+        per_group: take them from the question's own group, and only as far as that has too few from the others.
+        seed: of the draw; left out it is the one of the options.
+    """
+
+    file: Path | tuple[Path, ...] = ()
+    sheets: tuple[str, ...] = ()
+    columns: Mapping[str, str | list[str]] = field(default_factory=dict)
+    held_out: int = 0
+    n: int = 5
+    per_group: bool = True
+    seed: int | None = None
+
+    def check(self) -> None:
+        """Find what cannot be meant.
+
+        Raises:
+            ConfigError: neither file nor held_out, or both; or a number that cannot be.
+        """
+        expect_number("n", self.n, 1, 100, whole=True)
+        expect_number("held_out", self.held_out, 0, whole=True)
+        if self.seed is not None:
+            expect_number("seed", self.seed, 0, whole=True)
+        if bool(self.file) == bool(self.held_out):
+            raise ConfigError(
+                "few_shot: say where examples come from, with file (and sheets) or with held_out: 5, "
+                f"not {'both' if self.file else 'neither'}"
+            )
+        if self.held_out and (self.sheets or self.columns):
+            raise ConfigError("few_shot: sheets and columns belong to a file; what is held out comes from the samples")
+
+
+@dataclass(frozen=True, slots=True)
+class Shots:
+    """The examples of a suite, and what of the dataset is left to be asked.
+
+    Args:
+        examples: by group, each in the order of the draw.
+        mixed: those of all groups, likewise.
+        marks: of the draw, one for each.
+        held_out: ids of samples that are not asked.
+        few_shot: how they are chosen.
+        seed: of the draw.
+    """
+
+    examples: Mapping[str, Sequence[Example]]
+    mixed: Sequence[Example]
+    marks: frozenset[bytes]
+    held_out: frozenset[str]
+    few_shot: FewShot
+    seed: int
+
+    @classmethod
+    def of(
+        cls, examples: Mapping[str, Sequence[Example]], held_out: frozenset[str], few_shot: FewShot, seed: int
+    ) -> Shots:
+        """The same with the examples of all groups mixed by the draw."""
+        marked = {_mark(seed, one.sample): one for several in examples.values() for one in several}
+        mixed = [marked[mark] for mark in sorted(marked)]
+        return cls(examples, mixed, frozenset(marked), held_out, few_shot, seed)
+
+    def draw(self, sample: Sample) -> tuple[Example, ...]:
+        """The examples for one sample: the same for a whole group, but for those that would give it away."""
+        found: list[Example] = []
+        for example in self._in_turn(sample.group):
+            if not gives_away(example.sample, sample):
+                found.append(example)
+                if len(found) == self.few_shot.n:
+                    break
+        return tuple(found)
+
+    def _in_turn(self, group: str) -> Iterator[Example]:
+        own = self.examples.get(group, ()) if self.few_shot.per_group else ()
+        yield from own
+        yield from (one for one in self.mixed if not own or one.sample.group != group)
+
+    def has(self, sample: Sample) -> bool:
+        """Whether a question that is asked is among the examples."""
+        return _mark(self.seed, sample) in self.marks
+
+    @property
+    def digest(self) -> str:
+        """16 bytes in hexadecimal that are equal for equal examples, chosen in the same way."""
+        digest = blake2b(f"{self.few_shot.n} {self.few_shot.per_group} {self.seed}".encode(), digest_size=16)
+        for group in sorted(self.examples):
+            for sample, rationale in self.examples[group]:
+                said = [group, question_of(sample.input), *sample.choices, str(sample.reference), rationale]
+                digest.update("\0".join([*said, ""]).encode("utf-8", "surrogatepass"))
+        return digest.hexdigest()
+
+    def manifest(self) -> dict[str, Any]:
+        """What the manifest says of them."""
+        kept: dict[str, Any] = {"n": self.few_shot.n, "per_group": self.few_shot.per_group, "seed": self.seed}
+        return {**kept, "held_out": len(self.held_out), "examples": len(self.mixed), "digest": self.digest}
+
+
+@dataclass(frozen=True, slots=True)
+class Drawn:
+    """A draw of examples as a target holds it: its digest stands in the manifest of the target.
+
+    Args:
+        digest: of the examples.
+        draw: gives those for a sample.
+    """
+
+    digest: str
+    draw: Draw
+
+    def __call__(self, sample: Sample) -> Sequence[Example]:
+        """The examples for one sample."""
+        return self.draw(sample)
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """The samples of a dataset without those that are held out; each iteration reads them anew."""
+
+    samples: Iterable[Sample]
+    held_out: frozenset[str]
+
+    def __iter__(self) -> Iterator[Sample]:
+        return (sample for sample in self.samples if sample.id not in self.held_out)
+
+
+def draw_shots(few_shot: FewShot, data: ChoiceData, seed: int) -> Shots:
+    """Read the examples of a file, or draw those that are held out of the dataset.
+
+    Args:
+        few_shot: where they come from.
+        data: the dataset that is asked.
+        seed: of the draw, where `few_shot` has none.
+
+    Raises:
+        ConfigError: a file, sheet or column that does not exist; or nothing is left to be asked.
+        DataError: rows of the file have defects, named with file, sheet and cell.
+    """
+    few_shot.check()
+    seed = seed if few_shot.seed is None else few_shot.seed
+    if few_shot.file:
+        return Shots.of(_by_group(_of_file(few_shot), seed), frozenset(), few_shot, seed)
+    return _held_out(few_shot, data, seed)
+
+
+def gives_away(example: Sample, asked: Sample) -> bool:
+    """Whether an example would tell what a question asks for.
+
+    >>> one, same = Sample("1", "2 + 2?", "B", ("3", "4")), Sample("7@2", "2 + 2 ?", "A", ("4", "3"))
+    >>> gives_away(one, same), gives_away(one, Sample("8", "3 + 3?", "A", ("6", "4")))
+    (True, False)
+    """
+    if asked.cluster and asked.cluster in {example.cluster, example.id}:
+        return True
+    if example.cluster and example.cluster == asked.id:
+        return True
+    if _plain(question_of(example.input)) != _plain(question_of(asked.input)):
+        return False
+    return set(map(_plain, example.choices)) == set(map(_plain, asked.choices)) or bool(_right(example) & _right(asked))
+
+
+def _held_out(few_shot: FewShot, data: ChoiceData, seed: int) -> Shots:
+    """So many of each group, those with the smallest marks: which they are depends on no other question."""
+    kept: dict[str, list[tuple[bytes, Sample]]] = {}
+    for sample in data.samples:
+        several = kept.setdefault(sample.group, [])
+        several.append((_mark(seed, sample), sample))
+        several.sort(key=lambda pair: pair[0])
+        del several[few_shot.held_out :]
+    examples = {group: [Example(sample) for _, sample in several] for group, several in kept.items()}
+    ids = frozenset(one.sample.id for several in examples.values() for one in several)
+    if len(ids) >= data.n:
+        raise ConfigError(
+            f"few_shot: held_out: {few_shot.held_out} of each group leaves none of {data.n} samples to ask"
+        )
+    return Shots.of(examples, ids, few_shot, seed)
+
+
+def _of_file(few_shot: FewShot) -> Iterator[Example]:
+    named = {role: column for role, column in few_shot.columns.items() if role != _RATIONALE}
+    files = SampleFiles(few_shot.file, sheets=few_shot.sheets, columns=named)
+    columns: dict[int, Column | None] = {}
+    for reading, row, question in load_choice(files).samples.rows():
+        place = id(reading)
+        if place not in columns:
+            columns[place] = _rationale(reading.table, few_shot, files)
+        column = columns[place]
+        said = "" if column is None else render(cell_at(row.cells, column))
+        yield Example(reading.sample(row, question), said)
+
+
+def _rationale(table: Table, few_shot: FewShot, files: SampleFiles) -> Column | None:
+    if _RATIONALE not in few_shot.columns:
+        return None
+    roles = (Role("question"), Role(_RATIONALE, by_position=False))
+    wanted = {role: few_shot.columns[role] for role in ("question", _RATIONALE) if role in few_shot.columns}
+    return find_layout(table, roles, replace(files, columns=wanted)).column(_RATIONALE)
+
+
+def _by_group(examples: Iterable[Example], seed: int) -> dict[str, list[Example]]:
+    """By group, each in the order of the draw, without those that say the same as one before."""
+    found: dict[str, dict[bytes, Example]] = {}
+    for one in examples:
+        found.setdefault(one.sample.group, {}).setdefault(_mark(seed, one.sample), one)
+    return {group: [marked[mark] for mark in sorted(marked)] for group, marked in found.items()}
+
+
+def _mark(seed: int, sample: Sample) -> bytes:
+    """A draw that depends on the seed and on what a question says, not on its place."""
+    said = "\0".join([str(seed), _plain(question_of(sample.input)), *sorted(map(_plain, sample.choices))])
+    return blake2b(said.encode("utf-8", "surrogatepass"), digest_size=16).digest()
+
+
+@lru_cache(maxsize=4096)
+def _plain(text: str) -> str:
+    """A text without case, width, blanks and marks; of marks alone, itself."""
+    wide = unicodedata.normalize("NFKC", text).casefold()
+    return "".join(one for one in wide if one.isalnum()) or "".join(wide.split())
+
+
+def _right(sample: Sample) -> set[str]:
+    return {_plain(sample.choices[_LETTERS.index(one)]) for one in str(sample.reference) if one in _LETTERS}
+
+
+def groups_short_of(shots: Shots, groups: Counter[str]) -> list[str]:
+    """The groups among `groups` that have too few examples of their own, the largest first."""
+    if not shots.few_shot.per_group:
+        return []
+    return [group for group, _ in groups.most_common() if len(shots.examples.get(group, ())) < shots.few_shot.n]
