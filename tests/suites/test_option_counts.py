@@ -38,7 +38,7 @@ def test_an_option_that_nearly_all_others_have_was_lost(tmp_path, whole):
     ]
 
 
-def test_a_cell_with_an_error_of_the_spreadsheet_is_a_lost_option(tmp_path):
+def test_a_cell_with_an_error_of_the_spreadsheet_is_no_blank_one(tmp_path):
     made = openpyxl.Workbook()
     for row in [["question", "A", "B", "C", "D", "answer"], *[[f"q{n}", *FOUR, "A"] for n in range(4)]]:
         made.active.append(row)
@@ -46,7 +46,7 @@ def test_a_cell_with_an_error_of_the_spreadsheet_is_a_lost_option(tmp_path):
     made.active["E4"].data_type = "e"
     made.save(tmp_path / "exam.xlsx")
     assert defects_of(SampleFiles(tmp_path / "exam.xlsx")) == [
-        "exam.xlsx Sheet!E4: option D is blank, but filled in 3 of 3 other rows"
+        "exam.xlsx Sheet!E4: the cell holds the error #DIV/0!; mend its formula, or write what is meant"
     ]
 
 

@@ -41,6 +41,10 @@ class HeldFrame:
 
 def _opened(frame: Any, name: str) -> tuple[Table, str]:
     """The table, and what it was made of, for the manifest."""
+    if type(frame).__module__.partition(".")[0] == "datasets":
+        from steelyard.data.hugging_face import dataset_table
+
+        return dataset_table(frame, name), f"a {type(frame).__name__}"
     if isinstance(frame, str | bytes | Mapping):
         raise ConfigError(f"samples: expected {_KINDS}, but got a {type(frame).__name__}")
     if isinstance(frame, Sequence):
@@ -48,10 +52,6 @@ def _opened(frame: Any, name: str) -> tuple[Table, str]:
         if wrong:
             raise ConfigError(f"samples: {name} entry {wrong}: expected a mapping, but got {frame[wrong - 1]!r:.60}")
         return keyed_table(name, lambda: iter(frame)), f"a list of {len(frame)} rows"
-    if type(frame).__module__.partition(".")[0] == "datasets":
-        from steelyard.data.hugging_face import dataset_table
-
-        return dataset_table(frame, name), f"a {type(frame).__name__}"
     return _narwhals_table(frame, name)
 
 

@@ -123,4 +123,5 @@ def _labelled(text: str) -> list[str]:
     if len(marks) < 2 or marks[0][1].start() != 0 or letters != LETTERS[: len(letters)]:
         return []
     ends = [*(match.start() for _, match in marks[1:]), len(text)]
-    return [text[match.end() : end].strip(" \t\r\n;；,，、|") for (_, match), end in zip(marks, ends, strict=True)]
+    pieces = [text[match.end() : end] for (_, match), end in zip(marks, ends, strict=True)]
+    return [one.strip(" \t\r\n\u3000;；,，、|") for one in pieces]

@@ -35,7 +35,7 @@ ROLES: Final = (
 
 
 class Question(NamedTuple):
-    """What a sound row says; `key` is sorted letters, `judged` says that the options are those of its kind."""
+    """What a sound row says; `key` is sorted letters, `judged` says that it is true or false by its kind."""
 
     text: str
     options: tuple[str, ...]
@@ -145,23 +145,18 @@ def read_row(reading: TableReading, row: Row, defects: list[Defect]) -> Question
     text = _text(cell_at(cells, reading.question))
     if not text and is_blank(row):
         return None
-    judged = () if reading.kind is None else _judged(reading, row)
-    if torn := _torn(reading, row, judged=bool(judged)):
+    kind = () if reading.kind is None else judged_options(render(cell_at(cells, reading.kind)))
+    written = not kind or any(_is_filled(cell_at(cells, column)) for column in reading.options)
+    if torn := _torn(reading, row, judged=bool(kind)):
         defects.append(torn)
         return None
     before = len(defects)
     if not text:
         defects.append(reading.defect("blank question", row, reading.question, "the question is blank, or is no text"))
-    found = Options(judged) if judged else _options(reading, row, defects)
+    found = _options(reading, row, defects) if written else Options(kind)
     key = _key(reading, row, found, defects) if found.texts else ""
     options = tuple(_cut(found))
-    return Question(text, options, key, bool(judged)) if len(defects) == before else None
-
-
-def _judged(reading: TableReading, row: Row) -> tuple[str, ...]:
-    """The options of a true-or-false question whose own cells for them are blank."""
-    options = judged_options(render(cell_at(row.cells, reading.kind))) if reading.kind is not None else ()
-    return options if options and not any(map(_is_filled, (cell_at(row.cells, one) for one in reading.options))) else ()
+    return Question(text, options, key, len(kind) == len(options)) if len(defects) == before else None
 
 
 def _is_filled(value: Any) -> bool:
@@ -187,7 +182,7 @@ def _torn(reading: TableReading, row: Row, *, judged: bool) -> Defect | None:
     if len(row.cells) > width and any(map(render, row.cells[width:])):
         message = f"{len(row.cells)} cells where {width} were expected; is a cell with a comma not in quotes?"
         return reading.defect("long row", row, None, message)
-    second = answer if judged else (*reading.options[:2], answer)[-2 if len(reading.options) < 2 else 1]
+    second = answer if judged or len(reading.options) < 2 else reading.options[1]
     if _text(cell_at(row.cells, answer)) and _text(cell_at(row.cells, second)):
         return None
     last = max((index for index, cell in enumerate(row.cells) if render(cell)), default=0)

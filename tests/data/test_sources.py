@@ -1,0 +1,258 @@
+"""Rows from Parquet, folders, datasets saved to disk and data frames: the same table from each."""
+
+import json
+import sys
+
+import datasets
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from steelyard.data.classes import ClassName
+from steelyard.data.files import SampleFiles
+from steelyard.data.reading import read_tables
+from steelyard.errors import ConfigError, DataError
+
+ROWS = [
+    {"question": "Which?", "choices": ["one", "two"], "answer": 1, "share": 0.5},
+    {"question": "Who?", "choices": ["Ann", "Bob", "Cy"], "answer": 0, "share": None},
+]
+
+
+@pytest.fixture(autouse=True)
+def offline(monkeypatch):
+    monkeypatch.setattr(datasets.config, "HF_HUB_OFFLINE", True)
+    datasets.disable_progress_bars()
+
+
+def labelled():
+    """A dataset whose answers are classes called A to D."""
+    features = datasets.Features(
+        {
+            "question": datasets.Value("string"),
+            "choices": datasets.List(datasets.Value("string")),
+            "answer": datasets.ClassLabel(names=list("ABCD")),
+            "share": datasets.Value("float64"),
+        }
+    )
+    return datasets.Dataset.from_list(ROWS, features=features)
+
+
+def cells(files):
+    (table,), _ = read_tables(files)
+    assert list(table) == list(table)
+    return [row.cells for row in table]
+
+
+@pytest.mark.parametrize(
+    "frame",
+    [
+        lambda: ROWS,
+        lambda: pd.DataFrame(ROWS),
+        lambda: pl.DataFrame(ROWS),
+        lambda: pl.LazyFrame(ROWS),
+        lambda: pa.Table.from_pylist(ROWS),
+        lambda: datasets.Dataset.from_list(ROWS),
+    ],
+    ids=["mappings", "pandas", "polars", "lazy", "pyarrow", "datasets"],
+)
+def test_every_frame_gives_the_same_rows(frame):
+    assert cells(SampleFiles.of(frame())) == ROWS
+
+
+def test_cells_of_pandas_are_pythons_own(tmp_path):
+    pd.DataFrame(ROWS).to_parquet(tmp_path / "a.parquet")
+    frame = pd.read_parquet(tmp_path / "a.parquet").assign(
+        missing=pd.array([1, None], dtype="Int64"),
+        day=[pd.Timestamp("2024-02-29"), pd.NaT],
+        kind=pd.Categorical(["x", None]),
+    )
+    first, second = cells(SampleFiles.of(frame))
+    assert first["choices"] == ["one", "two"]
+    assert (second["missing"], second["day"], second["kind"]) == (None, None, None)
+
+
+def test_a_frame_has_a_name_for_addresses_and_the_suite():
+    files = SampleFiles.of(pl.DataFrame(ROWS), name="exam")
+    (table,), _ = read_tables(files)
+    assert (files.title, table.place(2, "answer")) == ("exam", "exam entry 2 key answer")
+    assert str(files.frame) == "exam: a frame of polars, 2 rows, 4 columns"
+
+
+@pytest.mark.parametrize("frame", ["a.csv", 7, {"a": [1]}, [{"a": 1}, 2]])
+def test_what_is_no_frame_is_refused(frame):
+    with pytest.raises(ConfigError, match="expected a"):
+        SampleFiles.of(frame)
+
+
+@pytest.mark.parametrize("text", ["a\0b", "\ud83d"])
+def test_a_text_that_no_file_may_hold_is_named_with_its_row(text):
+    with pytest.raises(DataError, match=r"frame entry 2: (a NUL|half a)"):
+        cells(SampleFiles.of([{"q": "fine"}, {"q": [text]}]))
+
+
+def test_a_split_dataset_asks_for_one_of_its_splits():
+    with pytest.raises(ConfigError, match="has the splits train, test; give one of them"):
+        SampleFiles.of(datasets.DatasetDict({"train": labelled(), "test": labelled()}))
+
+
+def test_parquet_streams_lists_structs_and_missing_cells(tmp_path):
+    rows = [
+        {"q": f"q{n}", "o": {"text": ["x", "y"], "label": ["A", "B"]}, "n": None if n % 2 else n} for n in range(3_000)
+    ]
+    pq.write_table(pa.Table.from_pylist(rows), tmp_path / "a.parquet", row_group_size=700)
+    assert cells(SampleFiles(tmp_path / "a.parquet")) == rows
+
+
+def test_class_labels_of_a_parquet_file_are_their_names(tmp_path):
+    labelled().to_parquet(tmp_path / "a.parquet")
+    answers = [row["answer"] for row in cells(SampleFiles(tmp_path / "a.parquet"))]
+    assert answers == ["B", "A"]
+    assert [one.number for one in answers] == [1, 0]
+
+
+def test_a_row_without_a_class_has_no_label():
+    assert ClassName.of(-1, ["A", "B"]) is None
+    assert ClassName.of(None, ["A", "B"]) is None
+
+
+def test_columns_of_bytes_are_left_out_and_said_to_be(tmp_path):
+    rows = [{"q": "x", "image": {"bytes": b"\x89PNG", "path": None}, "raw": b"\x00"}]
+    pq.write_table(pa.Table.from_pylist(rows), tmp_path / "a.parquet")
+    (table,), notes = read_tables(SampleFiles(tmp_path / "a.parquet"))
+    assert [row.cells for row in table] == [{"q": "x"}]
+    assert notes == ("a.parquet: image, raw left out, as bytes are no text",)
+
+
+@pytest.mark.parametrize("data", [b"", b"PAR1", b"PAR1" + b"\xff" * 200 + b"PAR1", b"q,a\nx,B\n"])
+def test_a_damaged_parquet_file_is_named(tmp_path, data):
+    (tmp_path / "a.parquet").write_bytes(data)
+    with pytest.raises(DataError, match=r"a\.parquet is no sound Parquet file"):
+        cells(SampleFiles(tmp_path / "a.parquet"))
+
+
+def test_a_parquet_file_that_is_cut_or_changed_anywhere_is_an_error_of_ours(tmp_path):
+    path = tmp_path / "a.parquet"
+    pq.write_table(pa.Table.from_pylist(ROWS * 50), path)
+    whole = path.read_bytes()
+    for place in range(0, len(whole), 37):
+        for data in (whole[:place], whole[:place] + bytes([whole[place] ^ 0x55]) + whole[place + 1 :]):
+            path.write_bytes(data)
+            try:
+                cells(SampleFiles(path))
+            except DataError:
+                continue
+
+
+def test_parquet_without_its_package_names_the_extra(tmp_path, monkeypatch):
+    pq.write_table(pa.Table.from_pylist(ROWS), tmp_path / "a.parquet")
+    monkeypatch.setitem(sys.modules, "pyarrow", None)
+    with pytest.raises(ConfigError, match=r'pip install "steelyard\[parquet\]"'):
+        read_tables(SampleFiles(tmp_path / "a.parquet"))
+
+
+def test_a_dataset_without_its_package_names_the_extra(tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "datasets", None)
+    with pytest.raises(ConfigError, match=r'owner/name needs the package datasets: pip install "steelyard\[hf\]"'):
+        read_tables(SampleFiles(dataset="owner/name"))
+
+
+def test_a_dataset_that_cannot_be_reached_is_named():
+    with pytest.raises(DataError, match="the dataset owner/no-such-exam cannot be loaded: "):
+        read_tables(SampleFiles(dataset="owner/no-such-exam", split="test"))
+
+
+@pytest.mark.parametrize("key", ["file", "dataset"])
+def test_a_saved_dataset_is_read_with_the_names_of_its_classes(tmp_path, key):
+    labelled().save_to_disk(tmp_path / "exam")
+    found = cells(SampleFiles(**{key: tmp_path / "exam"}))
+    assert [row["answer"] for row in found] == ["B", "A"]
+    assert cells(SampleFiles(dataset=str(tmp_path / "exam"))) == found
+
+
+def test_splits_of_a_saved_dataset_are_named_and_suggested(tmp_path):
+    datasets.DatasetDict({"train": labelled(), "test": labelled().select([1])}).save_to_disk(tmp_path / "exam")
+    assert len(cells(SampleFiles(tmp_path / "exam", split="test"))) == 1
+    with pytest.raises(ConfigError, match="exam has the splits train, test; name one, as split: test"):
+        read_tables(SampleFiles(tmp_path / "exam"))
+    with pytest.raises(ConfigError, match="has no split 'tset': did you mean 'test'"):
+        read_tables(SampleFiles(tmp_path / "exam", split="tset"))
+
+
+def test_a_damaged_folder_of_a_dataset_is_named(tmp_path):
+    labelled().save_to_disk(tmp_path / "exam")
+    next((tmp_path / "exam").glob("*.arrow")).write_bytes(b"no arrow")
+    with pytest.raises(DataError, match="exam is no sound folder of a dataset"):
+        read_tables(SampleFiles(tmp_path / "exam"))
+
+
+def folder_of(tmp_path, *names):
+    for name in names:
+        path = tmp_path / "exams" / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(json.dumps({"question": name}) + "\n", encoding="utf-8")
+    return tmp_path / "exams"
+
+
+@pytest.mark.parametrize("split", ["dev", "validation", "val"])
+def test_a_folder_of_data_files_is_read_by_split_under_any_of_its_names(tmp_path, split):
+    folder = folder_of(tmp_path, "dev/law_dev.jsonl", "dev/art_dev.jsonl", "test/law_test.jsonl", ".git/x.jsonl")
+    tables, _ = read_tables(SampleFiles(folder, split=split))
+    assert [one.name for one in tables] == ["dev/art_dev.jsonl", "dev/law_dev.jsonl"]
+
+
+def test_a_folder_with_several_parts_asks_which(tmp_path):
+    folder = folder_of(tmp_path, "all/test-00000-of-00001.jsonl", "all/dev-00000-of-00001.jsonl", "law/test-0.jsonl")
+    with pytest.raises(ConfigError, match=r"lies in several folders \(all, law\); name one"):
+        read_tables(SampleFiles(folder, split="test"))
+    with pytest.raises(ConfigError, match="has the splits test, validation; name one"):
+        read_tables(SampleFiles(folder, subset="all"))
+    (table,), _ = read_tables(SampleFiles(folder, subset="all", split="test"))
+    assert table.name == "all/test-00000-of-00001.jsonl"
+    with pytest.raises(ConfigError, match="no file called 'lw': did you mean 'law'"):
+        read_tables(SampleFiles(folder, subset="lw", split="test"))
+
+
+@pytest.mark.parametrize(
+    ("keys", "message"),
+    [
+        ({"file": "a.csv", "dataset": "owner/name"}, "not file and dataset"),
+        ({}, "file names no file, and dataset none"),
+        ({"file": "a.csv", "revision": "main"}, "revision belongs to a dataset"),
+    ],
+)
+def test_contradicting_sources_are_refused(keys, message):
+    with pytest.raises(ConfigError, match=message):
+        SampleFiles(**keys)
+
+
+def test_a_split_of_a_file_is_refused(tmp_path):
+    (tmp_path / "a.csv").write_text("q,a\n", encoding="utf-8")
+    with pytest.raises(ConfigError, match=r"split and subset belong to a dataset or a folder, and a\.csv is a file"):
+        read_tables(SampleFiles(tmp_path / "a.csv", split="test"))
+
+
+_CELLS = st.one_of(
+    st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"), max_size=8),
+    st.none(),
+)
+
+
+@given(st.lists(st.tuples(_CELLS, st.lists(_CELLS, max_size=3)), min_size=1, max_size=5))
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=40)
+def test_what_is_written_is_read_again_from_every_keyed_source(tmp_path, drawn):
+    rows = [{"q": text, "o": options} for text, options in drawn]
+    schema = pa.schema({"q": pa.string(), "o": pa.list_(pa.string())})
+    table = pa.Table.from_pylist(rows, schema=schema)
+    pq.write_table(table, tmp_path / "a.parquet")
+    (tmp_path / "a.json").write_text(json.dumps(rows), encoding="utf-8")
+    (tmp_path / "a.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    for files in (
+        *(SampleFiles(tmp_path / f"a{suffix}") for suffix in (".parquet", ".json", ".jsonl")),
+        *map(SampleFiles.of, (rows, table, pl.from_arrow(table), table.to_pandas(), datasets.Dataset(table))),
+    ):
+        assert cells(files) == rows
