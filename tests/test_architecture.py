@@ -26,8 +26,12 @@ TREE = {
 }  # fmt: skip
 """The design's tree, as far as there is something in it; a file of it may have become a folder."""
 VAGUE = {"utils", "util", "helpers", "helper", "common", "misc", "manager", "handler"}
-READS_ENVIRONMENT = {"session/secrets.py", "cli/diagnosing.py", "cli/files.py", "cli/reloading.py", "cli/running.py"}
-"""`session` resolves references; the command line hands `os.environ` to `config`, which takes it as an argument."""
+READS_ENVIRONMENT = {
+    *("models/litellm.py", "session/secrets.py"),
+    *("cli/diagnosing.py", "cli/files.py", "cli/reloading.py", "cli/running.py"),
+}
+"""`session` resolves references; the command line hands `os.environ` to `config`, which takes it as an argument;
+`models.litellm` sets the flags that keep its package off the network."""
 HEAVY = (
     "aiohttp", "sqlalchemy", "numpy", "altair", "pydantic", "jinja2", "rich", "typer", "ruamel", "sqlglot", "duckdb",
     "regex", "jsonschema", "pypdfium2",

@@ -26,6 +26,7 @@ BUILT_IN: Final[Mapping[Kind, Mapping[str, str]]] = MappingProxyType(
                 "completions": "steelyard.models.completions:Completions",
                 "embeddings": "steelyard.models.embeddings:Embeddings",
                 "http": "steelyard.models.http:HttpModel",
+                "litellm": "steelyard.models.litellm:LiteLLM",
                 "openai_compatible": "steelyard.models.openai_compatible:OpenAICompatible",
                 "scripted": "steelyard.models.scripted:Scripted",
             }

@@ -7,7 +7,7 @@ stored answer can be read again.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from hashlib import blake2b
 from typing import Any, Final, Protocol
@@ -113,9 +113,11 @@ class Wire(Protocol):
 
     Attributes:
         learned: what the session has found out about its endpoints, by a key of the model's own; a model holds none.
+        closers: what closes the clients of packages that models send with, by name; awaited when the session ends.
     """
 
     learned: dict[str, bool]
+    closers: dict[str, Callable[[], Awaitable[None]]]
 
     def resolve(self, text: str) -> str:
         """`text` with every `${NAME}` replaced by its value: for a model that sends with a client of its own."""

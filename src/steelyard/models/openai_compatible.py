@@ -78,13 +78,26 @@ class OpenAICompatible:
             Fault: a status that says so, no JSON, an error inside it, no choice and no content, or a stream that ended
                 before the reply did.
         """
-        fault = fault_of(answer)
-        if fault is not None:
-            raise fault
-        if is_content_filter(answer):
-            return Reply("", "", "content_filter", metadata={"message": quoted(answer.body)})
-        text = streamed_text(answer) if self.stream else None
-        return reply_of(parse_json(answer) if text is None else completion_in(text, answer), answer)
+        return read_completion(answer, streamed=self.stream)
+
+
+def read_completion(answer: Answer, *, streamed: bool = False) -> Reply:
+    """The reply in an answer of an OpenAI-compatible endpoint.
+
+    Args:
+        answer: what came.
+        streamed: whether it may be a stream.
+
+    Raises:
+        Fault: see `OpenAICompatible.read`.
+    """
+    fault = fault_of(answer)
+    if fault is not None:
+        raise fault
+    if is_content_filter(answer):
+        return Reply("", "", "content_filter", metadata={"message": quoted(answer.body)})
+    text = streamed_text(answer) if streamed else None
+    return reply_of(parse_json(answer) if text is None else completion_in(text, answer), answer)
 
 
 def reply_of(data: Any, answer: Answer) -> Reply:

@@ -67,12 +67,17 @@ def post(model: Endpoint, path: str, body: Mapping[str, Any], input_tokens: int)
     return Request(
         endpoint=endpoint_of(model.base_url),
         url=f"{model.base_url.rstrip('/')}/{path}",
-        payload=_ENCODE(body).encode(),
+        payload=encode_body(body),
         headers=_headers(model.api_key, tuple(model.headers.items())),
         timeout_s=model.timeout_s,
         input_tokens=input_tokens,
         output_tokens=most_tokens(body),
     )
+
+
+def encode_body(body: Mapping[str, Any]) -> bytes:
+    """Compact JSON in ASCII, so that half of a surrogate pair can be sent as well."""
+    return _ENCODE(body).encode()
 
 
 def most_tokens(body: Mapping[str, Any]) -> int:

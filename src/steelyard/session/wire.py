@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from typing import Final
 
 import aiohttp
@@ -41,6 +41,7 @@ class HttpWire:
         self._headers: dict[tuple[tuple[str, str], ...], CIMultiDict[str]] = {}
         self._timeouts: dict[float, aiohttp.ClientTimeout] = {}
         self.learned: dict[str, bool] = {}
+        self.closers: dict[str, Callable[[], Awaitable[None]]] = {}
 
     def resolve(self, text: str) -> str:
         """`text` with every reference replaced by its value."""
@@ -52,6 +53,8 @@ class HttpWire:
 
     async def close(self) -> None:
         """Close every connection."""
+        for closer in self.closers.values():
+            await closer()
         if self._client is not None:
             await self._client.close()
 

@@ -22,7 +22,7 @@ from steelyard.store import NewRun, Run, RunWriter, Store
 from steelyard.store.names import new_id
 from steelyard.suite.course import aims_of
 from steelyard.suite.objects import Options, Suite
-from steelyard.suite.pricing import prices_of
+from steelyard.suite.pricing import load_models, prices_of
 from steelyard.suite.running import Running, run_all
 from steelyard.suite.sides import check_stored, side_store, with_samples
 from steelyard.suite.spending import in_time, terms_of
@@ -132,6 +132,7 @@ async def aevaluate_suite(suite: Suite, *, how: How = How(), control: Control | 
     suite = with_samples(suite, how.store)
     check_suite(suite)
     prices = prices_of(suite)
+    await load_models(suite)
     seen = survey(suite.samples)
     wanted = references(describe(suite.parts))
     secrets = Secrets(wanted, how.environment)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import dataclasses
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -47,6 +48,18 @@ def models_in(value: Any) -> Iterator[Any]:
     elif isinstance(value, list | tuple):
         for one in value:
             yield from models_in(one)
+
+
+async def load_models(suite: Suite) -> None:
+    """Let models import what they send with before the first call: it takes seconds, which no reply should be charged.
+
+    Raises:
+        ConfigError: what cannot be loaded.
+    """
+    for model in models_in(suite.parts):
+        load = getattr(model, "load", None)
+        if callable(load):
+            await asyncio.to_thread(load)
 
 
 def _table(given: PriceTable | Path | str) -> PriceTable:

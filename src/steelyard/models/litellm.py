@@ -1,0 +1,260 @@
+"""Every provider that LiteLLM knows (Anthropic, Gemini, Bedrock, Cohere, ...), through its package.
+
+    pip install 'steelyard[litellm]'
+
+LiteLLM translates and sends; what may be sent again, when, and what it may cost stay ours: its own retries, fallbacks,
+cache and callbacks are off, and its errors become the answers that they were made of, which `models.faults` classifies
+like any other. Importing it takes seconds and downloads a list of prices unless it is told not to: it is imported
+before the first call of a run, and told. A call costs several ms of CPU, twenty times one of `openai_compatible`.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import json
+import logging
+import math
+import os
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from decimal import Decimal
+from functools import cache
+from importlib.util import find_spec
+from typing import Any, Final
+
+from steelyard.errors import ConfigError, expect_number
+from steelyard.models.base import Answer, Fault, Request, Wire, as_messages, endpoint_of
+from steelyard.models.openai_compatible import read_completion
+from steelyard.models.openai_endpoint import encode_body, most_tokens
+from steelyard.models.prices import PER, Price, PriceTable
+from steelyard.models.references import check_key, check_secrets, check_sent
+from steelyard.text.prompt_files import content_text
+from steelyard.text.secret_signs import masked
+from steelyard.text.token_estimate import estimate_tokens
+from steelyard.types import Message, Reply
+
+_OURS: Final = (
+    *("messages", "model", "stream", "api_key", "api_base", "base_url", "timeout", "num_retries", "max_retries"),
+    *("fallbacks", "callbacks", "success_callback", "failure_callback", "caching", "client"),
+)
+"""What parameters may not set: it is a field of its own, or it would undo what the session promises."""
+_FLAGS: Final = ("LITELLM_LOCAL_MODEL_COST_MAP", "LITELLM_LOCAL_ANTHROPIC_BETA_HEADERS")
+"""Set, LiteLLM takes its lists from its own package and not from the network."""
+_UNREACHED: Final = frozenset({"ConnectError", "ConnectTimeout", "ClientConnectorError", "ClientConnectorDNSError"})
+_MOST_CAUSES: Final = 10
+
+
+@dataclass(frozen=True, slots=True)
+class LiteLLM:
+    """A model behind a provider of its own kind.
+
+    Args:
+        name: provider and model as LiteLLM writes them: `anthropic/claude-sonnet-4-5`, `gemini/gemini-2.5-pro`.
+        api_key: a reference, `"${NAME}"`. Where there is none, LiteLLM looks into the environment by itself, and what
+            it finds there cannot be kept out of a message by us.
+        api_base: the address, where it is not the provider's own.
+        parameters: sent with every call; those of a single call win. Data: no `${NAME}` is resolved in it.
+        credentials: further arguments of LiteLLM that are secret, each a reference:
+            `{aws_secret_access_key: "${AWS_SECRET}"}`.
+        headers: sent with every call; values may hold `${NAME}`.
+        timeout_s: limit of one attempt, in seconds.
+    """
+
+    name: str
+    api_key: str = ""
+    api_base: str = ""
+    parameters: Mapping[str, Any] = field(default_factory=dict)
+    credentials: Mapping[str, str] = field(default_factory=dict)
+    headers: Mapping[str, str] = field(default_factory=dict)
+    timeout_s: float = 120.0
+
+    def check(self) -> None:
+        """Find what is wrong before anything is sent.
+
+        Raises:
+            ConfigError: the package is missing, a key is written out, or a parameter is not one.
+        """
+        if find_spec("litellm") is None:
+            raise ConfigError(
+                "the model litellm needs a package that is not installed: pip install 'steelyard[litellm]'"
+            )
+        if not self.name:
+            raise ConfigError("name is missing: provider and model, as in anthropic/claude-sonnet-4-5")
+        check_key(self.api_key)
+        for value in self.credentials.values():
+            check_key(value)
+        check_secrets(self.api_base, self.headers)
+        check_sent("parameters", self.parameters)
+        for name in (*self.parameters, *self.credentials):
+            if name in _OURS:
+                raise ConfigError(f"parameters may not hold {name!r}")
+        expect_number("timeout_s", self.timeout_s, 0.001)
+
+    def load(self) -> None:
+        """Import the package, which takes seconds, and ask it for the model's provider.
+
+        Raises:
+            ConfigError: it knows none.
+        """
+        package = _package()
+        try:
+            package.get_llm_provider(model=self.name, api_base=self.api_base or None, api_key="none")
+        except Exception as error:
+            raise ConfigError(
+                f"LiteLLM knows no provider of {self.name!r}: write provider/model, as in anthropic/claude-sonnet-4-5"
+            ) from error
+
+    def request(self, messages: str | list[Message], parameters: Mapping[str, Any]) -> Request:
+        """The call; its payload is what LiteLLM is given, without any secret."""
+        asked = as_messages(messages)
+        body = {"model": self.name, "messages": asked, **self.parameters, **parameters}
+        provider, _, model = self.name.partition("/")
+        return Request(
+            endpoint=endpoint_of(self.api_base) if self.api_base else f"litellm:{provider if model else ''}",
+            url=f"litellm:{self.api_base}",
+            payload=encode_body(body),
+            timeout_s=self.timeout_s,
+            input_tokens=sum(estimate_tokens(content_text(one.get("content"))) for one in asked),
+            output_tokens=most_tokens(body),
+        )
+
+    async def send(self, request: Request, wire: Wire) -> Answer:
+        """Send it once, through LiteLLM.
+
+        Raises:
+            Fault: no answer came.
+        """
+        package = _package()
+        wire.closers["litellm"] = _close
+        given = json.loads(request.payload)
+        given |= {name: wire.resolve(value) for name, value in self.credentials.items()}
+        given |= {"api_key": wire.resolve(self.api_key)} if self.api_key else {}
+        given |= {"api_base": wire.resolve(self.api_base)} if self.api_base else {}
+        if self.headers:
+            given["extra_headers"] = {name: wire.resolve(value) for name, value in self.headers.items()}
+        given |= {"timeout": request.timeout_s, "num_retries": 0, "max_retries": 0}
+        try:
+            async with asyncio.timeout(request.timeout_s):
+                found = await package.acompletion(**given)
+            return Answer(200, {}, wire.redact(found.model_dump_json()).encode("utf-8", "replace"))
+        except TimeoutError as error:
+            raise Fault("timeout", f"no complete answer within {request.timeout_s:g} s", billed=True) from error
+        except Exception as error:  # noqa: BLE001  # providers' own clients raise whatever they like; each is one attempt
+            # Without its cause: the chain holds the arguments of the call, and with them the key.
+            raise_or_answer = _outcome(error, package, wire)
+        if isinstance(raise_or_answer, Fault):
+            raise raise_or_answer
+        return raise_or_answer
+
+    def read(self, answer: Answer) -> Reply:
+        """The reply in `answer`, which LiteLLM gives in OpenAI's form.
+
+        Raises:
+            Fault: a status that says so, or no choice and no content.
+        """
+        return read_completion(answer)
+
+
+@cache
+def _package() -> Any:
+    """The package, with its downloads, retries, callbacks and chatter off.
+
+    Raises:
+        ConfigError: it is not installed.
+    """
+    os.environ.update(dict.fromkeys(_FLAGS, "True"))
+    mode = os.environ.get("LITELLM_MODE")
+    os.environ["LITELLM_MODE"] = "PRODUCTION"  # else it reads a .env file into the environment
+    try:
+        import litellm
+    except ImportError as error:
+        raise ConfigError("litellm cannot be imported: pip install 'steelyard[litellm]'") from error
+    finally:
+        os.environ.pop("LITELLM_MODE")
+        if mode is not None:
+            os.environ["LITELLM_MODE"] = mode
+    settings: dict[str, Any] = {"suppress_debug_info": True, "telemetry": False, "num_retries": 0, "cache": None}
+    settings |= {"disable_hf_tokenizer_download": True, "drop_params": False, "modify_params": False}
+    settings |= {name: [] for name in ("callbacks", "success_callback", "failure_callback")}
+    for name, value in settings.items():
+        setattr(litellm, name, value)
+    logging.getLogger("LiteLLM").setLevel(logging.ERROR)
+    return litellm
+
+
+async def _close() -> None:
+    """Close the connections of this session's event loop, and forget them: LiteLLM would give them out again."""
+    package = _package()
+    with contextlib.suppress(Exception):  # each provider's client has its own way to fail at this
+        await package.close_litellm_async_clients()
+    package.in_memory_llm_clients_cache.flush_cache()
+
+
+def _outcome(error: Exception, package: Any, wire: Wire) -> Answer | Fault:
+    """What an error of LiteLLM stands for: the answer that it was made of, or a fault where none came."""
+    said = masked(wire.redact(" ".join(str(error).split())))[:600]
+    causes = {type(one).__name__ for one in _causes(error)}
+    if isinstance(error, package.Timeout) or "ReadTimeout" in causes:
+        return Fault("timeout", said, billed=True)
+    if causes & _UNREACHED:
+        return Fault("connection", said)
+    if isinstance(error, package.UnsupportedParamsError):
+        return Fault("bad_request", said, retry=False, ends_run=True)
+    status = getattr(error, "status_code", None)
+    if type(status) is not int or not 100 <= status <= 599:
+        return Fault("bad_request", f"LiteLLM failed with {type(error).__name__}: {said}", retry=False)
+    if isinstance(error, package.APIConnectionError):
+        return Fault("connection", said, billed=True)
+    body = {"error": {"message": said, **_codes(error, package)}}
+    return Answer(max(status, 400), _headers(error), json.dumps(body).encode())
+
+
+def _causes(error: BaseException | None) -> Iterator[BaseException]:
+    for _ in range(_MOST_CAUSES):
+        if error is None:
+            return
+        yield error
+        error = error.__cause__ or error.__context__
+
+
+def _codes(error: Exception, package: Any) -> dict[str, str]:
+    """The provider's own code and type, or ours for what LiteLLM has a class for."""
+    if isinstance(error, package.ContentPolicyViolationError):
+        return {"code": "content_filter"}
+    body = getattr(error, "body", None)
+    found = body if isinstance(body, Mapping) else {}
+    return {name: str(found[name]) for name in ("code", "type") if isinstance(found.get(name), str | int)}
+
+
+def _headers(error: Exception) -> dict[str, str]:
+    """The answer's fields by lower-case name, wherever LiteLLM has put them."""
+    response = getattr(error, "response", None)
+    for given in (getattr(error, "litellm_response_headers", None), getattr(response, "headers", None)):
+        if given:
+            return {str(name).lower(): str(value) for name, value in dict(given).items()}
+    return {}
+
+
+def cost_map() -> PriceTable:
+    """The prices that the installed LiteLLM package brings with it, in USD; nothing is downloaded.
+
+    Raises:
+        ConfigError: it is not installed.
+    """
+    found: dict[str, Price] = {}
+    for name, known in _package().model_cost.items():
+        prices = [known.get(f"{way}_cost_per_token") for way in ("input", "output")]
+        if all(_is_price(one) for one in prices):
+            cached = known.get("cache_read_input_token_cost")
+            asked, said = map(_per_million, prices)
+            found[name] = Price(asked, said, _per_million(cached) if _is_price(cached) else None)
+    return PriceTable(found, "USD")
+
+
+def _is_price(value: Any) -> bool:
+    return isinstance(value, int | float) and math.isfinite(value) and 0 <= value <= 1
+
+
+def _per_million(price: float) -> float:
+    return float(Decimal(str(price)) * PER)
