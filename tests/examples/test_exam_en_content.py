@@ -162,8 +162,20 @@ def test_keys_of_the_examples_are_options_of_theirs(examples):
     assert [one["Question"] for one in examples if not all(one[letter] for letter in one["Answer"])] == []
 
 
-def test_configuration_for_models_asks_the_same_questions():
-    assert asked_by("models.yaml") == asked_by("exam.yaml")
+def test_configuration_for_models_asks_every_question_in_all_its_rotations(exam):
+    asked = asked_by("models.yaml")
+    assert len(asked) == sum(len(question.options) for question in exam)
+    right = {
+        (sample.input, frozenset(sample.choices[LETTERS.index(letter)] for letter in sample.reference))
+        for sample in asked
+    }
+    assert right == {(question.stem, frozenset(question.right)) for question in exam}
+
+
+def test_budget_of_the_configuration_for_models_is_enough_for_it(exam):
+    suite = load(EXAMPLE / "models.yaml", environ={"OPENAI_API_KEY": "not-a-real-key"}, use_dotenv=False).suite
+    models = [name for name, tags in suite.tags.items() if tags["knowledge_base"] == "no"]
+    assert len(models) * sum(len(question.options) for question in exam) <= suite.options.budget.calls
 
 
 def test_baselines_solve_what_the_readme_says(tmp_path):
