@@ -36,6 +36,7 @@ _COMMANDS: Final = (
     ("report", "pages"),
     ("export", "pages"),
     ("convert", "pages"),
+    ("prompts", "prompting"),
     ("schema", "files"),
 )
 """Name of the command -> module of this package that holds the function of that name, in the order of `--help`."""
