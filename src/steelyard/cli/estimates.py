@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -22,7 +22,9 @@ def print_estimate(suite: Suite, store: str | None, *, fresh: bool, as_json: boo
         return
     to = console()
     columns = ["target", "stage", "records", "calls", "journal", "tokens in", "out"]
-    to.print(table(columns, [row for one in found for row in _estimate_rows(one)], right=(2, 3, 4, 5, 6)))
+    priced = any(stage.money is not None for one in found for stage in one.stages)
+    rows = [row if priced else row[:-1] for one in found for row in _estimate_rows(one)]
+    to.print(table([*columns, "cost"] if priced else columns, rows, right=range(2, 8)))
     if not any(one.stages for one in found):
         say(to, "Nothing here asks a model: no call would be sent.")
         return
@@ -34,13 +36,31 @@ def print_estimate(suite: Suite, store: str | None, *, fresh: bool, as_json: boo
         f"{', of judges without the answers that they will see' if judged else ''}, tokens out the most that "
         "max_tokens allows (? where it is not set). Nothing was sent.",
     )
+    if cost := _cost(found):
+        say(to, cost)
+    if any(one.minutes for one in found):
+        say(to, f"The rates leave it no less than {sum(one.minutes or 0.0 for one in found):.1f} minutes.")
+
+
+def _cost(found: Iterable[Estimate]) -> str:
+    """What it all costs at the suite's prices; "" where there are none."""
+    stages = [(one, stage) for one in found for stage in one.stages]
+    known = [stage.money for _, stage in stages if stage.money is not None]
+    if not known:
+        return ""
+    unlimited = any(stage.calls > stage.in_journal and not stage.output_tokens for _, stage in stages)
+    least = "at least " if unlimited or len(known) < len(stages) else ""
+    why = ", since max_tokens is not set for all" if unlimited else ""
+    some = "" if len(known) == len(stages) else "; some models have no price"
+    return f"It would cost {least}{sum(known):.4g} {stages[0][0].currency}{why}{some}.".replace(" .", ".")
 
 
 def _estimate_rows(found: Estimate) -> Iterator[list[str]]:
     """A line for the target and one for each judge."""
     if not found.asks:
-        yield [found.target, "target", str(found.records), "none", "0", "0", "0"]
+        yield [found.target, "target", str(found.records), "none", "0", "0", "0", "0"]
     for one in found.stages:
         most = str(one.output_tokens or ("?" if one.calls > one.in_journal else 0))
         counts = [str(one.calls), str(one.in_journal), str(one.input_tokens), most]
-        yield [found.target, one.stage, str(found.records), *counts]
+        cost = "?" if one.money is None else f"{one.money:.4g}"
+        yield [found.target, one.stage, str(found.records), *counts, cost]

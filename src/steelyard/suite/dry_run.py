@@ -3,21 +3,25 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Mapping
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any, Final
 
 from steelyard.errors import ConfigError, ScorerError, TargetError, boundary
-from steelyard.models.base import Model
+from steelyard.models.base import Model, Request
+from steelyard.models.prices import PriceTable, units
+from steelyard.models.rates import Rates
 from steelyard.runner import Step
 from steelyard.session.replies import plain_output
 from steelyard.session.session import Keys
 from steelyard.store import Store
 from steelyard.suite.objects import Suite
+from steelyard.suite.pricing import prices_of
 from steelyard.suite.sides import with_samples
 from steelyard.suite.survey import scorer_stages, survey
 from steelyard.targets.pair import Pair
-from steelyard.types import Output, Reply, Sample
+from steelyard.types import Output, Reply, Sample, Usage
 
 _LOOK_UP: Final = 500
 """Calls whose keys are looked up together."""
@@ -36,6 +40,8 @@ class StageEstimate:
         input_tokens: estimated, see `steelyard.text.token_estimate`; of a judge without the answers, which are not
             known yet.
         output_tokens: at most, where `max_tokens` is set; else 0.
+        money: what these tokens cost at the suite's prices, with the output as far as it is limited; None where there
+            are no prices, or a model has none.
     """
 
     stage: str
@@ -43,6 +49,7 @@ class StageEstimate:
     in_journal: int = 0
     input_tokens: int = 0
     output_tokens: int = 0
+    money: float | None = None
 
 
 @dataclass(slots=True)
@@ -54,12 +61,16 @@ class Estimate:
         records: samples times repeats.
         asks: False for a target that sends nothing through Ask (a baseline, a plain function).
         stages: of the target, and of every scorer that asks a model.
+        currency: of the money.
+        minutes: the least time that the rates leave for it; None where there are no rates.
     """
 
     target: str
     records: int = 0
     asks: bool = False
     stages: list[StageEstimate] = field(default_factory=list)
+    currency: str = ""
+    minutes: float | None = None
 
     @property
     def calls(self) -> int:
@@ -89,19 +100,29 @@ async def estimate(suite: Suite, *, store: str | None = None, fresh: bool = Fals
         fresh: nothing is taken from the journal.
     """
     suite = with_samples(suite, store)
+    prices = prices_of(suite)
     survey(suite.samples)
     with contextlib.ExitStack() as opened:
         journal = None if fresh else _journal(store)
         if journal is not None:
             opened.enter_context(journal)
-        return [await _estimate(name, target, suite, journal) for name, target in suite.targets.items()]
+        known = _Known(journal, prices)
+        return [await _estimate(name, target, suite, known) for name, target in suite.targets.items()]
 
 
-async def _estimate(name: str, target: Any, suite: Suite, journal: Store | None) -> Estimate:
+@dataclass(frozen=True, slots=True)
+class _Known:
+    """What calls are held against: the journal that may answer them, and what they cost."""
+
+    journal: Store | None
+    prices: PriceTable | None
+
+
+async def _estimate(name: str, target: Any, suite: Suite, known: _Known) -> Estimate:
     step = Step.of("target", target)
     scorers = scorer_stages(suite.scorers_for(name))
     judges = [one for stage, scorer in scorers.items() if (one := Step.of(stage, scorer)).asks]
-    rehearsals = [_Rehearsal(one, journal) for one in (step, *judges)]
+    rehearsals = [_Rehearsal(one, known) for one in (step, *judges)]
     asks = step.asks and not isinstance(target, Pair)
     found = Estimate(name, asks=asks, stages=[one.found for one in rehearsals[not asks :] if one.step.asks])
     for sample in suite.samples:
@@ -111,11 +132,25 @@ async def _estimate(name: str, target: Any, suite: Suite, journal: Store | None)
             for judge in rehearsals[1:]:
                 # What it asked before it failed counts: a stand-in is no answer that it need understand.
                 with contextlib.suppress(ScorerError), boundary("scorer"):
-                    known = judge.shown(output or await _known_output(step, sample))
-                    await judge.step(judge.ask(sample, repeat), sample, known)
+                    shown = judge.shown(output or await _known_output(step, sample))
+                    await judge.step(judge.ask(sample, repeat), sample, shown)
     for rehearsal in rehearsals:
         rehearsal.count()
+    found.currency = known.prices.currency if known.prices is not None else ""
+    found.minutes = _least_minutes(rehearsals, suite.options.rates)
     return found
+
+
+def _least_minutes(rehearsals: Sequence[_Rehearsal], rates: Rates) -> float | None:
+    """The time of the slowest endpoint, since the stages of a run go on side by side."""
+    if not rates:
+        return None
+    sent: Counter[str] = Counter()
+    tokens: Counter[str] = Counter()
+    for one in rehearsals:
+        sent.update(one.sent)
+        tokens.update(one.tokens)
+    return max((rates.least_s(sent[endpoint], tokens[endpoint]) for endpoint in sent), default=0.0) / 60
 
 
 async def _rehearsed_output(target: _Rehearsal, sample: Sample, repeat: int) -> Output:
@@ -145,15 +180,21 @@ class _Call:
     key: bytes
     input_tokens: int
     output_tokens: int
+    endpoint: str
+    cost: int | None
 
 
 class _Rehearsal:
     """One stage with an Ask that sends nothing, and what it would have sent."""
 
-    def __init__(self, step: Step, journal: Store | None) -> None:
+    def __init__(self, step: Step, known: _Known) -> None:
         self.step = step
         self.found = StageEstimate(step.stage)
-        self._journal = journal
+        self.sent: Counter[str] = Counter()
+        self.tokens: Counter[str] = Counter()
+        self._cost: int | None = 0 if known.prices is not None else None
+        self._journal = known.journal
+        self._prices = known.prices
         self._calls: list[_Call] = []
         self._once: set[bytes] = set()
         text = getattr(step.function, "rehearsal", "")
@@ -191,7 +232,18 @@ class _Rehearsal:
             else:
                 found.input_tokens += one.input_tokens
                 found.output_tokens += one.output_tokens
+                self.sent[one.endpoint] += 1
+                self.tokens[one.endpoint] += one.input_tokens + one.output_tokens
+                self._cost = None if self._cost is None or one.cost is None else self._cost + one.cost
+        found.money = None if self._cost is None else units(self._cost)
         calls.clear()
+
+    def call(self, key: bytes, model: Model, request: Request, parameters: Mapping[str, Any]) -> _Call:
+        """What one call would be, with its cost where the model has a price."""
+        most = request.output_tokens or _most_tokens(model, parameters)
+        price = None if self._prices is None else self._prices.price(model)
+        cost = None if price is None else price.cost(Usage(request.input_tokens, most))
+        return _Call(key, request.input_tokens, most, request.endpoint, cost)
 
 
 class _CountingAsk:
@@ -204,13 +256,13 @@ class _CountingAsk:
 
     async def __call__(self, model: Model, messages: Any, /, **parameters: Any) -> Reply:
         request = model.request(messages, parameters)
-        call = _Call(self._keys.next(request.digest), request.input_tokens, _most_tokens(model, parameters))
+        call = self._rehearsal.call(self._keys.next(request.digest), model, request, parameters)
         self._rehearsal.note(call)
         return self._reply(model, request, call, messages)
 
     async def once(self, model: Model, messages: Any, /, **parameters: Any) -> Reply:
         request = model.request(messages, parameters)
-        call = _Call(self._keys.once(request.digest), request.input_tokens, _most_tokens(model, parameters))
+        call = self._rehearsal.call(self._keys.once(request.digest), model, request, parameters)
         self._rehearsal.note_once(call)
         return self._reply(model, request, call, messages)
 
