@@ -239,9 +239,9 @@ def test_a_megabyte_of_anything_is_read(unit):
 def test_every_rule_has_its_name_in_the_documentation():
     page = (Path(__file__).parents[2] / "docs" / "reading-replies.md").read_text(encoding="utf-8")
     names = ["declared", "announced", "named_best", "concluded", "leading", "declared_text", "leading_text", "numbered"]
-    names += ["none_of_these", "refused", "judged", "only_letter", "only_text"]
+    names += ["json", "ticked", "corrected", "none_of_these", "refused", "judged", "only_letter", "only_text"]
     assert [name for name in names if f"`{name}`" not in page] == []
-    assert len(RULES) == 9
+    assert len(RULES) == 11
 
 
 def _rows():

@@ -12,9 +12,11 @@ from collections.abc import Callable, Sequence
 from typing import Final
 
 from steelyard.text.choice_inferred import declared_text, judged, leading_text, only_letter, only_text
+from steelyard.text.choice_json import by_json
 from steelyard.text.choice_named import by_number, declared, none_of_them, refused
 from steelyard.text.choice_page import open_page, option_list
 from steelyard.text.choice_reading import ChoiceReading, Reply
+from steelyard.text.choice_ticked import ticked
 
 __all__ = ["RULES", "ChoiceReading", "read_choice"]
 
@@ -47,7 +49,7 @@ def read_choice(reply: str, options: Sequence[str], *, question: str = "", sever
     if not page.text.strip():
         reason = "the reply broke off inside its reasoning" if page.unfinished else "the reply is empty"
         return ChoiceReading((), "empty", reason=reason)
-    this = Reply(page, options, question, several, option_list(page.text, len(options)))
+    this = Reply(page, options, question, several, option_list(page.text, options))
     for rule in RULES:
         if (reading := rule(this)) is not None:
             return reading
@@ -55,6 +57,8 @@ def read_choice(reply: str, options: Sequence[str], *, question: str = "", sever
 
 
 RULES: Final[tuple[Callable[[Reply], ChoiceReading | None], ...]] = (
+    by_json,
+    ticked,
     declared,
     declared_text,
     leading_text,

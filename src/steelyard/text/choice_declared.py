@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from steelyard.text.choice_letters import GROUP, LABEL, Group, read_group, sentence_end
+from steelyard.text.choice_letters import GROUP, LABEL, Group, begins_text, read_group, sentence_end
 from steelyard.text.choice_patterns import (
     BETWEEN,
     BRACKETED_BE,
@@ -30,6 +30,7 @@ _OPENS_WITHIN: Final = 80
 _NEGATED: Final = re.compile(r"\bnot\b|n't\b|\bcannot\b|\bnever\b|不[是能应选]|无法|没有", re.IGNORECASE)
 
 
+_AT_FIRST: Final = re.compile(r"\b(?:initial|first|original|previous|earlier)\b[^.]*\bwas\b", re.IGNORECASE)
 _TURNED: Final = re.compile(r"的|\bbut\b|而是", re.IGNORECASE)
 
 _TAKEN_BACK: Final = re.compile(
@@ -38,17 +39,37 @@ _TAKEN_BACK: Final = re.compile(
     re.IGNORECASE,
 )
 
+_EXCEPTED: Final = re.compile(r"\b(?:except|but|than|besides|from|save)\s+(?:for\s+)?$", re.IGNORECASE)
+
 _DECLARED: Final = re.compile(rf"(?P<lead>{STRONG.pattern}){BETWEEN.pattern}{GROUP}", _EN)
 _ANNOUNCED: Final = re.compile(rf"(?P<lead>{PLAIN.pattern}){BETWEEN.pattern}{GROUP}", _EN)
 _CONCLUDED: Final = re.compile(rf"(?P<lead>{CONCLUSION.pattern}|{BRACKETED_BE.pattern}){BETWEEN.pattern}{GROUP}", _EN)
+_CORRECTED: Final = re.compile(
+    r"(?P<lead>(?<!\w)(?:no|wait|actually|sorry|correction|rather|oops|scratch that|hold on|i meant?"
+    r"|(?:up)?on (?:further )?(?:reflection|consideration)|on second thoughts?|更正|不对|等等|不)[,.:!…\s\-–—]{1,6}"
+    r"(?:(?:no|wait|actually|sorry|i meant?|i think|it should be|it must be|it is|it's|that's|make that|我是说"
+    r"|应该是|应为"
+    r"|应该选|应选|是|选)[,:\s]{0,3}){0,3})"
+    + GROUP
+    + r"(?=[)\]\"']{0,2}(?:[.,;:!。]|\s*$|\s*\n|\s(?:is|because|since|as)\b))",
+    _EN,
+)
+_FITS: Final = (
+    r"(?:fits?|matche?s?|works?|suits?|describes?|reflects?|represents?|captures?|answers?|satisf(?:y|ies)|aligns?"
+    r"|corresponds?|expresses|summari[sz]es|completes|explains|states)"
+)
 _NAMED_BEST: Final = re.compile(
     rf"(?P<lead>){GROUP}(?:选项|项)?[)\]\"']{{0,2}}(?:[:.,]?\s?[\"(《][^\")》\n]{{1,200}}[\")》]"
     rf"|[:.]\s[^.:\n]{{1,120}}?)?,?\s{{0,2}}"
     r"(?:(?:is|are|was|would be|should be|must be|seems to be|appears to be|as)\s(?:\w{1,12}ly\s|the\s"
     r"|indeed\s|also\s|my\s|an?\s|still\s){0,3}"
     rf"(?:{FINE}|most \w{{1,16}}|answer)\b(?:\s\w{{1,14}}){{0,2}}?(?:\s{NOUN}|(?<=answer))\b"
-    r"|(?:is|would be|seems|sounds)\s(?:the\s|far\s|much\s)?(?:(?:more|most)\s\w{1,16}|best)(?=[.,;!\n]|$"
-    r"|\s(?:because|as|since))"
+    r"|(?:is|would be|seems|sounds|appears|looks)\s(?:to be\s)?(?:the\s|far\s|much\s)?(?:(?:more|most)\s\w{1,16}|best)"
+    r"(?=[.,;!\n]|$|\s(?:because|as|since|given|for|to|of|here|among)\b)"
+    rf"|(?:{_FITS}\b[^.\n;]{{0,60}}?\b(?:best|most|better)\b"
+    rf"|(?:best|better|(?:most|more)\s\w{{1,16}}|(?:close|accurate|correct|perfect|exact|clear)ly)\s{_FITS}\b)"
+    r"|(?:不正确|错误|不符合题意|不对)[^。\n]{0,12}?,?(?:因此|所以|故|,)(?:它|该项|此项)?(?:就是|是"
+    r"|为)?(?:本题的?|正确)?(?:答案|应选|当选)"
     r"|(?:就|才|应该|应当|便)?(?:是|为)(?:本题的?|最终的?|唯一的?|最佳的?)?(?:正确的?|最佳的?|标准)?(?:答案"
     r"|选项(?=[。,;\n])))",
     _EN,
@@ -59,6 +80,7 @@ _NUMBERED: Final = re.compile(
 
 _KINDS: Final = (
     (4, "declared", _DECLARED),
+    (3, "corrected", _CORRECTED),
     (3, "announced", _ANNOUNCED),
     (3, "named_best", _NAMED_BEST),
     (2, "concluded", _CONCLUDED),
@@ -75,7 +97,7 @@ class Declaration:
     start: int
 
 
-def declarations(text: str, count: int) -> tuple[Declaration, ...]:
+def declarations(text: str, options: Sequence[str]) -> tuple[Declaration, ...]:
     """The declarations of the strongest kind in `text`, in the order in which they stand.
 
     Where the model takes something back, the less formal ones are looked for as well: corrections are often informal.
@@ -84,7 +106,7 @@ def declarations(text: str, count: int) -> tuple[Declaration, ...]:
     takes_back = CORRECTION.search(text) is not None
     for rank, rule, pattern in _KINDS:
         if not found or takes_back or rank == found[0].rank:
-            found += _of_kind(text, count, rank, rule, pattern)
+            found += _of_kind(text, options, rank, rule, pattern)
     return tuple(sorted(found, key=_place))
 
 
@@ -92,27 +114,31 @@ def _place(one: Declaration) -> tuple[int, int]:
     return one.group.start, -one.rank
 
 
-def numbered(text: str, count: int) -> tuple[Declaration, ...]:
+def numbered(text: str, options: Sequence[str]) -> tuple[Declaration, ...]:
     """Declarations that name an option by number (`答案：③`, `the answer is 2`)."""
-    return tuple(_of_kind(text, count, 4, "numbered", _NUMBERED))
+    return tuple(_of_kind(text, options, 4, "numbered", _NUMBERED))
 
 
-def _of_kind(text: str, count: int, rank: int, rule: str, pattern: re.Pattern[str]) -> Iterator[Declaration]:
+def _of_kind(
+    text: str, options: Sequence[str], rank: int, rule: str, pattern: re.Pattern[str]
+) -> Iterator[Declaration]:
     for match in pattern.finditer(text):
         start, end = match.span("group")
         if _is_denied(text, match):
             continue
-        if _TAKEN_BACK.match(text, end):
+        if _TAKEN_BACK.match(text, end) and not _EXCEPTED.search(match.group("lead")):
             continue
         if rule == "concluded" and WRONG.search(text, end, sentence_end(text, end, 120)):
             continue
-        if group := read_group(text, start, end, count):
+        if (group := read_group(text, start, end, len(options))) and not begins_text(text, start, options):
             yield Declaration(rank, rule, group, match.start())
 
 
 def _is_denied(text: str, match: re.Match[str]) -> bool:
     start = match.start()
     lead = match.group("lead")
+    if _AT_FIRST.search(lead):
+        return True
     if DENIED.search(text, max(0, start - 24), start):
         return True
     return bool(_NEGATED.search(lead)) and not _TURNED.search(lead)
@@ -125,9 +151,17 @@ def holding(found: Sequence[Declaration], text: str) -> Declaration | None:
         return None
     rank = max(one.rank for one in found)
     strongest = [one for one in found if one.rank == rank]
-    if opens_with(strongest[0].start):
-        return strongest[0]
-    return strongest[-1]
+    chosen = strongest[0] if opens_with(strongest[0].start) else strongest[-1]
+    return _decided(chosen, found)
+
+
+def _decided(chosen: Declaration, found: Sequence[Declaration]) -> Declaration:
+    """Of `either A or D, but D is the better choice` the choice between the two."""
+    if len(chosen.group.letters) > 1:
+        for one in found:
+            if one.start > chosen.start and len(one.group.letters) == 1 and one.rank > 2:
+                return one
+    return chosen
 
 
 def opens_with(start: int) -> bool:

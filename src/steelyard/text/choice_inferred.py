@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator, Sequence
 from typing import Final
 
 from steelyard.text.choice_declared import opens_with
@@ -15,8 +16,13 @@ from steelyard.text.choice_verdicts import verdicts
 from steelyard.text.normal import fold
 
 _BARE_WITHIN: Final = 160
-_LISTED_TEXT: Final = 400
 _SHORT: Final = 3
+_JOINED_WITHIN: Final = 18
+_JOINED: Final = re.compile(
+    r"[\s\"'.,]*(?:\(?[A-Z]\)?)?[\s\"',]*(?:and|or|as well as|along with|/|&|和|或|或者|与|以及|、)\s*(?:the|an?"
+    r"|\(?[A-Z][).:])?\s*[\"'(]*",
+    re.IGNORECASE,
+)
 _BESIDE: Final = 4
 _SHORT_REPLY: Final = 12
 _SPACE: Final = re.compile(r"[\s\"'(\[:：是为]*")
@@ -32,8 +38,16 @@ def declared_text(this: Reply) -> ChoiceReading | None:
         start = _SPACE.match(this.text, lead.end()).end()  # type: ignore[union-attr]  # the pattern matches nothing, too
         for quote in found:
             if abs(quote.start - start) <= _BESIDE and quote.end > start:
-                return this.found((quote.letter,), "declared_text", (quote.start, quote.end), inferred=True)
+                letters = sorted({quote.letter, *_joined_to(this.text, quote, found)})
+                return this.found(letters, "declared_text", (quote.start, quote.end), inferred=True)
     return None
+
+
+def _joined_to(text: str, quote: Quote, found: Sequence[Quote]) -> Iterator[str]:
+    """Letters of other options whose text is joined to this one: `X as well as Y`."""
+    for other in found:
+        if 0 <= other.start - quote.end <= _JOINED_WITHIN and _JOINED.fullmatch(text, quote.end, other.start):
+            yield other.letter
 
 
 def leading_text(this: Reply) -> ChoiceReading | None:
@@ -49,7 +63,7 @@ def leading_text(this: Reply) -> ChoiceReading | None:
 
 def judged(this: Reply) -> ChoiceReading | None:
     """`Option B is correct`, or the only one called wrong where the wrong one was asked for."""
-    said = verdicts(this.text, this.count)
+    said = verdicts(this.text, this.options)
     if not said.right and not said.wrong:
         return None
     if said.split:
@@ -77,7 +91,7 @@ def _wants_wrong(this: Reply, right: int, wrong: int) -> bool:
 
 def only_letter(this: Reply) -> ChoiceReading | None:
     """The one letter that is spoken of as an option, where nothing is said against it."""
-    said = verdicts(this.text, this.count)
+    said = verdicts(this.text, this.options)
     groups = [
         one
         for one in named_letters(this.text, this.count, bare=len(this.text) <= _BARE_WITHIN)
@@ -91,7 +105,8 @@ def only_letter(this: Reply) -> ChoiceReading | None:
 
 def only_text(this: Reply) -> ChoiceReading | None:
     """The one option whose text is quoted."""
-    found = _quotes(this, this.question)
+    wrong = verdicts(this.text, this.options).wrong.keys()
+    found = [one for one in _quotes(this, this.question) if one.letter not in wrong]
     if len({one.letter for one in found}) != 1:
         return None
     option = this.options[ord(found[0].letter) - ord("A")]
@@ -101,8 +116,7 @@ def only_text(this: Reply) -> ChoiceReading | None:
 
 
 def _quotes(this: Reply, question: str, *, short: bool = False) -> tuple[Quote, ...]:
-    regions = tuple((start, end + _LISTED_TEXT) for start, end in this.listed)
-    found = quotes(this.page, this.options, question, regions)
+    found = quotes(this.page, this.options, question, this.listed)
     return (
         found
         if short or len(this.text) <= _SHORT_REPLY

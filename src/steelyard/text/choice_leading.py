@@ -7,11 +7,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from itertools import islice
 from typing import Final
 
-from steelyard.text.choice_letters import GROUP, Group, read_group
-from steelyard.text.choice_page import follow_up, within
-from steelyard.text.normal import condense, fold
+from steelyard.text.choice_letters import GROUP, Group, begins_text, read_group
+from steelyard.text.choice_page import follow_up, restated, within
 
 _EN: Final = re.IGNORECASE
 _LEADING: Final = re.compile(
@@ -19,6 +19,7 @@ _LEADING: Final = re.compile(
     r"|答)[\s:(\"'\[]{0,4})?" + GROUP,
     _EN,
 )
+_ANSWER_LABEL: Final = re.compile(r"\s*A\s?:\s+(?=[\[(\"']{0,2}[A-Z])")
 _CLOSED: Final = re.compile(
     r"[ \t]{0,3}(?:[)\].:,。;!>}\"'|\\]|、|\n|$|<|[-–—]\s|\()|(?:选项|项)(?:[。.;!]|\n|$)"
     r"|[ \t]+(?:because|since|as|due to|is (?:the |my |most )+(?:correct|right|best|most|likely|answer))\b"
@@ -38,7 +39,7 @@ _CALLED_WRONG: Final = re.compile(
     rf"{_MORE}\s(?:(?:is|are|was|were|would be|seems?)\s(?:the\s)?(?:not\b|incorrect|wrong|false)|isn't|aren't"
     rf"|cannot|can't"
     r"|can be (?:eliminated|ruled))"
-    rf"|{_MORE}[.:,]?\s?[-–—]?\s?(?:incorrect|wrong|false)\b"
+    rf"|{_MORE}[.:,]?\s?[-–—]?\s?(?:incorrect|wrong|false|not (?:correct|right|true|this|the))\b"
     rf"|{_MORE}[.:,\s]{{0,2}}(?:选项|项)?(?:的?说法|的?表述)?(?:是|均|都|也)?(?:不(?:正确|对|符合|选|是|合"
     rf"|成立|属于|能)|错|有误)",
     _EN,
@@ -46,8 +47,10 @@ _CALLED_WRONG: Final = re.compile(
 _CAPITAL: Final = re.compile(r"[ \t]{1,3}[A-Z0-9\"“$]")
 _INITIALS: Final = re.compile(r"\.[ ]?[A-Z]\.")
 _WHOLE: Final = re.compile(r"[\s).:\]}\"'<>。,;!$|]{0,12}(?:$|\n)")
+_MOST_LINES: Final = 30
 _LINE_LABEL: Final = re.compile(
-    r"(?:\n\s*(?:选项|[Oo]ption\s)?|[。;.]\s{0,2}(?:选项|[Oo]ption\s))[(\[]?([A-Z])(?:选项|项)?\s?[.:)、\],]"
+    r"(?:\n\s{0,20}(?:[-•·]\s{0,3})?(?:选项|[Oo]ption\s)?|[。;.]\s{0,2}(?:选项|[Oo]ption\s))[(\[]?([A-Z])(?:选项"
+    r"|项)?\s?[.:)、\],]"
     r"|[。\n]\s*([A-Z])(?:选项|项)"
 )
 
@@ -61,11 +64,15 @@ def leading_letters(text: str, options: Sequence[str], listed: Sequence[tuple[in
         listed: where labels of a restated list stand.
     """
     match = _LEADING.match(text)
+    if match and (label := _ANSWER_LABEL.match(text)) and restated(text, label.end(), options[0]) == label.end():
+        match = _LEADING.match(text, label.end())
     if not match:
         return None
     start, end = match.span("group")
     group = read_group(text, start, end, len(options))
-    if group is None or not group.letters or _in_list(text, group, listed) or _speaks_of(text, group, options):
+    if group is None or not group.letters or begins_text(text, start, options):
+        return None
+    if _in_list(text, group, listed) or _speaks_of(text, group, options):
         return None
     if text[start].islower():
         return group if _WHOLE.match(text, end) or _restates(text, group, options) else None
@@ -76,8 +83,9 @@ def leading_letters(text: str, options: Sequence[str], listed: Sequence[tuple[in
 
 def _speaks_of(text: str, group: Group, options: Sequence[str]) -> bool:
     """Whether the letter is only the subject of a verdict, which `choice_verdicts` weighs with the others."""
-    if _restates(text, group, options):
-        return False
+    end = restated(text, group.end, options[ord(group.letters[0]) - ord("A")])
+    if end > group.end:
+        return bool(_CALLED_WRONG.match(text, end))
     return bool(_CALLED_WRONG.match(text, group.end) or _JUDGED.match(text, group.end))
 
 
@@ -92,16 +100,25 @@ def _is_closed(text: str, group: Group, options: Sequence[str]) -> bool:
 
 def _restates(text: str, group: Group, options: Sequence[str]) -> bool:
     """Whether the text of that very option follows."""
-    wanted = condense(fold(options[ord(group.letters[0]) - ord("A")])).text[:60]
-    rest = condense(text[group.end : group.end + 200]).text
-    return bool(wanted) and rest.startswith(wanted)
+    return restated(text, group.end, options[ord(group.letters[0]) - ord("A")]) > group.end
 
 
 def _in_list(text: str, group: Group, listed: Sequence[tuple[int, int]]) -> bool:
     """Part of a restated list, whole or begun: `A. ...` with `B. ...` on a line of its own below."""
     if within(group.start, listed):
         return True
-    others = {
-        match.group(1) or match.group(2) for match in _LINE_LABEL.finditer(text, group.end, follow_up(text, group.end))
-    }
-    return group.letters == ("A",) and "B" in others
+    lines = _LINE_LABEL.finditer(text, group.end, follow_up(text, group.end))
+    others = [match.group(1) or match.group(2) for match in islice(lines, _MOST_LINES)]
+    if len(group.letters) > 1 or not others:
+        return False
+    if group.letters == ("A",):
+        return "B" in others and "A" not in others[: others.index("B")]
+    return (
+        len(others) > 1
+        and "\n\n" not in text[: group.end + 60]
+        and sorted({*group.letters, *others})
+        == [
+            *group.letters,
+            *others,
+        ]
+    )

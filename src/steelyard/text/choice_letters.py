@@ -7,22 +7,23 @@ stands in one answer: `B`, `A, C and D`, `ABD`.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
+from steelyard.text.choice_page import restated
 from steelyard.text.choice_patterns import DENIED, SENTENCE_END
 
 _EN: Final = re.IGNORECASE
 _ONE: Final = r"(?-i:(?<![A-Za-z0-9])[A-Z](?![A-Za-z0-9]))"
 _LINK: Final = r"(?:,\s?(?:and|or)\b|、|/|&|\+|;|,|\band/or\b|\band\b|\bor\b|和|或者|或|与|以及|及)"
-_TAIL: Final = r"[)\]}\"'>$|]{0,4}"
-_HEAD: Final = r"(?:选项|options?|choices?)?[\s(\[{\"'<$]{0,4}"
+_TAIL: Final = r"[)\]}\"'>$|]{0,4}+"
+_HEAD: Final = r"(?:选项|options?|choices?)?[\s(\[{\"'<$]{0,4}+"
 _NOT_A_SUBJECT: Final = r"(?!\s{0,2}(?:is\b|are\b|was\b|选项|项|[:.)]\s{0,2}[^\s,.)]|错|不|的|中|虽|则|表))"
 _GROUP: Final = (
-    rf"{_ONE}(?:{_TAIL}\s{{0,2}}{_LINK}\s{{0,2}}{_HEAD}{_ONE}{_NOT_A_SUBJECT}){{0,25}}"
+    rf"{_ONE}(?:{_TAIL}\s{{0,2}}+{_LINK}\s{{0,2}}+{_HEAD}{_ONE}{_NOT_A_SUBJECT}){{0,25}}"
     r"|(?-i:(?<![A-Za-z0-9])[A-Z]{2,10}(?![A-Za-z0-9]))"
-    r"|(?-i:(?<![A-Za-z0-9])[a-z](?=\s{0,2}(?:[).:\]},\"'<]|\n|$)))"
+    r"|(?-i:(?<![A-Za-z0-9])[a-z](?=\s{0,2}(?:[).:\]},\"'<]|\n|$)|\s(?:because|since|due\sto)\b))"
 )
 GROUP: Final = rf"(?P<group>{_GROUP})"
 """One answer's letters, as a part of a pattern with IGNORECASE."""
@@ -31,14 +32,16 @@ LABEL: Final = r"(?P<group>[1-9](?!\d|\s?[%°a-zA-Z]|[.,/:]\d)|[①-⑨]|[甲乙
 """An option named by its number instead of its letter."""
 
 _LETTER: Final = re.compile(r"(?<![A-Za-z0-9])[A-Za-z](?![A-Za-z0-9])|(?<![A-Za-z0-9])[A-Z]{2,10}(?![A-Za-z0-9])")
+_WORD_BEGINS: Final = re.compile(r"[^\w]*[A-Z](?=[ \t]\w)")
 _GO_ON: Final = re.compile(
     r"\s*(?:['\"]?\s+)?(?:because|since|as|and|or|is|was|are|which|with|for|due|in|according|based|from|given"
-    r"|would|that|this"
+    r"|would|that|this|seems|appears|looks|sounds|fits|matches|works|describes|reflects|represents|captures|answers"
+    r"|satisfies|remains|most|more|better|alone|only|instead|here|being"
     r"|where|while|if|but|the|option|from|among|of|to|on|not|rather|correct|by|has|states|says|best|may|can"
     r"|should|,)\b"
 )
 _RUNS_ON: Final = re.compile(r"[ \t]+[a-z]")
-_PRONOUN: Final = re.compile(r"'|[ \t]+(?!(?:is|because|since|as|and|or|was)\b)[a-z]|,\s")
+_PRONOUN: Final = re.compile(r"'(?=[a-z])|[ \t]+(?!(?:is|because|since|as|and|or|was)\b)[a-z]|,\s")
 _FORMULA: Final = re.compile(
     r"\s?[=^×≈]|\s?\+\s?[\w(]|_|['’](?:s|m|d|ll|ve|re)\b|-[a-z]{2}|[+#]|\.(?:[A-Za-z]\b\.?|\d)|\(\w{1,2}\)|°|&\w"
 )
@@ -116,6 +119,17 @@ def _clause_end(text: str, start: int) -> int:
     return found.start() if found else min(len(text), start + 240)
 
 
+def begins_text(text: str, start: int, options: Sequence[str]) -> bool:
+    """Whether the letter at `start` is the first word of an option's text: `B flat major`, `A writ`.
+
+    It is not where the letter is that option's own.
+    """
+    for number, option in enumerate(options):
+        if _WORD_BEGINS.match(option) and restated(text, start, option) > start + 1:
+            return text[start].upper() != chr(ord("A") + number)
+    return False
+
+
 def sentence_end(text: str, start: int, limit: int) -> int:
     """Where the sentence that runs at `start` ends, at most `limit` characters on."""
     found = SENTENCE_END.search(text, start, min(len(text), start + limit))
@@ -126,6 +140,10 @@ _NAMED: Final = re.compile(
     rf"(?:选项|\boptions?\s{{0,2}}|\bchoices?\s{{0,2}}|\banswers?\s{{0,2}}"
     rf"|\bstatements?\s)[\s(\[\"']{{0,3}}(?P<a>{_ONE})"
     rf"|(?P<b>{_ONE})\s?(?:选项|项)|[(\[](?P<c>{_ONE})[)\]]|(?:^|\n)[ \t]*(?P<d>{_ONE})[ \t]*[.):]?[ \t]*(?=\n|$)",
+    _EN,
+)
+_DISCUSSED: Final = re.compile(
+    r"(?:看|分析|对于|关于|至于|考虑|比较|\b(?:consider|considering|look at|regarding|as for))\s?(?:选项|option)?\s?$",
     _EN,
 )
 _BARE: Final = re.compile(_ONE)
@@ -147,6 +165,7 @@ def named_letters(text: str, count: int, *, bare: bool) -> Iterator[Group]:
             and group.letters
             and not (bare and _is_a_name(text, group))
             and not DENIED.search(text, max(0, start - 24), start)
+            and not _DISCUSSED.search(text, max(0, start - 16), start)
         ):
             yield group
 

@@ -8,16 +8,27 @@ from typing import Final
 from steelyard.text.choice_declared import Declaration, declarations, holding, numbered, opens_with
 from steelyard.text.choice_leading import leading_letters
 from steelyard.text.choice_page import follow_up, within
-from steelyard.text.choice_patterns import CONCLUSION, NONE_IS_WEAK, NONE_OF_THEM, NONE_OPTION, REFUSAL
+from steelyard.text.choice_patterns import CONCLUSION, DENIED, NONE_IS_WEAK, NONE_OF_THEM, NONE_OPTION, REFUSAL
 from steelyard.text.choice_reading import ChoiceReading, Reply
 from steelyard.text.normal import fold
 
+_WORDS: Final = ["first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth", "tenth"]
+_ORDINAL: Final = re.compile(
+    rf"(?:(?P<whole>\A\W{{0,6}}(?:the\s)?)|\b(?:is|be|choose|select|pick|with|prefer|say)\s(?:the\s)?|(?:选|是"
+    rf"|为)|(?P<subject>\bthe\s|(?=第)))"
+    rf"(?:(?P<word>{'|'.join(_WORDS)})\s(?:answer\s)?(?:option|choice|answer|alternative|one)\b"
+    rf"|第(?P<sign>[一二三四五六七八九十])(?:个|项)?(?:选项|项|个))"
+    r"(?(whole)\W{0,4}\Z|(?(subject)\s{0,2}(?:(?:is|seems|would be|must be)\s(?:the\s)?(?:most\s)?(?:correct"
+    r"|right|best|answer|true|most|accurate)"
+    r"|(?:是|为|才是)?(?:正确|对的|符合|答案))|(?=\W|\Z)))",
+    re.IGNORECASE,
+)
 _MARKER: Final = re.compile(r"[\[【](?:正确|最终)?答案[\]】]\s{0,3}:?\s{0,3}(?=[^\sA-Za-z:])")
 
 
 def declared(this: Reply) -> ChoiceReading | None:
     """`The answer is B`, `故选B`, a letter at the very beginning, and `none of them` in their place."""
-    found = [one for one in declarations(this.text, this.count) if not within(one.group.start, this.listed)]
+    found = [one for one in declarations(this.text, this.options) if not within(one.group.start, this.listed)]
     leading = leading_letters(this.text, this.options, this.listed)
     if leading and not leading.beyond:
         found.insert(0, Declaration(4, "leading", leading, 0))
@@ -57,7 +68,9 @@ def _none_at_last(this: Reply, one: Declaration, end: int) -> ChoiceReading | No
         return None
     for match in NONE_OF_THEM.finditer(this.text, one.group.end, end):
         before = this.text[max(0, match.start() - 30) : match.start()]
-        if CONCLUSION.search(before + " ") and not NONE_IS_WEAK.search(match.group()):
+        if CONCLUSION.search(before + " ") and not NONE_IS_WEAK.search(
+            this.text, max(0, match.start() - 4), match.end()
+        ):
             place = match.span()
             return this.other("none_of_these", "none_of_these", place, "the reply says that no option fits")
     return None
@@ -66,7 +79,11 @@ def _none_at_last(this: Reply, one: Declaration, end: int) -> ChoiceReading | No
 def by_number(this: Reply) -> ChoiceReading | None:
     """An option named by number, where numbers mean nothing else in this question."""
     whole = this.question + "".join(this.options)
-    found = [one for one in numbered(this.text, this.count) if not one.group.beyond]
+    if (match := _ORDINAL.search(this.text)) and not DENIED.search(
+        this.text, max(0, match.start() - 24), match.start()
+    ):
+        return _by_ordinal(this, match)
+    found = [one for one in numbered(this.text, this.options) if not one.group.beyond]
     if not found:
         bare = re.fullmatch(r"[\s(（]*([1-9①-⑨甲乙丙丁])[\s).。、]*", this.text)
         if bare:
@@ -77,6 +94,14 @@ def by_number(this: Reply) -> ChoiceReading | None:
     if one is None:
         return None
     return _as_number(this, whole, this.text[one.group.start], (one.group.start, one.group.end))
+
+
+def _by_ordinal(this: Reply, match: re.Match[str]) -> ChoiceReading | None:
+    word, sign = match["word"], match["sign"]
+    number = _WORDS.index(word.lower()) if word else "一二三四五六七八九十".index(sign)
+    if number >= this.count or any((word or sign) in fold(option).lower() for option in this.options):
+        return None
+    return this.found((chr(ord("A") + number),), "numbered", match.span("word" if word else "sign"), inferred=True)
 
 
 def _as_number(this: Reply, whole: str, label: str, place: tuple[int, int]) -> ChoiceReading | None:
@@ -91,7 +116,8 @@ def _as_number(this: Reply, whole: str, label: str, place: tuple[int, int]) -> C
 
 def none_of_them(this: Reply) -> ChoiceReading | None:
     """The reply says that no option fits; where an option says just that, it is the one."""
-    match = next((one for one in NONE_OF_THEM.finditer(this.text) if not NONE_IS_WEAK.search(one.group())), None)
+    said = (one for one in NONE_OF_THEM.finditer(this.text) if not within(one.start(), this.listed))
+    match = next((one for one in said if not NONE_IS_WEAK.search(this.text, max(0, one.start() - 4), one.end())), None)
     if match is None:
         return None
     saying = [number for number, option in enumerate(this.options) if NONE_OPTION.search(fold(option))]

@@ -20,11 +20,42 @@ REASONING: Final = (
     ("<reasoning>", "</reasoning>"),
     ("<scratchpad>", "</scratchpad>"),
     ("◁think▷", "◁/think▷"),
+    ("[think]", "[/think]"),
+    ("<|begin_of_thought|>", "<|end_of_thought|>"),
+    ("<|channel|>analysis", "<|channel|>final<|message|>"),
+    ("analysis<|message|>", "assistantfinal"),
+    ("<unused94>", "<unused95>"),
 )
 """Opening and closing marks of reasoning that is not addressed to the reader."""
 
+HEADED_REASONING: Final = re.compile(
+    r"\s{0,40}(?:\[|【)?(?:思考过程|思考|推理过程|推理|分析过程|解题思路|thinking process|thinking"
+    r"|thought process|thoughts?"
+    r"|reasoning|chain of thought|scratchpad)\s*(?:】|\])?\s*(?::|\.\.\.|…|\n)",
+    _EN,
+)
+"""A heading at the very beginning, under which the model thinks."""
+
+HEADED_ANSWER: Final = re.compile(
+    r"\n\s{0,20}(?=(?:\[|【)?(?:最终答案|最终回答|正式回答|最终结论|回答|答案|final answer|final response|answer"
+    r"|response"
+    r"|output)\s*(?:】|\])?\s*[:\n])|\n\s{0,20}(?:\.\.\.|…)?done thinking\b\.?",
+    _EN,
+)
+"""Where the answer begins that follows headed reasoning."""
+
+TURN_ENDS: Final = re.compile(
+    r"<\|(?:endoftext|end_of_text|im_end|eot_id|eom_id|end|eos|end_of_turn|user|im_start|start_header_id)\|>|</s>|<eos>"
+    r"|<end_of_turn>|<start_of_turn>user|\[INST\]|\n\s{0,20}(?:Instruction|Human|User|用户|指令)\s*:",
+)
+"""The end of the model's turn, or the beginning of somebody else's; what follows is not its answer."""
+
+STRUCK: Final = re.compile(r"~~[^~\n]{1,200}~~|<(del|strike)>[^<\n]{1,200}</\1>", _EN)
+"""What the model has struck through."""
+
 MARKS: Final = re.compile(
-    r"</?s>|<\|[A-Za-z_]{1,24}\|>|<eo[a-z]>|\[/?INST\]|(?-i:</?(?:b|strong|i|em|p|br|span|u|div)\s*/?>)"
+    r"(?<!\w)__?(?=[A-Za-z(]{1,3}[.)]?_)|(?<=[A-Za-z.)])__?(?!\w)|</?s>|<\|[A-Za-z_]{1,24}\|>|<eo[a-z]>"
+    r"|\[/?INST\]|(?-i:</?(?:b|strong|i|em|p|br|span|u|div)\s*/?>)"
     r"|\\(?:text|mathrm|mathbf|textbf|textit|rm|bf|displaystyle)(?![a-z])",
     _EN,
 )
@@ -39,18 +70,22 @@ EXAMPLE: Final = re.compile(
 """The example of the instructions, copied back by the model."""
 
 FOLLOW_UP: Final = re.compile(
-    r"(?:^|\n)\s*(?:\d{1,3}\s*[.、]\s*)?(?:请你回答|请回答|请从以下|请选出|请问:|[【\[]?(?:考察|题目|问题"
+    r"(?:^|\n)\s{0,20}(?:\d{1,3}\s{0,3}[.、]\s{0,3})?(?:请你回答|请回答|请从以下|请选出|请问:|[【\[]?(?:考察|题目|问题"
     r"|练习)[】\]]?\s*\d{0,3}\s*[:\n】]"
     r"|【考察】|【题目】|Question\s*\d{0,3}\s*[:.\n]|Q\d{0,3}:|Problem\s*\d{0,3}:|(?:User|Human|USER|HUMAN)\s*:"
-    r"|Instructions?:|The following (?:is|are) (?:a )?multiple)",
+    r"|Instructions?:|The following (?:is|are) (?:a )?multiple|(?:Next|Another|New|Second|Bonus|Follow-up"
+    r"|Example|Practice)\s(?:question|problem)"
+    r"\b|(?:Exercise|Passage)\s*\d{0,3}\s*[:.\n]|下一题|第[二三四五六七八九十]题)",
 )
 """The beginning of a further question that nobody asked."""
 
 CORRECTION: Final = re.compile(
-    r"(?:^|[.!?。!?\n…]\s*)(?:(?:no|oh|hmm|but)\b,?\s*){0,2}(?:wait|actually|on second thought|on reflection"
-    r"|correction"
-    r"|let me correct|my mistake|i made an? (?:mistake|error)|sorry, (?:i|the))\b"
-    r"|(?:^|[。\n,!.])\s*(?:等等|等一下|不对[,。!]|不[,。]|更正|纠正一下|我(?:刚才)?(?:弄|搞|算|看)?错了|重新(?:考虑"
+    r"(?:^|[.!?。!?\n…]\s{0,20})(?:(?:no|oh|hmm|but)\b,?\s*){0,2}(?:wait|actually|on second thoughts?"
+    r"|(?:up)?on (?:further )?(?:reflection|consideration)"
+    r"|correction|hold on|oops|scratch that|i meant?|let me (?:re|double)-?\s?\w{3,12}|no,? (?:it|that)(?:'s| is)"
+    r"|let me correct|my mistake|i made an? (?:mistake|error)|sorry, (?:i|the|it))\b|(?:\?|\.\.|[-–—])\s?no\b"
+    r"|(?:^|[。\n,!.])\s{0,20}(?:等等|等一下|不对[,。!]|不[,。]|更正|纠正一下|我(?:刚才)?(?:弄|搞|算|看)?错了"
+    r"|重新(?:考虑"
     r"|检查|审视|思考|分析))",
     _EN,
 )
@@ -86,8 +121,9 @@ STRONG: Final = re.compile(
     r"\\(?:boxed|fbox)\s*\{?"
     r"|<answer>"
     r"|[\"'](?:final_?|correct_?|selected_?)?(?:answers?|choices?|options?|letter|response|答案|选项|选择)[\"']\s*:"
+    r"|\bans\b\s?[.:=\-–—]{1,2}"
     r"|\b(?:(?:final|correct|right|best) ){0,2}answers?\b\s*(?:choice|option|letter)?\s{0,3}[:=>\-–—]{1,3}"
-    r"|(?:^|\n)\s*(?:(?:final|correct|the) ){0,3}(?:answers?|choice|option|selection|response)\s*[:(\n]"
+    r"|(?:^|\n)\s{0,20}(?:(?:final|correct|the) ){0,3}(?:answers?|choice|option|selection|response)\s*[:(\n]"
     rf"|\banswers?\b[^.,;:?!\n。]{{0,70}}?\s*{_BE}(?=[\s:\-\"'(\[]){_OPENING}"
     rf"|\b(?:{FINE}|my|most \w{{1,16}})\s(?:\w{{1,14}}\s){{0,2}}{NOUN}\b[^.,;:?!\n。]{{0,90}}?"
     rf"\s*(?:{_BE}(?=[\s:\-\"'(\[])|:)"
@@ -105,9 +141,21 @@ PLAIN: Final = re.compile(
     r"|opt for|recommend|suggest|lean towards?|leaning towards?|prefer|guess|respond with|respond|go for|settle on"
     r"|conclude|believe|think|assume|rate it|vote for|give)\b(?: that| it'?s| it is| it as| it to be| for| on)?"
     rf"|\b(?:{FINE}|most \w{{1,16}})\s(?:\w{{1,14}}\s){{0,2}}{NOUN}\b[^.,;:?!\n。]{{0,60}}?\s*(?=\()"
-    r"|\bit(?:'s| is| must be| should be| would be)\s|\bclosest(?:\s\w+){0,2}?\sis\s"
+    r"|\bit(?:'s| is| must be| should be| would be| has to be| becomes| turns out to be)\s"
+    r"|\bclosest(?:\s\w+){0,2}?\sis\s"
     r"|\bnot\s(?:options?\s|the\s)?\(?[A-Z]\)?,?\s?but(?:\srather)?\s|不是(?:选项)?[A-Z](?:选项)?,?\s?而是"
+    r"|\b(?:change|switch|revise|correct)\s(?:it|this|that|my (?:answer|choice))\sto\s|\bone left\b[^.\n]{0,12}?\sis\s"
+    r"|(?:应该|应当|更可能|还是)(?:是|为|选)"
+    r"|\bleav(?:es|ing)\s(?:us\s|you\s|me\s)?(?:with\s)?(?:only\s|just\s)?|\bleft with\s(?:only\s|just\s)?"
+    r"|\b(?:all|every|each|any|none|no|neither)\b[^.\n]{0,40}?\b(?:except|but|other than|besides|apart from"
+    r"|save)\s(?:for\s)?"
+    r"(?=(?:options?\s)?\(?[A-Z]\b[^.\n]{0,4}\s(?:is|are)\s(?:clearly\s|all\s)?(?:in|not )?(?:correct|right|true"
+    r"|wrong|false|valid|eliminated))"
+    r"|\bonly\s(?=(?:option\s|choice\s|answer\s)?\(?[A-Z]\)?\s(?:\([^)\n]{1,60}\)\s)?(?:is|fits|answers|matches"
+    r"|works|satisfies"
+    r"|remains|makes|describes|meets|can|seems))"
     r"|\b(?:choose|select|pick|corresponds to|matches|closest to|equivalent to|which is|same as|answer is in)\s"
+    r"|(?:只剩下?|剩下)(?:的|了)?(?:只有)?(?:是|为)?"
     r"|(?:的|属于|正确|错误|不是|符合)[^。;\n?]{0,24}?的?(?:选项|一项|做法|说法|表述|选择|结论|叙述"
     r"|是)?\s*(?:应该|应当|应|就|便)?(?:是|为|选择|选|:)"
     r"|(?:故|应该|应当|应|因此|所以|则|宜|只能|综上|最终|我会|我将|我|本题|此题|答|可|最好|[,。;!:]|^"
@@ -120,6 +168,7 @@ PLAIN: Final = re.compile(
 
 CONCLUSION: Final = re.compile(
     r"\b(?:therefore|thus|hence|so|consequently|accordingly|in conclusion|in summary|overall|finally)\b[,:]?\s"
+    r"|(?:\A|\n)\s{0,8}(?:=+>|→|⇒|->)\s?"
     r"|(?:因此|所以|综上所述|综上|故而|故|综合考虑|综合来看|由此可见|总之|可见|得出|得到)[,:]?\s*(?:只有"
     r"|正确的是|应该是|是)?",
     _EN,
@@ -140,7 +189,8 @@ DENIED: Final = re.compile(
     r"(?:\bnot|n't|\bcannot|\bnever|\bneither|\bnor|\brather than|\binstead of|\bno longer|\bwithout|\bunless|\bif"
     r"|\bwhether|\bhow|\bwhy|\bwhich|\bexcept|不|没有|并非|未|无法|不能|如果|若|假如|是否|为什么|\bincorrect"
     r"|\bwrong|\bother"
-    r"|\bfalse|(?:\bnot|n't)\s(?:think|believe|say|feel|sure)(?:\sthat|\sif|\swhether)?)\s*(?:是|能|会|应|选"
+    r"|\bfalse|(?:\bnot|n't)\s(?:think|believe|say|feel|sure)(?:\sthat|\sif|\swhether)?(?:\sit(?:'s"
+    r"|\sis))?)\s*(?:是|能|会|应|选"
     r"|the|a|to|be|that|my|have)?\s*$",
     _EN,
 )
@@ -152,14 +202,16 @@ WRONG: Final = re.compile(
     r"(?:不|非|没有?|未)(?:是|太|够|完全|能|会|应|应该|必然|一定|可能|甚)?(?:正确|对|符合|合理|恰当|准确|妥当"
     r"|属于|成立|合适|适合|满足|选|妨碍|可取|当选|得体|恰切)"
     r"|不合|错误|有误|错的|错[,。;\n]|排除[,。;\n]|可以排除|予以排除[。\n]|不当"
-    r"|\b(?:incorrect|wrong|false|inaccurate|untrue|invalid|irrelevant|unlikely|eliminated|ruled out)\b"
+    r"|无关|不相关|不选|\b(?:incorrect|wrong|false|inaccurate|untrue|invalid|irrelevant|unlikely|eliminated"
+    r"|ruled out)\b"
     r"|(?:\bnot|n't|\bcannot|\bnever|\bneither)\b",
     _EN,
 )
 RIGHT: Final = re.compile(
     r"(?<!不)(?<!不完全)(?:正确|符合|最合适|最恰当|最准确|合理|对的|最佳|当选|更为准确|更合适|更为合适|更准确"
-    r"|成立|说得对)"
-    r"|(?<!in)(?<!\w)(?:correct(?:ly)?|right|true|the best|best|the most \w{1,20}|accurate(?:ly)?)\b",
+    r"|成立|说得对|对(?=[。,;!]))"
+    r"|(?<!in)(?<!\w)(?<!partly )(?<!partially )(?<!not )(?:correct(?:ly)?|right|true|the best|best"
+    r"|the most \w{1,20}|accurate(?:ly)?)\b",
     _EN,
 )
 SENTENCE_END: Final = re.compile(r"[。\n!?]|\.(?=\s|$)|;")
@@ -199,7 +251,7 @@ NONE_OF_THEM: Final = re.compile(
 )
 """The model says that no option fits."""
 
-NONE_IS_WEAK: Final = re.compile(r"\b(?:other|remaining)\b", _EN)
+NONE_IS_WEAK: Final = re.compile(r"\b(?:other|remaining)\b|其他|其它|其余|另外", _EN)
 """In `none of the other options` the answer stands elsewhere."""
 
 REFUSAL: Final = re.compile(

@@ -7,16 +7,22 @@ where that begins with "this statement".
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
 from steelyard.text.choice_letters import GROUP, Group, read_group, sentence_end
+from steelyard.text.choice_page import restated
 from steelyard.text.choice_patterns import RIGHT, WRONG
 
 _SUBJECT: Final = re.compile(
+    r"(?:\b(?:options|choices|answers|statements|both)\s|(?:^|\n"
+    r"|[.]\s))[(]?(?P<plural>(?-i:[A-Z])[)]?(?:\s?,\s?[(]?(?-i:[A-Z])[)]?){0,24}"
+    r",?\s?(?:and|&|or)\s[(]?(?-i:[A-Z])\b[)]?)(?=\s(?:is|are|were|both|all|seem|could|can|may|would)\b)|"
     rf"(?:选项|\boptions?\s|\bchoices?\s|\banswers?\s|\bstatements?\s)[\s(\[\"']{{0,3}}{GROUP}"
     rf"|(?:^|\n|[。,;.]\s?|所以|因此|只有|故|此"
-    rf"|而)[ \t]*[(\[]?{GROUP.replace('group', 'first')}(?=[)\]]?(?:选项|项|\s?[:.,]|(?<=[)\]])\s|\s(?:is"
+    rf"|而)[ \t]*(?:[-•]\s{{0,3}})?[(\[]?{GROUP.replace('group', 'first')}(?=[)\]]?(?:选项|项|\s?[:.,]"
+    rf"|(?<=[)\]])\s|\s(?:is"
     rf"|are)\b|[正错不都均也]))"
     rf"|{GROUP.replace('group', 'second')}(?=选项|项)",
     re.IGNORECASE,
@@ -43,23 +49,31 @@ class Verdicts:
         return bool(self.right.keys() & self.wrong.keys())
 
 
-def verdicts(text: str, count: int) -> Verdicts:
+def verdicts(text: str, options: Sequence[str]) -> Verdicts:
     """Every option of which the reply says that it is right or wrong."""
     right: dict[str, Group] = {}
     wrong: dict[str, Group] = {}
-    subjects = _subjects(text, count)
+    subjects = _subjects(text, options)
     for group, following in zip(subjects, [*(one.start for one in subjects[1:]), len(text)], strict=False):
-        said = _said(text, _AFTER_LABEL.match(text, group.end).end(), following)  # type: ignore[union-attr]  # matches nothing, too
+        start = _own_end(text, group, options)
+        said = _said(text, _AFTER_LABEL.match(text, start).end(), following)  # type: ignore[union-attr]  # matches nothing, too
         if said is not None:
             (right if said else wrong).update(dict.fromkeys(group.letters, group))
     return Verdicts(right, wrong)
 
 
-def _subjects(text: str, count: int) -> list[Group]:
+def _own_end(text: str, group: Group, options: Sequence[str]) -> int:
+    """Behind the letter, or behind its option's text where that is said again: its words are no verdict."""
+    return restated(text, group.end, options[ord(group.letters[0]) - ord("A")]) if group.letters else group.end
+
+
+def _subjects(text: str, options: Sequence[str]) -> list[Group]:
     groups = []
     for match in _SUBJECT.finditer(text):
-        name = next(name for name in ("group", "first", "second") if match.group(name))
-        group = read_group(text, *match.span(name), count)
+        name = next(name for name in ("plural", "group", "first", "second") if match.group(name))
+        group = read_group(text, *match.span(name), len(options))
+        if group and name == "first" and text[group.start].islower() and _own_end(text, group, options) == group.end:
+            continue
         if group and group.letters and not group.beyond:
             groups.append(group)
     return groups
