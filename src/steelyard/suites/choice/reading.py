@@ -34,6 +34,9 @@ ROLES: Final = (
 )
 
 
+_NONE: Final = Options(())
+
+
 class Question(NamedTuple):
     """What a sound row says; `key` is sorted letters, `judged` says that it is true or false by its kind."""
 
@@ -153,19 +156,13 @@ def read_row(reading: TableReading, row: Row, defects: list[Defect]) -> Question
     before = len(defects)
     if not text:
         defects.append(reading.defect("blank question", row, reading.question, "the question is blank, or is no text"))
-    found = _options(reading, row, defects) if written else Options(kind)
-    key = _key(reading, row, found, defects) if found.texts else ""
-    options = tuple(_cut(found))
-    return Question(text, options, key, len(kind) == len(options)) if len(defects) == before else None
+    options, found = _options(reading, row, defects) if written else (kind, Options(kind))
+    key = _key(reading, row, (options, found), defects) if options else ""
+    return Question(text, tuple(options), key, len(kind) == len(options)) if len(defects) == before else None
 
 
 def _is_filled(value: Any) -> bool:
     return bool(value) if isinstance(value, list | dict) else bool(render(value))
-
-
-def _cut(found: Options) -> Sequence[str]:
-    """Options without the letters that they carry themselves."""
-    return found.texts if found.labels else cut_labels(found.texts)
 
 
 def _text(value: Any) -> str:
@@ -183,35 +180,36 @@ def _torn(reading: TableReading, row: Row, *, judged: bool) -> Defect | None:
         message = f"{len(row.cells)} cells where {width} were expected; is a cell with a comma not in quotes?"
         return reading.defect("long row", row, None, message)
     second = answer if judged or len(reading.options) < 2 else reading.options[1]
-    if _text(cell_at(row.cells, answer)) and _text(cell_at(row.cells, second)):
+    needed = max(int(answer), int(second))
+    if len(row.cells) > needed and row.cells[int(answer)] and row.cells[int(second)]:
         return None
     last = max((index for index, cell in enumerate(row.cells) if render(cell)), default=0)
-    needed = max(int(answer), int(second))
     if last >= needed:
         return None
     message = f"short row: it ends in column {column_letter(last)}, column {column_letter(needed)} is needed"
     return reading.defect("short row", row, None, message)
 
 
-def _options(reading: TableReading, row: Row, defects: list[Defect]) -> Options:
-    """The options as they stand there, with labels of their own; none where they have a defect."""
+def _options(reading: TableReading, row: Row, defects: list[Defect]) -> tuple[Sequence[str], Options]:
+    """The options, and as they stand there, with letters or labels of their own; none where they have a defect."""
     columns = reading.options or (reading.question,)
     try:
         found = _raw_options(row, reading.options)
     except ValueError as error:
         defects.append(reading.defect("bad options", row, columns[0], str(error)))
-        return Options(())
-    options = _cut(found)
+        return (), _NONE
+    options = found.texts if found.labels else cut_labels(found.texts)
     cell = columns if len(columns) > 1 else columns * len(options)
     filled = len(options)
     while filled and not options[filled - 1]:
         filled -= 1
     options, before = options[:filled], len(defects)
-    defects.extend(
-        reading.defect("blank option", row, cell[place], f"option {LETTERS[place]} is blank")
-        for place, option in enumerate(options[:MAX_OPTIONS])
-        if not option
-    )
+    if "" in options:
+        defects.extend(
+            reading.defect("blank option", row, cell[place], f"option {LETTERS[place]} is blank")
+            for place, option in enumerate(options[:MAX_OPTIONS])
+            if not option
+        )
     if filled < 2 or filled > MAX_OPTIONS:
         message = f"{filled} option{'s' if filled != 1 else ''}; a question has 2 to {MAX_OPTIONS}"
         kind = "too few options" if filled < 2 else "too many options"
@@ -219,13 +217,17 @@ def _options(reading: TableReading, row: Row, defects: list[Defect]) -> Options:
     elif len(set(options)) < filled:
         _name_identical(reading, row, options, defects)
     if len(defects) > before:
-        return Options(())
-    return Options(found.texts[:filled], found.labels[:filled])
+        return (), _NONE
+    return options, Options(found.texts[:filled], found.labels[:filled])
 
 
 def _raw_options(row: Row, columns: Sequence[Column]) -> Options:
     if len(columns) > 1:
-        return Options([_text(cell_at(row.cells, column)) for column in columns])
+        cells = row.cells
+        try:
+            return Options([_text(cells[column]) for column in columns])  # type: ignore[index]
+        except (IndexError, KeyError):
+            return Options([_text(cell_at(cells, column)) for column in columns])
     if not columns:
         raise ValueError("there is no column of options, and its kind is not that of a true-or-false question")
     value = cell_at(row.cells, columns[0])
@@ -244,24 +246,23 @@ def _name_identical(reading: TableReading, row: Row, options: Sequence[str], def
             defects.append(reading.defect("identical options", row, column, message))
 
 
-def _key(reading: TableReading, row: Row, found: Options, defects: list[Defect]) -> str:
+def _key(reading: TableReading, row: Row, found: tuple[Sequence[str], Options], defects: list[Defect]) -> str:
     value = cell_at(row.cells, reading.answer)
     try:
         if isinstance(value, list):
-            return "".join(sorted({letter for one in value for letter in _letters(reading, one, found)}))
-        return _letters(reading, value, found)
+            return "".join(sorted({letter for one in value for letter in _letters(reading, one, *found)}))
+        return _letters(reading, value, *found)
     except ValueError as error:
         defects.append(reading.defect("bad key", row, reading.answer, str(error)))
         return ""
 
 
-def _letters(reading: TableReading, value: Any, found: Options) -> str:
+def _letters(reading: TableReading, value: Any, options: Sequence[str], found: Options) -> str:
     """The letters of one key.
 
     Raises:
         ValueError: it names no option, or may name two.
     """
-    options = _cut(found)
     if isinstance(value, ClassName):
         return key_of_class(value, options, found.texts)
     text = _text(value)
