@@ -31,6 +31,15 @@ class StageCost:
     money: float | None = None
     currency: str = ""
 
+    @property
+    def cost(self) -> str:
+        """The money as it is shown: `0.0123 USD`; "" where it is not known.
+
+        >>> StageCost("target", 2, 0, 10, 2, money=0.00044, currency="USD").cost
+        '0.00044 USD'
+        """
+        return "" if self.money is None else f"{self.money:.4g} {self.currency}".rstrip()
+
     def to_json(self) -> dict[str, Json]:
         """Plain JSON, every field by its name."""
         return {one.name: getattr(self, one.name) for one in fields(self)}

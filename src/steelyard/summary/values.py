@@ -181,8 +181,9 @@ class RunSummary:
 
     @property
     def judged_stages(self) -> tuple[StageCost, ...]:
-        """`stages` where a scorer asked a model; else nothing, as the run's own counts say it all."""
-        return self.stages if any(one.calls for one in self.stages if one.stage != "target") else ()
+        """`stages` where a scorer asked a model or a cost is known; else nothing: the run's own counts say it all."""
+        said = any((one.calls and one.stage != "target") or one.money is not None for one in self.stages)
+        return self.stages if said else ()
 
     @property
     def calls_saved(self) -> int:
