@@ -11,6 +11,7 @@ from typing import Any, Final
 from rich.console import Console
 
 from steelyard.cli.comparing import print_comparison, print_details
+from steelyard.cli.exams import exam_remarks, exam_tables
 from steelyard.cli.gating import gate_of
 from steelyard.cli.preferring import print_pairwise_runs, print_preferences, print_standings
 from steelyard.cli.scores import breakdown_tables, group_tables, score_remarks, score_tables, stage_tables
@@ -119,7 +120,7 @@ def print_outcome(outcome: WeighedRuns, *, as_json: bool, detailed: bool = False
         print_json(outcome.to_json())
         return
     to = console()
-    _print_runs(to, outcome)
+    _print_runs(to, outcome, in_full=outcome.in_full or detailed)
     held_together = detailed and outcome.comparison is not None
     if outcome.preferences and not held_together:
         print_preferences(outcome.preferences, in_full=outcome.in_full)
@@ -135,7 +136,7 @@ def print_outcome(outcome: WeighedRuns, *, as_json: bool, detailed: bool = False
         say(to, line)
 
 
-def _print_runs(to: Console, outcome: WeighedRuns) -> None:
+def _print_runs(to: Console, outcome: WeighedRuns, *, in_full: bool) -> None:
     scored, others = _scored_and_others(outcome)
     # What was decided between two runs is the sentence of their comparison, which stands below.
     pairs = outcome.comparison.pairs if outcome.comparison else ()
@@ -149,14 +150,22 @@ def _print_runs(to: Console, outcome: WeighedRuns) -> None:
             say(to, line)
     for line in filter(None, (_from_journal(outcome), saved_calls(outcome.summaries))):
         say(to, line)
-    summaries = [summary for _, summary in scored]
-    tables = [*score_tables(summaries), *stage_tables(outcome.summaries)]
-    if len(summaries) == 1 and not others:
+    _print_tables(to, outcome, [summary for _, summary in scored], alone=not others, in_full=in_full)
+
+
+def _print_tables(
+    to: Console, outcome: WeighedRuns, summaries: Sequence[RunSummary], *, alone: bool, in_full: bool
+) -> None:
+    """What stands behind the headlines; categories of one run that is shown alone."""
+    tables = [*score_tables(summaries), *exam_tables(summaries, in_full=in_full), *stage_tables(outcome.summaries)]
+    if len(summaries) == 1 and alone:
         tables += group_tables(summaries[0])
         tables += breakdown_tables(summaries[0]) if outcome.in_full else ()
     for made in tables:
         to.print()
         to.print(made)
+    for line in exam_remarks(summaries, in_full=in_full):
+        say(to, line)
 
 
 def _from_journal(outcome: WeighedRuns) -> str:

@@ -34,9 +34,9 @@ def score_tables(summaries: Sequence[RunSummary]) -> Iterator[Table]:
     if not summaries:
         return
     if len(summaries) == 1:
-        if len(summaries[0].scores) > 1:
-            yield _score_table("score", summaries[0].scores)
-    elif len({one.name for summary in summaries for one in summary.scores}) > 1:
+        if len(summaries[0].own_scores) > 1:
+            yield _score_table("score", summaries[0].own_scores)
+    elif len({one.name for summary in summaries for one in summary.own_scores}) > 1:
         yield _overview(summaries)
     shown = summaries[:_MOST_COLUMNS]
     yield from (_pivot_table(one, one.score, shown) for one in label_pivots(shown))
@@ -66,9 +66,8 @@ def _numbers(*counts: int) -> list[str]:
 
 
 def _about(stage: StageCost) -> str:
-    if not stage.estimated:
-        return ""
-    return "estimated" if stage.estimated == stage.calls else f"{stage.estimated:,} estimated"
+    guessed = "estimated" if stage.estimated == stage.calls else f"{stage.estimated:,} estimated"
+    return ", ".join(one for one in (stage.cost, guessed if stage.estimated else "") if one)
 
 
 def group_tables(summary: RunSummary) -> Iterator[Table]:
@@ -110,7 +109,7 @@ def score_remarks(summary: RunSummary, *, several: bool) -> Iterator[str]:
         several: whether the tables compare runs, and so have room for the means and what they are over only.
     """
     left_out: dict[str, list[str]] = {}
-    for score in summary.scores:
+    for score in summary.own_scores:
         if several and score.name != summary.primary:
             if left_out_text(score) != f"n {score.headline.n:,}":
                 left_out.setdefault(left_out_text(score), []).append(score.name)
@@ -153,7 +152,7 @@ def _counts(score: ScoreSummary) -> list[str]:
 def _overview(summaries: Sequence[RunSummary]) -> Table:
     """Every score's mean and what it is over, a column per run; of more runs than fit, the first."""
     shown = summaries[:_MOST_COLUMNS]
-    names = dict.fromkeys(score.name for one in shown for score in one.scores)
+    names = dict.fromkeys(score.name for one in shown for score in one.own_scores)
     rows = [[name, *(_mean(one.score(name)) for one in shown)] for name in names]
     return table(["score", *_heads(shown)], rows, right=range(1, len(shown) + 1))
 

@@ -111,7 +111,8 @@ def compare(
 
 def _meeting(first: Side, other: Side, name: str, align_by: str, level: float) -> Meeting:
     both = (first.summary, other.summary)
-    shared = [one.name for one in both[0].scores if one.name != name and both[1].score(one.name) is not None]
+    own = [one.name for one in both[0].own_scores if one.name != name]
+    shared = [one for one in own if both[1].score(one) is not None]
     kinds = [_kind(one, both) for one in (name, *shared)]
     return meet(first, other, align(first, other, align_by, labels(first.run, other.run)), kinds, level)
 

@@ -53,7 +53,7 @@ def score_chart(summaries: Sequence[RunSummary], *, width: int) -> alt.LayerChar
 
     None where fewer than two scores are shares of something in every run.
     """
-    every = dict.fromkeys(score.name for one in summaries for score in one.scores)
+    every = dict.fromkeys(score.name for one in summaries for score in one.own_scores)
     scores = [name for name in every if all_shares(summaries, name)]
     if len(scores) < 2:
         return None

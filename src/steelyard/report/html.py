@@ -24,6 +24,7 @@ from steelyard.report.charts import WIDTH, difference_chart, group_chart, rate_c
 from steelyard.report.columns import collect_samples
 from steelyard.report.compared import compared_views
 from steelyard.report.endings import own_decisions, saved_calls
+from steelyard.report.exam import exam_view
 from steelyard.report.judged import breakdown_views, cross_views, group_rows, stage_rows
 from steelyard.report.numbers import (
     MISSING,
@@ -129,6 +130,7 @@ def html_report(
         pivots=_pivots(summaries),
         spreads=spread_pivots(summaries),
         crosses=cross_views(summaries, labels),
+        exam=exam_view(summaries, labels, score),
         stages=stage_rows(every, names),
         groups=group_rows(summaries, lambda one: one.groups.get(score, ())),
         breakdowns=breakdown_views(summaries, score),
@@ -185,7 +187,7 @@ def _warnings(comparison: Comparison | None) -> list[str]:
 
 def _others(summaries: Sequence[RunSummary], labels: Sequence[str], score: str) -> list[tuple[str, ScoreSummary, bool]]:
     """(run's label, score, whether it is a share) of every score but the headline, score by score."""
-    names = dict.fromkeys(one.name for summary in summaries for one in summary.scores if one.name != score)
+    names = dict.fromkeys(one.name for summary in summaries for one in summary.own_scores if one.name != score)
     return [
         (label, found, is_share(found))
         for name in names

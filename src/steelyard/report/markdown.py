@@ -12,6 +12,7 @@ from steelyard.compare import Comparison
 from steelyard.gate import GateVerdict
 from steelyard.report.compared import compared_markdown
 from steelyard.report.endings import own_decisions, saved_calls
+from steelyard.report.exam_markdown import exam_parts
 from steelyard.report.flips import Flip, flips_of
 from steelyard.report.judged import by_key, stage_rows
 from steelyard.report.layout import distinct
@@ -81,6 +82,7 @@ def markdown_report(
         *preference_parts(pairwise, _cell),
         _target_table(summaries, labels, score),
         *_pivot_tables([one] if (one := score_pivot(summaries[:_COLUMNS])) else [], labels, "score"),
+        *exam_parts(summaries, labels, _cell),
         *_pivot_tables(cross_pivots(summaries[:_COLUMNS]), labels, "records"),
         *_pivot_tables(label_pivots(summaries[:_COLUMNS]), labels, "verdict"),
         _group_table(
@@ -259,12 +261,14 @@ def _stage_table(summaries: Sequence[RunSummary], labels: Sequence[str]) -> list
     rows = stage_rows(summaries, labels)
     if not rows:
         return []
-    lines = _head(["target", "stage", "calls", "from journal", "tokens in", "tokens out", "estimated"], left=2)
+    priced = ["cost"] if any(one.cost for _, one in rows) else []
+    lines = _head(["target", "stage", "calls", "from journal", "tokens in", "tokens out", "estimated", *priced], left=2)
     for label, one in rows[:_TARGETS]:
         counts = (one.calls, one.from_journal, one.input_tokens, one.output_tokens, one.estimated)
-        lines.append(_line([label, _cell(one.stage, 30), *(f"{count:,}" for count in counts)]))
+        cost = [_cell(one.cost or "?", 30)] if priced else []
+        lines.append(_line([label, _cell(one.stage, 30), *(f"{count:,}" for count in counts), *cost]))
     if len(rows) > _TARGETS:
-        lines.append(_line([f"and {len(rows) - _TARGETS} more", *[""] * 6]))
+        lines.append(_line([f"and {len(rows) - _TARGETS} more", *[""] * (6 + len(priced))]))
     return _folded("Cost by stage", lines)
 
 

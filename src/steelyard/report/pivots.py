@@ -47,7 +47,7 @@ def label_pivots(summaries: Sequence[RunSummary]) -> list[Pivot]:
 
 def score_pivot(summaries: Sequence[RunSummary]) -> Pivot | None:
     """Every score's headline mean, one column per run; None where there is only one score."""
-    scores = list(dict.fromkeys(score.name for one in summaries for score in one.scores))
+    scores = list(dict.fromkeys(score.name for one in summaries for score in one.own_scores))
     if len(scores) < 2:
         return None
     shares = {name: all_shares(summaries, name) for name in scores}

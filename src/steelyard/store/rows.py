@@ -110,7 +110,8 @@ def counted_texts(
 ) -> dict[str, int]:
     """How many records have each text at `key` in the detail of such a score; most frequent first.
 
-    A score without one counts under its outcome; scores of one record that say the same count once.
+    A score without one counts under its outcome; scores of one record that say the same count once. Those that read
+    the same reply by another tool's rule do not count.
     """
     score, word = schema.score, schema.word
     query = select(score.c.no, score.c.repeat, score.c.body, score.c.outcome).where(
@@ -120,6 +121,8 @@ def counted_texts(
         query = query.where(score.c.outcome == OUTCOMES.index(outcome))
     if name:
         query = query.join(word, word.c.num == score.c.name).where(word.c.text == name)
+    elif beside := run.manifest.get("beside"):
+        query = query.join(word, word.c.num == score.c.name).where(word.c.text.not_in(beside))
     unpack = unpacker_of(connection).unpack
     found = {
         (row.no, row.repeat, _text_at(key, unpack(row.body) if row.body else b"") or OUTCOMES[row.outcome])
