@@ -77,11 +77,12 @@ class CheckedData:
 
     def _column_lines(self) -> Iterator[str]:
         """The columns once where all tables have the same, else for each table."""
-        if len({str(one["columns"]) for one in self.tables}) <= 1:
+        alike = len({str(one["columns"]) for one in self.tables}) <= 1
+        if alike:
             yield from (f"  {role}: {columns}" for role, columns in self.columns.items())
         for one in self.tables if len(self.tables) > 1 else ():
             yield f"  {one['table']}: {_counted(one['samples'], 'sample')}"
-            if one["columns"] != self.columns or self.columns != self.tables[0]["columns"]:
+            if not alike:
                 yield from (f"    {role}: {columns}" for role, columns in one["columns"].items())
 
 
@@ -154,7 +155,7 @@ def check_dataset(suite: str, files: SampleFiles, databases: Path | None) -> Che
     try:
         return _READERS[name](files, databases)
     except ConfigError as error:
-        if suite or not all(path.exists() for path in files.paths):
+        if suite or not any(words in str(error) for words in ("no column for", "there is no role")):
             raise
         others = ", ".join(f"--suite {one}" for one in _READERS if one != name)
         raise ConfigError(f"{error}. It was read as a dataset of {name}; of others: {others}") from error

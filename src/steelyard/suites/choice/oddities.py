@@ -99,7 +99,8 @@ def look_over(data: ChoiceData) -> Oddities:
 
 def _about_clusters(several: int, data: ChoiceData) -> Iterator[str]:
     if any(reading.cluster is not None for reading in data.readings):
-        yield f"{several} clusters of two or more questions (paraphrases) count as one question each in intervals"
+        many = f"{several} clusters" if several != 1 else "1 cluster"
+        yield f"{many} of two or more questions (paraphrases): intervals count each as one"
 
 
 def _about_keys(keys: Sequence[str], options: Sequence[int]) -> Iterator[str]:

@@ -1,0 +1,127 @@
+"""`check` on datasets: every table, count and defect in one go, and the options that say how to read it."""
+
+import json
+
+import openpyxl
+import pytest
+
+HEADER = ["题目", "A", "B", "C", "D", "答案", "类别"]
+OPTIONS = ["乾", "坤", "震", "巽"]
+
+
+@pytest.fixture
+def exam(tmp_path):
+    """Two sheets; the second has its columns in another order, a near-duplicate and a row with a defect."""
+    book = openpyxl.Workbook()
+    book.active.title = "上"
+    for row in [HEADER, *[[f"第{n}问：{'天地雷风水火山泽'[n]}", *OPTIONS, "ABCD"[n % 4], "卦象"] for n in range(8)]]:
+        book.active.append(row)
+    sheet = book.create_sheet("下")
+    for row in [
+        ["答案", *HEADER[:5]],
+        ["B", "第九问：水，请选", *OPTIONS],
+        ["B", "第九问，水：请选", *reversed(OPTIONS)],
+        ["E", "为水者何", *OPTIONS],
+    ]:
+        sheet.append(row)
+    book.save(tmp_path / "exam.xlsx")
+    return tmp_path / "exam.xlsx"
+
+
+def test_every_table_is_shown_with_its_columns_and_every_defect_with_its_cell(steelyard, exam):
+    shown = steelyard("check", exam, code=2).out
+    assert "exam.xlsx 上: 8 samples" in shown
+    assert "exam.xlsx 下: 2 samples\n" in shown
+    assert "answer: A 答案" in shown
+    assert "answer: F 答案" in shown
+    assert "groups: 卦象 8, none 2" in shown
+    assert "exam.xlsx 下!A4: the key 'E' is none of A to D" in shown
+
+
+def test_json_has_tables_groups_kinds_of_defects_and_pairs(steelyard, exam):
+    found = steelyard("check", exam, "--json", code=2).json()
+    assert [(one["table"], one["samples"], one["header_row"]) for one in found["tables"]] == [
+        ("exam.xlsx 上", 8, 1),
+        ("exam.xlsx 下", 2, 1),
+    ]
+    assert (found["groups"], found["defect_kinds"]) == ({"卦象": 8, "": 2}, {"bad key": 1})
+    assert {"place", "earlier", "similarity", "differ", "words", "same_key"} == set(found["pairs"][0])
+
+
+def test_rows_with_defects_are_excused_and_counted(steelyard, exam):
+    shown = steelyard("check", exam, "--skip-bad", code=0).out
+    assert "1 defect (their rows are left out):" in shown
+
+
+def test_a_sheet_and_columns_are_chosen_as_in_a_configuration(steelyard, exam):
+    shown = steelyard(
+        "check", exam, "--sheet", "上", "--columns", "question=题目,options=A:D", "--columns", "answer=F", code=0
+    )
+    assert "8 samples" in shown.out
+    assert "下" not in shown.out
+    wrong = steelyard("check", exam, "--columns", "answer=答按", code=2).err
+    assert "exam.xlsx 上 has no column '答按'; found: 题目, A, B, C, D, 答案, 类别" in wrong
+    assert (
+        "there is no role 'anser': did you mean 'answer'?"
+        in steelyard("check", exam, "--columns", "anser=F", code=2).err
+    )
+    assert "role=column" in steelyard("check", exam, "--columns", "F", code=2).err
+
+
+def test_the_row_of_the_header_can_be_named(steelyard, tmp_path):
+    (tmp_path / "a.csv").write_text("question,A,B,answer\nQ,left,right,key\nreally?,yes,no,A\n", encoding="utf-8")
+    shown = steelyard(
+        "check", tmp_path / "a.csv", "--header", "2", "--columns", "question=Q,options=left:right,answer=key"
+    )
+    assert "1 sample\n" in shown.out
+    assert "expected auto, none, or the number of a row" in steelyard("check", "a.csv", "--header", "two", code=2).err
+
+
+def test_several_files_and_a_folder_are_one_dataset(steelyard, tmp_path):
+    for name in ("a", "b"):
+        (tmp_path / f"{name}.csv").write_text(f"question,A,B,answer\nabout {name}?,yes,no,A\n", encoding="utf-8")
+    assert steelyard("check", "a.csv", "b.csv", "--json", code=0).json()["samples"] == 2
+    (tmp_path / "set" / "test").mkdir(parents=True)
+    (tmp_path / "a.csv").rename(tmp_path / "set" / "test" / "a.csv")
+    assert steelyard("check", tmp_path / "set", "--split", "test", "--json", code=0).json()["samples"] == 1
+
+
+def test_every_defect_is_told_even_where_no_row_is_sound(steelyard, tmp_path):
+    rows = "".join(f"q{n},x,y,Z\n" for n in range(30))
+    (tmp_path / "a.csv").write_text("question,A,B,answer\n" + rows, encoding="utf-8")
+    shown = steelyard("check", "a.csv", code=2).out
+    assert shown.count("the key 'Z' is none of A to B") == 30
+    steelyard("check", "a.csv", "--skip-bad", code=2)
+
+
+def test_many_groups_fit_a_terminal_of_80_columns(steelyard, tmp_path):
+    rows = "".join(f"q{n},x,y,A,类别{n}\n" for n in range(80))
+    (tmp_path / "a.csv").write_text("question,A,B,answer,group\n" + rows, encoding="utf-8")
+    lines = steelyard("check", "a.csv", code=0).out.splitlines()
+    packed = [line for line in lines if "类别" in line]
+    assert len(packed) > 5
+    assert all(sum(2 if ord(one) > 255 else 1 for one in line) <= 80 for line in packed)
+    assert "and 20 more" in packed[-1]
+
+
+def test_options_of_datasets_are_refused_for_a_configuration_and_a_source_is_needed(steelyard, write, says):
+    path = write({"a": says()})
+    assert "--skip-bad belongs to a dataset" in steelyard("check", path, "--skip-bad", code=2).err
+    assert "name a file to check" in steelyard("check", code=2).err
+
+
+@pytest.mark.parametrize("suite", ["rag", "pairwise", "tables", "text2sql"])
+def test_every_suite_reads_the_same_sources_by_the_same_mapping(steelyard, tmp_path, suite):
+    import polars as pl  # the one test here that needs it
+
+    wanted = {"rag": "answer", "pairwise": "answer", "tables": "target", "text2sql": "sql"}[suite]
+    frame = pl.DataFrame({"frage": ["How many?", "Which?"], "loesung": ["SELECT 1", "SELECT 2"]})
+    frame = frame.with_columns(loesung=pl.Series(['[["1"]]', '[["2"]]'])) if suite == "tables" else frame
+    frame.write_parquet(tmp_path / "a.parquet")
+    frame.write_csv(tmp_path / "a.csv")
+    (tmp_path / "a.jsonl").write_text("".join(json.dumps(row) + "\n" for row in frame.to_dicts()), encoding="utf-8")
+    for suffix in ("parquet", "csv", "jsonl"):
+        found = steelyard(
+            "check", f"a.{suffix}", "--suite", suite, "--columns", f"question=frage,{wanted}=loesung", "--json", code=0
+        )
+        assert found.json()["samples"] == 2
