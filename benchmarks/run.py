@@ -157,6 +157,7 @@ def main() -> None:
         "ranking": measured_by("ranking"),
         "sequential": measured_by("sequential"),
         "coverage": measured_by("coverage"),
+        "loading": measured_by("loading"),
     }
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--write", type=Path, help="write the table between the marks of this page")

@@ -21,6 +21,7 @@ from typing import Any, Final
 
 from steelyard.data.archive_texts import MAX_TEXT_BYTES, SharedTexts
 from steelyard.data.table import column_index, column_letter
+from steelyard.data.workbook_parts import part_of, refuse_shared_sheets
 from steelyard.errors import DataError
 
 MAX_UNPACKED_BYTES: Final = 200_000_000
@@ -108,6 +109,7 @@ def _examine_parts(path: Path, archive: zipfile.ZipFile) -> None:
             raise DataError(f"{path.name} unpacks to more than {limit:,} bytes; this is no honest workbook")
         unpacked += _examine_part(archive, part, texts, limit - unpacked)
     texts.refuse_if_too_large(archive)
+    refuse_shared_sheets(archive)
 
 
 def _refuse_other_kinds(path: Path, names: set[str]) -> None:
@@ -125,6 +127,7 @@ def _examine_part(archive: zipfile.ZipFile, part: zipfile.ZipInfo, texts: Shared
     for chunk in texts.watch(part.filename, _unpack(archive, part, limit)):
         size += len(chunk)
         text = tail + chunk.translate(None, _BLANKS)
+        texts.count(part.filename, text)
         if is_text:
             _refuse_types(f"{texts.what}: the part {part.filename}", text)
         for letters, digits in _FAR.findall(text):
@@ -166,7 +169,7 @@ def _unpack(archive: zipfile.ZipFile, part: zipfile.ZipInfo, limit: int) -> Iter
             yield chunk
             size += len(chunk)
             if size > part.file_size or size > limit:
-                raise DataError(f"{archive.filename}: {part.filename} unpacks to more than it says or than is read")
+                raise DataError(f"{part_of(archive)}: {part.filename} unpacks to more than it says or than is read")
 
 
 def _examine_sheets(what: str, chunks: Iterator[bytes]) -> None:

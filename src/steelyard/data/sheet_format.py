@@ -50,6 +50,7 @@ class _Token(NamedTuple):
     text: str
 
 
+@lru_cache(maxsize=4096)
 def shown_as(value: float, code: str) -> str:
     """The text of a number under a format code.
 

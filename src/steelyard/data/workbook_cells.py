@@ -26,6 +26,9 @@ _MARK: Final = re.compile(rb"""\st\s*=\s*["']e["']|<(?:[\w.-]+:)?f[\s/>]""")
 _STYLE: Final = re.compile(rb"""\ss\s*=\s*["'](\d{1,9})["']""")
 _ADDRESS: Final = re.compile(r"([A-Za-z]{1,3})(\d{1,7})")
 
+_TEXTS: Final = frozenset({"s", "inlineStr"})
+"""Kinds of cells that the reader gives as they are."""
+
 UNCOMPUTED: Final = (
     "a formula without a value: no program has computed it; open the file once in a spreadsheet program and save it"
 )
@@ -101,7 +104,8 @@ class _Cells:
             self._row, self._column = int(address[2]), column_index(address[1])
         else:
             self._column += 1
-        self._cell = about if self._column in self._columns else None
+        wanted = self._column in self._columns and about.get("t") not in _TEXTS
+        self._cell = about if wanted else None
         self._formula = self._value = self._reading = False
         self._pieces = []
 

@@ -30,11 +30,17 @@ def look_at(path: Path, table: Table, columns: frozenset[int]) -> Table:
 
 
 def _is_needed(table: Table, columns: frozenset[int]) -> bool:
-    return any(not cell or type(cell) is not str for row in table for cell in _cells(row, columns))
+    rows: list[Any] = [row.cells for row in table]
+    return any(_is_mixed(rows, column) for column in columns)
 
 
-def _cells(row: Row, columns: frozenset[int]) -> Iterator[Any]:
-    return (cell_at(row.cells, column) for column in columns)
+def _is_mixed(rows: Sequence[Any], column: int) -> bool:
+    """Whether not every cell of a column is a text; asked of a list, since a loop over cells is ten times slower."""
+    try:
+        cells = [row[column] for row in rows]
+    except IndexError:
+        return True
+    return "" in cells or bool(set(map(type, cells)) - {str})
 
 
 def _look(path: Path, sheet: str, columns: frozenset[int]) -> Looked:

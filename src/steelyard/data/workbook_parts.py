@@ -38,6 +38,11 @@ class Walk:
     text: Callable[[str], None] | None = None
 
 
+def part_of(archive: zipfile.ZipFile) -> str:
+    """The name of an archive's file, for messages."""
+    return posixpath.basename(archive.filename or "")
+
+
 def walk_part(archive: zipfile.ZipFile, name: str, walk: Walk) -> None:
     """Parse one part piece by piece.
 
@@ -47,7 +52,7 @@ def walk_part(archive: zipfile.ZipFile, name: str, walk: Walk) -> None:
     """
     from xml.parsers import expat
 
-    what = f"{archive.filename}: the part {name}"
+    what = f"{part_of(archive)}: the part {name}"
     parser = expat.ParserCreate()
     parser.buffer_text = True
     parser.StartElementHandler = lambda tag, about: walk.start(tag.rpartition(":")[2], about)
@@ -111,15 +116,27 @@ def read_parts(archive: zipfile.ZipFile) -> BookParts:
     return book
 
 
-def _targets(archive: zipfile.ZipFile) -> dict[str, str]:
-    """Relationship -> part, of those that stay inside the file."""
+def refuse_shared_sheets(archive: zipfile.ZipFile) -> None:
+    """Refuse a workbook of which two sheets are one part: a small file would be read as often as it has sheets.
+
+    Raises:
+        DataError: it is such a workbook, or its list of sheets is damaged.
+    """
+    targets = list(_targets(archive, "worksheet").values())
+    if len(set(targets)) < len(targets):
+        raise DataError(f"{part_of(archive)} is no sound workbook: two of its sheets are the same part")
+
+
+def _targets(archive: zipfile.ZipFile, kind: str = "") -> dict[str, str]:
+    """Relationship -> part, of those that stay inside the file and whose type ends with `kind`."""
     found: dict[str, str] = {}
 
     def start(tag: str, about: Mapping[str, Any]) -> None:
-        if tag == "Relationship" and about.get("TargetMode") != "External":
+        inside = tag == "Relationship" and about.get("TargetMode") != "External"
+        if inside and about.get("Type", "").endswith(kind):
             target = about.get("Target", "")
-            inside = target.lstrip("/") if target.startswith("/") else posixpath.normpath(f"xl/{target}")
-            found[about.get("Id", "")] = inside
+            part = target.lstrip("/") if target.startswith("/") else posixpath.normpath(f"xl/{target}")
+            found[about.get("Id", "")] = part
 
     name = "xl/_rels/workbook.xml.rels"
     if name in archive.namelist():
