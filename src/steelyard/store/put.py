@@ -12,6 +12,7 @@ from steelyard.store import schema
 from steelyard.store.conflicts import add_or_leave, add_or_set
 from steelyard.store.counting import count, moved_by
 from steelyard.store.records import pack_keys, pack_record, pack_sample, score_row, word_numbers
+from steelyard.store.seals import ROWS, mix, of_record, of_score, rows_at
 from steelyard.store.tickets import Ticket
 from steelyard.store.writer import Batch
 from steelyard.types import Record
@@ -44,12 +45,16 @@ class Put:
     @classmethod
     def apply(cls, batch: Batch, operations: Sequence[Put]) -> Sequence[None]:
         """A statement per table for all."""
-        replaced = [(one.run, moved_by(batch, one)) for one in operations if one.replaces is not None]
-        _put_records(batch, operations, _put_samples(batch, operations))
-        _put_scores(batch, operations)
+        gone = [one for one in operations if one.replaces is not None]
+        replaced = [(one.run, moved_by(batch, one)) for one in gone]
+        digests = [(one.run, rows_at(batch, one.run, one.no, one.record.repeat)) for one in gone]
+        records = _put_records(batch, operations, _put_samples(batch, operations))
+        digests += [(row["run"], {ROWS: of_record(row)}) for row in records]
+        digests += [(row["run"], {row["layer"]: of_score(row)}) for row in _put_scores(batch, operations)]
+        _move_seals(batch, digests)
         for run in sorted({one.run for one in operations}):
-            gone = [moved for number, moved in replaced if number == run]
-            count(batch, run, [one for one in operations if one.run == run], gone)
+            before = [moved for number, moved in replaced if number == run]
+            count(batch, run, [one for one in operations if one.run == run], before)
         return [None] * len(operations)
 
 
@@ -57,6 +62,8 @@ _SAMPLES_KNOWN = select(schema.sample.c.hash, schema.sample.c.num).where(
     schema.sample.c.hash.in_(bindparam("hashes", expanding=True))
 )
 _LAST_SAMPLE = select(func.max(schema.sample.c.num))
+_ADDING_RECORDS = text("LOCK TABLE record IN ROW EXCLUSIVE MODE")
+"""Whoever deletes runs excludes this: a sample that is known now must still be there when its record is stored."""
 _ADDING_SAMPLES = text("LOCK TABLE sample IN SHARE ROW EXCLUSIVE MODE")
 _RECORD_KEY = ("run", "no", "repeat")
 _RECORD_REST = ("sample", "failed", "millis", "replies", "body")
@@ -64,6 +71,8 @@ _RECORD_REST = ("sample", "failed", "millis", "replies", "body")
 
 def _put_samples(batch: Batch, operations: Sequence[Put]) -> list[int]:
     """Store the samples that are new; the number of each operation's sample."""
+    if batch.shared:
+        batch.connection.execute(_ADDING_RECORDS)
     packed = [pack_sample(one.record.sample) for one in operations]
     hashes = [key for key, _ in packed]
     known = _known_samples(batch, hashes)
@@ -101,7 +110,17 @@ def _add_shared(batch: Batch, fresh: Mapping[int, dict[str, Any]]) -> dict[int, 
     return _known_samples(batch, list(fresh))
 
 
-def _put_records(batch: Batch, operations: Sequence[Put], samples: Sequence[int]) -> None:
+def _move_seals(batch: Batch, digests: Sequence[tuple[int, Mapping[int, int]]]) -> None:
+    moved: dict[tuple[int, int], int] = {}
+    for run, parts in digests:
+        for part, digest in parts.items():
+            moved[run, part] = moved.get((run, part), 0) ^ digest
+    for (run, part), by in sorted(moved.items()):
+        mix(batch, run, part, by)
+
+
+def _put_records(batch: Batch, operations: Sequence[Put], samples: Sequence[int]) -> Sequence[dict[str, Any]]:
+    """Store the records; their rows."""
     rows = []
     for one, sample in zip(operations, samples, strict=True):
         body = pack_record(one.record)
@@ -124,9 +143,11 @@ def _put_records(batch: Batch, operations: Sequence[Put], samples: Sequence[int]
             batch.connection.execute(
                 delete(table).where(table.c.run == one.run, table.c.no == one.no, table.c.repeat == one.record.repeat)
             )
+    return rows
 
 
-def _put_scores(batch: Batch, operations: Sequence[Put]) -> None:
+def _put_scores(batch: Batch, operations: Sequence[Put]) -> Sequence[dict[str, Any]]:
+    """Store the scores; their rows."""
     names = sorted({score.name for one in operations for score in one.record.scores})
     numbers = word_numbers(batch, names)
     rows = [
@@ -136,3 +157,4 @@ def _put_scores(batch: Batch, operations: Sequence[Put]) -> None:
     ]
     if rows:
         batch.connection.execute(schema.score.insert(), rows)
+    return rows

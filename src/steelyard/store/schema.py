@@ -232,5 +232,16 @@ label = Table(
 author counts; older ones stay. The sample is named by its id: its place may be another's after a resume that allowed
 changed inputs. It came later, like `stage`."""
 
-LATER: Final = (stage, stopping, note, label)
+seal = Table(
+    "seal",
+    metadata,
+    Column("run", Integer, primary_key=True),
+    Column("part", Integer, primary_key=True),
+    Column("digest", BigInteger, nullable=False),
+    sqlite_with_rowid=False,
+)
+"""A check sum over the rows of a part of a run, see `seals`. It came later, like `stage`; a run that was begun without
+one never gets one."""
+
+LATER: Final = (stage, stage_money, spending, stopping, note, label, seal)
 """Tables that a store of an earlier version lacks until it is next written."""

@@ -6,11 +6,10 @@ import contextlib
 import time
 import weakref
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Self
 
-from sqlalchemy import Connection, func, select, update
+from sqlalchemy import Connection, select
 
 from steelyard.errors import ConfigError, StoreError
 from steelyard.models.budget import Spent
@@ -20,33 +19,13 @@ from steelyard.store.backend import Durability, Lock
 from steelyard.store.engine import cause_of, check, complete, create, open_backend
 from steelyard.store.journal import Asked, StoreJournal
 from steelyard.store.names import meant, new_id
-from steelyard.store.records import score_row, word_numbers
 from steelyard.store.reserve import Reserve
 from steelyard.store.run import Run
+from steelyard.store.run_rows import NewRun, add_layer, begin_runs, reopen
 from steelyard.store.run_writer import RunWriter
 from steelyard.store.spending import check_currency, read_spending, set_currency
-from steelyard.store.writer import Batch, Writer
-from steelyard.text.plain_json import to_json
+from steelyard.store.writer import Writer
 from steelyard.types import Score
-
-
-@dataclass(frozen=True, slots=True)
-class NewRun:
-    """What a run is begun with.
-
-    Args:
-        suite: its title.
-        kind: the suite's registered name.
-        target: the target's name.
-        planned: records that a complete run has.
-        manifest: what is run, as plain JSON; holds `stages`, `scores`, `over`, `primary` and `tags` too.
-    """
-
-    suite: str
-    kind: str
-    target: str
-    planned: int
-    manifest: Mapping[str, Any]
 
 
 class Store:
@@ -154,14 +133,7 @@ class Store:
                 locks.append(self.lock(ident))
                 failing.callback(locks[-1].release)
 
-            def change(batch: Batch) -> int:
-                evaluation = _insert(batch, schema.evaluation, {"created": created})
-                rows = [_run_row(ident, evaluation, created, one) for ident, one in zip(idents, new, strict=True)]
-                if rows:
-                    batch.connection.execute(schema.run.insert(), rows)
-                return evaluation
-
-            evaluation = int(writer.change(change))
+            evaluation = int(writer.change(lambda batch: begin_runs(batch, created, idents, new)))
             writers = [RunWriter(writer, self.run(lock.run), lock) for lock in locks]
             failing.pop_all()
         return evaluation, writers
@@ -201,21 +173,11 @@ class Store:
             StoreError: another process writes it.
             ConfigError: it has been finished meanwhile.
         """
-        table = schema.run
-        # New records are scored into layer 0; what `rescore` made of the unfinished run stays as an older layer.
-        values = {
-            "state": "open",
-            "reason": "",
-            "planned": planned,
-            "layer": 0,
-            "manifest": to_json(manifest).decode("utf-8", "replace"),
-        }
-        unfinished = update(table).where(table.c.num == run.num, table.c.state != "finished").values(values)
         writer = self.writer
         lock = self.lock(run.id)
         with contextlib.ExitStack() as failing:
             failing.callback(lock.release)
-            if writer.change(lambda batch: batch.connection.execute(unfinished).rowcount):
+            if writer.change(lambda batch: reopen(batch, run, manifest, planned)):
                 reopened = RunWriter(writer, run.refresh(), lock)
                 failing.pop_all()
                 return reopened
@@ -231,23 +193,7 @@ class Store:
         """
         everything = list(scores)
 
-        def change(batch: Batch) -> None:
-            last = select(func.max(schema.layer.c.layer)).where(schema.layer.c.run == run.num)
-            number = (batch.connection.scalar(last) or 0) + 1
-            row = {"run": run.num, "layer": number, "created": time.time(), "scorers": to_json(scoring).decode()}
-            batch.connection.execute(schema.layer.insert(), row)
-            names = word_numbers(batch, sorted({one.name for _, _, several in everything for one in several}))
-            rows = [
-                score_row(batch, (run.num, number, no, repeat), names[one.name], one)
-                for no, repeat, several in everything
-                for one in several
-            ]
-            if rows:
-                batch.connection.execute(schema.score.insert(), rows)
-            table = schema.run
-            batch.connection.execute(update(table).where(table.c.num == run.num).values(layer=number))
-
-        self.writer.change(change)
+        self.writer.change(lambda batch: add_layer(batch, run.num, scoring, everything))
         return run.refresh()
 
     def held(self, keys: Sequence[bytes]) -> set[bytes]:
@@ -281,25 +227,6 @@ class Store:
         with self.reading() as connection:
             rows = connection.execute(select(table).where(table.c.evaluation == evaluation).order_by(table.c.num)).all()
         return [Run(self, row) for row in rows]
-
-
-def _run_row(ident: str, evaluation: int, created: float, new: NewRun) -> dict[str, Any]:
-    return {
-        "id": ident,
-        "evaluation": evaluation,
-        "suite": new.suite,
-        "kind": new.kind,
-        "target": new.target,
-        "state": "open",
-        "created": created,
-        "planned": new.planned,
-        "manifest": to_json(new.manifest).decode("utf-8", "replace"),
-    }
-
-
-def _insert(batch: Batch, table: Any, row: Mapping[str, Any]) -> int:
-    inserted = batch.connection.execute(table.insert(), row)
-    return int(inserted.inserted_primary_key[0])  # type: ignore[index]  # one row was inserted, so it has a key
 
 
 @contextlib.contextmanager
