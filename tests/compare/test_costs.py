@@ -107,3 +107,16 @@ def test_a_weighted_quantile_is_that_of_the_repeated_values(weighted, rank):
     values, weights = (np.asarray(one) for one in zip(*weighted, strict=True))
     repeated = np.repeat(values, weights)
     assert _weighted_quantiles(values, weights[None, :], rank)[0] == np.quantile(repeated, rank, method="inverted_cdf")
+
+
+def test_the_time_to_the_first_token_is_compared_where_both_were_streamed():
+    def pairs(other):
+        return [
+            CostPair(n, cost(1.0)._replace(ttft=0.1 * n), cost(1.0)._replace(ttft=other and other + 0.1 * n))
+            for n in range(1, 21)
+        ]
+
+    found = {(one.measure, one.statistic): one for one in cost_differences(pairs(0.5), level=0.95)}
+    assert found["ttft", "p50"].difference == pytest.approx(0.5)
+    assert found["ttft", "p95"].baseline == pytest.approx(1.9)
+    assert not [one for one in cost_differences(pairs(None), level=0.95) if one.measure == "ttft"]

@@ -44,6 +44,8 @@ def print_estimate(suite: Suite, store: str | None, *, fresh: bool, as_json: boo
 
 def _cost(found: Iterable[Estimate]) -> str:
     """What it all costs at the suite's prices; "" where there are none."""
+    from steelyard.summary.stages import money_text
+
     stages = [(one, stage) for one in found for stage in one.stages]
     known = [stage.money for _, stage in stages if stage.money is not None]
     if not known:
@@ -52,15 +54,17 @@ def _cost(found: Iterable[Estimate]) -> str:
     least = "at least " if unlimited or len(known) < len(stages) else ""
     why = ", since max_tokens is not set for all" if unlimited else ""
     some = "" if len(known) == len(stages) else "; some models have no price"
-    return f"It would cost {least}{sum(known):.4g} {stages[0][0].currency}{why}{some}.".replace(" .", ".")
+    return f"It would cost {least}{money_text(sum(known), stages[0][0].currency)}{why}{some}."
 
 
 def _estimate_rows(found: Estimate) -> Iterator[list[str]]:
     """A line for the target and one for each judge."""
+    from steelyard.summary.stages import money_text
+
     if not found.asks:
         yield [found.target, "target", str(found.records), "none", "0", "0", "0", "0"]
     for one in found.stages:
         most = str(one.output_tokens or ("?" if one.calls > one.in_journal else 0))
         counts = [str(one.calls), str(one.in_journal), str(one.input_tokens), most]
-        cost = "?" if one.money is None else f"{one.money:.4g}"
+        cost = "?" if one.money is None else money_text(one.money, "")
         yield [found.target, one.stage, str(found.records), *counts, cost]

@@ -48,6 +48,10 @@ class SampleCosts(Protocol):
     def estimated(self) -> bool:
         """Whether some tokens were not counted by the endpoint."""
 
+    @property
+    def ttft(self) -> float | None:
+        """Seconds to the first token of the target's first reply; None where it was not streamed."""
+
 
 class CostPair(NamedTuple):
     """What both runs took for one sample; `cluster` is equal for samples that are not independent."""
@@ -63,7 +67,8 @@ class CostDifference:
 
     Args:
         measure: `latency` (seconds of the answered attempts, without queueing and retries), `seconds` (wall time of
-            the record, where a target asked no model), `calls`, `input_tokens` or `output_tokens`, all per sample.
+            the record, where a target asked no model), `ttft` (seconds to the first token, where both streamed),
+            `calls`, `input_tokens` or `output_tokens`, all per sample.
         statistic: `p50` or `p95` (the smallest value that so many percent of the samples do not exceed), or `mean`.
         n: samples.
         baseline: the baseline's figure; likewise `other`.
@@ -105,6 +110,9 @@ def cost_differences(pairs: Sequence[CostPair], *, level: float, seed: int = 0) 
     name = "latency" if asked else "seconds"
     sides = _sides(pairs, name)
     found = [draw.difference(name, f"p{rank}", sides, rank / 100) for rank in (50, 95)]
+    if all(side.ttft is not None for one in pairs for side in (one.baseline, one.other)):
+        sides = _sides(pairs, "ttft")
+        found += [draw.difference("ttft", f"p{rank}", sides, rank / 100) for rank in (50, 95)]
     if any(side.calls for one in pairs for side in (one.baseline, one.other)):
         estimated = any(side.estimated for one in pairs for side in (one.baseline, one.other))
         for name in ("calls", "input_tokens", "output_tokens"):

@@ -13,10 +13,11 @@ from steelyard.stats.intervals import Interval
 Cell = Callable[[str, int], str]
 """Makes a text inert for a cell of Markdown, cut to so many letters."""
 
-_TIMES: Final = frozenset({"latency", "seconds"})
+_TIMES: Final = frozenset({"latency", "seconds", "ttft"})
 _NAMES: Final = {
     "latency": "latency",
     "seconds": "wall time",
+    "ttft": "first token",
     "calls": "calls",
     "input_tokens": "tokens in",
     "output_tokens": "tokens out",

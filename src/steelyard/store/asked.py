@@ -54,6 +54,7 @@ class SampleCost(NamedTuple):
         input_tokens: of these replies.
         output_tokens: of these replies.
         estimated: whether the endpoint did not count some of the tokens, so that they were estimated.
+        ttft: seconds to the first token of its first reply; None where it was not streamed.
     """
 
     seconds: float
@@ -62,6 +63,7 @@ class SampleCost(NamedTuple):
     input_tokens: float
     output_tokens: float
     estimated: bool
+    ttft: float | None = None
 
 
 class Asked:
@@ -202,7 +204,13 @@ def _cost(seconds: float, replies: Sequence[Reply]) -> SampleCost:
         sum(one.usage.input_tokens for one in replies),
         sum(one.usage.output_tokens for one in replies),
         any(one.usage.estimated for one in replies),
+        _ttft(replies[0]) if replies else None,
     )
+
+
+def _ttft(reply: Reply) -> float | None:
+    found = reply.metadata.get("ttft")
+    return found if isinstance(found, float) else None
 
 
 def _mean(costs: Sequence[SampleCost]) -> SampleCost:
@@ -210,6 +218,7 @@ def _mean(costs: Sequence[SampleCost]) -> SampleCost:
         return costs[0]
     n = len(costs)
     latencies = [one.latency for one in costs if one.latency is not None]
+    first = [one.ttft for one in costs if one.ttft is not None]
     return SampleCost(
         sum(one.seconds for one in costs) / n,
         sum(latencies) / len(latencies) if latencies else None,
@@ -217,4 +226,5 @@ def _mean(costs: Sequence[SampleCost]) -> SampleCost:
         sum(one.input_tokens for one in costs) / n,
         sum(one.output_tokens for one in costs) / n,
         any(one.estimated for one in costs),
+        sum(first) / len(first) if first else None,
     )

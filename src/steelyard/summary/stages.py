@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, fields
+from decimal import Decimal
 
 from steelyard.types import Json
 
@@ -38,8 +39,18 @@ class StageCost:
         >>> StageCost("target", 2, 0, 10, 2, money=0.00044, currency="USD").cost
         '0.00044 USD'
         """
-        return "" if self.money is None else f"{self.money:.4g} {self.currency}".rstrip()
+        return "" if self.money is None else money_text(self.money, self.currency)
 
     def to_json(self) -> dict[str, Json]:
         """Plain JSON, every field by its name."""
         return {one.name: getattr(self, one.name) for one in fields(self)}
+
+
+def money_text(amount: float, currency: str) -> str:
+    """An amount as it is shown: with two decimals from one unit on, else with three digits that count.
+
+    >>> money_text(1234.5, "USD"), money_text(0.0000921, "CNY"), money_text(0, "")
+    ('1,234.50 USD', '0.0000921 CNY', '0')
+    """
+    small = format(Decimal(f"{amount:.3g}"), "f")
+    return f"{amount:,.2f} {currency}".rstrip() if amount >= 1 else f"{small} {currency}".rstrip()
