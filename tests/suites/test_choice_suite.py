@@ -381,6 +381,8 @@ SEVERAL = [*rows_of(), {**rows_of()[0], "id": "s", "question": "which?", "answer
         (SEVERAL, Prompt(Scripted(), "en/choice_several", reply="choice"), "are held to one letter"),
         (SEVERAL, Likelihood(Scripted()), "1 of 9 questions have several right options: m has no acc for them"),
         (None, Prompt(Scripted(), "zh/choice_several_cot"), "speaks of several right options, but every question"),
+        (SEVERAL, HttpEndpoint("http://h/v1", body={}), "but the template of m says that there is one"),
+        (None, Prompt(Scripted()), "the template of m shows no options: it holds neither {{options}} nor {{choices}}"),
         (None, Prompt(Scripted(), "en/choice"), ""),
     ],
 )

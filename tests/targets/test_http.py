@@ -2,12 +2,12 @@
 
 import asyncio
 import json
-import typing
 
 import pytest
 from tests.models.wire_shapes import PASSAGES, TEXT, asking, serving
 
 from steelyard import ConfigError, ModelError, Sample
+from steelyard.config.hints import keys_of
 from steelyard.models.base import Answer
 from steelyard.models.limits import Retry
 from steelyard.models.response import ResponseMap
@@ -154,8 +154,7 @@ def test_the_manifest_holds_the_whole_call():
 
 def test_its_keys_are_those_of_the_model_and_a_template():
     assert find("target", "http") is HttpEndpoint
-    hints = typing.get_type_hints(HttpEndpoint)
-    assert set(hints) - set(typing.get_type_hints(HttpEndpoint.__base__)) == {"template"}
+    assert set(keys_of(HttpEndpoint)) - set(keys_of(HttpEndpoint.__base__)) == {"template"}
 
 
 @pytest.mark.parametrize(

@@ -17,6 +17,7 @@ from steelyard.targets.likelihood import Likelihood
 from steelyard.targets.prompt import Prompt
 from steelyard.text.examples import wants_examples
 from steelyard.text.prompt_files import load_template, question_of
+from steelyard.text.template import placeholders
 from steelyard.types import Sample, Target
 
 _SHOWN: Final = 3
@@ -108,6 +109,8 @@ def _shows_examples(target: Any) -> bool | None:
 def _texts(target: Any) -> list[str]:
     """The words of a target: its template and its system message."""
     template = getattr(target, "template", "")
+    if not template and isinstance(target, HttpEndpoint):
+        template = "zh/four_options"  # or the same in English, by the language of the question
     texts = [load_template(template)] if template else []
     system = getattr(target, "system", "")
     return [*texts, system] if isinstance(system, str) and system else texts
@@ -152,6 +155,8 @@ def notes_on_targets(targets: Mapping[str, Target], seen: Overview, repeats: int
     """Where a template, a schema or a temperature does not fit what is asked."""
     for name, target in targets.items():
         yield from _of_several(name, target, seen)
+        if isinstance(target, Prompt) and not any(shows_options(text) for text in _texts(target)):
+            yield f"the template of {name} shows no options: it holds neither {{{{options}}}} nor {{{{choices}}}}"
         if repeats > 1 and _temperature(target) == 0:
             yield f"{name} is asked {repeats} times at temperature 0: its repeats show the endpoint's noise alone"
 
@@ -168,6 +173,15 @@ def _of_several(name: str, target: Any, seen: Overview) -> Iterator[str]:
         yield f"the template of {name} speaks of several right options, but every question has one"
     if seen.several and getattr(target, "reply", "") in {"choice", "choice_reasoned"}:
         yield f"{share}, but the replies of {name} are held to one letter; reply: choices takes several"
+
+
+def shows_options(template: str) -> bool:
+    """Whether a template has a place for the options.
+
+    >>> shows_options("{{question}} {{options}}"), shows_options("{{question}}")
+    (True, False)
+    """
+    return any(name in {"options", "choices"} for name, _ in placeholders(template))
 
 
 def _temperature(target: Any) -> Any:
