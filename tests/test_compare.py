@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import pytest
 from hypothesis import given, settings
@@ -11,6 +11,7 @@ import steelyard.compare
 from steelyard.compare import Table, compare
 from steelyard.errors import ConfigError
 from steelyard.stats.paired import mcnemar_exact, newcombe_paired
+from steelyard.stats.power import pairs_for_rates
 from steelyard.summary import RunSummary, ScoreRow, summarize
 
 
@@ -124,7 +125,8 @@ def test_no_evidence_says_which_differences_the_data_allow():
         "These data show no evidence of a difference: retrieval solves 121 of 170, longest 116 of 170 "
         f"(exact McNemar p = {mcnemar_exact(27, 22):.2g}; 170 pairs); a true difference between "
         f"{100 * low:+.1f} and {100 * high:+.1f} points is compatible with them. "
-        "Sets like this show a difference of 11.5 points in 80 % of cases."
+        f"Sets like this show a difference of 11.5 points in 80 % of cases; 2.9 points, as seen here, would take about "
+        f"{pairs_for_rates(27 / 170, 22 / 170):,} pairs."
     )
 
 
@@ -147,7 +149,7 @@ def test_a_score_over_what_was_scored_leaves_unread_replies_out_and_counts_them(
     over = {"solve_rate": "scored"}
     pair = only(stored("a", [1, "unparsed", 0], over=over), stored("b", [1, 1, 1], over=over))
     assert (pair.n_paired, pair.left_out_not_applicable, pair.over) == (2, 1, "scored")
-    assert pair.headline == pair.answered_both
+    assert replace(pair.headline, needed=None) == pair.answered_both
 
 
 def test_a_pair_that_failed_on_a_side_is_left_out_counted_and_warned_of():
@@ -260,7 +262,9 @@ def test_two_runs_without_a_shared_sample_allow_no_conclusion():
     pair = only(StoredRun("r1", [row("x", 1)], "a"), StoredRun("r2", [row("y", 1)], "b"))
     assert pair.verdict == "none"
     assert (pair.headline.difference, pair.headline.p, pair.headline.interval) == (None, None, None)
-    assert pair.sentence == "a and b share no sample on which both have solve_rate, so nothing can be concluded."
+    assert pair.sentence.startswith(
+        "a and b share no sample on which both have solve_rate, so nothing can be concluded."
+    )
 
 
 def test_pairs_that_all_agree_on_a_score_say_nothing_of_its_size():

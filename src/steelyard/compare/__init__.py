@@ -8,6 +8,7 @@ compare(baseline, other, ...)
   looks         p-values corrected for those beside them
   cautions      what a reader must be warned of
   costs         time, calls and tokens
+  separate      rates over samples that nobody shares
   stopped       what a decision that ended both runs says in place of a test
   wording       the sentence
   comparison    the values that come out

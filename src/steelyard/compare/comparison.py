@@ -82,6 +82,8 @@ class PairedDifference:
         adjustment: how, and for how many tests; "" where `p_adjusted` is None.
         detectable: the smallest true difference that a set like this shows in four cases of five; None where the
             pairs do not say how much they vary.
+        needed: pairs that would show a difference as large as this one in four cases of five; told of a headline only,
+            None where nothing differs.
         stopped: what a rule decided on this very difference; its confidence sequence is the interval then, and there
             is no p-value.
     """
@@ -103,6 +105,7 @@ class PairedDifference:
     p_adjusted: float | None = None
     adjustment: str = ""
     detectable: float | None = None
+    needed: int | None = None
     stopped: Stopping | None = None
 
     @property

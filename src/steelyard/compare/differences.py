@@ -11,7 +11,7 @@ from steelyard.compare.comparison import PairedDifference, Table, Verdict
 from steelyard.stats.binomial import clopper_pearson
 from steelyard.stats.intervals import Interval, clustered_spread, mean_interval
 from steelyard.stats.paired import bootstrap_difference, mcnemar_exact, newcombe_clustered, newcombe_paired, sign_flip
-from steelyard.stats.power_means import smallest_detectable_difference
+from steelyard.stats.power_means import samples_to_show, smallest_detectable_difference
 from steelyard.stats.quantiles import t_quantile
 from steelyard.summary.stopping import Side
 
@@ -94,6 +94,13 @@ def paired_difference(pairs: PairedValues, *, level: float, group: str = "", sca
         broken=None if broken is None else int(broken.sum()),
         detectable=smallest_detectable_difference(differences, clusters=clusters, level=level, power=POWER),
     )
+
+
+def with_needed(difference: PairedDifference, pairs: PairedValues, level: float) -> PairedDifference:
+    """The same with the pairs that would show it."""
+    clusters = _shared_clusters(pairs.clusters)
+    changes = pairs.other - pairs.baseline
+    return replace(difference, needed=samples_to_show(changes, clusters=clusters, level=level, power=POWER))
 
 
 def flips(pairs: PairedValues) -> tuple[Array, Array]:

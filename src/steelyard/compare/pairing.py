@@ -10,8 +10,9 @@ from steelyard.compare.alignment import CONTENT, ID, Alignment, Side, contents_o
 from steelyard.compare.cautions import Overlap, cautions, what_differs
 from steelyard.compare.comparison import PairComparison, PairedDifference, ScoreDifference
 from steelyard.compare.costs import CostDifference, CostPair, cost_differences, drawn_samples
-from steelyard.compare.differences import PairedValues, flips, paired_difference, verdict_of
+from steelyard.compare.differences import PairedValues, flips, paired_difference, verdict_of, with_needed
 from steelyard.compare.looks import over_groups
+from steelyard.compare.separate import separate_sentence
 from steelyard.compare.stopped import as_decided, decision_on
 from steelyard.compare.wording import labels, sentence
 from steelyard.summary import NO_GROUP, Over
@@ -50,7 +51,8 @@ class Meeting:
 def meet(baseline: Side, other: Side, alignment: Alignment, kinds: Sequence[ScoreKind], level: float) -> Meeting:
     """The differences of two runs on every score; the first of `kinds` is the headline."""
     first, *rest = kinds
-    headline = paired_difference(pairs_of(baseline, other, alignment, first), level=level, scaled=first.scaled)
+    pairs = pairs_of(baseline, other, alignment, first)
+    headline = with_needed(paired_difference(pairs, level=level, scaled=first.scaled), pairs, level)
     if (decision := decision_on(baseline, other, first.name)) is not None:
         headline = as_decided(headline, decision)
     scores = tuple(_score_difference(baseline, other, alignment, kind, level) for kind in rest)
@@ -117,7 +119,8 @@ def compare_pair(meeting: Meeting, kind: ScoreKind, *, level: float) -> PairComp
         broken=broken,
         warnings=(*alignment.notes, *cautions(baseline, other, overlap, kind.name, names, alignment.by)),
         verdict=verdict,
-        sentence=sentence(headline, verdict, score=kind.name, names=names, level=level),
+        sentence=sentence(headline, verdict, score=kind.name, names=names, level=level)
+        + ("" if headline.n else _apart(baseline, other, kind, names)),
         level=level,
         aligned=alignment.by,
         differs=what_differs(baseline.run.manifest, other.run.manifest),
@@ -125,6 +128,12 @@ def compare_pair(meeting: Meeting, kind: ScoreKind, *, level: float) -> PairComp
         costs=_costs(baseline, other, alignment, level),
         other_ids={one: ids[one] for one in (*fixed, *broken) if ids[one] != one},
     )
+
+
+def _apart(baseline: Side, other: Side, kind: ScoreKind, names: tuple[str, str]) -> str:
+    """What the two say as separate sets, where they share no sample."""
+    first, second = baseline.summary.score(kind.name), other.summary.score(kind.name)
+    return separate_sentence(first, second, names) if first and second else ""
 
 
 class _Met(NamedTuple):

@@ -8,6 +8,7 @@ from steelyard.compare.stopped import decided_sentence
 from steelyard.stats.intervals import Interval
 
 _RATES_SOLVED = ("solve_rate",)
+_COUNTLESS = 1_000_000
 
 
 def labels(baseline: ComparableRun, other: ComparableRun) -> tuple[str, str]:
@@ -81,10 +82,18 @@ def _undecided(found: PairedDifference, *, score: str, names: tuple[str, str], l
 
 
 def _finds(found: PairedDifference, unit: str) -> str:
-    """How large a difference must be for a set like this to show it."""
+    """How large a difference must be for a set like this to show it, and how large a set for this difference."""
     if found.detectable is None:
         return ""
-    return f" Sets like this show a difference of {_number(found.detectable, found)}{unit} in 80 % of cases."
+    shown = f" Sets like this show a difference of {_number(found.detectable, found)}{unit} in 80 % of cases"
+    if not found.needed or found.needed <= found.n or not float(_number(found.difference or 0.0, found)):
+        return f"{shown}."
+    seen = _number(abs(found.difference or 0.0), found)
+    return f"{shown}; {seen}{unit}, as seen here, would take {_needed(found.needed)} pairs."
+
+
+def _needed(pairs: int) -> str:
+    return f"about {pairs:,}" if pairs < _COUNTLESS else f"more than {_COUNTLESS:,}"
 
 
 def _share(found: PairedDifference, side: str) -> str:

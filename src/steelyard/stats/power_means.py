@@ -11,14 +11,15 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Final
 
 from steelyard.stats.intervals import check_level, clustered_spread
-from steelyard.stats.power import check_power, crossing, detectable_paired_rates
-from steelyard.stats.quantiles import normal_share, t_quantile
+from steelyard.stats.power import check_power, crossing, detectable_paired_rates, pairs_for_rates
+from steelyard.stats.quantiles import normal_quantile, normal_share, t_quantile
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
 _MOST: Final = 1 << 40
 _NEGLIGIBLE: Final = 1e-18
+_MANY: Final = 5_000
 
 
 def t_test_power(noncentrality: float, df: float, *, level: float = 0.95) -> float:
@@ -157,6 +158,44 @@ def smallest_detectable_difference(
     if spread.clusters < 2:
         return None
     return detectable_mean(spread.clusters, spread.error * math.sqrt(spread.clusters), level=level, power=power)
+
+
+def samples_to_show(
+    differences: ArrayLike, *, clusters: ArrayLike | None = None, level: float = 0.95, power: float = 0.8
+) -> int | None:
+    """How many pairs would show a true mean difference as large as the one that these pairs have, as noisy as they are.
+
+    For the differences -1, 0 and 1 of a 0/1 score over independent pairs it is McNemar's number, with the discordance
+    that was observed. For all else it is the t test's number of clusters, times the pairs that a cluster has here.
+
+    Args:
+        differences: one per pair.
+        clusters: a number per pair, equal within a cluster; None means that pairs are independent.
+        level: of the test.
+        power: chance to find it.
+
+    Returns None where there is no difference to show, or no spread.
+
+    >>> samples_to_show([1] * 15 + [-1] * 10 + [0] * 145)
+    1332
+    """
+    import numpy as np
+
+    values = np.asarray(differences, dtype=float)
+    mean = float(values.mean()) if len(values) else 0.0
+    if abs(mean) < _NEGLIGIBLE:
+        return None
+    if clusters is None and np.isin(values, (-1.0, 0.0, 1.0)).all():
+        shares = float((values > 0).mean()), float((values < 0).mean())
+        return pairs_for_rates(*shares, level=level, power=power)
+    spread = clustered_spread(values, clusters)
+    if spread.clusters < 2 or not spread.error > 0:
+        return None
+    deviation = spread.error * math.sqrt(spread.clusters)
+    rough = ((normal_quantile((1 + level) / 2) + normal_quantile(power)) * deviation / mean) ** 2
+    # From here on the t distribution is the normal one to three digits.
+    exact = rough < _MANY and samples_for_mean(mean, deviation, level=level, power=power)
+    return math.ceil((exact or rough) * spread.n / spread.clusters)
 
 
 def _detectable(df: float, level: float, power: float) -> float:
