@@ -5,7 +5,7 @@ out over the questions; rotations show every option in every place, so that it c
 known only where all its rotations are solved.
 
 Source: circular evaluation is that of Liu et al., "MMBench: Is Your Multi-modal Model an All-around Player?" (ECCV
-2024), section 4.
+2024).
 """
 
 from __future__ import annotations
