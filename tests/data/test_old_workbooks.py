@@ -2,6 +2,7 @@ import struct
 
 import pytest
 
+from steelyard.data.old_workbook import _packed
 from steelyard.data.workbook import read_workbook
 from steelyard.errors import DataError
 
@@ -89,3 +90,40 @@ def test_a_truncated_old_workbook_is_refused(tmp_path, size):
     path.write_bytes(path.read_bytes()[:size])
     with pytest.raises(DataError, match="cannot be read as a workbook"):
         read_workbook(path)
+
+
+def shared(path, texts, cells):
+    """Cells that name shared texts: the table of texts is cut into records of 8,000 bytes."""
+    table = struct.pack("<II", len(cells), len(texts))
+    pieces = [b""]
+    for text in texts:
+        data = text.encode("utf-16-le")
+        pieces[-1] += struct.pack("<HB", len(text), 1)
+        while data:
+            room = (8000 - len(pieces[-1])) // 2 * 2
+            pieces[-1] += data[:room]
+            data = data[room:]
+            if data:
+                pieces.append(b"\x01")
+    records = record(0x00FC, table + pieces[0]) + b"".join(record(0x003C, piece) for piece in pieces[1:])
+    named = [record(0x00FD, struct.pack("<HHHI", row, column, 0, place)) for row, column, place in cells]
+    name = bytes([4, 0]) + b"exam"
+    where = len(begin(5)) + 4 + 6 + len(name) + len(records) + 4
+    stream = begin(5) + record(0x0085, struct.pack("<IH", where, 0) + name) + records + record(0x000A)
+    stream += begin(0x10) + b"".join(named) + record(0x000A)
+    path.write_bytes(_packed(stream.ljust(4096, b"\0")))
+    return path
+
+
+def test_shared_texts_of_an_old_workbook_are_read_across_records(tmp_path):
+    texts = ["题" * 5000, "短", "长" * 9000]
+    (table,), _ = read_workbook(shared(tmp_path / "a.xls", texts, [(0, 0, 1), (0, 1, 2), (1, 0, 0)]))
+    assert [row.cells for row in table] == [["短", "长" * 9000], ["题" * 5000, ""]]
+
+
+def test_a_long_text_that_many_cells_name_is_refused(tmp_path):
+    cells = [(row, column, 0) for row in range(1000) for column in range(10)]
+    with pytest.raises(DataError, match="its cells hold more than 50,000,000 characters"):
+        read_workbook(shared(tmp_path / "a.xls", ["x" * 30_000, "y"], cells))
+    (table,), _ = read_workbook(shared(tmp_path / "b.xls", ["x" * 30_000, "y"], [(0, 0, 0), (1, 0, 1)]))
+    assert [len(row.cells[0]) for row in table] == [30_000, 1]

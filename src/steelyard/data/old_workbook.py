@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Final
 
 from steelyard.data.archive import Extent
+from steelyard.data.archive_texts import MAX_TEXT_BYTES
 from steelyard.errors import DataError
 
 MAX_OLD_BYTES: Final = 100_000_000
@@ -28,6 +29,8 @@ _CELLS: Final = frozenset({0x0006, 0x00D6, 0x00FD, 0x0203, 0x0204, 0x0205, 0x027
 _SEVERAL_NUMBERS: Final = 0x00BD
 _SHEET: Final = 0x0085
 _TEXTS: Final = 0x00FC
+_CONTINUED: Final = 0x003C
+_NAMES_TEXT: Final = 0x00FD
 _DIMENSIONS: Final = 0x0200
 _END: Final = 0x000A
 
@@ -57,15 +60,53 @@ def repack_old_workbook(path: Path) -> bytes:
 def _examine_records(name: str, stream: bytes) -> None:
     """Walk the records of the workbook, then those of each sheet from the place that the workbook gives."""
     places: list[int] = []
+    texts: list[bytes] = []
+    before = 0
     for kind, body in _records(stream, 0):
+        if kind == _TEXTS or (kind == _CONTINUED and texts and before in {_TEXTS, _CONTINUED}):
+            texts.append(body)
+        before = kind
         if kind == _SHEET:
             places.append(struct.unpack_from("<I", body)[0])
         elif kind == _TEXTS and struct.unpack_from("<I", body, 4)[0] > len(stream) // 3:
             raise ValueError("it claims more texts than it can hold")
     if len(places) > MAX_OLD_SHEETS:
         raise ValueError(f"{len(places)} sheets")
+    lengths, total = list(_lengths(texts)), 0
     for place in places:
         _extent(stream, place).refuse_if_too_large(name)
+        total += sum(lengths[number] for number in _named(stream, place) if number < len(lengths))
+        if total > MAX_TEXT_BYTES // 2:
+            raise ValueError(f"its cells hold more than {MAX_TEXT_BYTES // 2:,} characters; save the rows as CSV")
+
+
+def _named(stream: bytes, place: int) -> Iterator[int]:
+    """Numbers of the shared texts that the cells of a sheet name."""
+    return (struct.unpack_from("<I", body, 6)[0] for kind, body in _records(stream, place) if kind == _NAMES_TEXT)
+
+
+def _lengths(pieces: Sequence[bytes]) -> Iterator[int]:
+    """Characters of each shared text; a text goes on in the next piece behind a new byte of flags."""
+    at, place = 0, 8
+    while at < len(pieces):
+        if place + 3 > len(pieces[at]):
+            at, place = at + 1, 0
+            continue
+        count, flags = struct.unpack_from("<HB", pieces[at], place)
+        runs = struct.unpack_from("<H", pieces[at], place + 3)[0] if flags & 8 else 0
+        more = struct.unpack_from("<I", pieces[at], place + 3 + 2 * bool(flags & 8))[0] if flags & 4 else 0
+        place += 3 + 2 * bool(flags & 8) + 4 * bool(flags & 4)
+        yield count
+        left, wide = count, flags & 1
+        while at < len(pieces) and left > (room := (len(pieces[at]) - place) >> wide):
+            at, place, left = at + 1, 1, left - room
+            wide = pieces[at][0] & 1 if at < len(pieces) and pieces[at] else 0
+        place += left << wide
+        behind = 4 * runs + more
+        while at < len(pieces) and place + behind > len(pieces[at]):
+            behind -= max(0, len(pieces[at]) - place)
+            at, place = at + 1, 0
+        place += behind
 
 
 def _extent(stream: bytes, place: int) -> Extent:

@@ -1,0 +1,157 @@
+"""Files of hostile shape end in a clear error or a right reading, in bounded time and memory: each in a process."""
+
+import gzip
+import json
+import os
+import subprocess
+import sys
+import zipfile
+
+import pytest
+from tests.data.test_hostile_workbooks import NS, far, ods, replace_part, sheet, workbook
+
+SHEET = "xl/worksheets/sheet1.xml"
+HEAD = "题目,A,B,答案\n".encode()
+READ = """
+import resource, sys
+resource.setrlimit(resource.RLIMIT_AS, (3 << 30, 3 << 30))
+resource.setrlimit(resource.RLIMIT_CPU, (30, 30))
+from pathlib import Path
+from steelyard.data.files import SampleFiles
+from steelyard.errors import SteelyardError
+from steelyard.suites.choice.rows import load_choice
+try:
+    print("read", load_choice(SampleFiles(Path(sys.argv[1]))).n)
+except SteelyardError as error:
+    print(str(error)[:2000].replace(chr(10), " | "))
+print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024)
+"""
+
+
+def read(path):
+    """What a process of its own said of a file, and the most memory that it held in MB."""
+    child = [sys.executable, "-c", READ, str(path)]
+    done = subprocess.run(child, capture_output=True, text=True, timeout=60, check=False, stdin=subprocess.DEVNULL)
+    assert done.returncode == 0, done.stderr[-2000:]
+    said, _, held = done.stdout.strip().rpartition("\n")
+    return said, int(held)
+
+
+def shared(path, text, rows, claimed=1):
+    path = workbook(path, lambda active: active.append(["x"]))
+    cells = "".join(f'<row r="{n}"><c r="A{n}" t="s"><v>0</v></c></row>' for n in range(1, rows + 1))
+    replace_part(path, SHEET, sheet(cells))
+    texts = f'<sst {NS} count="{claimed}" uniqueCount="{claimed}"><si><t>{text}</t></si></sst>'
+    replace_part(path, "xl/sharedStrings.xml", texts)
+    return path
+
+
+def same_part(path):
+    path = workbook(path, lambda active: active.append(["x"]))
+    with zipfile.ZipFile(path) as archive:
+        rels = archive.read("xl/_rels/workbook.xml.rels").decode()
+        book = archive.read("xl/workbook.xml").decode()
+    link = next(one for one in rels.split("<Relationship ") if "/worksheet" in one)
+    more = "".join("<Relationship " + link.replace('Id="rId1"', f'Id="x{n}"') for n in range(50))
+    sheets = "".join(f'<sheet name="n{n}" sheetId="{n + 9}" r:id="x{n}" xmlns:r="r"/>' for n in range(50))
+    replace_part(path, "xl/_rels/workbook.xml.rels", rels.replace("</Relationships>", more + "</Relationships>"))
+    return replace_part(path, "xl/workbook.xml", book.replace("</sheets>", f"{sheets}</sheets>"))
+
+
+def repeated(path, about, text):
+    cell = f'<table:table-cell {about} office:value-type="string"><text:p>{text}</text:p></table:table-cell>'
+    return ods(path, f'<table:table-row table:number-rows-repeated="100">{cell}</table:table-row>')
+
+
+def binary(path):
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr("xl/workbook.bin", b"x")
+    return path
+
+
+WORKBOOKS = {
+    "one text that many cells name": (lambda path: shared(path, "x" * 1_000_000, 20_000), "bytes of text"),
+    "a claim of texts": (lambda path: shared(path, "x", 1, 4_000_000_000), "claims 4,000,000,000 texts"),
+    "sheets that share a part": (same_part, "two of its sheets are the same part"),
+    "an address of letters": (
+        lambda path: replace_part(
+            workbook(path, far), SHEET, sheet(f'<row r="7"><c r="{"A" * 100_000}7"><v>1</v></c></row>')
+        ),
+        "filled cells reach to",
+    ),
+    "an address of digits": (
+        lambda path: replace_part(
+            workbook(path, far),
+            SHEET,
+            sheet(f'<row><c><v>1</v></c></row><row r="7"><c r="A{"9" * 5000}"><v>1</v></c></row>'),
+        ),
+        "filled cells reach to",
+    ),
+    "a sheet in UTF-16": (
+        lambda path: replace_part(workbook(path, far), SHEET, sheet("").decode().encode("utf-16")),
+        "is no XML in UTF-8",
+    ),
+    "a binary workbook": (binary, "is a binary workbook (.xlsb); save it as .xlsx"),
+}
+
+
+@pytest.mark.parametrize("name", WORKBOOKS)
+def test_a_hostile_workbook_is_refused_in_bounded_memory(tmp_path, name):
+    make, message = WORKBOOKS[name]
+    said, held = read(make(tmp_path / "a.xlsx"))
+    assert message in said
+    assert "a.xlsx" in said
+    assert held < 600
+
+
+@pytest.mark.parametrize(
+    ("about", "text"),
+    [
+        ('table:number-columns-repeated="1000"', "x" * 1_000_000),
+        ("", '<text:s text:c="2000000000"/>'),
+    ],
+)
+def test_an_open_document_that_repeats_its_text_is_refused(tmp_path, about, text):
+    said, held = read(repeated(tmp_path / "a.ods", about, text))
+    assert "bytes of text" in said
+    assert held < 600
+
+
+TEXTS = {
+    "a line of 100 MB": ("a.csv", HEAD + b"x" * 100_000_000, "a.csv:2: the line is longer"),
+    "a line of 100 MB in JSON lines": (
+        "a.jsonl",
+        b'{"q":"' + b"x" * 100_000_000 + b'"}',
+        "a.jsonl:1: the line is longer",
+    ),
+    "a quote that never closes": ("a.csv", HEAD + b'"' + b"a,b\n" * 5_000_000, "is a quote never closed?"),
+    "rows of a million cells": ("a.csv", (b"," * 999_999 + b"\n") * 20, "a row of 1,000,000 cells"),
+    "millions of empty objects": ("a.json", b"[" + b"{}," * 5_000_000 + b"{}]", "may hold more than 2,000,000 values"),
+    "an object of many keys": ("a.json", json.dumps([{f"k{n}": n for n in range(50_000)}]).encode(), "50,000 keys"),
+    "a number beyond all numbers": ("a.jsonl", b'{"question":"q","answer":1e999999}', "a.jsonl:1: the number 1e999999"),
+    "gzip under another name": ("a.csv", gzip.compress(HEAD), "is gzip data"),
+    "a web page": ("a.csv", b"\xef\xbb\xbf <!DOCTYPE HTML><html>", "is a web page (HTML), and no table"),
+    "a web page as a workbook": ("a.xls", b"<html><table>", "it is a web page (HTML)"),
+    "an image": ("a.xlsx", b"\x89PNG\r\n\x1a\n", "it is an image"),
+}
+
+
+@pytest.mark.parametrize("name", TEXTS)
+def test_a_hostile_text_is_refused_in_bounded_memory(tmp_path, name):
+    file, data, message = TEXTS[name]
+    (tmp_path / file).write_bytes(data)
+    said, held = read(tmp_path / file)
+    assert message in said
+    assert held < 600
+
+
+@pytest.mark.parametrize("target", ["/dev/zero", "/proc/self/mem", "a.csv"])
+def test_what_is_no_file_of_rows_is_refused_without_waiting_on_it(tmp_path, target):
+    (tmp_path / "a.csv").symlink_to(target)
+    said, _ = read(tmp_path / "a.csv")
+    assert "is not a file" in said or "is empty" in said or "there is no file" in said
+
+
+def test_a_pipe_is_refused_without_waiting_for_its_writer(tmp_path):
+    os.mkfifo(tmp_path / "a.xlsx")
+    assert "is not a file" in read(tmp_path / "a.xlsx")[0]
