@@ -34,6 +34,8 @@ _COMMANDS: Final = (
     ("promote", "promoting"),
     ("baseline", "baselining"),
     ("report", "pages"),
+    ("verify", "keeping"),
+    ("delete", "keeping"),
     ("export", "pages"),
     ("convert", "pages"),
     ("prompts", "prompting"),

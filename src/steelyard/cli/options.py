@@ -7,8 +7,29 @@ from typing import Annotated
 
 import typer
 
+
+def _warn_of_password(store: str | None) -> str | None:
+    """Say that others can read a password that was typed: arguments of a process are no secret on its machine."""
+    if store and "://" in store:
+        from steelyard.store.address import has_password
+
+        if has_password(store):
+            typer.echo(
+                "warning: other users of this machine can read the password in --store; write ${NAME} for the value of "
+                "an environment variable (in single quotes), or use PGPASSWORD or ~/.pgpass",
+                err=True,
+            )
+    return store
+
+
 StoreOption = Annotated[
-    str | None, typer.Option("--store", metavar="FILE", help="The store; .steelyard/steelyard.db by default.")
+    str | None,
+    typer.Option(
+        "--store",
+        metavar="STORE",
+        help="A file, or postgresql://user@host/database; .steelyard/steelyard.db by default.",
+        callback=_warn_of_password,
+    ),
 ]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")]
 RunArgument = Annotated[

@@ -104,6 +104,15 @@ class Backend(Protocol):
     def undo(self, connection: Connection) -> None:
         """Make sure that a failed transaction is over."""
 
+    def check_pages(self, connection: Connection, *, deep: bool, notes: list[str]) -> list[str]:
+        """What the database itself finds wrong, a line each.
+
+        Args:
+            connection: that reads.
+            deep: look at the indexes too.
+            notes: takes what cannot be looked at.
+        """
+
     def is_passing(self, error: SQLAlchemyError) -> bool:
         """Whether the same transaction may succeed now: it was given up for another one's sake."""
 

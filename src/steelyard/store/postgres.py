@@ -15,7 +15,7 @@ from hashlib import blake2b
 from typing import Any, ClassVar, Final
 
 from sqlalchemy import Connection, Engine, create_engine
-from sqlalchemy.exc import SQLAlchemyError
+from sqlalchemy.exc import DBAPIError, SQLAlchemyError
 from sqlalchemy.pool import QueuePool
 
 from steelyard.errors import ConfigError, StoreError
@@ -24,6 +24,7 @@ from steelyard.store.backend import Durability, Lock, Transact
 from steelyard.store.server_lock import ServerLock, holder_of
 
 _LEAST: Final = 12
+_NOT_PERMITTED: Final = "42501"
 _KEPT_OPEN: Final = 2
 """Connections that are kept for the next reading: making one costs the server some milliseconds."""
 _MOST_OPEN: Final = 20
@@ -115,6 +116,38 @@ class PostgresSchema:
 
     def undo(self, connection: Connection) -> None:
         """Nothing: a server has ended what failed, with the connection where that was lost."""
+
+    def check_pages(self, connection: Connection, *, deep: bool, notes: list[str]) -> list[str]:
+        """With `deep` the extension amcheck, where it is installed and permitted; pages are checked as they are read.
+
+        Only the server's check sums (initdb --data-checksums) find every flipped bit of a page.
+        """
+        if connection.exec_driver_sql("SHOW data_checksums").scalar_one() != "on":
+            notes.append("the server keeps no check sums of its pages (initdb --data-checksums)")
+        if not deep:
+            notes.append("indexes were not held against their tables: --deep does that")
+            return []
+        home = (
+            "SELECT n.nspname FROM pg_proc p JOIN pg_namespace n ON n.oid = p.pronamespace WHERE p.proname = %(name)s"
+        )
+        found = connection.exec_driver_sql(home, {"name": "bt_index_check"}).scalar()
+        if found is None:
+            notes.append("indexes were not held against their tables: CREATE EXTENSION amcheck makes that possible")
+            return []
+        indexes = """SELECT i.indexrelid::regclass::text, i.indexrelid FROM pg_index i
+            JOIN pg_class c ON c.oid = i.indrelid JOIN pg_namespace n ON n.oid = c.relnamespace
+            WHERE n.nspname = %(schema)s ORDER BY 1"""
+        wrong = []
+        for name, number in connection.exec_driver_sql(indexes, {"schema": self.where.schema}).all():
+            try:
+                with connection.begin_nested():
+                    connection.exec_driver_sql(f'SELECT "{found}".bt_index_check(%(number)s, true)', {"number": number})
+            except DBAPIError as error:
+                if getattr(error.orig, "sqlstate", "") == _NOT_PERMITTED:
+                    notes.append("indexes were not held against their tables: this role may not call bt_index_check")
+                    break
+                wrong.append(f"index {name}: {' '.join(str(error.orig).split())}")
+        return wrong
 
     def is_passing(self, error: SQLAlchemyError) -> bool:
         """Of two transactions that wait for each other the server ends one, with a code of class 40."""

@@ -26,8 +26,13 @@ MOST_STAGES: Final = CACHED - 1
 def pack_sample(sample: Sample) -> tuple[int, bytes]:
     """A sample's content hash (64 bits, signed) and its body."""
     body = to_json(_without_tail([sample.input, sample.reference, sample.choices, sample.contexts, sample.metadata]))
-    head = f"{sample.id}\0{sample.group}\0{sample.cluster}\0".encode("utf-8", "surrogatepass")
-    return int.from_bytes(blake2b(head + body, digest_size=8).digest(), "big", signed=True), body
+    return sample_hash(sample.id, sample.group, sample.cluster, body), body
+
+
+def sample_hash(ident: str, group: str, cluster: str, body: bytes) -> int:
+    """64 bits, signed, of what a sample is: its id, its category, its cluster and its body."""
+    head = f"{ident}\0{group}\0{cluster}\0".encode("utf-8", "surrogatepass")
+    return int.from_bytes(blake2b(head + body, digest_size=8).digest(), "big", signed=True)
 
 
 def unpack_sample(ident: str, group: str, cluster: str, body: bytes) -> Sample:

@@ -82,6 +82,13 @@ class SqliteFile:
         """SQLAlchemy takes a transaction whose commit failed for ended; SQLite may not."""
         connection.connection.rollback()
 
+    def check_pages(self, connection: Connection, *, deep: bool, notes: list[str]) -> list[str]:
+        """SQLite's quick_check; with `deep` its integrity_check, which holds the indexes against their tables."""
+        if not deep:
+            notes.append("indexes were not held against their tables: --deep does that")
+        rows = connection.exec_driver_sql(f"PRAGMA {'integrity_check' if deep else 'quick_check'}")
+        return [f"SQLite says: {said}" for (said,) in rows if said != "ok"]
+
     def is_passing(self, error: SQLAlchemyError) -> bool:  # noqa: ARG002  # as the protocol has it
         """Never: no transaction is given up for another's sake."""
         return False

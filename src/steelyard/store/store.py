@@ -87,6 +87,14 @@ class Store:
         """Whether a living process writes the run of that id."""
         return self._backend.is_locked(run)
 
+    def tables(self, connection: Connection) -> set[str]:
+        """Names of the tables that are there."""
+        return self._backend.tables(connection)
+
+    def check_pages(self, connection: Connection, *, deep: bool, notes: list[str]) -> list[str]:
+        """What the database itself finds wrong with its pages, and with `deep` its indexes; see `Backend`."""
+        return self._backend.check_pages(connection, deep=deep, notes=notes)
+
     @contextlib.contextmanager
     def reading(self) -> Iterator[Connection]:
         """A connection whose reads are of one moment."""
