@@ -1,5 +1,6 @@
 import pytest
 
+from steelyard.errors import ConfigError
 from steelyard.registry import find
 from steelyard.scorers.choice import Choice
 from steelyard.types import Output, Sample
@@ -24,6 +25,8 @@ def test_a_right_letter_solves_the_question():
         "rule": "declared",
         "span": [14, 15],
         "confidence": "explicit",
+        "wanted": "B",
+        "options": 4,
     }
 
 
@@ -107,3 +110,77 @@ def test_the_question_decides_whether_the_wrong_statement_is_wanted():
 
 def test_the_rate_is_over_all_replies_and_needs_no_thread():
     assert (Choice.over, Choice.inline) == ("all", True)
+
+
+def scores(scorer, reply, reference="B", **metadata):
+    found = scorer(Sample("q", "Which?", reference, OPTIONS, metadata=metadata), Output(reply))
+    return {one.name: one for one in found} if isinstance(found, list) else {found.name: found}
+
+
+def test_rules_of_other_tools_stand_beside_ours_as_scores_of_their_names():
+    scorer = Choice(beside=("strict_only_letter", "last_letter", "first_option"))
+    assert scorer.score_names == ("solve_rate", "strict_only_letter", "last_letter", "first_option")
+    found = scores(scorer, "Answer: B. As Diffusion needs none")
+    assert {name: one.value for name, one in found.items()} == {
+        "solve_rate": 1.0, "strict_only_letter": None, "last_letter": 0.0, "first_option": 1.0,
+    }  # fmt: skip
+    assert found["strict_only_letter"].outcome == "unparsed"
+    assert found["last_letter"].detail["letters"] == "D"
+
+
+def test_another_rule_may_make_the_solve_rate_itself():
+    found = scores(Choice(rule="last_letter"), "The answer is B. As Diffusion needs none")["solve_rate"]
+    assert (found.value, found.detail["letters"], found.detail["rule"]) == (0.0, "D", "last_letter")
+    assert scores(Choice(rule="strict_only_letter"), "B.")["solve_rate"].detail["kind"] == "unparsed"
+
+
+@pytest.mark.parametrize(
+    ("credit", "reply", "value"),
+    [
+        ("jaccard", "A, C", 1.0),
+        ("jaccard", "A", 0.5),
+        ("jaccard", "A, B and C", 2 / 3),
+        ("jaccard", "B, D", 0.0),
+        ("subset", "A", 0.5),
+        ("subset", "A, B and C", 0.0),
+        ("subset", "A, C", 1.0),
+        ("jaccard", "None of the options is correct.", 0.0),
+        ("subset", "None of the options is correct.", 0.0),
+    ],
+)
+def test_partial_credit_counts_shares_beside_all_or_nothing(credit, reply, value):
+    found = scores(Choice(credit=credit), reply, "AC")
+    assert found["partial_credit"].value == pytest.approx(value)
+    assert found["solve_rate"].value == float(value == 1.0)
+
+
+def test_partial_credit_of_what_cannot_be_read_is_no_credit():
+    found = scores(Choice(credit="jaccard"), "Cells are fascinating.", "AC")
+    assert [one.outcome for one in found.values()] == ["unparsed", "unparsed"]
+
+
+def test_without_a_reference_every_score_does_not_apply():
+    found = scores(Choice(beside=("last_letter",), credit="subset"), "B", None)
+    assert {one.outcome for one in found.values()} == {"not_applicable"}
+    assert list(found) == ["solve_rate", "partial_credit", "last_letter"]
+
+
+def test_the_letters_of_shuffled_options_are_traced_back_to_the_datasets():
+    found = scores(Choice(), "The answer is A.", "A", order="CDAB")["solve_rate"]
+    assert (found.detail["letters"], found.detail["original"], found.detail["wanted"]) == ("A", "C", "A")
+    assert scores(Choice(), "A and D", "AD", order="CDAB")["solve_rate"].detail["original"] == "BC"
+    assert "original" not in scores(Choice(), "A", "A")["solve_rate"].detail
+
+
+@pytest.mark.parametrize(
+    ("scorer", "message"),
+    [
+        (Choice(rule="last_leter"), "rule: there is no 'last_leter': did you mean 'last_letter'"),
+        (Choice(beside=("steelyard",)), "beside: there is no 'steelyard'"),
+        (Choice(credit="half"), "credit: there is no 'half'"),
+        (Choice(beside=("last_letter", "last_letter")), "named twice"),
+    ],
+)
+def test_unknown_rules_are_refused_before_anything_is_asked(scorer, message):
+    with pytest.raises(ConfigError, match=message):
+        scorer.check()

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from steelyard.cli.options import JsonOption, NoEnvOption, RunArgument, StoreOption, UnsafeSqlOption
 from steelyard.cli.reloading import reload_config
+
+if TYPE_CHECKING:
+    from steelyard.types import Scorer
 
 
 def rescore(
@@ -16,6 +21,13 @@ def rescore(
     store: StoreOption = None,
     config: Annotated[
         Path | None, typer.Option("--config", metavar="FILE", help="Take the scorers from here, not from the run.")
+    ] = None,
+    rule: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME",
+            help="Read an exam by another rule: steelyard, strict_only_letter, last_letter, first_option.",
+        ),
     ] = None,
     unsafe_sql: UnsafeSqlOption = False,
     no_env: NoEnvOption = False,
@@ -34,7 +46,8 @@ def rescore(
     with Store(store) as opened:
         found = opened.run(run)
         loaded = reload_config(found, config, use_dotenv=not no_env)
-        scored, damaged = score_again(opened, found, loaded.suite.scorers_for(found.target), unsafe_sql=unsafe_sql)
+        scorers = _by_rule(loaded.suite.scorers_for(found.target), rule)
+        scored, damaged = score_again(opened, found, scorers, unsafe_sql=unsafe_sql)
         before, now = found.summary(), scored.summary()
         changed = changed_verdicts(opened, found, scored)
     if as_json:
@@ -45,3 +58,23 @@ def rescore(
     to.print(rescored_table(before, now, changed))
     if damaged:
         typer.echo(f"{damaged} records are damaged in the store and have no score now", err=True)
+
+
+def _by_rule(scorers: Sequence[Scorer], rule: str | None) -> tuple[Scorer, ...]:
+    """The scorers, those of multiple-choice replies with another rule.
+
+    Raises:
+        ConfigError: no such rule, or no such scorer.
+    """
+    from steelyard.errors import ConfigError
+    from steelyard.scorers.choice import Choice
+
+    if rule is None:
+        return tuple(scorers)
+    if not any(isinstance(one, Choice) for one in scorers):
+        raise ConfigError("--rule: the run has no scorer of multiple-choice replies, so no rule to read them by")
+    changed = tuple(replace(one, rule=rule) if isinstance(one, Choice) else one for one in scorers)  # type: ignore[arg-type]  # checked below
+    for one in changed:
+        if isinstance(one, Choice):
+            one.check()
+    return changed
