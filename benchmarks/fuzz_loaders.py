@@ -130,10 +130,13 @@ def old_excel(rows: list[list[object]]) -> bytes:
     table = struct.pack("<II", len(texts), len(texts))
     table += b"".join(struct.pack("<HB", len(one), 1) + one.encode("utf-16-le") for one in texts)
     name = bytes([1, 0]) + b"t"
-    middle = record(0x00FC, table) + record(0x000A)
+    styles = b"".join(record(0x00E0, struct.pack("<HH", 0, one) + bytes(16)) for one in (0, 9))
+    middle = styles + record(0x00FC, table) + record(0x000A)
     where = len(begin(5)) + 4 + 6 + len(name) + len(middle)
     cells = b"".join(
-        record(0x00FD, struct.pack("<HHHI", y, x, 0, texts.index(str(one))))
+        record(0x0203, struct.pack("<HHHd", y, x, 1, one))
+        if isinstance(one, float)
+        else record(0x00FD, struct.pack("<HHHI", y, x, 0, texts.index(str(one))))
         for y, row in enumerate(rows)
         for x, one in enumerate(row)
     )

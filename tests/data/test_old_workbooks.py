@@ -3,6 +3,7 @@ import struct
 import pytest
 
 from steelyard.data.old_workbook import _packed
+from steelyard.data.table import render
 from steelyard.data.workbook import read_workbook
 from steelyard.errors import DataError
 
@@ -25,12 +26,12 @@ def number(row, column, value):
     return record(0x0203, struct.pack("<HHHd", row, column, 0, value))
 
 
-def old_workbook(path, cells, name="exam"):
+def old_workbook(path, cells, name="exam", before=b""):
     """One sheet of these cell records in a compound file with sectors of 512 bytes."""
     sheet_name = bytes([len(name), 0]) + name.encode()
     head = begin(5)
-    where = len(head) + 4 + 6 + len(sheet_name) + 4
-    stream = head + record(0x0085, struct.pack("<IH", where, 0) + sheet_name) + record(0x000A)
+    where = len(head) + len(before) + 4 + 6 + len(sheet_name) + 4
+    stream = head + before + record(0x0085, struct.pack("<IH", where, 0) + sheet_name) + record(0x000A)
     stream += begin(0x10) + b"".join(cells) + record(0x000A)
     stream = stream.ljust(4096, b"\0")
     stream += b"\0" * (-len(stream) % 512)
@@ -127,3 +128,24 @@ def test_a_long_text_that_many_cells_name_is_refused(tmp_path):
         read_workbook(shared(tmp_path / "a.xls", ["x" * 30_000, "y"], cells))
     (table,), _ = read_workbook(shared(tmp_path / "b.xls", ["x" * 30_000, "y"], [(0, 0, 0), (1, 0, 1)]))
     assert [len(row.cells[0]) for row in table] == [30_000, 1]
+
+
+def test_an_old_workbook_shows_its_formats_and_names_its_errors(tmp_path):
+    code = record(0x041E, struct.pack("<HHB", 164, 3, 0) + b"000")
+    styles = b"".join(record(0x00E0, struct.pack("<HH", 0, one) + bytes(16)) for one in (0, 9, 164))
+    cells = [
+        record(0x0203, struct.pack("<HHHd", 0, 0, 1, 0.5)),
+        record(0x027E, struct.pack("<HHHi", 1, 0, 2, 7 << 2 | 2)),
+        record(0x00BD, struct.pack("<HHHiHiH", 2, 0, 1, 25 << 2 | 3, 2, 8 << 2 | 2, 1)),
+        record(0x0205, struct.pack("<HHHBB", 3, 0, 0, 42, 1)),
+        record(0x0006, struct.pack("<HHHBBBBBBHHIHBB", 4, 0, 0, 2, 0, 7, 0, 0, 0, 0xFFFF, 0, 0, 2, 0x1C, 7)),
+        number(5, 0, 3.0),
+    ]
+    path = old_workbook(tmp_path / "a.xls", cells, before=code + styles)
+    (table,), _ = read_workbook(path)
+    refined = table.refined((0, 1))
+    texts = [[render(cell) for cell in row.cells] for row in refined]
+    assert texts == [["50%", ""], ["007", ""], ["25%", "008"], ["", ""], ["", ""], ["3", ""]]
+    assert {row: list(found) for row, found in refined.faults.items()} == {4: [0], 5: [0]}
+    assert "#N/A" in refined.faults[4][0]
+    assert "#DIV/0!" in refined.faults[5][0]

@@ -50,7 +50,7 @@ def repack_old_workbook(path: Path) -> bytes:
     if size > MAX_OLD_BYTES:
         raise DataError(f"{path.name} has {size:,} bytes; an .xls may have {MAX_OLD_BYTES:,}")
     try:
-        stream = _workbook_stream(path.read_bytes())
+        stream = workbook_stream(path.read_bytes())
         _examine_records(path.name, stream)
     except (struct.error, LookupError, ValueError) as error:
         raise DataError(f"{path.name} cannot be read as a workbook: {error}") from error
@@ -62,7 +62,7 @@ def _examine_records(name: str, stream: bytes) -> None:
     places: list[int] = []
     texts: list[bytes] = []
     before = 0
-    for kind, body in _records(stream, 0):
+    for kind, body in records_of(stream, 0):
         if kind == _TEXTS or (kind == _CONTINUED and texts and before in {_TEXTS, _CONTINUED}):
             texts.append(body)
         before = kind
@@ -82,7 +82,7 @@ def _examine_records(name: str, stream: bytes) -> None:
 
 def _named(stream: bytes, place: int) -> Iterator[int]:
     """Numbers of the shared texts that the cells of a sheet name."""
-    return (struct.unpack_from("<I", body, 6)[0] for kind, body in _records(stream, place) if kind == _NAMES_TEXT)
+    return (struct.unpack_from("<I", body, 6)[0] for kind, body in records_of(stream, place) if kind == _NAMES_TEXT)
 
 
 def _lengths(pieces: Sequence[bytes]) -> Iterator[int]:
@@ -111,7 +111,7 @@ def _lengths(pieces: Sequence[bytes]) -> Iterator[int]:
 
 def _extent(stream: bytes, place: int) -> Extent:
     extent = Extent()
-    for kind, body in _records(stream, place):
+    for kind, body in records_of(stream, place):
         if kind in _CELLS or kind == _SEVERAL_NUMBERS:
             row, column = struct.unpack_from("<HH", body)
             last = struct.unpack_from("<H", body, len(body) - 2)[0] if kind == _SEVERAL_NUMBERS else column
@@ -129,7 +129,8 @@ def _refuse_claims(first_row: int, last_row: int, first_column: int, last_column
         raise ValueError("a sheet claims more cells than the format has")
 
 
-def _records(stream: bytes, place: int) -> Iterator[tuple[int, bytes]]:
+def records_of(stream: bytes, place: int) -> Iterator[tuple[int, bytes]]:
+    """Kind and body of the records from a place to the end of their part."""
     while place + 4 <= len(stream):
         kind, size = struct.unpack_from("<HH", stream, place)
         if kind == _END:
@@ -182,7 +183,13 @@ class _Sectors:
         return b"".join(found)
 
 
-def _workbook_stream(data: bytes) -> bytes:
+def workbook_stream(data: bytes) -> bytes:
+    """The stream of records in a compound file.
+
+    Raises:
+        ValueError: its sectors form a loop, are of an odd size, or end too early; it holds no workbook.
+        LookupError: a sector lies behind the end.
+    """
     power = struct.unpack_from("<H", data, 30)[0]
     if power not in {9, 12}:
         raise ValueError(f"sectors of two to the {power} bytes")

@@ -13,6 +13,7 @@ from steelyard.data.table import Row, Table, cell_at
 from steelyard.data.workbook_cells import Looked, look_again
 from steelyard.data.workbook_ods import look_again_ods
 from steelyard.data.workbook_parts import read_parts
+from steelyard.data.workbook_xls import look_again_xls
 from steelyard.errors import DataError
 
 
@@ -45,7 +46,7 @@ def _is_mixed(rows: Sequence[Any], column: int) -> bool:
 
 def _look(path: Path, sheet: str, columns: frozenset[int]) -> Looked:
     if path.suffix.lower() == ".xls":
-        return Looked()
+        return look_again_xls(path, sheet, columns)
     try:
         with zipfile.ZipFile(path) as archive:
             if path.suffix.lower() == ".ods":
