@@ -12,10 +12,14 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from steelyard.config.load import load
 from steelyard.data.classes import ClassName
 from steelyard.data.files import SampleFiles
 from steelyard.data.reading import read_tables
 from steelyard.errors import ConfigError, DataError
+from steelyard.suite.evaluate import How, evaluate_suite
+from steelyard.suites.choice.suite import ChoiceSuite
+from steelyard.targets.baseline import Baseline
 
 ROWS = [
     {"question": "Which?", "choices": ["one", "two"], "answer": 1, "share": 0.5},
@@ -93,6 +97,13 @@ def test_what_is_no_frame_is_refused(frame):
 def test_a_text_that_no_file_may_hold_is_named_with_its_row(text):
     with pytest.raises(DataError, match=r"frame entry 2: (a NUL|half a)"):
         cells(SampleFiles.of([{"q": "fine"}, {"q": [text]}]))
+
+
+def test_a_cell_that_holds_itself_is_named_with_its_row():
+    endless = []
+    endless.append(endless)
+    with pytest.raises(DataError, match="frame entry 1: nested too deeply"):
+        cells(SampleFiles.of([{"q": endless}]))
 
 
 def test_a_split_dataset_asks_for_one_of_its_splits():
@@ -256,3 +267,31 @@ def test_what_is_written_is_read_again_from_every_keyed_source(tmp_path, drawn):
         *map(SampleFiles.of, (rows, table, pl.from_arrow(table), table.to_pandas(), datasets.Dataset(table))),
     ):
         assert cells(files) == rows
+
+
+def test_a_configuration_names_a_folder_beside_it_as_a_dataset(tmp_path, monkeypatch):
+    rows = [{"question": "Which?", "choices": ["one", "two"], "answer": 1}] * 1
+    features = datasets.Features(
+        {
+            "question": datasets.Value("string"),
+            "choices": datasets.List(datasets.Value("string")),
+            "answer": datasets.ClassLabel(names=["A", "B"]),
+        }
+    )
+    (tmp_path / "conf").mkdir()
+    datasets.Dataset.from_list(rows, features=features).save_to_disk(tmp_path / "conf" / "saved")
+    path = tmp_path / "conf" / "exam.yaml"
+    for key in ("dataset", "file"):
+        path.write_text(
+            f"suite: choice\nsamples: {{{key}: saved}}\ntargets: {{guess: {{baseline: random}}}}\n", "utf-8"
+        )
+        suite = load(path, environ={}, use_dotenv=False).suite
+        assert (suite.name, [one.reference for one in suite.samples]) == ("saved", ["B"])
+
+
+def test_a_run_of_a_frame_says_in_its_manifest_what_it_was(tmp_path):
+    rows = [{"question": "Which?", "options": ["one", "two"], "answer": "B"}]
+    suite = ChoiceSuite(SampleFiles.of(rows, name="pilot"), {"guess": Baseline("random")}).build()
+    assert suite.name == "pilot"
+    (run,) = evaluate_suite(suite, how=How(store=tmp_path / "a.db"))
+    assert run.manifest["samples"]["source"]["frame"] == "pilot: a list of 1 rows"

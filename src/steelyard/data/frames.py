@@ -81,6 +81,8 @@ def keyed_table(name: str, rows: Callable[[], Iterable[Mapping[Any, Any]]], note
             return Row(number, {str(key): plain_cell(value) for key, value in cells.items()})
         except ValueError as error:
             raise DataError(f"{name} entry {number}: {error}") from error
+        except RecursionError as error:
+            raise DataError(f"{name} entry {number}: nested too deeply") from error
 
     def source() -> Iterator[Row]:
         return starmap(row, enumerate(rows(), start=1))

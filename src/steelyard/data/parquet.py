@@ -38,7 +38,10 @@ def read_parquet(path: Path) -> Table:
             schema, about = opened.schema_arrow, opened.metadata
     except (pa.ArrowException, OSError) as error:
         raise DataError(f"{path.name} is no sound Parquet file: {_first_line(error)}") from error
-    kept = [one.name for one in schema if not holds_bytes(one.type)]
+    try:
+        kept = [one.name for one in schema if not holds_bytes(one.type)]
+    except RecursionError as error:
+        raise DataError(f"{path.name}: its columns are nested too deeply") from error
     _refuse_large(path, about, {name for name in schema.names if name not in kept})
     classes = classes_in(schema.metadata)
 

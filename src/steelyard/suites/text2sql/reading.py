@@ -146,7 +146,8 @@ def read_row(
     if torn := _torn(reading, row):
         defects.append(torn)
         return None
-    defects.extend(faults_of(reading.table, row.number, map(reading.layout.column, reading.layout.columns)))
+    used = (column for columns in reading.layout.columns.values() for column in columns)
+    defects.extend(faults_of(reading.table, row.number, used))
     values = {role.name: _text(reading, row, role.name, defects) for role in ROLES}
     for role in ("question", "sql"):
         if not values[role] and reading.layout.column(role) is not None and len(defects) == before:
