@@ -31,6 +31,7 @@ _COMMANDS: Final = (
     ("history", "history"),
     ("note", "history"),
     ("review", "reviewing"),
+    ("label", "labelling"),
     ("promote", "promoting"),
     ("baseline", "baselining"),
     ("report", "pages"),
@@ -44,8 +45,12 @@ _COMMANDS: Final = (
 """Name of the command -> module of this package that holds the function of that name, in the order of `--help`."""
 
 
-def build_app() -> typer.Typer:
-    """The application with every command."""
+def build_app(only: str = "") -> typer.Typer:
+    """The application with every command, or with one alone.
+
+    Args:
+        only: a command's name: describing all the others to typer costs more than listing a hundred runs.
+    """
     app = typer.Typer(
         add_completion=False,
         no_args_is_help=True,
@@ -65,6 +70,8 @@ def build_app() -> typer.Typer:
         pass
 
     for name, module in _COMMANDS:
+        if only not in {"", name}:
+            continue
         function = getattr(import_module(f"steelyard.cli.{module}"), name)
         app.command(name)(_while_read(function))
     return app
@@ -92,7 +99,7 @@ def run_app(arguments: Sequence[str] | None = None) -> None:
     # Whoever saw an error types --debug behind the command, where typer does not look for it.
     rest = [one for one in given if one != "--debug"]
     try:
-        code = build_app()(args=rest, standalone_mode=False, prog_name="steelyard")
+        code = build_app(_command_in(rest))(args=rest, standalone_mode=False, prog_name="steelyard")
     except typer.Exit as stop:
         code = stop.exit_code
     except (KeyboardInterrupt, typer.Abort):
@@ -106,6 +113,11 @@ def run_app(arguments: Sequence[str] | None = None) -> None:
         with while_read():
             (show or functools.partial(_explain, error, debug=debug))()
     sys.exit(code if isinstance(code, int) else 0)
+
+
+def _command_in(given: Sequence[str]) -> str:
+    """The command that stands first; "" where that is an option, or nothing that is known."""
+    return given[0] if given and given[0] in dict(_COMMANDS) else ""
 
 
 def _explain(error: Exception, *, debug: bool) -> None:

@@ -54,6 +54,10 @@ UnsafeSqlOption = Annotated[
 ]
 QuietOption = Annotated[bool, typer.Option("--quiet", "-q", help="Print no progress.")]
 
+WithLabelsOption = Annotated[
+    bool,
+    typer.Option("--with-labels", help="Count people's verdicts (steelyard label) in place of what was read."),
+]
 ScoreOption = Annotated[
     str | None, typer.Option("--score", metavar="NAME", help="The score to compare; the suite's own by default.")
 ]

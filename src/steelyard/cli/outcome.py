@@ -27,6 +27,7 @@ from steelyard.report.endings import saved_calls
 from steelyard.report.numbers import failed_elsewhere, kind_text
 from steelyard.report.preferences import Pairwise
 from steelyard.store import Run
+from steelyard.store.labelled import LabelledRun
 from steelyard.summary import RunSummary
 
 _MOST_NAMED: Final = 4
@@ -78,12 +79,20 @@ class WeighedRuns:
 
 
 def weigh(
-    runs: Sequence[Run], *, store: str | None = None, score: str | None = None, gated: bool = True, **comparing: Any
+    stored: Sequence[Run],
+    *,
+    store: str | None = None,
+    score: str | None = None,
+    gated: bool = True,
+    with_labels: bool = False,
+    **comparing: Any,
 ) -> WeighedRuns:
     """Summaries of all, the comparison of the first with each other one, and the gate that their suite set.
 
-    `comparing` are further options of `compare`; where there are any, judging runs are compared too.
+    `comparing` are further options of `compare`; where there are any, judging runs are compared too. `with_labels`
+    counts people's verdicts in every run alike, but never in the gate.
     """
+    runs: Sequence[Run] = [LabelledRun.of(one) for one in stored] if with_labels else stored
     summaries = tuple(one.summary() for one in runs)
     both = list(zip(runs, summaries, strict=True))
     others = [pair for pair in both if not is_judging(pair[0].manifest)]
@@ -96,11 +105,16 @@ def weigh(
         tuple(runs),
         summaries,
         _compared(compared, score=score, **comparing) if comparable else None,
-        gate_of(runs, summaries) if gated else None,
+        _gate(stored, summaries, with_labels=with_labels) if gated else None,
         store or "",
         preferences=tuple(preferences(run, summary=one) for run, one in judged),
         standings=standings([run for run, _ in judged]) if len(judged) > 1 else None,
     )
+
+
+def _gate(stored: Sequence[Run], summaries: Sequence[RunSummary], *, with_labels: bool) -> GateVerdict | None:
+    """Over what was read, whoever else counts verdicts: a gate that people can move is none."""
+    return gate_of(stored, tuple(one.summary() for one in stored) if with_labels else summaries)
 
 
 def _compared(several: Sequence[tuple[Run, RunSummary]], **options: Any) -> Comparison:

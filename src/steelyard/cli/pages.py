@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 
-from steelyard.cli.options import HtmlOption, JUnitOption, MarkdownOption, RunsArgument, StoreOption
+from steelyard.cli.options import HtmlOption, JUnitOption, MarkdownOption, RunsArgument, StoreOption, WithLabelsOption
 from steelyard.errors import ConfigError, Place
 
 if TYPE_CHECKING:
@@ -24,6 +24,7 @@ def report(
     html: HtmlOption = None,
     markdown: MarkdownOption = None,
     junit: JUnitOption = None,
+    with_labels: WithLabelsOption = False,
 ) -> None:
     """Write a report of one run, or of several against the first.
 
@@ -36,7 +37,8 @@ def report(
         html = Path("report.html")
     check_pages(html, markdown, junit)
     with Store(store) as opened:
-        write_pages(weigh([opened.run(name) for name in run]), html=html, markdown=markdown, junit=junit)
+        outcome = weigh([opened.run(name) for name in run], with_labels=with_labels)
+        write_pages(outcome, html=html, markdown=markdown, junit=junit)
 
 
 def export(

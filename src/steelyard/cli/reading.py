@@ -15,6 +15,7 @@ from steelyard.cli.options import (
     RunsArgument,
     ScoreOption,
     StoreOption,
+    WithLabelsOption,
 )
 from steelyard.errors import ConfigError, did_you_mean
 
@@ -72,6 +73,7 @@ def show(
         ),
     ] = "",
     most: Annotated[int, typer.Option("--most", "-n", metavar="N", help="List at most so many samples.", min=1)] = 10,
+    with_labels: WithLabelsOption = False,
     as_json: JsonOption = False,
 ) -> None:
     """Show one run: its rate, its categories, what could not be read.
@@ -82,14 +84,15 @@ def show(
     from steelyard.cli.outcome import print_outcome, say_unfinished, weigh
     from steelyard.cli.tables import print_json
     from steelyard.store import Store
+    from steelyard.store.labelled import LabelledRun
     from steelyard.store.labels import by_record
 
     if only and only not in _KINDS:
         raise ConfigError(f"--only {only!r}{did_you_mean(only, _KINDS)}")
     with Store(store) as opened:
-        found = opened.run(run)
+        found = LabelledRun.of(opened.run(run)) if with_labels else opened.run(run)
         if not only and not sample:
-            outcome = weigh([found], store=store)
+            outcome = weigh([found], store=store, with_labels=with_labels)
             notes = found.remarks().notes
             if as_json:
                 about = {"reason": found.reason, "notes": [plain_note(one) for one in notes], **outcome.preferred()}
@@ -124,6 +127,7 @@ def compare(
     group: Annotated[
         list[str] | None, typer.Option("--group", metavar="NAME", help="Only samples of this group; may be repeated.")
     ] = None,
+    with_labels: WithLabelsOption = False,
     as_json: JsonOption = False,
     html: HtmlOption = None,
     markdown: MarkdownOption = None,
@@ -144,7 +148,7 @@ def compare(
     with Store(store) as opened:
         runs = [opened.run(name) for name in run]
         _check_comparable(runs)
-        outcome = weigh(runs, store=store, score=score, gated=False, **comparing)
+        outcome = weigh(runs, store=store, score=score, gated=False, with_labels=with_labels, **comparing)
         if outcome.comparison is None:
             raise ConfigError("one of these runs has no scores, so there is nothing to compare: see steelyard runs")
         print_outcome(outcome, as_json=as_json, detailed=True, reported=html is not None)

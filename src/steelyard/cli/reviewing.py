@@ -1,4 +1,4 @@
-"""The command `review`: a model says why samples failed, and what the causes are."""
+"""The command `review`: replies that need a person's eye; or a model says why samples failed, and the causes."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import asyncio
 import shlex
 from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Final, Literal, NoReturn, cast
 
 import typer
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
 _BROKEN: Final = 4
 _INTERRUPTED: Final = 130
 _MOST: Final = 100
+_FAILED: Final = "failed"
 
 
 def review(
@@ -41,7 +43,7 @@ def review(
     model_config: ModelConfigOption = None,
     only: Annotated[
         str, typer.Option("--only", metavar="EXPR", help="Which samples, as promote --where takes them.")
-    ] = "failed",
+    ] = _FAILED,
     most: Annotated[
         int, typer.Option("--most", "-n", metavar="N", help="At most so many, spread over those that fit.", min=1)
     ] = _MOST,
@@ -55,21 +57,34 @@ def review(
     no_env: NoEnvOption = False,
     quiet: QuietOption = False,
     as_json: JsonOption = False,
+    show_key: Annotated[bool, typer.Option("--show-key", help="Without a model: show the right answers too.")] = False,
+    csv: Annotated[
+        Path | None, typer.Option("--csv", metavar="FILE", help="Without a model: write the queue as a sheet to fill.")
+    ] = None,
 ) -> None:
-    """Let a model say why samples failed, and gather the causes.
+    """List replies that need a person's eye, or let a model say why samples failed.
 
-    What it says is kept as labels marked as the model's: no score changes. The same command again goes on with what
-    was interrupted, and pays for no reply twice.
+    Without a model: the replies of an exam that were not read, or whose letter is inferred. With one, its reasons and
+    causes are kept as labels marked as the model's: no score changes. The same command again goes on with what was
+    interrupted, and pays for no reply twice.
     """
     from steelyard.cli.qa_command import described_model, model_of_flags
+    from steelyard.cli.queueing import show_queue
     from steelyard.generate.review import ReviewPlan
     from steelyard.generate.reviewer import Reviewer
+    from steelyard.store import Store
     from steelyard.suite import How
 
     flags = model_of_flags(model, base_url, api_key_env)
-    if bool(flags) == bool(model_config):
-        what = "give one of them" if flags else "nobody writes the review"
-        raise ConfigError(f"--model NAME or --model-config FILE: {what}")
+    if not flags and not model_config:
+        _refuse_without_model(only=only != _FAILED, dry_run=dry_run, budget_calls=budget_calls is not None, fresh=fresh)
+        with Store(store) as opened:
+            show_queue(opened.run(run), most=most, show_key=show_key, as_json=as_json, csv=csv)
+        return
+    if show_key or csv:
+        raise ConfigError("--show-key and --csv are of the queue that review lists without a model")
+    if flags and model_config:
+        raise ConfigError("--model NAME or --model-config FILE: give one of them")
     asked, values = described_model(flags, str(model_config.absolute()) if model_config else "", use_dotenv=not no_env)
     assert asked is not None  # noqa: S101  # one of the two describes it
     reviewer = Reviewer(asked, cast("Literal['auto', 'en', 'zh']", language))
@@ -80,6 +95,17 @@ def review(
         return
     how = How(store=store, fresh=fresh, environment=values)
     _make(plan, reviewer, how, quiet=quiet, as_json=as_json)
+
+
+def _refuse_without_model(**given: bool) -> None:
+    """Options that only a model's review has.
+
+    Raises:
+        ConfigError: one was given, and no model.
+    """
+    named = [f"--{name.replace('_', '-')}" for name, value in given.items() if value]
+    if named:
+        raise ConfigError(f"{', '.join(named)}: --model NAME or --model-config FILE says who writes the review")
 
 
 def _make(plan: ReviewPlan, reviewer: Reviewer, how: How, *, quiet: bool, as_json: bool) -> NoReturn:

@@ -169,10 +169,8 @@ def verdict_warnings(summaries: Sequence[RunSummary], labels: Sequence[str]) -> 
     if not any(one.total or one.conflicting for _, one in found):
         return []
     return [
-        f"Nobody has looked at {counted(one.unseen, 'reply')} in the review queue of {label}: a rate that people's "
-        "verdicts moved stands beside one that they could not move."
-        if len(found) > 1
-        else f"Nobody has looked at {counted(one.unseen, 'reply')} in the review queue of {label}."
+        f"Nobody has looked at {counted(one.unseen, 'reply')} in the review queue of {label}, while verdicts on other "
+        "replies are counted."
         for label, one in found
         if one.unseen
     ]

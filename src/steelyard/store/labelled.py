@@ -30,7 +30,7 @@ class LabelledRun(Run):
     @classmethod
     def of(cls, run: Run) -> LabelledRun:
         """The same run."""
-        return cls(run._store, run._row)
+        return cls(run._store, run._row)  # noqa: SLF001  # a handle on the same row
 
     @cached_property
     def verdicts(self) -> Verdicts:
