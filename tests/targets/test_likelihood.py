@@ -243,6 +243,12 @@ def test_where_the_option_begins_inside_shared_tokens_nothing_is_summed():
         text_likelihood("答：坤", 2, [["答：", None, 0], ["�", -1.0, 2], ["�", -1.0, 3]])
 
 
+def test_tokens_that_fit_in_countless_ways_are_given_up():
+    text = "这是提示" * 500
+    with pytest.raises(ValueError, match="fit in too many ways"):
+        text_likelihood(text, 1990, [["�", -1.0, None]] * len(text.encode()), generated=False)
+
+
 def test_an_end_of_the_text_that_is_echoed_as_an_empty_token_is_no_part_of_the_option():
     tokens = [["Q:", None, 0], [" x", -1.0, 2], ["", -9.0, 4]]
     assert text_likelihood("Q: x", 2, tokens).logprob == -1.0

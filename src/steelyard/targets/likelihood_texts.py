@@ -21,6 +21,8 @@ _MOST_PART: Final = 3
 _MOST_EMPTY: Final = 4
 _MOST_FIRST: Final = 256
 """Bytes that a first token of which nothing is known may have at most."""
+_MOST_WAYS: Final = 600
+"""Places where a token may end at most: tokens that are all parts of characters would take minutes to lay."""
 _ESCAPED: Final = re.compile(r"bytes:((?:\\x[0-9a-fA-F]{2})+)|<0x([0-9a-fA-F]{2})>")
 _PIECES: Final = (("▁", " "), ("Ġ", " "), ("Ċ", "\n"))
 """What SentencePiece and byte-level vocabularies write for a blank and the end of a line."""
@@ -85,7 +87,8 @@ def _laid(data: bytes, tokens: Sequence[str | None], *, generated: bool) -> list
     """Where each token of `data` may end, over all ways to lay them along it; empty where there is none.
 
     Raises:
-        ValueError: the last token may be of the text, or the one that was generated behind it.
+        ValueError: the last token may be of the text, or the one that was generated behind it; or there are too many
+            ways.
     """
     steps: list[dict[int, frozenset[int]]] = []
     at = frozenset({0})
@@ -93,6 +96,8 @@ def _laid(data: bytes, tokens: Sequence[str | None], *, generated: bool) -> list
     for no, token in enumerate(tokens):
         step = {place: _ends(data, place, token, first=no == 0) for place in at}
         at = frozenset[int]().union(*step.values())
+        if len(at) > _MOST_WAYS:
+            raise ValueError("the tokens that the endpoint gave are parts of characters, and fit in too many ways")
         if not at:
             break
         steps.append(step)
