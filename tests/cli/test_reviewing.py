@@ -279,7 +279,6 @@ def test_what_is_no_failure_any_more_loses_its_labels_and_a_person_keeps_hers(re
 @pytest.mark.parametrize(
     ("more", "message"),
     [
-        ([], "nobody writes the review"),
         (["--model", "m", "--model-config", "m.yaml"], "give one of them"),
         (["--base-url", "http://127.0.0.1/v1"], "belong to --model"),
         (["--model", "m", "--only", "wrogn"], "did you mean 'wrong'"),

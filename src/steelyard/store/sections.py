@@ -58,10 +58,14 @@ class Tallies:
 
     def examining(self, rows: Iterable[tuple[ScoreRow, Answered | None]]) -> Iterator[ScoreRow]:
         """The rows of exam scores counted with what was kept of their letters, then all of them as they come."""
+        exams = self.exams
         for row, answered in rows:
             if answered is not None:
-                for tally in [self.exams[row.name]] if row.name else self.exams.values():
-                    tally.add(row, answered)
+                if row.name:
+                    exams[row.name].add(row, answered)
+                else:
+                    for tally in exams.values():
+                        tally.add(row, answered)
             yield row
 
     def watching(self, rows: Iterable[ScoreRow]) -> Iterator[ScoreRow]:

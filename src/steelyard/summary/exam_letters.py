@@ -34,8 +34,7 @@ def letter_bias(columns: Columns) -> LetterBias | None:
 
     single = (columns.key != UNREAD) & (columns.options > 0)
     part = Columns(*(one[single] for one in columns))
-    keys = np.unique(part.key)
-    if len(keys) < 2:
+    if len(part.key) == 0 or part.key.min() == part.key.max():
         return None
     letters = tuple(_recall(part, place) for place in range(int(part.options.max())))
     recalls = [one.recall.value for one in letters if one.recall.value is not None]
@@ -65,17 +64,25 @@ def _recall(part: Columns, place: int) -> LetterRecall:
     n, values = int(at.sum()), part.value[at]
     recall = Mean(None, None, 0)
     if n:
-        apart = len(np.unique(part.unit[at])) == n
+        apart = _is_alone(part) or len(np.unique(part.unit[at])) == n
         interval = wilson(int(values.sum()), n) if apart else wilson_clustered(values, clusters=part.unit[at])
         recall = Mean(float(values.mean()), interval, n)
     offered, chosen = int((part.options > place).sum()), int((part.shown == place).sum())
     return LetterRecall(chr(ord("A") + place), offered, n, chosen, recall)
 
 
+def _is_alone(part: Columns) -> bool:
+    """Whether every row is a question of its own, as units are numbered by first appearance."""
+    unit = part.unit
+    return bool((unit[1:] > unit[:-1]).all())
+
+
 def _places_per_unit(part: Columns) -> Array:
     """At how many letters the key of each independent question stood."""
     import numpy as np
 
+    if _is_alone(part):
+        return np.ones(len(part.unit), dtype=int)
     units = np.unique(part.unit, return_inverse=True)[1]
     pairs = np.unique(units * (int(part.key.max()) + 1) + part.key)
     return np.bincount(pairs // (int(part.key.max()) + 1))
@@ -85,6 +92,8 @@ def _between(part: Columns, places: Array) -> HomogeneityTest:
     """Of the questions whose key stood at one letter, each as one value."""
     import numpy as np
 
+    if _is_alone(part):
+        return between_places(part.value, part.key)
     units = np.unique(part.unit, return_inverse=True)[1]
     means = np.bincount(units, weights=part.value) / np.bincount(units)
     keys = np.zeros(len(means), dtype=int)

@@ -26,9 +26,11 @@ def rotations_of(columns: Columns, failed: Collection[int]) -> Rotations | None:
     """
     import numpy as np
 
+    if not columns.shuffled.any():
+        return None
     orders = _distinct_per(columns.question, columns.sample)
     several = (orders > 1)[columns.question]
-    if not several.any() or not columns.shuffled.any():
+    if not several.any():
         return None
     whole = several & ~np.isin(columns.question, list(failed))
     incomplete = len(np.unique(columns.question[several & ~whole]))

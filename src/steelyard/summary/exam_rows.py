@@ -16,7 +16,9 @@ QueueKind = Literal["inferred", "several", "unparsed", "refused"]
 QUEUE_KINDS: Final[tuple[QueueKind, ...]] = get_args(QueueKind)
 """Why a person should look at a reply, in the order in which pages name them."""
 
-_CODES: Final = {outcome: code for code, outcome in enumerate(get_args(RowOutcome))}
+_OUTCOMES: Final[tuple[RowOutcome, ...]] = get_args(RowOutcome)
+_CODES: Final = {outcome: code for code, outcome in enumerate(_OUTCOMES)}
+_NO_PART: Final = frozenset({"error", "not_applicable"})
 UNREAD: Final = -1
 """The answer of a reply from which none was read, and the key of a sample that has none."""
 
@@ -86,56 +88,63 @@ class Columns(NamedTuple):
 
 
 class ExamTally:
-    """The rows of one exam score, kept as numbers: some 70 bytes each."""
+    """The rows of one exam score, kept as numbers: some 30 bytes each.
 
-    __slots__ = ("_answers", "_arrays", "_chance", "_queue", "_values", "failed")
+    What was kept beside a row is one of a few things, so a row holds its number. Rows of clusters and rotations hold
+    two hashes more.
+    """
+
+    __slots__ = ("_clusters", "_codes", "_kept", "_outcomes", "_questions", "_repeats", "_samples", "_values", "failed")
 
     def __init__(self) -> None:
-        self._arrays = {name: array("q") for name in ("unit", "question", "sample")}
-        self._arrays |= {name: array("i") for name in ("repeat", "answer", "options")}
-        self._arrays |= {name: array("b") for name in ("shown", "key", "shuffled", "outcome")}
+        self._kept: dict[Answered, int] = {}
+        self._samples = array("q")
+        self._repeats = array("i")
+        self._codes = array("i")
+        self._outcomes = array("b")
         self._values = array("d")
-        self._chance = array("d")
-        self._answers: dict[str, int] = {}
-        self._queue: dict[QueueKind, int] = {}
+        self._clusters: dict[int, int] = {}
+        self._questions: dict[int, int] = {}
         self.failed: set[int] = set()
 
     def add(self, row: ScoreRow, answered: Answered) -> None:
         """Count a row; one that does not apply has no part in an exam."""
-        question = _question_of(row.sample)
-        if row.outcome == "error":
-            self.failed.add(hash(question))
-        if row.outcome in {"error", "not_applicable"}:
+        sample, _, cluster, repeat, _, outcome, value = row
+        if outcome == "error":
+            self.failed.add(hash(_question_of(sample)))
+        if outcome in _NO_PART:
             return
-        kind = queue_kind(row.outcome, answered)
-        if kind:
-            self._queue[kind] = self._queue.get(kind, 0) + 1
-        read = row.outcome == "scored"
-        shuffled = answered.original is not None
-        own = answered.original if answered.original is not None else answered.letters
-        held = self._arrays
-        held["unit"].append(
-            hash(("cluster", row.cluster)) if row.cluster else hash(question if shuffled else row.sample)
-        )
-        held["question"].append(hash(question))
-        held["sample"].append(hash(row.sample))
-        held["repeat"].append(row.repeat)
-        held["answer"].append(self._answers.setdefault(own, len(self._answers)) if read else UNREAD)
-        held["shown"].append(_place(answered.letters) if read else UNREAD)
-        held["key"].append(_place(answered.wanted))
-        held["options"].append(answered.options)
-        held["shuffled"].append(shuffled)
-        held["outcome"].append(_CODES[row.outcome])
-        self._values.append(row.value or 0.0)
-        self._chance.append(_chance(answered))
+        code = self._kept.get(answered)
+        if code is None:
+            code = self._kept[answered] = len(self._kept)
+        if cluster:
+            self._clusters[len(self._codes)] = hash(("cluster", cluster))
+        if "@" in sample:
+            self._questions[len(self._codes)] = hash(_question_of(sample))
+        self._samples.append(hash(sample))
+        self._repeats.append(repeat)
+        self._codes.append(code)
+        self._outcomes.append(_CODES[outcome])
+        self._values.append(value or 0.0)
 
     @property
     def queue(self) -> dict[str, int]:
         """Why replies are in the review queue -> how many."""
-        return {kind: self._queue[kind] for kind in QUEUE_KINDS if kind in self._queue}
+        import numpy as np
+
+        width = len(_OUTCOMES)
+        codes, outcomes = np.frombuffer(self._codes, dtype=np.intc), np.frombuffer(self._outcomes, dtype=np.int8)
+        counts = np.bincount(codes * width + outcomes, minlength=width * len(self._kept))
+        found: dict[QueueKind, int] = {}
+        for answered, code in self._kept.items():
+            for at, outcome in enumerate(_OUTCOMES):
+                kind = queue_kind(outcome, answered)
+                if kind and counts[code * width + at]:
+                    found[kind] = found.get(kind, 0) + int(counts[code * width + at])
+        return {kind: found[kind] for kind in QUEUE_KINDS if kind in found}
 
     def __len__(self) -> int:
-        return len(self._chance)
+        return len(self._codes)
 
     def columns(self, *, answered_only: bool) -> tuple[Columns, frozenset[int], float | None]:
         """What counts for the headline, which of its questions have a record that failed, and the share of guessing.
@@ -147,16 +156,64 @@ class ExamTally:
         """
         import numpy as np
 
-        found = {name: np.frombuffer(one, dtype=one.typecode) for name, one in self._arrays.items()}
-        kept = found.pop("outcome") == _CODES["scored"] if answered_only else np.ones(len(self), dtype=bool)
-        numbers = {name: _numbered(found[name][kept]) for name in ("unit", "question", "sample")}
-        broken = np.isin(found["question"][kept], np.asarray(list(self.failed), dtype=np.int64))
-        failed = frozenset(np.unique(numbers["question"][broken]).tolist())
-        chance = np.frombuffer(self._chance)[kept]
-        known = len(chance) > 0 and not np.isnan(chance).any()
-        numbers["value"] = np.frombuffer(self._values)[kept]
-        rest = {name: found[name][kept] for name in Columns._fields if name not in numbers}
-        return Columns(**numbers, **rest), failed, float(chance.mean()) if known else None
+        scored = np.frombuffer(self._outcomes, dtype=np.int8) == _CODES["scored"]
+        kept = scored if answered_only else np.ones(len(self), dtype=bool)
+        codes, read = np.frombuffer(self._codes, dtype=np.intc)[kept], scored[kept]
+        known = self._known()
+        samples = np.frombuffer(self._samples, dtype=np.int64)
+        questions = _with(samples, self._questions)
+        shuffled = known["shuffled"][np.frombuffer(self._codes, dtype=np.intc)]
+        units = _with(np.where(shuffled, questions, samples), self._clusters)
+        own = _numbered(samples[kept])
+        broken = np.isin(questions[kept], np.asarray(list(self.failed), dtype=np.int64))
+        columns = Columns(
+            unit=_numbered(units[kept]) if self._clusters or self._questions else own,
+            question=_numbered(questions[kept]) if self._questions else own,
+            sample=own,
+            repeat=np.frombuffer(self._repeats, dtype=np.intc)[kept],
+            value=np.frombuffer(self._values)[kept],
+            answer=np.where(read, known["answer"][codes], UNREAD),
+            shown=np.where(read, known["shown"][codes], UNREAD),
+            key=known["key"][codes],
+            options=known["options"][codes],
+            shuffled=shuffled[kept],
+        )
+        chance = known["chance"][codes]
+        is_known = len(chance) > 0 and not np.isnan(chance).any()
+        failed = frozenset(np.unique(columns.question[broken]).tolist())
+        return columns, failed, float(chance.mean()) if is_known else None
+
+    def _known(self) -> dict[str, Array]:
+        """Per number of what was kept: answer, shown letter, key, options, whether shuffled, chance."""
+        import numpy as np
+
+        answers: dict[str, int] = {}
+        rows = [
+            (
+                answers.setdefault(one.letters if one.original is None else one.original, len(answers)),
+                _place(one.letters),
+                _place(one.wanted),
+                one.options,
+                one.original is not None,
+                _chance(one),
+            )
+            for one in self._kept
+        ]
+        names = ("answer", "shown", "key", "options", "shuffled", "chance")
+        types = (int, int, int, int, bool, float)
+        columns = zip(*rows, strict=True) if rows else ((),) * len(names)
+        return {name: np.asarray(column, dtype=kind) for name, column, kind in zip(names, columns, types, strict=True)}
+
+
+def _with(hashes: Array, others: dict[int, int]) -> Array:
+    """The same with other hashes in some places."""
+    import numpy as np
+
+    if not others:
+        return hashes
+    changed = hashes.copy()
+    changed[np.fromiter(others, dtype=np.int64)] = np.fromiter(others.values(), dtype=np.int64)
+    return changed
 
 
 def _question_of(sample: str) -> str:

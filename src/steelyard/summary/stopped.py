@@ -66,8 +66,8 @@ def exam_as_stopped(exam: Exam, stopping: Stopping | None) -> Exam:
         bare = tuple(replace(one, recall=_without(one.recall)) for one in letters.letters)
         letters = replace(letters, letters=bare, p=None)
     if rotations:
-        both = {"all_right": _without(rotations.all_right), "majority": _without(rotations.majority)}
-        rotations = replace(rotations, **both)
+        all_right, majority = _without(rotations.all_right), _without(rotations.majority)
+        rotations = replace(rotations, all_right=all_right, majority=majority)
     if repeats:
         repeats = replace(repeats, flipped=_without(repeats.flipped), majority=_without(repeats.majority))
     return replace(exam, letters=letters, rotations=rotations, repeats=repeats)
