@@ -27,6 +27,7 @@ class Find:
     rank: ClassVar[int] = 0
     writes: ClassVar[bool] = False
     urgent: ClassVar[bool] = True
+    outlives: ClassVar[bool] = True
     key: bytes
     ticket: Ticket | None
 
@@ -53,6 +54,7 @@ class Keep:
     rank: ClassVar[int] = 0
     writes: ClassVar[bool] = True
     urgent: ClassVar[bool] = True
+    outlives: ClassVar[bool] = True
     key: bytes
     body: bytes
     ticket: Ticket | None
@@ -99,6 +101,7 @@ class Spend:
     rank: ClassVar[int] = 1
     writes: ClassVar[bool] = True
     urgent: ClassVar[bool] = True
+    outlives: ClassVar[bool] = False
     evaluation: int
     calls: int
     tokens: int

@@ -155,7 +155,8 @@ class PostgresSchema:
 
     def is_lost(self, connection: Connection) -> str:
         """Look whether the server has hung up, without asking it; some microseconds."""
-        raw: Any = connection.connection.dbapi_connection
+        # An invalidated connection would be made anew when it is touched, and a new one holds no lock.
+        raw: Any = None if connection.invalidated else connection.connection.dbapi_connection
         if raw is None or raw.closed:
             return "the connection to the server is closed"
         poll = select.poll()

@@ -34,6 +34,7 @@ class Put:
     rank: ClassVar[int] = 2
     writes: ClassVar[bool] = True
     urgent: ClassVar[bool] = False
+    outlives: ClassVar[bool] = False
     run: int
     no: int
     record: Record

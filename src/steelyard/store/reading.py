@@ -12,8 +12,8 @@ from steelyard.errors import StoreError
 from steelyard.session.replies import unpack_reply
 from steelyard.store import schema
 from steelyard.store.codec import Unpacker
+from steelyard.store.dictionaries import load_dictionary
 from steelyard.store.records import unpack_keys, unpack_record, unpack_sample, unpack_score
-from steelyard.store.writer import load_dictionary
 from steelyard.types import Failure, Record, Reply, Sample, Score
 
 _REPLIES: Final = select(schema.reply.c.key, schema.reply.c.body).where(

@@ -13,8 +13,7 @@ import threading
 import time
 from collections import deque
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from typing import Any, ClassVar, Final, Protocol
+from typing import Any, Final
 
 from sqlalchemy import Connection, select
 from sqlalchemy.exc import SQLAlchemyError
@@ -23,9 +22,13 @@ from steelyard.errors import StoreError
 from steelyard.store import schema
 from steelyard.store.backend import Backend
 from steelyard.store.codec import Packer, Unpacker
+from steelyard.store.dictionaries import load_dictionary, save_dictionary
 from steelyard.store.engine import cause_of, writing
+from steelyard.store.operations import Batch, Change, Operation
 from steelyard.store.reserve import Reserve
-from steelyard.store.tickets import Result, ThreadTicket, Ticket, answer
+from steelyard.store.tickets import Result, ThreadTicket, answer
+
+__all__ = ["Batch", "Change", "Operation", "Writer"]
 
 _LATER_S: Final = 0.02
 """How long records wait for company: their replies are in the journal already, and a record costs seven statements
@@ -36,64 +39,12 @@ _MOST: Final = 2000
 _RETRIES: Final = 5
 """Times that a transaction is done again which lost against another process's: one of two always gets through."""
 _WATCH_S: Final = 0.2
-"""How often an idle connection to a server is looked at."""
+"""How often an idle connection to a server is looked at, and a lost one is tried again."""
+_RECONNECT_S: Final = 30.0
+"""How long a server may take to come back for the replies that are on their way."""
 _GATHER_S: Final = 0.001
 """How long a first arrival waits for company. More costs time where replies come in bursts: 2 ms took a tenth of the
 samples per second at 50 ms latency and saved no CPU, since the wait for the interpreter's lock gathers as well."""
-
-
-@dataclass(frozen=True, slots=True)
-class Batch:
-    """What operations work with: an open transaction, the packer and unpacker of bodies, the numbers of words.
-
-    `alone` is `Writer.alone`, and `shared` whether other processes may write at the same time.
-    """
-
-    connection: Connection
-    packer: Packer
-    unpacker: Unpacker
-    words: dict[str, int]
-    alone: bool = False
-    shared: bool = False
-
-
-class Operation(Protocol):
-    """Something for the store to do; those of one type are done together.
-
-    Attributes:
-        rank: types are done in this order within a batch.
-        writes: whether it changes the store.
-        urgent: whether it is done at once; else within `_LATER_S`, and before anything of a higher rank.
-        ticket: who waits for it; None where nobody does.
-    """
-
-    rank: ClassVar[int]
-    writes: ClassVar[bool]
-    urgent: ClassVar[bool]
-
-    @property
-    def ticket(self) -> Ticket | None:
-        """Who waits."""
-
-    @classmethod
-    def apply(cls, batch: Batch, operations: Sequence[Any]) -> Sequence[Any]:
-        """Do them all and return one value each; run again from the start after a failed transaction."""
-
-
-@dataclass(frozen=True, slots=True)
-class Change:
-    """Any rare change: `change` gets the batch and its value answers the ticket."""
-
-    rank: ClassVar[int] = 9
-    writes: ClassVar[bool] = True
-    urgent: ClassVar[bool] = True
-    change: Callable[[Batch], Any]
-    ticket: Ticket | None = None
-
-    @classmethod
-    def apply(cls, batch: Batch, operations: Sequence[Change]) -> Sequence[Any]:
-        """One after the other."""
-        return [one.change(batch) for one in operations]
 
 
 class Writer:
@@ -118,16 +69,14 @@ class Writer:
         self._closing = False
         self._error: StoreError | None = None
         self._full: StoreError | None = None
-        self._reading = backend.engine.connect().execution_options(**backend.finding)
-        self._writing = writing(backend)
-        self._packer = Packer(self._save_dictionary)
+        self._lost: StoreError | None = None
+        self._connect()
+        self._packer = Packer(lambda kind, data: save_dictionary(self._writing, kind, data))
         self._at = self._reading
         self._unpacker = Unpacker(lambda number: load_dictionary(self._at, number))
         self._words: dict[str, int] = {}
         self._watch_s = _WATCH_S if backend.shared else None
         try:
-            # Not to be handed to whoever connects next: a lock is the connection's.
-            self._writing.detach()
             backend.begin_log(self._writing)
             with self._writing.begin():
                 self._version = backend.changes(self._writing)
@@ -141,12 +90,27 @@ class Writer:
     @property
     def refuse(self) -> StoreError | None:
         """Why nothing more may be sent, or None while all is well."""
-        return self._error or self._full
+        return self._error or self._lost or self._full
+
+    @property
+    def _refusal(self) -> StoreError | None:
+        """Why nothing is written any more, but for what outlives the connection."""
+        return self._error or self._lost
 
     @property
     def backlog(self) -> int:
         """Operations that wait to be written."""
         return len(self._queue) + len(self._later)
+
+    def _connect(self) -> None:
+        self._reading = self._backend.engine.connect().execution_options(**self._backend.finding)
+        try:
+            self._writing = writing(self._backend)
+            # Not to be handed to whoever connects next: a lock is the connection's.
+            self._writing.detach()
+        except BaseException:
+            self._reading.close()
+            raise
 
     def _let_go(self) -> None:
         self._reading.close()
@@ -219,8 +183,8 @@ class Writer:
 
     def _watch(self) -> None:
         """Let nothing more be sent once the connection is lost, though nothing is to be written just now."""
-        if self._error is None and (lost := self._backend.is_lost(self._writing)):
-            self._error = self._failure(lost)
+        if self._refusal is None and (lost := self._backend.is_lost(self._writing)):
+            self._reconnect(self._failure(lost))
 
     def _take(self) -> list[Operation]:
         """What is to be done now: all that is urgent, and the rest when it is due or something waits for it."""
@@ -232,8 +196,10 @@ class Writer:
         return taken
 
     def _do(self, operations: Sequence[Operation]) -> list[Result]:
-        if self._error is not None:
-            return [(one.ticket, None, self._error) for one in operations]
+        refused = self._refusal
+        if refused is not None:
+            done = self._do_outliving([one for one in operations if one.outlives])
+            return done + [(one.ticket, None, refused) for one in operations if not one.outlives]
         try:
             return self._transact(operations)
         except StoreError as error:
@@ -256,12 +222,39 @@ class Writer:
                 error = again
         failure = self._failure(cause_of(error, self._backend.where))
         failure.__cause__ = error
+        if self._backend.is_lost(self._writing):
+            self._reconnect(failure)
+            return self._do(operations)
         if self._reserve is not None and self._reserve.release():
             self._full = failure
             with contextlib.suppress(SQLAlchemyError):
                 return self._transact(operations)
         self._error = failure
         return [(one.ticket, None, failure) for one in operations]
+
+    def _reconnect(self, failure: StoreError) -> None:
+        """Let nothing more be sent, and connect anew for the replies that are on their way: those are paid for."""
+        self._lost = failure
+        self._let_go()
+        until = time.monotonic() + _RECONNECT_S
+        while not self._closing:
+            try:
+                self._connect()
+            except SQLAlchemyError:
+                if time.monotonic() > until:
+                    break
+                time.sleep(_WATCH_S)
+            else:
+                return
+        self._error = failure
+
+    def _do_outliving(self, operations: Sequence[Operation]) -> list[Result]:
+        if self._error is None:
+            try:
+                return self._transact(operations)
+            except SQLAlchemyError:
+                self._error = self._lost
+        return [(one.ticket, None, self._error) for one in operations]
 
     def _failure(self, why: str) -> StoreError:
         return StoreError(
@@ -298,20 +291,3 @@ class Writer:
     def _batch(self, connection: Connection) -> Batch:
         shared = self._backend.shared
         return Batch(connection, self._packer, self._unpacker, self._words, alone=self.alone, shared=shared)
-
-    def _save_dictionary(self, kind: str, data: bytes) -> int:
-        saved = self._writing.execute(schema.dictionary.insert(), {"kind": kind, "data": data})
-        return int(saved.inserted_primary_key[0])  # type: ignore[index]  # one row was inserted, so it has a key
-
-
-def load_dictionary(connection: Connection, number: int) -> bytes:
-    """The dictionary of that number.
-
-    Raises:
-        StoreError: it is not there: the store is damaged.
-    """
-    table = schema.dictionary
-    data = connection.execute(select(table.c.data).where(table.c.num == number)).scalar()
-    if data is None:
-        raise StoreError(f"the store is damaged: dictionary {number} is missing")
-    return bytes(data)
