@@ -36,7 +36,7 @@ def _is_needed(table: Table, columns: frozenset[int]) -> bool:
 
 
 def _is_mixed(rows: Sequence[Any], column: int) -> bool:
-    """Whether not every cell of a column is a text; asked of a list, since a loop over cells is ten times slower."""
+    """Whether not every cell of a column is a text; asked of a list, since a loop over cells is slower."""
     try:
         cells = [row[column] for row in rows]
     except IndexError:
