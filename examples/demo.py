@@ -1,4 +1,4 @@
-"""What `make demo` does: an exam, text-to-SQL, tables, a PDF, preferences; no model, key or network."""
+"""What `make demo` does: two exams, text-to-SQL, tables, a PDF, preferences; no model, key or network."""
 
 from __future__ import annotations
 
@@ -25,6 +25,7 @@ def main() -> None:
     """Run the demo into `out/demo`, anew each time."""
     shutil.rmtree(OUT, ignore_errors=True)
     choice()
+    small_boats()
     text2sql()
     tables()
     rag()
@@ -47,6 +48,14 @@ def choice() -> None:
     steelyard("show", "retrieval", "--store", store)
     steelyard("show", "retrieval", "--only", "wrong", "-n", "2", "--store", store)
     print(f"\nThe report is one file that opens from disk: {report.relative_to(ROOT)}")
+
+
+def small_boats() -> None:
+    """An English exam, some of whose questions have several right answers."""
+    store, report = OUT / "demo.db", OUT / "exam_en.html"
+    exam = ROOT / "examples" / "exam_en" / "exam.yaml"
+    print("\nThe same in English: 72 questions on small boats, with three to six options.")
+    steelyard("run", exam, "--store", store, "--html", report)
 
 
 def text2sql() -> None:
