@@ -1,0 +1,127 @@
+"""What stands behind the rate of an exam, on the page, in Markdown and in sentences."""
+
+from dataclasses import replace
+from datetime import UTC, datetime
+
+import pytest
+from tests.store.exam_run import exam_runs, question
+
+from steelyard import Label, Store, compare
+from steelyard.report.exam import beside_rows, letter_views, macro_lines, verdict_lines
+from steelyard.report.exam_figures import rate_rows
+from steelyard.report.html import html_report
+from steelyard.report.markdown import markdown_report
+from steelyard.store.labelled import LabelledRun
+from steelyard.store.labels import add_labels
+
+ORDERS = ("ABCD", "BCDA", "CDAB", "DABC")
+KEYS = "ADCB"
+
+
+def samples(n=12):
+    return [
+        question(
+            f"q{no}@{turn + 1}", KEYS[turn], cluster=f"q{no}", group=f"group {no % 2}", metadata={"order": ORDERS[turn]}
+        )
+        for no in range(n)
+        for turn in range(4)
+    ]
+
+
+@pytest.fixture
+def runs(tmp_path):
+    asked = samples()
+    steady = [KEYS[at % 4] if at % 5 else "well" for at in range(len(asked))]
+    always = ["maybe A" if at % 7 else "A" for at in range(len(asked))]
+    return exam_runs(tmp_path / "s.db", {"steady": steady, "always A": always}, samples=asked, repeats=2)
+
+
+def labelled(runs, **said):
+    with Store(runs[0].store.path) as store:
+        for run in runs:
+            labels = [Label(*one) for one in said.get(run.target.replace(" ", "_"), ())]
+            add_labels(store, store.run(run.id), labels)
+    return [LabelledRun.of(one) for one in runs]
+
+
+def test_a_line_per_figure_and_a_cell_per_run(runs):
+    rows = {name: [cell.text for cell in cells] for name, cells in rate_rows([one.summary() for one in runs])}
+    assert rows["micro average, over questions"][1].startswith("25.0 % (")
+    assert rows["solved by guessing"] == ["25.0 %", "25.0 %"]
+    assert rows["beyond guessing"][1].startswith("0.0 % (")
+    assert rows["independent questions"] == ["12", "12"]
+    assert rows["all 4 orders right"][1].startswith("0.0 %")
+    assert rows["most frequent of 4 orders"][1].endswith("24 tied")
+    assert rows["answer differs in 2 repeats"][0].startswith("0.0 %")
+    assert rows["review queue"] == ["20 replies, 20 unparsed", "82 replies, 82 inferred"]
+
+
+def test_a_model_that_always_says_a_is_told_that_the_letter_matters(runs):
+    view = letter_views([runs[1].summary()], ["always A"])[0]
+    assert [row[:3] for row in view.rows] == [("A", "24", "96"), ("B", "24", "0"), ("C", "24", "0"), ("D", "24", "0")]
+    assert "differs by 100.0 points" in view.sentence
+    assert view.sentence.endswith("evidence that the letter matters.")
+    assert view.caution == ""
+
+
+def test_other_tools_rules_stand_beside_ours_and_in_no_other_table(runs):
+    summaries = [one.summary() for one in runs]
+    rows = beside_rows(summaries)
+    assert [name for name, _ in rows] == ["Steelyard", "last letter of the reply"]
+    assert [one.name for one in summaries[0].own_scores] == ["solve_rate"]
+    assert [one.score for one in compare(*runs).pairs[0].scores] == []
+    assert "last_letter" not in html_report(runs).split("<script", maxsplit=1)[0].split("What was run")[0]
+
+
+def test_page_and_markdown_carry_the_section(runs):
+    page, text = html_report(runs, compare(*runs)), markdown_report(runs, compare(*runs))
+    for part in ("macro average, over groups", "beyond guessing", "all 4 orders right", "last letter of the reply"):
+        assert part in page
+        assert part in text
+    assert "Position bias" in page
+    assert "Recall differs by 100.0 points between letters" in page
+
+
+def test_a_run_that_is_no_exam_has_no_section(make_runs):
+    from steelyard import ExactMatch
+
+    (run,) = make_runs({"one": lambda sample: "x"}, n=6, scorers=(ExactMatch(),))
+    assert 'id="exam-title"' not in html_report([run])
+    assert "macro average over 3 groups" in html_report([run]), "any score with groups has both averages"
+    assert macro_lines([run.summary()], ["one"], "exact_match")[0].startswith("one: macro average over 3 groups 0.0 %")
+
+
+def test_what_people_decided_is_told_per_run_and_authors_are_inert(runs):
+    at, hostile = datetime(2026, 3, 1, tzinfo=UTC), "<script>alert(1)</script>\x1b[2J|`x`"
+    told = labelled(runs, steady=[("q0@1", "answer", "A", hostile, at), ("q1@2", "answer", "B", "ann", at)])
+    summaries = [one.summary() for one in told]
+    first, second, *warnings = verdict_lines(summaries, ["steady", "always A"])
+    assert "1 by ann" in first
+    assert second == "always A: replies decided by people: none."
+    assert len(warnings) == 2
+    page, text = html_report(told), markdown_report(told)
+    assert "replies decided by people" in page
+    assert "<script>alert" not in page
+    assert "<script>alert" not in text
+    assert "\x1b" not in page + text
+
+
+def test_no_warning_where_nothing_was_decided_or_every_queue_was_seen(runs):
+    summaries = [one.summary() for one in labelled(runs)]
+    assert not any("Nobody" in one for one in verdict_lines(summaries, ["a", "b"]))
+    seen = [
+        replace(one, labelled=replace(one.labelled, decided={"ann": 3}, unseen=0)) for one in summaries if one.labelled
+    ]
+    assert not any("Nobody" in one for one in verdict_lines(seen, ["a", "b"]))
+
+
+def test_the_page_is_drawn_without_a_complaint(runs, in_browser):
+    async def visit(page):
+        rows = await page.run("document.querySelectorAll('section[aria-labelledby=exam-title] table tr').length")
+        wide = await page.run("document.documentElement.scrollWidth <= document.documentElement.clientWidth")
+        return rows, wide, page.complaints
+
+    rows, wide, complaints = in_browser(html_report(runs, compare(*runs)), visit)
+    assert rows > 20
+    assert wide
+    assert complaints == []
