@@ -12,19 +12,19 @@ from steelyard import Store
 RUN = """
 import sys, json
 from steelyard import ExactMatch, OpenAICompatible, Prompt, Sample, evaluate
-who, url, n = sys.argv[1], sys.argv[2], int(sys.argv[3])
+who, url, n, store = sys.argv[1], sys.argv[2], int(sys.argv[3]), sys.argv[4]
 samples = [Sample(f"q{i}", f"question {i}", "A") for i in range(n)]
 target = Prompt(OpenAICompatible("m", url), template=who + ": {{question}}")
-run = evaluate(target, samples, [ExactMatch()], store="s.db", concurrency=8)
+run = evaluate(target, samples, [ExactMatch()], store=store, concurrency=8)
 print(json.dumps([run.id, run.state, run.done, run.errors, run.from_journal]))
 """
 
 
-def run_all(folder, url, names, n=120):
+def run_all(folder, url, where, names, n=120):
     """What each of several processes, started together, says of its run."""
     processes = [
         subprocess.Popen(
-            [sys.executable, "-c", RUN, name, url, str(n)],
+            [sys.executable, "-c", RUN, name, url, str(n), str(where)],
             cwd=folder,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
@@ -41,12 +41,12 @@ def run_all(folder, url, names, n=120):
 
 
 @pytest.mark.slow
-def test_different_runs_share_a_store_that_none_of_them_found(tmp_path):
+def test_different_runs_share_a_store_that_none_of_them_found(tmp_path, where):
     with ledger_server(tmp_path, "--latency-ms", "5") as server:
-        found = run_all(tmp_path, server.url, ["one", "two", "three"])
+        found = run_all(tmp_path, server.url, where, ["one", "two", "three"])
         assert [one[1:] for one in found] == [["finished", 120, 0, 0]] * 3
         assert len(server.answered()) == 360
-    with Store(tmp_path / "s.db") as store:
+    with Store(where) as store:
         for run in store.runs():
             texts = [record.output.value for record in run.records()]
             assert len(texts) == 120
@@ -54,13 +54,13 @@ def test_different_runs_share_a_store_that_none_of_them_found(tmp_path):
 
 
 @pytest.mark.slow
-def test_processes_that_ask_the_same_agree_on_one_reply(tmp_path):
+def test_processes_that_ask_the_same_agree_on_one_reply(tmp_path, where):
     with ledger_server(tmp_path, "--latency-ms", "5") as server:
-        found = run_all(tmp_path, server.url, ["same", "same"])
+        found = run_all(tmp_path, server.url, where, ["same", "same"])
         assert [one[1:4] for one in found] == [["finished", 120, 0]] * 2
         asked = len(server.answered())
         assert asked + sum(one[4] for one in found) >= 240
-    with Store(tmp_path / "s.db") as store:
+    with Store(where) as store:
         first, second = store.runs()
         keys = [[record.replies["target"][0].key for record in run.records()] for run in (first, second)]
         assert keys[0] == keys[1]

@@ -7,7 +7,7 @@ import tempfile
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from steelyard import Failure, Output, Record, Reply, Sample, Score, Store
@@ -101,7 +101,12 @@ async def keep(store, several):
 
 
 def through_the_store(folder, several):
-    with tempfile.TemporaryDirectory(dir=folder) as own, Store(f"{own}/s.db", create_missing=True) as store:
+    with tempfile.TemporaryDirectory(dir=folder) as own:
+        return through(f"{own}/s.db", several)
+
+
+def through(where, several):
+    with Store(where, create_missing=True) as store:
         asyncio.run(keep(store, several))
         manifest = {"stages": list(STAGES), "scores": [], "over": {}, "primary": "", "tags": {}, "draw": ""}
         writer = store.begin_evaluation([NewRun("suite", "custom", "t", len(several), manifest)])[1][0]
@@ -125,6 +130,15 @@ def test_any_record_comes_back_from_the_store(tmp_path_factory, several):
     asked = [reply for one in several for some in one.replies.values() for reply in some]
     assert (run.done, run.errors) == (len(several), sum(one.failure is not None for one in several))
     assert (run.replies, run.from_journal) == (len(asked), sum(one.cached for one in asked))
+
+
+@settings(max_examples=8, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(several=st.lists(records, min_size=1, max_size=5).filter(distinct_keys))
+def test_any_record_comes_back_from_a_server(server, on_server, schema, several):
+    server.execute(f'DROP SCHEMA IF EXISTS "{schema}" CASCADE')  # of the example before: a key's first reply stays
+    found, _ = through(on_server, several)
+    wanted = [dataclasses.replace(one, output=one.output and plain_output(one.output)) for one in several]
+    assert [plain(one) for one in found] == [plain(one) for one in wanted]
 
 
 @pytest.mark.parametrize("value", ["x" * 1_000_000, "易" * 400_000, ["a" * 5000] * 20, {"k": list(range(10_000))}])
