@@ -31,17 +31,24 @@ def manifest(made):
     return found
 
 
-KEYS = {"scales", "spreads", "words", "crossed", "breakdowns"}
+KEYS = {"scales", "spreads", "words", "exam", "beside", "crossed", "breakdowns"}
 
 
 def test_the_manifest_says_how_scores_are_to_be_shown():
-    made = suite(Rated(), ExactMatch(), crossed=(("fine", "exact_match"),), breakdowns=("document",))
+    made = suite(
+        Rated(exam=("rating",), beside=("fine",)),
+        ExactMatch(),
+        crossed=(("fine", "exact_match"),),
+        breakdowns=("document",),
+    )
     check_suite(made)
     found = manifest(made)
     assert {key: found[key] for key in KEYS} == {
         "scales": {"rating": [1.0, 5.0]},
         "spreads": ["rating"],
         "words": {"fine": ["fine", "not fine"]},
+        "exam": ["rating"],
+        "beside": ["fine"],
         "crossed": [["fine", "exact_match"]],
         "breakdowns": ["document"],
     }
@@ -64,6 +71,8 @@ def test_what_has_nothing_to_say_is_not_in_the_manifest():
         (suite(Rated(words={"fine": ("yes", 0)})), "the words of fine must be"),
         (suite(Rated(spread="rating")), r"spread takes a tuple of scores, such as \('rating',\), not 'rating'"),
         (suite(Rated(spread=("ratings",))), "spread: no scorer gives 'ratings': did you mean 'rating'"),
+        (suite(Rated(exam="rating")), r"exam takes a tuple of scores, such as \('rating',\), not 'rating'"),
+        (suite(Rated(beside=("ratings",))), "beside: no scorer gives 'ratings': did you mean 'rating'"),
         (suite(Rated(), crossed=(("fine", "rateing"),)), "no scorer gives 'rateing': did you mean 'rating'"),
         (suite(Rated(), crossed=(("fine", "fine"),)), "crossed takes pairs of two different scores"),
         (suite(Rated(), crossed=("fine",)), "crossed takes pairs of two different scores, not 'fine'"),
