@@ -28,6 +28,7 @@ from steelyard.stats.power_means import (
     detectable_means,
     samples_for_mean,
     samples_for_means,
+    samples_to_show,
     smallest_detectable_difference,
     t_test_power,
 )
@@ -193,3 +194,20 @@ def test_data_that_say_nothing_have_no_smallest_difference(values, clusters):
 def test_questions_without_an_answer_are_refused(call, told):
     with pytest.raises(ValueError, match=told):
         call()
+
+
+def test_what_would_show_a_difference_counts_clusters_and_not_their_members():
+    rng = np.random.default_rng(1)
+    alone = rng.normal(0.2, 1, 50)
+    assert samples_to_show(alone) == samples_for_mean(alone.mean(), alone.std(ddof=1))
+    fourfold = np.repeat(alone, 4)
+    assert samples_to_show(fourfold, clusters=np.repeat(range(50), 4)) == 4 * samples_to_show(alone)
+    assert samples_to_show([0.5, -0.5]) is None, "nothing differs"
+    assert samples_to_show([]) is None
+    assert samples_to_show([0.3]) is None, "one pair says nothing of the spread"
+
+
+def test_of_a_small_difference_the_normal_distribution_says_what_the_t_test_says():
+    differences = np.tile([1.01, -0.99], 500)
+    exact = samples_for_mean(float(differences.mean()), float(differences.std(ddof=1)))
+    assert samples_to_show(differences) == pytest.approx(exact, rel=1e-3)
