@@ -36,7 +36,7 @@ def test_several_runs_are_corrected_after_holm_and_the_sentence_gives_both():
     assert [pair.headline.p_adjusted for pair in found.pairs] == pytest.approx([0.0625, 0.01171875, 0.25])
     assert [pair.headline.p_adjusted for pair in found.pairs] == pytest.approx(holm(raw))
     assert {pair.headline.adjustment for pair in found.pairs} == {"Holm over 3 runs"}
-    assert "p = 0.0039, = 0.012 by Holm" in found.pairs[1].sentence
+    assert "p = 0.0039, by Holm 0.012" in found.pairs[1].sentence
     assert found.notes == ("3 runs are compared with one baseline: verdicts use p after Holm's correction.",)
 
 

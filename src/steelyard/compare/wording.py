@@ -72,8 +72,8 @@ def _undecided(found: PairedDifference, *, score: str, names: tuple[str, str], l
     low, high = (_number(limit, found, sign=True) for limit in found.interval)
     if excludes_zero(found.interval) or (found.decisive_p is not None and found.decisive_p < 1 - level):
         return (
-            f"Whether there is a difference is on the edge, which is not enough to claim one: {facts}; "
-            f"{_percent(level)} interval {low} to {high}{unit}."
+            f"These data show no evidence of a difference, though it is on the edge: {facts}; "
+            f"{_percent(level)} interval {low} to {high}{unit}.{_finds(found, unit)}"
         )
     return (
         f"These data show no evidence of a difference: {facts}; a true difference between {low} and {high}{unit} "
@@ -117,7 +117,7 @@ def _number(value: float, found: PairedDifference, *, sign: bool = False) -> str
 
 
 def _test(found: PairedDifference) -> str:
-    corrected = "" if found.p_adjusted is None else f", {_p(found.p_adjusted)} by Holm"
+    corrected = "" if found.p_adjusted is None else f", by Holm {_p(found.p_adjusted).removeprefix('= ')}"
     return f"{found.test} p {_p(1.0 if found.p is None else found.p)}{corrected}"
 
 
