@@ -27,6 +27,7 @@ from steelyard.stats.paired import (
     sign_flip,
 )
 from steelyard.stats.quantiles import normal_quantile, normal_share
+from steelyard.stats.stratified import stratified_mean
 
 Array = NDArray[np.float64]
 
@@ -114,8 +115,23 @@ def _noise(rng: Generator, n: int, variance: float) -> Array:
     return math.sqrt(variance) * rng.normal(size=n)
 
 
+GROUPED: tuple[tuple[str, tuple[int, ...], tuple[float, ...]], ...] = (
+    ("5 of 34, all at 0.7", (34,) * 5, (0.7,) * 5),
+    ("100, 30, 20, 10, 10 at 0.5 to 0.9", (100, 30, 20, 10, 10), (0.5, 0.6, 0.7, 0.8, 0.9)),
+    ("10 of 6, rates from 0.3 to 0.95", (6,) * 10, tuple(np.linspace(0.3, 0.95, 10).tolist())),
+    ("50 of 3, rates from 0.3 to 0.95", (3,) * 50, tuple(np.linspace(0.3, 0.95, 50).tolist())),
+    ("57 of 100 to 300, as MMLU", tuple(np.linspace(100, 300, 57).astype(int)), tuple(np.linspace(0.3, 0.95, 57))),
+    ("6 of 10, three of them at 0.99", (10,) * 6, (0.99, 0.99, 0.99, 0.6, 0.7, 0.8)),
+    ("4 and 40, both at 0.7", (4, 40), (0.7, 0.7)),
+    ("4 at 0.9 and 40 at 0.5", (4, 40), (0.9, 0.5)),
+    ("3, 20, 60 at 0.5, 0.7, 0.9", (3, 20, 60), (0.5, 0.7, 0.9)),
+)
+"""Questions of each group and their rates, for the macro average."""
+GROUPED_DRAWS = 2000
+
+
 def measure() -> list[str]:
-    """Three tables."""
+    """Five tables."""
     return [
         "Independent samples, exactly: coverage of a nominal 95 %, mean / worst over the rates 0.01 to 0.99.",
         "",
@@ -124,6 +140,10 @@ def measure() -> list[str]:
         "Samples in clusters (clusters x size, rate, intra-cluster correlation): coverage, and mean width.",
         "",
         *_lines(("clusters", *_INTERVALS, "width CR1", "width effective-n"), _clustered()),
+        "",
+        "Macro averages, over groups of independent questions: coverage, and mean width.",
+        "",
+        *_lines(("groups", "stratified", "width"), _macro()),
         "",
         "Two sides without a difference: how often a test at 5 % sees one, or a 95 % interval leaves 0 out.",
         "",
@@ -187,6 +207,16 @@ def _clustered() -> Iterator[Sequence[str]]:
             coverage.append(f"{np.mean([_holds(one, kind.rate) for one in found]):.3f}")
             widths[name] = f"{np.mean([one.high - one.low for one in found if one]):.3f}"
         yield [kind.label, *coverage, widths["CR1 t"], widths["effective-n Wilson"]]
+
+
+def _macro() -> Iterator[Sequence[str]]:
+    for seed, (label, sizes, rates) in enumerate(GROUPED):
+        rng = np.random.default_rng([7, seed])
+        numbers, of_each = np.repeat(np.arange(len(sizes)), sizes), np.repeat(rates, sizes)
+        drawn = ((rng.random(len(numbers)) < of_each).astype(float) for _ in range(GROUPED_DRAWS))
+        found = [stratified_mean(values, numbers).interval for values in drawn]
+        held = np.mean([_holds(one, float(np.mean(rates))) for one in found])
+        yield [label, f"{held:.3f}", f"{np.mean([one.high - one.low for one in found if one]):.3f}"]
 
 
 def _holds(interval: Interval | None, truth: float) -> bool:
