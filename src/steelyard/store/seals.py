@@ -25,8 +25,9 @@ from steelyard.store.writer import Batch
 HEAD: Final = -1
 ROWS: Final = 0
 
-_RECORD: Final = struct.Struct("<qqqqq")
-_SCORE: Final = struct.Struct("<qqqqqdq")
+_RECORD: Final = struct.Struct("<c7q")
+_SCORE: Final = struct.Struct("<c5qdqq?")
+_NONE: Final = -1
 _BY: Final = bindparam("by", type_=BigInteger)
 _MIX: Final = (
     update(schema.seal)
@@ -38,30 +39,29 @@ _MIX: Final = (
 
 def of_record(row: Mapping[str, Any]) -> int:
     """The digest of a record's row."""
-    head = _RECORD.pack(row["no"], row["repeat"], row["sample"], row["failed"], row["millis"])
-    return _digest(b"r" + head, row["replies"], row["body"])
+    replies, body = row["replies"], row["body"]
+    head = _RECORD.pack(
+        b"r", row["no"], row["repeat"], row["sample"], row["failed"], row["millis"], _length(replies), _length(body)
+    )
+    return _digest(head + (replies or b"") + (body or b""))
 
 
 def of_score(row: Mapping[str, Any]) -> int:
     """The digest of a score's row."""
-    value, passed = row["value"], row["passed"]
+    value, passed, body = row["value"], row["passed"], row["body"]
     head = _SCORE.pack(
-        row["layer"],
-        row["no"],
-        row["repeat"],
-        row["name"],
-        row["outcome"],
-        # SQLite keeps no sign of a zero.
-        0.0 if value is None else value + 0.0,
-        -1 if passed is None else passed,
-    )
-    return _digest(b"s" + head, b"" if value is None else b"v", row["body"])
+        b"s", row["layer"], row["no"], row["repeat"], row["name"], row["outcome"],
+        0.0 if value is None else value + 0.0,  # SQLite keeps no sign of a zero
+        _NONE if passed is None else passed, _length(body), value is None,
+    )  # fmt: skip
+    return _digest(head + (body or b""))
 
 
 def of_head(row: Mapping[str, Any]) -> int:
     """The digest of what a run was begun or resumed with."""
     texts = (row["id"], row["suite"], row["kind"], row["target"], row["manifest"])
-    return _digest(str(row["planned"]).encode(), *(one.encode("utf-8", "surrogatepass") for one in texts))
+    parts = [str(row["planned"]).encode(), *(one.encode("utf-8", "surrogatepass") for one in texts)]
+    return _digest(b"".join(len(one).to_bytes(8, "little") + one for one in parts))
 
 
 def sum_of(digests: Iterable[int]) -> int:
@@ -111,9 +111,9 @@ def read_seals(connection: Connection, run: int) -> dict[int, int]:
     return {row.part: row.digest for row in rows}
 
 
-def _digest(*parts: bytes | None) -> int:
-    whole = blake2b(digest_size=8)
-    for one in parts:
-        whole.update(b"-" if one is None else len(one).to_bytes(8, "little"))
-        whole.update(one or b"")
-    return int.from_bytes(whole.digest(), "big", signed=True)
+def _length(data: bytes | None) -> int:
+    return _NONE if data is None else len(data)
+
+
+def _digest(data: bytes) -> int:
+    return int.from_bytes(blake2b(data, digest_size=8).digest(), "big", signed=True)
