@@ -282,3 +282,9 @@ def test_whatever_a_row_holds_its_key_is_an_option_or_a_defect(rows):
         assert 2 <= len(one.choices) <= 26
         assert set(one.reference) <= set(LETTERS[: len(one.choices)])
         assert one.reference
+
+
+def test_a_list_of_no_keys_is_a_blank_key():
+    rows = [{"question": "Which?", "options": ["one", "two"], "answer": []}]
+    (defect,) = defects_of(SampleFiles.of(rows))
+    assert defect == "frame entry 1 key answer: the key is blank"

@@ -249,7 +249,7 @@ def _name_identical(reading: TableReading, row: Row, options: Sequence[str], def
 def _key(reading: TableReading, row: Row, found: tuple[Sequence[str], Options], defects: list[Defect]) -> str:
     value = cell_at(row.cells, reading.answer)
     try:
-        if isinstance(value, list):
+        if isinstance(value, list) and value:
             return "".join(sorted({letter for one in value for letter in _letters(reading, one, *found)}))
         return _letters(reading, value, *found)
     except ValueError as error:
