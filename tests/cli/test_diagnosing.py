@@ -79,3 +79,10 @@ def test_a_target_that_is_an_endpoint_is_asked_a_sample_of_its_own(steelyard, wr
     [probe] = steelyard("diagnose", path, "--json", code=0).json()["probes"]
     assert probe["answered"]
     assert len(server.requests()) == 1
+
+
+def test_the_password_of_a_store_that_cannot_be_reached_is_never_shown(steelyard):
+    where = "postgresql://bob:hunter2-secret@127.0.0.1:1/exams"
+    found = steelyard("diagnose", "--store", where, "--json", code=0)
+    assert found.json()["store"]["where"] == "postgresql://bob@127.0.0.1:1/exams"
+    assert "hunter2" not in found.out + found.err + steelyard("diagnose", "--store", where, code=0).out

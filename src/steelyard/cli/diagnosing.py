@@ -88,7 +88,18 @@ def _store(where: str | None) -> dict[str, Any]:
         with Store(where) as opened:
             return {"where": str(opened.path), "runs": len(opened.runs())}
     except SteelyardError as error:
-        return {"where": str(where or ""), "runs": None, "problem": str(error)}
+        return {"where": _address(where), "runs": None, "problem": str(error)}
+
+
+def _address(where: str | None) -> str:
+    """Where a store would be, without a password; "" where that is no address."""
+    from steelyard.errors import ConfigError
+    from steelyard.store.address import locate
+
+    try:
+        return str(locate(where))
+    except ConfigError:
+        return ""
 
 
 def _about(loaded: Loaded | None) -> dict[str, Any]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import os
+import shlex
 import signal
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -197,9 +198,22 @@ def run_suite(suite: Suite, how: How, *, quiet: bool) -> tuple[Run, ...]:
     try:
         return asyncio.run(work())
     except asyncio.CancelledError as stopped:
-        where = f" --store {how.store}" if how.store else ""
-        typer.echo(f"stopped at once; what was answered is kept. Go on with: steelyard resume{where}", err=True)
+        said = f"stopped at once; what was answered is kept. Go on with: steelyard resume{_store_option(how.store)}"
+        typer.echo(said, err=True)
         raise KeyboardInterrupt from stopped
+
+
+def _store_option(store: str | Path | None) -> str:
+    """`--store` as it is to be typed again, but for a password.
+
+    >>> _store_option("postgresql://me:abc@h/exams"), _store_option("postgresql://me:${PW}@h/exams"), _store_option(None)
+    (' --store postgresql://me@h/exams', " --store 'postgresql://me:${PW}@h/exams'", '')
+    """
+    from steelyard.store.address import has_password, locate
+
+    if not store:
+        return ""
+    return f" --store {shlex.quote(str(locate(store) if has_password(store) else store))}"
 
 
 @contextlib.contextmanager
