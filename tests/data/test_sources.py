@@ -2,6 +2,7 @@
 
 import json
 import sys
+from pathlib import Path
 
 import datasets
 import pandas as pd
@@ -13,6 +14,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from steelyard.config.load import load
+from steelyard.data import folders
 from steelyard.data.classes import ClassName
 from steelyard.data.files import SampleFiles
 from steelyard.data.reading import read_tables
@@ -104,6 +106,44 @@ def test_a_cell_that_holds_itself_is_named_with_its_row():
     endless.append(endless)
     with pytest.raises(DataError, match="frame entry 1: nested too deeply"):
         cells(SampleFiles.of([{"q": endless}]))
+
+
+@pytest.mark.parametrize(
+    "frame",
+    [
+        lambda: pd.DataFrame([["Which?", "B", "A"]], columns=["question", "answer", "answer"]),
+        lambda: pa.table([pa.array(["A"]), pa.array(["B"])], names=["answer", "answer"]),
+    ],
+    ids=["pandas", "pyarrow"],
+)
+def test_two_columns_of_one_name_are_refused(frame):
+    with pytest.raises(DataError, match="two columns"):
+        SampleFiles.of(frame())
+
+
+def test_two_columns_of_one_name_in_a_parquet_file_are_refused(tmp_path):
+    table = pa.table([pa.array(["Which?"]), pa.array(["A"]), pa.array(["B"])], names=["question", "answer", "answer"])
+    pq.write_table(table, tmp_path / "a.parquet")
+    with pytest.raises(DataError, match=r"a\.parquet: two columns are called 'answer'; rename one"):
+        cells(SampleFiles(tmp_path / "a.parquet"))
+
+
+@pytest.mark.parametrize(
+    "days", [pa.array([10**9], pa.int32()).cast(pa.date32()), pa.array([10**15], pa.timestamp("s"))]
+)
+def test_a_date_beyond_the_calendar_is_an_error_of_the_data(tmp_path, days):
+    table = pa.table({"question": ["Which?"], "day": days})
+    pq.write_table(table, tmp_path / "a.parquet")
+    for files in (SampleFiles(tmp_path / "a.parquet"), SampleFiles.of(table), SampleFiles.of(datasets.Dataset(table))):
+        with pytest.raises(DataError):
+            cells(files)
+
+
+@pytest.mark.parametrize("suffix", [".csv", ".xlsx", ".parquet", ""])
+def test_a_name_that_no_file_system_takes_is_an_error_of_ours(suffix):
+    for keys in ({"file": "a" * 300 + suffix}, {"dataset": Path("a" * 300 + suffix)}):
+        with pytest.raises(ConfigError, match="cannot be opened: File name too long|samples are read from"):
+            read_tables(SampleFiles(**keys))
 
 
 def test_a_split_dataset_asks_for_one_of_its_splits():
@@ -228,6 +268,13 @@ def test_a_folder_with_several_parts_asks_which(tmp_path):
         read_tables(SampleFiles(folder, subset="lw", split="test"))
 
 
+def test_a_folder_with_more_files_than_are_looked_at_is_refused_and_not_read_in_part(tmp_path, monkeypatch):
+    folder = folder_of(tmp_path, "a.jsonl", "b.jsonl", "c.jsonl")
+    monkeypatch.setattr(folders, "MOST_ENTRIES", 2)
+    with pytest.raises(ConfigError, match="more than 2 files; name a folder with the data alone"):
+        read_tables(SampleFiles(folder))
+
+
 @pytest.mark.parametrize(
     ("keys", "message"),
     [
@@ -287,6 +334,17 @@ def test_a_configuration_names_a_folder_beside_it_as_a_dataset(tmp_path, monkeyp
         )
         suite = load(path, environ={}, use_dotenv=False).suite
         assert (suite.name, [one.reference for one in suite.samples]) == ("saved", ["B"])
+
+
+def test_a_folder_called_like_a_packaged_reply_does_not_hide_it(tmp_path):
+    (tmp_path / "choice").mkdir()
+    (tmp_path / "exam.csv").write_text("question,A,B,answer\nWhich?,one,two,A\n", encoding="utf-8")
+    prompt = {"template": "zh/choice", "reply": "choice", "model": {"scripted": {"default": "A"}}}
+    path = tmp_path / "exam.json"
+    path.write_text(
+        json.dumps({"suite": "choice", "samples": {"file": "exam.csv"}, "targets": {"m": {"prompt": prompt}}})
+    )
+    assert load(path, environ={}, use_dotenv=False).suite.targets["m"].reply == "choice"
 
 
 def test_a_run_of_a_frame_says_in_its_manifest_what_it_was(tmp_path):

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, get_origin
+from typing import Any, Final, get_origin
 
 from steelyard.config.hints import (
     LEAVES,
@@ -31,6 +31,10 @@ from steelyard.config.positions import Entry, Node, plain
 from steelyard.config.problems import Problems
 from steelyard.errors import ConfigError, boundary, did_you_mean
 from steelyard.registry import Kind, find, names
+
+
+_MAY_BE_FOLDERS: Final = frozenset({"dataset"})
+"""Keys that take a folder or a text. Elsewhere a folder that is called like a packaged prompt must not hide it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,7 +97,7 @@ def _one_of(hint: Any, node: Node, site: Site) -> Any:
     if not wanted and len(others) == 1:
         wanted = others
     if Path in wanted and str in wanted:
-        wanted = [Path if is_path(node.value, site.folder) else str]
+        wanted = [Path if is_path(node.value, site.folder, or_folder=site.what in _MAY_BE_FOLDERS) else str]
     if not wanted:
         raise site.wrong(node, f"expected {words(hint)}, but got {described(node)}")
     return build(wanted[0], node, site)

@@ -115,10 +115,17 @@ def existing(node: Node, folder: Path) -> Path:
     raise ConfigError(f"there is no file {path}{near if near[:1] == ':' else ''}", node.place)
 
 
-def is_path(text: str, folder: Path) -> bool:
-    """Whether `text` is the path of a file or folder; tells apart what may be a path or the text itself."""
+def is_path(text: str, folder: Path, *, or_folder: bool) -> bool:
+    """Whether `text` is the path of a file; tells apart what may be a path or the text itself.
+
+    Args:
+        text: what was written.
+        folder: that of the configuration.
+        or_folder: whether a folder counts too.
+    """
     try:
-        return bool(text) and (folder / text).exists()
+        path = folder / text
+        return bool(text) and (path.is_file() or (or_folder and path.is_dir()))
     except (OSError, ValueError):
         return False
 

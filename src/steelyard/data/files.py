@@ -103,7 +103,7 @@ class SampleFiles:
     @property
     def is_on_hub(self) -> bool:
         """Whether the rows are those of a dataset of the Hugging Face hub, and no folder."""
-        return bool(self.dataset) and isinstance(self.dataset, str) and not Path(self.dataset).is_dir()
+        return bool(self.dataset) and isinstance(self.dataset, str) and not is_folder(Path(self.dataset))
 
     @property
     def title(self) -> str:
@@ -138,16 +138,27 @@ class SampleFiles:
         return range(available)
 
 
+def is_folder(path: Path) -> bool:
+    """Whether a folder is there; a name that no file system takes is none."""
+    try:
+        return path.is_dir()
+    except OSError:
+        return False
+
+
 def require_file(path: Path) -> None:
     """Refuse what is not a regular file before anything waits on it.
 
     Raises:
         ConfigError: there is no such file; the message suggests one that stands beside it.
     """
-    if path.is_file():
-        return
-    if path.exists():
-        raise ConfigError(f"{path} is not a file")
-    beside = [one.name for one in path.parent.iterdir()] if path.parent.is_dir() else []
+    try:
+        if path.is_file():
+            return
+        if path.exists():
+            raise ConfigError(f"{path} is not a file")
+        beside = [one.name for one in path.parent.iterdir()] if path.parent.is_dir() else []
+    except OSError as error:
+        raise ConfigError(f"{str(path)[:200]} cannot be opened: {error.strerror}") from error
     hint = did_you_mean(path.name, beside)
     raise ConfigError(f"there is no file {path}{hint if hint.startswith(':') else ''}")

@@ -17,6 +17,9 @@ from typing import Final
 from steelyard.errors import ConfigError, did_you_mean
 
 MOST_FILES: Final = 10_000
+MOST_ENTRIES: Final = 100_000
+"""Files and folders of any kind that are looked at: a part of a dataset must not pass for the whole."""
+
 _PARTS: Final[Mapping[str, str]] = MappingProxyType(
     {"train": "train", "training": "train"}
     | {"validation": "validation", "valid": "validation", "val": "validation", "dev": "validation"}
@@ -37,7 +40,11 @@ def files_in(folder: Path, suffixes: Collection[str], *, split: str = "", subset
     Raises:
         ConfigError: there is none, or it is not said which.
     """
-    walked = islice(folder.rglob("*"), MOST_FILES * 10)
+    walked = list(islice(folder.rglob("*"), MOST_ENTRIES + 1))
+    if len(walked) > MOST_ENTRIES:
+        raise ConfigError(
+            f"samples: {folder} holds more than {MOST_ENTRIES:,} files; name a folder with the data alone"
+        )
     found = sorted(one.relative_to(folder) for one in walked if one.suffix.lower() in suffixes and one.is_file())
     found = [one for one in found if not any(part.startswith((".", "_")) for part in one.parts)]
     if not found:

@@ -60,9 +60,12 @@ def _narwhals_table(frame: Any, name: str) -> tuple[Table, str]:
 
     try:
         known = nw.from_native(frame)
+        held = known.collect() if isinstance(known, nw.LazyFrame) else known
+        refuse_doubles(name, held.columns)
     except TypeError as error:
         raise ConfigError(f"samples: expected {_KINDS}, but got a {type(frame).__name__}") from error
-    held = known.collect() if isinstance(known, nw.LazyFrame) else known
+    except nw.exceptions.DuplicateError as error:
+        raise DataError(f"{name}: two columns have one name: {' '.join(str(error).split())[:200]}") from error
     what = f"a frame of {held.implementation.name.lower()}, {held.shape[0]} rows, {held.shape[1]} columns"
     return keyed_table(name, lambda: held.iter_rows(named=True)), what
 
@@ -85,9 +88,24 @@ def keyed_table(name: str, rows: Callable[[], Iterable[Mapping[Any, Any]]], note
             raise DataError(f"{name} entry {number}: nested too deeply") from error
 
     def source() -> Iterator[Row]:
-        return starmap(row, enumerate(rows(), start=1))
+        try:
+            yield from starmap(row, enumerate(rows(), start=1))
+        except (ValueError, OverflowError) as error:
+            # Libraries turn whole blocks of rows into Python's values, so nobody knows which row it was.
+            raise DataError(f"{name}: a value that Python cannot hold, such as a date: {error!s:.200}") from error
 
     return Table(name, source, "entry", keyed=True, notes=notes)
+
+
+def refuse_doubles(name: str, columns: Sequence[str]) -> None:
+    """Refuse rows of which one key would stand for two columns.
+
+    Raises:
+        DataError: two columns have one name.
+    """
+    doubled = next((one for place, one in enumerate(columns) if one in columns[:place]), None)
+    if doubled is not None:
+        raise DataError(f"{name}: two columns are called {doubled!r:.80}; rename one")
 
 
 def plain_cell(value: Any) -> Any:

@@ -83,8 +83,11 @@ def dataset_table(dataset: Any, name: str) -> Table:
     }
 
     def rows() -> Iterator[Mapping[str, Any]]:
-        for batch in dataset.select_columns(kept).with_format("arrow").iter(_BATCH_ROWS):
-            yield from (named(cells, classes) for cells in batch.to_pylist())
+        try:
+            for batch in dataset.select_columns(kept).with_format("arrow").iter(_BATCH_ROWS):
+                yield from (named(cells, classes) for cells in batch.to_pylist())
+        except (*_failures(), OverflowError) as error:
+            raise DataError(f"{name} cannot be read: {_first_line(error)}") from error
 
     return keyed_table(name, rows, about_bytes(name, [one.name for one in schema if one.name not in kept]))
 

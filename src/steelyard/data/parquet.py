@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from steelyard.data.classes import classes_in, named
 from steelyard.data.files import require_file
-from steelyard.data.frames import keyed_table
+from steelyard.data.frames import keyed_table, refuse_doubles
 from steelyard.data.table import Table
 from steelyard.errors import ConfigError, DataError
 
@@ -42,6 +42,7 @@ def read_parquet(path: Path) -> Table:
         kept = [one.name for one in schema if not holds_bytes(one.type)]
     except RecursionError as error:
         raise DataError(f"{path.name}: its columns are nested too deeply") from error
+    refuse_doubles(path.name, schema.names)
     _refuse_large(path, about, {name for name in schema.names if name not in kept})
     classes = classes_in(schema.metadata)
 

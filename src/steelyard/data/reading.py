@@ -9,7 +9,7 @@ from types import MappingProxyType
 from typing import Final
 
 from steelyard.data.delimited import read_delimited
-from steelyard.data.files import SampleFiles, require_file
+from steelyard.data.files import SampleFiles, is_folder, require_file
 from steelyard.data.folders import files_in
 from steelyard.data.hugging_face import is_saved, read_hub, read_saved
 from steelyard.data.parquet import read_parquet
@@ -64,7 +64,7 @@ def _sources(files: SampleFiles) -> Iterator[Found]:
     elif files.is_on_hub:
         yield (read_hub(files),), ()
     for path in files.paths or ([Path(files.dataset)] if files.dataset and not files.is_on_hub else []):
-        if path.is_dir():
+        if is_folder(path):
             yield from _folder(path, files)
         elif files.split or files.subset:
             require_file(path)
