@@ -142,7 +142,7 @@ def test_a_date_beyond_the_calendar_is_an_error_of_the_data(tmp_path, days):
 @pytest.mark.parametrize("suffix", [".csv", ".xlsx", ".parquet", ""])
 def test_a_name_that_no_file_system_takes_is_an_error_of_ours(suffix):
     for keys in ({"file": "a" * 300 + suffix}, {"dataset": Path("a" * 300 + suffix)}):
-        with pytest.raises(ConfigError, match="cannot be opened: File name too long|samples are read from"):
+        with pytest.raises(ConfigError, match=r"cannot be opened: File name too long|samples are read from"):
             read_tables(SampleFiles(**keys))
 
 

@@ -206,8 +206,8 @@ def run_suite(suite: Suite, how: How, *, quiet: bool) -> tuple[Run, ...]:
 def _store_option(store: str | Path | None) -> str:
     """`--store` as it is to be typed again, but for a password.
 
-    >>> _store_option("postgresql://me:abc@h/exams"), _store_option("postgresql://me:${PW}@h/exams"), _store_option(None)
-    (' --store postgresql://me@h/exams', " --store 'postgresql://me:${PW}@h/exams'", '')
+    >>> _store_option("postgresql://me:abc@h/exams"), _store_option("my exams.db"), _store_option(None)
+    (' --store postgresql://me@h/exams', " --store 'my exams.db'", '')
     """
     from steelyard.store.address import has_password, locate
 

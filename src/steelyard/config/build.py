@@ -32,7 +32,6 @@ from steelyard.config.problems import Problems
 from steelyard.errors import ConfigError, boundary, did_you_mean
 from steelyard.registry import Kind, find, names
 
-
 _MAY_BE_FOLDERS: Final = frozenset({"dataset"})
 """Keys that take a folder or a text. Elsewhere a folder that is called like a packaged prompt must not hide it."""
 
