@@ -8,6 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from steelyard.text.choice import RULES, read_choice
+from steelyard.text.choice_declared import KINDS
+from steelyard.text.choice_starts import matches, tokens
+from steelyard.text.normal import fold
 
 MOVE = ("Osmosis", "Diffusion", "Active transport", "Endocytosis")
 GUA = ("乾卦", "坤卦", "屯卦", "蒙卦")
@@ -229,6 +232,11 @@ def test_numbers_name_options_only_where_no_option_holds_one():
         "I would choose ",
         "\\text{",
         'B ("',
+        "A and ",
+        "A, B and ",
+        "[INST]",
+        "\n",
+        "The answer is A. ",
     ],
 )
 def test_a_megabyte_of_anything_is_read(unit):
@@ -285,3 +293,14 @@ def test_the_plain_last_sentence_of_real_english_replies_is_read_as_it_stands():
             got = read_choice(row["reply"], tuple(row["options"].values()))
             assert got.letters == (last[-3],) or last[-3] not in row["options"]
     assert plain > 300
+
+
+@given(
+    st.lists(st.one_of(WORDS, st.sampled_from(["so ", "I choose ", "leaves ", "=> ", "no, ", "only "])), max_size=14)
+)
+def test_trying_patterns_where_they_may_begin_finds_what_a_search_finds(pieces):
+    text = fold(" ".join(pieces))
+    for _, kind, pattern in KINDS:
+        assert [one.span() for one in matches(pattern, kind, text, tokens(text))] == [
+            one.span() for one in pattern.finditer(text)
+        ]

@@ -60,6 +60,11 @@ def test_what_the_model_takes_back_does_not_hold(reply, letter):
         ("C选项不正确，因此是本题答案。", "C"),
         ("Of these, C fits best.", "C"),
         ("Option C most closely matches.", "C"),
+        ("A can't be right. C must be it.", "C"),
+        (
+            "- (A) Osmosis: only water.\n- (C) Active transport: not free.\n- (D) Endocytosis: no.\n\nThat leaves (B).",
+            "B",
+        ),
         ("Given the options, A seems to be the most accurate.", "A"),
     ],
 )
@@ -182,6 +187,20 @@ def test_a_letter_that_begins_an_options_text_is_that_text():
 def test_an_option_may_be_named_by_its_place(reply, letter):
     got = read_choice(reply, MOVE)
     assert (got.letters, got.rule, got.confidence) == ((letter,), "numbered", "inferred")
+
+
+def test_in_english_a_wrong_option_answers_only_who_asks_for_what_is_false():
+    reply = "Option A is definitely wrong."
+    assert read(reply, question="Which of these statements is false?") == "A"
+    assert read(reply, question="Which of these is NOT a transport?") == "unparsed"
+
+
+def test_a_text_that_ends_the_reply_may_be_short():
+    reply = (
+        "It cooled slowly at depth, as its grains show, and a drop of acid leaves it as it was, so that carbonate " * 2
+    )
+    assert read(reply + "is no part of it. The stone must be slate.", ("chalk", "slate", "marble")) == "B"
+    assert read("题干的条件足以判断，所以是故意。", ("过失", "故意", "动机")) == "B"
 
 
 def test_a_listed_subquestion_is_no_verdict_on_an_option():

@@ -17,6 +17,7 @@ from steelyard.text.choice_patterns import (
     BRACKETED_BE,
     CONCLUSION,
     CORRECTION,
+    CORRECTION_WORDS,
     DENIED,
     FINE,
     NOUN,
@@ -24,6 +25,7 @@ from steelyard.text.choice_patterns import (
     STRONG,
     WRONG,
 )
+from steelyard.text.choice_starts import matches, tokens
 
 _EN: Final = re.IGNORECASE | re.MULTILINE
 _OPENS_WITHIN: Final = 80
@@ -66,6 +68,7 @@ _NAMED_BEST: Final = re.compile(
     rf"(?:{FINE}|most \w{{1,16}}|answer)\b(?:\s\w{{1,14}}){{0,2}}?(?:\s{NOUN}|(?<=answer))\b"
     r"|(?:is|would be|seems|sounds|appears|looks)\s(?:to be\s)?(?:the\s|far\s|much\s)?(?:(?:more|most)\s\w{1,16}|best)"
     r"(?=[.,;!\n]|$|\s(?:because|as|since|given|for|to|of|here|among)\b)"
+    r"|must be (?:it|the one|right|correct|true)\b"
     rf"|(?:{_FITS}\b[^.\n;]{{0,60}}?\b(?:best|most|better)\b"
     rf"|(?:best|better|(?:most|more)\s\w{{1,16}}|(?:close|accurate|correct|perfect|exact|clear)ly)\s{_FITS}\b)"
     r"|(?:不正确|错误|不符合题意|不对)[^。\n]{0,12}?,?(?:因此|所以|故|,)(?:它|该项|此项)?(?:就是|是"
@@ -78,7 +81,7 @@ _NUMBERED: Final = re.compile(
     rf"(?P<lead>{STRONG.pattern}|\A\s*我?选(?!项)|\A\s*(?:选项|option\s|choice\s)){BETWEEN.pattern}{LABEL}", _EN
 )
 
-_KINDS: Final = (
+KINDS: Final = (
     (4, "declared", _DECLARED),
     (3, "corrected", _CORRECTED),
     (3, "announced", _ANNOUNCED),
@@ -103,11 +106,18 @@ def declarations(text: str, options: Sequence[str]) -> tuple[Declaration, ...]:
     Where the model takes something back, the less formal ones are looked for as well: corrections are often informal.
     """
     found: list[Declaration] = []
-    takes_back = CORRECTION.search(text) is not None
-    for rank, rule, pattern in _KINDS:
+    takes_back = _takes_back(text)
+    known = tokens(text)
+    for rank, rule, pattern in KINDS:
         if not found or takes_back or rank == found[0].rank:
-            found += _of_kind(text, options, rank, rule, pattern)
+            found += _of_kind(text, options, rank, rule, matches(pattern, rule, text, known))
     return tuple(sorted(found, key=_place))
+
+
+def _takes_back(text: str) -> bool:
+    """Whether something in `text` may be taken back; most replies have none of the words, and need no search."""
+    lowered = text.lower()
+    return any(word in lowered for word in CORRECTION_WORDS) and CORRECTION.search(text) is not None
 
 
 def _place(one: Declaration) -> tuple[int, int]:
@@ -116,13 +126,13 @@ def _place(one: Declaration) -> tuple[int, int]:
 
 def numbered(text: str, options: Sequence[str]) -> tuple[Declaration, ...]:
     """Declarations that name an option by number (`答案：③`, `the answer is 2`)."""
-    return tuple(_of_kind(text, options, 4, "numbered", _NUMBERED))
+    return tuple(_of_kind(text, options, 4, "numbered", matches(_NUMBERED, "numbered", text, tokens(text))))
 
 
 def _of_kind(
-    text: str, options: Sequence[str], rank: int, rule: str, pattern: re.Pattern[str]
+    text: str, options: Sequence[str], rank: int, rule: str, found: Iterator[re.Match[str]]
 ) -> Iterator[Declaration]:
-    for match in pattern.finditer(text):
+    for match in found:
         start, end = match.span("group")
         if _is_denied(text, match):
             continue
@@ -171,6 +181,8 @@ def opens_with(start: int) -> bool:
 
 def _after_correction(found: Sequence[Declaration], text: str) -> Sequence[Declaration]:
     """What was declared before the model took it back is dropped, if it declared something afterwards."""
+    if len(found) < 2 or not _takes_back(text):
+        return found
     for match in CORRECTION.finditer(text):
         later = [one for one in found if one.start >= match.start() and one.rank > 2]
         if later:

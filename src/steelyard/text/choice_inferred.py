@@ -8,11 +8,12 @@ from typing import Final
 
 from steelyard.text.choice_declared import opens_with
 from steelyard.text.choice_letters import Group, named_letters
-from steelyard.text.choice_page import within
-from steelyard.text.choice_patterns import ASKS_FOR_WRONG, STRONG
+from steelyard.text.choice_page import restated, within
+from steelyard.text.choice_patterns import ASKS_FOR_FALSE, ASKS_FOR_WRONG, IDEOGRAM, STRONG
 from steelyard.text.choice_quotes import Quote, is_distinct, quotes
 from steelyard.text.choice_reading import ChoiceReading, Reply
-from steelyard.text.choice_verdicts import verdicts
+from steelyard.text.choice_starts import matches, tokens
+from steelyard.text.choice_verdicts import Verdicts, verdicts
 from steelyard.text.normal import fold
 
 _BARE_WITHIN: Final = 160
@@ -25,15 +26,18 @@ _JOINED: Final = re.compile(
 )
 _BESIDE: Final = 4
 _SHORT_REPLY: Final = 12
+_ENDS: Final = re.compile(r"[\"')]{0,2}[.!。]\s*")
+_FIRST_PLACES: Final = (0, 1, 2)
+_HEAD: Final = 15
 _SPACE: Final = re.compile(r"[\s\"'(\[:：是为]*")
 
 
 def declared_text(this: Reply) -> ChoiceReading | None:
     """`The answer is` with the text of one option behind it."""
-    found = _quotes(this, "", short=True)
+    leads = list(matches(STRONG, "declared", this.text, tokens(this.text)))
+    found = _quotes(this, "", short=True) if leads else ()
     if not found:
         return None
-    leads = list(STRONG.finditer(this.text))
     for lead in leads if leads and opens_with(leads[0].start()) else reversed(leads):
         start = _SPACE.match(this.text, lead.end()).end()  # type: ignore[union-attr]  # the pattern matches nothing, too
         for quote in found:
@@ -52,6 +56,10 @@ def _joined_to(text: str, quote: Quote, found: Sequence[Quote]) -> Iterator[str]
 
 def leading_text(this: Reply) -> ChoiceReading | None:
     """A reply whose first line, or the beginning of its first sentence, is the text of one option."""
+    head = this.text[:_HEAD].lower()
+    begun = [option for option in this.options if fold(option).lstrip("\"'([$ ")[:1].lower() in head]
+    if not any(restated(this.text, place, option) > place for option in begun for place in _FIRST_PLACES):
+        return None
     line = len(this.text.split("\n", 1)[0])
     found = _quotes(this, "", short=True)
     for quote in found:
@@ -63,7 +71,7 @@ def leading_text(this: Reply) -> ChoiceReading | None:
 
 def judged(this: Reply) -> ChoiceReading | None:
     """`Option B is correct`, or the only one called wrong where the wrong one was asked for."""
-    said = verdicts(this.text, this.options)
+    said = _verdicts(this)
     if not said.right and not said.wrong:
         return None
     if said.split:
@@ -83,42 +91,59 @@ def _start(group: Group) -> int:
 def _wants_wrong(this: Reply, right: int, wrong: int) -> bool:
     """Whether the statement that does not hold is the answer: by the question, else by what the reply makes of it."""
     if this.question:
-        return (wrong == 1 or right != 1) and ASKS_FOR_WRONG.search(fold(this.question)) is not None
-    if ASKS_FOR_WRONG.search(this.text):
-        return wrong == 1
-    return wrong == 1 and right != 1 and right == this.count - 1
+        asks = ASKS_FOR_WRONG if IDEOGRAM.search(this.question) else ASKS_FOR_FALSE
+        return (wrong == 1 or right != 1) and asks.search(fold(this.question)) is not None
+    return wrong == 1 and ((right != 1 and right == this.count - 1) or ASKS_FOR_WRONG.search(this.text) is not None)
 
 
 def only_letter(this: Reply) -> ChoiceReading | None:
     """The one letter that is spoken of as an option, where nothing is said against it."""
-    said = verdicts(this.text, this.options)
+    said = _verdicts(this)
     groups = [
         one
         for one in named_letters(this.text, this.count, bare=len(this.text) <= _BARE_WITHIN)
         if not within(one.start, this.listed)
     ]
     letters = {letter for one in groups for letter in one.letters}
-    if len(letters) != 1 or letters & said.wrong.keys():
+    if len(letters) > 1 and len(this.text) <= _BARE_WITHIN:
+        letters -= said.wrong.keys()
+        groups = [one for one in groups if letters >= {*one.letters}]
+    if len(letters) != 1 or letters & said.wrong.keys() or not groups:
         return None
     return this.found(tuple(letters), "only_letter", (groups[-1].start, groups[-1].end), inferred=True)
 
 
 def only_text(this: Reply) -> ChoiceReading | None:
     """The one option whose text is quoted."""
-    wrong = verdicts(this.text, this.options).wrong.keys()
+    wrong = _verdicts(this).wrong.keys()
     found = [one for one in _quotes(this, this.question) if one.letter not in wrong]
     if len({one.letter for one in found}) != 1:
         return None
     option = this.options[ord(found[0].letter) - ord("A")]
-    if len(this.text) > _BARE_WITHIN and not is_distinct(option):
+    if len(this.text) > _BARE_WITHIN and not is_distinct(option) and not _ends_with(this.text, found[-1]):
         return None
     return this.found((found[0].letter,), "only_text", (found[0].start, found[0].end), inferred=True)
 
 
+def _ends_with(text: str, quote: Quote) -> bool:
+    """Whether the reply ends in the quotation, of letters alone (`The stone must be chalk.`)."""
+    return _ENDS.fullmatch(text, quote.end) is not None and text[quote.start : quote.end].isalpha()
+
+
 def _quotes(this: Reply, question: str, *, short: bool = False) -> tuple[Quote, ...]:
-    found = quotes(this.page, this.options, question, this.listed)
+    key = "quotes beside the question" if question else "quotes"
+    if key not in this.memo:
+        this.memo[key] = quotes(this.page, this.options, question, this.listed)
+    found: tuple[Quote, ...] = this.memo[key]
     return (
         found
         if short or len(this.text) <= _SHORT_REPLY
-        else tuple(one for one in found if one.end - one.start >= _SHORT)
+        else tuple(one for one in found if one.end - one.start >= _SHORT or _ends_with(this.text, one))
     )
+
+
+def _verdicts(this: Reply) -> Verdicts:
+    if "verdicts" not in this.memo:
+        this.memo["verdicts"] = verdicts(this.text, this.options)
+    found: Verdicts = this.memo["verdicts"]
+    return found

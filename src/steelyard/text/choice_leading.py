@@ -111,8 +111,8 @@ def _in_list(text: str, group: Group, listed: Sequence[tuple[int, int]]) -> bool
     others = [match.group(1) or match.group(2) for match in islice(lines, _MOST_LINES)]
     if len(group.letters) > 1 or not others:
         return False
-    if group.letters == ("A",):
-        return "B" in others and "A" not in others[: others.index("B")]
+    if group.letters == ("A",) and "B" in others:
+        return "A" not in others[: others.index("B")]
     return (
         len(others) > 1
         and "\n\n" not in text[: group.end + 60]

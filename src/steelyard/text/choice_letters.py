@@ -36,7 +36,7 @@ _WORD_BEGINS: Final = re.compile(r"[^\w]*[A-Z](?=[ \t]\w)")
 _GO_ON: Final = re.compile(
     r"\s*(?:['\"]?\s+)?(?:because|since|as|and|or|is|was|are|which|with|for|due|in|according|based|from|given"
     r"|would|that|this|seems|appears|looks|sounds|fits|matches|works|describes|reflects|represents|captures|answers"
-    r"|satisfies|remains|most|more|better|alone|only|instead|here|being"
+    r"|satisfies|remains|must|most|more|better|alone|only|instead|here|being"
     r"|where|while|if|but|the|option|from|among|of|to|on|not|rather|correct|by|has|states|says|best|may|can"
     r"|should|,)\b"
 )
@@ -138,7 +138,7 @@ def sentence_end(text: str, start: int, limit: int) -> int:
 
 _NAMED: Final = re.compile(
     rf"(?:选项|\boptions?\s{{0,2}}|\bchoices?\s{{0,2}}|\banswers?\s{{0,2}}"
-    rf"|\bstatements?\s)[\s(\[\"']{{0,3}}(?P<a>{_ONE})"
+    rf"|\bstatements?\s|\bprocedure\s|\btechnique\s|\brationale of\s)[\s(\[\"']{{0,3}}(?P<a>{_ONE})"
     rf"|(?P<b>{_ONE})\s?(?:选项|项)|[(\[](?P<c>{_ONE})[)\]]|(?:^|\n)[ \t]*(?P<d>{_ONE})[ \t]*[.):]?[ \t]*(?=\n|$)",
     _EN,
 )

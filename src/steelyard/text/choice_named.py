@@ -8,7 +8,15 @@ from typing import Final
 from steelyard.text.choice_declared import Declaration, declarations, holding, numbered, opens_with
 from steelyard.text.choice_leading import leading_letters
 from steelyard.text.choice_page import follow_up, within
-from steelyard.text.choice_patterns import CONCLUSION, DENIED, NONE_IS_WEAK, NONE_OF_THEM, NONE_OPTION, REFUSAL
+from steelyard.text.choice_patterns import (
+    CONCLUSION,
+    DENIED,
+    NONE_IS_WEAK,
+    NONE_OF_THEM,
+    NONE_OPTION,
+    REFUSAL,
+    REFUSAL_WORDS,
+)
 from steelyard.text.choice_reading import ChoiceReading, Reply
 from steelyard.text.normal import fold
 
@@ -23,6 +31,7 @@ _ORDINAL: Final = re.compile(
     r"|(?:是|为|才是)?(?:正确|对的|符合|答案))|(?=\W|\Z)))",
     re.IGNORECASE,
 )
+_LABELS: Final = re.compile("[1-9①-⑨甲乙丙丁戊己]")
 _MARKER: Final = re.compile(r"[\[【](?:正确|最终)?答案[\]】]\s{0,3}:?\s{0,3}(?=[^\sA-Za-z:])")
 
 
@@ -79,10 +88,10 @@ def _none_at_last(this: Reply, one: Declaration, end: int) -> ChoiceReading | No
 def by_number(this: Reply) -> ChoiceReading | None:
     """An option named by number, where numbers mean nothing else in this question."""
     whole = this.question + "".join(this.options)
-    if (match := _ORDINAL.search(this.text)) and not DENIED.search(
-        this.text, max(0, match.start() - 24), match.start()
-    ):
+    if (match := _by_place(this.text)) and not DENIED.search(this.text, max(0, match.start() - 24), match.start()):
         return _by_ordinal(this, match)
+    if not _LABELS.search(this.text):
+        return None
     found = [one for one in numbered(this.text, this.options) if not one.group.beyond]
     if not found:
         bare = re.fullmatch(r"[\s(（]*([1-9①-⑨甲乙丙丁])[\s).。、]*", this.text)
@@ -94,6 +103,11 @@ def by_number(this: Reply) -> ChoiceReading | None:
     if one is None:
         return None
     return _as_number(this, whole, this.text[one.group.start], (one.group.start, one.group.end))
+
+
+def _by_place(text: str) -> re.Match[str] | None:
+    lowered = text.lower()
+    return _ORDINAL.search(text) if "第" in text or any(word in lowered for word in _WORDS) else None
 
 
 def _by_ordinal(this: Reply, match: re.Match[str]) -> ChoiceReading | None:
@@ -128,5 +142,6 @@ def none_of_them(this: Reply) -> ChoiceReading | None:
 
 def refused(this: Reply) -> ChoiceReading | None:
     """The model declines, and nothing in the reply names an option after all."""
-    match = REFUSAL.search(this.text)
+    lowered = this.text.lower()
+    match = REFUSAL.search(this.text) if any(word in lowered for word in REFUSAL_WORDS) else None
     return match and this.other("refused", "refused", match.span(), "the model declined to answer")

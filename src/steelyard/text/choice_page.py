@@ -26,6 +26,7 @@ from steelyard.text.normal import condense, fold
 
 _HEAD: Final = 8_000
 _TAIL: Final = 16_000
+_EXAMPLE_WORDS: Final = ("例", "xample", "XAMPLE", "e.g", "E.G", "比如")
 _MOST_LABELS: Final = 400
 _KEPT: Final = re.compile(r"[^\W_]")
 _STOPS: Final = frozenset("\n.;:。!?,]")
@@ -71,8 +72,10 @@ def open_page(reply: str) -> Page:
         text = text[:_HEAD] + text[_HEAD + gap :]
     if "~~" in text or "</" in text:
         text = STRUCK.sub(_blank, text)
-    for pattern in (MARKS, EXAMPLE):
-        text = pattern.sub(_blank, text)
+    if any(mark in text for mark in "<\\_["):
+        text = MARKS.sub(_blank, text)
+    if any(word in text for word in _EXAMPLE_WORDS):
+        text = EXAMPLE.sub(_blank, text)
     return Page(text, offset, gap, unfinished)
 
 
@@ -90,9 +93,11 @@ def _without_heading(text: str) -> str:
 
 def _own_turn(text: str) -> str:
     """What stands before the end of the model's turn; a mark before which nothing was said ends none."""
+    place = 0
     for match in TURN_ENDS.finditer(text):
-        if MARKS.sub(" ", text[: match.start()]).strip():
+        if MARKS.sub(" ", text[place : match.start()]).strip():
             return text[: match.start()]
+        place = match.end()
     return text
 
 
@@ -138,6 +143,8 @@ def option_list(text: str, options: Sequence[str]) -> tuple[tuple[int, int], ...
     It is a list where labels run A, B, C ... for all options but one at most, and for two at least. A label within a
     line counts only where the option's own text follows, so that `It is not A. It is not B. It is C.` is none.
     """
+    if "A" not in text or "B" not in text:
+        return ()
     regions: list[tuple[int, int]] = []
     run: list[tuple[int, int, int]] = []
     for match in islice(_LABEL.finditer(text), _MOST_LABELS):

@@ -91,6 +91,14 @@ CORRECTION: Final = re.compile(
 )
 """Where a model takes back what it said before."""
 
+CORRECTION_WORDS: Final = (
+    *("wait", "actually", "thought", "reflection", "consideration", "correction", "hold on", "oops", "scratch that"),
+    *("i mean", "let me", "mistake", "error", "sorry", "等等", "等一下", "不对", "不,", "不。"),
+    *("更正", "纠正", "错了", "重新", "?no", "? no", "..no", ".. no", "no it", "no, it", "no that", "no, that"),
+    *("-no", "- no", "–no", "– no", "—no", "— no"),
+)
+"""One of these stands in whatever `CORRECTION` finds."""
+
 # --- declarations ------------------------------------------------------------------------------------------------
 
 _BE: Final = (
@@ -202,7 +210,8 @@ WRONG: Final = re.compile(
     r"(?:不|非|没有?|未)(?:是|太|够|完全|能|会|应|应该|必然|一定|可能|甚)?(?:正确|对|符合|合理|恰当|准确|妥当"
     r"|属于|成立|合适|适合|满足|选|妨碍|可取|当选|得体|恰切)"
     r"|不合|错误|有误|错的|错[,。;\n]|排除[,。;\n]|可以排除|予以排除[。\n]|不当"
-    r"|无关|不相关|不选|\b(?:incorrect|wrong|false|inaccurate|untrue|invalid|irrelevant|unlikely|eliminated"
+    r"|以偏概全|过于绝对|偷换概念|张冠李戴|无中生有|曲解|颠倒|无关|不相关|不选|\b(?:incorrect|wrong|false"
+    r"|inaccurate|untrue|invalid|irrelevant|unlikely|eliminated"
     r"|ruled out)\b"
     r"|(?:\bnot|n't|\bcannot|\bnever|\bneither)\b",
     _EN,
@@ -227,6 +236,11 @@ ASKS_FOR_WRONG: Final = re.compile(
     r"|\b(?:incorrect|false|wrong|untrue)\s(?:statement|option|one|description)\b"
 )
 """A question that wants the one statement that does not hold."""
+
+ASKS_FOR_FALSE: Final = re.compile(r"\b(?:incorrect|false|wrong|untrue|inaccurate|not (?:true|correct))\b", _EN)
+"""The same in English, where an option called wrong is the answer: of `which is NOT ...` that says the contrary."""
+
+IDEOGRAM: Final = re.compile(r"[\u3400-\u9fff]")
 
 # --- no letter at all ----------------------------------------------------------------------------------------------
 
@@ -283,6 +297,14 @@ REFUSAL: Final = re.compile(
     _EN,
 )
 """The model declines to answer."""
+
+REFUSAL_WORDS: Final = (
+    *("cannot", "can't", "can not", "could not", "couldn't", "unable", "not able", "won't", "will not", "decline"),
+    *("refrain", "comfortable", "refuse", "not going", "not qualified", " ai", "artificial", "language model", "llm"),
+    *("assistant", "do not", "don't", "appropriate", "ethical", "possible", "within my", "apologi", "sorry"),
+    *("无法", "不能", "没法", "不便", "无权", "拒绝", "抱歉", "对不起", "作为", "没有"),
+)
+"""One of these stands in whatever `REFUSAL` finds."""
 
 NONE_OPTION: Final = re.compile(
     r"none of (?:the|these)|no correct answer|neither of|not listed|以上(?:选项|答案|说法)?(?:都|均|皆)(?:不"

@@ -19,6 +19,7 @@ _DISTINCT: Final = 7.0
 _IDEOGRAM_WEIGHT: Final = 3.5
 _IDEOGRAM: Final = re.compile(r"[\u3400-\u9fff]")
 _FIGURE: Final = re.compile(r"\d")
+_COMMAND: Final = re.compile(r"\\[a-z]{1,20}")
 _LATIN: Final = re.compile(r"[a-z]")
 _DENIED: Final = re.compile(
     r"(?:\bnot|n't|\bcannot|\bnever|\brather than|\binstead of|\bneither|\bnor|\bno|不|不是|并非|而非|不属于"
@@ -80,7 +81,7 @@ def is_distinct(option: str) -> bool:
     Two ideograms, one with a long figure (`1993年`) or seven letters do; bare figures, of which reasoning is full,
     do not.
     """
-    plain = fold(option).lower()
+    plain = _COMMAND.sub(" ", fold(option).lower())
     ideograms = len(_IDEOGRAM.findall(plain))
     figures = len(_FIGURE.findall(plain)) if ideograms else 0
     return _IDEOGRAM_WEIGHT * ideograms + len(_LATIN.findall(plain)) + figures >= _DISTINCT

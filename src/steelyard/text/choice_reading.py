@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Literal
+from dataclasses import dataclass, field
+from typing import Any, Literal
 
 from steelyard.text.choice_page import Page
 
@@ -35,13 +35,18 @@ class ChoiceReading:
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """One reply with everything that a rule may look at."""
+    """One reply with everything that a rule may look at.
+
+    Args:
+        memo: what one rule found and another looks at, too; by the name of what it is.
+    """
 
     page: Page
     options: Sequence[str]
     question: str
     several: bool
     listed: tuple[tuple[int, int], ...]
+    memo: dict[str, Any] = field(default_factory=dict, compare=False)
 
     @property
     def text(self) -> str:

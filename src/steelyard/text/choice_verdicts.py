@@ -23,7 +23,7 @@ _SUBJECT: Final = re.compile(
     rf"|(?:^|\n|[。,;.]\s?|所以|因此|只有|故|此"
     rf"|而)[ \t]*(?:[-•]\s{{0,3}})?[(\[]?{GROUP.replace('group', 'first')}(?=[)\]]?(?:选项|项|\s?[:.,]"
     rf"|(?<=[)\]])\s|\s(?:is"
-    rf"|are)\b|[正错不都均也]))"
+    rf"|are|was|must|can't|cannot|can|could|couldn't|isn't|aren't|doesn't|does|seems|looks)\b|[正错不都均也]))"
     rf"|{GROUP.replace('group', 'second')}(?=选项|项)",
     re.IGNORECASE,
 )
