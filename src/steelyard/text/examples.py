@@ -55,8 +55,10 @@ def values_with_examples(sample: Sample, template: str, draw: Draw | None, form:
         form: of their answers.
     """
     values = sample_values(sample, template)
-    language = template_language(template) or language_of(values["question"])
-    values[EXAMPLES] = None if draw is None else examples_text(draw(sample), language, form)
+    values[EXAMPLES] = None
+    if draw is not None:
+        language = template_language(template) or language_of(values["question"])
+        values[EXAMPLES] = examples_text(draw(sample), language, form)
     return values
 
 

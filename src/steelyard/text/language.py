@@ -23,5 +23,7 @@ def language_of(*texts: str) -> Language:
     ('zh', 'en', 'en')
     """
     han = sum(len(_HAN.findall(text)) for text in texts)
+    if not han:
+        return "en"
     letters = sum(len(_LETTER.findall(text)) for text in texts)
-    return "zh" if han and han * _LEAST >= letters else "en"
+    return "zh" if han * _LEAST >= letters else "en"

@@ -97,11 +97,14 @@ def sample_values(sample: Sample, template: str = "") -> dict[str, Any]:
     'A. 天\nB. 地'
     """
     question = question_of(sample.input)
+    letters = ""
+    if sample.choices:  # else the language is not looked for, which takes longer than all the rest
+        letters = letters_text(len(sample.choices), template_language(template) or language_of(question))
     return {
         "question": question,
         "options": options_text(sample.choices),
         "choices": list(sample.choices),
-        "letters": letters_text(len(sample.choices), template_language(template) or language_of(question)),
+        "letters": letters,
         "contexts": "\n\n".join(sample.contexts),
         "id": sample.id,
         "group": sample.group,
