@@ -19,8 +19,9 @@ _ALPHABET: Final = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 def strict_only_letter(reply: str, count: int) -> str:
     r"""The reply, if it is one letter and nothing but white space around it.
 
-    Source: exact match of the reply with the letter, as lm-evaluation-harness 0.4 `exact_match` (after `strip`) and
-    DeepEval's MMLU do it. LawBench's rule is close: there the letter stands between `[正确答案]` and `<eoa>`.
+    This is exact match after `strip`, the strictest rule in use; no one tool's code was compared with it. It is not
+    LawBench's, which takes the only option letter that occurs anywhere in the reply (`multi_choice_judge` in
+    `evaluation/utils/function_utils.py`), nor lm-evaluation-harness's strict match, which wants its prompt's sentence.
 
     >>> strict_only_letter(" B\n", 4), strict_only_letter("B.", 4), strict_only_letter("E", 4)
     ('B', '', '')
@@ -32,8 +33,8 @@ def strict_only_letter(reply: str, count: int) -> str:
 def last_letter(reply: str, count: int) -> str:
     """The last capital letter that is an option's, though it be part of a word.
 
-    Source: GAOKAO-Bench, `extract_choice_answer` for single choice (`[A-D]` in the reversed reply); OpenCompass 0.5.4,
-    `last_option_postprocess`.
+    Source: GAOKAO-Bench, `Bench/bench_function.py`, question type `single_choice` (`[A-D]` in the reversed reply);
+    OpenCompass 0.5.4, `last_option_postprocess`.
 
     >>> last_letter("B. As a Dane would say", 4), last_letter("none", 4)
     ('D', '')
