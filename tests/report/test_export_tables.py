@@ -94,6 +94,22 @@ def test_two_targets_of_one_name_get_two_sheets(pair, tmp_path):
     ]  # fmt: skip
 
 
+def test_no_sheet_has_the_name_that_excel_keeps_for_itself(pair, tmp_path):
+    run = Kept(record(), of=pair[0])
+    run.target = "history"
+    write_workbook([run], tmp_path / "out.xlsx")
+    assert CalamineWorkbook.from_path(tmp_path / "out.xlsx").sheet_names == ["Summary", "history (2)"]
+
+
+def test_a_table_that_cannot_be_put_in_its_place_leaves_no_part_behind(pair, tmp_path):
+    (tmp_path / "out").mkdir()
+    with pytest.raises(OSError, match="directory"):
+        write_workbook(pair, tmp_path / "out")
+    with pytest.raises(OSError, match="directory"):
+        write_parquet(pair[0], tmp_path / "out")
+    assert [one.name for one in tmp_path.glob("out*")] == ["out"]
+
+
 def test_parquet_has_typed_columns_and_every_record(pair, tmp_path):
     write_parquet(pair[0], tmp_path / "out.parquet")
     table = pq.read_table(tmp_path / "out.parquet")

@@ -40,12 +40,15 @@ def write_parquet(run: StoredRun, path: Path) -> None:
     types = {"text": pa.string(), "number": pa.float64(), "count": pa.int64()}
     schema = pa.schema(list(zip(_unique(table.names), (types[kind] for kind in kinds), strict=True)))
     part = path.with_name(f"{path.name}.part")
-    with ParquetWriter(part, schema, compression="zstd") as writer:
-        rows = table.rows()
-        while block := list(islice(rows, _ROWS)):
-            columns = [_typed(column, kind) for column, kind in zip(zip(*block, strict=True), kinds, strict=True)]
-            writer.write_batch(pa.record_batch(columns, schema=schema))
-    part.replace(path)
+    try:
+        with ParquetWriter(part, schema, compression="zstd") as writer:
+            rows = table.rows()
+            while block := list(islice(rows, _ROWS)):
+                columns = [_typed(column, kind) for column, kind in zip(zip(*block, strict=True), kinds, strict=True)]
+                writer.write_batch(pa.record_batch(columns, schema=schema))
+        part.replace(path)
+    finally:
+        part.unlink(missing_ok=True)
 
 
 def _typed(cells: Sequence[Any], kind: Kind) -> list[Any]:

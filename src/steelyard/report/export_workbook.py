@@ -14,6 +14,8 @@ from steelyard.text.inert import cell_text, writable
 _MOST_CHARACTERS: Final = 32_767
 _MOST_ROWS: Final = 1_048_576
 _LONGEST_TITLE: Final = 31
+_RESERVED: Final = "History"
+"""Excel keeps this name for itself and calls a workbook that uses it damaged."""
 _NO_TITLE: Final = str.maketrans(dict.fromkeys("[]:*?/\\'", "_"))
 _CUT: Final = " ... (cut)"
 _WRONG: Final = "FFF4CCCC"
@@ -41,15 +43,18 @@ def write_workbook(runs: Sequence[StoredRun], path: Path) -> None:
         raise ConfigError('writing .xlsx needs openpyxl: pip install "steelyard[xlsx]"') from error
     book = openpyxl.Workbook(write_only=True)
     _add_summaries(book, runs)
-    titles = ["Summary"]
+    titles = ["Summary", _RESERVED]
     for run in runs:
         if run.done >= _MOST_ROWS:
             raise ConfigError(f"run {run.id} has {run.done} records, a sheet {_MOST_ROWS} rows: export it as Parquet")
         titles.append(_title(run.target, titles))
         _add_records(book, titles[-1], run)
     part = path.with_name(f"{path.name}.part")
-    book.save(part)
-    part.replace(path)
+    try:
+        book.save(part)
+        part.replace(path)
+    finally:
+        part.unlink(missing_ok=True)
 
 
 def _add_summaries(book: Any, runs: Sequence[StoredRun]) -> None:
