@@ -10,6 +10,7 @@ from steelyard.config.load import load
 
 PAGE = (Path(__file__).parents[2] / "docs/targets.md").read_text("utf-8")
 BLOCKS = re.findall(r"^```yaml\n(.*?)^```", PAGE, re.DOTALL | re.MULTILINE)
+KEYS = {"ZHIPU_API_KEY": "not-a-real-key", "ANTHROPIC_API_KEY": "nor-is-this-one"}
 MODULES = {
     "my_system": "def answer(sample):\n    return 'red'\n",
     "my_engine": "class Engine:\n    async def aquery(self, question):\n        return 'red'\n"
@@ -40,10 +41,10 @@ def folder(tmp_path, monkeypatch):
 def test_every_target_of_the_page_can_be_written(block, folder):
     text = f"suite: rag\nsamples: {{file: questions.jsonl}}\n{block.replace('handbook.pdf', 'handbook.txt')}"
     (folder / "rag.yaml").write_text(text, "utf-8")
-    suite = load(folder / "rag.yaml", environ={"ZHIPU_API_KEY": "not-a-real-key"}, use_dotenv=False).suite
+    suite = load(folder / "rag.yaml", environ=KEYS, use_dotenv=False).suite
     names = re.findall(r"^  ([\w-]+): *", block, re.MULTILINE)
     assert list(suite.targets) == names
-    if not {"service", "chunks-512", "by-vectors"} & set(names):
+    if not {"service", "chunks-512", "by-vectors", "claude"} & set(names):
         for target in suite.targets.values():
             (record,) = evaluate(target, list(suite.samples), []).records()
             assert record.output.value in {"red", "The gate is red."}

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import dataclasses
 import time
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -76,20 +75,13 @@ def probe_all(suite: Suite, environment: Mapping[str, str]) -> list[Probe]:
 
 def _models(suite: Suite) -> Iterator[tuple[str, Any]]:
     """(which part asks, model) of all targets and scorers."""
+    from steelyard.suite.pricing import models_in
+
     parts = [*suite.targets.items(), *((type(one).__name__, one) for one in suite.scorers)]
     parts += [(name, one) for name, several in suite.scorers_of.items() for one in several]
     for name, part in parts:
-        for model in _inside(part):
+        for model in models_in(part):
             yield name, model
-
-
-def _inside(value: Any) -> Iterator[Any]:
-    if not dataclasses.is_dataclass(value) or isinstance(value, type):
-        return
-    if all(hasattr(value, one) for one in ("request", "send", "read")):
-        yield value
-    for one in dataclasses.fields(value):
-        yield from _inside(getattr(value, one.name))
 
 
 def _request(model: Any, sample: Sample) -> Any:
