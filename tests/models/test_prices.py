@@ -85,6 +85,7 @@ def test_a_table_is_read_from_json_and_from_csv(tmp_path):
         ("a.csv", "model,input,output\na,1,2,3\n", "a.csv, row 2: it has too many cells"),
         ("a.csv", "model,input,output\na,cheap,2\n", "must be the price of 1,000,000 tokens, not 'cheap'"),
         ("a.csv", "model,input,output,currency\na,1,2,USD\nb,1,2,CNY\n", "several currencies"),
+        ("a.csv", "model,input,output,input\na,1,2,9\n", "two columns have one name"),
         ("a.csv", "model,inptu,output\na,1,2\n", "unknown column 'inptu'"),
         ("a.csv", "", "holds no prices"),
         ("a.yaml", "models: {}", "from a .json or .csv file"),

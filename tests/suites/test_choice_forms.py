@@ -288,3 +288,20 @@ def test_a_list_of_no_keys_is_a_blank_key():
     rows = [{"question": "Which?", "options": ["one", "two"], "answer": []}]
     (defect,) = defects_of(SampleFiles.of(rows))
     assert defect == "frame entry 1 key answer: the key is blank"
+
+
+def test_a_number_without_end_is_no_key_and_counts_no_rows(tmp_path):
+    endless = "9" * 5_000
+    files = write(tmp_path, f"{endless},Which?,one,two,A", f"{endless},Who?,one,two,{endless}")
+    (defect,) = defects_of(
+        SampleFiles(files.file, header="none", columns={"question": "B", "options": "C:D", "answer": "E"})
+    )
+    assert "is none of A to B and no option's text" in defect
+    with pytest.raises(DataError, match="more than 4,200 digits"):
+        keys([{"question": "Which?", "options": ["one", "two"], "answer": 10**5_000}])
+
+
+def test_a_sheet_without_headers_may_begin_with_numbers_without_end(tmp_path):
+    endless = "9" * 5_000
+    files = write(tmp_path, f"{endless}1,one,two,A", f"{endless}2,one,two,B")
+    assert [one.reference for one in load_choice(SampleFiles(files.file, header="none")).samples] == ["A", "B"]

@@ -26,6 +26,8 @@ from steelyard.errors import ConfigError, did_you_mean
 
 HEAD_ROWS: Final = 10
 _LEAST_LIKENESS: Final = 0.4
+_MOST_DIGITS: Final = 9
+"""Of a number that counts rows; Python converts no more than 4,300 of any."""
 
 
 def find_layout(table: Table, roles: Sequence[Role], files: SampleFiles) -> Layout:
@@ -130,7 +132,7 @@ def _likeness(body: Sequence[Row], roles: Sequence[Role], columns: Columns) -> f
 def _counts(body: Sequence[Row]) -> bool:
     """Whether the first column only counts the rows."""
     texts = [render(cell_at(row.cells, 0)) for row in body]
-    if len(texts) < 2 or not all(text.isascii() and text.isdigit() for text in texts):
+    if len(texts) < 2 or not all(text.isascii() and text.isdigit() and len(text) <= _MOST_DIGITS for text in texts):
         return False
     return [int(text) for text in texts] == list(range(int(texts[0]), int(texts[0]) + len(texts)))
 

@@ -10,6 +10,8 @@ from steelyard.data.table import Row, Table
 from steelyard.errors import ConfigError, DataError
 
 _KINDS: Final = "a pandas, polars or pyarrow frame, a dataset of `datasets`, or a list of mappings"
+_MOST_BITS: Final = 14_000
+"""Of a whole number: Python writes none of more than 4,300 digits as a text."""
 _MISSING: Final = frozenset({"NAType", "NaTType"})
 """The types of pandas' two marks for a cell without a value."""
 
@@ -112,14 +114,15 @@ def plain_cell(value: Any) -> Any:
     """A cell as Python itself would hold it: what is missing is None, an array is a list.
 
     Raises:
-        ValueError: a text with a NUL character or half a character.
+        ValueError: a text with a NUL character or half a character, or a whole number that cannot be written.
 
     >>> plain_cell({"text": ("天", float("nan"))})
     {'text': ['天', None]}
     """
     if isinstance(value, str):
         return _sound(value)
-    if value is None or isinstance(value, bool | int):
+    if value is None or isinstance(value, int):
+        _refuse_endless(value or 0)
         return value
     if isinstance(value, float):
         return None if value != value else float(value)  # noqa: PLR0124 - NaN alone differs from itself
@@ -137,6 +140,11 @@ def _foreign(value: Any) -> Any:
     if isinstance(value, bytes):
         return _sound(value.decode("utf-8", "replace"))
     return plain_cell(value.tolist()) if hasattr(value, "tolist") else value
+
+
+def _refuse_endless(number: int) -> None:
+    if number.bit_length() > _MOST_BITS:
+        raise ValueError("a whole number of more than 4,200 digits")
 
 
 def _sound(text: str) -> str:

@@ -66,6 +66,8 @@ def _of_csv(text: str, place: str) -> PriceTable:
         if unknown := [str(one) for one in reader.fieldnames or () if one not in {"model", "currency", *_KEYS}]:
             near = did_you_mean(unknown[0], ("model", *_KEYS, "currency"))
             raise ConfigError(f"{place}: unknown column {unknown[0]!r}{near}")
+        if len(set(reader.fieldnames or ())) < len(reader.fieldnames or ()):
+            raise ConfigError(f"{place}: two columns have one name ({', '.join(reader.fieldnames or ())})")
         rows = list(reader)
     except csv.Error as error:
         raise ConfigError(f"{place} is no CSV file: {error}") from error

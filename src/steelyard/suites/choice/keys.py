@@ -15,6 +15,8 @@ MAX_OPTIONS: Final = len(LETTERS)
 _LABEL: Final = re.compile(r"\s*[(（]?\s*([A-Za-zＡ-Ｚａ-ｚ])\s*[)）.．:：、,，]\s*")
 _AROUND: Final = re.compile(r"[\s()\[\]{}<>【】《》〈〉「」.。:、,;/|&'\"`*]+")
 _NUMBER: Final = re.compile(r"[\s(\[【]*(\d{1,2})(?:\.0+)?[\s)\]】.、]*")
+_MOST_DIGITS: Final = 9
+"""Of a number: Python converts no more than 4,300 of any."""
 _BETWEEN: Final = re.compile(r"[\s,、;/|]+")
 
 
@@ -88,6 +90,8 @@ def _same_text(text: str, valid: str, texts: Sequence[Sequence[str]]) -> set[str
 def _numbers(text: str, valid: str, count_from: int) -> str:
     single = _NUMBER.fullmatch(text)
     parts = [single[1]] if single else _BETWEEN.split(text.strip())
+    if any(len(part) > _MOST_DIGITS for part in parts):
+        return ""
     if not all(part.isascii() and part.isdigit() and 0 <= int(part) - count_from < len(valid) for part in parts):
         return ""
     return "".join(sorted({valid[int(part) - count_from] for part in parts}))
