@@ -106,7 +106,8 @@ def test_of_many_samples_some_are_drawn_by_seed_and_in_order():
 def test_a_weighted_quantile_is_that_of_the_repeated_values(weighted, rank):
     values, weights = (np.asarray(one) for one in zip(*weighted, strict=True))
     repeated = np.repeat(values, weights)
-    assert _weighted_quantiles(values, weights[None, :], rank)[0] == np.quantile(repeated, rank, method="inverted_cdf")
+    (drawn,) = _weighted_quantiles(values, weights[None, :], [rank])
+    assert drawn[0] == np.quantile(repeated, rank, method="inverted_cdf")
 
 
 def test_the_time_to_the_first_token_is_compared_where_both_were_streamed():

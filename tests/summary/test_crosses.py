@@ -5,7 +5,7 @@ from collections import Counter
 from hypothesis import given
 from hypothesis import strategies as st
 
-from steelyard.summary import Cross, CrossTally, ScoreRow
+from steelyard.summary import Cross, ScoreColumns, ScoreRow, cross
 
 WORDS = {"correct": ("right", "wrong"), "faithfulness": ("supported", "unsupported")}
 
@@ -18,11 +18,8 @@ def rows_of(sample, repeat=0, **values):
     ]
 
 
-def cross(rows, words=WORDS):
-    tally = CrossTally("correct", "faithfulness", words)
-    for row in rows:
-        tally.add(row)
-    return tally.found()
+def crossed(rows, words=WORDS):
+    return cross(ScoreColumns.of(rows), "correct", "faithfulness", words)
 
 
 def test_the_four_cells_are_named_by_and_where_the_scores_agree_and_by_but_where_they_do_not():
@@ -33,7 +30,7 @@ def test_the_four_cells_are_named_by_and_where_the_scores_agree_and_by_but_where
         *rows_of(4, correct=0.0, faithfulness=1.0),
         *rows_of(5, correct=0.0, faithfulness=0.0),
     ]
-    found = cross(rows)
+    found = crossed(rows)
     assert found.cells == (
         ("right and supported", 1),
         ("right but unsupported", 2),
@@ -53,16 +50,16 @@ def test_a_record_is_left_out_where_one_score_is_missing_unread_or_neither_0_nor
         ScoreRow("4", "", "", 0, "", "error", None),
         *rows_of(5, correct=1.0, faithfulness=1.0),
     ]
-    assert (cross(rows).n, cross(rows).left_out) == (1, 4)
+    assert (crossed(rows).n, crossed(rows).left_out) == (1, 4)
 
 
 def test_repeats_of_a_sample_are_records_of_their_own():
     rows = rows_of(1, 0, correct=1.0, faithfulness=1.0) + rows_of(1, 1, correct=0.0, faithfulness=1.0)
-    assert cross(rows).counts == ((1, 0), (1, 0))
+    assert crossed(rows).counts == ((1, 0), (1, 0))
 
 
 def test_a_score_without_words_is_called_by_its_name():
-    assert [name for name, _ in cross([], {}).cells] == [
+    assert [name for name, _ in crossed([], {}).cells] == [
         "correct and faithfulness",
         "correct but not faithfulness",
         "not correct but faithfulness",
@@ -72,7 +69,7 @@ def test_a_score_without_words_is_called_by_its_name():
 
 @given(st.lists(st.tuples(st.sampled_from([0.0, 1.0, 0.5, None]), st.sampled_from([0.0, 1.0, None]))))
 def test_every_record_is_counted_once(drawn):
-    found = cross([row for no, (a, b) in enumerate(drawn) for row in rows_of(no, correct=a, faithfulness=b)])
+    found = crossed([row for no, (a, b) in enumerate(drawn) for row in rows_of(no, correct=a, faithfulness=b)])
     wanted = Counter(drawn)
     assert found.counts == (
         (wanted[1.0, 1.0], wanted[1.0, 0.0]),

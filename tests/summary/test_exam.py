@@ -10,7 +10,7 @@ from scipy.stats import chi2_contingency
 from statsmodels.stats.contingency_tables import cochrans_q
 
 from steelyard.stats.intervals import wilson, wilson_clustered
-from steelyard.summary import NOT_KEPT, Answered, ExamTally, ScoreRow, examined, summarize
+from steelyard.summary import NOT_KEPT, Answered, ScoreColumns, ScoreRow, examined, summarize
 from steelyard.summary.exam_letters import CAUTION
 
 NAME = "solve_rate"
@@ -26,11 +26,9 @@ def reply(sample, read, wanted="A", *, options=4, cluster="", repeat=0, group=""
 
 
 def exam_of(replies, over="all"):
-    tally = ExamTally()
-    for row, answered in replies:
-        tally.add(row, answered)
-    (score,), _ = summarize([row for row, _ in replies], over={NAME: over})
-    return examined(tally, score)
+    columns = ScoreColumns.of_examined(replies)
+    (score,), _ = summarize(columns, over={NAME: over})
+    return examined(columns, score)
 
 
 def rotated(question, read, *, options=4, repeat=0):

@@ -7,18 +7,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from steelyard.stats.intervals import Interval
-from steelyard.summary import HistogramTally, ScoreRow
+from steelyard.summary import ScoreColumns, ScoreRow, histogram
 
 
 def row(value, outcome="scored", name="rating"):
     return ScoreRow("s", "", "", 0, name, outcome, value)
 
 
-def histogram(values, scale=(1, 5), rows=()):
-    tally = HistogramTally("rating", Interval(*scale))
-    for one in (*(row(float(value)) for value in values), *rows):
-        tally.add(one)
-    return tally.found()
+def found_of(values, scale=(1, 5), rows=()):
+    columns = ScoreColumns.of([*(row(float(value)) for value in values), *rows])
+    return histogram(columns, "rating", Interval(*scale))
 
 
 @pytest.mark.parametrize(
@@ -26,7 +24,7 @@ def histogram(values, scale=(1, 5), rows=()):
     [(1, 1), (1.49, 1), (1.5, 2), (2.4, 2), (3.5, 4), (4.5, 5), (5, 5), (0.2, 1), (7, 5)],
 )
 def test_a_value_counts_at_the_nearest_whole_one_a_half_at_the_upper_and_outside_at_the_end(value, counts_at):
-    found = histogram([value])
+    found = found_of([value])
     assert [edge for edge, count in found.bins if count] == [counts_at]
     assert found.between == (value != int(value))
 
@@ -44,25 +42,25 @@ def test_a_value_counts_at_the_nearest_whole_one_a_half_at_the_upper_and_outside
     ],
 )
 def test_short_whole_scales_have_a_bin_per_value_and_others_ten(scale, whole, edges):
-    found = histogram([], scale)
+    found = found_of([], scale)
     assert found.whole is whole
     assert [edge for edge, _ in found.bins] == edges
 
 
 @pytest.mark.parametrize(("value", "bin_"), [(0, 0), (0.1, 1), (0.3, 3), (0.7, 7), (0.69, 6), (0.999, 9), (1, 9)])
 def test_a_border_belongs_to_the_upper_bin_and_the_highest_value_to_the_last(value, bin_):
-    counts = [count for _, count in histogram([value], (0, 1)).bins]
+    counts = [count for _, count in found_of([value], (0, 1)).bins]
     assert counts.index(1) == bin_
 
 
 def test_what_has_no_value_is_counted_beside_the_bins():
     rows = [row(None, outcome) for outcome in ("unparsed", "unparsed", "refused", "not_applicable", "error")]
-    found = histogram([3], rows=[*rows, row(None, "error", ""), row(4.0, name="another")])
+    found = found_of([3], rows=[*rows, row(None, "error", ""), row(4.0, name="another")])
     assert (found.scored, found.unparsed, found.refused, found.not_applicable, found.errors) == (1, 2, 1, 1, 2)
     assert json.loads(json.dumps(found.to_json()))["bins"] == [[1, 0], [2, 0], [3, 1], [4, 0], [5, 0]]
 
 
 @given(st.lists(st.floats(-10, 110)), st.sampled_from([(1, 5), (0, 1), (0, 100), (-3.5, 8)]))
 def test_every_value_is_counted_exactly_once(values, scale):
-    found = histogram(values, scale)
+    found = found_of(values, scale)
     assert sum(count for _, count in found.bins) == found.scored == len(values)

@@ -1,13 +1,14 @@
 """Runs -> Comparison: pairing of samples, statistics of the differences, and a verdict in a sentence.
 
 compare(baseline, other, ...)
-  answers       one run's scores, read in one pass
+  answers       one run's scores, sample by sample
   alignment     which samples make a pair: by id, by content, by a key
   pairing       what a pair of runs shows, score by score and group by group
   differences   two vectors -> difference, interval, test
   looks         p-values corrected for those beside them
   cautions      what a reader must be warned of
   costs         time, calls and tokens
+  shared        samples for which both sides hold the same reply
   separate      rates over samples that nobody shares
   stopped       what a decision that ended both runs says in place of a test
   wording       the sentence
@@ -25,7 +26,6 @@ from types import ModuleType
 from typing import Any
 
 from steelyard.compare.alignment import Side, align
-from steelyard.compare.answers import read_answers
 from steelyard.compare.comparison import (
     ComparableRun,
     Comparison,
@@ -92,10 +92,7 @@ def compare(
     for summary in summaries:
         _check_score(summary, name)
         _check_groups(summary, name, groups)
-    first, *rest = (
-        Side.of(run, summary, read_answers(run.score_rows(), groups))
-        for run, summary in zip(runs, summaries, strict=True)
-    )
+    first, *rest = (Side.of(run, summary, groups) for run, summary in zip(runs, summaries, strict=True))
     meetings = _corrected([_meeting(first, other, name, align_by, level) for other in rest], level)
     pairs = tuple(compare_pair(one, _kind(name, summaries), level=level) for one in meetings)
     return Comparison(

@@ -11,14 +11,14 @@ refused, since nothing would say which of them is meant.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol
 
-from steelyard.compare.answers import Answers
+from steelyard.compare.answers import Answers, read_answers
 from steelyard.compare.comparison import ComparableRun
 from steelyard.errors import ConfigError, did_you_mean
-from steelyard.summary import RunSummary
+from steelyard.summary import RunSummary, ScoreColumns
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -34,22 +34,20 @@ _HARDLY_ANY: Final = 0.1
 
 
 class AskedSamples(Protocol):
-    """What a stored run asked beside its scores; `steelyard.store.asked.Asked` is one."""
+    """What a stored run asked beside its scores; `steelyard.store.asked.Asked` is one. Samples have numbers."""
 
-    def repeats(self) -> Mapping[str, Sequence[Any]]:
-        """Sample id -> its repeats."""
+    @property
+    def numbered_hashes(self) -> Places:
+        """Per sample, the hash of its content, the id included."""
 
-    def hashes_of(self, repeats: Mapping[str, Sequence[Any]], /) -> Mapping[str, str]:
-        """Sample id -> hash of its content, the id included."""
+    def hashes(self) -> Mapping[str, str]:
+        """The same by sample id, as texts."""
 
-    def last_keys(self, repeats: Sequence[Any], /) -> frozenset[bytes]:
-        """The journal's keys of the last reply that the target got in each repeat."""
+    def last_keys(self) -> tuple[Places, Places]:
+        """The journal's keys of the last reply that the target got in each repeat, and numbers of their samples."""
 
-    def all_keys(self, repeats: Mapping[str, Sequence[Any]], /) -> set[bytes]:
-        """Every key of the target's replies."""
-
-    def costs(self, repeats: Mapping[str, Sequence[Any]], /) -> Mapping[str, SampleCosts]:
-        """Sample id -> what it took."""
+    def costs(self, numbers: Places, /) -> Mapping[int, SampleCosts]:
+        """Number -> what these samples took."""
 
     def contents(self) -> Mapping[str, str]:
         """Sample id -> hash of what it asks and wants."""
@@ -70,25 +68,26 @@ class Side:
         summary: its summary.
         answers: its scores.
         asked: what it asked; None where the run is not a stored one.
-        repeats: `asked.repeats()`.
-        hashes: sample id -> hash of its content, the id included.
     """
 
     run: ComparableRun
     summary: RunSummary
     answers: Answers
     asked: AskedSamples | None
-    repeats: Mapping[str, Sequence[Any]]
-    hashes: Mapping[str, str]
 
     @classmethod
-    def of(cls, run: ComparableRun, summary: RunSummary, answers: Answers) -> Side:
-        """Read the rest of a run."""
-        asked: AskedSamples | None = getattr(run, "asked", None)
-        if asked is None:
-            return cls(run, summary, answers, None, {}, run.sample_hashes())
-        repeats = asked.repeats()
-        return cls(run, summary, answers, asked, repeats, asked.hashes_of(repeats))
+    def of(cls, run: ComparableRun, summary: RunSummary, groups: Sequence[str] = ()) -> Side:
+        """Read a run, or its samples of some groups alone."""
+        # Where a comparison is to be of one moment, scores and what was asked for them are read together.
+        columns: Callable[[], tuple[ScoreColumns, AskedSamples]] | None = getattr(run, "columns", None)
+        if columns is None:
+            return cls(run, summary, read_answers(ScoreColumns.of(run.score_rows()), groups), None)
+        scores, asked = columns()
+        return cls(run, summary, read_answers(scores, groups), asked)
+
+    def hashes(self) -> Mapping[str, str]:
+        """Sample id -> hash of its content, the id included; nothing where that is not known."""
+        return self.run.sample_hashes() if self.asked is None else self.asked.hashes()
 
 
 class Alignment(NamedTuple):
@@ -126,7 +125,7 @@ def align(baseline: Side, other: Side, by: str, names: tuple[str, str]) -> Align
     if by:
         return _by_key(baseline, other, by, names)
     found = _by_id(baseline, other)
-    smaller = min(len(baseline.answers.places), len(other.answers.places))
+    smaller = min(len(baseline.answers.samples), len(other.answers.samples))
     if len(found.first) >= _HARDLY_ANY * smaller or not smaller:
         return found
     contents = _by_content(baseline, other)
@@ -141,9 +140,16 @@ def align(baseline: Side, other: Side, by: str, names: tuple[str, str]) -> Align
 
 
 def _by_id(baseline: Side, other: Side) -> Alignment:
-    second = other.answers.places
-    pairs = [(place, second[ident]) for ident, place in baseline.answers.places.items() if ident in second]
-    return _alignment(pairs, ID)
+    import numpy as np
+
+    samples = baseline.answers.samples
+    if samples is other.answers.samples:
+        both = np.arange(len(samples))
+        return Alignment(both, both, ID)
+    there = other.answers.places()
+    second = np.fromiter((there.get(ident, -1) for ident in samples), dtype=np.int64, count=len(samples))
+    first = np.flatnonzero(second >= 0)
+    return Alignment(first, second[first], ID)
 
 
 def _by_content(baseline: Side, other: Side) -> Alignment:
@@ -162,7 +168,7 @@ def _by_content(baseline: Side, other: Side) -> Alignment:
 def contents_of(*sides: Side) -> list[Mapping[str, str]]:
     """Per side, sample id -> hash of what it asks; of all its content where one of them is not a stored run."""
     asked = [side.asked for side in sides if side.asked is not None]
-    return [one.contents() for one in asked] if len(asked) == len(sides) else [side.hashes for side in sides]
+    return [one.contents() for one in asked] if len(asked) == len(sides) else [side.hashes() for side in sides]
 
 
 def _by_key(baseline: Side, other: Side, key: str, names: tuple[str, str]) -> Alignment:
@@ -191,7 +197,7 @@ def _unique(side: Side, key: str, name: str) -> dict[str, int]:
 def _places_by(answers: Answers, values: Mapping[str, Any]) -> dict[Any, list[int]]:
     """Value -> places of the samples that have it, in order; a sample without one has no place."""
     found: dict[Any, list[int]] = {}
-    for ident, place in answers.places.items():
+    for place, ident in enumerate(answers.samples):
         if ident in values:
             found.setdefault(values[ident], []).append(place)
     return found

@@ -1,19 +1,19 @@
-"""One run as a comparison reads it: every score of every sample, in one pass over the run's rows."""
+"""One run as a comparison reads it: every score of every sample, summed over its repeats."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
-from steelyard.summary import Over, ScoreRow
+from steelyard.summary import CODES, Over, ScoreColumns, Texts, by_appearance
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     Array = NDArray[Any]
 
-_READ: Final = frozenset({"scored", "unparsed", "refused"})
+_READ: Final = [CODES["scored"], CODES["unparsed"], CODES["refused"]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,91 +45,79 @@ class Tally:
 
 @dataclass(frozen=True, slots=True)
 class Answers:
-    """All scores of one run.
+    """All scores of one run; its samples by place, in order of first appearance.
 
     Args:
-        places: sample id -> its place in the arrays, in order of first appearance.
-        groups: per sample; likewise `clusters`.
+        samples: ids.
+        numbers: of the samples in the columns that they were read from.
+        groups: of each; likewise `clusters`.
         tallies: per score; "" holds the errors without a score's name.
     """
 
-    places: Mapping[str, int]
-    groups: Sequence[str]
-    clusters: Sequence[str]
+    samples: Sequence[str]
+    numbers: Array
+    groups: Texts
+    clusters: Texts
     tallies: Mapping[str, Tally]
 
-    @property
-    def samples(self) -> list[str]:
-        """Ids by place."""
-        return list(self.places)
+    def places(self) -> dict[str, int]:
+        """Sample id -> its place."""
+        return {sample: place for place, sample in enumerate(self.samples)}
 
     def tally(self, score: str) -> Tally:
         """The rows of a score; of one that no record has, the errors alone."""
         return self.tallies.get(score) or self.tallies[""]
 
 
-@dataclass(slots=True)
-class _Columns:
-    """The rows of one score as they come: where each belongs and what it says."""
-
-    places: list[int] = field(default_factory=list)
-    values: list[float] = field(default_factory=list)
-    unread: list[int] = field(default_factory=list)
-    errors: list[int] = field(default_factory=list)
-    rest: list[int] = field(default_factory=list)
-
-    def tally(self, size: int, nameless: Array) -> Tally:
-        import numpy as np
-
-        where = np.asarray(self.places, dtype=int)
-        scored = np.bincount(where, minlength=size)
-        read = scored + _counts(self.unread, size)
-        errors = _counts(self.errors, size) + nameless
-        total = np.bincount(where, weights=np.asarray(self.values, dtype=float), minlength=size)
-        return Tally(total, scored, read, errors, read + errors + _counts(self.rest, size))
-
-
-def read_answers(rows: Iterable[ScoreRow], groups: Sequence[str] = ()) -> Answers:
+def read_answers(rows: ScoreColumns, groups: Sequence[str] = ()) -> Answers:
     """Sum up the rows of a run.
 
     Args:
         rows: in any order. An error without a score's name counts in every score.
         groups: only samples of these; empty for all.
     """
-    places: dict[str, int] = {}
-    of_groups: list[str] = []
-    clusters: list[str] = []
-    columns: dict[str, _Columns] = {}
-    for sample, group, cluster, _, name, outcome, value in rows:
-        if groups and group not in groups:
-            continue
-        place = places.get(sample)
-        if place is None:
-            place = places[sample] = len(places)
-            of_groups.append(group)
-            clusters.append(cluster)
-        column = columns.get(name)
-        if column is None:
-            column = columns[name] = _Columns()
-        if value is not None:
-            column.places.append(place)
-            column.values.append(value)
-        elif outcome == "error":
-            column.errors.append(place)
-        elif outcome in _READ:
-            column.unread.append(place)
-        else:
-            column.rest.append(place)
-    return Answers(places, of_groups, clusters, _tallies(columns, len(places)))
-
-
-def _tallies(columns: dict[str, _Columns], size: int) -> dict[str, Tally]:
-    none = _counts([], size)
-    nameless = columns.pop("", _Columns()).tally(size, none)
-    return {"": nameless, **{name: column.tally(size, nameless.errors) for name, column in columns.items()}}
-
-
-def _counts(places: Sequence[int], size: int) -> Array:
     import numpy as np
 
-    return np.bincount(np.asarray(places, dtype=int), minlength=size)
+    if groups:
+        rows = rows.only(np.any([rows.groups.are(group) for group in groups], axis=0))
+    where, numbers = by_appearance(rows.sample, len(rows.samples))
+    first = np.zeros(len(numbers), dtype=np.int64)
+    first[where[::-1]] = np.arange(len(where))[::-1]
+    names = rows.samples
+    same = len(numbers) == len(names) and np.array_equal(numbers, np.arange(len(names)))
+    return Answers(
+        names if same else [names[number] for number in numbers.tolist()],
+        numbers,
+        rows.groups.at(first),
+        rows.clusters.at(first),
+        _tallies(rows, where, len(numbers)),
+    )
+
+
+def _tallies(rows: ScoreColumns, where: Array, size: int) -> dict[str, Tally]:
+    import numpy as np
+
+    none = np.zeros(size, dtype=np.int64)
+    codes = {name: code for code, name in enumerate(rows.names)}
+    nameless = _tally(rows, where, rows.name == codes.get("", -1), none)
+    named = {name: _tally(rows, where, rows.name == codes[name], nameless.errors) for name in rows.scores}
+    return {"": nameless, **named}
+
+
+def _tally(rows: ScoreColumns, where: Array, mine: Array, nameless: Array) -> Tally:
+    """Of the rows that are `mine`, each at its place in `where`, and of errors of whole records."""
+    import numpy as np
+
+    size = len(nameless)
+
+    def counts(chosen: Array) -> Array:
+        return np.bincount(where[mine & chosen], minlength=size)
+
+    valued = ~np.isnan(rows.value)
+    failed = rows.outcome == CODES["error"]
+    scored = counts(valued)
+    read = scored + counts(~valued & np.isin(rows.outcome, _READ))
+    errors = counts(~valued & failed) + nameless
+    rest = counts(~valued & ~failed & ~np.isin(rows.outcome, _READ))
+    total = np.bincount(where[mine & valued], weights=rows.value[mine & valued], minlength=size)
+    return Tally(total, scored, read, errors, read + errors + rest)

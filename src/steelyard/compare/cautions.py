@@ -114,7 +114,7 @@ def _of_samples(overlap: Overlap, names: tuple[str, str], by: str) -> Iterator[s
 def _of_datasets(baseline: Side, other: Side) -> Iterator[str]:
     """Where single samples cannot be held against each other, the digest of all of them can."""
     first, second = (_mapping(side.run.manifest.get("samples")).get("digest") for side in (baseline, other))
-    if first and second and first != second and not (baseline.hashes and other.hashes):
+    if first and second and first != second and not (baseline.hashes() and other.hashes()):
         yield "The two runs have different datasets; which samples differ cannot be told."
 
 

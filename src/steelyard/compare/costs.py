@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Iterator, Sequence, Sized
 from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol
 
@@ -106,18 +106,15 @@ def cost_differences(pairs: Sequence[CostPair], *, level: float, seed: int = 0) 
     if not pairs:
         return ()
     draw = _Resamples([one.cluster for one in pairs], level, seed)
-    asked = all(side.latency is not None for one in pairs for side in (one.baseline, one.other))
-    name = "latency" if asked else "seconds"
-    sides = _sides(pairs, name)
-    found = [draw.difference(name, f"p{rank}", sides, rank / 100) for rank in (50, 95)]
-    if all(side.ttft is not None for one in pairs for side in (one.baseline, one.other)):
-        sides = _sides(pairs, "ttft")
-        found += [draw.difference("ttft", f"p{rank}", sides, rank / 100) for rank in (50, 95)]
-    if any(side.calls for one in pairs for side in (one.baseline, one.other)):
-        estimated = any(side.estimated for one in pairs for side in (one.baseline, one.other))
-        for name in ("calls", "input_tokens", "output_tokens"):
-            sides = _sides(pairs, name)
-            found.append(draw.difference(name, "mean", sides, None, estimated=estimated and name != "calls"))
+    both = [side for one in pairs for side in (one.baseline, one.other)]
+    time = "latency" if all(side.latency is not None for side in both) else "seconds"
+    times = [time, "ttft"] if all(side.ttft is not None for side in both) else [time]
+    found = [one for name in times for one in draw.quantiles(name, _sides(pairs, name), (50, 95))]
+    if any(side.calls for side in both):
+        estimated = any(side.estimated for side in both)
+        found.append(draw.means("calls", _sides(pairs, "calls"), estimated=False))
+        tokens = ("input_tokens", "output_tokens")
+        found += [draw.means(name, _sides(pairs, name), estimated=estimated) for name in tokens]
     # A row of time is there however short it was: which rows there are must not depend on the clock.
     return tuple(one for one in found if one.statistic != "mean" or one.baseline or one.other)
 
@@ -140,45 +137,44 @@ class _Resamples:
         self._n = len(clusters)
         self._groups = int(self._clusters.max()) + 1
         self._ends = ((1 - level) / 2, (1 + level) / 2)
-        self._seed = seed
+        self._weights = list(self._drawn_weights(np.random.default_rng(seed))) if self._groups > 1 else []
 
-    def difference(
-        self, measure: str, statistic: str, sides: tuple[Array, Array], rank: float | None, *, estimated: bool = False
+    def means(self, measure: str, sides: tuple[Array, Array], *, estimated: bool) -> CostDifference:
+        """The difference of the means."""
+        draws = [(weights @ (sides[1] - sides[0])) / weights.sum(axis=1) for weights in self._weights]
+        before, after = (float(side.mean()) for side in sides)
+        return self._difference((measure, "mean"), before, after, draws, estimated=estimated)
+
+    def quantiles(self, measure: str, sides: tuple[Array, Array], ranks: Sequence[int]) -> Iterator[CostDifference]:
+        """The differences of the quantiles at so many percent."""
+        shares = [rank / 100 for rank in ranks]
+        drawn = [[_weighted_quantiles(side, weights, shares) for side in sides] for weights in self._weights]
+        for at, share in enumerate(shares):
+            before, after = (_quantile(side, share) for side in sides)
+            draws = [second[at] - first[at] for first, second in drawn]
+            yield self._difference((measure, f"p{ranks[at]}"), before, after, draws)
+
+    def _difference(
+        self, names: tuple[str, str], before: float, after: float, draws: Sequence[Array], *, estimated: bool = False
     ) -> CostDifference:
-        """The difference of the means, or of the quantiles at `rank`."""
         import numpy as np
 
-        of: Callable[[Array], float] = _mean if rank is None else lambda values: _quantile(values, rank)
-        before, after = (of(side) for side in sides)
         interval = None
-        if self._groups > 1:
-            draws = np.concatenate([self._drawn(counts, sides, rank) for counts in self._counts()])
-            low, high = np.quantile(draws, self._ends)
+        if draws:
+            low, high = np.quantile(np.concatenate(draws), self._ends)
             interval = Interval(float(low), float(high))
-        return CostDifference(measure, statistic, self._n, before, after, after - before, interval, estimated)
+        return CostDifference(*names, self._n, before, after, after - before, interval, estimated)
 
-    def _counts(self) -> Any:
-        """How often each cluster is drawn, some resamples at a time; the same numbers at every call."""
+    def _drawn_weights(self, rng: Any) -> Iterator[Array]:
+        """How often each pair is drawn, some resamples at a time."""
         import numpy as np
 
-        rng = np.random.default_rng(self._seed)
         rows = max(1, _AT_ONCE // self._n)
         for start in range(0, _RESAMPLES, rows):
             drawn = rng.integers(0, self._groups, size=(min(rows, _RESAMPLES - start), self._groups))
             offset = np.arange(len(drawn))[:, None] * self._groups
-            yield np.bincount((drawn + offset).ravel(), minlength=drawn.size).reshape(drawn.shape)
-
-    def _drawn(self, counts: Array, sides: tuple[Array, Array], rank: float | None) -> Array:
-        weights = counts[:, self._clusters]
-        if rank is None:
-            means: Array = (weights @ (sides[1] - sides[0])) / weights.sum(axis=1)
-            return means
-        first, second = (_weighted_quantiles(side, weights, rank) for side in sides)
-        return second - first
-
-
-def _mean(values: Array) -> float:
-    return float(values.mean())
+            counts = np.bincount((drawn + offset).ravel(), minlength=drawn.size).reshape(drawn.shape)
+            yield counts[:, self._clusters].astype(float)
 
 
 def _quantile(values: Array, rank: float) -> float:
@@ -188,26 +184,20 @@ def _quantile(values: Array, rank: float) -> float:
     return float(np.quantile(values, rank, method="inverted_cdf"))
 
 
-def _weighted_quantiles(values: Array, weights: Array, rank: float) -> Array:
-    """The same for each row of weights: values are sorted once, not once a draw."""
+def _weighted_quantiles(values: Array, weights: Array, ranks: Sequence[float]) -> list[Array]:
+    """The same for each row of weights, and each rank: values are sorted once, not once a draw."""
     import numpy as np
 
     order = np.argsort(values, kind="stable")
     reached = np.cumsum(weights[:, order], axis=1)
     # As the quantile of the values themselves is found, less a hair for what rounding adds to the product.
-    wanted = rank * reached[:, -1:] - 1e-9
-    found: Array = values[order][np.argmax(reached >= wanted, axis=1)]
-    return found
+    return [values[order][np.argmax(reached >= rank * reached[:, -1:] - 1e-9, axis=1)] for rank in ranks]
 
 
-def drawn_samples(samples: Sequence[str], most: int = MOST_SAMPLES, seed: int = 0) -> list[int]:
+def drawn_samples(samples: Sized, most: int = MOST_SAMPLES, seed: int = 0) -> list[int]:
     """Places of at most `most` samples, drawn without replacement and in order."""
     import numpy as np
 
     if len(samples) <= most:
         return list(range(len(samples)))
     return sorted(np.random.default_rng(seed).choice(len(samples), size=most, replace=False).tolist())
-
-
-Costs = Mapping[str, SampleCosts]
-"""Sample id -> what one run took for it."""

@@ -13,9 +13,10 @@ from steelyard.compare.costs import CostDifference, CostPair, cost_differences, 
 from steelyard.compare.differences import PairedValues, flips, paired_difference, verdict_of, with_needed
 from steelyard.compare.looks import over_groups
 from steelyard.compare.separate import separate_sentence
+from steelyard.compare.shared import LastReplies, shared_replies
 from steelyard.compare.stopped import as_decided, decision_on
 from steelyard.compare.wording import labels, sentence
-from steelyard.summary import NO_GROUP, Over
+from steelyard.summary import NO_GROUP, Over, by_appearance
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -76,12 +77,11 @@ def _clusters(side: Side, alignment: Alignment) -> Array | None:
     """A number per aligned sample, equal within a cluster; None where no sample names one."""
     import numpy as np
 
-    names = side.answers.clusters
-    if not any(names):
+    clusters = side.answers.clusters
+    alone = clusters.are("")
+    if alone.all():
         return None
-    numbers: dict[str, int] = {}
-    found = [numbers.setdefault(name, len(numbers)) if name else -1 - place for place, name in enumerate(names)]
-    return np.asarray(found)[alignment.first]
+    return np.where(alone, -1 - np.arange(len(alone)), clusters.codes)[alignment.first]
 
 
 def _score_difference(
@@ -95,6 +95,8 @@ def _score_difference(
 
 def compare_pair(meeting: Meeting, kind: ScoreKind, *, level: float) -> PairComparison:
     """Everything that two runs say together, given what was found and corrected for the looks at other runs."""
+    import numpy as np
+
     baseline, other, alignment = meeting.baseline, meeting.other, meeting.alignment
     names = labels(baseline.run, other.run)
     headline = meeting.headline
@@ -102,8 +104,7 @@ def compare_pair(meeting: Meeting, kind: ScoreKind, *, level: float) -> PairComp
     pairs = pairs_of(baseline, other, alignment, kind)
     answered = pairs_of(baseline, other, alignment, kind, "scored")
     overlap = _overlap(baseline, other, alignment, kind, headline.n)
-    fixed, broken = _flipped(pairs, headline, baseline, alignment)
-    ids = dict(zip(_ids(baseline, alignment.first), _ids(other, alignment.second), strict=True))
+    fixed, broken = _flipped(pairs, headline)
     return PairComparison(
         baseline=baseline.run.id,
         baseline_target=baseline.run.target,
@@ -115,8 +116,8 @@ def compare_pair(meeting: Meeting, kind: ScoreKind, *, level: float) -> PairComp
         headline=headline,
         answered_both=paired_difference(answered, level=level, scaled=kind.scaled),
         groups=over_groups(_groups(pairs, baseline, alignment, kind, level)),
-        fixed=fixed,
-        broken=broken,
+        fixed=tuple(_ids(baseline, alignment.first[fixed])),
+        broken=tuple(_ids(baseline, alignment.first[broken])),
         warnings=(*alignment.notes, *cautions(baseline, other, overlap, kind.name, names, alignment.by)),
         verdict=verdict,
         sentence=sentence(headline, verdict, score=kind.name, names=names, level=level)
@@ -126,7 +127,7 @@ def compare_pair(meeting: Meeting, kind: ScoreKind, *, level: float) -> PairComp
         differs=what_differs(baseline.run.manifest, other.run.manifest),
         scores=meeting.scores,
         costs=_costs(baseline, other, alignment, level),
-        other_ids={one: ids[one] for one in (*fixed, *broken) if ids[one] != one},
+        other_ids=_other_ids(baseline, other, alignment, np.concatenate([fixed, broken])),
     )
 
 
@@ -156,15 +157,14 @@ def _overlap(baseline: Side, other: Side, alignment: Alignment, kind: ScoreKind,
     """How the samples of two runs meet on the headline; `paired` of them have a value on both sides."""
     met = _met(baseline, other, alignment, kind)
     rows = [int((side.answers.tally(kind.name).rows > 0).sum()) for side in (baseline, other)]
-    ids = list(zip(_ids(baseline, met.first), _ids(other, met.second), strict=True))
     return Overlap(
         n_paired=paired,
         only_in_baseline=rows[0] - len(met.first),
         only_in_other=rows[1] - len(met.first),
         left_out_errors=met.errors,
         left_out_not_applicable=len(met.first) - paired - met.errors,
-        changed_content=_changed(baseline, other, ids, alignment.by),
-        shared_replies=_shared_replies(baseline, other, ids),
+        changed_content=_changed(baseline, other, met, alignment.by),
+        shared_replies=_shared_replies(baseline, other, met),
     )
 
 
@@ -173,24 +173,33 @@ def _ids(side: Side, places: Array) -> list[str]:
     return [samples[place] for place in places.tolist()]
 
 
-def _changed(baseline: Side, other: Side, ids: Sequence[tuple[str, str]], by: str) -> int:
+def _other_ids(baseline: Side, other: Side, alignment: Alignment, places: Array) -> dict[str, str]:
+    """Baseline's id -> the other run's, at these places of the alignment, where the two are not equal."""
+    pairs = zip(_ids(baseline, alignment.first[places]), _ids(other, alignment.second[places]), strict=True)
+    return {one: two for one, two in pairs if one != two}
+
+
+def _changed(baseline: Side, other: Side, met: _Met, by: str) -> int:
     """Pairs that do not ask the same; the hash of a sample holds its id, so that other ids need another one."""
     if by == CONTENT:
         return 0
-    before, after = (baseline.hashes, other.hashes) if by == ID else contents_of(baseline, other)
+    if by == ID and baseline.asked is not None and other.asked is not None:
+        first, second = baseline.answers.numbers[met.first], other.answers.numbers[met.second]
+        return int((baseline.asked.numbered_hashes[first] != other.asked.numbered_hashes[second]).sum())
+    before, after = (baseline.hashes(), other.hashes()) if by == ID else contents_of(baseline, other)
+    ids = zip(_ids(baseline, met.first), _ids(other, met.second), strict=True)
     hashes = ((before.get(first), after.get(second)) for first, second in ids)
     return sum(one is not None and two is not None and one != two for one, two in hashes)
 
 
-def _shared_replies(baseline: Side, other: Side, ids: Sequence[tuple[str, str]]) -> int:
+def _shared_replies(baseline: Side, other: Side, met: _Met) -> int:
     """Pairs in which both sides hold the same reply of the journal."""
-    one, two = baseline.asked, other.asked
-    if one is not None and two is not None:
-        first, second = baseline.repeats, other.repeats
-        if one.all_keys(first).isdisjoint(two.all_keys(second)):
-            return 0
-        return sum(not one.last_keys(first[a]).isdisjoint(two.last_keys(second[b])) for a, b in ids)
+    if baseline.asked is not None and other.asked is not None:
+        numbers = baseline.answers.numbers[met.first], other.answers.numbers[met.second]
+        one, two = (LastReplies(*side.last_keys()) for side in (baseline.asked, other.asked))
+        return shared_replies(one, two, numbers)
     before, after = baseline.run.reply_keys(), other.run.reply_keys()
+    ids = zip(_ids(baseline, met.first), _ids(other, met.second), strict=True)
     return sum(not before.get(a, frozenset()).isdisjoint(after.get(b, frozenset())) for a, b in ids)
 
 
@@ -198,42 +207,35 @@ def _groups(
     pairs: PairedValues, baseline: Side, alignment: Alignment, kind: ScoreKind, level: float
 ) -> tuple[PairedDifference, ...]:
     """A difference per group, in order of first appearance; nothing where no sample names one."""
-    import numpy as np
-
-    names = baseline.answers.groups
-    places = alignment.first[pairs.places].tolist()
-    numbers: dict[str, int] = {}
-    codes = np.asarray([numbers.setdefault(names[place], len(numbers)) for place in places], dtype=int)
-    if not any(numbers):
+    groups = baseline.answers.groups.at(alignment.first[pairs.places])
+    codes, order = by_appearance(groups.codes, len(groups.names))
+    names = [groups.names[code] for code in order.tolist()]
+    if not any(names):
         return ()
     return tuple(
         paired_difference(pairs.part(codes == number), level=level, group=name or NO_GROUP, scaled=kind.scaled)
-        for name, number in numbers.items()
+        for number, name in enumerate(names)
     )
 
 
-def _flipped(
-    pairs: PairedValues, headline: PairedDifference, baseline: Side, alignment: Alignment
-) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Ids of the samples that were fixed and that were broken."""
-    if not headline.unit:
-        return (), ()
-    fixed, broken = (_ids(baseline, alignment.first[pairs.places[one]]) for one in flips(pairs))
-    return tuple(fixed), tuple(broken)
+def _flipped(pairs: PairedValues, headline: PairedDifference) -> tuple[Array, Array]:
+    """Places in the alignment of the samples that were fixed and that were broken."""
+    fixed, broken = (pairs.places[one] for one in flips(pairs))
+    return (fixed, broken) if headline.unit else (fixed[:0], broken[:0])
 
 
 def _costs(baseline: Side, other: Side, alignment: Alignment, level: float) -> tuple[CostDifference, ...]:
     """Of the pairs that failed on neither side; of many, of some that are drawn by seed."""
     if baseline.asked is None or other.asked is None:
         return ()
-    first, second = _ids(baseline, alignment.first), _ids(other, alignment.second)
-    drawn = drawn_samples(first)
-    before = baseline.asked.costs({first[at]: baseline.repeats[first[at]] for at in drawn})
-    after = other.asked.costs({second[at]: other.repeats[second[at]] for at in drawn})
+    drawn = drawn_samples(alignment.first)
+    first = baseline.answers.numbers[alignment.first[drawn]].tolist()
+    second = other.answers.numbers[alignment.second[drawn]].tolist()
+    before, after = baseline.asked.costs(first), other.asked.costs(second)
     clusters = _clusters(baseline, alignment)
     pairs = [
-        CostPair(at if clusters is None else int(clusters[at]), before[first[at]], after[second[at]])
-        for at in drawn
-        if first[at] in before and second[at] in after
+        CostPair(at if clusters is None else int(clusters[at]), before[one], after[two])
+        for at, one, two in zip(drawn, first, second, strict=True)
+        if one in before and two in after
     ]
     return cost_differences(pairs, level=level)

@@ -2,46 +2,35 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from hashlib import blake2b
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from sqlalchemy import bindparam, select
 
 from steelyard.errors import StoreError
 from steelyard.session.replies import unpack_reply
 from steelyard.store import schema
+from steelyard.store.asked_records import AskedRecords
 from steelyard.store.reading import unpacker_of
-from steelyard.store.records import CACHED, KEY_BYTES, unpack_keys, unpack_sample
+from steelyard.store.records import unpack_sample
 from steelyard.text.inert import cell_text
 from steelyard.text.plain_json import to_json
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
     from steelyard.store.store import Store
     from steelyard.types import Reply, Sample
+
+    Array = NDArray[Any]
 
 _CHUNK: Final = 500
 """Replies that are read together; SQLite takes at least 999 values in a statement."""
 _REPLIES: Final = select(schema.reply.c.key, schema.reply.c.body).where(
     schema.reply.c.key.in_(bindparam("keys", expanding=True))
 )
-
-
-class AskedRepeat(NamedTuple):
-    """One repeat of one sample.
-
-    Args:
-        hash: of the sample's content, its id included.
-        failed: whether the record holds a failure.
-        millis: wall time, queueing, retries and scorers included.
-        replies: stage numbers and keys as the record holds them; None where nothing was asked.
-    """
-
-    hash: int
-    failed: int
-    millis: int
-    replies: bytes | None
 
 
 class SampleCost(NamedTuple):
@@ -67,95 +56,108 @@ class SampleCost(NamedTuple):
 
 
 class Asked:
-    """The samples of one run as they were asked; each method reads what it needs once.
+    """The samples of one run as they were asked; samples are named by id, or by number where it is said.
 
     Args:
         store: where the run is kept.
         run: the run's number.
         stages: names of the stages that ask, the target first.
+        samples: ids by number.
+        records: what the run's records asked, with the same numbers.
     """
 
-    def __init__(self, store: Store, run: int, stages: Sequence[str]) -> None:
+    def __init__(
+        self, store: Store, run: int, stages: Sequence[str], samples: Sequence[str], records: AskedRecords
+    ) -> None:
         self._store = store
         self._run = run
         self._stages = stages
-
-    def repeats(self) -> dict[str, list[AskedRepeat]]:
-        """Sample id -> its repeats, in order of the dataset."""
-        record, sample = schema.record, schema.sample
-        columns = (sample.c.id, sample.c.hash, record.c.failed, record.c.millis, record.c.replies)
-        query = (
-            select(*columns)
-            .select_from(record.join(sample, sample.c.num == record.c.sample))
-            .where(record.c.run == self._run)
-            .order_by(record.c.no, record.c.repeat)
-        )
-        found: dict[str, list[AskedRepeat]] = {}
-        with self._store.reading() as connection:
-            for ident, *rest in connection.execution_options(yield_per=5000).execute(query):
-                found.setdefault(ident, []).append(AskedRepeat._make(rest))
-        return found
+        self._samples = samples
+        self._records = records
 
     def hashes(self) -> dict[str, str]:
-        """Sample id -> hash of its content."""
-        return self.hashes_of(self.repeats())
+        """Sample id -> hash of its content, the id included."""
+        hashes = self._records.hashes.tolist()
+        return {ident: f"{found & (2**64 - 1):016x}" for ident, found in zip(self._samples, hashes, strict=True)}
 
-    def hashes_of(self, repeats: Mapping[str, Sequence[AskedRepeat]]) -> dict[str, str]:
-        """The same of what `repeats()` gave."""
-        return {ident: f"{several[0].hash & (2**64 - 1):016x}" for ident, several in repeats.items()}
+    @property
+    def numbered_hashes(self) -> Array:
+        """The same hashes as numbers of 64 bits, per sample by number."""
+        return self._records.hashes
 
     def reply_keys(self) -> dict[str, frozenset[str]]:
-        """Sample id -> `last_keys` in hexadecimal digits, of the samples for which anything was asked."""
-        return {
-            ident: frozenset(key.hex() for key in self.last_keys(several))
-            for ident, several in self.repeats().items()
-            if any(one.replies for one in several)
-        }
+        """Sample id -> the journal's keys of the last reply that the target got in each repeat, in hexadecimal digits.
 
-    def last_keys(self, repeats: Sequence[AskedRepeat]) -> frozenset[bytes]:
-        """The journal's keys of the last reply that the target got in each repeat.
+        Only of samples for which anything was asked.
+        """
+        import numpy as np
+
+        asked = np.unique(self._records.sample[self._records.replies.owner]).tolist()
+        found: dict[str, set[str]] = {self._samples[number]: set() for number in asked}
+        numbers, keys = self.last_keys()
+        for number, key in zip(numbers.tolist(), keys, strict=True):
+            found[self._samples[number]].add(key.tobytes().hex())
+        return {ident: frozenset(several) for ident, several in found.items()}
+
+    def last_keys(self) -> tuple[Array, Array]:
+        """The journal's keys of the last reply that the target got in each repeat, and the numbers of their samples.
 
         What it asked before, an embedding of the question say, is no answer: two runs may share it and still differ.
         """
-        return frozenset(keys[-1] for one in repeats if (keys := self._target_keys(one.replies)))
+        import numpy as np
 
-    def all_keys(self, repeats: Mapping[str, Sequence[AskedRepeat]]) -> set[bytes]:
-        """Every key of the target's replies: two runs without one in common share no reply, which is quickly seen."""
-        return {key for several in repeats.values() for one in several for key in self._target_keys(one.replies)}
+        owner, keys = self._target_replies()
+        last = np.diff(owner, append=-1) != 0
+        return self._records.sample[owner[last]], keys[last]
 
-    def costs(self, repeats: Mapping[str, Sequence[AskedRepeat]]) -> dict[str, SampleCost]:
-        """Sample id -> what it took; no entry for a sample of which each repeat failed or lost a reply.
+    def costs(self, numbers: Array) -> dict[int, SampleCost]:
+        """Sample's number -> what it took; no entry for one of which each repeat failed or lost a reply.
 
         Args:
-            repeats: as `repeats()` gave them, of the samples that are wanted.
+            numbers: of the samples that are wanted.
         """
-        whole = {ident: [one for one in several if not one.failed] for ident, several in repeats.items()}
-        keys = {ident: [self._target_keys(one.replies) for one in several] for ident, several in whole.items()}
-        replies = self._replies({key for several in keys.values() for one in several for key in one})
-        found = {}
-        for ident, several in whole.items():
-            kept = [
-                _cost(one.millis / 1000, [replies[key] for key in asked])
-                for one, asked in zip(several, keys[ident], strict=True)
-                if all(key in replies for key in asked)
-            ]
-            if kept:
-                found[ident] = _mean(kept)
-        return found
+        import numpy as np
+
+        records = self._records
+        places = np.flatnonzero(np.isin(records.sample, numbers) & ~records.failed)
+        owner, keys = self._target_replies()
+        begins, ends = (np.searchsorted(owner, places, side=side) for side in ("left", "right"))
+        asked = [
+            [key.tobytes() for key in keys[begin:end]]
+            for begin, end in zip(begins.tolist(), ends.tolist(), strict=True)
+        ]
+        replies = self._replies({key for several in asked for key in several})
+        found: dict[int, list[SampleCost]] = {}
+        for place, several in zip(places.tolist(), asked, strict=True):
+            if all(key in replies for key in several):
+                cost = _cost(int(records.millis[place]) / 1000, [replies[key] for key in several])
+                found.setdefault(int(records.sample[place]), []).append(cost)
+        return {number: _mean(costs) for number, costs in found.items()}
+
+    def _target_replies(self) -> tuple[Array, Array]:
+        """Place of the record, and key, of each reply of the target."""
+        import numpy as np
+
+        stages = [number for number, name in enumerate(self._stages) if name == "target"]
+        replies = self._records.replies
+        mine = np.isin(replies.stage, stages)
+        return replies.owner[mine], replies.key[mine]
 
     def contents(self) -> dict[str, str]:
         """Sample id -> hash of what it asks and wants: input, reference, choices, contexts; no id, group, metadata."""
-        return {one.id: _content(one) for one in self._samples()}
+        return {one.id: _content(one) for one in self._read_samples()}
 
     def values(self, key: str) -> dict[str, str]:
         """Sample id -> its metadata at `key` as text; no entry where it has none."""
-        return {one.id: cell_text(one.metadata[key]) for one in self._samples() if one.metadata.get(key) is not None}
+        return {
+            one.id: cell_text(one.metadata[key]) for one in self._read_samples() if one.metadata.get(key) is not None
+        }
 
     def keys(self) -> list[str]:
         """Keys of the samples' metadata, in order of first appearance."""
-        return list(dict.fromkeys(key for one in self._samples() for key in one.metadata))
+        return list(dict.fromkeys(key for one in self._read_samples() for key in one.metadata))
 
-    def _samples(self) -> Iterator[Sample]:
+    def _read_samples(self) -> Iterator[Sample]:
         """Every sample that can be read; whoever reads a damaged one itself is told."""
         sample = schema.sample
         asked = select(schema.record.c.sample).where(schema.record.c.run == self._run)
@@ -169,14 +171,6 @@ class Asked:
             for row in connection.execution_options(yield_per=5000).execute(query):
                 with suppress(StoreError):
                     yield unpack_sample(row.id, row.grp, row.cluster, unpack(bytes(row.body)))
-
-    def _target_keys(self, packed: bytes | None) -> list[bytes]:
-        if packed is None:
-            return []
-        # A single reply is the usual case, and there are hundreds of thousands of them.
-        if len(packed) == KEY_BYTES and not packed[0] & ~CACHED:
-            return [bytes(packed[1:])] if self._stages[0] == "target" else []
-        return [one.key for one in unpack_keys(packed, self._stages) if one.stage == "target"]
 
     def _replies(self, keys: Iterable[bytes]) -> dict[bytes, Reply]:
         """Those that are in the journal and can be read."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from steelyard.store.codec import Unpacker
@@ -13,17 +13,45 @@ from steelyard.text.plain_json import from_json
 # A quotation mark inside a JSON text has a backslash before it, so `"letters":` can only be a key.
 _KEYS: Final = re.compile(rb'"(letters|wanted|original|confidence|kind)":"([^"\\]*)"|"(options)":([0-9]+)', re.ASCII)
 _MOST_KEPT: Final = 20_000
-"""Different bodies that are remembered: most replies say one of a few things."""
+"""Different bodies that are remembered."""
 
 
 class AnsweredReader:
-    """Reads packed bodies of scores, equal ones once."""
+    """Reads packed bodies of scores, equal ones once, and numbers what they say: most say one of a few things."""
 
-    __slots__ = ("_known", "_unpacker")
+    __slots__ = ("_bodies", "_numbers", "_said", "_unpacker")
 
     def __init__(self, unpacker: Unpacker) -> None:
         self._unpacker = unpacker
-        self._known: dict[bytes, Answered] = {}
+        self._bodies: dict[bytes | None, int] = {}
+        self._numbers: dict[Answered, int] = {}
+        self._said: list[Answered] = []
+
+    @property
+    def kept(self) -> tuple[Answered, ...]:
+        """What the bodies that were read say, each different thing once, by number."""
+        return tuple(self._said)
+
+    def number(self, body: bytes | None) -> int:
+        """The number of the letters and the key in the body of a score; of `NOT_KEPT` where it has none.
+
+        Raises:
+            StoreError: the body is damaged.
+        """
+        found = self._bodies.get(body)
+        if found is None:
+            said = NOT_KEPT if body is None else _answered(self._unpacker.unpack(body))
+            found = self._numbers.setdefault(said, len(self._said))
+            if found == len(self._said):
+                self._said.append(said)
+            if len(self._bodies) < _MOST_KEPT:
+                self._bodies[body] = found
+        return found
+
+    def numbers(self, bodies: Sequence[bytes | None]) -> list[int]:
+        """The same of several."""
+        found = list(map(self._bodies.get, bodies))
+        return [self.number(body) if number is None else number for body, number in zip(bodies, found, strict=True)]
 
     def read(self, body: bytes) -> Answered:
         """The letters and the key in the body of a score.
@@ -31,13 +59,7 @@ class AnsweredReader:
         Raises:
             StoreError: the body is damaged.
         """
-        packed = bytes(body)
-        found = self._known.get(packed)
-        if found is None:
-            found = _answered(self._unpacker.unpack(packed))
-            if len(self._known) < _MOST_KEPT:
-                self._known[packed] = found
-        return found
+        return self._said[self.number(bytes(body))]
 
 
 def answered_of(detail: Mapping[str, Any]) -> Answered:

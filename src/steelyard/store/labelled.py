@@ -10,12 +10,23 @@ from functools import cached_property
 from sqlalchemy import select
 
 from steelyard.store import schema
+from steelyard.store.asked import Asked
 from steelyard.store.details import answered_of
 from steelyard.store.reading import unpacker_of
 from steelyard.store.records import unpack_sample
 from steelyard.store.run import Run
 from steelyard.store.verdicts import Verdicts
-from steelyard.summary import NOT_KEPT, Answered, JudgedRow, Labelled, RunSummary, ScoreRow, Stopping, queue_kind
+from steelyard.summary import (
+    NOT_KEPT,
+    Answered,
+    JudgedRow,
+    Labelled,
+    RunSummary,
+    ScoreColumns,
+    ScoreRow,
+    Stopping,
+    queue_kind,
+)
 from steelyard.types import Record
 
 _AT_ONCE = 500
@@ -59,6 +70,11 @@ class LabelledRun(Run):
         """The same with the letters."""
         for row, answered in super().examined_rows():
             yield (row, None) if answered is None else self.verdicts.row(row, answered)
+
+    def columns(self) -> tuple[ScoreColumns, Asked]:
+        """The same by columns."""
+        scores, asked = super().columns()
+        return self.verdicts.columns(scores, self.exams), asked
 
     def judged_rows(self, score: str) -> Iterator[JudgedRow]:
         """The rows of one score, likewise."""

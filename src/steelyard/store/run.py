@@ -17,7 +17,7 @@ from steelyard.store.counting import stage_costs
 from steelyard.store.labels import remarks_in
 from steelyard.store.reading import read_records, record_query, unpacker_of
 from steelyard.store.rows import PlacedValue, counted_texts, examined_rows, judged_rows, placed_values, score_rows
-from steelyard.store.sections import Tallies, breakdown_values, breakdowns, consistency
+from steelyard.store.sections import breakdown_values, breakdowns, consistency, crosses, exams, histograms
 from steelyard.store.stopping import Stopped, Used, read_stopping
 from steelyard.summary import (
     Answered,
@@ -25,6 +25,7 @@ from steelyard.summary import (
     JudgedRow,
     RunState,
     RunSummary,
+    ScoreColumns,
     ScoreRow,
     ScoreSummary,
     StageCost,
@@ -146,6 +147,15 @@ class Run:
         with self._store.reading() as connection:
             yield from examined_rows(connection, self, self._used, self.manifest.get("exam", ()))
 
+    def columns(self) -> tuple[ScoreColumns, Asked]:
+        """The same rows column by column, and what was asked, with the same numbers for samples.
+
+        A finished run is read once.
+        """
+        with self._store.reading() as connection:
+            scores, records, _ = self._store.columns.read(connection, self, self._used)
+        return scores, Asked(self._store, self.num, self.stages, scores.samples, records)
+
     def judged_rows(self, score: str) -> Iterator[JudgedRow]:
         """The rows of one score, likewise, each with the detail that its scorer kept."""
         with self._store.reading() as connection:
@@ -175,12 +185,9 @@ class Run:
 
     def summary(self) -> RunSummary:
         """Means, intervals and counts of the newest layer of scores."""
-        tallies = Tallies.of(self.manifest)
+        columns, _ = self.columns()
         over, scales = self.manifest.get("over", {}), self.manifest.get("scales", {})
-        rows = tallies.examining(self.examined_rows()) if tallies.exams else self.score_rows()
-        scores, groups = summarize(
-            tallies.watching(rows), over=over, scales=scales, intervals=Intervals.of(self.manifest)
-        )
+        scores, groups = summarize(columns, over=over, scales=scales, intervals=Intervals.of(self.manifest))
         scores, groups = as_stopped(scores, groups, self.stopping)
         order = self.score_order
         scores = tuple(sorted(scores, key=lambda score: order.get(score.name, len(order))))
@@ -210,12 +217,12 @@ class Run:
                 if (counts := self._counted("label", name=name))
             },
             stages=self.stage_costs(),
-            spreads=tallies.found_histograms(),
-            crosses=tallies.found_crosses(),
-            breakdowns=self._breakdowns(),
+            spreads=histograms(columns, self.manifest),
+            crosses=crosses(columns, self.manifest),
+            breakdowns=self._breakdowns(columns),
             consistency=agreed,
             stopping=self.stopping,
-            exams=tallies.found_exams(scores, self.stopping),
+            exams=exams(columns, scores, self.manifest, self.stopping),
             beside=tuple(self.manifest.get("beside", ())),
         )
 
@@ -224,13 +231,13 @@ class Run:
         with self._store.reading() as connection:
             return stage_costs(connection, self.num, self.stages)
 
-    def _breakdowns(self) -> dict[str, dict[str, tuple[ScoreSummary, ...]]]:
+    def _breakdowns(self, columns: ScoreColumns) -> dict[str, dict[str, tuple[ScoreSummary, ...]]]:
         keys = self.manifest.get("breakdowns", ())
         if not keys:
             return {}
         with self._store.reading() as connection:
             values = breakdown_values(connection, self.num, keys)
-        return breakdowns(values, self.score_rows, self.manifest)
+        return breakdowns(values, columns, self.manifest)
 
     def to_frame(self) -> Any:
         """One row per record, as a data frame of pandas, polars or pyarrow, whichever is installed.
@@ -252,21 +259,16 @@ class Run:
         with self._store.reading() as connection:
             return counted_texts(connection, self, self._used, key=key, outcome=outcome, name=name)
 
-    @property
-    def asked(self) -> Asked:
-        """What was asked and what that took, sample by sample, for comparisons."""
-        return Asked(self._store, self.num, self.stages)
-
     def sample_hashes(self) -> dict[str, str]:
         """Sample id -> hash of its content."""
-        return self.asked.hashes()
+        return self.columns()[1].hashes()
 
     def reply_keys(self) -> dict[str, frozenset[str]]:
         """Sample id -> the journal's keys of the last reply that its target got in each repeat.
 
         What it asked before, an embedding of the question say, is no answer: two runs may share it and still differ.
         """
-        return self.asked.reply_keys()
+        return self.columns()[1].reply_keys()
 
     def done_places(self) -> dict[tuple[int, int], bool]:
         """(no, repeat) of every stored record -> whether it failed."""

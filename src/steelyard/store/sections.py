@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 from sqlalchemy import Connection, select
@@ -17,78 +17,45 @@ from steelyard.store.records import unpack_sample
 from steelyard.summary import (
     NO_GROUP,
     UNIT,
-    Answered,
     Consistency,
     Cross,
-    CrossTally,
     Exam,
-    ExamTally,
     Histogram,
-    HistogramTally,
     Intervals,
-    ScoreRow,
+    ScoreColumns,
     ScoreSummary,
     Stopping,
+    cross,
     exam_as_stopped,
     examined,
+    histogram,
     summarize,
 )
 from steelyard.text.inert import cell_text
 from steelyard.text.plain_json import from_json
 
 
-@dataclass(frozen=True, slots=True)
-class Tallies:
-    """What is counted of a run's rows while they are summarised: they are read once."""
+def histograms(columns: ScoreColumns, manifest: Mapping[str, Any]) -> dict[str, Histogram]:
+    """By score, as the run's manifest asks; nothing of a score that no record has: `rescore` may have left it out."""
+    scales = manifest.get("scales", {})
+    names = manifest.get("spreads", ())
+    found = {name: histogram(columns, name, Interval(*scales.get(name, UNIT))) for name in names}
+    return {name: one for name, one in found.items() if one.total}
 
-    histograms: Mapping[str, HistogramTally]
-    crosses: Sequence[CrossTally]
-    exams: Mapping[str, ExamTally]
 
-    @classmethod
-    def of(cls, manifest: Mapping[str, Any]) -> Tallies:
-        """Those that the run's manifest asks for."""
-        scales = manifest.get("scales", {})
-        words = {name: (one, zero) for name, (one, zero) in manifest.get("words", {}).items()}
-        histograms = {
-            name: HistogramTally(name, Interval(*scales.get(name, UNIT))) for name in manifest.get("spreads", ())
-        }
-        crosses = [CrossTally(first, second, words) for first, second in manifest.get("crossed", ())]
-        return cls(histograms, crosses, {name: ExamTally() for name in manifest.get("exam", ())})
+def crosses(columns: ScoreColumns, manifest: Mapping[str, Any]) -> tuple[Cross, ...]:
+    """In the order of the suite, as the run's manifest asks."""
+    words = {name: (one, zero) for name, (one, zero) in manifest.get("words", {}).items()}
+    return tuple(cross(columns, first, second, words) for first, second in manifest.get("crossed", ()))
 
-    def examining(self, rows: Iterable[tuple[ScoreRow, Answered | None]]) -> Iterator[ScoreRow]:
-        """The rows of exam scores counted with what was kept of their letters, then all of them as they come."""
-        exams = self.exams
-        for row, answered in rows:
-            if answered is not None:
-                if row.name:
-                    exams[row.name].add(row, answered)
-                else:
-                    for tally in exams.values():
-                        tally.add(row, answered)
-            yield row
 
-    def watching(self, rows: Iterable[ScoreRow]) -> Iterator[ScoreRow]:
-        """The rows as they come, each counted."""
-        tallies: list[HistogramTally | CrossTally] = [*self.histograms.values(), *self.crosses]
-        for row in rows:
-            for tally in tallies:
-                tally.add(row)
-            yield row
-
-    def found_histograms(self) -> dict[str, Histogram]:
-        """By score, after the last row; nothing of a score that no record has, such as one that `rescore` left out."""
-        found = {name: tally.found() for name, tally in self.histograms.items()}
-        return {name: one for name, one in found.items() if one.total}
-
-    def found_exams(self, scores: Sequence[ScoreSummary], stopping: Stopping | None) -> tuple[Exam, ...]:
-        """What stands beside the means of exam scores, after the last row; nothing of a score that has no mean."""
-        of_exams = [one for one in scores if one.name in self.exams and one.headline.n]
-        return tuple(exam_as_stopped(examined(self.exams[one.name], one), stopping) for one in of_exams)
-
-    def found_crosses(self) -> tuple[Cross, ...]:
-        """In the order of the suite, after the last row."""
-        return tuple(tally.found() for tally in self.crosses)
+def exams(
+    columns: ScoreColumns, scores: Sequence[ScoreSummary], manifest: Mapping[str, Any], stopping: Stopping | None
+) -> tuple[Exam, ...]:
+    """What stands beside the means of exam scores; nothing of a score that has no mean."""
+    names = manifest.get("exam", ())
+    of_exams = [one for one in scores if one.name in names and one.headline.n]
+    return tuple(exam_as_stopped(examined(columns, one), stopping) for one in of_exams)
 
 
 def _asks_repeatedly(scorers: Any) -> bool:
@@ -145,22 +112,22 @@ def breakdown_values(connection: Connection, run: int, keys: Sequence[str]) -> d
 
 
 def breakdowns(
-    values: Mapping[str, Mapping[str, str]], rows: Callable[[], Iterable[ScoreRow]], manifest: Mapping[str, Any]
+    values: Mapping[str, Mapping[str, str]], columns: ScoreColumns, manifest: Mapping[str, Any]
 ) -> dict[str, dict[str, tuple[ScoreSummary, ...]]]:
     """Key -> score -> a summary per value of that key; no entry for a key that no sample has.
 
     Args:
         values: what `breakdown_values` found.
-        rows: gives the run's rows, once more for each key.
+        columns: the run's rows.
         manifest: the run's, for the scores' order, scales and headlines.
     """
     order = {name: place for place, name in enumerate(manifest.get("scores", ()))}
+    over, scales, intervals = manifest.get("over", {}), manifest.get("scales", {}), Intervals.of(manifest)
     found = {}
     for key, of_sample in values.items():
         if not any(of_sample.values()):
             continue
-        by_value = (row._replace(group=of_sample.get(row.sample, "")) for row in rows())
-        over, scales, intervals = manifest.get("over", {}), manifest.get("scales", {}), Intervals.of(manifest)
+        by_value = columns.in_groups([of_sample.get(sample, "") for sample in columns.samples])
         groups = summarize(by_value, over=over, scales=scales, intervals=intervals)[1]
         found[key] = {
             name: tuple(replace(one, group=f"(no {key})") if one.group == NO_GROUP else one for one in groups[name])

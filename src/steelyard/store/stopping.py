@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
 from sqlalchemy import Connection, inspect, select
 
@@ -12,6 +13,9 @@ from steelyard.store import schema
 from steelyard.store.writer import Batch
 from steelyard.summary.stopping import Stopping
 from steelyard.text.plain_json import to_json
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,6 +26,21 @@ class Used:
 
     def __contains__(self, no: object) -> bool:
         return isinstance(no, int) and no // 8 < len(self.bits) and bool(self.bits[no // 8] >> no % 8 & 1)
+
+    def among(self, places: NDArray[Any]) -> NDArray[Any]:
+        """Which of these places are in it.
+
+        >>> import numpy as np
+        >>> Used.of([0, 9]).among(np.array([0, 8, 9, 900])).tolist()
+        [True, False, True, False]
+        """
+        import numpy as np
+
+        bits = np.unpackbits(np.frombuffer(self.bits, dtype=np.uint8), bitorder="little").astype(bool)
+        inside = places < len(bits)
+        found = np.zeros(len(places), dtype=bool)
+        found[inside] = bits[places[inside]]
+        return found
 
     @classmethod
     def of(cls, places: Iterable[int]) -> Used:

@@ -18,6 +18,7 @@ from steelyard.store.address import Address, locate
 from steelyard.store.backend import Durability, Lock
 from steelyard.store.engine import cause_of, check, complete, create, open_backend
 from steelyard.store.journal import Asked, StoreJournal
+from steelyard.store.kept import KeptColumns
 from steelyard.store.names import meant, new_id
 from steelyard.store.reserve import Reserve
 from steelyard.store.run import Run
@@ -38,6 +39,7 @@ class Store:
 
     Attributes:
         path: where it is: a file, or the address of a server without its password. Another store can be opened on it.
+        columns: of the runs that were read last.
 
     Raises:
         StoreError: it cannot be opened, or is of another version.
@@ -54,6 +56,7 @@ class Store:
         self._writer: Writer | None = None
         self._reserve: Reserve | None = None
         self._asked = Asked()
+        self.columns = KeptColumns()
         if not self._backend.exists():
             if not create_missing:
                 raise ConfigError(f"there is no store at {self.path}: run something first, or name one with --store")

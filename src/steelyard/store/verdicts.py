@@ -6,13 +6,13 @@ option. It counts where all people who said something of the reply say the same;
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Final
 
 from steelyard.errors import ConfigError
 from steelyard.store.labels import MODEL
-from steelyard.summary import Answered, ScoreRow
+from steelyard.summary import CODES, ROW_OUTCOMES, Answered, ScoreColumns, ScoreRow
 from steelyard.text.normal import fold
 from steelyard.types import Label, Record, Score
 
@@ -63,6 +63,27 @@ class Verdicts:
         original = None if answered.original is None else self.own_letters(row.sample, letters)
         kept = answered._replace(letters=letters, original=original, inferred=False, kind="")
         return row._replace(outcome="scored", value=float(letters == answered.wanted)), kept
+
+    def columns(self, columns: ScoreColumns, exams: Sequence[str]) -> ScoreColumns:
+        """The rows of exam scores likewise, column by column."""
+        import numpy as np
+
+        codes = [code for code, name in enumerate(columns.names) if name in exams]
+        spoken_of = {sample for sample, _ in self.letters}
+        numbers = [number for number, sample in enumerate(columns.samples) if sample in spoken_of]
+        outcome, value, answered = columns.outcome.copy(), columns.value.copy(), columns.answered.copy()
+        kept = {one: number for number, one in enumerate(columns.kept)}
+        said = np.isin(columns.name, codes) & np.isin(columns.sample, numbers) & (answered >= 0)
+        for at in np.flatnonzero(said).tolist():
+            row = ScoreRow(
+                columns.samples[columns.sample[at]], "", "", int(columns.repeat[at]), "",
+                ROW_OUTCOMES[outcome[at]], None,
+            )  # fmt: skip
+            told, letters = self.row(row, columns.kept[answered[at]])
+            if told is not row:
+                outcome[at], value[at] = CODES[told.outcome], told.value
+                answered[at] = kept.setdefault(letters, len(kept))
+        return replace(columns, outcome=outcome, value=value, answered=answered, kept=tuple(kept))
 
     def own_letters(self, sample: str, letters: str) -> str:
         """Letters as shown to the model -> as the dataset has them."""

@@ -2,10 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
-from steelyard.summary.rows import ScoreRow
+from steelyard.summary.score_columns import ScoreColumns
 from steelyard.types import Json
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    Array = NDArray[Any]
 
 Words = tuple[str, str]
 """What 1 and 0 of a score are called."""
@@ -63,61 +70,44 @@ class Cross:
         }
 
 
-class CrossTally:
-    """Counts the records of two scores as their rows come; the rows of one record stand together.
+def cross(columns: ScoreColumns, rows_score: str, columns_score: str, words: Mapping[str, Words]) -> Cross:
+    """Two scores of the same records against each other.
 
     Args:
+        columns: of a run.
         rows_score: a score's name.
         columns_score: another's.
         words: per score, what its 1 and 0 are called; `correct` and `not correct` where it does not say.
 
-    >>> tally = CrossTally("correct", "faithfulness", {"correct": ("right", "wrong")})
-    >>> tally.add(ScoreRow("fr", "", "", 0, "correct", "scored", 1.0))
-    >>> tally.add(ScoreRow("fr", "", "", 0, "faithfulness", "scored", 0.0))
-    >>> tally.found().cells[1]
-    ('right but not faithfulness', 1)
+    >>> from steelyard.summary import ScoreRow
+    >>> rows = [ScoreRow("fr", "", "", 0, "correct", "scored", 1.0), ScoreRow("fr", "", "", 0, "cited", "scored", 0.0)]
+    >>> cross(ScoreColumns.of(rows), "correct", "cited", {"correct": ("right", "wrong")}).cells[1]
+    ('right but not cited', 1)
     """
+    import numpy as np
 
-    __slots__ = ("_at", "_counts", "_left_out", "_scores", "_values", "_words")
-
-    def __init__(self, rows_score: str, columns_score: str, words: dict[str, Words]) -> None:
-        self._scores = (rows_score, columns_score)
-        self._words = [words.get(one, (shown(one), f"not {shown(one)}")) for one in self._scores]
-        self._counts = [[0, 0], [0, 0]]
-        self._left_out = 0
-        self._at: tuple[str, int] | None = None
-        self._values: dict[str, float | None] = {}
-
-    def add(self, row: ScoreRow) -> None:
-        """Take a row of any score."""
-        at = (row.sample, row.repeat)
-        if at != self._at:
-            self._settle()
-            self._at = at
-        self._values[row.name] = row.value
-
-    def _settle(self) -> None:
-        if self._at is None:
-            return
-        row, column = (_place(self._values.get(one)) for one in self._scores)
-        if row is None or column is None:
-            self._left_out += 1
-        else:
-            self._counts[row][column] += 1
-        self._values = {}
-        self._at = None
-
-    def found(self) -> Cross:
-        """The table of what was counted."""
-        self._settle()
-        first, second = self._counts
-        counts = ((first[0], first[1]), (second[0], second[1]))
-        return Cross(*self._scores, self._words[0], self._words[1], counts, self._left_out)
+    # The rows of one record stand together.
+    begins = (np.diff(columns.sample, prepend=-1) != 0) | (np.diff(columns.repeat, prepend=-1) != 0)
+    record = np.cumsum(begins) - 1
+    size = int(begins.sum())
+    places = [_places(columns, record, name, size) for name in (rows_score, columns_score)]
+    both = (places[0] >= 0) & (places[1] >= 0)
+    cells = np.bincount(2 * places[0][both] + places[1][both], minlength=4).tolist()
+    told = [words.get(one, (shown(one), f"not {shown(one)}")) for one in (rows_score, columns_score)]
+    counts = ((cells[0], cells[1]), (cells[2], cells[3]))
+    return Cross(rows_score, columns_score, told[0], told[1], counts, size - sum(cells))
 
 
-def _place(value: float | None) -> int | None:
-    """1 stands first, 0 second; anything else has no place."""
-    return {1.0: 0, 0.0: 1}.get(-1.0 if value is None else value)
+def _places(columns: ScoreColumns, record: Array, score: str, size: int) -> Array:
+    """Per record 0 where the score is 1, which stands first, 1 where it is 0, and -1 where it is neither."""
+    import numpy as np
+
+    found = np.full(size, -1)
+    if score in columns.names:
+        at = np.flatnonzero(columns.name == columns.names.index(score))
+        value = columns.value[at]
+        found[record[at]] = np.where(value == 1, 0, np.where(value == 0, 1, -1))
+    return found
 
 
 def shown(score: str) -> str:

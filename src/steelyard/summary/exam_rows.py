@@ -1,63 +1,23 @@
-"""One pass over the rows of an exam score: kept as numbers, from which everything else is computed."""
+"""The rows of an exam score as numbers, from which everything else that is said of it is computed."""
 
 from __future__ import annotations
 
-from array import array
-from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, get_args
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from steelyard.summary.rows import RowOutcome, ScoreRow
+from steelyard.summary.answered import QUEUE_KINDS, Answered, QueueKind, queue_kind
+from steelyard.summary.score_columns import CODES, ROW_OUTCOMES, ScoreColumns, by_appearance
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     Array = NDArray[Any]
 
-QueueKind = Literal["inferred", "several", "unparsed", "refused"]
-QUEUE_KINDS: Final[tuple[QueueKind, ...]] = get_args(QueueKind)
-"""Why a person should look at a reply, in the order in which pages name them."""
-
-_OUTCOMES: Final[tuple[RowOutcome, ...]] = get_args(RowOutcome)
-_CODES: Final = {outcome: code for code, outcome in enumerate(_OUTCOMES)}
-_NO_PART: Final = frozenset({"error", "not_applicable"})
+_PART: Final = [CODES["scored"], CODES["unparsed"], CODES["refused"]]
+"""Outcomes that have a part in an exam: neither what failed nor what does not apply."""
 UNREAD: Final = -1
 """The answer of a reply from which none was read, and the key of a sample that has none."""
-
-
-class Answered(NamedTuple):
-    """What a scorer of exams keeps beside a score.
-
-    Args:
-        letters: that were read, as shown to the model; "" where none was.
-        wanted: the key's letters, sorted.
-        options: how many there were; 0 where that was not kept.
-        original: the read letters as the dataset has them; None where options stood in its own order.
-        inferred: whether the letter was not said but follows from the option's text.
-        kind: of an unread reply: `several`, `none`, `truncated` and so on.
-    """
-
-    letters: str = ""
-    wanted: str = ""
-    options: int = 0
-    original: str | None = None
-    inferred: bool = False
-    kind: str = ""
-
-
-NOT_KEPT: Final = Answered()
-"""Stands where nothing was kept: the record failed, or an earlier version stored it."""
-
-
-def queue_kind(outcome: RowOutcome, answered: Answered) -> QueueKind | None:
-    """Why a reply is in the review queue; None where it is not.
-
-    >>> queue_kind("scored", Answered("B", "B", 4, inferred=True)), queue_kind("scored", Answered("B", "B", 4))
-    ('inferred', None)
-    """
-    if outcome == "unparsed":
-        return "several" if answered.kind == "several" else "unparsed"
-    if outcome == "refused":
-        return "refused"
-    return "inferred" if outcome == "scored" and answered.inferred else None
 
 
 class Columns(NamedTuple):
@@ -87,64 +47,44 @@ class Columns(NamedTuple):
     shuffled: Array
 
 
-class ExamTally:
-    """The rows of one exam score, kept as numbers: some 30 bytes each.
+@dataclass(frozen=True, slots=True)
+class ExamRows:
+    """The rows of one exam score that have a part in it.
 
-    What was kept beside a row is one of a few things, so a row holds its number. Rows of clusters and rotations hold
-    two hashes more.
+    Args:
+        rows: of the run, these alone.
+        question: of each row, by number: rotations of one question are one.
+        failed: numbers of the questions of which a record failed.
     """
 
-    __slots__ = ("_clusters", "_codes", "_kept", "_outcomes", "_questions", "_repeats", "_samples", "_values", "failed")
+    rows: ScoreColumns
+    question: Array
+    failed: Array
 
-    def __init__(self) -> None:
-        self._kept: dict[Answered, int] = {}
-        self._samples = array("q")
-        self._repeats = array("i")
-        self._codes = array("i")
-        self._outcomes = array("b")
-        self._values = array("d")
-        self._clusters: dict[int, int] = {}
-        self._questions: dict[int, int] = {}
-        self.failed: set[int] = set()
+    @classmethod
+    def of(cls, columns: ScoreColumns, score: str) -> ExamRows:
+        """Those of a score."""
+        import numpy as np
 
-    def add(self, row: ScoreRow, answered: Answered) -> None:
-        """Count a row; one that does not apply has no part in an exam."""
-        sample, _, cluster, repeat, _, outcome, value = row
-        if outcome == "error":
-            self.failed.add(hash(_question_of(sample)))
-        if outcome in _NO_PART:
-            return
-        code = self._kept.get(answered)
-        if code is None:
-            code = self._kept[answered] = len(self._kept)
-        if cluster:
-            self._clusters[len(self._codes)] = hash(("cluster", cluster))
-        if "@" in sample:
-            self._questions[len(self._codes)] = hash(_question_of(sample))
-        self._samples.append(hash(sample))
-        self._repeats.append(repeat)
-        self._codes.append(code)
-        self._outcomes.append(_CODES[outcome])
-        self._values.append(value or 0.0)
+        at = columns.places_of(score)
+        questions = _questions(columns.samples)
+        failed = at[columns.outcome[at] == CODES["error"]]
+        part = at[np.isin(columns.outcome[at], _PART)]
+        return cls(columns.only(part), questions[columns.sample[part]], np.unique(questions[columns.sample[failed]]))
 
     @property
     def queue(self) -> dict[str, int]:
         """Why replies are in the review queue -> how many."""
         import numpy as np
 
-        width = len(_OUTCOMES)
-        codes, outcomes = np.frombuffer(self._codes, dtype=np.intc), np.frombuffer(self._outcomes, dtype=np.int8)
-        counts = np.bincount(codes * width + outcomes, minlength=width * len(self._kept))
+        width = len(ROW_OUTCOMES)
         found: dict[QueueKind, int] = {}
-        for answered, code in self._kept.items():
-            for at, outcome in enumerate(_OUTCOMES):
-                kind = queue_kind(outcome, answered)
-                if kind and counts[code * width + at]:
-                    found[kind] = found.get(kind, 0) + int(counts[code * width + at])
+        counts = np.bincount(self.rows.answered * width + self.rows.outcome, minlength=width * len(self.rows.kept))
+        for at in np.flatnonzero(counts).tolist():
+            kind = queue_kind(ROW_OUTCOMES[at % width], self.rows.kept[at // width])
+            if kind:
+                found[kind] = found.get(kind, 0) + int(counts[at])
         return {kind: found[kind] for kind in QUEUE_KINDS if kind in found}
-
-    def __len__(self) -> int:
-        return len(self._codes)
 
     def columns(self, *, answered_only: bool) -> tuple[Columns, frozenset[int], float | None]:
         """What counts for the headline, which of its questions have a record that failed, and the share of guessing.
@@ -156,64 +96,65 @@ class ExamTally:
         """
         import numpy as np
 
-        scored = np.frombuffer(self._outcomes, dtype=np.int8) == _CODES["scored"]
-        kept = scored if answered_only else np.ones(len(self), dtype=bool)
-        codes, read = np.frombuffer(self._codes, dtype=np.intc)[kept], scored[kept]
-        known = self._known()
-        samples = np.frombuffer(self._samples, dtype=np.int64)
-        questions = _with(samples, self._questions)
-        shuffled = known["shuffled"][np.frombuffer(self._codes, dtype=np.intc)]
-        units = _with(np.where(shuffled, questions, samples), self._clusters)
-        own = _numbered(samples[kept])
-        broken = np.isin(questions[kept], np.asarray(list(self.failed), dtype=np.int64))
+        scored = self.rows.outcome == CODES["scored"]
+        kept = scored if answered_only else np.ones(len(scored), dtype=bool)
+        rows, question, read = self.rows.only(kept), self.question[kept], scored[kept]
+        known = _known(rows.kept)
+        codes, sample = rows.answered, rows.sample.astype(np.int64)
+        shuffled = known["shuffled"][codes]
+        units = np.where(shuffled, question, sample)
+        alone, most = rows.clusters.are(""), int(max(question.max(initial=0), sample.max(initial=0))) + 1
+        units = np.where(alone, units, most + rows.clusters.codes)
         columns = Columns(
-            unit=_numbered(units[kept]) if self._clusters or self._questions else own,
-            question=_numbered(questions[kept]) if self._questions else own,
-            sample=own,
-            repeat=np.frombuffer(self._repeats, dtype=np.intc)[kept],
-            value=np.frombuffer(self._values)[kept],
+            unit=_numbered(units),
+            question=_numbered(question),
+            sample=_numbered(sample),
+            repeat=rows.repeat,
+            value=np.nan_to_num(rows.value),
             answer=np.where(read, known["answer"][codes], UNREAD),
             shown=np.where(read, known["shown"][codes], UNREAD),
             key=known["key"][codes],
             options=known["options"][codes],
-            shuffled=shuffled[kept],
+            shuffled=shuffled,
         )
         chance = known["chance"][codes]
         is_known = len(chance) > 0 and not np.isnan(chance).any()
-        failed = frozenset(np.unique(columns.question[broken]).tolist())
+        failed = frozenset(np.unique(columns.question[np.isin(question, self.failed)]).tolist())
         return columns, failed, float(chance.mean()) if is_known else None
 
-    def _known(self) -> dict[str, Array]:
-        """Per number of what was kept: answer, shown letter, key, options, whether shuffled, chance."""
-        import numpy as np
 
-        answers: dict[str, int] = {}
-        rows = [
-            (
-                answers.setdefault(one.letters if one.original is None else one.original, len(answers)),
-                _place(one.letters),
-                _place(one.wanted),
-                one.options,
-                one.original is not None,
-                _chance(one),
-            )
-            for one in self._kept
-        ]
-        names = ("answer", "shown", "key", "options", "shuffled", "chance")
-        types = (int, int, int, int, bool, float)
-        columns = zip(*rows, strict=True) if rows else ((),) * len(names)
-        return {name: np.asarray(column, dtype=kind) for name, column, kind in zip(names, columns, types, strict=True)}
-
-
-def _with(hashes: Array, others: dict[int, int]) -> Array:
-    """The same with other hashes in some places."""
+def _known(kept: Sequence[Answered]) -> dict[str, Array]:
+    """Per number of what was kept: answer, shown letter, key, options, whether shuffled, chance."""
     import numpy as np
 
-    if not others:
-        return hashes
-    changed = hashes.copy()
-    changed[np.fromiter(others, dtype=np.int64)] = np.fromiter(others.values(), dtype=np.int64)
-    return changed
+    answers: dict[str, int] = {}
+    rows = [
+        (
+            answers.setdefault(one.letters if one.original is None else one.original, len(answers)),
+            _place(one.letters),
+            _place(one.wanted),
+            one.options,
+            one.original is not None,
+            _chance(one),
+        )
+        for one in kept
+    ]
+    names = ("answer", "shown", "key", "options", "shuffled", "chance")
+    types = (int, int, int, int, bool, float)
+    columns = zip(*rows, strict=True) if rows else ((),) * len(names)
+    return {name: np.asarray(column, dtype=kind) for name, column, kind in zip(names, columns, types, strict=True)}
+
+
+def _questions(samples: Sequence[str]) -> Array:
+    """Per sample the number of its question: its own, or the next ones where it is a rotation of another id."""
+    import numpy as np
+
+    numbers = np.arange(len(samples))
+    if "@" in "".join(samples):
+        rotated = [at for at, sample in enumerate(samples) if "@" in sample]
+        known = {sample: at for at, sample in enumerate(samples)}
+        numbers[rotated] = [known.setdefault(_question_of(samples[at]), len(known)) for at in rotated]
+    return numbers
 
 
 def _question_of(sample: str) -> str:
@@ -238,12 +179,6 @@ def _chance(answered: Answered) -> float:
     return 1 / answered.options if len(answered.wanted) == 1 else 1 / (2**answered.options - 1)
 
 
-def _numbered(hashes: Array) -> Array:
-    """Hashes differ from process to process; numbers by first appearance do not, and keep reports byte-equal."""
-    import numpy as np
-
-    _, first, numbers = np.unique(hashes, return_index=True, return_inverse=True)
-    rank = np.empty(len(first), dtype=np.int64)
-    rank[np.argsort(first)] = np.arange(len(first))
-    ranked: Array = rank[numbers]
-    return ranked
+def _numbered(codes: Array) -> Array:
+    """Numbers by first appearance, so that sums do not hang on who else there is."""
+    return by_appearance(codes, int(codes.max(initial=-1)) + 1)[0]

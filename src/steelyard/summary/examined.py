@@ -5,18 +5,20 @@ from __future__ import annotations
 from steelyard.summary.exam import Exam, beyond_chance
 from steelyard.summary.exam_letters import letter_bias
 from steelyard.summary.exam_repeats import repeats_of, rotations_of
-from steelyard.summary.exam_rows import ExamTally
+from steelyard.summary.exam_rows import ExamRows
+from steelyard.summary.score_columns import ScoreColumns
 from steelyard.summary.values import ScoreSummary
 
 
-def examined(tally: ExamTally, score: ScoreSummary) -> Exam:
+def examined(rows: ScoreColumns, score: ScoreSummary) -> Exam:
     """The exam of a score, over what its headline counts.
 
     Args:
-        tally: of its rows.
+        rows: of the run, with what was kept of letters.
         score: its mean over the whole run.
     """
-    columns, failed, chance = tally.columns(answered_only=score.over == "scored")
+    found = ExamRows.of(rows, score.name)
+    columns, failed, chance = found.columns(answered_only=score.over == "scored")
     return Exam(
         score=score.name,
         questions=int(columns.unit.max(initial=-1)) + 1,
@@ -25,5 +27,5 @@ def examined(tally: ExamTally, score: ScoreSummary) -> Exam:
         letters=letter_bias(columns),
         rotations=rotations_of(columns, failed),
         repeats=repeats_of(columns),
-        queue=tally.queue,
+        queue=found.queue,
     )

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from typing import Final
 
 from steelyard.stats.intervals import Interval
-from steelyard.summary.rows import ScoreRow
+from steelyard.summary.rows import RowOutcome
+from steelyard.summary.score_columns import CODES, ScoreColumns
 from steelyard.types import Json
 
 UNIT: Final = Interval(0.0, 1.0)
 """The scale of a score that names none."""
 _MOST_VALUES: Final = 12
 _BINS: Final = 10
+_LEFT_OUT: Final[tuple[RowOutcome, ...]] = ("unparsed", "refused", "not_applicable", "error")
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,58 +58,35 @@ class Histogram:
         }
 
 
-class HistogramTally:
-    """Counts one score's rows as they come.
+def histogram(columns: ScoreColumns, score: str, scale: Interval = UNIT) -> Histogram:
+    """How often a score took each value; errors of whole records count too.
 
     Whole values where both ends of the scale are whole and 2 to 12 apart, else ten equal bins; a value on the border
     of two bins is in the upper one, the highest value in the last. A value outside the scale counts at its end.
 
-    >>> tally = HistogramTally("rating", Interval(1, 5))
-    >>> for value in (4.0, 3.5, 3.4, 1.0):
-    ...     tally.add(ScoreRow("s", "", "", 0, "rating", "scored", value))
-    >>> tally.found().bins, tally.found().between
+    >>> from steelyard.summary import ScoreRow
+    >>> values = (4.0, 3.5, 3.4, 1.0)
+    >>> rows = [ScoreRow(str(at), "", "", 0, "rating", "scored", value) for at, value in enumerate(values)]
+    >>> found = histogram(ScoreColumns.of(rows), "rating", Interval(1, 5))
+    >>> found.bins, found.between
     (((1.0, 1), (2.0, 0), (3.0, 1), (4.0, 2), (5.0, 0)), 2)
     """
+    import numpy as np
 
-    __slots__ = ("_between", "_counts", "_left_out", "_name", "_scale", "_whole")
-
-    def __init__(self, name: str, scale: Interval = UNIT) -> None:
-        self._name = name
-        self._scale = scale
-        # A scale of 0 to 1 has two whole values, and everything between them is what its histogram is for.
-        whole = float(scale.low).is_integer() and float(scale.high).is_integer()
-        self._whole = whole and 2 <= scale.high - scale.low <= _MOST_VALUES
-        self._counts = [0] * (int(scale.high - scale.low) + 1 if self._whole else _BINS)
-        self._between = 0
-        self._left_out = {"unparsed": 0, "refused": 0, "not_applicable": 0, "error": 0}
-
-    def add(self, row: ScoreRow) -> None:
-        """Count a row of this score, or an error of a whole record; any other is passed over."""
-        if row.name not in {self._name, ""}:
-            return
-        if row.value is None:
-            self._left_out[row.outcome] += 1
-            return
-        self._counts[min(len(self._counts) - 1, max(0, self._place(row.value)))] += 1
-        self._between += self._whole and not row.value.is_integer()
-
-    def _place(self, value: float) -> int:
-        if self._whole:
-            return math.floor(value - self._scale.low + 0.5)
-        return math.floor(_BINS * (value - self._scale.low) / (self._scale.high - self._scale.low) + 1e-9)
-
-    def found(self) -> Histogram:
-        """The histogram of what was counted."""
-        step = 1.0 if self._whole else (self._scale.high - self._scale.low) / _BINS
-        bins = tuple((round(self._scale.low + at * step, 9), count) for at, count in enumerate(self._counts))
-        left_out = self._left_out
-        return Histogram(
-            self._scale,
-            self._whole,
-            bins,
-            self._between,
-            left_out["unparsed"],
-            left_out["refused"],
-            left_out["not_applicable"],
-            left_out["error"],
-        )
+    at = columns.places_of(score)
+    outcomes = np.bincount(columns.outcome[at], minlength=len(CODES)).tolist()
+    values = columns.value[at][~np.isnan(columns.value[at])]
+    low, high = scale
+    # A scale of 0 to 1 has two whole values, and everything between them is what its histogram is for.
+    whole = float(low).is_integer() and float(high).is_integer() and 2 <= high - low <= _MOST_VALUES
+    size = int(high - low) + 1 if whole else _BINS
+    places = np.floor(values - low + 0.5) if whole else np.floor(_BINS * (values - low) / (high - low) + 1e-9)
+    counts = np.bincount(np.clip(places, 0, size - 1).astype(int), minlength=size).tolist()
+    step = 1.0 if whole else (high - low) / _BINS
+    return Histogram(
+        scale,
+        whole,
+        tuple((round(low + at * step, 9), count) for at, count in enumerate(counts)),
+        int((values != np.floor(values)).sum()) if whole else 0,
+        *(outcomes[CODES[outcome]] for outcome in _LEFT_OUT),
+    )
