@@ -78,6 +78,11 @@ def test_old_runs_are_deleted_by_their_age(typed, runs):
     assert [run.id for run in Store().runs()] == [runs[1].id]
 
 
+def test_an_age_beyond_the_calendar_is_a_mistake_of_the_user(typed, runs):
+    assert typed("delete", "--older-than", "9999999999", "--yes")[0] == 2
+    assert len(Store().runs()) == 2
+
+
 @pytest.mark.parametrize("given", [[], ["latest", "--older-than", "3"]])
 def test_runs_are_named_or_old_and_not_both(typed, runs, given):
     code, _, err = typed("delete", "--yes", *given)

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 _DAMAGED: Final = 4
 _MOST_SHOWN: Final = 20
+_MOST_DAYS: Final = 36_500
 
 
 def verify(
@@ -69,7 +70,8 @@ def delete(
         typer.Argument(metavar="[RUN...]", help="Runs: ids, beginnings of ids, targets' names, or 'latest'."),
     ] = None,
     older_than: Annotated[
-        int | None, typer.Option("--older-than", metavar="DAYS", min=0, help="All runs begun before so many days.")
+        int | None,
+        typer.Option("--older-than", metavar="DAYS", min=0, max=_MOST_DAYS, help="All runs begun before so many days."),
     ] = None,
     replies: Annotated[
         bool, typer.Option("--replies", help="Also the replies that only these runs used; asking again is paid again.")
