@@ -86,7 +86,7 @@ def dataset_table(dataset: Any, name: str) -> Table:
         try:
             for batch in dataset.select_columns(kept).with_format("arrow").iter(_BATCH_ROWS):
                 yield from (named(cells, classes) for cells in batch.to_pylist())
-        except (*_failures(), OverflowError) as error:
+        except _failures() as error:
             raise DataError(f"{name} cannot be read: {_first_line(error)}") from error
 
     return keyed_table(name, rows, about_bytes(name, [one.name for one in schema if one.name not in kept]))
@@ -130,7 +130,7 @@ def _failures() -> tuple[type[Exception], ...]:
     import pyarrow as pa
     from datasets.exceptions import DatasetsError
 
-    return (DatasetsError, pa.ArrowException, OSError, ValueError, KeyError, TypeError, RuntimeError)
+    return (DatasetsError, pa.ArrowException, OSError, ValueError, KeyError, TypeError, RuntimeError, OverflowError)
 
 
 def _said(error: Exception) -> str:
