@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from steelyard.compare import compare
 from steelyard.errors import SteelyardError
@@ -12,8 +13,11 @@ from steelyard.gate.earlier import check_baseline, find_baseline
 from steelyard.gate.regression import ComparedPair, unfit_baseline
 from steelyard.store import Run, Store
 from steelyard.store.engine import exists
-from steelyard.suite import Suite
 from steelyard.summary import RunSummary
+
+if TYPE_CHECKING:
+    # Whoever only reads runs must not pay for what runs them.
+    from steelyard.suite.objects import Suite
 
 
 def gate_of(runs: Sequence[Run], summaries: Sequence[RunSummary]) -> GateVerdict | None:
