@@ -48,7 +48,7 @@ def test_a_sheet_becomes_samples_with_stable_ids(tmp_path):
     assert (data.n, data.skipped, data.defects) == (2, 0, ())
     assert data.key_histogram == {"A": 1, "B": 1}
     assert data.mapping["answer"] == "F 答案"
-    assert data.notes == ("exam.xlsx 题库: the headers are in row 1",)
+    assert data.notes == ()
 
 
 def test_every_defect_is_found_in_one_pass_and_named_with_its_cell(tmp_path):
@@ -74,6 +74,25 @@ def test_every_defect_is_found_in_one_pass_and_named_with_its_cell(tmp_path):
         "exam.xlsx 题库!B9: 1 option; a question has 2 to 26",
         "exam.xlsx 题库!F10: the key is blank",
     ]
+
+
+def test_headers_below_a_title_are_told_of_and_those_of_the_first_row_are_not(tmp_path):
+    rows = [HEADER, ["为天者", *OPTIONS, "A", "卦象"]]
+    files = book(
+        tmp_path / "exam.xlsx",
+        ("题库", [["期末考试"], *rows]),
+        ("补考", [rows[0], ["为地者", *OPTIONS, "B", "卦象"]]),
+    )
+    assert load_choice(files).notes == ("exam.xlsx 题库: the headers are in row 2",)
+
+
+def test_one_sheet_is_named_in_a_text_as_in_a_list(tmp_path):
+    rows = [HEADER, ["为天者", *OPTIONS, "A", "卦象"]]
+    files = book(tmp_path / "exam.xlsx", ("题库", rows), ("例题", rows))
+    for named in ("题库", ("题库",), ["题库"]):
+        assert [one.id for one in load_choice(replace(files, sheets=named)).samples] == ["题库!2"]
+    with pytest.raises(ConfigError, match="has no sheet '题'"):
+        load_choice(replace(files, sheets="题"))
 
 
 def test_only_twenty_defects_are_shown_and_the_rest_counted(tmp_path):

@@ -26,7 +26,7 @@ class SampleFiles:
         split: which part of a dataset or folder; needed where it has several.
         subset: which configuration of a dataset, or which folder inside a folder.
         revision: of a dataset on the hub: a commit, tag or branch.
-        sheets: names of the sheets to read; empty means every visible one.
+        sheets: one sheet's name or several; empty means every visible one.
         columns: role -> column, as a header's text, a letter ("A"), a range ("B:E", "选项A:选项D") or a list of these.
             When every name given is a letter or a range, all are letters; otherwise a name is looked for among the
             headers first. Rows with keys (JSON, Parquet, datasets, frames) have no letters. A role that is not named is
@@ -50,7 +50,7 @@ class SampleFiles:
     split: str = ""
     subset: str = ""
     revision: str = ""
-    sheets: tuple[str, ...] = ()
+    sheets: str | tuple[str, ...] = ()
     columns: Mapping[str, str | list[str]] = field(default_factory=dict)
     header: Literal["auto", "none"] | int = "auto"
     first: int | None = None
@@ -116,6 +116,11 @@ class SampleFiles:
     def names(self) -> str:
         """The sources, for messages."""
         return ", ".join(path.name for path in self.paths) or (self.frame.name if self.frame else str(self.dataset))
+
+    @property
+    def named_sheets(self) -> tuple[str, ...]:
+        """The sheets that were named, in a text or in a list."""
+        return ((self.sheets,) if self.sheets else ()) if isinstance(self.sheets, str) else tuple(self.sheets)
 
     @property
     def paths(self) -> tuple[Path, ...]:

@@ -87,9 +87,9 @@ def _folder(folder: Path, files: SampleFiles) -> Iterator[Found]:
 def _read(path: Path, files: SampleFiles) -> Found:
     suffix = path.suffix.lower()
     if suffix in _WORKBOOKS:
-        return read_workbook(path, files.sheets)
+        return read_workbook(path, files.named_sheets)
     if suffix in _READERS:
-        if files.sheets:
+        if files.named_sheets:
             raise ConfigError(f"sheets: {path.name} has no sheets")
         return (_READERS[suffix](path),), ()
     require_file(path)

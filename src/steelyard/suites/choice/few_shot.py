@@ -35,7 +35,7 @@ class FewShot:
 
     Args:
         file: one path or several, as under `samples`; the file of the samples itself with another sheet will do.
-        sheets: names of the sheets to read; empty means every visible one.
+        sheets: one sheet's name or several; empty means every visible one.
         columns: role -> column, as under `samples`, and `rationale`: what leads to the answer, shown before it. It is
             shown only where it is named here.
         held_out: in place of a file, so many questions of each group are drawn from the samples, shown as examples and
@@ -46,7 +46,7 @@ class FewShot:
     """
 
     file: Path | tuple[Path, ...] = ()
-    sheets: tuple[str, ...] = ()
+    sheets: str | tuple[str, ...] = ()
     columns: Mapping[str, str | list[str]] = field(default_factory=dict)
     held_out: int = 0
     n: int = 5

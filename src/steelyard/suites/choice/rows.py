@@ -148,9 +148,9 @@ def _about(readings: Sequence[TableReading]) -> Iterator[str]:
     for reading in readings:
         if reading.count_from == 0:
             yield f"{reading.table.title}: the numbers of the keys count from 0, so 0 is A"
-        if reading.layout.header_row:
+        if (reading.layout.header_row or 0) > 1:
             yield f"{reading.table.title}: the headers are in {reading.table.unit} {reading.layout.header_row}"
-        elif not reading.table.keyed:
+        elif not reading.layout.header_row and not reading.table.keyed:
             yield f"{reading.table.title}: no header row, columns by position or letter"
 
 
