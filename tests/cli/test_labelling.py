@@ -27,6 +27,8 @@ def test_the_queue_hides_the_key_until_it_is_asked_for(steelyard, exam):
     assert "6 replies to review, 6 without a" in out
     assert "q3, inferred, read B" in out
     assert "key" not in out
+    assert "    A. " in out  # what the letters stood for: nobody can judge a reply without
+    assert out.count("    reply: ") == 6
     assert "q3, inferred, read B, key A" in steelyard("review", "weak", "--show-key").out
     plain = steelyard("review", "weak", "--json").json()
     assert [one["why"] for one in plain] == ["inferred", "inferred", "several", "unparsed", "refused", "unparsed"]

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, Final
 
+from steelyard.cli.samples import in_short
 from steelyard.cli.tables import console, print_json, say
 from steelyard.errors import ConfigError
 from steelyard.report.numbers import counted
@@ -18,6 +19,8 @@ from steelyard.types import Label
 
 COLUMNS: Final = ("run", "sample", "repeat", "why", "read", "context", "question", "options", "reply", "verdict")
 """Of the sheet; `key` stands before `verdict` where it is shown."""
+_MOST_SHOWN: Final = 200
+"""Characters of a question or an option on a terminal."""
 
 
 def queue_score(run: Run) -> str:
@@ -86,9 +89,14 @@ def _print(run: Run, queue: Sequence[Queued], said: dict[Place, dict[str, str]],
     unseen = sum(_place(one) not in said for one in queue)
     say(to, f"run {run.id} ({run.target}): {counted(len(queue), 'reply')} to review, {unseen:,} without a verdict")
     to.print()
+    before = ""
     for one in queue[:most]:
         say(to, _head(one, said.get(_place(one), {}), show_key=show_key))
-        say(to, f"    {one.context}")
+        if one.record.sample.id != before:
+            for line in _asked(one):
+                say(to, f"    {line}")
+        before = one.record.sample.id
+        say(to, f"    reply: {one.context or '(empty)'}")
     if len(queue) > most:
         say(to, f"and {len(queue) - most:,} more: --most {len(queue)} lists all, --csv FILE writes them")
     first = queue[0].record.sample.id
@@ -103,6 +111,14 @@ def _head(one: Queued, verdicts: dict[str, str], *, show_key: bool) -> str:
     parts += [f"key {one.answered.wanted}"] if show_key else []
     parts += [f"{author} says {value or NO_OPTION}" for author, value in verdicts.items()]
     return ", ".join(parts)
+
+
+def _asked(one: Queued) -> Iterator[str]:
+    """The question and its options as they were shown, which a person needs to say what the reply gives."""
+    sample = one.record.sample
+    yield in_short(sample.input, _MOST_SHOWN)
+    for at, text in enumerate(sample.choices):
+        yield f"{chr(ord('A') + at)}. {in_short(text, _MOST_SHOWN)}"
 
 
 def _lines(

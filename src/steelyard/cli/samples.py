@@ -16,27 +16,27 @@ _LETTERS: Final = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 
 def sample_lines(record: Record) -> Iterator[str]:
     """Question, reference, reply and scores; the right options have a star, scores with one reason share a line."""
-    repeat = f" (repeat {record.repeat + 1})" if record.repeat else ""
-    yield f"{_short(record.sample.id, 80)}{repeat}  {_short(record.sample.input, 300)}"
+    repeat = f" (repeat {record.repeat})" if record.repeat else ""
+    yield f"{in_short(record.sample.id, 80)}{repeat}  {in_short(record.sample.input, 300)}"
     for letter, option in zip(_LETTERS, record.sample.choices, strict=False):
         mark = "*" if letter in str(record.sample.reference) else " "
-        yield f" {mark}{letter}. {_short(option, 120)}"
+        yield f" {mark}{letter}. {in_short(option, 120)}"
     if not record.sample.choices and record.sample.reference is not None:
-        yield f"  expected: {_short(record.sample.reference, 300)}"
+        yield f"  expected: {in_short(record.sample.reference, 300)}"
     if record.output is not None and _is_pair(record.output.value):
         for side in ("A", "B"):
             answer = record.output.value.get(side)
-            yield f"  {side}: {'(no answer)' if answer is None else _short(answer, 400) or '(empty)'}"
+            yield f"  {side}: {'(no answer)' if answer is None else in_short(answer, 400) or '(empty)'}"
     elif record.output is not None:
-        yield f"  reply: {_short(record.output.value, 400) or '(empty)'}"
+        yield f"  reply: {in_short(record.output.value, 400) or '(empty)'}"
         yield from _retrieved(record.output)
     for _, together in groupby(record.scores, lambda score: score.reason or score.name):
         scores = list(together)
         values = "; ".join(f"{one.name}: {_verdict(one)}" for one in scores)
-        reason = _short(scores[0].reason, 200)
+        reason = in_short(scores[0].reason, 200)
         yield f"  {values}{f' ({reason})' if reason else ''}"
     if record.failure is not None:
-        yield f"  {record.failure.stage} failed: {_short(record.failure.message, 400)}"
+        yield f"  {record.failure.stage} failed: {in_short(record.failure.message, 400)}"
 
 
 def _is_pair(value: Any) -> bool:
@@ -64,9 +64,10 @@ def _retrieved(output: Output) -> Iterator[str]:
         cell_text(one.get("document")) + (f" p. {one['page']}" if one.get("page") else "") for one in sources
     )
     known = "; ".join(one for one in places if one)
-    yield f"  retrieved: {counted(len(output.contexts), 'passage')}{f', {_short(known, 200)}' if known else ''}"
+    yield f"  retrieved: {counted(len(output.contexts), 'passage')}{f', {in_short(known, 200)}' if known else ''}"
 
 
-def _short(value: Any, most: int) -> str:
+def in_short(value: Any, most: int) -> str:
+    """A value on one line of at most so many characters."""
     text = " ".join(cell_text(value).split())
     return text if len(text) <= most else f"{text[: most - 1]}…"

@@ -81,7 +81,7 @@ def _suite(name: str, seconds: float, tests: Iterable[_Test]) -> Iterator[str]:
 
 def _test(primary: str, record: Record) -> _Test:
     sample = record.sample
-    name = sample.id if not record.repeat else f"{sample.id} (repeat {record.repeat + 1})"
+    name = sample.id if not record.repeat else f"{sample.id} (repeat {record.repeat})"
     if record.failure is not None:
         failure = record.failure
         told = (f"{failure.stage} ({failure.kind})", failure.message)

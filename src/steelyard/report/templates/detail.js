@@ -56,7 +56,7 @@ function failureOf(run, record) {
 function answerOf(run, number, record, row) {
   if (run.sides) return pairOf(run, number, record, row);
   const state = stateOf(run, record);
-  const repeats = row.records[number].length > 1 ? ` · repeat ${run.repeat[record] + 1}` : "";
+  const repeats = run.repeat[record] ? ` · repeat ${run.repeat[record]}` : "";
   const value = HEAD.share || run.value[record] === null ? "" : ` ${run.value[record]}`;
   const reason = WORDS[run.reason[record]];
   const passed = HEAD.share ? null : passMark(passedOf(run, record));

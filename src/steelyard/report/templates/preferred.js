@@ -28,7 +28,7 @@ function pairTexts(run, record) {
 
 // A judged pair, opened: verdict, both answers, the orders.
 function pairOf(run, number, record, row) {
-  const repeats = row.records[number].length > 1 ? ` · repeat ${run.repeat[record] + 1}` : "";
+  const repeats = run.repeat[record] ? ` · repeat ${run.repeat[record]}` : "";
   const reason = WORDS[run.reason[record]];
   const parts = [element("h4", {}, shown(run.name), repeats), element("p", {}, preferredOf(run, record), isLong(reason) ? "" : shown(reason ? ` ${reason}` : ""))];
   if (run.failure[record]) parts.push(...failureOf(run, record));
