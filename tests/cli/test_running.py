@@ -73,6 +73,21 @@ def test_a_dry_run_of_what_asks_no_model_says_so(steelyard, quiz):
     assert out.splitlines()[-1] == "Nothing here asks a model: no call would be sent."
 
 
+def test_what_is_odd_about_the_samples_is_told_before_they_are_asked(steelyard, write, says, tmp_path):
+    with (tmp_path / "exam.csv").open("a", encoding="utf-8") as file:
+        file.write("\nQuestion 21?,one,two,three,four,E,group 0")
+    path = write({"a": says()}, samples={"file": "exam.csv", "skip_bad": True})
+    for options in ((), ("--dry-run",), ("--json",)):
+        assert "note: 1 row with a defect left out (skip_bad)" in steelyard("run", path, *options, code=0).err
+    assert steelyard("run", path, "--quiet", code=0).err == ""
+
+
+def test_three_runs_are_all_named_in_the_comparison_to_type_next(steelyard, write, says):
+    out = steelyard("run", write({name: says(answer) for name, answer in zip("abc", "ABC", strict=True)})).out
+    ids = [line.split()[0] for line in out.splitlines()[1:4]]
+    assert f"more: steelyard compare {' '.join(ids)}" in out
+
+
 def test_limit_takes_the_first_samples_and_resume_keeps_it(steelyard, write, says):
     path = write({"a": says()}, options={"budget": {"calls": 2}, "concurrency": 1})
     assert "2/5" in steelyard("run", path, "--limit", "5", code=130).out

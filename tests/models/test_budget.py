@@ -137,6 +137,7 @@ def test_a_budget_of_calls_holds_over_kills_and_a_raised_one_completes(tmp_path)
         out, err = process.communicate(timeout=60)
         assert process.returncode == 130, (out, err)
         assert "the budget of 50 calls is used up" in out
+        assert "raise options.budget, then go on with: steelyard resume" in out
         assert len(server.requests()) <= 50
         with Store(tmp_path / ".steelyard/steelyard.db") as store:
             (run,) = store.runs()

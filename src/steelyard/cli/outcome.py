@@ -300,7 +300,8 @@ def _next_steps(outcome: WeighedRuns, *, detailed: bool, reported: bool) -> list
     where = f" --store {shlex.quote(outcome.store)}" if outcome.store else ""
     stopped = next((one for one in outcome.runs if one.state not in {"finished", "running"}), None)
     if stopped is not None:
-        return [f"go on with: steelyard resume {stopped.id}{where}"]
+        spent = stopped.reason.startswith("the budget of ")
+        return [f"{'raise options.budget, then ' if spent else ''}go on with: steelyard resume {stopped.id}{where}"]
     ids = [one.id for one in outcome.runs]
     steps = []
     if len(ids) == 1:
@@ -308,7 +309,7 @@ def _next_steps(outcome: WeighedRuns, *, detailed: bool, reported: bool) -> list
         kind = "all" if _scored_and_others(outcome)[1] else "wrong"
         steps.append(f"steelyard show {ids[0]} --only {kind}{where}")
     elif not detailed and outcome.comparison is not None:
-        steps.append(f"steelyard compare {' '.join(ids[:2])}{where}")
+        steps.append(f"steelyard compare {' '.join(ids if len(ids) <= _MOST_NAMED else ids[:2])}{where}")
     if not reported and len(ids) <= _MOST_NAMED:
         steps.append(f"steelyard report {' '.join(ids)}{where}")
     return [f"{'      ' if at else 'more: '}{step}" for at, step in enumerate(steps)]

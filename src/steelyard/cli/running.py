@@ -75,6 +75,8 @@ def run(
     loaded, chosen = choose(loaded, wanted, store)
     if stop_when_decided:
         loaded = _until_decided(loaded, question=stop_when_decided)
+    if not quiet:
+        _say_notes(loaded.suite)
     if dry_run:
         from steelyard.cli.estimates import print_estimate
 
@@ -152,6 +154,15 @@ def _rule_of(run: Run) -> dict[str, Any]:
     """The question that was set when the run was begun: its configuration may not say it."""
     rule = run.manifest["options"].get("stop_when_decided") or {}
     return {"question": rule["question"]} if "question" in rule else {}
+
+
+def _say_notes(suite: Suite) -> None:
+    """What is odd about the samples, before a call is paid for: rows left out, a template that does not fit."""
+    from steelyard.cli.tables import console, say
+
+    to = console(stderr=True)
+    for note in suite.notes:
+        say(to, f"note: {note}")
 
 
 def _how(loaded: Loaded, store: str | None, chosen: Mapping[str, str], **more: Any) -> How:

@@ -69,7 +69,7 @@ class ChoiceSuite:
         data = load_choice(self.samples)
         notes = [*data.notes]
         if data.skipped:
-            notes.append(f"{data.skipped} rows with a defect were left out (skip_bad)")
+            notes.append(f"{data.skipped} row{'s' if data.skipped > 1 else ''} with a defect left out (skip_bad)")
         shots = None if self.few_shot is None else draw_shots(self.few_shot, data, self.options.seed)
         asked: Iterable[Sample] = Asked(data.samples, shots.held_out) if shots and shots.held_out else data.samples
         targets = with_examples(self.targets, shots)
