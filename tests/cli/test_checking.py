@@ -36,6 +36,7 @@ def test_every_table_is_shown_with_its_columns_and_every_defect_with_its_cell(st
     assert "answer: F 答案" in shown
     assert "groups: 卦象 8, none 2" in shown
     assert "exam.xlsx 下!A4: the key 'E' is none of A to D" in shown
+    assert shown.endswith("or leave such rows out: --skip-bad, in a configuration skip_bad: true under samples\n")
 
 
 def test_json_has_tables_groups_kinds_of_defects_and_pairs(steelyard, exam):
@@ -51,6 +52,7 @@ def test_json_has_tables_groups_kinds_of_defects_and_pairs(steelyard, exam):
 def test_rows_with_defects_are_excused_and_counted(steelyard, exam):
     shown = steelyard("check", exam, "--skip-bad", code=0).out
     assert "1 defect (their rows are left out):" in shown
+    assert "or leave such rows out" not in shown
 
 
 def test_a_sheet_and_columns_are_chosen_as_in_a_configuration(steelyard, exam):

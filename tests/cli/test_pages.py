@@ -54,6 +54,7 @@ def test_export_writes_a_list_per_target_into_a_folder(steelyard, ran, tmp_path)
 def test_export_refuses_an_unknown_format_and_a_place_it_cannot_write(steelyard, ran):
     assert "expected jsonl, csv, xlsx, parquet" in steelyard("export", "a", "--format", "xml", code=2).err
     assert ".ods is not written; name a .xlsx" in steelyard("export", "a", "--out", "a.ods", code=2).err
+    assert ".pdf is not written; name a .xlsx" in steelyard("export", "a", "--out", "a.pdf", code=2).err
     assert "name a file with --out" in steelyard("export", "a", "--format", "parquet", code=2).err
     assert "a workbook only" in steelyard("export", "a", "c", code=2).err
     assert "cannot be written" in steelyard("export", "a", "--out", "exam.csv/a.jsonl", code=2).err

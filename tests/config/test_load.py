@@ -172,6 +172,14 @@ def test_a_limit_below_one_is_refused(folder):
 def test_another_kind_of_file_is_refused_by_its_name():
     with pytest.raises(ConfigError, match=r"ends in \.json, \.toml, \.yaml, \.yml"):
         load(Path("exam.xlsx"), environ={})
+    with pytest.raises(ConfigError, match="For a dataset: steelyard check looks at it, and steelyard init writes"):
+        load(Path("exam.xlsx"), environ={})
+
+
+def test_a_missing_configuration_is_answered_with_those_that_stand_beside_it(folder):
+    written(folder, TEXT)
+    with pytest.raises(ConfigError, match=r"toi\.yaml: there is no such file: did you mean 'toy\.yaml'"):
+        load(folder / "toi.yaml", environ={})
 
 
 def test_a_gate_on_a_score_that_no_scorer_gives_is_refused_before_anything_is_asked(folder):

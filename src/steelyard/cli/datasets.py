@@ -74,6 +74,8 @@ class CheckedData:
             yield from packed("  by kind", Counter(one.kind for one in self.defects))
         for defect in self.defects:
             yield f"    {defect}"
+        if self.defects and not self.skip_bad:
+            yield "  mend them, or leave such rows out: --skip-bad, in a configuration skip_bad: true under samples"
 
     def _column_lines(self) -> Iterator[str]:
         """The columns once where all tables have the same, else for each table."""

@@ -90,15 +90,15 @@ _FORMS: Final = ("jsonl", "csv", "xlsx", "parquet")
 
 
 def _form_named(out: Path | None) -> str:
-    """What a file's name says it is to hold; JSON lines under any name but a table's.
+    """What a file's name says it is to hold; JSON lines where it has no end.
 
     Raises:
-        ConfigError: the name is that of a table that is not written.
+        ConfigError: its end is that of no form.
     """
-    suffix = "" if out is None else out.suffix.lower()
-    if suffix in {".xls", ".xlsb", ".ods", ".tsv"}:
-        raise ConfigError(f"{suffix} is not written; name a .xlsx, .csv, .parquet or .jsonl file")
-    return suffix[1:] if suffix[1:] in _FORMS else "jsonl"
+    form = "" if out is None else out.suffix.lower()[1:]
+    if form and form not in _FORMS:
+        raise ConfigError(f".{form} is not written; name a .xlsx, .csv, .parquet or .jsonl file, or say --format")
+    return form or "jsonl"
 
 
 def _write_table(runs: Sequence[Run], form: str, out: Path | None) -> None:

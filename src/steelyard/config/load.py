@@ -71,7 +71,14 @@ def load(
         DataError: the dataset cannot be read as asked.
     """
     if path.suffix.lower() not in SUFFIXES:
-        raise ConfigError(f"a configuration ends in {', '.join(sorted(SUFFIXES))}", Place(str(path)))
+        raise ConfigError(
+            f"a configuration ends in {', '.join(sorted(SUFFIXES))}. For a dataset: steelyard check looks at it, and "
+            "steelyard init writes a configuration to name it in",
+            Place(str(path)),
+        )
+    if not path.exists():
+        beside = [one.name for one in path.parent.glob("*") if one.suffix.lower() in SUFFIXES]
+        raise ConfigError(f"there is no such file{did_you_mean(path.name, beside)}", Place(str(path)))
     text, root = read(path)
     root = limited(root, limit)
     if skip_bad:
