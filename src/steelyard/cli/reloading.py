@@ -27,10 +27,7 @@ def reload_config(run: Run, config: Path | None, *, use_dotenv: bool) -> Loaded:
         raise ConfigError(f"run {run.id} was started from Python: pass resume={run.id!r} to evaluate() there")
     path = Path(kept["path"])
     if path.is_file():
-        written = load(path, environ=os.environ, use_dotenv=use_dotenv)
         limit, skip_bad = _overridden(kept["plain"])
-        if (limit, skip_bad) == _overridden(written.plain):
-            return written
         return load(path, environ=os.environ, use_dotenv=use_dotenv, limit=limit, skip_bad=skip_bad)
     return load_plain(kept["plain"], path.parent, environ=os.environ, use_dotenv=use_dotenv)
 
