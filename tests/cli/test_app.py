@@ -27,8 +27,9 @@ def test_help_names_every_command_in_whole_sentences(steelyard):
     out = steelyard("--help", code=0).out
     commands = out.split("Commands:")[1].strip().splitlines()
     assert [line.split()[0] for line in commands] == [
-        "init", "check", "run", "resume", "rescore", "generate", "runs", "show", "compare", "history", "note", "review",
-        "promote", "baseline", "report", "export", "convert", "prompts", "schema",
+        "init", "check", "diagnose", "run", "resume", "rescore", "generate", "runs", "show", "compare", "history",
+        "note", "review", "label", "promote", "baseline", "report", "verify", "delete", "export", "convert", "prompts",
+        "schema",
     ]  # fmt: skip
     assert not [line for line in commands if line.endswith("...")]
     assert max(len(line) for line in out.splitlines()) <= 80

@@ -42,7 +42,7 @@ def diagnose(
     no_env: NoEnvOption = False,
     as_json: JsonOption = False,
 ) -> int:
-    """Say what is in effect and where it came from, and call every endpoint once.
+    """Show what is in effect and from where; probe endpoints.
 
     Keys are shown by name. A probe is one short call, which an endpoint may charge for; nothing of it is stored. Exit
     code 4 where an endpoint does not answer.

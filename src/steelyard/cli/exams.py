@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Final
 
-from rich.cells import cell_len
 from rich.table import Table
 
 from steelyard.cli.tables import shortened, table
@@ -29,7 +28,7 @@ def exam_tables(summaries: Sequence[RunSummary], *, in_full: bool) -> Iterator[T
     if len(summaries) > (_MOST_RUNS if in_full else 1):
         return
     labels = run_labels(summaries)
-    heads = [shortened(one, _COLUMN) if cell_len(one) > _COLUMN else one for one in labels]
+    heads = [shortened(one, _COLUMN) for one in labels]
     yield from _rows("behind the rate", rate_rows(summaries), heads)
     for view in letter_views(summaries, heads) if in_full else ():
         head = "key at" if len(summaries) == 1 else f"{view.run}: key at"

@@ -80,9 +80,10 @@ def delete(
     store: StoreOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Take runs out of the store, with their scores, samples, labels and notes.
+    """Take runs out of the store, with all that belongs to them.
 
-    All of them or none. Replies stay in the journal unless --replies is given, and what was spent stays counted.
+    Scores, samples, labels and notes go too, all of them or none. Replies stay in the journal unless --replies is
+    given, and what was spent stays counted.
     """
     from steelyard.cli.tables import console, print_json, say
     from steelyard.store import Store

@@ -34,7 +34,7 @@ def aligned(rows: Sequence[Sequence[str]], width: int, *, right: Sequence[int], 
     for row in cells:
         parts = []
         for at, cell in enumerate(row):
-            text = shortened(cell, room) if at == elastic and cell_len(cell) > room else cell
+            text = shortened(cell, room) if at == elastic else cell
             blanks = " " * (widths[at] - cell_len(text))
             parts.append(blanks + text if at in right else text + blanks)
         lines.append((" " * _GAP).join(parts).rstrip())

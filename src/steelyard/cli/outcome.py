@@ -15,7 +15,7 @@ from steelyard.cli.exams import exam_remarks, exam_tables
 from steelyard.cli.gating import gate_of
 from steelyard.cli.preferring import print_pairwise_runs, print_preferences, print_standings
 from steelyard.cli.scores import breakdown_tables, group_tables, score_remarks, score_tables, stage_tables
-from steelyard.cli.tables import console, print_gate, print_json, say, summary_table
+from steelyard.cli.tables import console, print_gate, print_json, say, shortened, summary_table
 from steelyard.compare import compare
 from steelyard.compare.comparison import Comparison
 from steelyard.compare.preferences import Preferences, is_judging, only_answers, preferences
@@ -30,6 +30,8 @@ from steelyard.store import Run
 from steelyard.store.labelled import LabelledRun
 from steelyard.summary import RunSummary
 
+_NAME: Final = 30
+"""Columns that a target's name takes in a line of its own."""
 _MOST_NAMED: Final = 4
 """Runs that are named in the line that says what to type next."""
 
@@ -291,7 +293,7 @@ def _remarks(run: Run, summary: RunSummary, *, several: bool, decided: bool) -> 
         lines.append(failed)
     if summary.unparsed_kinds:
         kinds = ", ".join(f"{count} {kind_text(kind)}" for kind, count in summary.unparsed_kinds.items())
-        lines.append(f"{run.target}: replies that could not be read: {kinds}")
+        lines.append(f"{shortened(run.target, _NAME)}: replies that could not be read: {kinds}")
     return [*lines, *score_remarks(summary, several=several)]
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Final
 
-from rich.cells import cell_len
 from rich.table import Table
 
 from steelyard.cli.tables import console, say, shortened, table
@@ -140,7 +139,7 @@ def _lengths(parts: Sequence[Part], width: int) -> list[int]:
 def _rate_table(view: PreferenceView) -> Table:
     rows = [[one.name, one.value, one.interval, one.n, one.p] for one in view.rates]
     name = visible(view.first, keep="")
-    head = f"of {shortened(name, _NAME) if cell_len(name) > _NAME else name}"
+    head = f"of {shortened(name, _NAME)}"
     return table([head, "rate", view.interval_head, "n", "p"], rows, right=(1, 3, 4), elastic=0)
 
 

@@ -18,7 +18,7 @@ def prompts(
         Path | None, typer.Option("--to", metavar="FILE", help="Copy the prompt into a file that does not exist yet.")
     ] = None,
 ) -> None:
-    """List the packaged prompts, print one, or copy one into a file of your own.
+    """List the packaged prompts, print one, or copy one into a file.
 
     A configuration names a prompt, packaged or a file, as template. JSON schemas of replies are listed as replies/NAME.
     """

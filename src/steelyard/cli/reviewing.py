@@ -62,7 +62,7 @@ def review(
         Path | None, typer.Option("--csv", metavar="FILE", help="Without a model: write the queue as a sheet to fill.")
     ] = None,
 ) -> None:
-    """List replies that need a person's eye, or let a model say why samples failed.
+    """List replies that need an eye, or let a model review some.
 
     Without a model: the replies of an exam that were not read, or whose letter is inferred. With one, its reasons and
     causes are kept as labels marked as the model's: no score changes. The same command again goes on with what was

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
-from rich.cells import cell_len
 from rich.table import Table
 
 from steelyard.cli.tables import mean_cells, shortened, table
@@ -162,7 +161,7 @@ def _mean(score: ScoreSummary | None) -> str:
 
 
 def _heads(shown: Sequence[RunSummary]) -> list[str]:
-    return [shortened(one, _COLUMN) if cell_len(one) > _COLUMN else one for one in run_labels(shown)]
+    return [shortened(one, _COLUMN) for one in run_labels(shown)]
 
 
 def _pivot_table(pivot: Pivot, head: str, shown: Sequence[RunSummary]) -> Table:

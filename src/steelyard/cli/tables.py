@@ -94,7 +94,7 @@ def _fitting(text: str, room: int, most: int) -> str:
     """A name on at most `most` lines; begin and end are kept, where names of a matrix differ."""
     name, end, rest = text.strip().partition("\n")
     lines: list[str] = []
-    left = name if cell_len(name) <= most * room else shortened(name, most * room)
+    left = shortened(name, most * room)
     while left:
         line = set_cell_size(left, room).rstrip() if cell_len(left) > room else left
         word = max(line.rfind(" "), line.rfind("_")) + 1
@@ -107,7 +107,9 @@ def _fitting(text: str, room: int, most: int) -> str:
 
 
 def shortened(name: str, most: int) -> str:
-    """A name cut in its middle to so many columns."""
+    """A name, cut in its middle where it takes more columns than so many."""
+    if cell_len(name) <= most:
+        return name
     half = (most - 2) // 2
     return f"{set_cell_size(name, half).rstrip()}…{set_cell_size(name[::-1], half).rstrip()[::-1]}"
 
