@@ -43,9 +43,10 @@ def shared_replies(one: LastReplies, other: LastReplies, pairs: tuple[Array, Arr
     import numpy as np
 
     heads = [np.ascontiguousarray(side.keys[:, :_HEAD]).view(np.uint64)[:, 0] for side in (one, other)]
-    there = np.isin(heads[0], heads[1])
-    if not there.any():
+    both = np.sort(np.concatenate(heads))
+    if not (both[1:] == both[:-1]).any():
         return 0
+    there = np.isin(heads[0], heads[1])
     near = np.isin(heads[1], heads[0])
     found = _by_pair(one, pairs[0], there) & _by_pair(other, pairs[1], near)
     return len({pair for pair, _ in found})

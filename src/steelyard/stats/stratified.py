@@ -81,8 +81,7 @@ def stratified_mean(
     data = np.asarray(values, dtype=float)
     check_values(data)
     groups = np.unique(np.asarray(strata), return_inverse=True)[1]
-    units = np.arange(len(data)) if clusters is None else np.unique(np.asarray(clusters), return_inverse=True)[1]
-    parts = _parts(data, groups, units)
+    parts = _parts_of_values(data, groups) if clusters is None else _parts_of_clusters(data, groups, clusters)
     mean, count = float(parts.means.mean()), len(parts.means)
     _pool_singles(parts, mean)
     total = np.bincount(parts.unit, weights=parts.sums)
@@ -112,9 +111,21 @@ class _Estimate(NamedTuple):
     parts: _Parts
 
 
-def _parts(data: Array, groups: Array, units: Array) -> _Parts:
+def _parts_of_values(data: Array, groups: Array) -> _Parts:
+    """Where each value is its own cluster."""
     import numpy as np
 
+    counts = np.bincount(groups)
+    means = np.bincount(groups, weights=data) / counts
+    factor = np.sqrt(counts / np.maximum(counts - 1, 1))
+    sums = (data - means[groups]) / counts[groups] * factor[groups]
+    return _Parts(groups, np.arange(len(data)), sums, means, counts)
+
+
+def _parts_of_clusters(data: Array, groups: Array, clusters: ArrayLike) -> _Parts:
+    import numpy as np
+
+    units = np.unique(np.asarray(clusters), return_inverse=True)[1]
     counts = np.bincount(groups)
     means = np.bincount(groups, weights=data) / counts
     pairs, at = np.unique(groups * (int(units.max()) + 1) + units, return_inverse=True)
@@ -150,10 +161,8 @@ def _flat(parts: _Parts, mean: float) -> Array:
 
 
 def _interval(found: _Estimate, level: float, scale: tuple[float, float] | None, *, rate: bool) -> Interval | None:
-    import numpy as np
-
     sizes = found.parts.sizes
-    if len(np.unique(found.parts.unit)) < 2:
+    if found.parts.unit.min() == found.parts.unit.max():
         return Interval(0.0, 1.0) if rate else None
     t = t_quantile((1 + level) / 2, max(1.0, found.df))
     balanced = len(sizes) ** 2 / float((1 / sizes).sum())

@@ -179,7 +179,7 @@ class Asked:
         with self._store.reading() as connection:
             unpack = unpacker_of(connection).unpack
             for start in range(0, len(wanted), _CHUNK):
-                for key, body in connection.execute(_REPLIES, {"keys": wanted[start : start + _CHUNK]}):
+                for key, body in connection.execute(_REPLIES, {"keys": wanted[start : start + _CHUNK]}).all():
                     with suppress(StoreError):
                         found[bytes(key)] = unpack_reply("", unpack(bytes(body)))
         return found
