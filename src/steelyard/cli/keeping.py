@@ -100,7 +100,7 @@ def delete(
     if as_json:
         print_json({"deleted": [one.id for one in found], **gone.to_json()})
     elif found:
-        say(to, "deleted. A file keeps its size and fills the space again; docs/store.md says how to shrink it")
+        say(to, "deleted. The space is filled again by later runs; docs/store.md says how to shrink a store")
 
 
 def _chosen(store: Store, names: Sequence[str], older_than: int | None) -> list[Run]:

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from steelyard.store import Run
     from steelyard.types import Label, Sample
 
+_LONGEST_NUMBER: Final = 9
 _NEEDED: Final = ("sample", "verdict")
 
 
@@ -175,6 +176,6 @@ def _check_columns(names: Sequence[str], path: Path) -> None:
 def _repeat(text: str, place: str) -> int:
     if not text:
         return 0
-    if not text.isdecimal():
+    if not text.isdecimal() or len(text) > _LONGEST_NUMBER:
         raise DataError(f"{place}repeat is {text[:20]!r}; expected a number from 0")
     return int(text)

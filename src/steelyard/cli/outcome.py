@@ -309,6 +309,7 @@ def _next_steps(outcome: WeighedRuns, *, detailed: bool, reported: bool) -> list
     if len(ids) == 1:
         # Pairs and answers that were only given are neither right nor wrong.
         kind = "all" if _scored_and_others(outcome)[1] else "wrong"
+        kind = "errors" if outcome.runs[0].errors == outcome.runs[0].done else kind
         steps.append(f"steelyard show {ids[0]} --only {kind}{where}")
     elif not detailed and outcome.comparison is not None:
         steps.append(f"steelyard compare {' '.join(ids if len(ids) <= _MOST_NAMED else ids[:2])}{where}")

@@ -191,6 +191,7 @@ class Run:
         scores, groups = as_stopped(scores, groups, self.stopping)
         order = self.score_order
         scores = tuple(sorted(scores, key=lambda score: order.get(score.name, len(order))))
+        primary = self.manifest.get("primary") or (scores[0].name if scores else "")
         with self._store.reading() as connection:
             agreed = consistency(connection, self.num, self.layer, scorers=self.manifest.get("scorers"))
         return RunSummary(
@@ -209,8 +210,10 @@ class Run:
             created=self.created.isoformat(timespec="seconds"),
             scores=scores,
             groups=groups,
-            primary=self.manifest.get("primary") or (scores[0].name if scores else ""),
-            unparsed_kinds=self._counted("kind", outcome="unparsed"),
+            primary=primary,
+            # Other scores may not read the same replies for reasons of their own: those of the headline stand first.
+            unparsed_kinds=self._counted("kind", outcome="unparsed", name=primary)
+            or self._counted("kind", outcome="unparsed"),
             labels={
                 name: counts
                 for name in self.manifest.get("labelled", ())
