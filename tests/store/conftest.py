@@ -8,6 +8,8 @@ from secrets import token_hex
 import pytest
 
 SERVER = os.environ.get("STEELYARD_TEST_POSTGRES", "postgresql://postgres@127.0.0.1:5432/postgres")
+REQUIRED = os.environ.get("STEELYARD_TEST_SERVERS") == "required"
+"""Whether a server that does not answer fails the test instead of skipping it."""
 
 
 def connected():
@@ -25,7 +27,7 @@ def server():
     """A plain connection beside the store's own; the test is skipped where no server answers."""
     found = connected()
     if isinstance(found, str):
-        pytest.skip(f"no PostgreSQL at STEELYARD_TEST_POSTGRES: {found}")
+        (pytest.fail if REQUIRED else pytest.skip)(f"no PostgreSQL at STEELYARD_TEST_POSTGRES: {found}")
     with found:
         yield found
 

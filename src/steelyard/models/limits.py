@@ -139,7 +139,8 @@ class Limits:
             raise error
         if toll is not None:
             await toll.pay()
-            if (error := self._refusal()) is not None:
+            # While it was booked, the run may have been stopped, or its store lost.
+            if (error := self.pauses.ended or self._refusal()) is not None:
                 raise error
 
     def _judge(self, fault: Fault, gate: Gate, course: Course, sent_at: float) -> None:
