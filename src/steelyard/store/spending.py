@@ -16,6 +16,7 @@ from steelyard.models.prices import billionths, units
 from steelyard.store import schema
 from steelyard.store.conflicts import add_or_move, add_or_set
 from steelyard.store.writer import Batch
+from steelyard.summary.stages import money_text
 
 _OF_STAGE: Final = ("priced", "money")
 
@@ -43,7 +44,7 @@ def check_currency(spent: tuple[int, int, str], currency: str) -> None:
     money, _, before = spent
     if money and before != currency:
         raise ConfigError(
-            f"prices are in {currency or 'no currency'}, but this evaluation has spent {units(money):g} {before}: "
+            f"prices are in {currency or 'no currency'}, but this evaluation has spent {money_text(units(money), before)}: "
             "resume it with prices in the same currency"
         )
 
