@@ -43,8 +43,9 @@ def check_currency(spent: tuple[int, int, str], currency: str) -> None:
     """
     money, _, before = spent
     if money and before != currency:
+        held = money_text(units(money), before)
         raise ConfigError(
-            f"prices are in {currency or 'no currency'}, but this evaluation has spent {money_text(units(money), before)}: "
+            f"prices are in {currency or 'no currency'}, but this evaluation has spent {held}: "
             "resume it with prices in the same currency"
         )
 
