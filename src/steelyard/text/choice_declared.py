@@ -11,7 +11,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
+from steelyard.text.choice_doubt import EXCUSED, Doubt, doubt
 from steelyard.text.choice_letters import GROUP, LABEL, Group, begins_text, read_group, sentence_end
+from steelyard.text.choice_page import restated
 from steelyard.text.choice_patterns import (
     BETWEEN,
     BRACKETED_BE,
@@ -20,12 +22,13 @@ from steelyard.text.choice_patterns import (
     CORRECTION_WORDS,
     DENIED,
     FINE,
+    FITS,
     NOUN,
     PLAIN,
     STRONG,
-    WRONG,
 )
 from steelyard.text.choice_starts import matches, tokens
+from steelyard.text.choice_verdict_words import WRONG
 
 _EN: Final = re.IGNORECASE | re.MULTILINE
 _OPENS_WITHIN: Final = 80
@@ -33,11 +36,13 @@ _NEGATED: Final = re.compile(r"\bnot\b|n't\b|\bcannot\b|\bnever\b|不[是能应�
 
 
 _AT_FIRST: Final = re.compile(r"\b(?:initial|first|original|previous|earlier)\b[^.]*\bwas\b", re.IGNORECASE)
+_ROMAN_ONE: Final = re.compile(r"\bI\b")
 _TURNED: Final = re.compile(r"的|\bbut\b|而是", re.IGNORECASE)
 
 _TAKEN_BACK: Final = re.compile(
     r"[)\]]?\s?(?:is|are)\s(?:not\s(?:the\s)?|in)correct|[)\]]?\s?(?:is|are)\s(?:wrong|false)"
-    r"|[)\]]?,?\s(?:only\s)?(?:if|when|unless)\b",
+    rf"|[)\]]?,?\s(?:only\s)?(?:if|when|unless)\b(?!{EXCUSED})"
+    r"|[)\]]?,?\s(?:n?or|and)\s(?:any|either|none)\b",
     re.IGNORECASE,
 )
 
@@ -56,10 +61,6 @@ _CORRECTED: Final = re.compile(
     + r"(?=[)\]\"']{0,2}(?:[.,;:!。]|\s*$|\s*\n|\s(?:is|because|since|as)\b))",
     _EN,
 )
-_FITS: Final = (
-    r"(?:fits?|matche?s?|works?|suits?|describes?|reflects?|represents?|captures?|answers?|satisf(?:y|ies)|aligns?"
-    r"|corresponds?|expresses|summari[sz]es|completes|explains|states)"
-)
 _NAMED_BEST: Final = re.compile(
     rf"(?P<lead>){GROUP}(?:选项|项)?[)\]\"']{{0,2}}(?:[:.,]?\s?[\"(《][^\")》\n]{{1,200}}[\")》]"
     rf"|[:.]\s[^.:\n]{{1,120}}?)?,?\s{{0,2}}"
@@ -69,8 +70,8 @@ _NAMED_BEST: Final = re.compile(
     r"|(?:is|would be|seems|sounds|appears|looks)\s(?:to be\s)?(?:the\s|far\s|much\s)?(?:(?:more|most)\s\w{1,16}|best)"
     r"(?=[.,;!\n]|$|\s(?:because|as|since|given|for|to|of|here|among)\b)"
     r"|must be (?:it|the one|right|correct|true)\b"
-    rf"|(?:{_FITS}\b[^.\n;]{{0,60}}?\b(?:best|most|better)\b"
-    rf"|(?:best|better|(?:most|more)\s\w{{1,16}}|(?:close|accurate|correct|perfect|exact|clear)ly)\s{_FITS}\b)"
+    rf"|(?:{FITS}\b[^.\n;]{{0,60}}?\b(?:best|most|better)\b"
+    rf"|(?:best|better|(?:most|more)\s\w{{1,16}}|(?:close|accurate|correct|perfect|exact|clear)ly)\s{FITS}\b)"
     r"|(?:不正确|错误|不符合题意|不对)[^。\n]{0,12}?,?(?:因此|所以|故|,)(?:它|该项|此项)?(?:就是|是"
     r"|为)?(?:本题的?|正确)?(?:答案|应选|当选)"
     r"|(?:就|才|应该|应当|便)?(?:是|为)(?:本题的?|最终的?|唯一的?|最佳的?)?(?:正确的?|最佳的?|标准)?(?:答案"
@@ -92,12 +93,13 @@ KINDS: Final = (
 
 @dataclass(frozen=True, slots=True)
 class Declaration:
-    """An answer that the reply gives as such; a higher `rank` outweighs a lower one."""
+    """An answer that the reply gives as such; a higher `rank` outweighs a lower one, and any other a `weak` one."""
 
     rank: int
     rule: str
     group: Group
     start: int
+    weak: bool = False
 
 
 def declarations(text: str, options: Sequence[str]) -> tuple[Declaration, ...]:
@@ -109,7 +111,7 @@ def declarations(text: str, options: Sequence[str]) -> tuple[Declaration, ...]:
     takes_back = _takes_back(text)
     known = tokens(text)
     for rank, rule, pattern in KINDS:
-        if not found or takes_back or rank == found[0].rank:
+        if takes_back or all(one.weak or one.rank == rank for one in found):
             found += _of_kind(text, options, rank, rule, matches(pattern, rule, text, known))
     return tuple(sorted(found, key=_place))
 
@@ -140,8 +142,22 @@ def _of_kind(
             continue
         if rule == "concluded" and WRONG.search(text, end, sentence_end(text, end, 120)):
             continue
-        if (group := read_group(text, start, end, len(options))) and not begins_text(text, start, options):
-            yield Declaration(rank, rule, group, match.start())
+        group = _own_group(text, start, end, options)
+        left = doubt(text, match.start(), start) if group else Doubt.DENIED
+        if group and left is not Doubt.DENIED:
+            yield Declaration(rank, rule, group, match.start(), weak=left is Doubt.WEAK)
+
+
+def _own_group(text: str, start: int, end: int, options: Sequence[str]) -> Group | None:
+    """The group at `start`; of `C, I and II only` the C alone, where that is the text of C."""
+    if begins_text(text, start, options):
+        return None
+    place = ord(text[start]) - ord("A")
+    if 0 <= place < len(options) and restated(text, start + 1, options[place]) > start + 1:
+        end = start + 1
+    group = read_group(text, start, end, len(options))
+    roman = group is not None and group.letters == () and text[start:end] == "I"
+    return None if roman and any(_ROMAN_ONE.search(option) for option in options) else group
 
 
 def _is_denied(text: str, match: re.Match[str]) -> bool:
@@ -156,8 +172,10 @@ def _is_denied(text: str, match: re.Match[str]) -> bool:
 
 def holding(found: Sequence[Declaration], text: str) -> Declaration | None:
     """The declaration that counts, or None where there is none."""
-    found = _after_correction(found, text)
+    found = _after_correction([one for one in found if not one.weak] or found, text)
     if not found:
+        return None
+    if found[0].weak and len({one.group.letters for one in found}) > 1:
         return None
     rank = max(one.rank for one in found)
     strongest = [one for one in found if one.rank == rank]

@@ -6,14 +6,16 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import Final
 
+from steelyard.text.choice_cut import begins_walk, is_cut_off
 from steelyard.text.choice_declared import opens_with
 from steelyard.text.choice_letters import Group, named_letters
 from steelyard.text.choice_page import restated, within
-from steelyard.text.choice_patterns import ASKS_FOR_FALSE, ASKS_FOR_WRONG, IDEOGRAM, STRONG
+from steelyard.text.choice_patterns import STRONG
 from steelyard.text.choice_quotes import Quote, is_distinct, quotes
 from steelyard.text.choice_reading import ChoiceReading, Reply
 from steelyard.text.choice_starts import matches, tokens
-from steelyard.text.choice_verdicts import Verdicts, verdicts
+from steelyard.text.choice_verdict_words import ASKS_FOR_FALSE, ASKS_FOR_WRONG, IDEOGRAM
+from steelyard.text.choice_verdicts import verdicts_in
 from steelyard.text.normal import fold
 
 _BARE_WITHIN: Final = 160
@@ -71,7 +73,7 @@ def leading_text(this: Reply) -> ChoiceReading | None:
 
 def judged(this: Reply) -> ChoiceReading | None:
     """`Option B is correct`, or the only one called wrong where the wrong one was asked for."""
-    said = _verdicts(this)
+    said = verdicts_in(this)
     if not said.right and not said.wrong:
         return None
     if said.split:
@@ -98,11 +100,11 @@ def _wants_wrong(this: Reply, right: int, wrong: int) -> bool:
 
 def only_letter(this: Reply) -> ChoiceReading | None:
     """The one letter that is spoken of as an option, where nothing is said against it."""
-    said = _verdicts(this)
+    said = verdicts_in(this)
     groups = [
         one
         for one in named_letters(this.text, this.count, bare=len(this.text) <= _BARE_WITHIN)
-        if not within(one.start, this.listed)
+        if not within(one.start, this.listed) and not is_cut_off(this.text, one)
     ]
     letters = {letter for one in groups for letter in one.letters}
     if len(letters) > 1 and len(this.text) <= _BARE_WITHIN:
@@ -115,8 +117,10 @@ def only_letter(this: Reply) -> ChoiceReading | None:
 
 def only_text(this: Reply) -> ChoiceReading | None:
     """The one option whose text is quoted."""
-    wrong = _verdicts(this).wrong.keys()
-    found = [one for one in _quotes(this, this.question) if one.letter not in wrong]
+    wrong = verdicts_in(this).wrong.keys()
+    found = [
+        one for one in _quotes(this, this.question) if one.letter not in wrong and not begins_walk(this.text, one.start)
+    ]
     if len({one.letter for one in found}) != 1:
         return None
     option = this.options[ord(found[0].letter) - ord("A")]
@@ -140,10 +144,3 @@ def _quotes(this: Reply, question: str, *, short: bool = False) -> tuple[Quote, 
         if short or len(this.text) <= _SHORT_REPLY
         else tuple(one for one in found if one.end - one.start >= _SHORT or _ends_with(this.text, one))
     )
-
-
-def _verdicts(this: Reply) -> Verdicts:
-    if "verdicts" not in this.memo:
-        this.memo["verdicts"] = verdicts(this.text, this.options)
-    found: Verdicts = this.memo["verdicts"]
-    return found

@@ -36,7 +36,10 @@ _JUDGED: Final = re.compile(
     _EN,
 )
 _CALLED_WRONG: Final = re.compile(
-    rf"{_MORE}\s(?:(?:is|are|was|were|would be|seems?)\s(?:the\s)?(?:not\b|incorrect|wrong|false)|isn't|aren't"
+    rf"{_MORE}\s(?:(?:is|are|was|were|would be|seems?)\s(?:(?:the|all|both|also|each|clearly|simply"
+    rf"|therefore)\s){{0,2}}"
+    r"(?:not\b|incorrect|wrong|false|untrue|inaccurate|invalid|unlikely|out\b|eliminated|excluded|ruled out"
+    r"|unacceptable|inappropriate)|isn't|aren't"
     rf"|cannot|can't"
     r"|can be (?:eliminated|ruled))"
     rf"|{_MORE}[.:,]?\s?[-–—]?\s?(?:incorrect|wrong|false|not (?:correct|right|true|this|the))\b"

@@ -11,12 +11,17 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
+from steelyard.text.choice_doubt import EXCUSED, Doubt, doubt
 from steelyard.text.choice_page import restated
-from steelyard.text.choice_patterns import DENIED, SENTENCE_END
+from steelyard.text.choice_patterns import DENIED, FITS
+from steelyard.text.choice_verdict_words import SENTENCE_END
 
 _EN: Final = re.IGNORECASE
 _ONE: Final = r"(?-i:(?<![A-Za-z0-9])[A-Z](?![A-Za-z0-9]))"
-_LINK: Final = r"(?:,\s?(?:and|or)\b|、|/|&|\+|;|,|\band/or\b|\band\b|\bor\b|和|或者|或|与|以及|及)"
+_LINK: Final = (
+    r"(?>,?\s?\b(?:and/or|and|or|as well as|along with|together with|plus|in addition to|alongside|combined with)\b"
+    r"(?:\s(?:also|even|possibly|perhaps|maybe)\b)?|、|/|&|\+|;|,|和|或者|或|与|以及|及)"
+)
 _TAIL: Final = r"[)\]}\"'>$|]{0,4}+"
 _HEAD: Final = r"(?:选项|options?|choices?)?[\s(\[{\"'<$]{0,4}+"
 _NOT_A_SUBJECT: Final = r"(?!\s{0,2}(?:is\b|are\b|was\b|选项|项|[:.)]\s{0,2}[^\s,.)]|错|不|的|中|虽|则|表))"
@@ -39,6 +44,13 @@ _GO_ON: Final = re.compile(
     r"|satisfies|remains|must|most|more|better|alone|only|instead|here|being"
     r"|where|while|if|but|the|option|from|among|of|to|on|not|rather|correct|by|has|states|says|best|may|can"
     r"|should|,)\b"
+)
+_ARTICLE: Final = re.compile(
+    rf"[ \t]+(?:(?:more|most|less|least|rather|very|much)\s(?!{FITS}|\w{{1,16}}ly\b|than\b|like\b)[a-z]"
+    rf"|(?:best|better|correct|right|only|being|given|based|true|false|main|key|common)\s"
+    rf"(?!{FITS}|and\b|or\b|is\b|if\b|that\b|the\b|this\b|its\b|how\b|these\b|all\b|what\b|our\b|your\b|his\b|her\b"
+    r"|in\b|on\b|of\b|as\b|because\b|since\b|for\b|to\b|a\b|an\b|one\b|from\b|by\b|here\b|than\b|among\b)[a-z])",
+    _EN,
 )
 _RUNS_ON: Final = re.compile(r"[ \t]+[a-z]")
 _PRONOUN: Final = re.compile(r"'(?=[a-z])|[ \t]+(?!(?:is|because|since|as|and|or|was)\b)[a-z]|,\s")
@@ -111,7 +123,9 @@ def _is_a_word(text: str, start: int, end: int, letters: tuple[str, ...]) -> boo
         return True
     if letters == ("I",) and _PRONOUN.match(text, end):
         return True
-    return letters == ("A",) and text[start] == "A" and bool(_RUNS_ON.match(text, end)) and not _GO_ON.match(text, end)
+    if letters != ("A",) or text[start] != "A" or not _RUNS_ON.match(text, end):
+        return False
+    return not _GO_ON.match(text, end) or bool(_ARTICLE.match(text, end))
 
 
 def _clause_end(text: str, start: int) -> int:
@@ -146,6 +160,10 @@ _DISCUSSED: Final = re.compile(
     r"(?:看|分析|对于|关于|至于|考虑|比较|\b(?:consider|considering|look at|regarding|as for))\s?(?:选项|option)?\s?$",
     _EN,
 )
+_TURN: Final = re.compile(
+    r"[.!?。\n;]|\b(?:but|however|instead|rather|yet|though|so|therefore|hence|thus)\b|但|而是|所以", _EN
+)
+_CONDITIONAL: Final = re.compile(rf"[)\]]?,?\s(?:only\s)?(?:if|when|unless)\b(?!{EXCUSED})", _EN)
 _BARE: Final = re.compile(_ONE)
 
 
@@ -157,15 +175,17 @@ def named_letters(text: str, count: int, *, bare: bool) -> Iterator[Group]:
         count: number of options.
         bare: take any lone capital letter that is no word, too; right for short replies.
     """
+    barred = 0
     for match in (_BARE if bare else _NAMED).finditer(text):
         start = match.start() if bare else max(match.start(name) for name in "abcd")
         group = read_group(text, start, start + 1, count)
-        if (
-            group
-            and group.letters
-            and not (bare and _is_a_name(text, group))
-            and not DENIED.search(text, max(0, start - 24), start)
-            and not _DISCUSSED.search(text, max(0, start - 16), start)
+        if not group or not group.letters or start < barred or (bare and _is_a_name(text, group)):
+            continue
+        if doubt(text, start, start) is Doubt.DENIED or _CONDITIONAL.match(text, group.end):
+            turn = _TURN.search(text, start)
+            barred = turn.start() if turn else len(text)
+        elif not DENIED.search(text, max(0, start - 24), start) and not _DISCUSSED.search(
+            text, max(0, start - 16), start
         ):
             yield group
 

@@ -18,6 +18,7 @@ from steelyard.text.choice_patterns import (
     REFUSAL_WORDS,
 )
 from steelyard.text.choice_reading import ChoiceReading, Reply
+from steelyard.text.choice_verdicts import verdicts_in
 from steelyard.text.normal import fold
 
 _WORDS: Final = ["first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth", "tenth"]
@@ -45,7 +46,7 @@ def declared(this: Reply) -> ChoiceReading | None:
         return None
     end = follow_up(this.text, found[0].group.end)
     one = holding([each for each in found if each.start < end], this.text)
-    if one is None:
+    if one is None or (one.weak and verdicts_in(this).right.keys() - {*one.group.letters}):
         return None
     if (instead := _marked_otherwise(this, one, end)) or (instead := _none_at_last(this, one, end)):
         return instead

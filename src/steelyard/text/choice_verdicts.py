@@ -1,7 +1,7 @@
 """What a reply says of each option: right or wrong.
 
 Read where nothing is declared. Only words in the sentence that speaks of the letter count, and in the one after it
-where that begins with "this statement".
+where that begins with "this statement". Words that are quoted are the option's, and no verdict.
 """
 
 from __future__ import annotations
@@ -11,14 +11,17 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
+from steelyard.text.choice_doubt import Doubt, doubt
 from steelyard.text.choice_letters import GROUP, Group, read_group, sentence_end
 from steelyard.text.choice_page import restated
-from steelyard.text.choice_patterns import RIGHT, WRONG
+from steelyard.text.choice_reading import Reply
+from steelyard.text.choice_verdict_words import RIGHT, WRONG
 
+_IS: Final = r"(?:is|are|was|were|both|all|seem|seems|could|can|may|would|cannot|can't|isn't|aren't)"
 _SUBJECT: Final = re.compile(
     r"(?:\b(?:options|choices|answers|statements|both)\s|(?:^|\n"
-    r"|[.]\s))[(]?(?P<plural>(?-i:[A-Z])[)]?(?:\s?,\s?[(]?(?-i:[A-Z])[)]?){0,24}"
-    r",?\s?(?:and|&|or)\s[(]?(?-i:[A-Z])\b[)]?)(?=\s(?:is|are|were|both|all|seem|could|can|may|would)\b)|"
+    r"|[.,:]\s))[(]?(?P<plural>(?-i:[A-Z])[)]?(?:\s?,\s?[(]?(?-i:[A-Z])[)]?){0,24}"
+    rf",?\s?(?:and|&|or)\s[(]?(?-i:[A-Z])\b[)]?)(?=\s{_IS}\b)|"
     rf"(?:选项|\boptions?\s|\bchoices?\s|\banswers?\s|\bstatements?\s)[\s(\[\"']{{0,3}}{GROUP}"
     rf"|(?:^|\n|[。,;.]\s?|所以|因此|只有|故|此"
     rf"|而)[ \t]*(?:[-•]\s{{0,3}})?[(\[]?{GROUP.replace('group', 'first')}(?=[)\]]?(?:选项|项|\s?[:.,]"
@@ -27,12 +30,39 @@ _SUBJECT: Final = re.compile(
     rf"|{GROUP.replace('group', 'second')}(?=选项|项)",
     re.IGNORECASE,
 )
+_NEITHER: Final = re.compile(
+    r"\b(?:neither|none of|not)\s(?:options?\s|choices?\s|answers?\s)?"
+    r"(?P<letters>\(?(?-i:[A-Z])\)?(?:(?:,|,?\s(?:n?or|and))\s(?:option\s)?\(?(?-i:[A-Z])\b\)?){1,25})\s"
+    rf"(?={_IS}|appl|work|fit|match)",
+    re.IGNORECASE,
+)
+_SAME: Final = re.compile(
+    r"\b(?:the same (?:goes|is true|holds|applies|can be said)(?: true)?(?: for| to| of| about| with)?"
+    r"|likewise|ditto(?: for)?|(?:as|so|neither|nor) (?:is|are|does|do|can|would))\s"
+    rf"(?:options?\s|choices?\s|answers?\s)?[(]?{GROUP}(?=[)]?(?:[.,;!\s]|$))",
+    re.IGNORECASE,
+)
+_SAME_WORDS: Final = (
+    "same",
+    "likewise",
+    "ditto",
+    "so is",
+    "so are",
+    "neither",
+    "nor ",
+    "as is",
+    "as are",
+    "so do",
+    "so can",
+)
+_QUOTED: Final = re.compile(r"\"[^\"\n]{1,200}\"")
 _THIS: Final = re.compile(
     r"\s*(?:因此|所以)?,?\s*(?:这个|这一|该|此|这|this|it)(?:说法|选项|表述|论述|观点|做法|项|陈述|\sstatement"
     r"|\soption)?",
     re.IGNORECASE,
 )
 _AFTER_LABEL: Final = re.compile(r"[)\]]?[.:]?\s{0,2}")
+_LETTER: Final = re.compile(r"(?<![A-Za-z])[A-Z](?![A-Za-z])")
 _REACH: Final = 200
 
 
@@ -49,17 +79,62 @@ class Verdicts:
         return bool(self.right.keys() & self.wrong.keys())
 
 
+def verdicts_in(this: Reply) -> Verdicts:
+    """Those of a reply, looked for once."""
+    if "verdicts" not in this.memo:
+        this.memo["verdicts"] = verdicts(this.text, this.options)
+    found: Verdicts = this.memo["verdicts"]
+    return found
+
+
 def verdicts(text: str, options: Sequence[str]) -> Verdicts:
     """Every option of which the reply says that it is right or wrong."""
     right: dict[str, Group] = {}
     wrong: dict[str, Group] = {}
-    subjects = _subjects(text, options)
+    plain = _QUOTED.sub(_blank, text) if '"' in text else text
+    lowered = text.lower()
+    rejected = _none_of(text, len(options)) if "n" in lowered else []
+    subjects = [one for one in _subjects(text, options) if not any(a.start <= one.start < a.end for a in rejected)]
+    said: list[tuple[int, bool]] = [(group.start, False) for group in rejected]
+    for group in rejected:
+        wrong.update(dict.fromkeys(group.letters, group))
     for group, following in zip(subjects, [*(one.start for one in subjects[1:]), len(text)], strict=False):
         start = _own_end(text, group, options)
-        said = _said(text, _AFTER_LABEL.match(text, start).end(), following)  # type: ignore[union-attr]  # matches nothing, too
-        if said is not None:
-            (right if said else wrong).update(dict.fromkeys(group.letters, group))
+        verdict = _said(plain, _AFTER_LABEL.match(text, start).end(), following)  # type: ignore[union-attr]  # matches nothing, too
+        if verdict is not None and doubt(text, group.start, group.start) is not Doubt.DENIED:
+            (right if verdict else wrong).update(dict.fromkeys(group.letters, group))
+            said.append((group.start, verdict))
+    if said and any(word in lowered for word in _SAME_WORDS):
+        _add_same(text, len(options), said, right, wrong)
     return Verdicts(right, wrong)
+
+
+def _blank(match: re.Match[str]) -> str:
+    return " " * (match.end() - match.start())
+
+
+def _none_of(text: str, count: int) -> list[Group]:
+    """The letters of `neither A nor B is`."""
+    found = []
+    for match in _NEITHER.finditer(text):
+        letters = {one for one in _LETTER.findall(match["letters"]) if ord(one) - ord("A") < count}
+        if len(letters) > 1:
+            found.append(Group(tuple(sorted(letters)), *match.span("letters")))
+    return found
+
+
+def _add_same(
+    text: str, count: int, said: list[tuple[int, bool]], right: dict[str, Group], wrong: dict[str, Group]
+) -> None:
+    """`..., and the same goes for B` repeats the verdict before it."""
+    for match in _SAME.finditer(text):
+        before = max((one for one in said if one[0] < match.start()), default=None)
+        group = read_group(text, *match.span("group"), count)
+        if before and group and not group.beyond:
+            kind = right if before[1] else wrong
+            for letter in group.letters:
+                (wrong if kind is right else right).pop(letter, None)
+                kind[letter] = group
 
 
 def _own_end(text: str, group: Group, options: Sequence[str]) -> int:
