@@ -194,8 +194,7 @@ def test_rates_and_exact_tests_do_not_import_numpy():
     code = (
         "import sys; from steelyard.stats import intervals, paired; intervals.wilson(1, 2); paired.mcnemar_exact(3, 1);"
         "paired.newcombe_paired(4, 3, 2, 1); from steelyard import summary, compare, gate;"
-        "rows = [summary.ScoreRow('a', 'g', '', 0, 's', 'scored', 1.0)];"
-        "print(summary.summarize(rows)[0][0], 'numpy' in sys.modules)"
+        "print('numpy' in sys.modules)"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout.strip() == "s 1.00 [0.21, 1.00] n=1, 0 errors False"
+    assert done.stdout.strip() == "False"

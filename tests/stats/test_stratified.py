@@ -102,3 +102,9 @@ def test_the_interval_holds_the_mean_and_stays_on_the_scale(rows):
     found = stratified_mean(values, strata, clusters=clusters)
     assert 0 <= found.interval.low <= found.mean + 1e-9
     assert found.mean - 1e-9 <= found.interval.high <= 1
+
+
+def test_a_spread_that_is_too_small_to_be_squared_is_none():
+    found = stratified_mean([2e-91, 0.0, 1.0, 1.0], [0, 0, 1, 1], rate=False)
+    assert (found.mean, found.strata) == (0.5, 2)
+    assert found.df == 2

@@ -89,7 +89,9 @@ def stratified_mean(
     variance = (float(total @ total) + float(flat.sum())) / count**2
     own = np.bincount(parts.stratum, weights=parts.sums**2, minlength=count) + flat
     degrees = np.maximum(parts.sizes - 1, 1)
-    df = float(own.sum() ** 2 / (own**2 / degrees).sum()) if own.any() else max(1.0, float(parts.sizes.sum()) - count)
+    squares = float((own**2 / degrees).sum())
+    # No spread, or one that is too small to be squared, has as many degrees as there are values left.
+    df = float(own.sum() ** 2 / squares) if squares else max(1.0, float(parts.sizes.sum()) - count)
     interval = _interval(_Estimate(mean, variance, df, parts), level, scale, rate=rate)
     return StratifiedMean(mean, interval, math.sqrt(variance), df, count)
 

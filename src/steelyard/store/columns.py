@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol
 
@@ -24,9 +24,9 @@ if TYPE_CHECKING:
 
     Array = NDArray[Any]
 
-_RECORD: Final = (("no", "i8"), ("repeat", "i8"), ("sample", "i8"), ("failed", "i1"), ("millis", "i8"))
-_SCORE: Final = (("no", "i8"), ("repeat", "i8"), ("name", "i8"), ("outcome", "i1"), ("value", "f8"))
-_ANSWERED: Final = (("answered", "i8"),)
+_RECORD: Final = (("no", "i4"), ("repeat", "i4"), ("sample", "i8"), ("failed", "i1"), ("millis", "i4"))
+_SCORE: Final = (("no", "i4"), ("repeat", "i4"), ("name", "i4"), ("outcome", "i1"), ("value", "f8"))
+_ANSWERED: Final = ("answered", "i4")
 
 
 class Scored(Protocol):
@@ -109,7 +109,7 @@ def _records(connection: Connection, run: int) -> tuple[dict[str, Array], HeldRe
     )
     replies: list[HeldReplies] = []
 
-    def chunks() -> Any:
+    def chunks() -> Iterator[Array]:
         for table in tables(connection, query, (*_RECORD, ("replies", "O"))):
             replies.append(HeldReplies.of(table["replies"].tolist()))
             yield table
@@ -130,11 +130,14 @@ def _numbered(samples: StoredSamples, at: Array) -> tuple[Array, Array, Sequence
     import numpy as np
 
     number, order = by_appearance(at, len(samples.ids))
+    number = number.astype(np.int32)
     if np.array_equal(order, np.arange(len(samples.ids))):
         ids: Sequence[str] = samples.ids
     else:
         ids = [samples.ids[place] for place in order.tolist()]
-    if len(set(ids)) < len(ids):
+    # Sorted hashes in place of a set, which takes more memory than all else that is kept of the samples.
+    hashes = np.sort(np.fromiter(map(hash, ids), dtype=np.int64, count=len(ids)))
+    if (hashes[1:] == hashes[:-1]).any():
         # A resume may have changed what an id asks: both are the same sample, as its first repeat has it.
         same = Texts.of(ids)
         return same.codes[number], order[np.unique(same.codes, return_index=True)[1]], same.names
@@ -162,15 +165,17 @@ class _Rows:
         exams = [num for num, text in words.items() if text in run.manifest.get("exam", ())]
         found, kept = _scores(connection, run, exams)
         record = _record_of(records, found)
-        found = {name: one[record >= 0] for name, one in found.items()}
-        nums, name = np.unique(found["name"], return_inverse=True)
-        if unknown := [num for num in nums.tolist() if num not in words]:
-            raise StoreError(f"the store is damaged: score {unknown[0]} has no name")
-        if len(found["outcome"]) and not 0 <= found["outcome"].min() <= found["outcome"].max() < len(OUTCOMES):
-            raise StoreError("the store is damaged: a score has an outcome that there is not")
+        if (record < 0).any():
+            found, record = {name: one[record >= 0] for name, one in found.items()}, record[record >= 0]
         codes = np.asarray([CODES[one] for one in OUTCOMES], dtype=np.int8)
+        if not _all_below(len(codes), found["outcome"]):
+            raise StoreError("the store is damaged: a score has an outcome that there is not")
+        nums = np.asarray(sorted(words), dtype=np.int64)
+        name = np.searchsorted(nums, found["name"])
+        if not _all_below(len(nums), name) or (nums[name] != found["name"]).any():
+            raise StoreError("the store is damaged: a score has no name")
         names = tuple(words[num] for num in nums.tolist())
-        return cls(record[record >= 0], names, name, codes[found["outcome"]], found["value"], kept, found["answered"])
+        return cls(record, names, name, codes[found["outcome"]], found["value"], kept, found["answered"])
 
     def with_failures(self, failed: Array, announced: Sequence[str]) -> _Rows:
         """The same, with an error behind the rows of each failed record for every score that it lacks."""
@@ -218,17 +223,14 @@ def _scores(connection: Connection, run: Scored, exams: Sequence[int]) -> tuple[
     )
     reader = AnsweredReader(unpacker_of(connection))
 
-    def chunks() -> Any:
+    def chunks() -> Iterator[Mapping[str, Array]]:
         for table in tables(connection, query, (*_SCORE, ("body", "O"))):
-            found = np.zeros(len(table), dtype=[*_SCORE, *_ANSWERED])
-            for name, _ in _SCORE:
-                found[name] = table[name]
-            found["answered"] = -1
+            answered = np.full(len(table), -1)
             of_exams = np.flatnonzero(np.isin(table["name"], exams))
-            found["answered"][of_exams] = reader.numbers(table["body"][of_exams].tolist())
-            yield found
+            answered[of_exams] = reader.numbers(table["body"][of_exams].tolist())
+            yield {"answered": answered, **{name: table[name] for name, _ in _SCORE}}
 
-    columns = column_arrays(chunks(), (*_SCORE, *_ANSWERED))
+    columns = column_arrays(chunks(), (*_SCORE, _ANSWERED))
     return columns, reader.kept
 
 
@@ -237,8 +239,13 @@ def _record_of(records: Mapping[str, Array], scores: Mapping[str, Array]) -> Arr
     import numpy as np
 
     repeats = 1 + int(max(records["repeat"].max(initial=0), scores["repeat"].max(initial=0)))
-    keys, wanted = (one["no"] * repeats + one["repeat"] for one in (records, scores))
+    keys, wanted = (one["no"].astype(np.int64) * repeats + one["repeat"] for one in (records, scores))
     if not len(keys):
         return np.full(len(wanted), -1)
     at = np.minimum(np.searchsorted(keys, wanted), len(keys) - 1)
     return np.where(keys[at] == wanted, at, -1)
+
+
+def _all_below(size: int, numbers: Array) -> bool:
+    """Whether all are from 0 on, and below `size`."""
+    return not len(numbers) or bool(numbers.min() >= 0 and numbers.max() < size)

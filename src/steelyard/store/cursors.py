@@ -6,7 +6,7 @@ A Python object per row, and SQLAlchemy's own row around it, take several times 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 from typing import TYPE_CHECKING, Any, Final, cast
 
@@ -53,9 +53,14 @@ def tables(connection: Connection, query: Select[Any], columns: Sequence[tuple[s
         result.close()
 
 
-def column_arrays(chunks: Iterator[Table], columns: Sequence[tuple[str, str]]) -> dict[str, Table]:
-    """Field -> all its values in one array each."""
+def column_arrays(
+    chunks: Iterable[Table | Mapping[str, Table]], columns: Sequence[tuple[str, str]]
+) -> dict[str, Table]:
+    """Field -> all its values in one array, of these fields, which hold numbers; others are left behind."""
     import numpy as np
 
-    found = list(chunks) or [np.zeros(0, dtype=list(columns))]
-    return {name: np.concatenate([one[name] for one in found]) for name, _ in columns}
+    parts = {name: [np.zeros(0, dtype=kind)] for name, kind in columns}
+    for chunk in chunks:
+        for (name, kind), several in zip(columns, parts.values(), strict=True):
+            several.append(chunk[name].astype(kind))  # a copy, so that the whole chunk can go
+    return {name: np.concatenate(several) for name, several in parts.items()}

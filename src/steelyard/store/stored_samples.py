@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 from sqlalchemy import Connection, select
 
 from steelyard.store import schema
-from steelyard.store.cursors import tables
+from steelyard.store.cursors import column_arrays, tables
 from steelyard.store.escaped import unescape
 from steelyard.summary import Texts
 
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     Array = NDArray[Any]
 
 _COLUMNS: Final = (("num", "i8"), ("hash", "i8"), ("id", "O"), ("grp", "O"), ("cluster", "O"))
+_NUMBERS: Final = (("num", "i8"), ("hash", "i8"), ("grp", "i4"), ("cluster", "i4"))
 _DENSE: Final = 2
 """Where so many times the samples lie between the first and the last number, they are read in a row and chosen here."""
 
@@ -75,21 +76,36 @@ def read_samples(connection: Connection, run: int, nums: Array) -> StoredSamples
     else:
         query = query.where(sample.c.num.in_(select(record.c.sample).where(record.c.run == run)))
     read = _reader(connection)
-    found: dict[str, list[Any]] = {name: [] for name, _ in _COLUMNS}
-    for table in tables(connection, query, _COLUMNS):
-        kept = table[np.isin(table["num"], nums)]
-        for name in ("num", "hash"):
-            found[name].append(kept[name])
-        for name in ("id", "grp", "cluster"):
-            found[name] += map(read, kept[name].tolist())
-    empty = np.zeros(0, dtype=np.int64)
-    return StoredSamples(
-        np.concatenate([empty, *found["num"]]),
-        np.concatenate([empty, *found["hash"]]),
-        found["id"],
-        Texts.of(found["grp"]),
-        Texts.of(found["cluster"]),
-    )
+    ids: list[str] = []
+    groups, clusters = _Names(), _Names()
+
+    def chunks() -> Iterator[Mapping[str, Array]]:
+        for table in tables(connection, query, _COLUMNS):
+            kept = table[np.isin(table["num"], nums)]
+            ids.extend(map(read, kept["id"].tolist()))
+            grp, cluster = (several.codes(map(read, kept[name].tolist())) for name, several in names)
+            yield {"num": kept["num"], "hash": kept["hash"], "grp": grp, "cluster": cluster}
+
+    names = (("grp", groups), ("cluster", clusters))
+    found = column_arrays(chunks(), _NUMBERS)
+    return StoredSamples(found["num"], found["hash"], ids, groups.texts(found["grp"]), clusters.texts(found["cluster"]))
+
+
+class _Names:
+    """Different texts in order of first appearance."""
+
+    def __init__(self) -> None:
+        self._numbers: dict[str, int] = {}
+
+    def codes(self, texts: Iterable[str]) -> Array:
+        """The number of each."""
+        import numpy as np
+
+        return np.asarray([self._numbers.setdefault(one, len(self._numbers)) for one in texts], dtype=np.int32)
+
+    def texts(self, codes: Array) -> Texts:
+        """The column of these numbers."""
+        return Texts(tuple(self._numbers), codes)
 
 
 def _reader(connection: Connection) -> Callable[[str], str]:

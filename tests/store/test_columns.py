@@ -1,0 +1,150 @@
+"""Columns say what the rows say, on both databases, and are read anew where what they were read from may be another."""
+
+import pytest
+from tests.store.exam_run import exam_runs, question
+from tests.store.outside import execute
+
+from steelyard import ExactMatch, Sample, Store, StoreError, evaluate
+from steelyard.store import cursors
+from steelyard.store.remove import delete_runs
+from steelyard.summary import ROW_OUTCOMES
+
+BROKEN = RuntimeError("no")
+REPLIES = ["says A", "says B", "A or B", "no", BROKEN, "maybe A", "mumbles", "says A", BROKEN]
+
+
+def rows_of(run):
+    """The run's columns as rows, each with what was kept of letters."""
+    columns, _ = run.columns()
+    assert len(columns) == len(columns.value)
+    return [
+        (
+            columns.samples[columns.sample[at]],
+            columns.groups.names[columns.groups.codes[at]],
+            columns.clusters.names[columns.clusters.codes[at]],
+            columns.repeat[at],
+            columns.names[columns.name[at]],
+            ROW_OUTCOMES[columns.outcome[at]],
+            None if columns.value[at] != columns.value[at] else columns.value[at],
+            None if columns.answered[at] < 0 else columns.kept[columns.answered[at]],
+        )
+        for at in range(len(columns))
+    ]
+
+
+def expected(run):
+    """The same of the rows as they are read one by one; beside what failed nothing is kept."""
+    return [(*row, None if row.outcome == "error" else answered) for row, answered in run.examined_rows()]
+
+
+@pytest.fixture
+def mixed(where):
+    """A run with every outcome, failures, repeats, groups and a cluster."""
+    samples = [
+        question(f"q{no}", group="ab\0c"[no % 4], cluster="pair" if no < 2 else "") for no in range(len(REPLIES))
+    ]
+    (run,) = exam_runs(where, {"one": REPLIES}, samples=samples, repeats=2)
+    return run
+
+
+@pytest.mark.parametrize("chunk", [1, 5, 20_000])
+def test_columns_say_what_the_rows_say(mixed, monkeypatch, chunk):
+    monkeypatch.setattr(cursors, "_CHUNK", chunk)
+    assert rows_of(mixed) == expected(mixed)
+    assert len(rows_of(mixed)) == 2 * 2 * len(REPLIES)
+
+
+def test_a_second_layer_has_columns_of_its_own(where):
+    run = evaluate(lambda sample: "yes", [Sample(f"q{no}", "?", "yes") for no in range(3)], [ExactMatch()], store=where)
+    with Store(where) as store:
+        before = store.run(run.id)
+        assert [row[6] for row in rows_of(before)] == [1, 1, 1]
+        from steelyard.suite.rescore import rescore
+
+        after, _ = rescore(store, before, [lambda sample, output: 0.0])
+        assert [row[6] for row in rows_of(after)] == [0, 0, 0]
+        assert [row[6] for row in rows_of(before)] == [1, 1, 1]
+
+
+def test_a_finished_run_is_read_once_and_an_unfinished_one_each_time(where):
+    run = evaluate(lambda sample: "yes", [Sample("q", "?", "yes")], [ExactMatch()], store=where)
+    with Store(where) as store:
+        assert store.run(run.id).columns()[0] is store.run(run.id).columns()[0]
+        execute(where, "UPDATE run SET state = 'broken'")
+        assert store.run(run.id).columns()[0] is not store.run(run.id).columns()[0]
+
+
+def test_two_runs_of_the_same_samples_share_them(where):
+    runs = exam_runs(where, {"one": ["A"] * 4, "two": ["B"] * 4})
+    first, second = (run.columns()[0] for run in runs)
+    assert first.samples is second.samples
+    assert rows_of(runs[1]) == expected(runs[1])
+
+
+def test_numbers_that_a_deleted_run_left_to_others_name_those(where):
+    def run_of(*names):
+        samples = [Sample(name, f"{name}?", "yes", group=f"of {name}") for name in names]
+        return evaluate(lambda sample: "yes", samples, [ExactMatch()], store=where)
+
+    made = run_of("a", "b")
+    with Store(where) as reader:
+        first = reader.run(made.id)
+        assert [row[:2] for row in rows_of(first)] == [("a", "of a"), ("b", "of b")]
+        with Store(where) as other:
+            delete_runs(other, [other.run(first.id)])
+        # SQLite gives the new samples the numbers of those that are gone.
+        second = reader.run(run_of("c", "d").id)
+        assert [row[:2] for row in rows_of(second)] == [("c", "of c"), ("d", "of d")]
+
+
+def test_an_id_that_asked_something_else_in_a_repeat_is_one_sample(where):
+    samples = [Sample(f"q{no}", "?", "yes") for no in range(3)]
+    run = evaluate(lambda sample: "yes", samples, [ExactMatch()], store=where, repeats=2)
+    evaluate(lambda sample: "yes", [Sample("q1", "another?", "yes", group="late")], [ExactMatch()], store=where)
+    other = execute(where, "SELECT num FROM sample WHERE grp = 'late'")[0][0]
+    execute(where, "UPDATE record SET sample = ? WHERE run = ? AND no = 1 AND repeat = 1", (other, run.num))
+    with Store(where) as store:
+        run = store.run(run.id)
+        assert rows_of(run) == expected(run)
+        columns, asked = run.columns()
+        assert list(columns.samples) == ["q0", "q1", "q2"]
+        assert len(asked.numbered_hashes) == 3
+        assert list(run.sample_hashes()) == ["q0", "q1", "q2"]
+
+
+def test_records_whose_sample_is_gone_are_left_out_as_they_are_of_the_rows(mixed, where):
+    execute(where, "DELETE FROM sample WHERE id = 'q3'")
+    with Store(where) as store:
+        run = store.run(mixed.id)
+        assert rows_of(run) == expected(run)
+        assert "q3" not in run.sample_hashes()
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        "UPDATE score SET outcome = 77 WHERE no = 1",
+        "UPDATE score SET name = 9000 WHERE no = 1 AND name = 1",
+        "UPDATE record SET replies = X'010203' WHERE no = 1",
+        "UPDATE record SET millis = 'long' WHERE no = 1",
+        "UPDATE sample SET hash = 'x' WHERE id = 'q1'",
+    ],
+)
+def test_what_is_damaged_is_an_error_of_the_store(tmp_path, damage):
+    where = tmp_path / "s.db"
+    (run,) = exam_runs(where, {"one": ["A"] * 3})
+    execute(where, damage)
+    with Store(where) as store, pytest.raises(StoreError, match="damaged"):
+        store.run(run.id).summary()
+
+
+def test_a_store_that_lost_its_pages_is_an_error_of_the_store(tmp_path):
+    where = tmp_path / "s.db"
+    (run,) = exam_runs(where, {"one": ["A"] * 2000})
+    data = bytearray(where.read_bytes())
+    data[8 * 4096 :] = bytes(len(data) - 8 * 4096)
+    with Store(where) as store:
+        found = store.run(run.id)
+        where.write_bytes(data)
+        with pytest.raises(StoreError):
+            found.columns()
