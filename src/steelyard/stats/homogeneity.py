@@ -9,8 +9,6 @@ import math
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from numpy.typing import ArrayLike, NDArray
 
     Array = NDArray[Any]
@@ -18,6 +16,7 @@ if TYPE_CHECKING:
 _FEWEST_EXPECTED: Final = 5.0
 _FEWEST_TRIALS: Final = 24
 _DRAWS: Final = 9_999
+_MOST_SHUFFLED: Final = 5_000
 _ROUNDING: Final = 1e-9
 
 
@@ -66,7 +65,8 @@ def between_places(values: ArrayLike, places: ArrayLike) -> HomogeneityTest:
         X^2 = sum_l n_l (m_l - m)^2 / (sum_i (x_i - m)^2 / n),    df = places - 1
 
     which for zeros and ones is the usual one of a table. Where fewer than 5 successes or failures are expected at a
-    place, the p-value is that of 9,999 seeded permutations instead.
+    place, the p-value is that of 9,999 seeded permutations instead; but for more than 5,000 values that are not all
+    zeros and ones, of which these would take long.
 
     Args:
         values: in [0, 1], one per sample.
@@ -81,21 +81,27 @@ def between_places(values: ArrayLike, places: ArrayLike) -> HomogeneityTest:
 
     data = np.asarray(values, dtype=float)
     index = np.unique(np.asarray(places), return_inverse=True)[1]
-    counts = np.bincount(index) if len(index) else np.zeros(0)
+    counts = np.bincount(index) if len(index) else np.zeros(0, dtype=int)
     if len(counts) < 2 or np.ptp(data) < _ROUNDING:
         return HomogeneityTest("chi-squared", 0.0, 0, 1.0)
     mean = float(data.mean())
     spread = float(((data - mean) ** 2).mean())
 
-    def statistic(shuffled: Array) -> float:
-        means = np.bincount(index, weights=shuffled) / counts
-        return float((counts * (means - mean) ** 2).sum()) / spread
+    def statistic(sums: Array) -> Array:
+        of_all: Array = (counts * (sums / counts - mean) ** 2).sum(axis=-1) / spread
+        return of_all
 
-    found, df = statistic(data), len(counts) - 1
-    if float(counts.min()) * min(mean, 1 - mean) >= _FEWEST_EXPECTED:
+    found, df = float(statistic(np.bincount(index, weights=data))), len(counts) - 1
+    binary = bool(np.isin(data, (0.0, 1.0)).all())
+    expected = float(counts.min()) * min(mean, 1 - mean)
+    if expected >= _FEWEST_EXPECTED or (not binary and len(data) > _MOST_SHUFFLED):
         return HomogeneityTest("chi-squared", found, df, chi_squared_tail(found, df))
     rng = np.random.default_rng(0)
-    return HomogeneityTest("permutation", found, df, _share(found, lambda: statistic(rng.permutation(data))))
+    if binary:  # how many of the ones fall to each place, all draws at once
+        sums = rng.multivariate_hypergeometric(counts, int(data.sum()), size=_DRAWS, method="marginals")
+    else:
+        sums = np.array([np.bincount(index, weights=rng.permutation(data)) for _ in range(_DRAWS)])
+    return HomogeneityTest("permutation", found, df, _share(found, statistic(sums)))
 
 
 def within_samples(values: ArrayLike, places: ArrayLike, samples: ArrayLike) -> HomogeneityTest:
@@ -142,15 +148,12 @@ def within_samples(values: ArrayLike, places: ArrayLike, samples: ArrayLike) -> 
     inverse = np.linalg.pinv(covariance, rcond=_ROUNDING)
     df = int(np.linalg.matrix_rank(covariance, tol=_ROUNDING * float(np.abs(covariance).max())))
 
-    def statistic(shown: Array) -> float:
-        sums = shown.sum(axis=0)
-        return float(sums @ inverse @ sums)
-
-    found = statistic(centred)
+    sums = centred.sum(axis=0)
+    found = float(sums @ inverse @ sums)
     if int(k.sum()) >= _FEWEST_TRIALS:
         return HomogeneityTest("Cochran's Q", found, df, chi_squared_tail(found, df))
-    rng = np.random.default_rng(0)
-    return HomogeneityTest("permutation", found, df, _share(found, lambda: statistic(_shuffled(centred, tried, rng))))
+    drawn = _shuffled(centred, tried, np.random.default_rng(0))
+    return HomogeneityTest("permutation", found, df, _share(found, ((drawn @ inverse) * drawn).sum(axis=1)))
 
 
 def _table(values: ArrayLike, places: ArrayLike, samples: ArrayLike) -> Array:
@@ -169,16 +172,15 @@ def _table(values: ArrayLike, places: ArrayLike, samples: ArrayLike) -> Array:
 
 
 def _shuffled(centred: Array, tried: Array, rng: Any) -> Array:
-    """The values of each row at random among its own places."""
+    """Sums by place of all draws, in each of which the values of a row stand at random among its own places."""
     import numpy as np
 
-    shown = np.zeros_like(centred)
-    for row, places in enumerate(tried):
-        shown[row, places] = rng.permutation(centred[row, places])
-    return shown
+    sums = np.zeros((_DRAWS, centred.shape[1]))
+    for values, places in zip(centred, tried, strict=True):
+        sums[:, places] += rng.permuted(np.tile(values[places], (_DRAWS, 1)), axis=1)
+    return sums
 
 
-def _share(found: float, draw: Callable[[], float]) -> float:
+def _share(found: float, drawn: Array) -> float:
     """How often a draw is as large, itself among them."""
-    limit = found * (1 - _ROUNDING)
-    return (1 + sum(draw() >= limit for _ in range(_DRAWS))) / (_DRAWS + 1)
+    return float((1 + (drawn >= found * (1 - _ROUNDING)).sum()) / (_DRAWS + 1))
