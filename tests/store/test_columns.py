@@ -148,3 +148,9 @@ def test_a_store_that_lost_its_pages_is_an_error_of_the_store(tmp_path):
         where.write_bytes(data)
         with pytest.raises(StoreError):
             found.columns()
+
+
+def test_records_of_some_samples_are_those_records(mixed):
+    everything = [record for record in mixed.records() if record.sample.id in {"q1", "q4"}]
+    assert mixed.records_of(["q4", "q1", "nobody"]) == everything
+    assert [(one.sample.id, one.repeat) for one in everything] == [("q1", 0), ("q1", 1), ("q4", 0), ("q4", 1)]

@@ -40,7 +40,7 @@ def flips_of(runs: Sequence[StoredRun], pair: PairComparison, *, most: int) -> l
     Args:
         runs: the pair's two runs among them.
         pair: of these runs.
-        most: reading stops when so many are found.
+        most: each of them is read by itself.
     """
     broken = list(pair.broken)[: max(most // 2, most - len(pair.fixed))]
     wanted = [*broken, *pair.fixed[: most - len(broken)]]
@@ -56,13 +56,11 @@ def flips_of(runs: Sequence[StoredRun], pair: PairComparison, *, most: int) -> l
 
 
 def _records_of(runs: Sequence[StoredRun], ident: str, samples: set[str]) -> dict[str, Record]:
+    """Sample's id -> its first repeat."""
     run = next(one for one in runs if one.id == ident)
     found: dict[str, Record] = {}
-    for record in run.records():
-        if record.sample.id in samples:
-            found.setdefault(record.sample.id, record)
-            if len(found) == len(samples):
-                break
+    for record in run.records_of(samples):
+        found.setdefault(record.sample.id, record)
     return found
 
 

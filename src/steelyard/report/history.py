@@ -242,7 +242,7 @@ def _change(
     if mine is None or its is None or mine.headline.value is None or its.headline.value is None:
         return Change(earlier.id, None, None, 0, "", paired=False)
     if max(summary.done, was.done) <= PAIRED_RECORDS:
-        pair = compare(earlier, run, score=name).pairs[0]
+        pair = compare(earlier, run, score=name, summaries=(was, summary)).pairs[0]
         found = pair.headline if not group else next((one for one in pair.groups if one.group == group), None)
         if found is not None and found.n:
             return Change(earlier.id, found.difference, found.interval, found.n, _by_test(found), paired=True)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator, Sequence
 from typing import Protocol
 
 from steelyard.compare import ComparableRun
@@ -26,6 +26,9 @@ class StoredRun(ComparableRun, Protocol):
 
     def records(self) -> Iterator[Record]:
         """Every record in order of samples and repeats."""
+
+    def records_of(self, samples: Collection[str], /) -> Sequence[Record]:
+        """Records of a few samples, in order of samples and repeats."""
 
     def remarks(self) -> Remarks:
         """What people and models say of it: notes, and labels of its records."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
@@ -94,6 +94,10 @@ class LabelledRun(Run):
     def records_between(self, first: int, last: int) -> list[tuple[int, Record]]:
         """Those of some places, likewise."""
         return [(no, self._record(record)) for no, record in super().records_between(first, last)]
+
+    def records_of(self, samples: Collection[str]) -> list[Record]:
+        """Those of some samples, likewise."""
+        return [self._record(record) for record in super().records_of(samples)]
 
     def summary(self) -> RunSummary:
         """The summary with verdicts, and what they changed."""

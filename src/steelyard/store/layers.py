@@ -1,12 +1,18 @@
-"""What scoring again has changed: two layers of scores of one run, verdict by verdict."""
+"""Layers of scores: what a later one says of itself, and what scoring again has changed, verdict by verdict."""
 
 from __future__ import annotations
 
-from sqlalchemy import func, or_, select
+import json
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from sqlalchemy import Connection, func, or_, select
 
 from steelyard.store import schema
-from steelyard.store.run import Run
-from steelyard.store.store import Store
+
+if TYPE_CHECKING:
+    from steelyard.store.run import Run
+    from steelyard.store.store import Store
 
 
 def changed_verdicts(store: Store, before: Run, now: Run) -> dict[str, int]:
@@ -38,3 +44,11 @@ def changed_verdicts(store: Store, before: Run, now: Run) -> dict[str, int]:
     query = select(word.c.text, func.count().label("records")).select_from(joined).group_by(word.c.text)
     with store.reading() as connection:
         return {row.text: row.records for row in connection.execute(query)}
+
+
+def scoring_of(connection: Connection, run: int, layer: int) -> Mapping[str, Any]:
+    """What a later layer says in place of the run's manifest; earlier versions noted its scorers alone."""
+    table = schema.layer
+    scorers = select(table.c.scorers).where((table.c.run == run) & (table.c.layer == layer))
+    said: dict[str, Any] = json.loads(connection.scalar(scorers) or "{}")
+    return said if isinstance(said.get("scores"), list) else {}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Final, Protocol
 
@@ -51,10 +51,15 @@ def unpacker_of(connection: Connection) -> Unpacker:
     return Unpacker(lambda number: load_dictionary(connection, number))
 
 
-def record_query(run: int) -> Select[Any]:
-    """The rows that `read_records` takes, of one run, in order of samples and repeats."""
+def record_query(run: int, samples: Collection[str] | None = None) -> Select[Any]:
+    """The rows that `read_records` takes, of one run, in order of samples and repeats.
+
+    Args:
+        run: its number.
+        samples: ids of those that are wanted, at most some hundreds; None is all.
+    """
     record, sample = schema.record, schema.sample
-    return (
+    query = (
         select(
             record.c.no, record.c.repeat, record.c.millis, record.c.replies, record.c.body,
             sample.c.id, sample.c.grp, sample.c.cluster, sample.c.body.label("sample_body"),
@@ -63,6 +68,10 @@ def record_query(run: int) -> Select[Any]:
         .where(record.c.run == run)
         .order_by(record.c.no, record.c.repeat)
     )  # fmt: skip
+    if samples is None:
+        return query
+    # Ids have no index: the samples are gone through once, not once a record.
+    return query.where(record.c.sample.in_(select(sample.c.num).where(sample.c.id.in_(samples))))
 
 
 def read_records(

@@ -99,6 +99,21 @@ def placed_values(connection: Connection, run: Scored, score: str) -> Iterator[P
             yield PlacedValue(row.no, row.repeat, "error", None)
 
 
+def done_places(connection: Connection, run: int) -> dict[tuple[int, int], bool]:
+    """(no, repeat) of every stored record of a run -> whether it failed."""
+    record = schema.record
+    query = select(record.c.no, record.c.repeat, record.c.failed).where(record.c.run == run)
+    return {(row.no, row.repeat): bool(row.failed) for row in connection.execute(query)}
+
+
+def sample_places(connection: Connection, run: int) -> dict[str, int]:
+    """Sample id -> its place in the dataset, of every stored record of a run."""
+    record, sample = schema.record, schema.sample
+    joined = record.join(sample, sample.c.num == record.c.sample)
+    query = select(sample.c.id, record.c.no).select_from(joined).where(record.c.run == run)
+    return {row.id: row.no for row in connection.execute(query)}
+
+
 def counted_texts(
     connection: Connection,
     run: Scored,

@@ -3,21 +3,31 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final
 
-from sqlalchemy import Connection, select
+from sqlalchemy import Connection
 
 from steelyard.errors import boundary
 from steelyard.store import schema
 from steelyard.store.asked import Asked
 from steelyard.store.counting import stage_costs
 from steelyard.store.labels import remarks_in
+from steelyard.store.layers import scoring_of
 from steelyard.store.reading import read_records, record_query, unpacker_of
-from steelyard.store.rows import PlacedValue, counted_texts, examined_rows, judged_rows, placed_values, score_rows
-from steelyard.store.sections import breakdown_values, breakdowns, consistency, crosses, exams, histograms
+from steelyard.store.rows import (
+    PlacedValue,
+    counted_texts,
+    done_places,
+    examined_rows,
+    judged_rows,
+    placed_values,
+    sample_places,
+    score_rows,
+)
+from steelyard.store.sections import breakdowns, consistency, crosses, exams, histograms
 from steelyard.store.stopping import Stopped, Used, read_stopping
 from steelyard.summary import (
     Answered,
@@ -27,7 +37,6 @@ from steelyard.summary import (
     RunSummary,
     ScoreColumns,
     ScoreRow,
-    ScoreSummary,
     StageCost,
     Stopping,
     as_stopped,
@@ -95,23 +104,16 @@ class Run:
 
         Of a run that was scored again, what is said of its scorers and scores is that of the newest layer.
         """
-        return {**self.first_manifest, **self._scoring()}
+        if not self.layer:
+            return self.first_manifest
+        with self._store.reading() as connection:
+            return {**self.first_manifest, **scoring_of(connection, self.num, self.layer)}
 
     @cached_property
     def first_manifest(self) -> Mapping[str, Any]:
         """The same as it was when the run was made, however often it was scored again."""
         manifest: dict[str, Any] = json.loads(self._row.manifest)
         return manifest
-
-    def _scoring(self) -> Mapping[str, Any]:
-        """What the newest layer says in place of the first manifest; earlier versions noted its scorers alone."""
-        if not self.layer:
-            return {}
-        layer = schema.layer
-        with self._store.reading() as connection:
-            here = (layer.c.run == self.num) & (layer.c.layer == self.layer)
-            said: dict[str, Any] = json.loads(connection.scalar(select(layer.c.scorers).where(here)) or "{}")
-        return said if isinstance(said.get("scores"), list) else {}
 
     @property
     def tags(self) -> Mapping[str, str]:
@@ -194,6 +196,7 @@ class Run:
         primary = self.manifest.get("primary") or (scores[0].name if scores else "")
         with self._store.reading() as connection:
             agreed = consistency(connection, self.num, self.layer, scorers=self.manifest.get("scorers"))
+            by_metadata = breakdowns(connection, self.num, columns, self.manifest)
         return RunSummary(
             run=self.id,
             suite=self.suite,
@@ -222,7 +225,7 @@ class Run:
             stages=self.stage_costs(),
             spreads=histograms(columns, self.manifest),
             crosses=crosses(columns, self.manifest),
-            breakdowns=self._breakdowns(columns),
+            breakdowns=by_metadata,
             consistency=agreed,
             stopping=self.stopping,
             exams=exams(columns, scores, self.manifest, self.stopping),
@@ -233,14 +236,6 @@ class Run:
         """What the target and every scorer asked; empty where an earlier version stored a part of the run."""
         with self._store.reading() as connection:
             return stage_costs(connection, self.num, self.stages)
-
-    def _breakdowns(self, columns: ScoreColumns) -> dict[str, dict[str, tuple[ScoreSummary, ...]]]:
-        keys = self.manifest.get("breakdowns", ())
-        if not keys:
-            return {}
-        with self._store.reading() as connection:
-            values = breakdown_values(connection, self.num, keys)
-        return breakdowns(values, columns, self.manifest)
 
     def to_frame(self) -> Any:
         """One row per record, as a data frame of pandas, polars or pyarrow, whichever is installed.
@@ -275,10 +270,8 @@ class Run:
 
     def done_places(self) -> dict[tuple[int, int], bool]:
         """(no, repeat) of every stored record -> whether it failed."""
-        record = schema.record
-        query = select(record.c.no, record.c.repeat, record.c.failed).where(record.c.run == self.num)
         with self._store.reading() as connection:
-            return {(row.no, row.repeat): bool(row.failed) for row in connection.execute(query)}
+            return done_places(connection, self.num)
 
     def records(self) -> Iterator[Record]:
         """Every record in order of samples and repeats, read in chunks."""
@@ -306,13 +299,17 @@ class Run:
             rows = connection.execute(query).all()
             return list(read_records(connection, unpacker_of(connection), self, rows)) if rows else []
 
+    def records_of(self, samples: Collection[str]) -> list[Record]:
+        """Records of some samples, in order; for a few of them, as each is read by itself."""
+        with self._store.reading() as connection, boundary("store", f"run {self.id} is damaged"):
+            rows = connection.execute(record_query(self.num, samples)).all()
+            unpacker = unpacker_of(connection)
+            return [record for row in rows for _, record in read_records(connection, unpacker, self, [row])]
+
     def places(self) -> dict[str, int]:
         """Sample id -> its place in the dataset, of every stored record."""
-        record, sample = schema.record, schema.sample
-        joined = record.join(sample, sample.c.num == record.c.sample)
-        query = select(sample.c.id, record.c.no).select_from(joined).where(record.c.run == self.num)
         with self._store.reading() as connection:
-            return {row.id: row.no for row in connection.execute(query)}
+            return sample_places(connection, self.num)
 
     def placed_values(self, score: str) -> list[PlacedValue]:
         """One score of every record by place, whatever a stopping rule made of the run."""

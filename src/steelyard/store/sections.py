@@ -94,7 +94,36 @@ def consistency(connection: Connection, run: int, layer: int, *, scorers: Any) -
     return {name: one for name, several in told.items() if (one := Consistency.of(several)) is not None}
 
 
-def breakdown_values(connection: Connection, run: int, keys: Sequence[str]) -> dict[str, dict[str, str]]:
+def breakdowns(
+    connection: Connection, run: int, columns: ScoreColumns, manifest: Mapping[str, Any]
+) -> dict[str, dict[str, tuple[ScoreSummary, ...]]]:
+    """Key -> score -> a summary per value of that key; no entry for a key that no sample has.
+
+    Args:
+        connection: of the store.
+        run: the run's number.
+        columns: the run's rows.
+        manifest: the run's, for the scores' order, scales and headlines.
+    """
+    keys = manifest.get("breakdowns", ())
+    if not keys:
+        return {}
+    order = {name: place for place, name in enumerate(manifest.get("scores", ()))}
+    over, scales, intervals = manifest.get("over", {}), manifest.get("scales", {}), Intervals.of(manifest)
+    found = {}
+    for key, of_sample in _metadata(connection, run, keys).items():
+        if not any(of_sample.values()):
+            continue
+        by_value = columns.in_groups([of_sample.get(sample, "") for sample in columns.samples])
+        groups = summarize(by_value, over=over, scales=scales, intervals=intervals)[1]
+        found[key] = {
+            name: tuple(replace(one, group=f"(no {key})") if one.group == NO_GROUP else one for one in groups[name])
+            for name in sorted(groups, key=lambda name: order.get(name, len(order)))
+        }
+    return found
+
+
+def _metadata(connection: Connection, run: int, keys: Sequence[str]) -> dict[str, dict[str, str]]:
     """Key of the metadata -> sample's id -> its value as text; "" where a sample has none."""
     record, sample = schema.record, schema.sample
     asked = select(record.c.sample).where(record.c.run == run)
@@ -108,29 +137,4 @@ def breakdown_values(connection: Connection, run: int, keys: Sequence[str]) -> d
             metadata = {}  # Whoever reads the sample itself is told that it is damaged; its scores still count.
         for key, values in found.items():
             values[row.id] = cell_text(metadata.get(key))
-    return found
-
-
-def breakdowns(
-    values: Mapping[str, Mapping[str, str]], columns: ScoreColumns, manifest: Mapping[str, Any]
-) -> dict[str, dict[str, tuple[ScoreSummary, ...]]]:
-    """Key -> score -> a summary per value of that key; no entry for a key that no sample has.
-
-    Args:
-        values: what `breakdown_values` found.
-        columns: the run's rows.
-        manifest: the run's, for the scores' order, scales and headlines.
-    """
-    order = {name: place for place, name in enumerate(manifest.get("scores", ()))}
-    over, scales, intervals = manifest.get("over", {}), manifest.get("scales", {}), Intervals.of(manifest)
-    found = {}
-    for key, of_sample in values.items():
-        if not any(of_sample.values()):
-            continue
-        by_value = columns.in_groups([of_sample.get(sample, "") for sample in columns.samples])
-        groups = summarize(by_value, over=over, scales=scales, intervals=intervals)[1]
-        found[key] = {
-            name: tuple(replace(one, group=f"(no {key})") if one.group == NO_GROUP else one for one in groups[name])
-            for name in sorted(groups, key=lambda name: order.get(name, len(order)))
-        }
     return found
