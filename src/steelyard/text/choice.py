@@ -14,8 +14,12 @@ from typing import Final
 from steelyard.text.choice_inferred import declared_text, judged, leading_text, only_letter, only_text
 from steelyard.text.choice_json import by_json
 from steelyard.text.choice_named import by_number, declared, none_of_them, refused
+from steelyard.text.choice_near import near_text
 from steelyard.text.choice_page import open_page, option_list
+from steelyard.text.choice_ranked import ranked
 from steelyard.text.choice_reading import ChoiceReading, Reply
+from steelyard.text.choice_shown import emphasised, shown
+from steelyard.text.choice_statements import statements
 from steelyard.text.choice_ticked import ticked
 
 __all__ = ["RULES", "ChoiceReading", "read_choice"]
@@ -59,13 +63,18 @@ def read_choice(reply: str, options: Sequence[str], *, question: str = "", sever
 RULES: Final[tuple[Callable[[Reply], ChoiceReading | None], ...]] = (
     by_json,
     ticked,
+    ranked,
     declared,
     declared_text,
     leading_text,
+    near_text,
     by_number,
+    shown,
     none_of_them,
+    statements,
     refused,
     judged,
+    emphasised,
     only_letter,
     only_text,
 )

@@ -37,6 +37,7 @@ _NEGATED: Final = re.compile(r"\bnot\b|n't\b|\bcannot\b|\bnever\b|不[是能应�
 
 _AT_FIRST: Final = re.compile(r"\b(?:initial|first|original|previous|earlier)\b[^.]*\bwas\b", re.IGNORECASE)
 _ROMAN_ONE: Final = re.compile(r"\bI\b")
+_REASON: Final = re.compile(r"\s*(?:since|because|as|given|if|when|were)\b", re.IGNORECASE)
 _TURNED: Final = re.compile(r"的|\bbut\b|而是", re.IGNORECASE)
 
 _TAKEN_BACK: Final = re.compile(
@@ -53,6 +54,8 @@ _ANNOUNCED: Final = re.compile(rf"(?P<lead>{PLAIN.pattern}){BETWEEN.pattern}{GRO
 _CONCLUDED: Final = re.compile(rf"(?P<lead>{CONCLUSION.pattern}|{BRACKETED_BE.pattern}){BETWEEN.pattern}{GROUP}", _EN)
 _CORRECTED: Final = re.compile(
     r"(?P<lead>(?<!\w)(?:no|wait|actually|sorry|correction|rather|oops|scratch that|hold on|i meant?"
+    r"|edit(?:ed)?|updated?|erratum"
+    r"|amend(?:ed|ment)|revised(?: (?:answer|choice|response))?"
     r"|(?:up)?on (?:further )?(?:reflection|consideration)|on second thoughts?|更正|不对|等等|不)[,.:!…\s\-–—]{1,6}"
     r"(?:(?:no|wait|actually|sorry|i meant?|i think|it should be|it must be|it is|it's|that's|make that|我是说"
     r"|应该是|应为"
@@ -67,8 +70,10 @@ _NAMED_BEST: Final = re.compile(
     r"(?:(?:is|are|was|would be|should be|must be|seems to be|appears to be|as)\s(?:\w{1,12}ly\s|the\s"
     r"|indeed\s|also\s|my\s|an?\s|still\s){0,3}"
     rf"(?:{FINE}|most \w{{1,16}}|answer)\b(?:\s\w{{1,14}}){{0,2}}?(?:\s{NOUN}|(?<=answer))\b"
-    r"|(?:is|would be|seems|sounds|appears|looks)\s(?:to be\s)?(?:the\s|far\s|much\s)?(?:(?:more|most)\s\w{1,16}|best)"
+    r"|(?:is|would be|seems|sounds|appears|looks)\s(?:to be\s)?(?:the\s|far\s|much\s)?(?:(?:more|most)\s\w{1,16}"
+    r"|best|better|preferable|superior|(?:strong|close|safe|sound|near|fair)(?:e?r|e?st)|likelier|likeliest)"
     r"(?=[.,;!\n]|$|\s(?:because|as|since|given|for|to|of|here|among)\b)"
+    r"|(?:is|seems|sounds|appears|looks|feels)\s(?:to be\s)?(?:about|just|exactly|spot)\s(?:right|on)\b"
     r"|must be (?:it|the one|right|correct|true)\b"
     rf"|(?:{FITS}\b[^.\n;]{{0,60}}?\b(?:best|most|better)\b"
     rf"|(?:best|better|(?:most|more)\s\w{{1,16}}|(?:close|accurate|correct|perfect|exact|clear)ly)\s{FITS}\b)"
@@ -167,7 +172,7 @@ def _is_denied(text: str, match: re.Match[str]) -> bool:
         return True
     if DENIED.search(text, max(0, start - 24), start):
         return True
-    return bool(_NEGATED.search(lead)) and not _TURNED.search(lead)
+    return bool(_NEGATED.search(lead)) and not _TURNED.search(lead) and not _REASON.match(lead)
 
 
 def holding(found: Sequence[Declaration], text: str) -> Declaration | None:

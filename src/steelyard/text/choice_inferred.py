@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
 from steelyard.text.choice_cut import begins_walk, is_cut_off
@@ -30,6 +30,9 @@ _BESIDE: Final = 4
 _SHORT_REPLY: Final = 12
 _ENDS: Final = re.compile(r"[\"')]{0,2}[.!。]\s*")
 _FIRST_PLACES: Final = (0, 1, 2)
+_NO_CHOICE: Final = re.compile(
+    r"refus|declin|know|not sure|unsure|no (?:opinion|answer|response)|不知道|拒绝", re.IGNORECASE
+)
 _HEAD: Final = 15
 _SPACE: Final = re.compile(r"[\s\"'(\[:：是为]*")
 
@@ -80,10 +83,21 @@ def judged(this: Reply) -> ChoiceReading | None:
         return ChoiceReading((), "unparsed", "judged", reason="contradictory: one option is called right and wrong")
     chosen = said.wrong if _wants_wrong(this, len(said.right), len(said.wrong)) else said.right
     if not chosen:
-        return None
+        return _left_over(this, said.wrong)
     letters = sorted(chosen)
     first, last = min(chosen.values(), key=_start), max(chosen.values(), key=_start)
     return this.found(letters, "judged", (first.start, last.end))
+
+
+def _left_over(this: Reply, wrong: Mapping[str, Group]) -> ChoiceReading | None:
+    """The one option that is not rejected, where a complete reply rejects all others in one breath."""
+    left = {chr(ord("A") + place) for place in range(this.count)} - wrong.keys()
+    joint = [group for group in wrong.values() if len(group.letters) == this.count - 1]
+    if len(left) != 1 or not joint or this.count < _SHORT or _NO_CHOICE.search(this.options[ord(min(left)) - ord("A")]):
+        return None
+    if not this.text.rstrip().endswith((".", "!", "。")):
+        return None
+    return this.found(tuple(left), "judged", (joint[0].start, joint[0].end), inferred=True)
 
 
 def _start(group: Group) -> int:

@@ -10,8 +10,9 @@ from collections.abc import Sequence
 from itertools import islice
 from typing import Final
 
-from steelyard.text.choice_letters import GROUP, Group, begins_text, read_group
+from steelyard.text.choice_letters import GROUP, Group, begins_text, read_group, sentence_end
 from steelyard.text.choice_page import follow_up, restated, within
+from steelyard.text.choice_verdict_words import WRONG
 
 _EN: Final = re.IGNORECASE
 _LEADING: Final = re.compile(
@@ -47,6 +48,11 @@ _CALLED_WRONG: Final = re.compile(
     rf"|成立|属于|能)|错|有误)",
     _EN,
 )
+_SAYS: Final = re.compile(
+    r"[)\]]?\s(?:says|states|claims|describes|suggests|refers to|means|argues|asserts|proposes|implies)\b", _EN
+)
+_QUOTED: Final = re.compile(r"\"[^\"\n]{0,200}\"")
+_DOUBTED: Final = re.compile(r"\s?\?\s+\S")
 _CAPITAL: Final = re.compile(r"[ \t]{1,3}[A-Z0-9\"“$]")
 _INITIALS: Final = re.compile(r"\.[ ]?[A-Z]\.")
 _WHOLE: Final = re.compile(r"[\s).:\]}\"'<>。,;!$|]{0,12}(?:$|\n)")
@@ -86,10 +92,20 @@ def leading_letters(text: str, options: Sequence[str], listed: Sequence[tuple[in
 
 def _speaks_of(text: str, group: Group, options: Sequence[str]) -> bool:
     """Whether the letter is only the subject of a verdict, which `choice_verdicts` weighs with the others."""
-    end = restated(text, group.end, options[ord(group.letters[0]) - ord("A")])
+    option = options[ord(group.letters[0]) - ord("A")]
+    if _SAYS.match(text, group.end) and WRONG.search(_plain(text[group.end : sentence_end(text, group.end, 240)])):
+        return True
+    end = restated(text, group.end, option)
+    if end > group.end and _DOUBTED.match(text, end) and "?" not in option:
+        return True
     if end > group.end:
         return bool(_CALLED_WRONG.match(text, end))
     return bool(_CALLED_WRONG.match(text, group.end) or _JUDGED.match(text, group.end))
+
+
+def _plain(text: str) -> str:
+    """`text` without what it quotes."""
+    return _QUOTED.sub(" ", text)
 
 
 def _is_closed(text: str, group: Group, options: Sequence[str]) -> bool:

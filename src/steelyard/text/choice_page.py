@@ -27,6 +27,7 @@ from steelyard.text.normal import condense, fold
 _HEAD: Final = 8_000
 _TAIL: Final = 16_000
 _EXAMPLE_WORDS: Final = ("例", "xample", "XAMPLE", "e.g", "E.G", "比如")
+_BOLD: Final = re.compile(r"\*\*(?=[^*\s])")
 _MOST_LABELS: Final = 400
 _KEPT: Final = re.compile(r"[^\W_]")
 _STOPS: Final = frozenset("\n.;:。!?,]")
@@ -46,12 +47,14 @@ class Page:
         offset: how far its beginning lies from the reply's.
         gap: how many characters were left out in the middle.
         unfinished: whether the reply broke off inside its reasoning.
+        bold: where bold words begin in `text`; none in a reply of which the middle is left out.
     """
 
     text: str
     offset: int
     gap: int
     unfinished: bool
+    bold: tuple[int, ...] = ()
 
     def span(self, start: int, end: int) -> tuple[int, int]:
         """The same place in the reply as it came."""
@@ -76,7 +79,8 @@ def open_page(reply: str) -> Page:
         text = MARKS.sub(_blank, text)
     if any(word in text for word in _EXAMPLE_WORDS):
         text = EXAMPLE.sub(_blank, text)
-    return Page(text, offset, gap, unfinished)
+    bold = tuple(match.start() - offset for match in _BOLD.finditer(reply)) if "**" in reply and not gap else ()
+    return Page(text, offset, gap, unfinished, bold)
 
 
 def _blank(match: re.Match[str]) -> str:

@@ -84,6 +84,7 @@ CORRECTION: Final = re.compile(
     r"|(?:up)?on (?:further )?(?:reflection|consideration)"
     r"|correction|hold on|oops|scratch that|i meant?|let me (?:re|double)-?\s?\w{3,12}|no,? (?:it|that)(?:'s| is)"
     r"|let me correct|my mistake|i made an? (?:mistake|error)|sorry, (?:i|the|it))\b|(?:\?|\.\.|[-–—])\s?no\b"
+    r"|\b(?:edit(?:ed)?|updated?|erratum|amend(?:ed|ment)|revised(?: (?:answer|choice|response))?)\s?:"
     r"|(?:^|[。\n,!.])\s{0,20}(?:等等|等一下|不对[,。!]|不[,。]|更正|纠正一下|我(?:刚才)?(?:弄|搞|算|看)?错了"
     r"|重新(?:考虑"
     r"|检查|审视|思考|分析))",
@@ -93,7 +94,23 @@ CORRECTION: Final = re.compile(
 
 CORRECTION_WORDS: Final = (
     *("wait", "actually", "thought", "reflection", "consideration", "correction", "hold on", "oops", "scratch that"),
-    *("i mean", "let me", "mistake", "error", "sorry", "等等", "等一下", "不对", "不,", "不。"),
+    *(
+        "edit",
+        "update",
+        "erratum",
+        "amend",
+        "revised",
+        "i mean",
+        "let me",
+        "mistake",
+        "error",
+        "sorry",
+        "等等",
+        "等一下",
+        "不对",
+        "不,",
+        "不。",
+    ),
     *("更正", "纠正", "错了", "重新", "?no", "? no", "..no", ".. no", "no it", "no, it", "no that", "no, that"),
     *("-no", "- no", "–no", "– no", "—no", "— no"),
 )
@@ -106,7 +123,8 @@ _BE: Final = (
     r"|seems to be|remains|being|'s)"
 )
 FINE: Final = (
-    r"(?<!in)(?:correct|right|best|final|closest|nearest|accurate|likely|appropriate|suitable|logical|reasonable"
+    r"(?<!in)(?:(?:remaining|surviving|leftover)(?=\s(?:option|choice|answer|one|alternative|letter"
+    r"|candidate)\b)|correct|right|best|final|closest|nearest|accurate|likely|appropriate|suitable|logical|reasonable"
     r"|plausible|relevant|fitting|preferred|chosen|selected|proper|true|valid|only|better|suited|probable"
     r"|exact|desired"
     r"|matching|given|overall)"
@@ -135,7 +153,9 @@ STRONG: Final = re.compile(
     r"\\(?:boxed|fbox)\s*\{?"
     r"|<answer>"
     r"|[\"'](?:final_?|correct_?|selected_?)?(?:answers?|choices?|options?|letter|response|答案|选项|选择)[\"']\s*:"
-    r"|\bans\b\s?[.:=\-–—]{1,2}"
+    r"|\bans\b\s?(?:[.:=\-–—]{1,2}|is\b|(?=\(?[A-Za-z]\)?\W*(?:\n|$)))"
+    r"|(?:^|\n)\s{0,20}(?:correct|right|true)\s{0,2}:(?=[^\n]{0,12}(?:\n|$))"
+    r"|\n\s{0,8}(?-i:A)\s?:\s(?=(?-i:\(?[A-Z](?:[).]|\s{0,4}(?:\n(?!\s{0,8}B\s?[:.)])|\Z))))"
     r"|\b(?:(?:final|correct|right|best) ){0,2}answers?\b\s*(?:choice|option|letter)?\s{0,3}[:=>\-–—]{1,3}"
     r"|(?:^|\n)\s{0,20}(?:(?:final|correct|the) ){0,3}(?:answers?|choice|option|selection|response)\s*[:(\n]"
     rf"|\banswers?\b[^.,;:?!\n。]{{0,70}}?\s*{_BE}(?=[\s:\-\"'(\[]){_OPENING}"
@@ -148,11 +168,13 @@ STRONG: Final = re.compile(
 """Words after which the answer stands; nothing in a reply outweighs them but a later one."""
 
 PLAIN: Final = re.compile(
-    r"\b(?:i|we|let's|i'd|i'll|i've|you should|one should)\s*(?:\w{1,12}ly\s|also |would |will |'d |'ll |must "
+    r"\b(?:i|we|let's|i'd|i'll|i've|you should|one should)\s*(?:\w{1,12}ly\s|also |would |will |'d |'ll "
+    r"|must |therefore,? |thus,? |hence,? |then,? |now "
+    r"|rather |just |instead "
     r"|have to "
     r"|had to |can |should |could |might |have |am |'m |going to |like to |want to |need to |still |personally ){0,4}"
     r"(?:say|choose|chose|chosen|choosing|select|selected|selecting|pick|picked|go with|going with|went with|answer"
-    r"|opt for|recommend|suggest|lean towards?|leaning towards?|prefer|guess|respond with|respond|go for|settle on"
+    r"|opt for|take|recommend|suggest|lean towards?|leaning towards?|prefer|guess|respond with|respond|go for|settle on"
     r"|conclude|believe|think|assume|rate it|vote for|give)\b(?: that| it'?s| it is| it as| it to be| for| on)?"
     rf"|\b(?:{FINE}|most \w{{1,16}})\s(?:\w{{1,14}}\s){{0,2}}{NOUN}\b[^.,;:?!\n。]{{0,60}}?\s*(?=\()"
     r"|\bit(?:'s| is| must be| should be| would be| has to be| becomes| turns out to be)\s"
@@ -161,10 +183,18 @@ PLAIN: Final = re.compile(
     r"|\b(?:change|switch|revise|correct)\s(?:it|this|that|my (?:answer|choice))\sto\s|\bone left\b[^.\n]{0,12}?\sis\s"
     r"|(?:应该|应当|更可能|还是)(?:是|为|选)"
     r"|\bleav(?:es|ing)\s(?:us\s|you\s|me\s)?(?:with\s)?(?:only\s|just\s)?|\bleft with\s(?:only\s|just\s)?"
-    r"|\b(?:all|every|each|any|none|no|neither)\b[^.\n]{0,40}?\b(?:except|but|other than|besides|apart from"
-    r"|save)\s(?:for\s)?"
-    r"(?=(?:options?\s)?\(?[A-Z]\b[^.\n]{0,4}\s(?:is|are)\s(?:clearly\s|all\s)?(?:in|not )?(?:correct|right|true"
-    r"|wrong|false|valid|eliminated))"
+    r"|\b(?:all|every(?:thing)?|each|any(?:thing)?|none|no(?:thing)?|neither)\b[^.\n]{0,40}?\b(?:except|but|other than"
+    r"|besides|apart from|aside from|with the exception of|save)\s(?:for\s)?(?=(?:options?\s)?\(?[A-Z]\b[^.\n]{0,4}\s"
+    r"(?:(?:is|are|was|were|(?:can|could|may|might|should|must)\sbe|ha(?:s|ve)\sbeen)\s(?:clearly\s|all\s"
+    r"|now\s|safely\s)?"
+    r"(?:(?:in|not )?(?:correct|right|true|wrong|false|valid|appropriate|suitable)|eliminated|excluded|ruled out"
+    r"|discarded|dismissed|rejected|crossed out|set aside|out\b)|fails?\b|fits?\b|works?\b|makes?\b|match|appl(?:y|ies)"
+    r"|holds?\b|remains?\b|qualif))"
+    r"|(?:\b(?:if|when|were)\b[^.,:\n]{0,40}?\b(?:forced|pressed|pushed|made|asked|required|compelled|had"
+    r"|have|need(?:ed)?"
+    r"|must)\b(?:\s(?:to\s)?(?:choose|pick|answer|select|guess|decide|respond|give|make|say)\b[^.,:\n]{0,24})?"
+    r"|\b(?:forced|pressed|pushed|compelled)(?:\sto\s\w{2,12}(?:\sone)?)?|\bgun to my head)\s?[,:]\s"
+    r"(?=(?:option\s)?(?-i:\(?[A-Z]\)?(?:[.,;!:]|\s*(?:\Z|\n)|\s(?:because|since|would|is)\b)))"
     r"|\bonly\s(?=(?:option\s|choice\s|answer\s)?\(?[A-Z]\)?\s(?:\([^)\n]{1,60}\)\s)?(?:is|fits|answers|matches"
     r"|works|satisfies"
     r"|remains|makes|describes|meets|can|seems))"
@@ -184,6 +214,7 @@ CONCLUSION: Final = re.compile(
     r"\b(?:therefore|thus|hence|so(?!\s(?:is|are|does|do|can|was)\b)|consequently|accordingly"
     r"|in conclusion|in summary|overall|finally)\b[,:]?\s"
     r"|(?:\A|\n)\s{0,8}(?:=+>|→|⇒|->)\s?"
+    r"|\b(?:since|because|as|given)\b[^.\n:;]{2,120}?[,:]\s(?=(?-i:[(\[]?[A-Z][)\]]?[.!]?\s*(?:\Z|\n)))"
     r"|(?:因此|所以|综上所述|综上|故而|故|综合考虑|综合来看|由此可见|总之|可见|得出|得到)[,:]?\s*(?:只有"
     r"|正确的是|应该是|是)?",
     _EN,

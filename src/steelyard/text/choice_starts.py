@@ -15,26 +15,27 @@ from typing import Final
 _FINE: Final = (
     "correct right best final closest nearest accurate likely appropriate suitable logical reasonable plausible "
     "relevant fitting preferred chosen selected proper true valid only better suited probable exact desired matching "
-    "given overall most"
+    "given overall most remaining surviving leftover"
 )
 _STRONG: Final = frozenset((_FINE + " my ans answer answers").split()) | frozenset("\\<\"'\n[【答正")
-_PLAIN: Final = frozenset(
-    (
-        _FINE + " i we let you one it not change switch revise leaves leaving left all every each any none no neither "
-        "choose select pick corresponds matches equivalent which same answer"
-    ).split()
-) | frozenset("\n,。;!:不应更还只剩的属正错符故因所则宜综最本此可我答合恰")
-_CORRECTED: Final = frozenset(
-    {"no", "wait", "actually", "sorry", "correction", "rather", "oops", "scratch", "hold", "i", "upon", "on", *"更不等"}
+_ANNOUNCING: Final = (
+    "if when were forced pressed pushed compelled gun everything anything nothing i we let you one it not change "
+    "switch revise leaves leaving left all every each any none no neither choose select pick corresponds matches "
+    "equivalent which same answer"
 )
-_CONCLUDED: Final = frozenset(
-    {
-        "therefore", "thus", "hence", "so", "consequently", "accordingly", "in", "overall", "finally", "is", "are",
-        "was", "be", "would", "should", "must", "will", "may", "might", "could", "can", "has", "appears", "seems",
-        "remains", "being",
-        *"\n=→⇒-因所综故由总可得'",
-    }
-)  # fmt: skip
+_CORRECTING: Final = (
+    "no wait actually sorry correction rather oops scratch hold i upon on edit edited update updated erratum "
+    "revised amended amendment"
+)
+_CONCLUDING: Final = (
+    "therefore thus hence so consequently accordingly in overall finally is are was be would should must will may "
+    "might could can has appears seems remains being since because as given"
+)
+_PLAIN: Final = frozenset((_FINE + " " + _ANNOUNCING).split()) | frozenset(
+    "\n,。;!:不应更还只剩的属正错符故因所则宜综最本此可我答合恰"
+)
+_CORRECTED: Final = frozenset(_CORRECTING.split()) | frozenset("更不等")
+_CONCLUDED: Final = frozenset(_CONCLUDING.split()) | frozenset("\n=→⇒-因所综故由总可得'")
 
 STARTS: Final[Mapping[str, frozenset[str]]] = MappingProxyType(
     {"declared": _STRONG, "announced": _PLAIN, "corrected": _CORRECTED, "concluded": _CONCLUDED, "numbered": _STRONG}

@@ -32,7 +32,7 @@ ASKS_FOR_WRONG: Final = re.compile(
     r"(?:不正确|错误|不属于|不符合|有误|不恰当|不合适|不包括|不合理|不准确|不成立|不可能|不应|不能|不妥"
     r"|不当)的?(?:是|一项|选项|表述|说法|叙述|做法|理解|组)"
     r"|哪(?:个|项|一项|一个|种|些|一)?[^。\n,]{0,12}(?:不正确|错误|不属于|不符合|有误|不是)"
-    r"|\b[Ww]hich\b(?:\s[\w,]{1,16}){0,8}?\s(?:is|are|was|were|does|do|did|would|could|can|has|have)\s(?:not"
+    r"|(?<!, )\b[Ww]hich\b(?:\s[\w,]{1,16}){0,8}?\s(?:is|are|was|were|does|do|did|would|could|can|has|have)\s(?:not"
     r"|least|incorrect"
     r"|false|untrue|wrong)\b|\ball\b[^?.\n]{0,90}?\bexcept\b|\bEXCEPT\b|\bNOT\b"
     r"|\b(?:incorrect|false|wrong|untrue)\s(?:statement|option|one|description)\b"

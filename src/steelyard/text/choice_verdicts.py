@@ -24,7 +24,8 @@ _SUBJECT: Final = re.compile(
     rf",?\s?(?:and|&|or)\s[(]?(?-i:[A-Z])\b[)]?)(?=\s{_IS}\b)|"
     rf"(?:选项|\boptions?\s|\bchoices?\s|\banswers?\s|\bstatements?\s)[\s(\[\"']{{0,3}}{GROUP}"
     rf"|(?:^|\n|[。,;.]\s?|所以|因此|只有|故|此"
-    rf"|而)[ \t]*(?:[-•]\s{{0,3}})?[(\[]?{GROUP.replace('group', 'first')}(?=[)\]]?(?:选项|项|\s?[:.,]"
+    rf"|而)[ \t]*(?:[-•]\s{{0,3}})?(?:(?:but|and|yet|so|while|then|now"
+    rf"|only)\s)?[(\[]?{GROUP.replace('group', 'first')}(?=[)\]]?(?:选项|项|\s?[:.,]"
     rf"|(?<=[)\]])\s|\s(?:is"
     rf"|are|was|must|can't|cannot|can|could|couldn't|isn't|aren't|doesn't|does|seems|looks)\b|[正错不都均也]))"
     rf"|{GROUP.replace('group', 'second')}(?=选项|项)",
@@ -54,6 +55,28 @@ _SAME_WORDS: Final = (
     "as are",
     "so do",
     "so can",
+)
+_RULED_OUT: Final = re.compile(
+    r"\b(?:rul(?:e|es|ed|ing) out|eliminat(?:e|es|ed|ing)|exclud(?:e|es|ed|ing)|reject(?:s|ed|ing)?"
+    r"|discard(?:s|ed|ing)?"
+    r"|dismiss(?:es|ed|ing)?|cross(?:es|ed|ing)? (?:out|off)|set(?:s|ting)? aside)\s(?:both\s)?"
+    r"(?:options?\s|choices?\s|answers?\s)?(?P<letters>\(?(?-i:[A-Z])\b\)?"
+    r"(?:(?:,|,?\s(?:or|and|&))\s(?:option\s)?\(?(?-i:[A-Z])\b\)?){0,25})(?=\W|\Z)(?!\s[a-z]{3})",
+    re.IGNORECASE,
+)
+_NOT_YET: Final = re.compile(r"(?:\bnot|n't|\bcannot|\bnever|\bif|\bhardly)\s(?:\w{1,12}\s){0,2}$", re.IGNORECASE)
+_REJECTING: Final = (
+    "neither",
+    "none of",
+    "not ",
+    "rul",
+    "eliminat",
+    "exclud",
+    "reject",
+    "discard",
+    "dismiss",
+    "cross",
+    "set",
 )
 _QUOTED: Final = re.compile(r"\"[^\"\n]{1,200}\"")
 _THIS: Final = re.compile(
@@ -93,7 +116,7 @@ def verdicts(text: str, options: Sequence[str]) -> Verdicts:
     wrong: dict[str, Group] = {}
     plain = _QUOTED.sub(_blank, text) if '"' in text else text
     lowered = text.lower()
-    rejected = _none_of(text, len(options)) if "n" in lowered else []
+    rejected = _none_of(text, len(options)) if any(word in lowered for word in _REJECTING) else []
     subjects = [one for one in _subjects(text, options) if not any(a.start <= one.start < a.end for a in rejected)]
     said: list[tuple[int, bool]] = [(group.start, False) for group in rejected]
     for group in rejected:
@@ -114,11 +137,15 @@ def _blank(match: re.Match[str]) -> str:
 
 
 def _none_of(text: str, count: int) -> list[Group]:
-    """The letters of `neither A nor B is`."""
+    """The letters of `neither A nor B is`, and of `we can rule out A and B`."""
     found = []
     for match in _NEITHER.finditer(text):
         letters = {one for one in _LETTER.findall(match["letters"]) if ord(one) - ord("A") < count}
         if len(letters) > 1:
+            found.append(Group(tuple(sorted(letters)), *match.span("letters")))
+    for match in _RULED_OUT.finditer(text):
+        letters = {one for one in _LETTER.findall(match["letters"]) if ord(one) - ord("A") < count}
+        if letters and not _NOT_YET.search(text, max(0, match.start() - 24), match.start()):
             found.append(Group(tuple(sorted(letters)), *match.span("letters")))
     return found
 
