@@ -139,8 +139,8 @@ class Limits:
             raise error
         if toll is not None:
             await toll.pay()
-            # While it was booked, the run may have been stopped, or its store lost.
-            if (error := self.pauses.ended or self._refusal()) is not None:
+            # What is booked is sent, also where another call has just ended the run: the budget has paid for it.
+            if (error := self._refusal()) is not None:
                 raise error
 
     def _judge(self, fault: Fault, gate: Gate, course: Course, sent_at: float) -> None:
