@@ -20,7 +20,8 @@ _CLAUSE: Final = re.compile(
 )
 _HINTS: Final = re.compile(
     r"if|had|were|some|other|might|may|many|people|student|tempt|glance|sight|obvious|naive|with|critic|opponent"
-    r"|propon|not|n't|refus|declin|unable|relucta|hesita|wrong|propriat|ethic|possible|proper|fair|avoid|refrain|never"
+    r"|propon|not|n't|refus|doubt|declin|unable|relucta|hesita|wrong|propriat|ethic|possible|proper|fair"
+    r"|avoid|refrain|never"
     r"|initial|intuiti|common|could",
     _EN,
 )
@@ -46,6 +47,8 @@ _UNWILLING: Final = re.compile(
     r"|designed))\s(?:\w{1,12}\s){0,4}?"
     r"(?:to|in|with)\b"
     rf"|\b{_UNSUITED}\s(?:of\s\w{{1,12}}\s|for\s(?:\w{{1,12}}\s){{1,3}})?(?:to|that)\b"
+    r"|(?<!no )(?<!not )(?<!n't )(?<!little )\bdoubt\b(?!\sthat\sit\sis\s(?:not|n't))|\b(?:don't|do not"
+    r"|never)\s(?:choose|pick|select)\b"
     r"|\b(?:avoid|refrain(?:ing)?\sfrom|against)\s(?:\w{1,12}\s){0,2}?(?:\w{3,12}ing)\b",
     _EN,
 )

@@ -8,11 +8,13 @@ from typing import Final
 
 from steelyard.text.choice_cut import begins_walk, is_cut_off
 from steelyard.text.choice_declared import opens_with
+from steelyard.text.choice_doubt import Doubt, doubt
 from steelyard.text.choice_letters import Group, named_letters
 from steelyard.text.choice_page import restated, within
 from steelyard.text.choice_patterns import STRONG
 from steelyard.text.choice_quotes import Quote, is_distinct, quotes
 from steelyard.text.choice_reading import ChoiceReading, Reply
+from steelyard.text.choice_stance import takes_letter, takes_text
 from steelyard.text.choice_starts import matches, tokens
 from steelyard.text.choice_verdict_words import ASKS_FOR_FALSE, ASKS_FOR_WRONG, IDEOGRAM
 from steelyard.text.choice_verdicts import verdicts_in
@@ -124,9 +126,10 @@ def only_letter(this: Reply) -> ChoiceReading | None:
     if len(letters) > 1 and len(this.text) <= _BARE_WITHIN:
         letters -= said.wrong.keys()
         groups = [one for one in groups if letters >= {*one.letters}]
-    if len(letters) != 1 or letters & said.wrong.keys() or not groups:
+    if len(letters) != 1 or letters & said.wrong.keys():
         return None
-    return this.found(tuple(letters), "only_letter", (groups[-1].start, groups[-1].end), inferred=True)
+    taken = [one for one in groups if takes_letter(this.text, one.start, one.end)]
+    return this.found(tuple(letters), "only_letter", (taken[-1].start, taken[-1].end), inferred=True) if taken else None
 
 
 def only_text(this: Reply) -> ChoiceReading | None:
@@ -138,6 +141,10 @@ def only_text(this: Reply) -> ChoiceReading | None:
     if len({one.letter for one in found}) != 1:
         return None
     option = this.options[ord(found[0].letter) - ord("A")]
+    if all(doubt(this.text, one.start, one.start) is Doubt.DENIED for one in found):
+        return None
+    if not is_distinct(option) and not any(takes_text(this.text, one.start, one.end) for one in found):
+        return None
     if len(this.text) > _BARE_WITHIN and not is_distinct(option) and not _ends_with(this.text, found[-1]):
         return None
     return this.found((found[0].letter,), "only_text", (found[0].start, found[0].end), inferred=True)

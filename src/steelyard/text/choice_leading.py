@@ -37,7 +37,8 @@ _JUDGED: Final = re.compile(
     _EN,
 )
 _CALLED_WRONG: Final = re.compile(
-    rf"{_MORE}\s(?:(?:is|are|was|were|would be|seems?)\s(?:(?:the|all|both|also|each|clearly|simply"
+    rf"{_MORE}(?:,[^,.\n]{{1,40}},)?\s(?:(?:is|are|was|were|would be|seems?)\s(?:(?:the|all|both|also|each"
+    rf"|clearly|simply"
     rf"|therefore)\s){{0,2}}"
     r"(?:not\b|incorrect|wrong|false|untrue|inaccurate|invalid|unlikely|out\b|eliminated|excluded|ruled out"
     r"|unacceptable|inappropriate)|isn't|aren't"

@@ -53,7 +53,9 @@ _ARTICLE: Final = re.compile(
     _EN,
 )
 _RUNS_ON: Final = re.compile(r"[ \t]+[a-z]")
-_PRONOUN: Final = re.compile(r"'(?=[a-z])|[ \t]+(?!(?:is|because|since|as|and|or|was)\b)[a-z]|,\s")
+_PRONOUN: Final = re.compile(
+    r"'(?=[a-z])|[ \t]+(?!(?:is|because|since|as|and|or|was)\b)[a-z]|,\s(?!(?:since|because)\b)"
+)
 _FORMULA: Final = re.compile(
     r"\s?[=^×≈]|\s?\+\s?[\w(]|_|['’](?:s|m|d|ll|ve|re)\b|-[a-z]{2}|[+#]|\.(?:[A-Za-z]\b\.?|\d)|\(\w{1,2}\)|°|&\w"
 )
@@ -67,6 +69,7 @@ _TITLED: Final = re.compile(
 _SECOND: Final = re.compile(
     r"(?<![A-Z]\s)(?:\bor\b|\band\b|或者?|和)\s?(?:选项|options?\s)?(?-i:\(?([A-Z])[).:](?!\w))", _EN
 )
+_OPTION: Final = re.compile(r"\b(?:options?|choices?|letter)\s\(?$", _EN)
 _CIRCLED: Final = "①②③④⑤⑥⑦⑧⑨"
 _STEMS: Final = "甲乙丙丁戊己"
 
@@ -124,6 +127,8 @@ def _is_a_word(text: str, start: int, end: int, letters: tuple[str, ...]) -> boo
     if letters == ("I",) and _PRONOUN.match(text, end):
         return True
     if letters != ("A",) or text[start] != "A" or not _RUNS_ON.match(text, end):
+        return False
+    if _OPTION.search(text, max(0, start - 10), start):
         return False
     return not _GO_ON.match(text, end) or bool(_ARTICLE.match(text, end))
 

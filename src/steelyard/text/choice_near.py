@@ -41,6 +41,7 @@ _WORD: Final = re.compile(r"[\w.%$°]*\w[%°]?|[-−]?\d[\w.]*")
 _MOST: Final = 100
 _MOST_WORDS: Final = 16
 _SHORT_REPLIES: Final = frozenset({"neither", "both", "none", "yes", "no", "all"})
+_COMPLETING: Final = frozenset({"is", "are", "correct", "true", "right", "the", "answer", "answers", "best"})
 _PREFIX_LETTERS: Final = 10
 _LONG: Final = 5
 _LEADS: Final = 20
@@ -147,9 +148,15 @@ def _shortened(said: tuple[str, ...], form: tuple[str, ...]) -> bool:
     return enough and form[-len(said) :] == said
 
 
+def _completed(said: tuple[str, ...], form: tuple[str, ...]) -> bool:
+    """A longer text made a sentence: `Both A and B` as `Both A and B are correct`."""
+    return len(form) > 2 and said[: len(form)] == form and {*said[len(form) :]} <= _COMPLETING
+
+
 _KINDS: Final[tuple[Callable[[tuple[str, ...], tuple[str, ...]], bool], ...]] = (
     _same,
     _reordered,
     _misprinted,
     _shortened,
+    _completed,
 )

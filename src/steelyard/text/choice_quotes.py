@@ -25,7 +25,8 @@ _DENIED: Final = re.compile(
     r"(?:\bnot|n't|\bcannot|\bnever|\brather than|\binstead of|\bneither|\bnor|\bno|不|不是|并非|而非|不属于"
     r"|不构成|未|非|无)"
     r"\s*(?:是|属于|构成|应|应当|能|可以|能够|会|the|a|an|to|be|simply|just|(?:think|believe|say"
-    r"|feel)(?:\sthat)?(?:\sit(?:\sis|'s))?)?\s*[\"'(]?\s*$",
+    r"|feel)(?:\sthat)?(?:\sit(?:\sis|'s))?)?\s*[\"'(]?\s*$"
+    r"|(?:\bnot|n't|\bcannot|\bnever|\bneither)\s[\w\s]{1,30}\s(?:n?or)\s(?:an?\s|the\s)?$",
     re.IGNORECASE,
 )
 _REJECTED: Final = re.compile(
@@ -130,7 +131,7 @@ def _joined(outside: str, inside: str) -> bool:
 
 def _is_denied(text: str, start: int, end: int) -> bool:
     """Denied before, or called wrong after it; `X 不属于 ...` only repeats what such a question asks for."""
-    return bool(_DENIED.search(text, max(0, start - 30), start) or _REJECTED.match(text, end))
+    return bool(_DENIED.search(text, max(0, start - 48), start) or _REJECTED.match(text, end))
 
 
 def _longest(found: Sequence[Quote], skipped: Sequence[tuple[int, int]]) -> list[Quote]:

@@ -19,9 +19,9 @@ _FINE: Final = (
 )
 _STRONG: Final = frozenset((_FINE + " my ans answer answers").split()) | frozenset("\\<\"'\n[【答正")
 _ANNOUNCING: Final = (
-    "if when were forced pressed pushed compelled gun everything anything nothing i we let you one it not change "
-    "switch revise leaves leaving left all every each any none no neither choose select pick corresponds matches "
-    "equivalent which same answer"
+    "but the if when were forced pressed pushed compelled gun everything anything nothing i we let you one it not "
+    "change switch revise leaves leaving left all every each any none no neither choose select pick corresponds "
+    "matches equivalent which same answer"
 )
 _CORRECTING: Final = (
     "no wait actually sorry correction rather oops scratch hold i upon on edit edited update updated erratum "
