@@ -74,7 +74,7 @@ def test_other_tools_rules_stand_beside_ours_and_in_no_other_table(runs):
 
 
 def test_page_and_markdown_carry_the_section(runs):
-    page, text = html_report(runs, compare(*runs)), markdown_report(runs, compare(*runs))
+    page, text = html_report(runs, compare(*runs)), markdown_report(runs)
     for part in ("macro average, over groups", "beyond guessing", "all 4 orders right", "last letter of the reply"):
         assert part in page
         assert part in text

@@ -57,7 +57,7 @@ def markdown_report(
     title: str = "",
     pairwise: Pairwise = NO_PAIRS,
 ) -> str:
-    """Verdict, gate, table of targets, groups and the first flips.
+    """Verdict, gate, table of targets, the first flips, what stands behind the rate, and groups.
 
     Args:
         runs: at least one; the first is the baseline where they are compared.
@@ -82,13 +82,13 @@ def markdown_report(
         *preference_parts(pairwise, _cell),
         _target_table(summaries, labels, score),
         *_pivot_tables([one] if (one := score_pivot(summaries[:_COLUMNS])) else [], labels, "score"),
+        _flip_lines(runs, comparison),
+        *exam_parts(summaries, labels, _cell),
         *_pivot_tables(cross_pivots(summaries[:_COLUMNS]), labels, "records"),
         *_pivot_tables(label_pivots(summaries[:_COLUMNS]), labels, "verdict"),
         _group_table(
             summaries, labels, f"{_cell(score_title(score), 30)} per group", lambda one: one.groups.get(score, ())
         ),
-        _flip_lines(runs, comparison),
-        *exam_parts(summaries, labels, _cell),
         *compared_markdown(comparison, _cell),
         _stage_table(every, [_cell(label, 40) for label in run_labels(every)]),
         first_spread,
