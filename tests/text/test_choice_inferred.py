@@ -96,7 +96,7 @@ GUA_NONE = ("乾卦", "坤卦", "屯卦", "以上都不是")
         (PEOPLE, "Emmy Noether proved it.", "F", "only_text"),
         (PEOPLE, "The answer is I think Gauss.", "C", "only_text"),
         (WORRY, "A person would be very worried.", "A", "only_text"),
-        (WORRY, "You asked how worried I am. D.", "D", "only_letter"),
+        (WORRY, "You asked how worried I am. D.", "D", "shown"),
         (WORRY, "Sure, here is the answer to the question:\n\n(D)", "D", "only_letter"),
         (MOVE, 'The correct answer to the question "Which process moves water?" is A.', "A", "only_letter"),
         (MOVE, "3. A", "A", "only_letter"),

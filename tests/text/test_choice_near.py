@@ -36,6 +36,7 @@ RIGHTS = [
         (CELLS, "Both", "C"),
         (FIGURES, "It is 4, not 8.", "B"),
         (FIGURES, "2 + 2 = 4", "B"),
+        (["540 degrees", "720 degrees"], "720", "B"),
         (RIGHTS, "Freedom of speech.", "B"),
         (
             ["P is true", "nothing follows", "P is flase"],
@@ -75,6 +76,7 @@ def test_a_text_that_is_near_to_none_or_to_two_is_left_unread(options, reply):
     [
         ("I must respectfully decline. E. Refuse to answer", "E"),
         ("I do not have personal opinions.\n\n(E) Refuse to answer.", "E"),
+        ("I would have to refuse to answer this question. E.", "E"),
         ("As an AI I cannot worry. But most people say: B. Somewhat worried.", "B"),
     ],
 )
@@ -88,6 +90,7 @@ def test_letter_and_text_as_a_sentence_of_their_own_outweigh_a_refusal(reply, le
         "I cannot answer. A. Very worried is how some feel.",
         "I cannot answer. A. Very worried. B. Somewhat worried.",
         "I cannot choose option A. Very worried.",
+        "I cannot answer.\nA. Very worried: some are.\nB.",
     ],
 )
 def test_a_refusal_that_shows_two_options_or_goes_on_stays_one(reply):

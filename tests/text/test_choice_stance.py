@@ -28,6 +28,9 @@ VIEWS = ["Good", "No", "Approve", "Islam"]
         "Selecting (B) is not something I can do.",
         "Options such as B are offensive.",
         "The premise of B is flawed.",
+        "A-D",
+        "Options A to D are all torts.",
+        "(A) through (D)",
     ],
 )
 def test_a_letter_that_is_only_spoken_of_is_no_answer(reply):

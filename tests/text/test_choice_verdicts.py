@@ -103,6 +103,14 @@ def test_a_reply_without_a_final_stop_may_still_give_its_answer(reply, letter):
     assert read_choice(reply, TORTS).letters == (letter,)
 
 
+def test_a_verdict_may_be_the_last_word_of_the_line_about_an_option():
+    reply = "A. Battery: needs contact. Incorrect.\nB. Assault: needs fear. Correct.\nC. Negligence: no. Incorrect."
+    assert read_choice(reply, TORTS).letters == ("B",)
+    assert read_choice("B. False, False\nB. False, False", ["True, True", "False, False", "True, False"]).letters == (
+        "B",
+    )
+
+
 @pytest.mark.parametrize(
     ("reply", "letters"),
     [

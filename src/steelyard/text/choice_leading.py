@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from itertools import islice
 from typing import Final
 
-from steelyard.text.choice_letters import GROUP, Group, begins_text, read_group, sentence_end
+from steelyard.text.choice_letters import GROUP, Group, begins_text, in_range, read_group, sentence_end
 from steelyard.text.choice_page import follow_up, restated, within
 from steelyard.text.choice_verdict_words import WRONG
 
@@ -80,7 +80,7 @@ def leading_letters(text: str, options: Sequence[str], listed: Sequence[tuple[in
         return None
     start, end = match.span("group")
     group = read_group(text, start, end, len(options))
-    if group is None or not group.letters or begins_text(text, start, options):
+    if group is None or not group.letters or begins_text(text, start, options) or in_range(text, group):
         return None
     if _in_list(text, group, listed) or _speaks_of(text, group, options):
         return None

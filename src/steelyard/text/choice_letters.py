@@ -165,6 +165,8 @@ _DISCUSSED: Final = re.compile(
     r"(?:看|分析|对于|关于|至于|考虑|比较|\b(?:consider|considering|look at|regarding|as for))\s?(?:选项|option)?\s?$",
     _EN,
 )
+_RANGE_BEHIND: Final = re.compile(r"[)\]]?\s?(?:[-–—]|to|through|thru|until)\s?[(\[]?[A-Z](?![A-Za-z])")
+_RANGE_BEFORE: Final = re.compile(r"(?<![A-Za-z])[A-Z][)\]]?\s?(?:[-–—]|to|through|thru|until)\s?[(\[]?$")
 _TURN: Final = re.compile(
     r"[.!?。\n;]|\b(?:but|however|instead|rather|yet|though|so|therefore|hence|thus)\b|但|而是|所以", _EN
 )
@@ -184,7 +186,13 @@ def named_letters(text: str, count: int, *, bare: bool) -> Iterator[Group]:
     for match in (_BARE if bare else _NAMED).finditer(text):
         start = match.start() if bare else max(match.start(name) for name in "abcd")
         group = read_group(text, start, start + 1, count)
-        if not group or not group.letters or start < barred or (bare and _is_a_name(text, group)):
+        if (
+            not group
+            or not group.letters
+            or start < barred
+            or (bare and _is_a_name(text, group))
+            or in_range(text, group)
+        ):
             continue
         if doubt(text, start, start) is Doubt.DENIED or _CONDITIONAL.match(text, group.end):
             turn = _TURN.search(text, start)
@@ -193,6 +201,13 @@ def named_letters(text: str, count: int, *, bare: bool) -> Iterator[Group]:
             text, max(0, start - 16), start
         ):
             yield group
+
+
+def in_range(text: str, group: Group) -> bool:
+    """`A-D`, `A to D`: all of them, and none in particular."""
+    return bool(
+        _RANGE_BEHIND.match(text, group.end) or _RANGE_BEFORE.search(text, max(0, group.start - 16), group.start)
+    )
 
 
 def _is_a_name(text: str, group: Group) -> bool:

@@ -139,9 +139,11 @@ def _is_misprint(one: str, other: str) -> bool:
 
 
 def _shortened(said: tuple[str, ...], form: tuple[str, ...]) -> bool:
-    """The beginning of a longer text, or in two words and more its end."""
+    """The beginning of a longer text, or in two words and more its end; a figure of two digits without its unit."""
     if len(said) >= len(form):
         return False
+    if len(said) == 1 and said[0].isdigit() and said[0] == form[0]:
+        return len(said[0]) > 1 and all(word.isalpha() for word in form[1:])
     enough = sum(map(len, said)) >= _PREFIX_LETTERS and len(said) > 1
     if form[: len(said)] == said:
         return enough or (len(said) == 1 and said[0] in _SHORT_REPLIES)

@@ -235,7 +235,8 @@ BETWEEN: Final = re.compile(
 """What may stand between a declaration and its letter."""
 
 DENIED: Final = re.compile(
-    r"(?:\bnot|n't|\bcannot|\bnever|\bneither|\bnor|\brather than|\binstead of|\bno longer|\bwithout|\bunless|\bif"
+    r"(?:\bnot|n't|\bcannot|\bnever|\bneither|\bnor|\brather than|\binstead of|\bover|\bno longer"
+    r"|\bwithout|\bunless|\bif"
     r"|\bwhether|\bhow|\bwhy|\bwhich|\bexcept|不|没有|并非|未|无法|不能|如果|若|假如|是否|为什么|\bincorrect"
     r"|\bwrong|\bother"
     r"|\bfalse|(?:\bnot|n't)\s(?:think|believe|say|feel|sure)(?:\sthat|\sif|\swhether)?(?:\sit(?:'s"

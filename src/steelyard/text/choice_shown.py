@@ -13,11 +13,13 @@ from steelyard.text.choice_verdicts import verdicts_in
 
 _LABEL: Final = re.compile(r"(?:\A|\n|[.!?:]\s{1,3})[ \t]{0,4}[\"'(\[]{0,2}(?P<letter>[A-Z])[).:\]]{1,2}\s{1,3}")
 _CLOSED: Final = re.compile(r"[\"')\]]{0,2}\s{0,2}(?:[.!]\s{0,3})?(?:\Z|\n)|[\"')\]]{0,2}[.!]\s{1,3}(?=[A-Z\"])")
+_LAST: Final = re.compile(r"(?:[A-Za-z)\"'][.!?]\s{1,3}|\n\s{0,3})[(\"']?(?P<letter>[A-Z])[)\"']?[.!]?\s{0,3}\Z")
+_LINE: Final = re.compile(r"\n[ \t]{0,4}(?:[-•]\s)?(?:option\s)?\(?[A-Z][).:]", re.IGNORECASE)
 _MOST: Final = 60
 
 
 def shown(this: Reply) -> ChoiceReading | None:
-    """The one option that stands as a sentence of its own with letter and text: `I must decline. D. Refused`."""
+    """The one option that stands as a sentence of its own, as in `I decline. D. Refused` and `I decline. D`."""
     found: dict[str, tuple[int, int]] = {}
     for tried, match in enumerate(_LABEL.finditer(this.text)):
         letter, place = match["letter"], match.start("letter")
@@ -26,7 +28,9 @@ def shown(this: Reply) -> ChoiceReading | None:
         end = restated(this.text, match.end(), this.options[ord(letter) - ord("A")])
         if end > match.end() and _CLOSED.match(this.text, end):
             found[letter] = (place, end)
-    if len(found) != 1:
+    if not found and (last := _LAST.search(this.text, max(0, len(this.text) - 14))) and not _LINE.search(this.text):
+        found[last["letter"]] = last.span("letter")
+    if len(found) != 1 or ord(min(found)) - ord("A") >= this.count:
         return None
     ((letter, (start, end)),) = found.items()
     against = within(start, this.listed) or letter in verdicts_in(this).wrong or begins_walk(this.text, start)

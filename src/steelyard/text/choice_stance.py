@@ -14,7 +14,8 @@ _EN: Final = re.IGNORECASE
 _BEHIND_LETTER: Final = re.compile(r"[)\]\"'}>$]{0,3}\s{1,3}(?=[a-z])(?P<words>[^.!?\n]{1,120})")
 _GOES_ON: Final = re.compile(
     r"(?:because|since|as|due|for|in|on|of|from|among|given|based|here|instead|to|by|according|where|which|that|with|if"
-    r"|and|or|but|not|than|rather|only|alone|option|seems|appears|looks|sounds|at|out|under|when|then|i|it|this|the"
+    r"|and|or|but|not|than|rather|only|alone|option|seems|appears|looks|sounds|at|out|under|over|when"
+    r"|then|i|it|this|the"
     r"|are)\b",
     _EN,
 )
@@ -49,7 +50,7 @@ _ASKS: Final = re.compile(
 _ASKED: Final = re.compile(r"[)\]\"']{0,2}[^.!?\n]{0,60}\?")
 _CLOSED: Final = re.compile(
     r"[\"')\]]{0,2}(?:\s{0,2}[.,;:!?\n()\-–—<]|\s{0,3}\Z|\s(?:because|since|as|due|than|in my|for me"
-    r"|about (?:it|this)|with"
+    r"|about (?:it|this)|it|this|that|them|with"
     r"|overall|and|but|given|on)\b)",
     _EN,
 )

@@ -79,6 +79,10 @@ _REJECTING: Final = (
     "set",
 )
 _QUOTED: Final = re.compile(r"\"[^\"\n]{1,200}\"")
+_BARE_VERDICT: Final = re.compile(
+    r"[.;:,–—-]\s\(?(?:(?P<right>correct|right|true)|incorrect|wrong|false|not correct|not true)\)?[.!]?\s{0,3}\Z",
+    re.IGNORECASE,
+)
 _THIS: Final = re.compile(
     r"\s*(?:因此|所以)?,?\s*(?:这个|这一|该|此|这|this|it)(?:说法|选项|表述|论述|观点|做法|项|陈述|\sstatement"
     r"|\soption)?",
@@ -190,5 +194,15 @@ def _said(text: str, start: int, following: int) -> bool | None:
     right = RIGHT.search(text, start, min(len(text), end + 1))
     wrong = WRONG.search(text, start, min(len(text), end + 1))
     if right is None and wrong is None:
-        return None
+        return _at_end_of_line(text, start, following)
     return wrong is None or (right is not None and right.start() < wrong.start())
+
+
+def _at_end_of_line(text: str, start: int, following: int) -> bool | None:
+    """What the one word says with which a line about a letter ends, as in `B. Assault: needs fear. Correct`."""
+    if following <= start or text[start - 1] == "\n":
+        return None
+    line = text.find("\n", start)
+    end = min(following, len(text) if line < 0 else line, start + 2 * _REACH)
+    bare = _BARE_VERDICT.search(text, start, end)
+    return bare["right"] is not None if bare else None
