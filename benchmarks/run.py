@@ -1,6 +1,7 @@
 """`make bench`: what a sample, a table metric, a sandboxed statement, a judge's reply and a query to an index cost.
 
-And what early stop saves, how fast and how right ratings are, and how often intervals hold and tests are wrong.
+And what looking at runs of 100,000 samples takes, what early stop saves, how fast and how right ratings are, and how
+often intervals hold and tests are wrong.
 Of samples, CPU and memory are those of the client's whole process, imports included, as the operating system counts
 them; the server has a process of its own. Beside us a bare aiohttp loop, a bare openai loop, QATCH, SQLite and evalica
 run.
@@ -159,6 +160,7 @@ def main() -> None:
         "sequential": measured_by("sequential"),
         "coverage": measured_by("coverage"),
         "loading": measured_by("loading"),
+        "large": measured_by("large_runs"),
     }
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--write", type=Path, help="write the table between the marks of this page")

@@ -86,7 +86,8 @@ def stratified_mean(
     _pool_singles(parts, mean)
     total = np.bincount(parts.unit, weights=parts.sums)
     flat = _flat(parts, mean) if rate else np.zeros(count)
-    variance = (float(total @ total) + float(flat.sum())) / count**2
+    # Not `total @ total`: a BLAS sums by the number of its threads, which also cost more than they save.
+    variance = (float((total**2).sum()) + float(flat.sum())) / count**2
     own = np.bincount(parts.stratum, weights=parts.sums**2, minlength=count) + flat
     degrees = np.maximum(parts.sizes - 1, 1)
     squares = float((own**2 / degrees).sum())

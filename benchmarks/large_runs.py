@@ -1,0 +1,155 @@
+"""What it takes to look at runs of 100,000 samples: `show`, `compare` and `runs`, beside a bare cursor.
+
+    python -m benchmarks.large_runs                 # makes a store of its own, which takes minutes
+    python -m benchmarks.large_runs STORE           # of two such runs, the newest two, that is there already
+
+Each command is a process of its own, several times; the least counts, as other work on the machine can only add to it.
+CPU is split into imports and all else. The bare cursor is sqlite3 fetching the same rows of both runs (place, score,
+outcome, value; sample, group, cluster) into lists, nothing computed: the one figure that can be carried to another
+machine is how many times that a command takes.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sqlite3
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+ROOT = Path(__file__).resolve().parent.parent
+SAMPLES = 100_000
+RUNS = 100
+ROUNDS = 5
+HEAD = ("command", "samples", "CPU s", "of it imports", "wall s", "peak MiB", "CPU beside a bare cursor", "bar")
+
+
+class Taken(NamedTuple):
+    """What one process took."""
+
+    imports: float
+    cpu: float
+    wall: float
+    mib: float
+
+
+def measure(store: str = "") -> list[str]:
+    """The table's lines."""
+    with tempfile.TemporaryDirectory() as folder:
+        large, small = Path(store or Path(folder) / "large.db"), Path(folder) / "small.db"
+        # As it is for a user, whose Python keeps what it compiled.
+        environment = {key: one for key, one in os.environ.items() if key != "PYTHONDONTWRITEBYTECODE"}
+        environment["PYTHONPYCACHEPREFIX"] = folder
+        run = _runner(environment)
+        if not store:
+            run("make_large", large)
+        run("make_small", small)
+        bare = min(run("bare", large).cpu for _ in range(ROUNDS))
+        lines = [_line(HEAD), _line(["---"] * len(HEAD))]
+        for command, where, bar in (
+            (["show", "one"], large, "2 s"),
+            (["compare", "one", "two"], large, "2 s"),
+            (["runs", "--last", str(RUNS)], small, "0.2 s after imports"),
+            (["history", "suite"], small, ""),
+        ):
+            run("command", *command, "--store", where)  # leaves what it compiled
+            several = [run("command", *command, "--store", where) for _ in range(ROUNDS)]
+            least = min(several, key=lambda one: one.cpu)
+            rows = f"{SAMPLES:,}" if where == large else f"{RUNS} runs"
+            times = f"{(least.cpu - least.imports) / bare:.1f} times" if where == large else ""
+            figures = (f"{least.cpu:.2f}", f"{least.imports:.2f}", f"{min(one.wall for one in several):.2f}")
+            lines.append(_line([" ".join(command), rows, *figures, f"{least.mib:.0f}", times, bar]))
+        return [*lines, "", f"The bare cursor took {bare:.2f} s of CPU."]
+
+
+def _line(cells: Sequence[str]) -> str:
+    return f"| {' | '.join(cells)} |"
+
+
+def _runner(environment: dict[str, str]) -> Callable[..., Taken]:
+    def run(*arguments: object) -> Taken:
+        command = [sys.executable, "-m", "benchmarks.large_runs", *map(str, arguments)]
+        process = subprocess.Popen(command, cwd=ROOT, env=environment, stdout=subprocess.PIPE)
+        said = process.stdout.read() if process.stdout else b""
+        _, status, usage = os.wait4(process.pid, 0)
+        if status:
+            sys.exit(f"{' '.join(command)} failed")
+        imports, wall = json.loads(said)
+        return Taken(imports, usage.ru_utime + usage.ru_stime, wall, usage.ru_maxrss / 1024)
+
+    return run
+
+
+def make_large(where: str) -> None:
+    """Two runs of an exam: scripted replies, so that no model is needed."""
+    from steelyard import Choice, Options, Prompt, Sample, Suite, evaluate_suite
+    from steelyard.models.scripted import Scripted
+    from steelyard.suite import How
+
+    samples = [
+        Sample(
+            f"q{no}", f"Question {no}?", "ABCD"[no * 7 % 4], ("one", "two", "three", "four"), group=f"group {no % 12}"
+        )
+        for no in range(SAMPLES)
+    ]
+    targets = {
+        name: Prompt(Scripted(default=reply), f"{{{{question}}}}\n{{{{options}}}}{end}")
+        for name, reply, end in (("one", "The answer is B.", ""), ("two", "A", " "))
+    }
+    suite = Suite("exam", "choice", samples, targets, (Choice(),), Options(concurrency=64))
+    evaluate_suite(suite, how=How(store=where))
+
+
+def make_small(where: str) -> None:
+    from steelyard import ExactMatch, Sample, evaluate
+
+    samples = [Sample(f"q{no}", "?", "a", group=f"group {no % 3}") for no in range(40)]
+    for _ in range(RUNS):
+        evaluate(lambda sample: "a" if len(sample.id) > 2 else "b", samples, [ExactMatch()], name="suite", store=where)
+
+
+def bare(where: str) -> None:
+    """The rows of both runs as lists, from the driver."""
+    with sqlite3.connect(where) as connection:
+        newest = connection.execute("SELECT num, layer FROM run ORDER BY num DESC LIMIT 2").fetchall()
+        for run in newest:
+            connection.execute(
+                "SELECT no, repeat, name, outcome, value FROM score WHERE run = ? AND layer = ?", run
+            ).fetchall()
+            connection.execute("SELECT no, repeat, sample, failed FROM record WHERE run = ?", run[:1]).fetchall()
+        connection.execute("SELECT num, id, grp, cluster FROM sample").fetchall()
+
+
+def command(*arguments: str) -> float:
+    """A command of the command line, its output thrown away; the CPU seconds of its imports."""
+    import contextlib
+    import io
+
+    import sqlalchemy.dialects.sqlite  # noqa: F401  # what is loaded with the first store
+
+    import steelyard.cli.app
+    import steelyard.cli.outcome
+    import steelyard.store.columns
+
+    if arguments[0] != "runs":
+        import numpy as np  # noqa: F401  # as `runs` computes nothing, it does not load it
+
+    app = steelyard.cli.app.build_app(arguments[0])
+    imports = time.process_time()
+    with contextlib.redirect_stdout(io.StringIO()):
+        app(args=list(arguments), standalone_mode=False)
+    return imports
+
+
+if __name__ == "__main__":
+    if sys.argv[1:] and sys.argv[1] in {"make_large", "make_small", "bare", "command"}:
+        started = time.perf_counter()
+        imports = globals()[sys.argv[1]](*sys.argv[2:]) or 0.0
+        print(json.dumps([imports, time.perf_counter() - started]))
+    else:
+        print("\n".join(measure(*sys.argv[1:])))
