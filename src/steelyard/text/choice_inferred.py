@@ -10,12 +10,11 @@ from steelyard.text.choice_cut import begins_walk, is_cut_off
 from steelyard.text.choice_declared import opens_with
 from steelyard.text.choice_doubt import Doubt, doubt
 from steelyard.text.choice_letters import Group, named_letters
+from steelyard.text.choice_near import strong_leads
 from steelyard.text.choice_page import restated, within
-from steelyard.text.choice_patterns import STRONG
 from steelyard.text.choice_quotes import Quote, is_distinct, quotes
 from steelyard.text.choice_reading import ChoiceReading, Reply
 from steelyard.text.choice_stance import takes_letter, takes_text
-from steelyard.text.choice_starts import matches, tokens
 from steelyard.text.choice_verdict_words import ASKS_FOR_FALSE, ASKS_FOR_WRONG, IDEOGRAM
 from steelyard.text.choice_verdicts import verdicts_in
 from steelyard.text.normal import fold
@@ -41,7 +40,7 @@ _SPACE: Final = re.compile(r"[\s\"'(\[:：是为]*")
 
 def declared_text(this: Reply) -> ChoiceReading | None:
     """`The answer is` with the text of one option behind it."""
-    leads = list(matches(STRONG, "declared", this.text, tokens(this.text)))
+    leads = strong_leads(this)
     found = _quotes(this, "", short=True) if leads else ()
     if not found:
         return None

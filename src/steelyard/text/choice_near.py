@@ -67,13 +67,21 @@ def _phrases(this: Reply) -> Iterator[tuple[int, int]]:
         yield _phrase(text, 0)
         if "=" in text:
             yield _phrase(text, text.rindex("=") + 1)
-    leads = list(matches(STRONG, "declared", text, tokens(text)))
+    leads = [*strong_leads(this)]
     lowered = text.lower()
     if any(word in lowered for word in (*_SAYING, *_SAYING_ALSO)):
         leads += _SAYS.finditer(text)
     for lead in sorted(leads, key=_end, reverse=True)[:_LEADS]:
         if doubt(text, lead.start(), lead.end()) is not Doubt.DENIED:
             yield _phrase(text, lead.end())
+
+
+def strong_leads(this: Reply) -> tuple[re.Match[str], ...]:
+    """Every `the answer is` and its like, looked for once."""
+    if "leads" not in this.memo:
+        this.memo["leads"] = tuple(matches(STRONG, "declared", this.text, tokens(this.text)))
+    found: tuple[re.Match[str], ...] = this.memo["leads"]
+    return found
 
 
 def _end(match: re.Match[str]) -> int:

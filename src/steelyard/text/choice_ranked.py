@@ -18,6 +18,7 @@ _UP: Final = re.compile(
     r"\b(?:worst|least)\b[^.:\n]{0,40}\bto\s(?:the\s)?(?:best|most)\b|\bascending\b|\bworst first\b"
 )
 _ORDER: Final = re.compile(r"\b(?P<first>[A-Z])\)?(?:\s{0,2}(?P<sign>[,>≥])\s{0,2}\(?[A-Z]\b\)?){2,25}")
+_ORDERING: Final = ("rank", "order", "best", "most", "descending", "likel", "prefer")
 _FIGURE: Final = re.compile(r"\d")
 _ALL: Final = 1.0
 _LEAD: Final = 120
@@ -51,7 +52,8 @@ def _by_share(this: Reply) -> ChoiceReading | None:
 
 
 def _by_order(this: Reply) -> ChoiceReading | None:
-    if ">" not in this.text and "," not in this.text:
+    lowered = this.text.lower()
+    if not any(word in lowered for word in _ORDERING):
         return None
     for match in _ORDER.finditer(this.text):
         lead = this.text[max(0, match.start() - _LEAD) : match.start()].lower().rsplit("\n\n", 1)[-1]
