@@ -7,6 +7,7 @@ import shutil
 import signal
 import subprocess
 import sys
+import tempfile
 import threading
 import time
 from collections import Counter
@@ -397,18 +398,15 @@ def test_killed_at_random_moments_a_run_pays_only_for_what_was_in_flight(tmp_pat
 
 
 @pytest.fixture
-def own_server(tmp_path):
+def own_server():
     """A server of the test's own, which it may stop; (address, stop, start)."""
     found = max(Path("/usr/lib/postgresql").glob("*/bin"), default=None)
     if found is None or shutil.which("su") is None or os.geteuid() != 0:
         pytest.skip("no server of one's own can be started here")
-    data, port = tmp_path / "data", 20000 + os.getpid() % 20000
-    tmp_path.chmod(0o755)
-    for parent in tmp_path.parents:
-        if parent.stat().st_uid == os.getuid() and str(parent) != "/" and "pytest" in str(parent):
-            parent.chmod(0o755)
-    data.mkdir()
-    shutil.chown(data, "postgres")
+    # Not below pytest's own folder, which is closed to other users: the server does not run as root.
+    home = Path(tempfile.mkdtemp(prefix="steelyard-", dir="/tmp"))
+    data, port = home / "data", 20000 + os.getpid() % 20000
+    shutil.chown(home, "postgres")
 
     def call(line):
         done = subprocess.run(["su", "postgres", "-c", line], cwd="/", capture_output=True, text=True, check=False)
@@ -426,6 +424,7 @@ def own_server(tmp_path):
     start()
     yield f"postgresql://postgres@127.0.0.1:{port}/postgres", stop, start
     stop("immediate")
+    shutil.rmtree(home)
 
 
 @pytest.mark.slow
