@@ -10,9 +10,9 @@ from typing import Final
 
 from steelyard.errors import StoreError
 
-_TRIES: Final = 5
+_TRIES: Final = 25
 _PAUSE_S: Final = 0.02
-"""Whoever lists runs holds a lock for an instant (`is_locked`): that is no writer."""
+"""Whoever lists runs holds a lock for an instant (`is_locked`), on a busy machine for several: that is no writer."""
 
 
 class RunLock:
