@@ -3,17 +3,27 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test check bench clean
+# Systems that others wrote: frameworks get Steelyard beside them, servers stand alone.
+FRAMEWORKS := llamaindex langchain
+SERVERS := litellm transformers proxy
+FOREIGN := $(FRAMEWORKS:%=.venv-foreign/%/.installed) $(SERVERS:%=.venv-foreign/%/.installed)
+
+.PHONY: demo test foreign test-foreign check bench clean
 
 demo: $(VENV)/.demo
 	@$(BIN)/python examples/demo.py
 
 test: $(VENV)/.tools
-	$(BIN)/python -m pytest -q -n 2
+	$(BIN)/python -m pytest -q -n 2 --ignore=tests/foreign
+
+foreign: $(FOREIGN)
+
+test-foreign: $(VENV)/.tools $(FOREIGN)
+	STEELYARD_TEST_FOREIGN=required $(BIN)/python -m pytest -q tests/foreign
 
 check: $(VENV)/.tools
-	$(BIN)/ruff format --check src tests benchmarks examples
-	$(BIN)/ruff check src tests benchmarks examples
+	$(BIN)/ruff format --check src tests benchmarks examples tools
+	$(BIN)/ruff check src tests benchmarks examples tools
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
@@ -21,7 +31,7 @@ bench: $(VENV)/.bench
 	$(BIN)/python -m benchmarks.run
 
 clean:
-	rm -rf $(VENV) out
+	rm -rf $(VENV) .venv-foreign out
 
 $(VENV)/.installed: pyproject.toml
 	@PYTHON="$(PYTHON)" sh tools/install.sh $(VENV)
@@ -37,4 +47,12 @@ $(VENV)/.tools: $(VENV)/.installed
 
 $(VENV)/.bench: $(VENV)/.installed
 	@PYTHON="$(PYTHON)" sh tools/install.sh $(VENV) bench
+	@touch $@
+
+$(FRAMEWORKS:%=.venv-foreign/%/.installed): .venv-foreign/%/.installed: pyproject.toml
+	@PYTHON="$(PYTHON)" sh tools/install.sh .venv-foreign/$* foreign-$*
+	@touch $@
+
+$(SERVERS:%=.venv-foreign/%/.installed): .venv-foreign/%/.installed: pyproject.toml
+	@PYTHON="$(PYTHON)" sh tools/install.sh --alone .venv-foreign/$* foreign-$*
 	@touch $@

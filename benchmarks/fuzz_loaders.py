@@ -118,7 +118,7 @@ def open_document(rows: list[list[object]]) -> bytes:
 def old_excel(rows: list[list[object]]) -> bytes:
     import struct
 
-    from steelyard.data.old_workbook import _packed
+    from steelyard.data.workbook_xls import _packed
 
     def record(kind: int, body: bytes = b"") -> bytes:
         return struct.pack("<HH", kind, len(body)) + body
@@ -207,7 +207,7 @@ def damaged(files: dict[str, bytes], seed: int) -> tuple[str, bytes]:
 
 def work(connection: Connection) -> None:
     """Read whatever path arrives, and say how it ended and how much memory the process has held at most."""
-    from steelyard.data.files import SampleFiles
+    from steelyard.data.sample_files import SampleFiles
     from steelyard.errors import SteelyardError
     from steelyard.suites.choice.rows import load_choice
 

@@ -89,7 +89,7 @@ def make_large(where: str) -> None:
     """Two runs of an exam: scripted replies, so that no model is needed."""
     from steelyard import Choice, Options, Prompt, Sample, Suite, evaluate_suite
     from steelyard.models.scripted import Scripted
-    from steelyard.suite import How
+    from steelyard.suite import RunConfig
 
     samples = [
         Sample(
@@ -102,7 +102,7 @@ def make_large(where: str) -> None:
         for name, reply, end in (("one", "The answer is B.", ""), ("two", "A", " "))
     }
     suite = Suite("exam", "choice", samples, targets, (Choice(),), Options(concurrency=64))
-    evaluate_suite(suite, how=How(store=where))
+    evaluate_suite(suite, how=RunConfig(store=where))
 
 
 def make_small(where: str) -> None:

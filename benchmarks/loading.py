@@ -60,7 +60,7 @@ def calamine(path: Path) -> None:
 
 
 def steelyard(path: Path) -> None:
-    from steelyard.data.files import SampleFiles
+    from steelyard.data.sample_files import SampleFiles
     from steelyard.suites.choice.rows import load_choice
 
     if load_choice(SampleFiles(path)).n != QUESTIONS:

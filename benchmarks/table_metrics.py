@@ -56,7 +56,7 @@ def sqlite_seconds(rows: list[list[Any]]) -> float:
 
 
 def measure(
-    qatch: Path | None = None, *, rules: tuple[str, ...] = ("steelyard", "documented", "qatch-1.0.36")
+    qatch: Path | None = None, *, rules: tuple[str, ...] = ("steelyard", "qatch-docs", "qatch-1.0.36")
 ) -> list[list[Any]]:
     """Rows under `HEAD`; those beside QATCH only where its environments are."""
     found = []

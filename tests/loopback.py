@@ -105,8 +105,11 @@ class MemoryJournal:
         self.booked = [0, 0]
         self.money = 0
         self.millis = 0
-        self.refuse = None
+        self.error = None
         self.failure = None
+
+    def store_error(self):
+        return self.error
 
     async def find(self, key):
         await asyncio.sleep(0)
@@ -115,7 +118,7 @@ class MemoryJournal:
     async def commit(self, key, body):
         await asyncio.sleep(0)
         if self.failure is not None:
-            self.refuse = self.failure
+            self.error = self.failure
             raise self.failure
         return self.bodies.setdefault(key, body)
 

@@ -4,17 +4,22 @@ from __future__ import annotations
 
 import contextlib
 import io
+import json
 import re
 import shutil
+import textwrap
 from pathlib import Path
 
 import pytest
 import typer
 
+from steelyard import Output, Record, Sample
 from steelyard.cli.app import build_app
-from steelyard.cli.reference import page
+from steelyard.cli.reference import commands_by_name, page
+from steelyard.config.convert import convert
 from steelyard.config.load import load
 from steelyard.registry import BUILT_IN, names
+from steelyard.report.legacy import legacy_rows
 from steelyard.text.rating import Scale, read_rating, read_yes_no
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -43,11 +48,20 @@ def blocks(path, language):
 
 
 def commands():
-    return typer.main.get_command(build_app()).commands
+    return commands_by_name(typer.main.get_command(build_app()))
 
 
 def test_the_page_of_the_command_line_is_what_the_commands_say():
     assert text_of(DOCS / "command-line.md") == page(), "python -m steelyard.cli.reference > docs/command-line.md"
+
+
+def test_the_page_on_exams_shows_what_convert_and_json_dir_write():
+    page = text_of(DOCS / "exams.md")
+    old, row = map(json.loads, blocks(DOCS / "exams.md", "json"))
+    written = re.search(r"^    suite: choice\n(?:(?:    .*)?\n)+", page, re.MULTILINE).group()
+    assert textwrap.dedent(written).strip() in convert(old, "old.json")
+    sample = Sample("1", "乾？", "A", choices=("天", "地"), group="卦象")
+    assert legacy_rows([Record(sample, Output("选A"))]) == [row]
 
 
 @pytest.mark.parametrize("name", list(commands()))
@@ -108,7 +122,7 @@ def test_the_scorers_that_take_words_of_ones_own_load(tmp_path):
     rest = "suite: rag\nsamples: {file: questions.jsonl}\njudge: {model: {scripted: {}}}\n"
     (tmp_path / "rag.yaml").write_text(f"{rest}targets: {{top: {{baseline: reference}}}}\n{block}", encoding="utf-8")
     suite = load(tmp_path / "rag.yaml", environ={}, use_dotenv=False).suite
-    assert [scorer.score_name for scorer in suite.scorers] == ["house_style", "tone", "coherence"]
+    assert [scorer.score_infos[0].name for scorer in suite.scorers] == ["house_style", "tone", "coherence"]
 
 
 def replies_read(head):
@@ -170,6 +184,18 @@ def test_every_relative_link_leads_somewhere(path):
             assert anchor in slugs, link
 
 
+def test_the_page_on_the_architecture_names_what_is_there():
+    page = text_of(DOCS / "architecture.md")
+    source = ROOT / "src" / "steelyard"
+    packages = {path.name for path in source.iterdir() if (path / "__init__.py").exists()}
+    rows = [line for line in page.splitlines() if re.match(r"\| \d+ \|", line)]
+    named = {name for row in rows for name in re.findall(r"`([a-z_0-9]+)`", row.split("|")[2])}
+    assert named == packages
+    files = set(re.findall(r"`((?:[a-z_0-9]+/)*[a-z_0-9]+\.py)`", page))
+    assert len(files) > 10
+    assert [name for name in sorted(files) if not ((source / name).exists() or (ROOT / name).exists())] == []
+
+
 def test_every_test_that_the_contract_names_is_there():
     named = re.findall(r"`(tests/[\w/]+\.py)::(\w+)`", text_of(DOCS / "contract.md"))
     assert len(named) >= 20
@@ -180,10 +206,10 @@ def test_every_test_that_the_contract_names_is_there():
 def test_every_decision_says_context_decision_and_what_was_rejected():
     decisions = sorted((DOCS / "decisions").glob("*.md"))
     assert len(decisions) >= 12
-    for at, path in enumerate(decisions, start=1):
-        assert path.name.startswith(f"{at:03}-")
+    for number, path in enumerate(decisions, 1):
+        assert path.name.startswith(f"{number:03}-")
         told = text_of(path)
-        assert told.startswith(f"# {at:03}. ")
+        assert told.startswith(f"# {number:03}. ")
         assert [part in told for part in ("**Context.**", "**Decision.**", "**Rejected.**")] == [True] * 3
         assert f"decisions/{path.name}" in text_of(DOCS / "index.md")
 

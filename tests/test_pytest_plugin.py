@@ -12,8 +12,8 @@ import pytest
 from tests.test_architecture import HEAVY
 
 from steelyard import ExactMatch, Sample, evaluate
+from steelyard.analysis.baseline_file import baseline_text, read_baseline
 from steelyard.errors import ConfigError
-from steelyard.gate.baseline_file import baseline_text, read_baseline
 from steelyard.pytest_plugin import UndecidedWarning, assert_no_regression
 
 pytest_plugins = ("pytester",)
@@ -185,7 +185,7 @@ def test_a_pytest_that_uses_none_of_it_loads_nothing_heavy(alone):
     alone.makepyfile("import sys\n\ndef test_nothing():\n    print(*sys.modules)\n")
     out = alone.runpytest_subprocess(*PLUGIN, "-s").stdout.str().split()
     assert "steelyard.pytest_plugin" in out
-    assert [one for one in (*HEAVY, "steelyard.store", "steelyard.compare") if one in out] == []
+    assert [one for one in (*HEAVY, "steelyard.store", "steelyard.analysis.comparison") if one in out] == []
 
 
 def test_the_check_serves_where_no_pytest_is_installed():
@@ -194,7 +194,7 @@ def test_the_check_serves_where_no_pytest_is_installed():
     script = (
         "import sys; sys.modules['pytest'] = None\n"
         "from pathlib import Path\n"
-        "from steelyard.gate.baseline_file import read_baseline\n"
+        "from steelyard.analysis.baseline_file import read_baseline\n"
         "from steelyard.pytest_plugin import assert_no_regression\n"
         "new = read_baseline(Path('new.json'))\n"
         "print(assert_no_regression(new, 'old.json', margin=0.5).state)\n"

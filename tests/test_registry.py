@@ -42,7 +42,7 @@ def plugins(monkeypatch):
 
 
 def test_a_class_of_another_package_is_added_by_an_entry_point(plugins):
-    plugins(mine="steelyard.scorers.match:ExactMatch")
+    plugins(mine="steelyard.scorers.lexical:ExactMatch")
     assert set(names("scorer")) - set(registry.BUILT_IN["scorer"]) == {"mine"}
     assert find("scorer", "mine") is ExactMatch
 

@@ -13,7 +13,7 @@ import sys
 from pathlib import Path
 from typing import Any, Final
 
-from steelyard.data.documents import Document, read_document
+from steelyard.data import Document, read_document
 
 HERE: Final = Path(__file__).resolve().parent
 

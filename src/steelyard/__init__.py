@@ -1,227 +1,151 @@
-"""Steelyard weighs LLM applications: runs them over a dataset, scores them, and says whether a difference is real.
+"""Steelyard evaluates LLM applications: runs them over a dataset, scores the outputs, tests differences.
 
-Public names are imported on first use (PEP 562), so that `import steelyard` stays light.
+The names below are those of a first evaluation. Everything else has a public namespace by its kind: `steelyard.models`,
+`.targets`, `.scorers`, `.suites`, `.data`, `.generate`, `.sql`, `.tables`, `.stats`, `.analysis` and `.report`.
+Names are imported on first use (see `steelyard.lazy`), so that `import steelyard` stays light.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from steelyard.lazy import lazy_names
 
 __version__ = "0.1.0"
 
 if TYPE_CHECKING:
-    from steelyard.compare import compare
-    from steelyard.compare.preferences import preferences
-    from steelyard.compare.standings import standings
-    from steelyard.errors import (
-        ConfigError,
-        DataError,
-        ModelError,
-        ScorerError,
-        SteelyardError,
-        StoreError,
-        TargetError,
-    )
-    from steelyard.generate.qa import generate_qa
-    from steelyard.models.budget import Budget
-    from steelyard.models.embeddings import Embeddings
-    from steelyard.models.limits import Retry
-    from steelyard.models.openai_compatible import OpenAICompatible
-    from steelyard.models.scripted import Scripted
-    from steelyard.pytest_plugin import assert_no_regression
-    from steelyard.scorers.choice import Choice
-    from steelyard.scorers.judges.answer_relevancy import AnswerRelevancy
-    from steelyard.scorers.judges.claims import ClaimFaithfulness
-    from steelyard.scorers.judges.context_relevance import ContextRelevance
-    from steelyard.scorers.judges.correctness import Correctness
-    from steelyard.scorers.judges.faithfulness import Faithfulness
-    from steelyard.scorers.judges.g_eval import GEval
-    from steelyard.scorers.judges.guideline import Guideline
-    from steelyard.scorers.judges.judge import Judge
-    from steelyard.scorers.judges.preference import Preference
-    from steelyard.scorers.judges.relevance import Relevance
-    from steelyard.scorers.judges.rubric import Rubric
-    from steelyard.scorers.lexical import ChrF, Contains, RougeL, TokenF1
-    from steelyard.scorers.lexical_numbers import NumberMatch
-    from steelyard.scorers.lexical_patterns import Regex
-    from steelyard.scorers.lexical_schema import JsonSchema
-    from steelyard.scorers.match import ExactMatch
-    from steelyard.scorers.preference_lexical import LexicalPreference
-    from steelyard.scorers.preference_people import HumanPreference
-    from steelyard.scorers.retrieval import Retrieval
-    from steelyard.scorers.sql import SqlResult
-    from steelyard.scorers.tables import TableMetrics
-    from steelyard.sql.results import Database, SqlLimits
-    from steelyard.sql.sandbox import Sandbox
+    # Everything that was public here before the namespaces; the stars hand it on to type checkers.
+    from steelyard.analysis.comparison import compare
+    from steelyard.analysis.preferences import preferences as preferences
+    from steelyard.analysis.standings import standings as standings
+    from steelyard.errors import *  # noqa: F403  # see above
+    from steelyard.errors import ConfigError, SteelyardError
+    from steelyard.generate import *  # noqa: F403  # see above
+    from steelyard.models import *  # noqa: F403  # see above
+    from steelyard.models import Budget, OpenAICompatible, Scripted
+    from steelyard.pytest_plugin import assert_no_regression as assert_no_regression
+    from steelyard.scorers import *  # noqa: F403  # see above
+    from steelyard.scorers import Choice, ExactMatch, Judge
+    from steelyard.sql import *  # noqa: F403  # see above
     from steelyard.store import Run, Store
     from steelyard.suite import Options, Suite, aevaluate, aevaluate_suite, evaluate, evaluate_suite
-    from steelyard.suite.objects import StopWhen
-    from steelyard.targets.baseline import Baseline
-    from steelyard.targets.langchain import LangChainRunnable
-    from steelyard.targets.llama_index import LlamaIndexEngine
-    from steelyard.targets.pair import Pair
-    from steelyard.targets.prompt import Prompt
-    from steelyard.targets.retrieval import QueryEngine
-    from steelyard.types import Failure, Label, Note, Output, Record, Reply, Sample, Score
-
-_HOME = {
-    "AnswerRelevancy": "scorers.judges.answer_relevancy",
-    "Baseline": "targets.baseline",
-    "Budget": "models.budget",
-    "Choice": "scorers.choice",
-    "ChrF": "scorers.lexical",
-    "ClaimFaithfulness": "scorers.judges.claims",
-    "ConfigError": "errors",
-    "Contains": "scorers.lexical",
-    "ContextRelevance": "scorers.judges.context_relevance",
-    "Correctness": "scorers.judges.correctness",
-    "DataError": "errors",
-    "Database": "sql.results",
-    "Embeddings": "models.embeddings",
-    "ExactMatch": "scorers.match",
-    "Failure": "types",
-    "Faithfulness": "scorers.judges.faithfulness",
-    "GEval": "scorers.judges.g_eval",
-    "Guideline": "scorers.judges.guideline",
-    "HumanPreference": "scorers.preference_people",
-    "JsonSchema": "scorers.lexical_schema",
-    "Judge": "scorers.judges.judge",
-    "Label": "types",
-    "LangChainRunnable": "targets.langchain",
-    "LexicalPreference": "scorers.preference_lexical",
-    "LlamaIndexEngine": "targets.llama_index",
-    "ModelError": "errors",
-    "Note": "types",
-    "NumberMatch": "scorers.lexical_numbers",
-    "OpenAICompatible": "models.openai_compatible",
-    "Options": "suite",
-    "Output": "types",
-    "Pair": "targets.pair",
-    "Preference": "scorers.judges.preference",
-    "Prompt": "targets.prompt",
-    "QueryEngine": "targets.retrieval",
-    "Record": "types",
-    "Regex": "scorers.lexical_patterns",
-    "Relevance": "scorers.judges.relevance",
-    "Reply": "types",
-    "Retrieval": "scorers.retrieval",
-    "Retry": "models.limits",
-    "RougeL": "scorers.lexical",
-    "Rubric": "scorers.judges.rubric",
-    "Run": "store",
-    "Sample": "types",
-    "Sandbox": "sql.sandbox",
-    "Score": "types",
-    "ScorerError": "errors",
-    "Scripted": "models.scripted",
-    "SqlLimits": "sql.results",
-    "SqlResult": "scorers.sql",
-    "SteelyardError": "errors",
-    "StopWhen": "suite.objects",
-    "Store": "store",
-    "StoreError": "errors",
-    "Suite": "suite",
-    "TableMetrics": "scorers.tables",
-    "TargetError": "errors",
-    "TokenF1": "scorers.lexical",
-    "aevaluate": "suite",
-    "aevaluate_suite": "suite",
-    "assert_no_regression": "pytest_plugin",
-    "compare": "compare",
-    "evaluate": "suite",
-    "evaluate_suite": "suite",
-    "generate_qa": "generate.qa",
-    "preferences": "compare.preferences",
-    "standings": "compare.standings",
-}
+    from steelyard.suite.objects import StopWhen as StopWhen
+    from steelyard.targets import *  # noqa: F403  # see above
+    from steelyard.targets import Baseline, Prompt
+    from steelyard.types import *  # noqa: F403  # see above
+    from steelyard.types import Label, Output, Record, Reply, Sample, Score
+else:
+    __getattr__, __dir__ = lazy_names(
+        __name__,
+        "steelyard.targets:Baseline",
+        "steelyard.models:Budget",
+        "steelyard.scorers:Choice",
+        "steelyard.errors:ConfigError",
+        "steelyard.scorers:ExactMatch",
+        "steelyard.scorers:Judge",
+        "steelyard.types:Label",
+        "steelyard.models:OpenAICompatible",
+        "steelyard.suite:Options",
+        "steelyard.types:Output",
+        "steelyard.targets:Prompt",
+        "steelyard.types:Record",
+        "steelyard.types:Reply",
+        "steelyard.store:Run",
+        "steelyard.types:Sample",
+        "steelyard.types:Score",
+        "steelyard.models:Scripted",
+        "steelyard.errors:SteelyardError",
+        "steelyard.store:Store",
+        "steelyard.suite:Suite",
+        "steelyard.suite:aevaluate",
+        "steelyard.suite:aevaluate_suite",
+        "steelyard.analysis.comparison:compare",
+        "steelyard.suite:evaluate",
+        "steelyard.suite:evaluate_suite",
+        # Names that were public here before the namespaces: they keep working.
+        "steelyard.scorers:AnswerRelevancy",
+        "steelyard.scorers:ChrF",
+        "steelyard.scorers:ClaimFaithfulness",
+        "steelyard.scorers:Contains",
+        "steelyard.scorers:ContextRelevance",
+        "steelyard.scorers:Correctness",
+        "steelyard.errors:DataError",
+        "steelyard.sql:Database",
+        "steelyard.models:Embeddings",
+        "steelyard.types:Failure",
+        "steelyard.scorers:Faithfulness",
+        "steelyard.scorers:GEval",
+        "steelyard.scorers:Guideline",
+        "steelyard.scorers:HumanPreference",
+        "steelyard.scorers:JsonSchema",
+        "steelyard.targets:LangChainRunnable",
+        "steelyard.scorers:LexicalPreference",
+        "steelyard.targets:LlamaIndexEngine",
+        "steelyard.errors:ModelError",
+        "steelyard.types:Note",
+        "steelyard.scorers:NumberMatch",
+        "steelyard.targets:Pair",
+        "steelyard.scorers:Preference",
+        "steelyard.targets:QueryEngine",
+        "steelyard.scorers:Regex",
+        "steelyard.scorers:Relevance",
+        "steelyard.scorers:Retrieval",
+        "steelyard.models:Retry",
+        "steelyard.scorers:RougeL",
+        "steelyard.scorers:Rubric",
+        "steelyard.sql:Sandbox",
+        "steelyard.types:ScoreInfo",
+        "steelyard.errors:ScorerError",
+        "steelyard.sql:SqlLimits",
+        "steelyard.scorers:SqlResult",
+        "steelyard.types:StageInfo",
+        "steelyard.suite.objects:StopWhen",
+        "steelyard.errors:StoreError",
+        "steelyard.scorers:TableMetrics",
+        "steelyard.errors:TargetError",
+        "steelyard.scorers:TokenF1",
+        "steelyard.pytest_plugin:assert_no_regression",
+        "steelyard.generate:generate_qa",
+        "steelyard.analysis.preferences:preferences",
+        "steelyard.analysis.standings:standings",
+        # The namespaces, so that `steelyard.scorers.ChrF` needs no import of its own.
+        "steelyard.analysis",
+        "steelyard.data",
+        "steelyard.generate",
+        "steelyard.models",
+        "steelyard.report",
+        "steelyard.scorers",
+        "steelyard.sql",
+        "steelyard.stats",
+        "steelyard.suites",
+        "steelyard.tables",
+        "steelyard.targets",
+    )
 
 __all__ = [
-    "AnswerRelevancy",
     "Baseline",
     "Budget",
     "Choice",
-    "ChrF",
-    "ClaimFaithfulness",
     "ConfigError",
-    "Contains",
-    "ContextRelevance",
-    "Correctness",
-    "DataError",
-    "Database",
-    "Embeddings",
     "ExactMatch",
-    "Failure",
-    "Faithfulness",
-    "GEval",
-    "Guideline",
-    "HumanPreference",
-    "JsonSchema",
     "Judge",
     "Label",
-    "LangChainRunnable",
-    "LexicalPreference",
-    "LlamaIndexEngine",
-    "ModelError",
-    "Note",
-    "NumberMatch",
     "OpenAICompatible",
     "Options",
     "Output",
-    "Pair",
-    "Preference",
     "Prompt",
-    "QueryEngine",
     "Record",
-    "Regex",
-    "Relevance",
     "Reply",
-    "Retrieval",
-    "Retry",
-    "RougeL",
-    "Rubric",
     "Run",
     "Sample",
-    "Sandbox",
     "Score",
-    "ScorerError",
     "Scripted",
-    "SqlLimits",
-    "SqlResult",
     "SteelyardError",
-    "StopWhen",
     "Store",
-    "StoreError",
     "Suite",
-    "TableMetrics",
-    "TargetError",
-    "TokenF1",
     "aevaluate",
     "aevaluate_suite",
-    "assert_no_regression",
     "compare",
     "evaluate",
     "evaluate_suite",
-    "generate_qa",
-    "preferences",
-    "standings",
 ]
-
-
-def __getattr__(name: str) -> Any:
-    import gc
-    from importlib import import_module
-
-    if name not in _HOME:
-        raise AttributeError(f"module 'steelyard' has no attribute {name!r}")
-    # Loading modules makes many objects and no garbage: looking for some takes a sixth of the import's CPU.
-    collecting = gc.isenabled()
-    gc.disable()
-    try:
-        return getattr(import_module(f"steelyard.{_HOME[name]}"), name)
-    finally:
-        if collecting:
-            gc.enable()
-
-
-def __dir__() -> list[str]:
-    return sorted([*__all__, "__version__"])

@@ -1,11 +1,11 @@
-"""A plug-in of pytest: a test fails where a score has regressed against its baseline.
+"""A pytest plug-in: a test fails if a score has regressed against its baseline.
 
     def test_the_new_prompt_is_no_worse(steelyard_store, assert_no_regression):
         run = evaluate(my_target, samples, [ExactMatch()], store=steelyard_store.path)
         assert_no_regression(run, "baseline.json", margin=0.02)
 
-pytest loads this file when it starts, whether or not a test uses it: nothing heavy is imported at its top, pytest
-itself included, so that `assert_no_regression` serves outside of tests as well.
+pytest loads this file at every start, whether or not a test uses it, so nothing heavy is imported at its top. pytest
+itself is not either, so that `assert_no_regression` works outside of tests.
 """
 
 from __future__ import annotations
@@ -15,15 +15,15 @@ from typing import TYPE_CHECKING, Any, Literal
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from steelyard.compare import ComparableRun
-    from steelyard.gate import RuleResult
+    from steelyard.analysis.gate import RuleResult
+    from steelyard.analysis.run_protocols import ComparableRun
     from steelyard.store import Run
 
 _UNDECIDED = ("fail", "pass", "warn")
 
 
 class UndecidedWarning(UserWarning):
-    """The data could not tell whether a score has regressed."""
+    """The data cannot decide whether a score has regressed."""
 
 
 def assert_no_regression(
@@ -37,20 +37,20 @@ def assert_no_regression(
 ) -> RuleResult:
     """Fail unless `run` has kept `score` within `margin` of the baseline.
 
-    It passes where the lower limit of the difference (run - baseline, paired by sample) is above -margin, and fails
-    where it is not and the upper limit is below 0. Between the two the data cannot decide.
+    It passes if the lower limit of the difference (run - baseline, paired by sample) is above -margin, and fails if it
+    is not and the upper limit is below 0. Between the two the data cannot decide.
 
     Args:
-        run: what is tested.
+        run: the run to test.
         baseline: another run; the path of a file that `steelyard baseline` wrote; the name of a stored run: its id,
             its target or `latest`, the newest earlier one of the same target.
         score: None is the baseline's headline score. `score[group]` and `score.answered` as in a gate.
         margin: the largest loss that is tolerated, 0 or more, in units of the score (0.02 is two points of a rate).
         level: of the interval, in (0, 1).
-        undecided: what happens where the data cannot decide: `fail` the test, `pass` it, or `warn` and pass it.
+        undecided: what happens if the data cannot decide: `fail` the test, `pass` it, or `warn` and pass it.
 
     Returns:
-        The verdict with its numbers, where the test passes.
+        The verdict with its numbers, if the test passes.
 
     Raises:
         AssertionError: the score has regressed, or whether it has cannot be decided; the message is a sentence.
@@ -77,30 +77,30 @@ def assert_no_regression(
 def _verdict(
     run: Any, baseline: ComparableRun | Path | str, score: str | None, margin: float, level: float
 ) -> RuleResult:
-    from steelyard.compare import compare
+    from steelyard.analysis.baseline_run import NoEarlierRunError
+    from steelyard.analysis.comparison import compare
+    from steelyard.analysis.gate import judge_margin, unfit_baseline
+    from steelyard.analysis.gate_rules import parse_margin
     from steelyard.errors import ConfigError
-    from steelyard.gate.earlier import NoEarlierRunError
-    from steelyard.gate.regression import judge_margin, unfit_baseline
-    from steelyard.gate.rules import parse_margin
 
     summary = run.summary()
     try:
-        held = _baseline(run, baseline)
+        earlier = _baseline(run, baseline)
     except NoEarlierRunError as error:
         return judge_margin(parse_margin(score or summary.primary, margin), summary, str(error))
-    if held.id == run.id:
+    if earlier.id == run.id:
         raise ConfigError(f"run {run.id} is compared with itself: name another run as its baseline")
-    asked = parse_margin(score or held.summary().primary or summary.primary, margin)
-    comparison = compare(held, run, score=asked.score, level=level)
-    return judge_margin(asked, summary, unfit_baseline(comparison.baseline) or comparison.pairs[0])
+    rule = parse_margin(score or earlier.summary().primary or summary.primary, margin)
+    comparison = compare(earlier, run, score=rule.score, level=level)
+    return judge_margin(rule, summary, unfit_baseline(comparison.baseline) or comparison.pairs[0])
 
 
 def _baseline(run: Any, baseline: ComparableRun | Path | str) -> ComparableRun:
     from pathlib import Path
 
+    from steelyard.analysis.baseline_file import is_baseline_file, read_baseline
+    from steelyard.analysis.baseline_run import find_baseline
     from steelyard.errors import ConfigError
-    from steelyard.gate.baseline_file import is_baseline_file, read_baseline
-    from steelyard.gate.earlier import find_baseline
 
     if isinstance(baseline, Path) or (isinstance(baseline, str) and is_baseline_file(baseline)):
         return read_baseline(Path(baseline))
@@ -109,28 +109,28 @@ def _baseline(run: Any, baseline: ComparableRun | Path | str) -> ComparableRun:
     store = getattr(run, "store", None)
     if store is None:
         raise ConfigError(
-            f"the run {run.id} is in no store, so {baseline!r} names nothing; hand the baseline over itself"
+            f"the run {run.id} is in no store, so {baseline!r} names nothing; pass the baseline run itself"
         )
-    found: ComparableRun = find_baseline(baseline, run, store.runs)
-    return found
+    stored: ComparableRun = find_baseline(baseline, run, store.runs)
+    return stored
 
 
 def pytest_addoption(parser: Any) -> None:
-    """Where the fixture `steelyard_store` opens its store."""
+    """Add the option and the setting that name the store of the fixture `steelyard_store`."""
     what = "the store of the fixture steelyard_store; .steelyard/steelyard.db in pytest's root directory by default"
     parser.getgroup("steelyard").addoption("--steelyard-store", metavar="FILE", default=None, help=what)
     parser.addini("steelyard_store", what, default="")
 
 
 def pytest_configure(config: Any) -> None:
-    """Give pytest the fixtures; they are made here, where there is a pytest."""
+    """Register the fixtures; they are defined here, because pytest can only be imported once it runs."""
     from types import ModuleType
 
     import pytest
 
     @pytest.fixture(scope="session")
     def steelyard_store(pytestconfig: pytest.Config) -> Any:
-        """The store of `--steelyard-store`, made where there is none; it is closed after the last test."""
+        """The store of `--steelyard-store`, created if it does not exist; closed after the last test."""
         from steelyard.store import Store
 
         with Store(_store_path(pytestconfig), create_missing=True) as opened:
@@ -138,7 +138,7 @@ def pytest_configure(config: Any) -> None:
 
     @pytest.fixture(scope="session", name="assert_no_regression")
     def regression_check() -> Any:
-        """The function of that name: a test needs no import for it."""
+        """The function of that name, so that a test need not import it."""
         return assert_no_regression
 
     fixtures = ModuleType("steelyard_fixtures", "What tests get of Steelyard.")

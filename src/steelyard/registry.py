@@ -1,22 +1,24 @@
-"""Names in a configuration file -> classes, without importing any of them before it is asked for.
+"""Names in a configuration file -> classes, each imported on first use.
 
-A class of another package is added by an entry point in the group `steelyard.targets`, `steelyard.scorers`,
-`steelyard.models` or `steelyard.suites`; its own name wins over nothing: a name that exists already is refused.
+Another package adds a class by an entry point in the group `steelyard.targets`, `steelyard.scorers`,
+`steelyard.models` or `steelyard.suites`; a name that exists already is refused.
 """
 
 from __future__ import annotations
 
 import dataclasses
+import warnings
 from collections.abc import Mapping
-from functools import cache
+from functools import cache, wraps
 from hashlib import blake2b
 from importlib import import_module
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any, Final, Literal
+from typing import Any, Final, Literal, TypeVar
 
 from steelyard.errors import ConfigError, did_you_mean
 
+_Class = TypeVar("_Class")
 Kind = Literal["model", "target", "scorer", "suite"]
 
 BUILT_IN: Final[Mapping[Kind, Mapping[str, str]]] = MappingProxyType(
@@ -47,28 +49,28 @@ BUILT_IN: Final[Mapping[Kind, Mapping[str, str]]] = MappingProxyType(
         ),
         "scorer": MappingProxyType(
             {
-                "answer_relevancy": "steelyard.scorers.judges.answer_relevancy:AnswerRelevancy",
+                "answer_relevancy": "steelyard.scorers.judges.relevance:AnswerRelevancy",
                 "choice": "steelyard.scorers.choice:Choice",
                 "chrf": "steelyard.scorers.lexical:ChrF",
-                "claim_faithfulness": "steelyard.scorers.judges.claims:ClaimFaithfulness",
+                "claim_faithfulness": "steelyard.scorers.judges.faithfulness:ClaimFaithfulness",
                 "contains": "steelyard.scorers.lexical:Contains",
-                "context_relevance": "steelyard.scorers.judges.context_relevance:ContextRelevance",
+                "context_relevance": "steelyard.scorers.judges.relevance:ContextRelevance",
                 "correctness": "steelyard.scorers.judges.correctness:Correctness",
-                "exact_match": "steelyard.scorers.match:ExactMatch",
+                "exact_match": "steelyard.scorers.lexical:ExactMatch",
                 "faithfulness": "steelyard.scorers.judges.faithfulness:Faithfulness",
                 "g_eval": "steelyard.scorers.judges.g_eval:GEval",
-                "guideline": "steelyard.scorers.judges.guideline:Guideline",
-                "human_preference": "steelyard.scorers.preference_people:HumanPreference",
-                "json_schema": "steelyard.scorers.lexical_schema:JsonSchema",
-                "lexical_preference": "steelyard.scorers.preference_lexical:LexicalPreference",
-                "likelihood": "steelyard.scorers.likelihood:LikelihoodAccuracy",
-                "number_match": "steelyard.scorers.lexical_numbers:NumberMatch",
+                "guideline": "steelyard.scorers.judges.criteria:Guideline",
+                "human_preference": "steelyard.scorers.human_preference:HumanPreference",
+                "json_schema": "steelyard.scorers.formats:JsonSchema",
+                "lexical_preference": "steelyard.scorers.preference:LexicalPreference",
+                "likelihood": "steelyard.scorers.choice:LikelihoodAccuracy",
+                "number_match": "steelyard.scorers.numbers:NumberMatch",
                 "preference": "steelyard.scorers.judges.preference:Preference",
-                "regex": "steelyard.scorers.lexical_patterns:Regex",
+                "regex": "steelyard.scorers.formats:Regex",
                 "relevance": "steelyard.scorers.judges.relevance:Relevance",
                 "retrieval": "steelyard.scorers.retrieval:Retrieval",
                 "rouge_l": "steelyard.scorers.lexical:RougeL",
-                "rubric": "steelyard.scorers.judges.rubric:Rubric",
+                "rubric": "steelyard.scorers.judges.criteria:Rubric",
                 "sql": "steelyard.scorers.sql:SqlResult",
                 "tables": "steelyard.scorers.tables:TableMetrics",
                 "token_f1": "steelyard.scorers.lexical:TokenF1",
@@ -85,6 +87,26 @@ BUILT_IN: Final[Mapping[Kind, Mapping[str, str]]] = MappingProxyType(
         ),
     }
 )
+
+
+FORMER_KEYS: Final[Mapping[Kind, Mapping[str, Mapping[str, str]]]] = MappingProxyType(
+    {
+        "scorer": MappingProxyType(
+            {
+                "choice": MappingProxyType({"beside": "also_scored"}),
+                "contains": MappingProxyType({"need": "mode"}),
+                "g_eval": MappingProxyType({"least_mass": "min_probability_mass"}),
+                "relevance": MappingProxyType({"least_mass": "min_probability_mass"}),
+                "rubric": MappingProxyType({"between": "allow_between"}),
+            }
+        )
+    }
+)
+"""Registered name -> former key -> present key: all that reads, describes or compares configurations goes by it.
+
+It stands here and not in the classes because manifests of older runs are read by commands that must not wait for the
+import of every scorer (0.3 to 1 s of CPU).
+"""
 
 
 @cache
@@ -114,30 +136,72 @@ def find(kind: Kind, name: str) -> type:
     if name not in places:
         raise ConfigError(f"there is no {kind} {name!r}{did_you_mean(name, places)}")
     module, _, attribute = places[name].partition(":")
-    found: type = getattr(import_module(module), attribute)
-    return found
+    cls: type = getattr(import_module(module), attribute)
+    return cls
 
 
 def name_of(kind: Kind, cls: type) -> str | None:
     """The name under which `cls` is registered, or None."""
     place = f"{cls.__module__}:{cls.__qualname__}"
-    # Only a class of another package can be an entry point, and finding those reads the files of every package.
+    # Only a class of another package can be an entry point, and looking for those reads files of every package.
     places = BUILT_IN[kind] if place.startswith("steelyard.") else _places(kind)
     return next((name for name, home in places.items() if home == place), None)
+
+
+def former_keys(cls: type) -> Mapping[str, str]:
+    """Former name -> present name of the keys of a class that were renamed."""
+    return next((keys for kind in FORMER_KEYS if (keys := FORMER_KEYS[kind].get(name_of(kind, cls) or ""))), {})
+
+
+def accepts_former_keys(cls: type[_Class]) -> type[_Class]:
+    """Let a dataclass be made with the keywords that `FORMER_KEYS` renamed, each with a DeprecationWarning."""
+    make = cls.__init__
+
+    @wraps(make)
+    def make_with_present_keys(self: Any, *args: Any, **keywords: Any) -> None:
+        for former, present in former_keys(cls).items():
+            if former in keywords:
+                warnings.warn(f"{former}= is called {present}= now", DeprecationWarning, stacklevel=2)
+                keywords[present] = keywords.pop(former)
+        make(self, *args, **keywords)
+
+    cls.__init__ = make_with_present_keys  # type: ignore[method-assign]
+    return cls
+
+
+def with_present_keys(described: Any) -> Any:
+    """What `describe` gave in any version, with the names that keys have in this one.
+
+    >>> with_present_keys({"choice": {"rule": "steelyard", "beside": ["last_letter"]}})
+    {'choice': {'rule': 'steelyard', 'also_scored': ['last_letter']}}
+    """
+    if isinstance(described, list):
+        return [with_present_keys(element) for element in described]
+    if not isinstance(described, Mapping):
+        return described
+    renamed = {}
+    for name, value in described.items():
+        former: Mapping[str, str] = {}
+        if isinstance(value, Mapping):
+            former = next((keys[name] for keys in FORMER_KEYS.values() if name in keys), {})
+        renamed[name] = with_present_keys(
+            {former.get(key, key): below for key, below in value.items()} if former else value
+        )
+    return renamed
 
 
 def describe(value: Any) -> Any:
     """`value` as plain JSON for a manifest: a registered dataclass becomes `{name: {fields}}`.
 
-    Secrets are references (`${NAME}`) in the fields themselves, so they stay references here. A function becomes
-    its import path, a file its name and a digest of its content; what a class says of itself in `manifest()` is added.
+    Secrets are references (`${NAME}`) in the fields, so they stay references here. A function becomes its import path,
+    a file its name and a digest of its content; fields of a class's own `manifest()` are added.
     """
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
         return _describe_fields(value)
     if isinstance(value, Mapping):
-        return {str(key): describe(one) for key, one in value.items()}
+        return {str(key): describe(member) for key, member in value.items()}
     if isinstance(value, list | tuple | set | frozenset):
-        return [describe(one) for one in (sorted(value) if isinstance(value, set | frozenset) else value)]
+        return [describe(member) for member in (sorted(value) if isinstance(value, set | frozenset) else value)]
     if isinstance(value, Path):
         digest = blake2b(value.read_bytes(), digest_size=16).hexdigest() if value.is_file() else ""
         return {"file": value.name, "digest": digest}
@@ -147,8 +211,8 @@ def describe(value: Any) -> Any:
 
 
 def _describe_fields(value: Any) -> Any:
-    fields = {one.name: describe(getattr(value, one.name)) for one in dataclasses.fields(value)}
+    fields = {field.name: describe(getattr(value, field.name)) for field in dataclasses.fields(value)}
     if hasattr(value, "manifest"):
         fields.update(value.manifest())
-    name = next((found for kind in BUILT_IN if (found := name_of(kind, type(value)))), None)
+    name = next((name for kind in BUILT_IN if (name := name_of(kind, type(value)))), None)
     return {name: fields} if name else fields

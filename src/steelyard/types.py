@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Final, Literal, Protocol, get_args
+from dataclasses import KW_ONLY, dataclass, field
+from typing import TYPE_CHECKING, Any, Final, Literal, Protocol, get_args, runtime_checkable
 
 from steelyard.errors import Attempt
 
@@ -14,7 +14,11 @@ if TYPE_CHECKING:
 
 Json = None | bool | int | float | str | Sequence["Json"] | Mapping[str, "Json"]
 Message = Mapping[str, Any]
+NOT_COMPARED: Final = "not compared"
+"""Label of a score for which two results are too large, or took too long, to be compared: summaries warn of it."""
+
 Outcome = Literal["scored", "not_applicable", "unparsed", "refused"]
+Denominator = Literal["all", "answered"]
 
 OUTCOMES: Final[tuple[Outcome, ...]] = get_args(Outcome)
 """Every outcome of a score. An error is none of them: it is a `Failure` of the record."""
@@ -61,6 +65,29 @@ class Usage:
     input_tokens: int = 0
     output_tokens: int = 0
     estimated: bool = False
+
+
+def estimate_tokens(text: str) -> int:
+    """Tokens of a text, estimated in whole tokens, rounded down; see `token_weight`.
+
+    >>> estimate_tokens("four chars"), estimate_tokens("周易")
+    (2, 2)
+    """
+    return int(token_weight(text))
+
+
+def token_weight(text: str) -> float:
+    """The same before rounding, which can be compared with a budget.
+
+    A quarter of the ASCII characters and one for each other: English prose has about four characters a token in the
+    vocabularies of the large models, Chinese about one. No tokenizer is downloaded, and whoever shows such a number
+    labels it an estimate.
+
+    >>> token_weight("abc"), token_weight("周易!")
+    (0.75, 2.25)
+    """
+    plain = len(text.encode("ascii", "ignore"))
+    return len(text) - plain + plain / 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,6 +145,96 @@ class Score:
             raise ValueError(f"score {self.name!r}: a value goes with outcome 'scored' and with no other")
         if self.value is not None and not math.isfinite(self.value):
             raise ValueError(f"score {self.name!r}: {self.value!r} is not a finite number")
+
+
+@dataclass(frozen=True, slots=True)
+class ScoreInfo:
+    """What a scorer declares about one of its scores: what its values mean, and how reports show them.
+
+    It is stored with every run, so that reports and comparisons need no scorer's code.
+
+    Args:
+        name: the name that the scorer's `Score` has.
+        range: lowest and highest value; None: unbounded or unknown.
+        lower_is_better: true of a count of violations, of an error or of a perplexity.
+        threshold: values at or above it pass, or at or below it where lower is better. A `Score` that does not say
+            itself whether it passed is given `passed` by it. None: no value is right or wrong.
+        labels: what 1 and 0 are called: `("right", "wrong")`.
+        denominator: what the headline mean is over: `all` counts an unparsed or refused reply as 0, `answered` leaves
+            it out.
+        histogram: reports show how often each value occurred.
+        headline: headlines show this score where the suite names none; of several scorers the first one's counts.
+        named_verdicts: its verdicts have names, `Score.detail["label"]`, and reports count them.
+        exam: `Score.detail` holds the letters that were read and the right ones, as that of `Choice` does: the figures
+            of an exam and the review queue are made of them.
+        also_scored: the same replies read by the rule of another tool: shown next to the run's own scores.
+
+    >>> ScoreInfo("violations", (0, 10), lower_is_better=True, threshold=2).passes(1)
+    True
+    """
+
+    name: str
+    range: tuple[float, float] | None = None
+    _: KW_ONLY
+    lower_is_better: bool = False
+    threshold: float | None = None
+    labels: tuple[str, str] | None = None
+    denominator: Denominator = "answered"
+    histogram: bool = False
+    headline: bool = False
+    named_verdicts: bool = False
+    exam: bool = False
+    also_scored: bool = False
+
+    def passes(self, value: float) -> bool | None:
+        """Whether a value meets the threshold; None where there is none."""
+        if self.threshold is None:
+            return None
+        return value <= self.threshold if self.lower_is_better else value >= self.threshold
+
+
+@dataclass(frozen=True, slots=True)
+class StageInfo:
+    """What a target or scorer declares about how it is run.
+
+    Args:
+        name: of the scorer's stage: its replies and failures are stored under it. Empty: the name of its only score,
+            else its registered name, else that of its function or class.
+        inline: it is quick and costs nothing: it is called in the event loop instead of a thread, and what a target
+            returns is not journalled.
+        mock_reply: what a dry run takes for every reply to it, so that it goes on to all it may ask.
+        mock_output: what a dry run shows a scorer in place of an answer that is not known yet; empty: a placeholder.
+        compares_pairs: the scorer says which of two answers is better: its output is `{"A": ..., "B": ...}`.
+    """
+
+    _: KW_ONLY
+    name: str = ""
+    inline: bool = False
+    mock_reply: str = ""
+    mock_output: str = ""
+    compares_pairs: bool = False
+
+
+INLINE: Final = StageInfo(inline=True)
+"""Of a target or scorer that is quick and asks nobody."""
+
+
+@runtime_checkable
+class DescribesScores(Protocol):
+    """A scorer, object or function, that declares its scores. Without this a scorer gives one score of its own name."""
+
+    @property
+    def score_infos(self) -> Sequence[ScoreInfo]:
+        """One for each score that it gives, in the order in which reports show them."""
+
+
+@runtime_checkable
+class DescribesStage(Protocol):
+    """A target or scorer that declares how it is run. Without this the defaults of `StageInfo` hold."""
+
+    @property
+    def stage_info(self) -> StageInfo:
+        """How it is run."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -29,7 +29,7 @@ def test_help_names_every_command_in_whole_sentences(steelyard):
     assert [line.split()[0] for line in commands] == [
         "init", "check", "diagnose", "run", "resume", "rescore", "generate", "runs", "show", "compare", "history",
         "note", "review", "label", "promote", "baseline", "report", "verify", "delete", "export", "convert", "prompts",
-        "schema",
+        "schema", "store",
     ]  # fmt: skip
     assert not [line for line in commands if line.endswith("...")]
     assert max(len(line) for line in out.splitlines()) <= 80
@@ -51,13 +51,14 @@ def test_a_traceback_is_shown_with_debug_alone_and_the_code_stays(steelyard, wri
 
 
 def test_a_defect_of_ours_is_told_without_a_traceback(steelyard, write, says, monkeypatch):
-    from steelyard.cli import reading
+
+    from steelyard.cli import read_commands
 
     def broken(*_):
         raise ZeroDivisionError("by\x1b[31mhand")
 
     steelyard("run", write({"a": says()}), code=0)
-    monkeypatch.setattr(reading, "_row", broken)
+    monkeypatch.setattr(read_commands, "_row", broken)
     result = steelyard("runs", "--json", code=4)
     assert result.err == "error: ZeroDivisionError: by\\x1b[31mhand (this is a defect; --debug shows where)\n"
 

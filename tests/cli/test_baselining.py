@@ -121,7 +121,7 @@ def test_a_baseline_that_is_nowhere_is_found_before_anything_is_asked(steelyard,
     ("gate", "place", "words"),
     [
         ("{no_regression: {solve_rate: 0.02}}", "4:7", "no_regression needs a baseline"),
-        ("{baseline: latest}", "4:7", "nothing is held against the baseline"),
+        ("{baseline: latest}", "4:7", "nothing is compared with the baseline"),
         ("{no_regression: {solv_rate: 0.02}, baseline: latest}", "4:24", "no score 'solv_rate': did you mean"),
         ("{no_regression: {solve_rate: -0.02}, baseline: latest}", "4:36", "0 or more"),
         ("{no_regression: {solve_rate: high}, baseline: latest}", "4:36", "expected a number"),

@@ -108,7 +108,7 @@ def test_many_groups_fit_a_terminal_of_80_columns(steelyard, tmp_path):
 
 def test_options_of_datasets_are_refused_for_a_configuration_and_a_source_is_needed(steelyard, write, says):
     path = write({"a": says()})
-    assert "--skip-bad belongs to a dataset" in steelyard("check", path, "--skip-bad", code=2).err
+    assert "--skip-bad is for datasets" in steelyard("check", path, "--skip-bad", code=2).err
     assert "name a file to check" in steelyard("check", code=2).err
 
 

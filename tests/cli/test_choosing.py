@@ -40,14 +40,14 @@ def test_the_page_says_which_samples_were_chosen(steelyard, first, tmp_path):
 
 
 def test_one_option_without_the_other_is_a_mistake(steelyard, first):
-    assert "say --from RUN" in steelyard("run", first, "--only", "wrong", code=2).err
-    assert "say --only EXPR" in steelyard("run", first, "--from", "a", code=2).err
+    assert "add --from RUN" in steelyard("run", first, "--only", "wrong", code=2).err
+    assert "add --only EXPR" in steelyard("run", first, "--from", "a", code=2).err
 
 
 def test_a_condition_that_nothing_fits_ends_before_anything_is_asked(steelyard, first):
     err = steelyard("run", first, "--only", "errors", "--from", "a", code=2).err
     assert "no sample of run" in err
-    assert "fits: errors" in err
+    assert "matches: errors" in err
 
 
 def test_an_interrupted_part_goes_on_with_the_same_samples(steelyard, write, says, tmp_path):

@@ -6,9 +6,8 @@ import pytest
 
 from steelyard import Options, Prompt, Sample, StopWhen, Suite, evaluate_suite
 from steelyard.models.scripted import Scripted
-from steelyard.scorers.lexical import ChrF, Contains, RougeL, TokenF1
-from steelyard.scorers.match import ExactMatch
-from steelyard.suite.evaluate import How
+from steelyard.scorers.lexical import ChrF, Contains, ExactMatch, RougeL, TokenF1
+from steelyard.suite.evaluate import RunConfig
 
 SCORERS = (ExactMatch(), TokenF1(), RougeL(), ChrF(), Contains())
 FURTHER = ["token_f1", "rouge_l", "chrf", "contains"]
@@ -32,12 +31,12 @@ def answered(tmp_path, monkeypatch):
     return run
 
 
-def test_sentence_scores_and_costs_stand_in_this_order_within_80_columns(steelyard, answered):
+def test_sentence_categories_scores_and_costs_stand_in_this_order_within_80_columns(steelyard, answered):
     answered({"old": 10, "new": 26})
     out = steelyard("compare", "old", "new", code=0).out
     assert max(map(len, out.splitlines())) <= 80
     places = [
-        out.index(words) for words in ("new scores 53.3 points more", "score     baseline", "per sample", "category")
+        out.index(words) for words in ("new scores 53.3 points more", "category", "score     baseline", "per sample")
     ]
     assert places == sorted(places)
     (line,) = [line.split() for line in out.splitlines() if line.startswith("contains ") and "+" in line]
@@ -84,10 +83,10 @@ def test_samples_of_other_ids_are_paired_by_content_or_by_the_key_that_is_named(
     assert "did you mean 'code'?" in steelyard("compare", "old", "new", "--align", "cod", code=2).err
 
 
-def test_flips_of_runs_with_other_ids_are_listed(steelyard, answered):
+def test_regressions_of_runs_with_other_ids_are_listed(steelyard, answered):
     answered({"old": 26}, ids="q")
     answered({"new": 20}, ids="r")
-    assert "broken q20 (it is 20 → new?)" in steelyard("compare", "old", "new", code=0).out
+    assert "regression q20 (it is 20 → new?)" in steelyard("compare", "old", "new", code=0).out
 
 
 def test_what_cannot_be_told_exits_with_0_and_says_what_could_have_been_shown(steelyard, answered):
@@ -131,7 +130,7 @@ def test_what_was_decided_between_two_runs_is_said_once(steelyard, tmp_path):
     targets = {"old": lambda sample: "no", "new": lambda sample: "yes"}
     options = Options(stop_when_decided=StopWhen("full"))
     suite = Suite("s", "custom", samples, targets, (ExactMatch(),), options)
-    old, new = evaluate_suite(suite, how=How(store=store))
+    old, new = evaluate_suite(suite, how=RunConfig(store=store))
     out = " ".join(steelyard("compare", old.id, new.id, "--store", store, code=0).out.split())
     assert out.count("over the full set") == 1
     assert "new has more exact_match than old over the full set" in out

@@ -1,10 +1,12 @@
 """Each exit code of the command line, and what a person reads beside it."""
 
+import fcntl
 import json
 import os
 import signal
 import subprocess
 import sys
+import termios
 import time
 
 import pytest
@@ -113,7 +115,7 @@ def test_4_once_the_error_limit_is_passed_and_a_resume_may_mend_it(steelyard, wr
     path = write({"a": {"function": "flaky_target:answer"}}, options={"concurrency": 1})
     result = steelyard("run", path, code=4)
     assert "a: broken, 10 of 20 done: 10 errors; the last: target: OSError: no such service" in result.out
-    assert "go on with: steelyard resume" in result.out
+    assert "resume with: steelyard resume" in result.out
     (tmp_path / "mended").touch()
     mended = steelyard("resume", "--json", code=0).json()["runs"][0]
     assert (mended["state"], mended["done"], mended["errors"]) == ("finished", 20, 0)
@@ -138,27 +140,80 @@ def test_130_when_the_budget_is_reached_and_a_larger_one_goes_on(steelyard, writ
     result = steelyard("run", path, code=130)
     assert "interrupted 7/20" in result.out
     assert "interrupted 0/20" in result.out
-    assert "go on with: steelyard resume" in result.out
+    assert "resume with: steelyard resume" in result.out
     write({"a": says("A"), "b": says("B")}, options={"budget": {"calls": 40}})
     assert [one["done"] for one in steelyard("resume", "--json", code=0).json()["runs"]] == [20, 20]
 
 
-def test_130_when_interrupted_with_what_is_in_flight_stored(write, tmp_path):
-    command = [sys.executable, "-c", "from steelyard.cli import main; main()"]
+COMMAND = [sys.executable, "-c", "from steelyard.cli import main; main()"]
+
+
+def wait_for_answers(server, n):
+    deadline = time.monotonic() + 30
+    while len(server.answered()) < n and time.monotonic() < deadline:
+        time.sleep(0.01)
+
+
+def stored_states():
+    done = subprocess.run([*COMMAND, "runs", "--json"], capture_output=True, text=True, check=True)
+    return [(one["state"], one["done"]) for one in json.loads(done.stdout)]
+
+
+@pytest.mark.parametrize("signum", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP], ids=lambda one: one.name)
+def test_130_when_interrupted_with_what_is_in_flight_stored(write, tmp_path, signum):
+    command = COMMAND
     with ledger_server(tmp_path / "server", "--latency-ms", "100") as server:
         path = write({"a": at(server)}, options={"concurrency": 2})
         process = subprocess.Popen([*command, "run", path], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-        deadline = time.monotonic() + 30
-        while len(server.answered()) < 3 and time.monotonic() < deadline:
-            time.sleep(0.01)
-        os.kill(process.pid, signal.SIGINT)
+        wait_for_answers(server, 3)
+        os.kill(process.pid, signum)
         out, err = process.communicate(timeout=30)
         assert process.returncode == 130, (out, err)
         answered = len(server.answered())
     assert "again to stop at once" in err
     assert f"interrupted {answered}/20" in out
-    done = subprocess.run([*command, "runs", "--json"], capture_output=True, text=True, check=True)
-    assert [(one["state"], one["done"]) for one in json.loads(done.stdout)] == [("interrupted", answered)]
+    assert stored_states() == [("interrupted", answered)]
+
+
+def test_a_hangup_sent_twice_still_finishes_what_is_in_flight(write, tmp_path):
+    with ledger_server(tmp_path / "server", "--latency-ms", "300") as server:
+        path = write({"a": at(server)}, options={"concurrency": 2})
+        process = subprocess.Popen([*COMMAND, "run", path], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        wait_for_answers(server, 2)
+        for signum in (signal.SIGHUP, signal.SIGHUP, signal.SIGTERM):
+            os.kill(process.pid, signum)
+        out, err = process.communicate(timeout=30)
+        assert process.returncode == 130, (out, err)
+        assert stored_states() == [("interrupted", len(server.answered()))]
+
+
+def test_a_closed_terminal_ends_a_run_like_ctrl_c(write, tmp_path):
+    with ledger_server(tmp_path / "server", "--latency-ms", "100") as server:
+        path = write({"a": at(server)}, options={"concurrency": 2})
+        master, slave = os.openpty()
+        process = subprocess.Popen(
+            [*COMMAND, "run", path], stdin=slave, stdout=slave, stderr=slave, start_new_session=True,
+            preexec_fn=lambda: fcntl.ioctl(0, termios.TIOCSCTTY, 0),  # noqa: PLW1509  # no thread has begun
+        )  # fmt: skip
+        os.close(slave)
+        wait_for_answers(server, 3)
+        os.close(master)  # the kernel sends SIGHUP, and whatever is printed now fails
+        assert process.wait(timeout=30) == 130
+        assert stored_states() == [("interrupted", len(server.answered()))]
+
+
+def test_under_nohup_a_closed_terminal_is_nothing(write, tmp_path):
+    with ledger_server(tmp_path / "server", "--latency-ms", "30") as server:
+        path = write({"a": at(server)}, options={"concurrency": 2})
+        process = subprocess.Popen(
+            [*COMMAND, "run", path], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+            preexec_fn=lambda: signal.signal(signal.SIGHUP, signal.SIG_IGN),  # noqa: PLW1509  # no thread has begun
+        )  # fmt: skip
+        wait_for_answers(server, 3)
+        os.kill(process.pid, signal.SIGHUP)
+        out, err = process.communicate(timeout=60)
+        assert process.returncode == 0, (out, err)
+        assert stored_states() == [("finished", 20)]
 
 
 def test_the_gate_of_an_unfinished_run_says_nothing(steelyard, write, says):

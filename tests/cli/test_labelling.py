@@ -6,7 +6,7 @@ import pytest
 from tests.store.exam_run import exam_runs
 
 from steelyard import Store
-from steelyard.store.labels import all_labels, read_labels
+from steelyard.store.labels import all_labels
 
 REPLIES = ["A", "B", "maybe A", "maybe B", "A or B", "well", "no", "=HYPERLINK(1)"]
 
@@ -19,7 +19,7 @@ def exam(tmp_path, monkeypatch):
 
 def kept(name="weak"):
     with Store() as store:
-        return {(one.sample, one.author): one.value for one in read_labels(store, store.run(name))}
+        return {(one.sample, one.author): one.value for one in store.run(name).labels()}
 
 
 def test_the_queue_hides_the_key_until_it_is_asked_for(steelyard, exam):
@@ -38,7 +38,7 @@ def test_the_queue_hides_the_key_until_it_is_asked_for(steelyard, exam):
 def test_a_verdict_is_kept_with_its_author_and_shown_in_the_queue(steelyard, exam):
     steelyard("label", "weak", "q5", "b", "--author", "ann", code=0)
     assert kept() == {("q5", "ann"): "B"}
-    assert "ann says B" in steelyard("review", "weak").out
+    assert "ann: B" in steelyard("review", "weak").out
     steelyard("label", "weak", "q5", "--withdraw", "--author", "ann", code=0)
     assert kept() == {}
 
@@ -46,9 +46,9 @@ def test_a_verdict_is_kept_with_its_author_and_shown_in_the_queue(steelyard, exa
 @pytest.mark.parametrize(
     ("arguments", "told"),
     [
-        (("q5", "B"), "--author NAME: a verdict is somebody's"),
+        (("q5", "B"), "--author NAME is missing"),
         (("q5", "B", "--author", " "), "--author NAME"),
-        (("q5", "B", "--author", "model:m"), "verdicts are a person's"),
+        (("q5", "B", "--author", "model:m"), "verdicts are given by people"),
         (("q5", "E", "--author", "ann"), "type letters from A to D"),
         (("q5", "--author", "ann"), "type the sample and what its reply answers"),
         (("q5", "B", "--withdraw", "--author", "ann"), "type the sample"),
@@ -82,10 +82,10 @@ def test_a_filled_sheet_comes_back(steelyard, exam, tmp_path):
     assert "'=HYPERLINK(1)" in text, "a reply is no formula"
     assert ",key," not in text
     filled(sheet, {"q5": "A", "q4": "none"})
-    assert "2 verdicts by ann kept" in steelyard("label", "weak", "--from", sheet, "--author", "ann", code=0).out
+    assert "2 verdicts by ann stored" in steelyard("label", "weak", "--from", sheet, "--author", "ann", code=0).out
     assert kept() == {("q5", "ann"): "A", ("q4", "ann"): ""}
     again = steelyard("label", "weak", "--from", sheet, "--author", "ann", code=0).out
-    assert "0 verdicts by ann kept; 2 verdicts stood there already" in " ".join(again.split())
+    assert "0 verdicts by ann stored; 2 verdicts stored already" in " ".join(again.split())
     with Store() as store:
         assert len(all_labels(store, store.run("weak"))) == 2
 
@@ -139,8 +139,8 @@ def test_a_run_that_is_no_exam_has_no_queue(steelyard, tmp_path, monkeypatch):
 
     monkeypatch.chdir(tmp_path)
     run = evaluate(lambda sample: "no", [Sample("a", "?", "yes")], [ExactMatch()], store=".steelyard/steelyard.db")
-    assert "is no exam" in steelyard("review", run.id, code=2).err
-    assert "is no exam" in steelyard("label", run.id, "a", "A", "--author", "ann", code=2).err
+    assert "is not an exam" in steelyard("review", run.id, code=2).err
+    assert "is not an exam" in steelyard("label", run.id, "a", "A", "--author", "ann", code=2).err
 
 
 def test_options_of_a_models_review_need_a_model(steelyard, exam):

@@ -5,14 +5,16 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from tests.compare.judging import Judging, judging, orders, row, rows
+from tests.analysis.judging import Judging, judging, orders, row, rows
 from tests.report.judging_suite import pairwise_runs
 
-from steelyard.cli.preferring import bar_lines, print_preferences
-from steelyard.compare.preferences import preferences
-from steelyard.report.preferences import Part
+from steelyard.analysis.preferences import preferences
+from steelyard.analysis.stopping import Stopping
+from steelyard.report.chart import SharePart
+from steelyard.report.preferences import preferences_section
+from steelyard.report.terminal import console
+from steelyard.report.terminal_sections import bar_lines, print_sections
 from steelyard.stats.intervals import Interval
-from steelyard.summary import Stopping
 
 
 @pytest.fixture(scope="module")
@@ -29,7 +31,7 @@ def three(tmp_path_factory):
 
 
 def shown(capfd, *found, in_full=False):
-    print_preferences(found, in_full=in_full)
+    print_sections(console(), [preferences_section(found)], in_full=in_full)
     return capfd.readouterr().out
 
 
@@ -42,13 +44,13 @@ def test_a_judging_run_is_shown_with_its_shares_its_rates_and_its_sentence(steel
     assert "same in both orders: 87.5 % of 32 pairs" in out
     assert "ours <b> is preferred to theirs: it won 20 of 24 decided" in " ".join(out.split())
     assert "cooking <i>  12    4     0  0   100.0 %  75.8 to 100.0  0.049 %" in out
-    assert all(len(line) <= 80 for line in out.splitlines())
+    assert [line for line in out.splitlines() if len(line) > 80 and not line.lstrip().startswith("steelyard ")] == []
 
 
 def test_an_answering_run_has_a_line_of_its_own_that_is_no_error(steelyard, pairs):
     store, (ours, theirs, _) = pairs
     out = steelyard("show", theirs, "--store", store, code=0).out
-    assert f"{theirs}  theirs    40       0            0 / 0" in out
+    assert f"{theirs}  theirs    40       0          unknown" in out
     assert "refused" not in out
     assert "36       4" in steelyard("show", ours, "--store", store, code=0).out
 
@@ -116,7 +118,7 @@ def test_many_pairs_are_lines_of_a_table_within_80_columns(capfd):
     ]
     out = shown(capfd, *found)
     assert out.count("54.5 %") == 10
-    assert all(len(line) <= 80 for line in out.splitlines())
+    assert [line for line in out.splitlines() if len(line) > 80 and not line.lstrip().startswith("steelyard ")] == []
     assert len(out.splitlines()) < 40
 
 
@@ -124,7 +126,7 @@ def test_many_stopped_pairs_show_the_share_that_their_interval_is_about(capfd):
     stopping = Stopping("full", "preference", 0.5, 0.95, "", 60, 16, 15, "above", Interval(0.501, 0.864))
     given = tuple(rows(*["A"] * 7, *["inconsistent"] * 9))
     out = shown(capfd, *[preferences(Judging(given, first=name, stopping=stopping)) for name in "abcd"])
-    assert "A, even as half  95 %" in out
+    assert "A, even as half  95 % CI" in out
     assert out.count("71.9 %  50.1 to 86.4  16 of 60") == 4
     assert "its interval is a confidence sequence" in " ".join(out.split())
 
@@ -152,10 +154,35 @@ def test_hostile_names_cannot_act_on_the_terminal(capfd):
 
 
 def test_a_bar_is_full_and_its_smallest_part_is_seen():
-    parts = [Part("a", "ours", "999", "99.9 %", 0.0, 0.999), Part("b", "theirs", "1", "0.1 %", 0.999, 0.001)]
+    parts = [SharePart("a", "ours", "999", "99.9 %", 0.0, 0.999), SharePart("b", "theirs", "1", "0.1 %", 0.999, 0.001)]
     bar = next(bar_lines(parts, width=40))
     assert bar == "█" * 39 + "▓"
 
 
 def test_a_bar_of_nothing_says_so():
-    assert list(bar_lines([Part("a", "ours", "0", "–", 0.0, 0.0)])) == ["no pair was judged"]
+    assert list(bar_lines([SharePart("a", "ours", "0", "–", 0.0, 0.0)])) == ["no pair was judged"]
+
+
+AGENTS = """
+def steady(sample):
+    return f"a long and complete answer to {sample.input}"
+
+def failing(sample):
+    if sample.input in {"q3", "q7", "q9"}:
+        raise RuntimeError("the tool failed")
+    return f"short {sample.input}"
+"""
+
+
+def test_a_pairwise_evaluation_goes_on_without_the_pairs_that_an_agent_failed_in(steelyard, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "pair_agents.py").write_text(AGENTS)
+    (tmp_path / "q.csv").write_text("\n".join(["question", *(f"q{n}" for n in range(20))]) + "\n")
+    (tmp_path / "votes.yaml").write_text(
+        "suite: pairwise\nsamples: {file: q.csv, columns: {question: question}}\n"
+        "targets:\n  steady: {function: 'pair_agents:steady'}\n  failing: {function: 'pair_agents:failing'}\n"
+        "scorers: [lexical_preference]\n"
+    )
+    out = " ".join(steelyard("run", "votes.yaml", code=0).out.split())
+    assert "failing 17 3" in out
+    assert "3 pairs were not judged, as a side gave no answer" in out

@@ -20,7 +20,7 @@ def rows_of(path):
 
 def test_what_failed_is_a_test_set_and_the_next_run_is_made_of_it(steelyard, exam, write, says, tmp_path):
     out = steelyard("promote", "weak", "--to", "set.jsonl", code=0).out
-    assert "16 added, 0 there already; 16 of run" in out
+    assert "16 added, 0 already in the file; 16 of run" in out
     path = write({"better": says("B")}, name="again.json", samples={"file": "set.jsonl"})
     summary = steelyard("run", path, "--json", code=0).json()["runs"][0]
     assert summary["done"] == 16
@@ -59,7 +59,7 @@ def test_samples_are_promoted_by_the_cause_that_a_model_gave(steelyard, exam, tm
 
 
 def test_where_nothing_fits_no_file_is_made(steelyard, exam, tmp_path):
-    assert "fits: errors" in steelyard("promote", "weak", "--where", "errors", "--to", "set.jsonl", code=0).out
+    assert "matches: errors" in steelyard("promote", "weak", "--where", "errors", "--to", "set.jsonl", code=0).out
     assert not (tmp_path / "set.jsonl").exists()
 
 

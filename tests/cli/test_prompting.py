@@ -5,8 +5,8 @@ import json
 import pytest
 
 from steelyard.cli.app import run_app
-from steelyard.text.prompt_files import load_template, packaged_prompts
-from steelyard.text.reply_schema import packaged_replies, response_format
+from steelyard.prompts.reply_schema import packaged_replies, response_format
+from steelyard.prompts.template import load_template, packaged_prompts
 
 
 def run(capsys, *arguments):

@@ -1,11 +1,13 @@
 """runs, show and compare as a person and as a program read them."""
 
 import json
+import re
+import shutil
 from types import SimpleNamespace
 
 import pytest
 
-from steelyard.cli.reading import _state
+from steelyard.cli.read_commands import _state
 
 
 @pytest.fixture
@@ -85,7 +87,7 @@ def test_an_unfinished_run_says_so_everywhere_with_counts(steelyard, write, says
     steelyard("run", "whole.json", code=0)
     assert "interrupted   7/20" in steelyard("runs", code=0).out
     assert "interrupted 7/20" in steelyard("show", "half", code=0).out
-    assert "go on with: steelyard resume" in steelyard("show", "half", code=0).out
+    assert "resume with: steelyard resume" in steelyard("show", "half", code=0).out
     listed = steelyard("show", "half", "--only", "wrong", "--json", code=0)
     assert len(listed.json()) == 5
     assert listed.err == "half: interrupted, 7 of 20 done\n"
@@ -105,8 +107,9 @@ def test_compare_shows_the_cells_the_categories_and_who_answered(steelyard, writ
     path = write({"a": says("A", **{"Question 4?": ""}), "b": says("B")})
     steelyard("run", path, code=0)
     out = steelyard("compare", "a", "b", code=0).out
-    assert "fixed 5, broken 4, both right 0, both wrong 11" in out
-    assert "where both answered: 26.3 % against 21.1 %" in out
+    assert "regressions 4, improvements 5, both right 0, both wrong 11" in out
+    (both,) = [line.split() for line in out.splitlines() if line.startswith("answered by both")]
+    assert both[3:7] == ["21.1", "%", "26.3", "%"]
     assert [line.split()[:2] for line in out.splitlines() if line.startswith("group")] == [
         ["group", "0"],
         ["group", "1"],
@@ -154,10 +157,10 @@ def test_scores_with_one_reason_share_a_line_and_passages_say_where_they_stand(s
 
 def test_that_no_sample_is_wrong_is_said_with_the_scores_that_could_have_said_so(steelyard, answered, tmp_path):
     out = steelyard("show", "old", "--only", "wrong", code=0).out
-    assert "is wrong; right or wrong is said by hit_rate" in out
+    assert "is wrong; only hit_rate can be right or wrong" in out
     (tmp_path / "rag.json").write_text(json.dumps({**RAG, "scorers": ["token_f1"]}), encoding="utf-8")
     steelyard("run", "rag.json", code=0)
-    assert "none of its scores tells right" in steelyard("show", "old", "--only", "wrong", code=0).out
+    assert "none of its scores can be right" in steelyard("show", "old", "--only", "wrong", code=0).out
 
 
 def test_how_a_judge_came_to_its_rating_stands_beside_it(steelyard, answered, tmp_path):
@@ -167,3 +170,38 @@ def test_how_a_judge_came_to_its_rating_stands_beside_it(steelyard, answered, tm
     steelyard("run", "rag.json", code=0)
     out = " ".join(steelyard("show", "old", "--only", "all", code=0).out.split())
     assert "fluency: 4, single rating, the endpoint gave no token probabilities, flip rate 0" in out
+
+
+def test_a_name_that_suites_share_is_refused_with_the_list_by_every_command(steelyard, write, says, tmp_path):
+    shutil.copy(write({"glm": says("A")}).parent / "exam.csv", tmp_path / "law.csv")
+    for suite in ("law", "exam"):
+        samples = {"file": f"{suite}.csv"}
+        config = write({"glm": says("A"), "kb": says("B")}, name=f"{suite}.json", samples=samples)
+        steelyard("run", config, "--quiet", code=0)
+    for command in (
+        ["show", "glm"], ["compare", "glm", "kb"], ["report", "glm"], ["export", "glm"], ["rescore", "glm"],
+        ["review", "glm"], ["note", "glm", "why"], ["baseline", "glm"], ["verify", "glm"], ["delete", "glm", "--yes"],
+        ["promote", "glm", "--to", "t.jsonl"], ["label", "glm", "line:2", "A", "--author", "ann"],
+        ["export", "glm", "kb", "--json-dir", "out"], ["resume", "glm"],
+        ["run", "law.json", "--only", "wrong", "--from", "glm"],
+    ):  # fmt: skip
+        refused = steelyard(*command, code=2)
+        assert "'glm' is a target of 2 suites; which run is meant?" in refused.err, command
+        assert "law/glm" in refused.err
+        assert "exam/glm" in refused.err
+        assert not refused.out, command
+    assert len(steelyard("runs", "--json").json()) == 4
+    assert steelyard("show", "law/glm", "--json", code=0).json()["suite"] == "law"
+    compared = steelyard("compare", "law/glm", "law/kb", "--json", code=0).json()
+    assert {one["suite"] for one in compared["runs"]} == {"law"}
+
+
+def test_which_of_several_runs_was_taken_is_said_beside_the_output(steelyard, write, says):
+    config = write({"glm": says("A"), "kb": says("B")})
+    for _ in range(2):
+        steelyard("run", config, "--quiet", code=0)
+    newest = {one["target"]: one["id"] for one in reversed(steelyard("runs", "--json").json())}
+    shown = steelyard("show", "glm", "--json", code=0)
+    assert shown.json()["run"] == newest["glm"]
+    assert re.fullmatch(rf"glm: run {newest['glm']} of [-\d]+ [\d:]+ UTC, the newest of 2 in suite exam\n", shown.err)
+    assert steelyard("show", newest["glm"], code=0).err == ""

@@ -5,8 +5,8 @@ import pytest
 import steelyard_toys as toys
 
 from steelyard.config.build import Site, build
-from steelyard.config.positions import parse
-from steelyard.config.problems import ConfigErrors
+from steelyard.config.nodes import ConfigErrors
+from steelyard.config.read import parse
 from steelyard.errors import ConfigError
 from steelyard.targets.function import Function
 from steelyard.types import Scorer, Target
@@ -117,7 +117,7 @@ def test_a_number_is_a_text_only_if_it_would_be_written_the_same_again():
         (Target, "toys", "there is no target 'toys': did you mean 'toy'?"),
         (Target, "{tyo: {}}", "there is no target 'tyo': did you mean 'toy'?"),
         (Target, "json:dumps", "write {function: 'json:dumps'}"),
-        (Target, "{toy: {text: a}, count: 3}", "'count' stands beside 'toy'"),
+        (Target, "{toy: {text: a}, count: 3}", "'count' is next to 'toy'"),
         (Target, "{picky: 1, low: 2, high: 3}", "'low' is given twice"),
         (Target, "picky", "the key 'low' is missing (a whole number)"),
         (Target, "{picky: {low: 3, high: 2}}", "low 3 is not below high 2"),

@@ -9,8 +9,9 @@ from hypothesis import strategies as st
 from steelyard import ConfigError, Sample
 from steelyard.config.convert import convert
 from steelyard.config.load import load
-from steelyard.config.positions import parse, plain
-from steelyard.text.template import placeholders, render
+from steelyard.config.nodes import plain
+from steelyard.config.read import parse
+from steelyard.prompts.template import placeholders, render
 
 TEMPLATE = '单选题。\n题目：{question}\n选项：{options}\n只答 {{"answer": "A"}}'
 CHATCHAT = {
@@ -43,18 +44,34 @@ def target(entry, name="one", **changes):
     return new["targets"][name], new
 
 
-def test_a_knowledge_base_chat_keeps_its_arguments_and_its_lists_become_a_matrix():
+def with_all(text):
+    """The new file with its lists uncommented, as its own comment says."""
+    lines = []
+    for line in text.splitlines():
+        bare = line.lstrip()[2:]
+        if line.startswith(("# matrix:", "#   ")) and "steelyard" not in line:
+            lines.append(line[2:])
+        elif (
+            line.lstrip().startswith("# ") and "{{" in line and lines[-1].lstrip().startswith(f"{bare.split(':')[0]}:")
+        ):
+            lines[-1] = line.replace("# ", "", 1)
+        else:
+            lines.append(line)
+    return "\n".join(lines)
+
+
+def test_a_knowledge_base_chat_keeps_its_arguments_and_asks_the_first_of_each_list():
     new = converted()
-    assert new["matrix"] == {"llm_model": CHATCHAT["llm_models"], "prompt_name": CHATCHAT["prompt_name"]}
+    assert "matrix" not in new
     http = new["targets"]["origin_llm_kb"]["http"]
     assert (http["preset"], http["url"]) == ("chatchat-0.2", CHATCHAT["url"])
     assert http["body"] == {
-        "model_name": "{{llm_model}}",
+        "model_name": "chatglm3-6b",
         "knowledge_base_name": "faiss_zhouyi",
         "top_k": 20,
         "score_threshold": 1.0,
         "temperature": 0.7,
-        "prompt_name": "{{prompt_name}}",
+        "prompt_name": "default",
     }
     assert new["targets"]["origin_llm_kb"]["tags"] == {"knowledge_base": "yes"}
 
@@ -71,13 +88,18 @@ def test_a_key_becomes_a_reference_and_its_value_is_nowhere():
     assert "set ZHIPU_API_KEY" in text
 
 
-def test_the_new_file_loads_and_makes_one_target_per_combination(tmp_path):
+def test_the_new_file_asks_what_the_old_script_asked_and_every_combination_once_its_comments_are_taken_away(tmp_path):
     (tmp_path / "exam.csv").write_text(
         "问题,A,B,C,D,答案,类别\n乾？,天,地,雷,风,A,卦象\n坤？,天,地,雷,风,B,卦象\n", "utf-8"
     )
     path = tmp_path / "new.yaml"
+    environ = {"ZHIPU_API_KEY": "sk-0123456789"}
     path.write_text(convert(OLD, "old.json"), "utf-8")
-    suite = load(path, environ={"ZHIPU_API_KEY": "sk-0123456789"}, use_dotenv=False).suite
+    suite = load(path, environ=environ, use_dotenv=False).suite
+    assert list(suite.targets) == ["origin_llm_kb", "zhipu_ai"]
+    assert len(list(suite.samples)) == 2
+    path.write_text(with_all(convert(OLD, "old.json")), "utf-8")
+    suite = load(path, environ=environ, use_dotenv=False).suite
     assert len(suite.targets) == 10
     assert [(one.id != "", one.reference, one.choices[1]) for one in suite.samples] == [
         (True, "A", "地"),
@@ -149,12 +171,25 @@ def test_every_key_of_an_entry_is_either_used_or_named():
 
 
 def test_output_folders_become_the_command_that_writes_them():
-    assert 'steelyard export RUN --json-dir "./target/target1"' in convert(OLD, "old.json")
+    text = convert(OLD, "old.json")
+    assert '  #     steelyard export origin_llm_kb zhipu_ai --json-dir "./target/target1"\n' in text
 
 
-def test_several_sources_become_several_files():
-    assert converted(sources=["a.xlsx", "b.xlsx"])["samples"]["file"] == ["a.xlsx", "b.xlsx"]
+def test_sources_are_asked_as_far_as_they_have_a_folder_in_turn():
+    sources = ["./2022/exam.xlsx", "./2023/exam.xlsx", "c.xlsx"]
+    text = convert(OLD | {"sources": sources, "targets": ["t1", "t2"]}, "old.json")
+    assert read(text)["samples"]["file"] == sources[:2]
+    assert '    # - "c.xlsx"\n' in text
+    for source, folder in (("2022/exam.xlsx", "t1"), ("2023/exam.xlsx", "t2")):
+        assert f'export origin_llm_kb zhipu_ai --source {source} --json-dir "{folder}"\n' in text
+    assert converted(sources=sources, targets=[])["samples"]["file"] == sources
     assert converted()["samples"]["file"] == "./exam.csv"
+    assert '# No source goes with the result folder "t2".' in convert(OLD | {"targets": ["t1", "t2"]}, "old.json")
+
+
+def test_a_name_with_a_line_break_stays_inside_its_comment():
+    text = convert(OLD | {"test_args": {"a\ntargets: {}": CHATCHAT}}, "old.json")
+    assert list(read(text)["targets"]) == ["a\ntargets: {}"]
 
 
 def test_the_later_generation_of_the_service_gets_its_own_names():
@@ -178,9 +213,14 @@ def test_a_chat_without_a_knowledge_base_is_asked_without_a_preset():
 
 
 def test_lists_that_differ_between_entries_become_variables_of_their_own():
-    new = converted(test_args={"a": CHATCHAT, "b": CHATCHAT | {"llm_models": ["x", "y"]}})
+    args = {"a": CHATCHAT, "b": CHATCHAT | {"llm_models": ["x", "y"]}, "zhipu_c": {"api_key": "k", "model": ["m", "n"]}}
+    text = convert(OLD | {"test_args": args}, "old.json")
+    assert [read(text)["targets"][one]["http"]["body"]["model_name"] for one in "ab"] == ["chatglm3-6b", "x"]
+    assert read(text)["targets"]["zhipu_c"]["prompt"]["model"]["openai_compatible"]["name"] == "m"
+    new = read(with_all(text))
     assert new["matrix"]["b_llm_model"] == ["x", "y"]
     assert new["targets"]["b"]["http"]["body"]["model_name"] == "{{b_llm_model}}"
+    assert new["targets"]["zhipu_c"]["prompt"]["model"]["openai_compatible"]["name"] == "{{zhipu_c_llm_model}}"
 
 
 def test_secrets_in_an_address_are_not_copied():

@@ -1,8 +1,8 @@
 import pytest
 
 from steelyard.config.environment import environment, read_dotenv
-from steelyard.config.leaves import described
-from steelyard.config.positions import parse
+from steelyard.config.read import parse
+from steelyard.config.scalars import described
 from steelyard.errors import ConfigError
 
 

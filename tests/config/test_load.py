@@ -4,7 +4,7 @@ from pathlib import Path
 import pytest
 
 from steelyard.config.load import load, load_plain
-from steelyard.config.problems import ConfigErrors
+from steelyard.config.nodes import ConfigErrors
 from steelyard.errors import ConfigError
 
 pytestmark = pytest.mark.usefixtures("toys")

@@ -4,8 +4,7 @@ import jsonschema
 import pytest
 
 from steelyard.config import schema
-from steelyard.config.docstrings import arguments_of
-from steelyard.config.hints import keys_of
+from steelyard.config.keys import arguments_of, keys_of
 
 
 @pytest.fixture

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from steelyard.config.positions import Source, parse, plain
-from steelyard.config.toml_text import parse as parse_toml
+from steelyard.config.nodes import plain
+from steelyard.config.read import parse
 from steelyard.errors import ConfigError
 
 EXAM = '''# an exam
@@ -140,7 +140,7 @@ def test_whatever_is_toml_gives_the_same_values_and_anything_else_an_error(text)
     except ValueError:
         wanted = None
     try:
-        found = plain(parse_toml(text, Source("x.toml", tuple(text.split("\n")))))
+        found = plain(parse(text, "x.toml"))
     except ConfigError:
         return
     assert found == wanted

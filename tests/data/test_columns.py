@@ -1,9 +1,8 @@
 import pytest
 
 from steelyard.data.columns import find_layout
-from steelyard.data.files import SampleFiles
-from steelyard.data.headers import plain
-from steelyard.data.roles import Role
+from steelyard.data.headers import Role, normalized
+from steelyard.data.sample_files import SampleFiles
 from steelyard.data.table import Row, Table
 from steelyard.errors import ConfigError
 
@@ -115,7 +114,7 @@ def test_roles_that_are_not_named_are_found_by_their_headers():
 
 
 def test_a_wrong_column_name_is_answered_with_those_found():
-    with pytest.raises(ConfigError, match=r"no column 'Anser': did you mean 'Answer'\?; found: Question, A, B, Answer"):
+    with pytest.raises(ConfigError, match=r"no column 'Anser': did you mean 'Answer'\? Found: Question, A, B, Answer"):
         layout(("Question", "A", "B", "Answer"), ("q", "x", "y", "A"), columns={"answer": "Anser"})
 
 
@@ -158,4 +157,51 @@ def test_another_suite_may_ask_for_other_roles():
 
 
 def test_a_header_is_compared_without_width_case_and_punctuation():
-    assert plain("（正确）ＡNSWER_key") == "正确answerkey"
+    assert normalized("（正确）ＡNSWER_key") == "正确answerkey"
+
+
+@pytest.mark.parametrize(
+    ("header", "role", "cells"),
+    [
+        (("题目", "A", "B", "C", "D", "答案", "题目"), "question", ("t.xlsx s!A1", "t.xlsx s!G1")),
+        (("题目", "A", "B", "C", "D", "答案", "题 目："), "question", ("t.xlsx s!A1", "t.xlsx s!G1")),
+        (("Question", "A", "B", "C", "D", "Answer", "ANSWER "), "answer", ("t.xlsx s!F1", "t.xlsx s!G1")),
+        (("question", "A", "B", "C", "D", "answer", "B"), "options", ("t.xlsx s!C1", "t.xlsx s!G1")),
+        (("question", "A", "B", "C", "D", "答案(一)", "答案(二)"), "answer", ("t.xlsx s!F1", "t.xlsx s!G1")),
+    ],
+)
+def test_a_header_that_stands_twice_and_that_a_role_uses_is_refused_with_both_cells(header, role, cells):
+    with pytest.raises(ConfigError) as refused:
+        layout(header, BODY)
+    assert all(cell in str(refused.value) for cell in cells)
+    assert f"either column may be the {role}" in str(refused.value)
+
+
+def test_a_header_that_stands_twice_is_fine_where_no_role_uses_it():
+    found = layout((*HEADER, "备注", "备注", "", ""), (*BODY, "x", "y", "", ""))
+    assert found.columns == WANTED
+
+
+def test_a_name_that_stands_twice_is_refused_with_both_cells_and_a_letter_says_which():
+    header = ("t", "A", "B", "C", "D", "k", "t")
+    names = {"question": "t", "options": "A:D", "answer": "k"}
+    with pytest.raises(ConfigError, match=r"header 't' occurs twice, in t\.xlsx s!A1 and in t\.xlsx s!G1") as refused:
+        layout(header, BODY, columns=names)
+    assert "the question as A or G" in str(refused.value)
+    letters = {"question": "G", "options": "B:E", "answer": "F"}
+    assert layout(header, BODY, columns=letters, header=1).columns["question"] == (6,)
+
+
+def test_an_exact_name_beside_one_that_only_resembles_it_is_meant():
+    header = ("题目", "A", "B", "C", "D", "答案", "【题目】")
+    names = {"question": "题目", "options": "A:D", "answer": "答案"}
+    assert layout(header, BODY, columns=names).columns["question"] == (0,)
+
+
+def test_two_keys_of_one_name_are_refused_and_a_named_one_is_meant():
+    rows = [Row(1, {"question": "q", "A": "x", "B": "y", "answer": "A", "Answer": "B"})]
+    table = Table("t.jsonl", lambda: iter(rows), "line", keyed=True)
+    with pytest.raises(ConfigError, match="keys 'Answer' and 'answer' have the same name"):
+        find_layout(table, ROLES, SampleFiles("t.jsonl"))
+    named = SampleFiles("t.jsonl", columns={"answer": "Answer"})
+    assert find_layout(table, ROLES, named).columns["answer"] == ("Answer",)

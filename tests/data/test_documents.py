@@ -13,8 +13,7 @@ from reportlab.platypus import PageBreak, Paragraph, SimpleDocTemplate
 from steelyard.data import documents, documents_pdf
 from steelyard.data.documents import Document, read_document, read_documents
 from steelyard.data.documents_html import html_text
-from steelyard.data.documents_pages import Line, join_pages
-from steelyard.data.documents_pdf import read_pdf
+from steelyard.data.documents_pdf import Line, join_pages, read_pdf
 from steelyard.errors import ConfigError, DataError
 
 STYLES = getSampleStyleSheet()
@@ -87,7 +86,7 @@ class TestPdf:
         text = read_document(drawn(tmp_path / "a.pdf", lines)).text
         assert " ".join(text.split()) == "The well-kept gauge is an instrument that is well-kept and Anglo-Saxon."
 
-    def test_numbers_of_pages_go_and_a_repeated_header_stays_once(self, tmp_path):
+    def test_running_heads_and_numbers_of_pages_are_left_out(self, tmp_path):
         def decorate(canvas, template):
             canvas.drawString(72, 800, "The Station Handbook")
             canvas.drawString(280, 30, f"Page {template.page} of 4")
@@ -99,7 +98,7 @@ class TestPdf:
         ]  # fmt: skip
         text = read_document(set_in_type(tmp_path / "a.pdf", *parts, decorate=decorate)).text
         assert "Page" not in text
-        assert text.count("The Station Handbook") == 1
+        assert "The Station Handbook" not in text
         assert [f"Rule {number} holds." in text for number in range(4)] == [True] * 4
 
     def test_a_file_without_text_says_that_it_holds_images(self, tmp_path):
@@ -219,6 +218,35 @@ class TestPages:
             for number in (1, 2, 3)
         ]
         assert [text.format(number) in join_pages(pages)[0] for number in (1, 2, 3)] == [True] * 3
+
+    def test_heads_of_three_lines_and_those_of_chapters_go(self):
+        bodies = ["Rain.", "Hail.", "Snow.", "Wind."]
+        pages = [
+            [
+                line("Observers' Manual", 120, right=200.0),
+                line(f"Chapter {1 + no // 2}", 120, left=300.0, right=380.0),
+                line("Edition of 2024", 110),
+                line("For internal use", 100),
+                line(body, 60),
+                line("and more of it", 40),
+                line(["iv", "v", "vi", "vii"][no], 20),
+            ]
+            for no, body in enumerate(bodies)
+        ]
+        found = join_pages(pages)[0]
+        assert [word for word in ("Manual", "Chapter", "Edition", "internal", "v", "vi") if word in found.split()] == []
+        assert [body in found for body in bodies] == [True] * 4
+
+    def test_a_line_of_two_pages_is_no_running_head(self):
+        pages = [[line("Rules", 90), line(body, 50)] for body in ("Rain.", "Hail.")]
+        assert join_pages(pages)[0].count("Rules") == 2
+
+    def test_a_head_in_large_type_goes_where_it_is_equal(self):
+        pages = [[line("Handbook", 90, size=16.0), line(body, 50)] for body in ("Rain.", "Hail.", "Snow.")]
+        assert join_pages(pages)[0] == "Rain.\n\nHail.\n\nSnow."
+
+    def test_pages_that_hold_nothing_else_keep_their_lines(self):
+        assert join_pages([[line("Only this", 90)]] * 3)[0].count("Only this") == 3
 
     def test_numbers_that_do_not_count_the_pages_stay(self):
         pages = [[line(f"{number} mm", 90), line("x", 50)] for number in (7, 3, 12)]

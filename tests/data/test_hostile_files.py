@@ -17,7 +17,7 @@ import resource, sys
 resource.setrlimit(resource.RLIMIT_AS, (3 << 30, 3 << 30))
 resource.setrlimit(resource.RLIMIT_CPU, (30, 30))
 from pathlib import Path
-from steelyard.data.files import SampleFiles
+from steelyard.data.sample_files import SampleFiles
 from steelyard.errors import SteelyardError
 from steelyard.suites.choice.rows import load_choice
 try:

@@ -2,9 +2,9 @@ import struct
 
 import pytest
 
-from steelyard.data.old_workbook import _packed
 from steelyard.data.table import render
 from steelyard.data.workbook import read_workbook
+from steelyard.data.workbook_xls import _packed
 from steelyard.errors import DataError
 
 END, FREE, TABLE = 0xFFFFFFFE, 0xFFFFFFFF, 0xFFFFFFFD

@@ -14,12 +14,12 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from steelyard.config.load import load
-from steelyard.data import folders
-from steelyard.data.classes import ClassName
-from steelyard.data.files import SampleFiles
-from steelyard.data.reading import read_tables
+from steelyard.data import paths
+from steelyard.data.load import read_tables
+from steelyard.data.parquet import ClassName
+from steelyard.data.sample_files import SampleFiles
 from steelyard.errors import ConfigError, DataError
-from steelyard.suite.evaluate import How, evaluate_suite
+from steelyard.suite.evaluate import RunConfig, evaluate_suite
 from steelyard.suites.choice.suite import ChoiceSuite
 from steelyard.targets.baseline import Baseline
 
@@ -270,7 +270,7 @@ def test_a_folder_with_several_parts_asks_which(tmp_path):
 
 def test_a_folder_with_more_files_than_are_looked_at_is_refused_and_not_read_in_part(tmp_path, monkeypatch):
     folder = folder_of(tmp_path, "a.jsonl", "b.jsonl", "c.jsonl")
-    monkeypatch.setattr(folders, "MOST_ENTRIES", 2)
+    monkeypatch.setattr(paths, "MOST_ENTRIES", 2)
     with pytest.raises(ConfigError, match="more than 2 files; name a folder with the data alone"):
         read_tables(SampleFiles(folder))
 
@@ -351,5 +351,5 @@ def test_a_run_of_a_frame_says_in_its_manifest_what_it_was(tmp_path):
     rows = [{"question": "Which?", "options": ["one", "two"], "answer": "B"}]
     suite = ChoiceSuite(SampleFiles.of(rows, name="pilot"), {"guess": Baseline("random")}).build()
     assert suite.name == "pilot"
-    (run,) = evaluate_suite(suite, how=How(store=tmp_path / "a.db"))
+    (run,) = evaluate_suite(suite, how=RunConfig(store=tmp_path / "a.db"))
     assert run.manifest["samples"]["source"]["frame"] == "pilot: a list of 1 rows"

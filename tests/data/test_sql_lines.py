@@ -2,9 +2,9 @@
 
 import pytest
 
-from steelyard.data.files import SampleFiles
-from steelyard.data.reading import read_tables
-from steelyard.data.sql_lines import split_line
+from steelyard.data.load import read_tables
+from steelyard.data.sample_files import SampleFiles
+from steelyard.data.text_tables import split_line
 from steelyard.errors import DataError
 
 

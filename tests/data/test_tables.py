@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from steelyard.data.files import SampleFiles
-from steelyard.data.reading import read_tables
+from steelyard.data.load import read_tables
+from steelyard.data.sample_files import SampleFiles
 from steelyard.data.table import column_index, column_letter, render
 from steelyard.errors import ConfigError, DataError
 
@@ -145,7 +145,7 @@ def test_json_lists_and_lines_have_the_same_cells(tmp_path):
         ("a.csv", b"", "a.csv is empty"),
         ("a.csv", b"q,a\nx\0y,B\n", r"a\.csv:2: a NUL character"),
         ("a.csv", b'q,a\n"never closed,B\n', r"a\.csv:2: a quote opens here and is never closed"),
-        ("a.csv", b'q,a\n"he said "no" to it",B\n', r"a\.csv:2: a quote stands inside a quoted cell"),
+        ("a.csv", b'q,a\n"he said "no" to it",B\n', r"a\.csv:2: there is a quote inside a quoted cell"),
         ("a.csv", b"q,a\n" + b"x" * 200_000 + b",B\n", r"a\.csv:2: a cell is longer than 131,072"),
         ("a.csv", b"q,a\ncaf\xe9 \xff\xff,B\n", r"a\.csv:2: neither UTF-8 nor GB18030"),
         ("a.csv", b"PK\x03\x04rest", "a zip archive"),
@@ -153,7 +153,7 @@ def test_json_lists_and_lines_have_the_same_cells(tmp_path):
         ("a.jsonl", b'{"q": 1}\n[1]\n', r"a\.jsonl:2: expected an object, but it is a list"),
         ("a.jsonl", b'{"q": "\\ud83d"}\n', r"a\.jsonl:1: \\ud83d is half a character"),
         ("a.jsonl", b'{"q": "a\\u0000b"}\n', r"a\.jsonl:1: a NUL character"),
-        ("a.jsonl", b'{"q": 1, "q": 2}\n', r"a\.jsonl:1: the key 'q' stands twice"),
+        ("a.jsonl", b'{"q": 1, "q": 2}\n', r"a\.jsonl:1: the key 'q' occurs twice"),
         ("a.jsonl", b'{"q": NaN}\n', r"a\.jsonl:1: NaN is no JSON value"),
         ("a.jsonl", b'{"q": ' + b"9" * 5000 + b"}\n", r"a\.jsonl:1: a number of 5,000 digits"),
         ("a.jsonl", b"[" * 200_000 + b"\n", r"a\.jsonl:1: nested too deeply"),

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.data.test_hostile_workbooks import NS, ods, replace_part, sheet, workbook
 
-from steelyard.data.files import SampleFiles
+from steelyard.data.sample_files import SampleFiles
 from steelyard.data.sheet_format import shown_as
 from steelyard.data.table import render
 from steelyard.data.workbook import read_workbook

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from steelyard.config.load import load
-from steelyard.suite.evaluate import How, evaluate_suite
+from steelyard.suite.evaluate import RunConfig, evaluate_suite
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "exam_en"
 LETTERS = "ABCDEF"
@@ -181,7 +181,7 @@ def test_budget_of_the_configuration_for_models_is_enough_for_it(exam):
 def test_baselines_solve_what_the_readme_says(tmp_path):
     suite = load(EXAMPLE / "exam.yaml", environ={}, use_dotenv=False).suite
     found = {}
-    for run in evaluate_suite(suite, how=How(store=tmp_path / "s.db")):
+    for run in evaluate_suite(suite, how=RunConfig(store=tmp_path / "s.db")):
         summary = run.summary()
         (score,) = [one for one in summary.scores if one.name == "solve_rate"]
         found[summary.target] = f"{100 * score.headline.value:.1f}"

@@ -16,9 +16,9 @@ from pathlib import Path
 import pytest
 
 from steelyard.config.load import load
+from steelyard.prompts.template import placeholders
 from steelyard.registry import names
 from steelyard.sql.schema import parse_schema
-from steelyard.text.template import placeholders
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "text2sql"
 QUESTIONS = json.loads((EXAMPLE / "questions.json").read_text("utf-8"))

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from steelyard.data.documents import Document
 from steelyard.errors import ConfigError
-from steelyard.generate.chunks import Drawing, chunks_of, sample_of
+from steelyard.generate.qa import Drawing, chunks_of, sample_of
 
 
 def document(name, sections, *, words=40):

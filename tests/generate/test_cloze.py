@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from steelyard.data.documents import Document
-from steelyard.generate.chunks import Drawing, chunks_of, sample_of
 from steelyard.generate.cloze import BLANK, Cloze, cloze_sentences, clozed, rare_words, with_rare
+from steelyard.generate.qa import Drawing, chunks_of, sample_of
 from steelyard.types import Sample
 
 

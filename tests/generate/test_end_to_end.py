@@ -12,7 +12,7 @@ from tests.generate.exam_server import Exam, exam_server, fenced, numbered, step
 
 from steelyard.cli.app import run_app
 from steelyard.data.documents import read_document
-from steelyard.generate.rows import read_rows
+from steelyard.generate.question_set import read_rows
 from steelyard.store import Store
 
 HANDBOOK = Path(__file__).parents[2] / "examples/rag/handbook.pdf"

@@ -10,14 +10,12 @@ from tests.generate.exam_server import Exam, exam_server, fenced, numbered, said
 
 from steelyard.data.documents import Document
 from steelyard.errors import ConfigError
-from steelyard.generate.chunks import Drawing, chunks_of, sample_of
-from steelyard.generate.qa import generate_qa
-from steelyard.generate.rows import read_rows
+from steelyard.generate.qa import Drawing, chunks_of, generate_qa, sample_of
+from steelyard.generate.question_set import read_rows
 from steelyard.generate.writer import QuestionWriter
 from steelyard.models.openai_compatible import OpenAICompatible
+from steelyard.prompts.template import load_template, packaged_prompts, placeholders
 from steelyard.store import Store
-from steelyard.text.prompt_files import load_template, packaged_prompts
-from steelyard.text.template import placeholders
 from steelyard.types import Reply
 
 TEXT = "# Rain\n\nThe rim of the gauge stands 30 cm above the ground, and the keeper reads it at nine each day.\n"

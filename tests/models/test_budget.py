@@ -13,9 +13,8 @@ from tests.loopback import MemoryJournal, http, peer, said
 from tests.running_server import ledger_server
 
 from steelyard import Budget, ConfigError, ModelError, OpenAICompatible, Retry
-from steelyard.models.budget import Purse, Spent
+from steelyard.models.budget import BudgetMeter, Quota, Spent
 from steelyard.models.limits import Limits
-from steelyard.models.tolls import Terms
 from steelyard.session.secrets import Secrets
 from steelyard.session.wire import HttpWire
 from steelyard.store import Store
@@ -26,8 +25,8 @@ def spend(budget, payments, spent=(0, 0)):
 
     async def run():
         ledger = MemoryJournal()
-        purse = Purse(budget, Spent(*spent), ledger)
-        found = await asyncio.gather(*(purse.pay(tokens) for tokens in payments), return_exceptions=True)
+        budget_meter = BudgetMeter(budget, Spent(*spent), ledger)
+        found = await asyncio.gather(*(budget_meter.pay(tokens) for tokens in payments), return_exceptions=True)
         refusals = [one for one in found if one is not None]
         return len(found) - len(refusals), ledger.booked, refusals
 
@@ -63,8 +62,8 @@ def talk(answer, calls, budget, **more):
         journal = MemoryJournal()
         async with peer(answer) as server:
             model, wire = OpenAICompatible("m", server.url), HttpWire(Secrets([], {}))
-            terms = Terms(Purse(budget, Spent(), journal), **more)
-            limits = Limits(Retry(base_s=0.0, attempts=3), 4, terms=terms)
+            quota = Quota(BudgetMeter(budget, Spent(), journal), **more)
+            limits = Limits(Retry(base_s=0.0, attempts=3), 4, quota=quota)
             found = []
             for n in range(calls):
                 try:
@@ -137,7 +136,7 @@ def test_a_budget_of_calls_holds_over_kills_and_a_raised_one_completes(tmp_path)
         out, err = process.communicate(timeout=60)
         assert process.returncode == 130, (out, err)
         assert "the budget of 50 calls is used up" in out
-        assert "raise options.budget, then go on with: steelyard resume" in out
+        assert "raise options.budget, then resume with: steelyard resume" in out
         assert len(server.requests()) <= 50
         with Store(tmp_path / ".steelyard/steelyard.db") as store:
             (run,) = store.runs()

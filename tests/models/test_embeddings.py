@@ -140,9 +140,9 @@ def test_another_number_of_vectors_than_texts_is_an_error():
     assert caught.value.kind == "malformed"
 
 
-def test_a_rehearsal_answers_each_text_with_one_number():
+def test_a_mock_reply_answers_each_text_with_one_number():
     request = MODEL.request(["a", "b", "c"], {})
-    reply = MODEL.rehearsal(request)
+    reply = MODEL.mock_reply(request)
     assert vectors_of(reply, 3).shape == (3, 1)
     assert reply.usage.estimated
 

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from steelyard.models.base import Answer, Fault
-from steelyard.models.framing import events_of, opened, values_in
+from steelyard.models.streaming import events_of, opened, values_in
 
 objects = st.dictionaries(st.text(max_size=4), st.text() | st.integers() | st.none(), min_size=2, max_size=3)
 dumps = [json.dumps, lambda value: json.dumps(value, ensure_ascii=False), lambda value: json.dumps(value, indent=1)]

@@ -20,20 +20,21 @@ def in_loop(work):
 def test_a_429_lowers_the_limit_once_per_round_and_answers_raise_it_again():
     async def run():
         gate = Gate(20, Pauses())
+        gate.increase_concurrency()
         for _ in range(20):
             await gate.enter()
         sent_at = asyncio.get_running_loop().time()
         for _ in range(20):
-            gate.punish(sent_at, None)
+            gate.reduce_concurrency(sent_at, None)
         lowered = gate.limit
         await asyncio.sleep(0.001)
-        gate.punish(asyncio.get_running_loop().time(), None)
+        gate.reduce_concurrency(asyncio.get_running_loop().time(), None)
         again = gate.limit
         answers = 0
         while gate.limit < 20:
-            gate.praise()
+            gate.increase_concurrency()
             answers += 1
-        gate.praise()
+        gate.increase_concurrency()
         return lowered, again, answers, gate.limit
 
     lowered, again, answers, most = asyncio.run(run())
@@ -41,11 +42,44 @@ def test_a_429_lowers_the_limit_once_per_round_and_answers_raise_it_again():
     assert 100 < answers < 200
 
 
+def test_an_endpoint_without_a_good_reply_gets_four_calls_at_once_and_all_after_one():
+    def run():
+        gate = Gate(20, Pauses())
+        before = gate.limit
+        gate.increase_concurrency()
+        return before, gate.limit, Gate(3, Pauses()).limit
+
+    assert in_loop(run) == (4, 20, 3)
+
+
+def test_a_refusal_before_any_good_reply_lets_nobody_else_in():
+    def run():
+        gate = Gate(20, Pauses())
+        gate.hold_back()
+        refused = gate.limit
+        gate.increase_concurrency()
+        proven = gate.limit
+        gate.hold_back()
+        return refused, proven, gate.limit
+
+    assert in_loop(run) == (3, 20, 20)
+
+
+def test_the_first_good_reply_of_an_endpoint_that_put_calls_off_does_not_let_all_in():
+    def run():
+        gate = Gate(20, Pauses())
+        gate.reduce_concurrency(asyncio.get_running_loop().time(), None)
+        gate.increase_concurrency()
+        return gate.limit
+
+    assert in_loop(run) < 4
+
+
 def test_the_limit_never_falls_below_one_call():
     def run():
         gate = Gate(2, Pauses())
         for n in range(50):
-            gate.punish(asyncio.get_running_loop().time() + n, None)
+            gate.reduce_concurrency(asyncio.get_running_loop().time() + n, None)
         return gate.limit
 
     assert in_loop(run) == 1
@@ -98,13 +132,13 @@ class GateMachine(RuleBasedStateMachine):
 
     @rule()
     def punish(self):
-        self.do(lambda: self.gate.punish(self.loop.time(), None))
+        self.do(lambda: self.gate.reduce_concurrency(self.loop.time(), None))
 
     @precondition(lambda self: self.inside)
     @rule()
     def praise_and_leave(self):
         self.inside -= 1
-        self.do(lambda: (self.gate.praise(), self.gate.leave()))
+        self.do(lambda: (self.gate.increase_concurrency(), self.gate.leave()))
         self.step()
 
     @rule()

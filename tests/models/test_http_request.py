@@ -6,8 +6,7 @@ from dataclasses import replace
 import pytest
 
 from steelyard import ConfigError
-from steelyard.models.http import HttpModel, PresetName
-from steelyard.models.presets import PRESETS
+from steelyard.models.http import PRESETS, HttpModel, PresetName
 from steelyard.models.response import ResponseMap
 from steelyard.registry import describe, find
 

@@ -167,10 +167,11 @@ def test_told_to_wait_longer_than_a_call_may_take_the_run_ends_at_once_and_the_g
     ("status", "body", "kind"),
     [
         (401, {"error": {"message": "bad key"}}, "auth"),
-        (403, {"error": {"message": "no"}}, "auth"),
+        (403, {"error": {"message": "no", "code": "invalid_api_key"}}, "auth"),
+        (407, {"error": {"message": "proxy"}}, "auth"),
         (402, {"error": {"message": "pay"}}, "quota"),
         (429, {"error": {"message": "pay", "code": "insufficient_quota"}}, "quota"),
-        (404, {"error": {"message": "no such model"}}, "unknown_model"),
+        (404, {"error": {"message": "no", "code": "model_not_found"}}, "unknown_model"),
     ],
 )
 def test_what_every_other_call_would_meet_as_well_ends_the_run_without_a_retry(status, body, kind):

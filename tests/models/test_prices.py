@@ -8,8 +8,7 @@ from hypothesis import strategies as st
 
 from steelyard import ConfigError, OpenAICompatible
 from steelyard.models.http import HttpModel
-from steelyard.models.price_files import read_prices
-from steelyard.models.prices import Price, PriceTable, billionths, units
+from steelyard.models.prices import Price, PriceTable, billionths, read_prices, units
 from steelyard.models.scripted import Scripted
 from steelyard.types import Usage
 

@@ -4,6 +4,7 @@ import pytest
 
 from steelyard import ConfigError, ExactMatch, OpenAICompatible, Prompt, Sample, Scripted, evaluate
 from steelyard.models.http import HttpModel
+from steelyard.models.references import references, texts_in
 from steelyard.models.response import ResponseMap
 
 HEX = "9f86d081884c7d659a2feaa0c55ad015"
@@ -83,3 +84,20 @@ def test_braces_with_a_dollar_in_a_template_are_text():
     assert target.messages(Sample("1", "It"))[1]["content"] == "It costs ${price}"
     run = evaluate(target, [Sample("1", "It costs ${cost}", "A")], [ExactMatch()])
     assert run.state == "finished"
+
+
+def test_references_are_those_around_a_question_and_none_in_its_words():
+    target = {
+        "prompt": {
+            "template": "It costs ${price}",
+            "system": "${also}",
+            "text": "${also}",
+            "parameters": {"user": "${also}"},
+            "model": {"openai_compatible": {"api_key": "${KEY}", "headers": {"X": ["a ${TEAM}"]}}},
+        }
+    }
+    assert list(references([target])) == ["KEY", "TEAM"]
+
+
+def test_every_text_of_a_plain_value_is_found():
+    assert list(texts_in(["a", {"k": ("b", 1, None)}])) == ["a", "b"]

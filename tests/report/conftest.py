@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
 import shutil
 from contextlib import asynccontextmanager
 from itertools import count
@@ -14,7 +15,7 @@ import pytest
 
 from steelyard import Options, Output, Sample, Suite, evaluate_suite
 from steelyard.scorers.choice import Choice
-from steelyard.suite.evaluate import How
+from steelyard.suite.evaluate import RunConfig
 
 HOSTILE = (
     "</script><script>document.title='pwned'</script> The answer is A.",
@@ -71,7 +72,7 @@ def make_runs(tmp_path):
 
     def make(targets, n=60, *, name="Exam <&> \u202e", scorers=CHOICE, store="store.db", **options):
         suite = Suite(name, "choice", exam(n), targets, scorers, Options(max_errors=0.5, **options))
-        return evaluate_suite(suite, how=How(store=tmp_path / store))
+        return evaluate_suite(suite, how=RunConfig(store=tmp_path / store))
 
     return make
 
@@ -152,9 +153,12 @@ async def _chromium(program, profile):
 @pytest.fixture
 def in_browser(tmp_path):
     """Open an address in Chromium, run `visit(page)` there, and give what it returns."""
-    program = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+    program = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
     if program is None:
-        pytest.skip("no Chromium here: the page is not tried in a browser")
+        missing = "there is no Chromium here: `sh tools/browser.sh` installs it"
+        if os.environ.get("STEELYARD_TEST_BROWSER") == "required":
+            pytest.fail(missing)
+        pytest.skip(missing)
 
     async def drive(url, visit):
         async with _chromium(program, tmp_path / "profile") as place, aiohttp.ClientSession() as session:

@@ -1,7 +1,7 @@
 """A suite of hand-made judges: a rating, its pass rate, support, claims; one of each outcome, and hostile words."""
 
-from steelyard import Options, Output, Sample, Score, Scripted, Suite, evaluate_suite
-from steelyard.suite.evaluate import How
+from steelyard import Options, Output, Sample, Score, ScoreInfo, Scripted, StageInfo, Suite, evaluate_suite
+from steelyard.suite.evaluate import RunConfig
 
 NASTY = "</script><script>document.title='pwned'</script> \u202eevil <b>bold</b>"
 REASON = f"The gauge is read at nine.\nThe reference agrees.\n{NASTY}"
@@ -17,12 +17,11 @@ def number_of(sample):
 class Correctness:
     """A rating of 1 to 5 and whether it passes; every 5th sample is unread, the 6th refused, the 7th not applicable."""
 
-    score_name = "correctness"
-    score_names = ("correctness", "correct")
-    over = "scored"
-    scales = {"correctness": (1, 5)}  # noqa: RUF012  # a mapping that nobody changes
-    spread = ("correctness",)
-    words = {"correct": ("right", "wrong")}  # noqa: RUF012  # as above
+    score_infos = (
+        ScoreInfo("correctness", (1, 5), histogram=True),
+        ScoreInfo("correct", (0, 1), labels=("right", "wrong")),
+    )
+    stage_info = StageInfo(name="correctness")
 
     def __init__(self, model):
         self.model = model
@@ -44,15 +43,15 @@ class Correctness:
         ]
 
     def _unread(self, outcome, detail):
-        return [Score(name, None, outcome=outcome, reason="nothing", detail=detail) for name in self.score_names]
+        return [
+            Score(name, None, outcome=outcome, reason="nothing", detail=detail) for name in ("correctness", "correct")
+        ]
 
 
 class Faithfulness:
     """Supported but for every third sample, in two steps."""
 
-    score_name = "faithfulness"
-    over = "scored"
-    words = {"faithfulness": ("supported", "unsupported")}  # noqa: RUF012  # a mapping that nobody changes
+    score_infos = (ScoreInfo("faithfulness", (0, 1), labels=("supported", "unsupported")),)
 
     def __init__(self, model):
         self.model = model
@@ -70,9 +69,7 @@ class Faithfulness:
 class Claims:
     """Asks nobody."""
 
-    score_name = "claim_faithfulness"
-    over = "scored"
-    spread = ("claim_faithfulness",)
+    score_infos = (ScoreInfo("claim_faithfulness", (0, 1), histogram=True),)
 
     def __call__(self, sample, output):
         claims = [{"claim": f"It stands on grass {NASTY}", "verdict": "supported"}, {"claim": "Late", "verdict": ""}]
@@ -108,4 +105,4 @@ def judged_runs(folder, names=("top 1",), n=12, further=(), **more):
     suite = Suite(
         "Handbook", "rag", [sample(no) for no in range(n)], targets, scorers, Options(max_errors=1.0), **options | more
     )
-    return evaluate_suite(suite, how=How(store=folder / "judged.db"))
+    return evaluate_suite(suite, how=RunConfig(store=folder / "judged.db"))

@@ -1,7 +1,7 @@
 """A pairwise evaluation made by hand: two targets that answer, and a preference that is known beforehand."""
 
-from steelyard import Options, Output, Sample, Score, Suite, evaluate_suite
-from steelyard.suite.evaluate import How
+from steelyard import Options, Output, Sample, Score, ScoreInfo, Suite, evaluate_suite
+from steelyard.suite.evaluate import RunConfig
 from steelyard.targets.pair import Pair
 
 NASTY = "</script><script>document.title='pwned'</script> \u202eevil <b>bold</b>"
@@ -32,9 +32,7 @@ def verdicts(no):
 class Preferring:
     """A preference as judges give it; the 9th of every ten cannot be read, identical answers are not looked for."""
 
-    score_name = "preference"
-    over = "scored"
-    labelled = ("preference",)
+    score_infos = (ScoreInfo("preference", (0, 1), named_verdicts=True),)
 
     def __call__(self, sample, output):
         missing = [side for side in "AB" if output.value[side] is None]
@@ -83,4 +81,4 @@ def pairwise_runs(folder, n=40, *, third=False, groups=GROUPS, scorers=(), **opt
         Options(max_errors=1.0, **options),
         scorers_of={f"{first} vs {second}": (Preferring(),) for first, second in pairs},
     )
-    return evaluate_suite(suite, how=How(store=folder / "pairs.db"))
+    return evaluate_suite(suite, how=RunConfig(store=folder / "pairs.db"))

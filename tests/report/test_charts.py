@@ -8,9 +8,14 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from steelyard import compare
-from steelyard.report import layout
-from steelyard.report.charts import difference_chart, group_chart, rate_chart, svg
-from steelyard.summary import RunSummary, ScoreRow, summarize
+from steelyard.analysis.score_columns import ScoreRow
+from steelyard.analysis.summary import summarize
+from steelyard.analysis.summary_values import RunSummary
+from steelyard.report import chart_layout as layout
+from steelyard.report.chart_drawing import draw, svg
+from steelyard.report.comparison import difference_chart
+from steelyard.report.scores import group_chart
+from steelyard.report.targets import rate_chart
 
 
 def summary(target="model", right=5, n=10, *, groups=("",), run="aaaaaa", name="solve_rate", values=None):
@@ -33,7 +38,7 @@ def dots(text):
 
 def test_a_dot_stands_at_its_rate_and_its_interval_around_it():
     chart = rate_chart([summary("none", 0), summary("half", 5), summary("all", 10)])
-    rows = chart.to_dict()["datasets"]
+    rows = draw(chart).to_dict()["datasets"]
     [values] = [rows[name] for name in rows]
     assert [row["value"] for row in values] == [0, 50, 100]
     assert [(round(row["low"], 1), round(row["high"], 1)) for row in values] == [(0, 27.8), (23.7, 76.3), (72.2, 100)]
@@ -57,7 +62,7 @@ def test_a_chart_names_and_describes_itself_for_those_who_do_not_see_it():
     text = svg(rate_chart([summary("a <b> & \u202e", 5)]))
     title, words = (re.search(rf"<{tag} id=\"(\w+)\">(.*?)</{tag}>", text) for tag in ("title", "desc"))
     assert f'role="img" aria-labelledby="{title[1]} {words[1]}"' in text
-    assert title[2] == "Solve rate with 95 % interval"
+    assert title[2] == "Solve rate with 95 % CI"
     assert words[2] == "a &lt;b&gt; &amp; \\u202e: 50.0 % (23.7 to 76.3)"
 
 
@@ -78,15 +83,15 @@ def test_hostile_names_are_only_text(target):
 
 def test_equal_labels_stay_two_rows():
     long = "a target whose name is long enough to be cut somewhere near its end, version "
-    chart = rate_chart([summary(f"{long}1", 2), summary(f"{long}2", 8)], width=340)
-    [values] = chart.to_dict()["datasets"].values()
+    chart = rate_chart([summary(f"{long}1", 2), summary(f"{long}2", 8)])
+    [values] = draw(chart, width=340).to_dict()["datasets"].values()
     assert len({row["label"] for row in values}) == 2
 
 
 def test_a_chart_of_groups_grows_with_groups_and_targets():
     def height(groups, targets):
         names = tuple(f"g{no}" for no in range(groups))
-        return group_chart([summary(f"t{no}", groups=names) for no in range(targets)]).to_dict()["height"]
+        return draw(group_chart([summary(f"t{no}", groups=names) for no in range(targets)])).to_dict()["height"]
 
     assert height(12, 3) == 12 * height(1, 3)
     assert height(3, 6) > height(3, 3)
@@ -105,7 +110,7 @@ def test_a_difference_that_is_not_decided_has_a_hollow_mark(make_runs):
     base, same, better = make_runs(
         {"base": lambda _: "A", "same": lambda _: "B", "better": lambda sample: sample.reference}, 40
     )
-    chart = difference_chart(compare(base, same, better))
+    chart = draw(difference_chart(compare(base, same, better)))
     [values] = [rows for rows in chart.to_dict()["datasets"].values() if "label" in rows[0]]
     assert [row["decided"] for row in values] == [False, True]
     assert [row["text"] for row in values] == ["0.0", "+75.0"]
@@ -116,7 +121,7 @@ def test_a_difference_that_is_not_decided_has_a_hollow_mark(make_runs):
 def test_a_score_that_is_no_share_keeps_its_unit():
     text = svg(rate_chart([summary(name="length", values=[3.0, 5.0, 10.0], n=3)]))
     assert "6.00" in text
-    assert "Length with 95 % interval" in text
+    assert "Length with 95 % CI" in text
 
 
 def test_a_run_without_the_score_has_a_row_without_a_mark():

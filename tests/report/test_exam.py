@@ -1,18 +1,18 @@
-"""What stands behind the rate of an exam, on the page, in Markdown and in sentences."""
+"""The details of the rate of an exam, on the page, in Markdown and in sentences."""
 
 from dataclasses import replace
 from datetime import UTC, datetime
 
 import pytest
+from tests.report.sections_read import notes, part, rows
 from tests.store.exam_run import exam_runs, question
 
 from steelyard import Label, Store, compare
-from steelyard.report.exam import beside_rows, letter_views, macro_lines, verdict_lines
-from steelyard.report.exam_figures import rate_rows
+from steelyard.report.exam import exam_section, macro_sentences
 from steelyard.report.html import html_report
 from steelyard.report.markdown import markdown_report
-from steelyard.store.labelled import LabelledRun
 from steelyard.store.labels import add_labels
+from steelyard.store.review import LabelledRun
 
 ORDERS = ("ABCD", "BCDA", "CDAB", "DABC")
 KEYS = "ADCB"
@@ -44,40 +44,45 @@ def labelled(runs, **said):
     return [LabelledRun.of(one) for one in runs]
 
 
+def section(runs, *labels):
+    return exam_section([run.summary() for run in runs], labels or [run.target for run in runs])
+
+
 def test_a_line_per_figure_and_a_cell_per_run(runs):
-    rows = {name: [cell.text for cell in cells] for name, cells in rate_rows([one.summary() for one in runs])}
-    assert rows["micro average, over questions"][1].startswith("25.0 % (")
-    assert rows["solved by guessing"] == ["25.0 %", "25.0 %"]
-    assert rows["beyond guessing"][1].startswith("0.0 % (")
-    assert rows["independent questions"] == ["12", "12"]
-    assert rows["all 4 orders right"][1].startswith("0.0 %")
-    assert rows["most frequent of 4 orders"][1].endswith("24 tied")
-    assert rows["answer differs in 2 repeats"][0].startswith("0.0 %")
-    assert rows["review queue"] == ["20 replies, 20 unparsed", "82 replies, 82 inferred"]
+    figures = rows(section(runs), "details of the rate")
+    assert figures["micro average, over questions"][1].startswith("25.0 % (")
+    assert figures["solved by guessing"] == ["25.0 %", "25.0 %"]
+    assert figures["chance-corrected"][1].startswith("0.0 % (")
+    assert figures["independent questions"] == ["12", "12"]
+    assert figures["all 4 orders right"][1].startswith("0.0 %")
+    assert figures["most frequent of 4 orders"][1].endswith("24 tied")
+    assert figures["answer differs in 2 repeats"][0].startswith("0.0 %")
+    assert figures["review queue"] == ["20 replies, 20 unparsed", "82 replies, 82 inferred"]
 
 
 def test_a_model_that_always_says_a_is_told_that_the_letter_matters(runs):
-    view = letter_views([runs[1].summary()], ["always A"])[0]
-    assert [row[:3] for row in view.rows] == [("A", "24", "96"), ("B", "24", "0"), ("C", "24", "0"), ("D", "24", "0")]
-    assert "differs by 100.0 points" in view.sentence
-    assert view.sentence.endswith("evidence that the letter matters.")
-    assert view.caution == ""
+    bias = part(section(runs[1:], "always A"), "Position bias")
+    recall = rows(bias, "recall by the letter")
+    assert {letter: cells[:2] for letter, cells in recall.items()} == {
+        "A": ["24", "96"], "B": ["24", "0"], "C": ["24", "0"], "D": ["24", "0"],
+    }  # fmt: skip
+    (sentence,) = notes(bias)
+    assert "differs by 100.0 points" in sentence
+    assert sentence.endswith("evidence that the letter matters.")
 
 
 def test_other_tools_rules_stand_beside_ours_and_in_no_other_table(runs):
-    summaries = [one.summary() for one in runs]
-    rows = beside_rows(summaries)
-    assert [name for name, _ in rows] == ["Steelyard", "last letter of the reply"]
-    assert [one.name for one in summaries[0].own_scores] == ["solve_rate"]
+    assert list(rows(section(runs), "As other tools")) == ["Steelyard", "last letter of the reply"]
+    assert [one.name for one in runs[0].summary().own_scores] == ["solve_rate"]
     assert [one.score for one in compare(*runs).pairs[0].scores] == []
     assert "last_letter" not in html_report(runs).split("<script", maxsplit=1)[0].split("What was run")[0]
 
 
 def test_page_and_markdown_carry_the_section(runs):
     page, text = html_report(runs, compare(*runs)), markdown_report(runs)
-    for part in ("macro average, over groups", "beyond guessing", "all 4 orders right", "last letter of the reply"):
-        assert part in page
-        assert part in text
+    for words in ("macro average, over groups", "chance-corrected", "all 4 orders right", "last letter of the reply"):
+        assert words in page
+        assert words in text
     assert "Position bias" in page
     assert "Recall differs by 100.0 points between letters" in page
 
@@ -88,14 +93,18 @@ def test_a_run_that_is_no_exam_has_no_section(make_runs):
     (run,) = make_runs({"one": lambda sample: "x"}, n=6, scorers=(ExactMatch(),))
     assert 'id="exam-title"' not in html_report([run])
     assert "macro average over 3 groups" in html_report([run]), "any score with groups has both averages"
-    assert macro_lines([run.summary()], ["one"], "exact_match")[0].startswith("one: macro average over 3 groups 0.0 %")
+    assert macro_sentences([run.summary()], ["one"], "exact_match")[0].startswith(
+        "one: macro average over 3 groups 0.0 %"
+    )
 
 
 def test_what_people_decided_is_told_per_run_and_authors_are_inert(runs):
     at, hostile = datetime(2026, 3, 1, tzinfo=UTC), "<script>alert(1)</script>\x1b[2J|`x`"
     told = labelled(runs, steady=[("q0@1", "answer", "A", hostile, at), ("q1@2", "answer", "B", "ann", at)])
     summaries = [one.summary() for one in told]
-    first, second, *warnings = verdict_lines(summaries, ["steady", "always A"])
+    found = exam_section(summaries, ["steady", "always A"])
+    first, second = notes(found, "fact")
+    warnings = [text for text in notes(found, "warning") if "Nobody" in text]
     assert "1 by ann" in first
     assert second == "always A: replies decided by people: none."
     assert len(warnings) == 2
@@ -108,11 +117,11 @@ def test_what_people_decided_is_told_per_run_and_authors_are_inert(runs):
 
 def test_no_warning_where_nothing_was_decided_or_every_queue_was_seen(runs):
     summaries = [one.summary() for one in labelled(runs)]
-    assert not any("Nobody" in one for one in verdict_lines(summaries, ["a", "b"]))
+    assert not any("Nobody" in one for one in notes(exam_section(summaries, ["a", "b"])))
     seen = [
         replace(one, labelled=replace(one.labelled, decided={"ann": 3}, unseen=0)) for one in summaries if one.labelled
     ]
-    assert not any("Nobody" in one for one in verdict_lines(seen, ["a", "b"]))
+    assert not any("Nobody" in one for one in notes(exam_section(seen, ["a", "b"])))
 
 
 def test_the_page_is_drawn_without_a_complaint(runs, in_browser):

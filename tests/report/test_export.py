@@ -67,11 +67,11 @@ def test_csv_has_a_column_per_score_and_an_empty_cell_where_there_is_none(pair):
 
 def test_tags_are_columns(tmp_path):
     from steelyard import ExactMatch, Suite, evaluate_suite
-    from steelyard.suite.evaluate import How
+    from steelyard.suite.evaluate import RunConfig
 
     suite = Suite(
         "s", "custom", [Sample("1", "?", "A")], {"t": lambda _: "A"}, (ExactMatch(),), tags={"t": {"kb": "=1"}}
     )
-    [run] = evaluate_suite(suite, how=How(store=tmp_path / "s.db"))
+    [run] = evaluate_suite(suite, how=RunConfig(store=tmp_path / "s.db"))
     assert rows_of(run)[0]["tag_kb"] == "'=1"
     assert json.loads(next(jsonl(run)))["tags"] == {"kb": "=1"}

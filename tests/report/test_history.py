@@ -7,17 +7,18 @@ from dataclasses import replace
 from datetime import UTC, datetime
 
 import pytest
+from tests.report.sections_read import part
 
 from steelyard import ConfigError, Options, Sample, Score, Store, Suite, evaluate_suite
 from steelyard.report import history as module
-from steelyard.report.charts import svg
+from steelyard.report.chart_drawing import draw, svg
 from steelyard.report.history import history_of
-from steelyard.report.history_charts import history_chart, numbered_notes
-from steelyard.report.history_page import html_history, markdown_history
-from steelyard.report.history_words import change_of, how_told, remarks_of
+from steelyard.report.history_sections import change_method, history_chart, history_sections, remarks_of
+from steelyard.report.html import html_history
+from steelyard.report.markdown import markdown_history
 from steelyard.scorers.choice import Choice
-from steelyard.store.notes import add_note, read_notes
-from steelyard.suite.evaluate import How
+from steelyard.store.labels import add_note, read_notes
+from steelyard.suite.evaluate import RunConfig
 from steelyard.suite.objects import StopWhen
 
 CHOICE = (Choice(),)
@@ -41,7 +42,7 @@ def past(tmp_path):
         ids = []
         for name, share, n in runs:
             suite = Suite(title, "choice", exam(n), {name: knows(share, n)}, scorers)
-            ids.append(evaluate_suite(suite, how=How(store=tmp_path / "s.db"))[0].id)
+            ids.append(evaluate_suite(suite, how=RunConfig(store=tmp_path / "s.db"))[0].id)
         with Store(tmp_path / "s.db") as store:
             stored = store.runs()[::-1]
             for at, text in notes:
@@ -55,21 +56,22 @@ def test_a_run_is_held_against_the_one_before_of_its_own_target(past):
     found = past(("glm", 0.5, 40), ("qwen", 0.2, 40), ("glm", 0.9, 40), ("qwen", 0.2, 40))
     glm, qwen, better, same = found.runs
     assert (glm.change, qwen.change) == (None, None)
-    assert (better.change.before, better.change.told, better.change.paired) == (glm.run, "better", True)
+    assert (better.change.before, better.change.verdict, better.change.paired) == (glm.run, "better", True)
     assert better.change.difference == pytest.approx(0.4)
     assert better.change.n == 40
     assert better.change.interval.low > 0
-    assert (same.change.before, same.change.told, same.change.difference) == (qwen.run, "no_evidence", 0.0)
+    assert (same.change.before, same.change.verdict, same.change.difference) == (qwen.run, "no_evidence", 0.0)
     assert found.targets == ("glm", "qwen")
     assert (found.score, found.share, found.title) == ("solve_rate", True, "Solve rate")
 
 
 def test_a_fall_is_worse_and_a_small_one_is_no_evidence(past):
     found = past(("glm", 0.9, 40), ("glm", 0.5, 40), ("glm", 0.475, 40))
-    assert [one.change.told for one in found.runs[1:]] == ["worse", "no_evidence"]
-    assert [change_of(one, found) for one in found.runs] == ["", "-40.0 ▼", "-2.5 ≈"]
-    assert change_of(found.runs[1], found, words=True) == "-40.0 worse"
-    assert "Of 2 such tests, one in 20" in how_told(found)
+    assert [one.change.verdict for one in found.runs[1:]] == ["worse", "no_evidence"]
+    changes = [row[6] for row in part(history_sections(found)[1], "every run").table.rows]
+    assert [cell.short for cell in changes] == ["", "-40.0 ▼", "-2.5 ≈"]
+    assert [cell.text for cell in changes] == ["–", "-40.0 worse", "-2.5 no evidence"]
+    assert "Of 2 such tests, one in 20" in change_method(found)
 
 
 def test_the_score_of_one_group_is_compared_within_the_group(past):
@@ -82,17 +84,17 @@ def test_the_score_of_one_group_is_compared_within_the_group(past):
 def test_large_runs_are_told_apart_by_intervals_and_it_is_said(past, monkeypatch):
     monkeypatch.setattr(module, "PAIRED_RECORDS", 39)
     found = past(("glm", 0.5, 40), ("glm", 0.9, 40), ("glm", 0.8, 40), ("glm", 0.2, 40))
-    assert [one.change.told for one in found.runs[1:]] == ["better", "no_evidence", "worse"]
+    assert [one.change.verdict for one in found.runs[1:]] == ["better", "no_evidence", "worse"]
     assert {one.change.paired for one in found.runs[1:]} == {False}
-    assert remarks_of(found.runs[1]) == "told by intervals, not by pairs"
-    assert "where runs are small enough" in how_told(found)
+    assert [*remarks_of(found.runs[1])] == ["judged by intervals, not by pairs"]
+    assert "where runs are small enough" in change_method(found)
 
 
 def test_other_samples_another_target_and_other_scorers_are_marked(past, tmp_path):
     first = past(("glm", 0.5, 40), ("glm", 0.5, 50), ("qwen", 0.5, 50))
     grown = first.runs[1]
     assert grown.differs == ("samples",)
-    assert remarks_of(grown) == "other samples (50); change over 40 samples in both"
+    assert [*remarks_of(grown)] == ["other samples (50)", "change over 40 samples in both"]
     assert first.runs[2].differs == (), "it is the first of its target"
     found = past(("glm", 0.5, 50), scorers=(Choice(), length))
     assert found.runs[-1].differs == ("scorers",)
@@ -106,9 +108,9 @@ def test_a_score_that_a_run_lacks_has_no_value_and_no_change(past):
     past(("glm", 0.5, 20))
     found = past(("glm", 0.5, 20), scorers=(Choice(), length), score="length")
     assert [one.value for one in found.runs] == [None, 3.0]
-    assert (found.runs[1].change.told, found.runs[1].change.difference) == ("", None)
+    assert (found.runs[1].change.verdict, found.runs[1].change.difference) == ("", None)
     assert not found.share
-    assert "| – | – | 0 | – |" in markdown_history(found)
+    assert "| **–** | – | 0 | – |" in markdown_history(found)
 
 
 def test_an_unfinished_run_says_so(past, tmp_path):
@@ -116,21 +118,20 @@ def test_an_unfinished_run_says_so(past, tmp_path):
 
     target = {"glm": Prompt(Scripted(default="A"))}
     suite = Suite("exam", "choice", exam(20), target, (Choice(),), Options(budget=Budget(calls=5), concurrency=1))
-    evaluate_suite(suite, how=How(store=tmp_path / "s.db"))
+    evaluate_suite(suite, how=RunConfig(store=tmp_path / "s.db"))
     found = past(("qwen", 0.5, 20))
-    assert remarks_of(found.runs[0]) == "interrupted, 5 of 20 done"
+    assert [*remarks_of(found.runs[0])] == ["interrupted, 5 of 20 done"]
     assert found.runs[0].to_json()["state"] == "interrupted"
 
 
 def test_a_run_that_was_stopped_early_says_so_and_what_its_interval_is(past, tmp_path):
     rule = StopWhen("full", score="solve_rate", threshold=0.5)
     suite = Suite("exam", "choice", exam(60), {"glm": knows(1, 60)}, CHOICE, Options(stop_when_decided=rule))
-    (run,) = evaluate_suite(suite, how=How(store=tmp_path / "s.db"))
+    (run,) = evaluate_suite(suite, how=RunConfig(store=tmp_path / "s.db"))
     found = past(("qwen", 0.5, 20))
-    assert remarks_of(found.runs[0]) == (
-        f"stopped early, {run.stopping.used} of 60 samples used "
-        "(interval: confidence sequence, as the run ended when it was decided)"
-    )
+    assert [*remarks_of(found.runs[0])] == [
+        f"stopped early, {run.stopping.used} of 60 samples used (interval: {found.runs[0].score.note})"
+    ]
     assert found.runs[0].interval == run.stopping.interval
     assert found.runs[0].to_json()["stopping"]["used"] == run.stopping.used < 60
     assert found.runs[1].to_json()["stopping"] is None
@@ -165,10 +166,9 @@ def rows_at(spec, at):
 
 def test_the_chart_has_a_band_a_point_and_a_numbered_flag(past):
     found = past(("glm", 0.5, 40), ("qwen", 0.2, 40), ("glm", 0.9, 40), notes=[(2, "first"), (2, "second"), (0, "x")])
-    assert [(number, note.text) for number, _, note in numbered_notes(found)] == [
-        (1, "x"), (2, "first"), (3, "second"),
-    ]  # fmt: skip
-    spec = history_chart(found).to_dict()
+    numbered = [(one.term.split()[0], one.text.split()[0]) for one in history_sections(found)[-1].notes]
+    assert numbered == [("1.", "x"), ("2.", "first"), ("3.", "second")]
+    spec = draw(history_chart(found)).to_dict()
     marks = [layer["mark"]["type"] for layer in spec["layer"]]
     assert marks == ["area", "rule", "line", "point", "point", "text"]
     rows = rows_at(spec, 0)
@@ -181,7 +181,7 @@ def test_the_chart_has_a_band_a_point_and_a_numbered_flag(past):
 
 def test_other_samples_are_a_dashed_line_once_for_all_targets(past):
     found = past(("glm", 0.5, 40), ("qwen", 0.5, 40), ("glm", 0.5, 50), ("qwen", 0.5, 50), ("glm", 0.5, 50))
-    spec = history_chart(found).to_dict()
+    spec = draw(history_chart(found)).to_dict()
     assert spec["layer"][0]["mark"]["strokeDash"] == [4, 3]
     assert rows_at(spec, 0) == [{"at": 1.5}]
 
@@ -190,19 +190,19 @@ def test_other_samples_are_a_dashed_line_once_for_all_targets(past):
 @pytest.mark.parametrize("shares", [(1.0, 1.0), (0.0,), (0.5, 0.52), (0.0, 1.0)])
 def test_the_axis_holds_every_interval_stays_a_share_and_is_no_sliver(past, width, shares):
     found = past(*(("glm", share, 40) for share in shares))
-    spec = history_chart(found, width=width).to_dict()
+    spec = draw(history_chart(found), width=width).to_dict()
     low, high = spec["layer"][0]["encoding"]["y"]["scale"]["domain"]
     rows = rows_at(spec, 0)
     assert 0 <= low <= min(row["low"] for row in rows)
     assert max(row["high"] for row in rows) <= high <= 100
     assert high - low >= 20
-    assert f'width="{width}"' in svg(history_chart(found, width=width))
+    assert f'width="{width}"' in svg(history_chart(found), width=width)
 
 
 def test_many_runs_have_dates_that_do_not_touch(past):
     found = past(("glm", 0.5, 4), ("glm", 0.5, 4))
     found = replace(found, runs=found.runs * 15)
-    values = history_chart(found, width=340).to_dict()["layer"][0]["encoding"]["x"]["axis"]["values"]
+    values = draw(history_chart(found), width=340).to_dict()["layer"][0]["encoding"]["x"]["axis"]["values"]
     assert values[-1] == 29
     assert len(values) <= 4
 
@@ -221,7 +221,7 @@ def test_what_was_noted_is_inert_on_the_page_and_in_markdown(past):
     assert "<script" not in text
     assert "[x](" not in text
     assert "@team" not in text
-    assert [line.count(" | ") for line in text.splitlines() if line.startswith("| 2")] == [7]
+    assert [line.count(" | ") for line in text.splitlines() if line.startswith("| 2")] == [7], "eight cells"
 
 
 def test_the_page_is_one_file_that_loads_nothing(past):
@@ -244,6 +244,6 @@ def test_markdown_is_sized_for_a_comment(past):
     text = markdown_history(replace(found, runs=(found.runs[0], *(found.runs[1:] * 44))))
     assert "5 older ones are left out." in text
     assert "long ago" not in text
-    assert len(re.findall(r"^\d+\\. x|^\d+\. x", text, re.MULTILINE)) == 10, "the newest of 44"
+    assert len(re.findall(r"^- \d+\\\. \w+: x", text, re.MULTILINE)) == 10, "the newest of 44"
     assert text.count("| 2") == 40
     assert max(map(len, text.splitlines())) < 400

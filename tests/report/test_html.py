@@ -10,9 +10,9 @@ from html.parser import HTMLParser
 import pytest
 
 from steelyard import Output, Sample, Score, Store, compare
-from steelyard.gate import judge_gate
+from steelyard.analysis.gate import judge_gate
 from steelyard.report.html import html_report
-from steelyard.store.notes import add_note
+from steelyard.store.labels import add_note
 
 
 class Reader(HTMLParser):
@@ -114,18 +114,18 @@ def test_without_scripts_the_page_says_what_may_be_concluded(html, pair):
         assert f"{summary.target}: finished" in text
     assert comparison.pairs[0].sentence in text
     table = comparison.pairs[0].headline.table
-    assert f"fixed {table.fixed} wrong before" in text
-    assert f"broken {table.broken} right before" in text
+    assert f"improvements {table.improved} wrong before" in text
+    assert f"regressions {table.regressed} right before" in text
     assert "does not hold" in text
-    assert "Unread replies, base <script>: " in text
+    assert "base <script>: replies that could not be read: " in text
 
 
 def test_flips_are_those_of_the_comparison(html, pair):
     data = data_of(html)
     found = compare(*pair).pairs[0]
     ids = data["samples"]["id"]
-    assert {ids[place] for place, way in data["runs"][1]["flips"] if way == 1} == set(found.fixed)
-    assert {ids[place] for place, way in data["runs"][1]["flips"] if way == 2} == set(found.broken)
+    assert {ids[place] for place, way in data["runs"][1]["flips"] if way == 1} == set(found.improvements)
+    assert {ids[place] for place, way in data["runs"][1]["flips"] if way == 2} == set(found.regressions)
     assert data["runs"][0]["flips"] == []
 
 
@@ -150,7 +150,7 @@ def test_the_same_replies_give_the_same_page_but_for_ids_times_and_durations(mak
     ids = [run.id for run in (*first, *second)]
     for before, after in lines_that_differ(one, html_report(second, compare(*second))):
         named = any(ident in before + after for ident in ids)
-        duration = re.match(r'\s*("seconds":|"latency":|<td class="number">\d+\.\d</td>|<tr class="cost">)', before)
+        duration = re.match(r'\s*("seconds":|"latency":|<td class="number( main)?">(\d+\.\d|.* m?s)</td>)', before)
         option = before == "    &#34;concurrency&#34;: 16,"
         stamp = re.match(r"\s*<dd>20\d\d-", before)
         assert named or duration or stamp or option, (before, after)

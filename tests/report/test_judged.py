@@ -10,14 +10,15 @@ import pytest
 from tests.report.conftest import exam
 from tests.report.judged_suite import NASTY, judged_runs
 
-from steelyard import Choice, Options, Output, Record, Sample, Score, Suite, evaluate_suite
-from steelyard.cli.outcome import print_outcome, weigh
-from steelyard.report.bars import spread_chart
-from steelyard.report.charts import rate_chart, svg
-from steelyard.report.evidence import evidence_of, source_label
+from steelyard import Choice, Options, Output, Record, Sample, Score, ScoreInfo, Suite, evaluate_suite
+from steelyard.cli.outcome import evaluate_runs, print_outcome
+from steelyard.report.chart_drawing import draw, svg
 from steelyard.report.html import html_report
 from steelyard.report.markdown import MOST_CHARACTERS, MOST_LINES, markdown_report
-from steelyard.suite.evaluate import How
+from steelyard.report.sample_evidence import evidence_of, source_label
+from steelyard.report.scores import histogram_chart
+from steelyard.report.targets import rate_chart
+from steelyard.suite.evaluate import RunConfig
 
 PHRASES = ("right and supported", "right but unsupported", "wrong but supported", "wrong and unsupported")
 
@@ -50,7 +51,7 @@ def test_a_summary_holds_what_was_counted_by_hand(run):
     assert correctness.bounds == pytest.approx((36 / 11, 44 / 11))
     assert summary.spreads["correctness"].bins == ((1, 0), (2, 2), (3, 0), (4, 4), (5, 3))
     assert summary.spreads["correctness"].between == 2
-    (cross,) = summary.crosses
+    (cross,) = summary.contingency_tables
     # Right are 0, 1, 4, 8, 9; supported is what 3 does not divide.
     assert dict(cross.cells) == dict(zip(PHRASES, (3, 2, 3, 1), strict=True))
     assert (cross.n, cross.left_out) == (9, 3)
@@ -68,8 +69,8 @@ def test_errors_beside_a_mean_are_its_own_and_those_of_other_scores_are_told_apa
     told = "top 1: 2 of 12 records failed at some stage, 0 of them without correctness"
     page, text = html_report([first, second]), markdown_report([first, second])
     assert "Errors as" not in page
-    assert "| top 1 | **3.78 (2.87 to 4.68)** | 3.27 to 4.00 | 1 | 9 | 1 | 1 | 0 |" in text
-    print_outcome(weigh([first]), as_json=False)
+    assert "| top 1 | **3.78** | 2.87 to 4.68 | 3.27 to 4.00 | 9 | 1 | 1 | 1 | 0 |" in text
+    print_outcome(evaluate_runs([first]), as_json=False)
     out = capsys.readouterr().out
     for shown in (page, text, " ".join(out.split())):
         assert told in shown
@@ -92,28 +93,28 @@ def test_breakdowns_go_by_the_samples_metadata_and_add_up(run):
 def test_a_page_shows_bounds_spread_cross_costs_and_breakdown(run):
     html = html_report([run])
     assert "over 9 replies (95 % interval 2.87 to 4.68); with the 2 missing verdicts it lies between" in html
-    assert "Bounds by unread" in html
+    assert "Bounds by unparsed" in html
     # A mean over what was scored has no second rate: unread verdicts are no answers of the target.
     assert '<th scope="col" class="number">Mean</th>' in html
-    assert "Over answered" not in html
+    assert "Accuracy (answered)" not in html
     assert "3.27 to 4.00" in html
     crossed = rows_of(html, "Correct against faithfulness")
-    assert crossed[0][1] == ["right", "and", "supported", "3", "33.3", "%"]
-    assert crossed[1][2] == ["wrong", "and", "unsupported", "1", "11.1", "%"]
+    assert crossed[0] == [["right", "and", "supported"], ["3", "33.3", "%"]]
+    assert crossed[3] == [["wrong", "and", "unsupported"], ["1", "11.1", "%"]]
     assert [cell[:1] for cell in rows_of(html, "Correctness: how often each value was given")[0][1:]] == [
         ["0"], ["2"], ["0"], ["4"], ["3"], ["1"], ["1"], ["1"],
     ]  # fmt: skip
     assert "values between whole numbers count at the nearest one, a half at the upper" in html
     assert rows_of(html, "Cost by stage")[1][:3] == [["top", "1"], ["faithfulness"], ["12"]]
-    assert rows_of(html, "By document")[1][0] == ["&lt;b&gt;notes&lt;/b&gt;.md"]
+    assert rows_of(html, "Correctness by document")[1][0] == ["&lt;b&gt;notes&lt;/b&gt;.md"]
     assert "document.title='pwned'</script>" not in html
 
 
 def test_no_mean_of_any_score_hides_what_it_leaves_out(runs):
     """One run has a table of the other scores, several have them side by side."""
     (one, *_) = runs
-    found = {cells[0][0]: [" ".join(cell) for cell in cells] for cells in rows_of(html_report([one]), "Other scores")}
-    assert found["correct"][-5:] == ["9", "1", "1", "1", "0"]
+    found = {cells[0][0]: [" ".join(cell) for cell in cells] for cells in rows_of(html_report([one]), "Every score")}
+    assert found["Correct"][-5:] == ["9", "1", "1", "1", "0"]
     several = dict(rows[:2] for rows in rows_of_text(html_report(runs), "Scores by run"))
     assert several["Correct"].endswith("n 9, 1 not applicable, 1 unparsed, 1 refused, bounds 45.5 to 63.6 %")
     assert several["Faithfulness"].endswith("n 12")
@@ -127,15 +128,15 @@ def rows_of_text(html, heading):
 
 def test_charts_keep_to_the_scale_and_show_a_bar_per_value(runs):
     summaries = [one.summary() for one in runs]
-    assert rate_chart(summaries).to_dict()["layer"][0]["encoding"]["x"]["scale"]["domain"] == [1.0, 5.0]
-    text = svg(spread_chart(summaries, "correctness", width=720))
+    assert draw(rate_chart(summaries)).to_dict()["layer"][0]["encoding"]["x"]["scale"]["domain"] == [1.0, 5.0]
+    text = svg(histogram_chart(summaries, "correctness"))
     assert text.count("4 (44.4 %)") >= 2
     assert "Correctness: share of each value" in text
 
 
 def test_markdown_has_every_part_in_its_limits(runs):
     comment = markdown_report(runs[:1])
-    assert "| target | Correctness (95 % interval) | bounds by unread | not applicable |" in comment
+    assert "| target | Correctness | 95 % CI | bounds by unparsed | n | not applicable |" in comment
     for phrase in PHRASES:
         assert f"| {phrase} |" in comment
     assert "| top 1 | 0 | 2 | 0 | 4 | 3 | 1 | 1 | 1 |" in comment
@@ -149,14 +150,14 @@ def test_markdown_has_every_part_in_its_limits(runs):
 
 
 def test_the_terminal_shows_it_in_80_columns(run, capsys):
-    print_outcome(weigh([run]), as_json=False)
+    print_outcome(evaluate_runs([run]), as_json=False)
     lines = [line.rstrip() for line in capsys.readouterr().out.splitlines()]
     assert all(len(line) <= 80 for line in lines)
     assert "top 1: correctness is 3.27 to 4.00, whatever its 2 missing verdicts are worth" in lines
     assert row_in(lines, "correct ") == ["correct", "55.6", "%", "26.7", "to", "81.1", "9", "1", "1", "1", "0"]
     assert row_in(lines, "right but unsupported")[-3:] == ["2", "(22.2", "%)"]
     assert row_in(lines, "4 ") == ["4", "4", "44.4", "%", "█" * 13]
-    assert row_in(lines, "top 1   faithfulness") == ["top", "1", "faithfulness", "12", "0", "0", "0", "estimated"]
+    assert row_in(lines, "top 1   faithfulness") == ["top", "1", "faithfulness", "12", "0", "0", "0", "12"]
     assert not any(line.startswith("document") for line in lines)
 
 
@@ -169,29 +170,29 @@ def test_no_score_of_several_runs_stands_without_what_it_leaves_out(tmp_path, ca
         over = "scored"
 
         def __init__(self, no):
-            self.no, self.score_name = no, f"score_{no}"
+            self.no, self.score_infos = no, (ScoreInfo(f"score_{no}", (0, 1)),)
 
         def __call__(self, sample, output):
             if int(sample.id[1:]) < self.no:
-                return Score(self.score_name, None, outcome="unparsed", detail={"kind": "none"})
-            return Score(self.score_name, 1.0)
+                return Score(f"score_{self.no}", None, outcome="unparsed", detail={"kind": "none"})
+            return Score(f"score_{self.no}", 1.0)
 
     runs = judged_runs(tmp_path, ("top 1", "top 2"), further=tuple(Partly(no) for no in range(1, 12)))
-    print_outcome(weigh(runs), as_json=False)
+    print_outcome(evaluate_runs(runs), as_json=False)
     out = " ".join(capsys.readouterr().out.split())
     for no in range(1, 12):
         assert f"top 2: score_{no}: n {12 - no}, {no} unparsed, bounds " in out
 
 
 def test_show_has_the_breakdowns_too(run, capsys):
-    print_outcome(replace(weigh([run]), in_full=True), as_json=False)
+    print_outcome(replace(evaluate_runs([run]), in_full=True), as_json=False)
     lines = capsys.readouterr().out.splitlines()
     assert sum(line.startswith("document ") for line in lines) == 4
     assert row_in(lines, "(no document)")[2] == "3.50"
 
 
 def test_several_runs_stand_side_by_side_in_the_terminal(runs, capsys):
-    print_outcome(weigh(runs), as_json=False)
+    print_outcome(evaluate_runs(runs), as_json=False)
     lines = capsys.readouterr().out.splitlines()
     assert row_in(lines, "correct ") == ["correct", "55.6", "%", "(n", "9)", "55.6", "%", "(n", "9)"]
     assert "top 2: correct: n 9, 1 not applicable, 1 unparsed, 1 refused, bounds 45.5 to " in lines
@@ -200,7 +201,7 @@ def test_several_runs_stand_side_by_side_in_the_terminal(runs, capsys):
 
 def test_a_notebook_shows_the_bounds_beside_the_mean(run):
     html = run._repr_html_()
-    assert "<th>bounds by unread</th><th>n</th>" in html
+    assert "<th>bounds by unparsed</th><th>n</th>" in html
     assert "<td>3.78</td><td>2.87 to 4.68</td><td>3.27 to 4.00</td><td>9</td>" in html
     assert "<td>66.7 %</td><td>39.1 % to 86.2 %</td><td>–</td><td>12</td>" in html
 
@@ -208,13 +209,21 @@ def test_a_notebook_shows_the_bounds_beside_the_mean(run):
 def test_a_run_without_any_of_it_says_nothing_of_it(tmp_path, capsys):
     targets = {"t": lambda _: "The answer is A."}
     suite = Suite("Exam", "choice", exam(8), targets, (Choice(),), Options())
-    runs = evaluate_suite(suite, how=How(store=tmp_path / "s.db"))
+    runs = evaluate_suite(suite, how=RunConfig(store=tmp_path / "s.db"))
     html = html_report(runs)
     page = html[: html.index("<script>")]
-    for words in ("Bounds by unread", "Cost by stage", "how often", "Breakdowns", '"judged"', '"failed"', '"sources"'):
+    for words in (
+        "Bounds by unparsed",
+        "Cost by stage",
+        "how often",
+        "Breakdowns",
+        '"judged"',
+        '"failed"',
+        '"sources"',
+    ):
         assert words not in page
     assert "bounds" not in markdown_report(runs)
-    print_outcome(weigh(runs), as_json=False)
+    print_outcome(evaluate_runs(runs), as_json=False)
     assert "stage" not in capsys.readouterr().out
 
 
@@ -252,5 +261,5 @@ def test_why_a_verdict_was_not_read_is_told_in_words():
 
 def test_scores_that_no_judge_gave_need_no_evidence():
     found = evidence(Score("a", 1.0, True, detail={"label": "fine"}), Score("b", 0.0, False))
-    assert found == {"judged": [], "failed": ["b"], "sources": []}
+    assert found == {"judged": [], "failed": ["b"], "sources": [], "messages": []}
     assert evidence(Score("b", 0.0, False), share=True)["failed"] == []

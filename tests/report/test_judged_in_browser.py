@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import json
+
 from tests.report.judged_suite import NASTY, judged_runs
 
+from steelyard import ExactMatch, Sample, evaluate
 from steelyard.report.html import html_report
 
 DETAIL = "document.querySelector('.detail').textContent"
@@ -44,7 +47,7 @@ def test_a_judged_sample_shows_reasons_steps_claims_and_passages_and_all_of_it_i
     whole = NASTY.replace("\u202e", "\\u202e")
     assert found["reasons"] == [f"The gauge is read at nine.\nThe reference agrees.\n{whole}"] * 2
     assert (
-        "How correctness was judged: mean of 3 repeats; repeats 4, 5, unread; standard deviation 0.58; "
+        "How correctness was judged: mean of 3 repeats; repeats 4, 5, unparsed; standard deviation 0.58; "
         "flip rate 33.3 %; 98.7 % of the probability covered"
     ) in detail
     assert found["warnings"] == ["⚠ The answer holds text that looks like a verdict: “I rate this 5/5”"]
@@ -58,7 +61,7 @@ def test_a_judged_sample_shows_reasons_steps_claims_and_passages_and_all_of_it_i
     ]
     assert "Passages retrieved: 2, 1 expected" in detail
     assert found["expected"] == [
-        f"handbook.pdf, page 3, characters 100 to 400 (cq3)✓ expectedIt is read at nine. {whole}"
+        f"handbook.pdf, page 3, characters 100 to 400 (cq3)✓ expected, by wordsIt is read at nine. {whole}"
     ]
     assert f"Expected sources: 1handbook.pdf, page 3, characters 150 to 200read at nine {whole}" in detail
     assert 'From the target: {"k": 2}' in detail
@@ -122,3 +125,42 @@ def test_the_page_of_judged_runs_never_scrolls_sideways(tmp_path, in_browser):
         return widths, page.complaints
 
     assert in_browser(html, visit, address="#open=q3") == ([True, True], [])
+
+
+def test_an_agents_messages_and_calls_are_shown_in_order_and_inert(tmp_path, in_browser):
+    call = {"id": "c1", "function": {"name": f"find {NASTY}", "arguments": json.dumps({"q": NASTY})}}
+
+    def agent(_):
+        messages = [
+            {"role": "assistant", "content": "Let me look.", "tool_calls": [call]},
+            {"role": "tool", "tool_call_id": "c1", "name": "find", "content": NASTY, "status": "error"},
+            {"role": "assistant", "content": "Red."},
+        ]
+        return {"messages": messages, "usage": {"input_tokens": 9, "output_tokens": 2}}
+
+    run = evaluate(agent, [Sample("q1", "Which?", "Red.")], [ExactMatch()], store=tmp_path / "s.db")
+
+    async def visit(page):
+        found = {
+            "title": await page.run("document.title"),
+            "bold": await page.run("document.querySelectorAll('.detail b').length"),
+            "summary": await page.run(texts(".detail summary")),
+            "entries": await page.run(texts(".detail details:has(summary) ol > li")),
+            "detail": await page.run(DETAIL),
+            "tokens": await page.run("document.body.textContent.includes('9 / 2 (framework)')"),
+        }
+        return found, page.complaints
+
+    found, complaints = in_browser(html_report([run]), visit, address="#open=q1")
+    assert complaints == []
+    assert found["title"] != "pwned"
+    assert found["bold"] == 0
+    assert "Messages of the agent: 3, 1 call of a tool" in found["summary"]
+    whole = NASTY.replace("\u202e", "\\u202e")
+    first, result, last = found["entries"]
+    assert first.startswith(f"assistantLet me look.calls find {whole}")
+    assert result == f"tool find (error){whole}"
+    assert last == "assistantRed."
+    assert '"input_tokens"' in found["detail"]
+    assert '"messages"' not in found["detail"]
+    assert found["tokens"]

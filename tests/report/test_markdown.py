@@ -4,7 +4,7 @@ import re
 from itertools import pairwise
 
 from steelyard import compare
-from steelyard.gate import judge_gate
+from steelyard.analysis.gate import judge_gate
 from steelyard.report.markdown import markdown_report
 
 
@@ -17,8 +17,8 @@ def test_the_report_says_the_verdict_the_gate_the_figures_and_the_flips(pair):
     assert text.startswith("## Exam &lt;&amp;&gt; \\\\u202e\n")
     assert f"{100 * score.overall.value:.1f} %" in text
     assert "❌ fails" in text
-    assert f"{len(found.broken)} broken, {len(found.fixed)} fixed" in text
-    assert all(ident in text for ident in found.fixed[:5])
+    assert f"{len(found.regressions)} regressions, {len(found.improvements)} improvements" in text
+    assert all(ident in text for ident in found.improvements[:5])
 
 
 def test_a_single_run_has_its_rate_in_a_sentence(make_runs):
@@ -28,7 +28,7 @@ def test_a_single_run_has_its_rate_in_a_sentence(make_runs):
     [run] = make_runs({"half": half}, 40)
     text = markdown_report([run])
     assert "half solves 50.0 % of 40 replies (95 % interval 35.2 to 64.8)." in text
-    assert "Flips" not in text
+    assert "improvement" not in text
 
 
 def test_it_fits_a_comment_however_much_there_is_to_say(make_runs):
@@ -40,7 +40,7 @@ def test_it_fits_a_comment_however_much_there_is_to_say(make_runs):
     text = markdown_report(runs, compare(*runs), judge_gate({"solve_rate": ">= 0.9"}, [run.summary() for run in runs]))
     assert text.count("\n") < 60
     assert len(text) < 6000
-    assert "and 4 more" in text
+    assert "and 2 more" in text
     assert "left out; the HTML report has everything" in text
 
 

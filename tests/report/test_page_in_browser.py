@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from steelyard import Budget, Prompt, Sample, Scripted, SqlResult, Suite, compare, evaluate_suite
 from steelyard.report.html import html_report
-from steelyard.suite.evaluate import How
+from steelyard.suite.evaluate import RunConfig
 
 ROWS = "[...document.querySelectorAll('.open')].map(one => one.textContent)"
 SHOWN = "document.querySelector('[role=status]').textContent"
@@ -97,8 +97,8 @@ def test_chips_search_and_selects_narrow_the_rows(pair, in_browser):
     found = in_browser(html, visit)
     summaries = [run.summary() for run in pair]
     assert found["chips"]["all"] == 60
-    assert found["chips"]["flips"] == len(comparison.pairs[0].fixed) + len(comparison.pairs[0].broken)
-    assert found["fixed"] == list(comparison.pairs[0].fixed)
+    assert found["chips"]["flips"] == len(comparison.pairs[0].improvements) + len(comparison.pairs[0].regressions)
+    assert found["fixed"] == list(comparison.pairs[0].improvements)
     assert found["address"] == "#show=fixed"
     assert found["search"] == ["q0007"]
     assert found["group"] == "Samples shown: 1 to 20 of 20 (60 in all)"
@@ -217,7 +217,7 @@ def test_a_query_has_room_its_schema_keeps_its_lines_and_verdicts_are_told_in_wo
     metadata = {"schema": schema, "db_id": "", "dialect": "SQLite"}
     samples = [Sample("one", "Which boats?", "SELECT name FROM boats", metadata=metadata)]
     suite = Suite("boats", "text2sql", samples, {"t": lambda _: "SELECT name FROM boats LIMIT 1"}, (SqlResult(),))
-    runs = evaluate_suite(suite, how=How(store=tmp_path / "store.db"))
+    runs = evaluate_suite(suite, how=RunConfig(store=tmp_path / "store.db"))
 
     async def visit(page):
         heads = await page.run("[...document.querySelectorAll('.samples thead th')].map(one => one.textContent)")

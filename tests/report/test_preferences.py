@@ -4,19 +4,21 @@ import json
 import re
 
 import pytest
-from tests.compare.judging import Judging, judging, orders, row, rows
+from tests.analysis.judging import Judging, judging, orders, row, rows
 from tests.report.judging_suite import NASTY, pairwise_runs
+from tests.report.sections_read import notes, part
+from tests.report.sections_read import rows as rows_in
 
-from steelyard.cli.outcome import weigh
-from steelyard.compare.preferences import preferences
-from steelyard.report.charts import svg
+from steelyard.analysis.preferences import preferences
+from steelyard.analysis.standings_values import Standing
+from steelyard.analysis.stopping import Stopping
+from steelyard.cli.outcome import evaluate_runs
+from steelyard.report.chart_drawing import draw, svg
 from steelyard.report.html import html_report
-from steelyard.report.markdown import markdown_report
-from steelyard.report.preference_charts import rating_chart, sequence_chart, win_matrix_chart, win_rate_chart
-from steelyard.report.preference_markdown import preference_parts
-from steelyard.report.preferences import Pairwise, preference_view
+from steelyard.report.markdown import markdown_page, markdown_report
+from steelyard.report.preferences import preferences_section, sequence_chart, win_rate_chart
+from steelyard.report.standings import rating_chart, win_matrix_chart
 from steelyard.stats.intervals import Interval
-from steelyard.summary import Stopping
 
 PATH = ((10, 0.9, 0.2, 1.0), (60, 0.7, 0.45, 0.85), (212, 0.62, 0.53, 0.7))
 STOPPED = Stopping("full", "preference", 0.5, 0.95, "", 805, 212, 4, "above", Interval(0.53, 0.7), PATH)
@@ -25,12 +27,12 @@ STOPPED = Stopping("full", "preference", 0.5, 0.95, "", 805, 212, 4, "above", In
 @pytest.fixture(scope="module")
 def weighed(tmp_path_factory):
     """Three targets against each other over 40 samples: per pair of ten 5 A more than it loses, see `verdicts`."""
-    return weigh(pairwise_runs(tmp_path_factory.mktemp("pairs"), 40, third=True))
+    return evaluate_runs(pairwise_runs(tmp_path_factory.mktemp("pairs"), 40, third=True))
 
 
 @pytest.fixture(scope="module")
 def html(weighed):
-    return html_report(weighed.runs, weighed.comparison, weighed.gate, pairwise=weighed.pairwise)
+    return html_report(weighed.runs, weighed.comparison, weighed.gate, pairwise=weighed.content.pairwise)
 
 
 def text_of(html):
@@ -43,7 +45,7 @@ def data_of(html):
 
 
 def rows_of(chart):
-    return [row for rows in chart.to_dict()["datasets"].values() for row in rows]
+    return [row for rows in draw(chart).to_dict()["datasets"].values() for row in rows]
 
 
 def test_a_pair_has_its_sentence_its_shares_and_its_rates_on_the_page(html, weighed):
@@ -56,7 +58,7 @@ def test_a_pair_has_its_sentence_its_shares_and_its_rates_on_the_page(html, weig
     assert "64.15 % to 93.32 % 24 0.15 %" in text
     assert "no answer as loss the same with a missing answer as a loss 66.67 %" in text
     assert "same in both orders 87.5 % of 32 pairs" in text
-    assert "cooking &lt;i&gt; 12 4 0 0 100.0 % 75.8 to 100.0 0.049 % 4 unread" in text
+    assert "cooking &lt;i&gt; 12 4 0 0 100.0 % 75.8 to 100.0 0.049 % 4 unparsed" in text
 
 
 def test_the_parts_of_the_bar_fill_it_without_a_gap(html):
@@ -73,8 +75,8 @@ def test_the_parts_of_the_bar_fill_it_without_a_gap(html):
 def test_answering_runs_are_not_shown_as_if_something_had_failed(html):
     text = text_of(html)
     assert "nothing was scored" not in text
-    assert "Runs whose answers were judged; they have no scores of their own" in text
-    assert "ours &lt;b&gt; 36 4 0 / 0" in text
+    assert "Runs that answered or judged; they have no scores of their own" in text
+    assert "ours &lt;b&gt; 36 4 unknown" in text
 
 
 def test_the_standings_name_the_leader_the_ranks_and_the_matrix(html, weighed):
@@ -113,63 +115,64 @@ def test_both_answers_and_what_each_order_said_are_in_the_table_of_samples(html)
 def test_what_was_judged_stays_text(html, weighed):
     assert html.count("<script") == 2
     assert "\u202e" not in re.sub(r'<script type="application/json".*?</script>', "", html, flags=re.DOTALL)
-    assert html == html_report(weighed.runs, weighed.comparison, weighed.gate, pairwise=weighed.pairwise)
+    assert html == html_report(weighed.runs, weighed.comparison, weighed.gate, pairwise=weighed.content.pairwise)
 
 
 def test_a_page_of_a_judging_run_alone_is_a_page(weighed):
-    alone = weigh([weighed.runs[3]])
-    text = text_of(html_report(alone.runs, pairwise=alone.pairwise))
+    alone = evaluate_runs([weighed.runs[3]])
+    text = text_of(html_report(alone.runs, pairwise=alone.content.pairwise))
     assert "36 pairs judged by a judge" in text
     assert "Targets</h2>" not in text
     assert alone.standings is None
 
 
 def test_the_markdown_report_has_the_pairs_the_standings_and_the_groups(weighed):
-    text = markdown_report(weighed.runs, weighed.comparison, weighed.gate, pairwise=weighed.pairwise)
+    text = markdown_report(weighed.runs, weighed.comparison, weighed.gate, pairwise=weighed.content.pairwise)
     assert "- **ours &lt;b&gt; leads" in text
-    assert "| ours &lt;b&gt; vs theirs | 20 | 4 | 4 | 4 | 4 | 4 | **83.33 %** (64.15 % to 93.32 %) | 0.15 % |" in text
+    assert "| ours &lt;b&gt; vs theirs | 20 | 4 | 4 | 4 | 4 | 4 | **83.3 %** | 64.1 to 93.3 | 0.15 % |" in text
     assert "floor gave one and the same answer 40 of 40 times." in text
-    assert "| garden | 8 | 0 | 4 | 4 | 66.7 % (39.1 to 86.2) | 39 % |" in text
+    assert "| garden | 8 | 0 | 4 | 4 | 66.7 % | 39.1 to 86.2 | 39 % |" in text
     assert "nothing was scored" not in text
     assert text.count("\n") < 60
     assert len(text) < 6000
 
 
 def test_a_single_pair_in_markdown_has_no_standings(weighed):
-    alone = weigh([weighed.runs[3]])
-    text = markdown_report(alone.runs, pairwise=alone.pairwise)
+    alone = evaluate_runs([weighed.runs[3]])
+    text = markdown_report(alone.runs, pairwise=alone.content.pairwise)
     assert "| rank |" not in text
     assert "places, ours &lt;b&gt; vs theirs: same in both orders 87.5 % of 32 pairs" in text
 
 
 def test_a_stopped_run_is_shown_with_its_confidence_sequence_and_without_a_p():
-    view = preference_view(preferences(judging(*["A"] * 19, *["B"] * 8, stopping=STOPPED)))
-    assert view.interval_head == "95 % confidence sequence"
-    win, half = view.rates
-    assert (win.value, win.interval, win.p) == ("70.37 %", "–", "–")
-    assert half.interval == "53.00 % to 70.00 %"
-    assert "a p-value and fixed-n intervals do not hold" in view.note
+    section = preferences_section([preferences(judging(*["A"] * 19, *["B"] * 8, stopping=STOPPED))])
+    rates = part(section, "Rates of")
+    assert rates.table.columns[2].title == "95 % confidence sequence"
+    found = rows_in(section, "Rates of")
+    assert found["win rate"][:2] + found["win rate"][3:] == ["70.37 %", "–", "–"]
+    assert found["ties as half"][1] == "53.00 % to 70.00 %"
+    assert any("a p-value and fixed-n intervals do not hold" in note for note in notes(rates))
 
 
 def test_a_very_small_p_of_the_places_is_written_once():
     given = [row("inconsistent", f"s{no}", orders=orders("A", "B")) for no in range(45)]
-    told = dict(preference_view(preferences(Judging(tuple(given)))).bias)["bias to the first"]
-    assert told.endswith("for the second 0, p < 0.000001 %)")
+    told = notes(part(preferences_section([preferences(Judging(tuple(given)))]), "Rates of"), "fact")
+    assert told[-1].startswith("bias to the first: ")
+    assert told[-1].endswith("for the second 0, p < 0.000001 %)")
 
 
 def test_markdown_of_stopped_pairs_shows_the_share_that_the_interval_is_about():
     stopping = Stopping("full", "preference", 0.5, 0.95, "", 60, 16, 15, "above", Interval(0.501, 0.864))
     found = preferences(Judging(tuple(rows(*["A"] * 7, *["inconsistent"] * 9)), stopping=stopping))
-    lines = ["|".join(part) for part in preference_parts(Pairwise((found,)), lambda text, _: text)]
-    assert "**71.88 %** (50.10 % to 86.40 %) | 16 of 60 |" in "".join(lines)
-    assert "A, even as half (95 % confidence sequence)" in "".join(lines)
+    text = markdown_page("x", [preferences_section([found])])
+    assert "| **71.9 %** | 50.1 to 86.4 | 16 of 60 |" in text
+    assert "| A, even as half | 95 % confidence sequence |" in text
 
 
 def test_one_random_order_is_told_with_its_own_interval():
     given = tuple(row("A", f"s{no}", orders=orders("A")) for no in range(9))
-    [(what, figure)] = preference_view(preferences(Judging(given))).bias
-    assert what == "shown first won"
-    assert figure == "100.0 % (9 of 9 verdicts, 95 % interval 70.09 % to 100.00 %, p = 0.39 %)"
+    (told,) = notes(part(preferences_section([preferences(Judging(given))]), "Rates of"), "fact")
+    assert told == "shown first won: 100.0 % (9 of 9 verdicts, 95 % CI 70.09 % to 100.00 %, p = 0.39 %)"
 
 
 def test_a_pair_that_is_not_decided_has_a_hollow_mark_in_the_chart_of_win_rates():
@@ -203,13 +206,12 @@ def test_a_sequence_that_used_the_whole_set_marks_no_stop():
 
 def test_a_difference_has_an_axis_from_minus_to_plus_a_hundred():
     found = Stopping("full", "solve_rate", 0.0, 0.95, "other", 50, 20, 0, "above", Interval(0.1, 0.5))
-    assert sequence_chart(found).to_dict()["layer"][0]["encoding"]["y"]["scale"]["domain"] == [-100, 100]
+    assert draw(sequence_chart(found)).to_dict()["layer"][0]["encoding"]["y"]["scale"]["domain"] == [-100, 100]
 
 
 @pytest.mark.parametrize("width", [340, 720])
 def test_the_numbers_of_the_win_matrix_are_written_in_its_cells(width):
-    chart = win_matrix_chart(["glm", "<b>qwen\u202e"], [[None, 0.624], [0.376, None]], width=width)
-    text = svg(chart)
+    text = svg(win_matrix_chart(["glm", "<b>qwen\u202e"], [[None, 0.624], [0.376, None]]), width=width)
     assert re.findall(r">(62|38|–)</text>", text).count("–") == 2
     assert ">62</text>" in text
     assert ">38</text>" in text
@@ -218,7 +220,9 @@ def test_the_numbers_of_the_win_matrix_are_written_in_its_cells(width):
 
 
 def test_ratings_stand_behind_the_range_of_their_rank():
-    chart = rating_chart(["a", "b"], [1100.4, 900.0], [Interval(1040, 1160), None], ranks=[(1, 1), (2, 3)])
+    counts = (None, 2, 1, 1, 0, 0, 0)
+    first = Standing("a", 0.0, None, 1100.4, Interval(1040, 1160), 1, 1, *counts)
+    chart = rating_chart([first, Standing("b", 0.0, None, 900.0, None, 2, 3, *counts)])
     rows = rows_of(chart)
     assert [(one["label"], one["text"], one["low"]) for one in rows if "label" in one] == [
         ("1 a", "1100", 1040),

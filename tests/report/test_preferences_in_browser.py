@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from tests.report.judging_suite import NASTY, pairwise_runs
 
-from steelyard.cli.outcome import weigh
+from steelyard.cli.outcome import evaluate_runs
 from steelyard.report.html import html_report
 
 WHOLE = NASTY.replace("\u202e", "\\u202e")
@@ -21,8 +21,8 @@ def runs(tmp_path_factory):
 
 
 def page_of(runs):
-    weighed = weigh(runs)
-    return html_report(weighed.runs, weighed.comparison, weighed.gate, pairwise=weighed.pairwise)
+    weighed = evaluate_runs(runs)
+    return html_report(weighed.runs, weighed.comparison, weighed.gate, pairwise=weighed.content.pairwise)
 
 
 def test_a_judging_run_alone_shows_both_answers_and_both_orders_inert(runs, in_browser):

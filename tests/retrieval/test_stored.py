@@ -15,11 +15,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from steelyard.retrieval import stored
+from steelyard.retrieval.bm25 import MOST_TERMS, joined_terms, query_terms
 from steelyard.retrieval.chunk import Chunk
 from steelyard.retrieval.index_files import keep, read_kept
 from steelyard.retrieval.stored import ChunkIndex, digest_of_chunks
-from steelyard.retrieval.terms import MOST_TERMS, joined_terms, query_terms
-from steelyard.text.tokens import tokens
+from steelyard.retrieval.tokens import tokens
 
 WORDS = st.lists(st.sampled_from(["sky", "earth", "fire", "the", "雨量", "计", "naïve", "ガス", "x_y"]), max_size=8)
 TEXTS = ("sky sky earth", "earth lake", "wind", "雨量计要放平", "天气 记录")

@@ -20,6 +20,7 @@ from steelyard import (
     aevaluate,
     evaluate,
 )
+from steelyard.targets.function import Function
 from steelyard.types import Usage
 
 
@@ -124,29 +125,57 @@ def test_results_are_equal_whatever_the_concurrency():
     assert found[0] == found[1]
 
 
-def test_more_errors_than_allowed_end_the_run_as_broken_and_not_before_ten():
+def failing_in(n):
     def target(sample):
-        raise ValueError("no")
-
-    few = evaluate(target, samples(9), [ExactMatch()])
-    assert (few.state, few.done, few.errors) == ("broken", 9, 9)
-    assert few.reason.startswith("9 of 9 records failed (100.0%; limit 1.0%)")
-    many = evaluate(target, samples(500), [ExactMatch()], concurrency=4)
-    assert many.state == "broken"
-    assert 10 <= many.done < 30
-    assert many.reason == "10 errors; the last: target: ValueError: no"
-
-
-def test_errors_within_the_limit_leave_the_run_finished():
-    def target(sample):
-        if sample.id in {"q3", "q50"}:
+        if int(sample.id[1:]) < n:
             raise ValueError("no")
         return "A"
 
-    run = evaluate(target, samples(100), [ExactMatch()], max_errors=0.02)
-    assert (run.state, run.done, run.errors, run.reason) == ("finished", 100, 2, "")
-    assert run.summary().scores[0].errors == 2
-    assert evaluate(target, samples(100), [ExactMatch()], max_errors=0.01).state == "broken"
+    return target
+
+
+@pytest.mark.parametrize(
+    ("n", "errors", "options", "state"),
+    [
+        (20, 4, {}, "finished"),
+        (20, 5, {}, "broken"),
+        (5, 2, {}, "finished"),
+        (5, 3, {}, "broken"),
+        (2, 2, {}, "broken"),
+        (100, 2, {"max_errors": 0.01}, "finished"),
+        (100, 3, {"max_errors": 0.01}, "broken"),
+        (500, 5, {"max_errors": 0.01}, "finished"),
+        (500, 6, {"max_errors": 0.01}, "broken"),
+        (100, 1, {"max_errors": 0.0}, "broken"),
+        (3, 3, {"max_errors": 1.0}, "finished"),
+    ],
+)
+def test_a_run_is_broken_by_more_than_two_errors_and_more_than_the_share(n, errors, options, state):
+    run = evaluate(failing_in(errors), samples(n), [ExactMatch()], **options)
+    assert run.state == state
+    assert run.done == n
+
+
+def test_a_run_is_given_up_with_the_error_that_decides_it():
+    run = evaluate(failing_in(500), samples(500), [ExactMatch()], concurrency=1)
+    assert (run.state, run.done, run.errors) == ("broken", 101, 101)
+    assert run.reason == "101 errors; the last: target: ValueError: no"
+
+
+def test_a_small_run_is_asked_to_its_end_though_it_is_broken():
+    run = evaluate(failing_in(9), samples(12), [ExactMatch()], concurrency=1)
+    assert (run.state, run.done, run.errors) == ("broken", 12, 9)
+    assert run.reason.startswith("9 of 12 records failed (75.0%; limit 20.0%)")
+
+
+def test_an_endpoint_may_fail_in_one_of_a_hundred_and_code_in_one_of_five():
+    targets = [Prompt(Scripted(default="A")), answers_a, Function("tests.runner.test_runner:answers_a")]
+    runs = [evaluate(one, samples(3), [ExactMatch()]) for one in targets]
+    assert [run.manifest["options"]["max_errors"] for run in runs] == [0.01, 0.2, 0.2]
+
+
+def answers_a(sample):
+    return "A"
 
 
 def test_a_resume_past_many_errors_asks_every_failed_sample_again():

@@ -109,7 +109,7 @@ def test_the_question_decides_whether_the_wrong_statement_is_wanted():
 
 
 def test_the_rate_is_over_all_replies_and_needs_no_thread():
-    assert (Choice.over, Choice.inline) == ("all", True)
+    assert (Choice().score_infos[0].denominator, Choice.stage_info.inline) == ("all", True)
 
 
 def scores(scorer, reply, reference="B", **metadata):
@@ -118,8 +118,13 @@ def scores(scorer, reply, reference="B", **metadata):
 
 
 def test_rules_of_other_tools_stand_beside_ours_as_scores_of_their_names():
-    scorer = Choice(beside=("strict_only_letter", "last_letter", "first_option"))
-    assert scorer.score_names == ("solve_rate", "strict_only_letter", "last_letter", "first_option")
+    scorer = Choice(also_scored=("strict_only_letter", "last_letter", "first_option"))
+    assert tuple(info.name for info in scorer.score_infos) == (
+        "solve_rate",
+        "strict_only_letter",
+        "last_letter",
+        "first_option",
+    )
     found = scores(scorer, "Answer: B. As Diffusion needs none")
     assert {name: one.value for name, one in found.items()} == {
         "solve_rate": 1.0, "strict_only_letter": None, "last_letter": 0.0, "first_option": 1.0,
@@ -160,7 +165,7 @@ def test_partial_credit_of_what_cannot_be_read_is_no_credit():
 
 
 def test_without_a_reference_every_score_does_not_apply():
-    found = scores(Choice(beside=("last_letter",), credit="subset"), "B", None)
+    found = scores(Choice(also_scored=("last_letter",), credit="subset"), "B", None)
     assert {one.outcome for one in found.values()} == {"not_applicable"}
     assert list(found) == ["solve_rate", "partial_credit", "last_letter"]
 
@@ -176,9 +181,9 @@ def test_the_letters_of_shuffled_options_are_traced_back_to_the_datasets():
     ("scorer", "message"),
     [
         (Choice(rule="last_leter"), "rule: there is no 'last_leter': did you mean 'last_letter'"),
-        (Choice(beside=("steelyard",)), "beside: there is no 'steelyard'"),
+        (Choice(also_scored=("steelyard",)), "also_scored: there is no 'steelyard'"),
         (Choice(credit="half"), "credit: there is no 'half'"),
-        (Choice(beside=("last_letter", "last_letter")), "named twice"),
+        (Choice(also_scored=("last_letter", "last_letter")), "named twice"),
     ],
 )
 def test_unknown_rules_are_refused_before_anything_is_asked(scorer, message):

@@ -7,10 +7,10 @@ from hypothesis import strategies as st
 from steelyard import Output, Sample
 from steelyard.errors import ConfigError
 from steelyard.scorers.lexical import ChrF, Contains, RougeL, TokenF1, stands_in
-from steelyard.scorers.lexical_numbers import NumberMatch
+from steelyard.scorers.numbers import NumberMatch
 
 WITH_REFERENCE = [TokenF1(), RougeL(), ChrF(), Contains(), NumberMatch()]
-BY_NAME = {"ids": lambda one: one.score_name, "argvalues": WITH_REFERENCE}
+BY_NAME = {"ids": lambda one: one.score_infos[0].name, "argvalues": WITH_REFERENCE}
 TEXTS = st.text(alphabet="ab cé,.'-?13 易经卦，。\n", max_size=30)
 
 
@@ -23,7 +23,7 @@ class TestAll:
     @pytest.mark.parametrize("reference", [None, "", " \n", [], [""], [None, " "]])
     def test_without_a_reference_they_do_not_apply(self, scorer, reference):
         found = score(scorer, reference, "7 things")
-        assert (found.name, found.value, found.outcome) == (scorer.score_name, None, "not_applicable")
+        assert (found.name, found.value, found.outcome) == (scorer.score_infos[0].name, None, "not_applicable")
         assert found.reason == "the sample has no reference"
 
     @pytest.mark.parametrize("scorer", **BY_NAME)
@@ -64,7 +64,7 @@ class TestAll:
     @pytest.mark.parametrize("scorer", **BY_NAME)
     def test_the_defaults_can_be_meant(self, scorer):
         assert scorer.check() is None
-        assert scorer.over == "all"
+        assert scorer.score_infos[0].denominator == "all"
 
 
 @pytest.mark.parametrize("cls", [TokenF1, RougeL, ChrF])
@@ -146,17 +146,17 @@ class TestContains:
     def test_of_several_references_any_all_or_a_share_is_needed(self):
         several, text = ["黄河", "长江", "珠江", "淮河"], "黄河和长江"
         assert score(Contains(), several, text).value == 1.0
-        assert score(Contains(need="all"), several, text).value == 0.0
-        found = score(Contains(need="share", threshold=0.5), several, text)
+        assert score(Contains(mode="all"), several, text).value == 0.0
+        found = score(Contains(mode="share", threshold=0.5), several, text)
         assert (found.value, found.passed, found.reason) == (0.5, True, "missing: '珠江', '淮河'")
         assert found.detail == {"missing": ["珠江", "淮河"]}
-        assert score(Contains(need="share"), several, text).passed is None
+        assert score(Contains(mode="share"), several, text).passed is None
 
-    def test_one_and_zero_have_words_where_it_is_no_share(self):
-        assert Contains().words == {"contains": ("contained", "missing")}
-        assert Contains(need="share").words == {}
+    def test_one_and_zero_have_labels_where_it_is_no_share(self):
+        assert Contains().score_infos[0].labels == ("contained", "missing")
+        assert Contains(mode="share").score_infos[0].labels is None
 
-    @pytest.mark.parametrize("wrong", [{"need": "some"}, {"threshold": 0.5}, {"need": "share", "threshold": 2}])
+    @pytest.mark.parametrize("wrong", [{"mode": "some"}, {"threshold": 0.5}, {"mode": "share", "threshold": 2}])
     def test_options_that_mean_nothing_are_refused(self, wrong):
         with pytest.raises(ConfigError):
             Contains(**wrong).check()

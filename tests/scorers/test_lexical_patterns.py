@@ -7,7 +7,8 @@ import pytest
 
 from steelyard import Output, Sample
 from steelyard.errors import ConfigError
-from steelyard.scorers.lexical_patterns import Regex
+from steelyard.scorers.formats import Regex
+from steelyard.types import DescribesStage
 
 SAMPLE = Sample("1", "q")
 HOSTILE = "a" * 5000 + "b"
@@ -66,7 +67,7 @@ def test_others_go_on_while_a_pattern_is_matched():
 
 
 def test_it_runs_beside_the_event_loop():
-    assert not getattr(Regex, "inline", False)
+    assert not isinstance(Regex("a"), DescribesStage)
 
 
 def test_a_reply_that_a_filter_stopped_is_refused():

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from steelyard import Output, Sample
 from steelyard.errors import ConfigError
-from steelyard.scorers.lexical_schema import JsonSchema, first_error
+from steelyard.scorers.formats import JsonSchema, first_error
 
 SCHEMA = {
     "type": "object",

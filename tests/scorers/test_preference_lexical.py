@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from steelyard import ConfigError, Output, Sample
-from steelyard.scorers.preference_lexical import LexicalPreference
+from steelyard.scorers.preference import LexicalPreference
 
 REFERENCE = "Boil it for nine minutes."
 

@@ -1,11 +1,12 @@
-"""Which passages answer to which sources, by id, range and text; and what a retrieval scores where something lacks."""
+"""What a retrieval scores, and where it does not apply; what answers to what is tested in test_passages."""
 
 import pytest
 
 from steelyard import Output, Sample
 from steelyard.errors import ConfigError
-from steelyard.scorers.retrieval import Retrieval, Source, answers_to, retrieved
+from steelyard.scorers.retrieval import Retrieval, retrieved
 
+UUID = "2b6f7c0e-58a1-4b7c-9a43-0d6e1f0c55aa"
 NAMES = ["hit_rate", "mrr", "precision", "recall", "average_precision", "ndcg"]
 
 
@@ -23,51 +24,11 @@ def span(start, end, document="a.pdf", **more):
     return {"document": document, "start": start, "end": end, **more}
 
 
-class TestAnswers:
-    @pytest.mark.parametrize(
-        ("passage", "expected", "answers"),
-        [
-            ({"id": "a"}, {"id": "a"}, True),
-            ({"id": "a"}, {"id": "b"}, False),
-            ({"id": 7}, {"id": "7"}, True),
-            ("a", {"id": "a"}, True),
-            (span(0, 100), span(50, 150), True),
-            (span(0, 100), span(51, 151), False),
-            (span(0, 1000), span(980, 1010), True),
-            (span(0, 1000), span(990, 1020), False),
-            (span(100, 120), span(0, 1000), True),
-            (span(0, 100), span(100, 200), False),
-            (span(0, 100), span(0, 100, "b.pdf"), False),
-            (span(0, 100, id="x"), span(0, 100, id="y"), True),
-            (span(0, 100, "b.pdf", id="x"), span(0, 100, id="x"), True),
-            (span(0, 100, text="same"), span(500, 600, text="same"), False),
-            ({"text": "The yellow river is long."}, {"text": "yellow\n  river"}, True),
-            ({"text": "yellow river"}, {"text": "The yellow river is long."}, True),
-            ({"text": "黄河全长\n5464公里"}, {"text": "黄河全长5464公里。"}, True),
-            ({"text": "ﬁrst"}, {"text": "first things"}, True),
-            ({"text": ""}, {"text": "x"}, False),
-            ({"id": "node-7", "text": "the river"}, span(0, 9, text="the river"), True),
-            ({"id": "node-7", "text": "the river"}, {"id": "chunk-1", "text": "the river"}, True),
-            ({"id": "node-7", "text": "the river"}, {"id": "chunk-1"}, False),
-            ({"id": "node-7", "text": "the river"}, span(0, 9, id="chunk-1", text="the river runs"), True),
-            ({}, {"id": "a"}, False),
-        ],
-    )
-    def test_ids_come_first_then_ranges_then_texts(self, passage, expected, answers):
-        assert answers_to(Source.of(passage), Source.of(expected)) is answers
-
+class TestRetrieval:
     def test_the_share_of_overlap_is_an_option(self):
         assert values([span(0, 100)], [span(90, 190)], overlap=0.1)[0] == 1.0
         assert values([span(0, 100)], [span(90, 190)], overlap=0.11)[0] == 0.0
 
-    @pytest.mark.parametrize(
-        "odd", [{"start": 5, "end": 5}, {"start": "0", "end": 9}, {"start": True, "end": 9}, None, []]
-    )
-    def test_what_is_no_range_is_unknown(self, odd):
-        assert Source.of(odd).span is None
-
-
-class TestRetrieval:
     def test_the_scores_of_a_ranking_by_hand(self):
         found = values(["a", "b"], ["x", "b", "y", "a"])
         assert found == pytest.approx([1, 1 / 2, 2 / 4, 1, (1 / 2 + 2 / 4) / 2, 0.6509], abs=1e-4)
@@ -89,10 +50,8 @@ class TestRetrieval:
 
     def test_contexts_are_the_texts_of_sources_without_one(self):
         assert values([{"text": "long river"}], [{"page": 3}, {"page": 4}], ["the sea", "a long river"])[1] == 0.5
-        assert [one.text for one in retrieved(Output("", ("a b",), {"sources": [{"id": "1"}, {"id": "2"}]}))] == [
-            "ab",
-            "",
-        ]
+        found = retrieved(Output("", ("a b",), {"sources": [{"id": "1"}, {"id": "2"}]}))
+        assert [one.text.original for one in found] == ["a b", ""]
 
     def test_passages_that_no_source_tells_of_count_all_the_same(self):
         assert values([{"text": "long river"}], [{"page": 3}], ["the sea", "a long river"])[:3] == [1.0, 0.5, 0.5]
@@ -104,7 +63,7 @@ class TestRetrieval:
     @pytest.mark.parametrize("end", [10**400, float("inf")])
     def test_a_range_beyond_any_text_is_none(self, end):
         assert values([span(0, end, text="river")], [span(0, end, text="river")])[0] == 1.0
-        assert values([span(0, 10)], [span(0, end)])[0] == 0.0
+        assert scores([span(0, 10)], [span(0, end)])["recall"].outcome == "not_applicable"
 
     def test_a_source_without_a_document_is_of_the_document_of_the_sample(self):
         sample = Sample("1", "q", metadata={"document": "a.pdf", "sources": [{"start": 0, "end": 10}]})
@@ -123,11 +82,34 @@ class TestRetrieval:
         assert [one.outcome for one in found.values()] == ["not_applicable"] * 6
         assert found["recall"].reason == "the sample names no sources"
 
-    @pytest.mark.parametrize("blind", [{}, {"page": 3}, {"start": 1, "end": 2}, {"document": "a.pdf"}])
+    @pytest.mark.parametrize("blind", [{}, {"page": 3}, {"start": 1, "end": 2}, {"document": "a.pdf"}, {"text": "…"}])
     def test_a_source_that_nothing_could_answer_to_does_not_apply(self, blind):
         found = scores(["a", blind], ["a"])["recall"]
         assert found.outcome == "not_applicable"
-        assert found.reason == "source 2 of the sample has no id, no range of a document and no text"
+        assert found.reason == "source 2 of the sample has no id, no text, and no range or page of a document"
+
+    def test_passages_that_cannot_be_compared_with_a_source_do_not_apply_and_say_why(self):
+        found = scores([span(0, 90)], [{"id": UUID, "document": "a.pdf"}], ["Rain falls on the hills in May."])
+        assert [one.outcome for one in found.values()] == ["not_applicable"] * 6
+        assert found["recall"].detail == {"matched_by": "not compared"}
+        assert found["recall"].reason == (
+            "source 1 of the sample has a range and the passages have an id and a text, which cannot be compared: give "
+            "the sources their texts, or name the suite's `documents`, which they are read from then"
+        )
+
+    def test_an_id_that_a_framework_drew_is_no_miss_of_an_id_that_the_dataset_names(self):
+        assert scores(["chunk-1"], [{"id": UUID}], ["Rain."])["hit_rate"].outcome == "not_applicable"
+        assert scores(["chunk-1"], [{"id": "chunk-2"}], ["Rain."])["hit_rate"].value == 0.0
+        assert scores([UUID], [{"id": UUID.replace("2", "3")}], ["Rain."])["hit_rate"].value == 0.0
+
+    def test_passages_of_other_documents_do_not_make_up_for_one_that_cannot_be_compared(self):
+        found = [{"document": "a.pdf"}, {"document": "b.pdf"}]
+        assert scores([span(0, 90)], found, ["Rain.", "Snow."])["recall"].outcome == "not_applicable"
+        assert scores([span(0, 90)], found[1:], ["Snow."])["recall"].value == 0.0
+
+    def test_one_passage_that_can_be_compared_is_enough(self):
+        found = scores([{"text": "Rain falls."}], [{"id": UUID}, {"id": UUID}], ["", "Snow falls."])["recall"]
+        assert (found.value, found.detail["passages"]) == (0.0, ["nothing", "nothing"])
 
     def test_nothing_retrieved_is_scored_zero_with_the_reason(self):
         found = scores(["a"], [])
@@ -136,8 +118,22 @@ class TestRetrieval:
 
     def test_the_reason_and_the_detail_name_the_ranks(self):
         found = scores(["a", "b", "c"], ["x", "c", "a"])["recall"]
-        assert found.reason == "2 of 3 sources among 3 passages, first at rank 3, 2"
-        assert found.detail == {"ranks": [3, None, 2], "retrieved": 3, "k": None}
+        assert found.reason == "2 of 3 sources among 3 passages, first at rank 3, 2, by id"
+        assert found.detail == {
+            "matched_by": "id",
+            "passages": ["nothing", "id", "id"],
+            "ranks": [3, None, 2],
+            "retrieved": 3,
+            "k": None,
+        }
+
+    def test_the_strongest_way_of_all_passages_is_named(self):
+        page = {"document": "a.pdf", "page": 3}
+        expected = [{"text": "long river", "id": "c7", **page}]
+        found = scores(expected, [page, page, "c7", "c8"], ["", "a long river", "", "the sea"])["mrr"].detail
+        assert (found["matched_by"], found["passages"]) == ("id", ["page", "words", "id", "nothing"])
+        assert scores(expected, [page, page], ["", "a long river"])["mrr"].detail["matched_by"] == "words"
+        assert scores(expected, [page, page], ["", "the sea"])["mrr"].detail["matched_by"] == "page"
 
     @pytest.mark.parametrize("options", [{"k": 0}, {"overlap": 0}, {"overlap": 1.1}, {"ndcg_gain": "square"}])
     def test_what_cannot_be_meant_is_refused(self, options):
@@ -146,4 +142,4 @@ class TestRetrieval:
 
     def test_the_scores_are_the_names_that_it_declares(self):
         Retrieval().check()
-        assert list(scores(["a"], ["a"])) == list(Retrieval.score_names) == NAMES
+        assert list(scores(["a"], ["a"])) == [info.name for info in Retrieval.score_infos] == NAMES

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from steelyard.scorers.retrieval_measures import (
+from steelyard.scorers.retrieval import (
     average_precision,
     hit_rate,
     ndcg,

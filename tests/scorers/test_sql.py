@@ -5,9 +5,12 @@ import sqlite3
 
 import pytest
 
+from steelyard import evaluate
 from steelyard.errors import ConfigError
-from steelyard.scorers.database_digest import digest_of_databases
+from steelyard.report.html import html_report
+from steelyard.report.markdown import markdown_report
 from steelyard.scorers.sql import PUBLISHED, SqlResult
+from steelyard.scorers.sql_runs import digest_of_databases
 from steelyard.sql.results import SqlLimits
 from steelyard.sql.sandbox import Sandbox
 from steelyard.types import Output, Sample
@@ -45,7 +48,7 @@ def scores(sandbox, reply, asked=None, finish="", **fields):
     scorer.check()
     output = Output(reply, metadata={"finish": finish} if finish else {})
     found = asyncio.run(scorer(asked or sample(), output, sandbox))
-    assert tuple(one.name for one in found) == scorer.score_names
+    assert tuple(one.name for one in found) == tuple(info.name for info in scorer.score_infos)
     return {one.name: one for one in found}
 
 
@@ -91,6 +94,64 @@ def test_sql_that_may_not_or_cannot_run_is_the_targets_doing(sandbox, query, kin
     assert found["execution"].detail["label"] == "SQL incorrect"
     assert found["execution"].detail["kind"] == kind
     assert all(found[name].value == 0 for name in PUBLISHED)
+
+
+WIDE = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n LIMIT 60) SELECT {} FROM n".format(
+    ", ".join(["''"] * 20)
+)
+
+
+def test_a_prediction_of_too_many_cells_is_the_targets_doing(sandbox):
+    found = scores(sandbox, WIDE, limits=SqlLimits(max_cells=1000))
+    assert values(found, "execution", "result", *PUBLISHED) == [0] * 6
+    assert found["result"].reason.startswith("result too large: more than 1,000 cells")
+    assert found["result"].detail["label"] == "result too large"
+
+
+@pytest.mark.parametrize("reply", ["SELECT name FROM staff", WIDE, "SELECT nothing", "no SQL at all"])
+def test_a_reference_of_too_many_cells_leaves_nothing_to_compare_whatever_was_said(sandbox, reply):
+    found = scores(sandbox, reply, sample(WIDE), limits=SqlLimits(max_cells=1000))
+    for name in ("result", *PUBLISHED):
+        assert (found[name].value, found[name].outcome) == (None, "not_applicable")
+        assert found[name].reason.startswith("the reference's result is too large to compare: more than 1,000 cells")
+        assert found[name].detail == {"label": "not compared", "kind": "too_large"}
+
+
+def test_a_reference_that_is_too_large_without_its_distinct_leaves_only_that_rule_open(sandbox):
+    """Spider's evaluator takes DISTINCT out of both queries; ours compares them as they are."""
+    numbers = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n LIMIT 2000) SELECT {}i % 5 FROM n"
+    query = numbers.format("DISTINCT ")
+    found = scores(sandbox, query, sample(query), limits=SqlLimits(max_cells=1000))
+    assert values(found) == [1, 1, 1]
+    assert {found[name].detail.get("label") for name in PUBLISHED} == {"not compared"}
+
+
+def test_a_comparison_that_takes_too_long_says_nothing_of_the_target(sandbox):
+    query = (
+        "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n LIMIT 60000) SELECT i, i + {}, i || '' FROM n"
+    )
+    limits = SqlLimits(compare_timeout_s=0.05)
+    found = scores(sandbox, query.format(0.25), sample(query.format(0.75)), limits=limits)
+    assert values(found) == [1, 1, None]
+    for name in ("result", *PUBLISHED):
+        assert "more than 0.05 s of CPU time" in found[name].reason
+        assert found[name].detail == {"label": "not compared", "kind": "timeout"}
+
+
+def test_the_run_warns_of_what_was_not_compared(tmp_path):
+    samples = [
+        Sample(name, name, query, metadata={"schema": SCRIPT})
+        for name, query in (("small", "SELECT name FROM staff"), ("large", WIDE))
+    ]
+    scorer = SqlResult(limits=SqlLimits(max_cells=1000))
+    run = evaluate(lambda _: "SELECT name FROM staff", samples, [scorer], store=tmp_path / "steelyard.db")
+    summary = run.summary()
+    assert summary.not_compared == dict.fromkeys(("result", *PUBLISHED), 1)
+    assert "1 of 2 records were not compared (result): too large a reference" in summary.size_warning
+    assert f"warning: {summary.size_warning}" in str(summary)
+    assert summary.to_json()["not_compared"]["result"] == 1
+    assert "1 of 2 records were not compared (result): too large a reference" in html_report([run])
+    assert "1 of 2 records were not compared" in markdown_report([run])
 
 
 def test_a_create_part_runs_on_an_empty_database_of_its_own(sandbox):

@@ -42,6 +42,10 @@ def score(sandbox, reference, value, *, scorer=None, **metadata):
     return {one.name: one for one in given}
 
 
+def names_of(scorer):
+    return tuple(info.name for info in scorer.score_infos)
+
+
 def sp(folder, **options):
     return TableMetrics(task="SP", databases=folder, **options)
 
@@ -52,7 +56,7 @@ def values(scores):
 
 def test_a_table_gets_every_score_that_is_announced(sandbox):
     found = score(sandbox, TABLE, TABLE)
-    assert tuple(found) == TableMetrics().score_names == ALL_METRICS
+    assert tuple(found) == names_of(TableMetrics()) == ALL_METRICS
     assert values(found) == dict.fromkeys(ALL_METRICS, 1.0)
     assert {one.outcome for one in found.values()} == {"scored"}
 
@@ -197,6 +201,62 @@ def test_sql_that_has_no_result_is_scored_zero_with_the_reason(sandbox, folder, 
     assert (folder / "shop.sqlite").read_bytes() == before
 
 
+FEW = SqlLimits(max_cells=1000)
+WIDE = [[""] * 100] * 11
+DEEP = [[list(range(1001)), 1]]
+
+
+@pytest.mark.parametrize("rules", ["steelyard", "documented", "qatch-0.2.2", "qatch-0.2.5", "qatch-1.0.36"])
+@pytest.mark.parametrize("large", [WIDE, DEEP, json.dumps(WIDE)], ids=["wide", "deep", "text"])
+def test_a_predicted_table_of_too_many_cells_is_zero_with_the_reason(sandbox, rules, large):
+    metrics = ("cell_precision", "tuple_cardinality", "tuple_order")
+    scorer = TableMetrics(limits=FEW, rules=rules, metrics=metrics)
+    found = score(sandbox, TABLE, large, scorer=scorer)
+    assert [found[name].value for name in ("cell_precision", "tuple_cardinality")] == [0.0, 0.0]
+    assert found["cell_precision"].reason == "the prediction is too large: more than 1,000 cells"
+    assert found["cell_precision"].detail == {"kind": "too_large", "label": "too large"}
+
+
+@pytest.mark.parametrize("rules", ["steelyard", "documented", "qatch-1.0.36"])
+@pytest.mark.parametrize("prediction", [TABLE, WIDE])
+def test_a_wanted_table_of_too_many_cells_leaves_nothing_to_compare(sandbox, rules, prediction):
+    found = score(sandbox, WIDE, prediction, scorer=TableMetrics(limits=FEW, rules=rules))
+    assert {(one.value, one.outcome) for one in found.values()} == {(None, "not_applicable")}
+    assert found["cell_recall"].reason == "the wanted table is too large to compare: more than 1,000 cells"
+    assert found["execution_accuracy"].detail == {"kind": "too_large", "label": "not compared"}
+
+
+def test_a_wanted_query_whose_result_is_too_large_leaves_nothing_to_compare(sandbox, folder):
+    scorer = sp(folder, limits=SqlLimits(max_cells=7), rules="documented")
+    found = score(sandbox, "SELECT * FROM goods a, goods b", "SELECT name FROM goods", scorer=scorer)
+    assert {(one.value, one.detail.get("label", "")) for one in found.values()} >= {(None, "not compared")}
+    assert set(values(found).values()) == {None}
+
+
+def test_a_text_of_a_table_that_would_take_much_room_is_not_read(sandbox):
+    found = score(sandbox, TABLE, f"[{'[],' * 5000}[]]", scorer=TableMetrics(limits=FEW))
+    assert set(values(found).values()) == {0.0}
+    assert found["cell_recall"].reason == "the prediction is too large: more than 1,000 cells"
+    many_commas = score(sandbox, TABLE, json.dumps([[",[" * 1900, 1]]), scorer=TableMetrics(limits=FEW))
+    assert many_commas["tuple_cardinality"].value == 0.5
+
+
+def test_a_reply_longer_than_any_result_is_not_read(sandbox):
+    found = score(sandbox, TABLE, "[[1]]" + " " * 2000, scorer=TableMetrics(limits=SqlLimits(max_bytes=1000)))
+    assert set(values(found).values()) == {0.0}
+    assert found["cell_recall"].reason == "the prediction is too large: more than 1,000 characters"
+
+
+@pytest.mark.parametrize("rules", ["steelyard", "documented", "qatch-0.2.5", "qatch-1.0.36"])
+def test_a_comparison_of_tables_that_takes_too_long_says_nothing_of_the_target(sandbox, rules):
+    wanted = [[number, f"row {number}", number + 0.25] for number in range(60_000)]
+    scorer = TableMetrics(rules=rules, limits=SqlLimits(compare_timeout_s=0.05))
+    found = score(sandbox, wanted, [[row[1], row[0] + 1, row[2]] for row in wanted], scorer=scorer)
+    assert {one.outcome for one in found.values()} == {"not_applicable"}
+    assert found["execution_accuracy"].detail == {"kind": "timeout", "label": "not compared"}
+    assert "more than 0.05 s of CPU time" in found["execution_accuracy"].reason
+
+
 def test_failing_sql_has_no_order_where_none_is_wanted(sandbox, folder):
     found = score(sandbox, "SELECT name FROM goods", "SELECT nam", scorer=sp(folder))
     assert {name for name, one in found.items() if one.outcome == "not_applicable"} == {
@@ -238,8 +298,8 @@ def test_an_unknown_database_is_a_mistake_not_a_score(sandbox, folder):
 
 def test_only_the_metrics_asked_for_are_given(sandbox):
     scorer = TableMetrics(metrics=("cell_recall", "tuple_cardinality"))
-    assert scorer.score_names == ("cell_recall", "tuple_cardinality")
-    assert scorer.labelled == ("cell_recall",)
+    assert names_of(scorer) == ("cell_recall", "tuple_cardinality")
+    assert [info.name for info in scorer.score_infos if info.named_verdicts] == ["cell_recall"]
     assert list(score(sandbox, TABLE, TABLE, scorer=scorer)) == ["cell_recall", "tuple_cardinality"]
 
 

@@ -4,7 +4,9 @@ import asyncio
 import json
 import sqlite3
 import traceback
+from base64 import b64encode, urlsafe_b64encode
 from pathlib import Path
+from urllib.parse import quote
 
 import pytest
 from hypothesis import given
@@ -15,7 +17,7 @@ from steelyard import ConfigError, ExactMatch, OpenAICompatible, Options, Prompt
 from steelyard.models.http import HttpModel
 from steelyard.models.response import ResponseMap
 from steelyard.session.secrets import Secrets, references
-from steelyard.suite import How, aevaluate_suite
+from steelyard.suite import RunConfig, aevaluate_suite
 
 KEY = 'sk-sËcret/"quoted"\\and+more=='
 PLAIN = "sk-7f3a9c1e5b8d2f60"
@@ -52,6 +54,40 @@ def test_it_shows_names_and_never_values():
 def test_the_longer_of_two_keys_is_hidden_whole():
     secrets = Secrets(["A", "B"], {"A": "sk-abcdef", "B": "sk-abcdefghi"})
     assert secrets.redact(b"x sk-abcdefghi y sk-abcdef") == b"x [secret B] y [secret A]"
+
+
+def encoded(key):
+    """What a server, a proxy or a header makes of a key."""
+    data = key.encode()
+    basic = [b64encode(f"{user}:{key}".encode()).decode() for user in ("u", "me", "you")]
+    inside = [urlsafe_b64encode(b"x" * n + data + b"tail").decode() for n in range(3)]
+    alone = [b64encode(data).decode(), urlsafe_b64encode(data).decode(), b64encode(data).decode().rstrip("=")]
+    return [
+        *basic,
+        *inside,
+        *alone,
+        data.hex(),
+        data.hex().upper(),
+        key.upper(),
+        key.lower(),
+        quote(key, safe="").lower(),
+    ]
+
+
+@pytest.mark.parametrize("key", [PLAIN, "sk-proj-AbC/d+Ef?9>1~2", "k" * 30, "Zy9-aB8.cD7", "lm-studio?~"])
+def test_a_key_is_hidden_in_base64_and_hexadecimal_and_in_any_case(key):
+    secrets = Secrets(["A"], {"A": key})
+    words = encoded(key)[:-3] if key == "lm-studio?~" else encoded(key)
+    for word in words:
+        assert "[secret A]" in secrets.redact_text(f"it says <{word}>"), word
+        assert b"[secret A]" in secrets.redact(f"it says <{word}>".encode())
+        beside = len(b64encode(b"you:tail"))
+        assert len(secrets.redact_text(word).replace("[secret A]", "")) <= beside
+
+
+def test_a_key_that_is_a_word_is_hidden_only_as_it_is_written():
+    secrets = Secrets(["A"], {"A": "ollama"})
+    assert secrets.redact_text("Ollama runs; ollama") == "Ollama runs; [secret A]"
 
 
 def test_a_value_too_short_for_a_key_is_hidden_only_where_it_stands_as_one():
@@ -143,7 +179,7 @@ def test_a_server_that_sends_the_key_back_leaves_no_trace_of_it(tmp_path, what, 
             suite = Suite(
                 "s", "custom", [Sample("1", "q", "A")], {"t": Prompt(model)}, (ExactMatch(),), Options(retry=retry)
             )
-            await aevaluate_suite(suite, how=How(store="store/here.db", environment={"KEY": key}))
+            await aevaluate_suite(suite, how=RunConfig(store="store/here.db", environment={"KEY": key}))
             return server.asked
 
     asked = asyncio.run(run())
@@ -160,7 +196,7 @@ def test_an_error_of_a_run_never_quotes_the_key(tmp_path):
             url = f"{server.url}?key=${{KEY}}"
             model = HttpModel(url, body={"q": "{{prompt}}"}, response=ResponseMap(text="text"))
             suite = Suite("s", "custom", [Sample("1", "q", "A")], {"t": Prompt(model)}, (ExactMatch(),))
-            return await aevaluate_suite(suite, how=How(store="store/here.db", environment={"KEY": PLAIN}))
+            return await aevaluate_suite(suite, how=RunConfig(store="store/here.db", environment={"KEY": PLAIN}))
 
     try:
         (found,) = asyncio.run(run())

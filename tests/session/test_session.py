@@ -8,8 +8,7 @@ from tests.loopback import MemoryJournal, http, peer, said, until
 
 from steelyard import ModelError, OpenAICompatible, Retry, StoreError
 from steelyard.models.base import Request
-from steelyard.models.budget import Budget, Purse, Spent
-from steelyard.models.tolls import Terms
+from steelyard.models.budget import Budget, BudgetMeter, Quota, Spent
 from steelyard.session.secrets import Secrets
 from steelyard.session.session import Session, journal_key
 
@@ -18,8 +17,8 @@ from steelyard.session.session import Session, journal_key
 async def session_with(answer, *, calls=None, **options):
     """A session on an empty journal, which may send so many calls, and a model behind a real server."""
     journal = MemoryJournal()
-    terms = Terms() if calls is None else Terms(Purse(Budget(calls=calls), Spent(), journal))
-    async with peer(answer) as server, Session(journal, Secrets([], {}), terms=terms, **options) as session:
+    quota = Quota() if calls is None else Quota(BudgetMeter(Budget(calls=calls), Spent(), journal))
+    async with peer(answer) as server, Session(journal, Secrets([], {}), quota=quota, **options) as session:
         yield session, OpenAICompatible("m", server.url), journal, server
 
 
@@ -206,7 +205,7 @@ def test_what_waited_for_its_turn_or_its_retry_is_not_sent_after_the_journal_has
     async def talk(session, model):
         calls = [asyncio.create_task(ask(session, model, sample=f"{n}")) for n in range(6)]
         await asyncio.sleep(0.05)
-        session.journal.refuse = StoreError("disk full")
+        session.journal.error = StoreError("disk full")
         return await asyncio.gather(*calls, return_exceptions=True)
 
     found, _, server = talking(lambda n, _: http(500, b"{}"), talk, concurrency=2, retry=Retry(base_s=0.0))

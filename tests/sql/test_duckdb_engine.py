@@ -11,7 +11,7 @@ import pytest
 
 from steelyard.sql.engines import duckdb_guard
 from steelyard.sql.engines.duckdb_engine import DuckdbEngine
-from steelyard.sql.engines.engine import SqlStop, Work
+from steelyard.sql.engines.engine import EngineQuery, SqlStop
 from steelyard.sql.results import SqlLimits
 
 CORPUS = Path(__file__).parent / "corpus"
@@ -20,7 +20,7 @@ SCRIPT = (CORPUS / "duckdb_script.sql").read_text()
 
 
 def run(query, *, script="", create="", file="", **limits):
-    return DuckdbEngine().execute(Work("duckdb", str(file), script, create, query, SqlLimits(**limits)))
+    return DuckdbEngine().execute(EngineQuery("duckdb", str(file), script, create, query, SqlLimits(**limits)))
 
 
 def stop_of(query, **more):

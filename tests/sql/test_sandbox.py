@@ -27,7 +27,7 @@ from steelyard.errors import ConfigError
 from steelyard.sql.results import Database, SqlLimits
 from steelyard.sql.sandbox import Sandbox
 from steelyard.sql.workers import wire
-from steelyard.sql.workers.pool import SERVED, Call, Pool, Request
+from steelyard.sql.workers.pool import SERVED, Call, Pool, RunRequest
 
 ENDLESS = "WITH RECURSIVE a(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM a) SELECT count(*) FROM a"
 LOOP = "SELECT instr(zeroblob(19000000), zeroblob(9000000) || x'01')"
@@ -159,7 +159,7 @@ class TestProcesses:
     def test_close_does_not_wait_for_queries_that_are_on_their_way(self):
         for _ in range(5):
             pool = Pool(2, unsafe=False)
-            request = Request(SCRATCH, ENDLESS, "", SqlLimits(timeout_s=60))
+            request = RunRequest(SCRATCH, ENDLESS, "", SqlLimits(timeout_s=60))
             with ThreadPoolExecutor(4) as threads:
                 running = [threads.submit(pool.run, request, Call()) for _ in range(4)]
                 while not pool._templates:
@@ -528,12 +528,12 @@ class TestWire:
         with ours, theirs:
             theirs.sendall(wire.HEAD.pack(b"R", 2**31))
             with pytest.raises(wire.WireError, match="2147483648 bytes"):
-                wire.Reader(ours).frame(1000)
+                wire.FrameReader(ours).frame(1000)
 
     def test_silence_ends_at_the_deadline(self):
         ours, theirs = socket.socketpair()
         with ours, theirs, pytest.raises(wire.DeadlineError):
-            wire.Reader(ours).frame(1000, time.monotonic() + 0.05)
+            wire.FrameReader(ours).frame(1000, time.monotonic() + 0.05)
 
     @pytest.mark.parametrize(
         "frames",
@@ -559,13 +559,13 @@ class TestWire:
                 for kind, body in frames:
                     wire.send(theirs, kind, body)
 
-        from steelyard.sql.engines.engine import Work
+        from steelyard.sql.engines.engine import EngineQuery
         from steelyard.sql.workers.processes import Worker
 
         sandbox.check("sqlite")
         worker = Worker(sandbox._pool._templates["sqlite"], 0, ours)
         thread = threading.Thread(target=lie)
         thread.start()
-        done = worker.run(Work("sqlite", "", "", "", "SELECT 1", SqlLimits(max_rows=3)))
+        done = worker.run(EngineQuery("sqlite", "", "", "", "SELECT 1", SqlLimits(max_rows=3)))
         thread.join()
         assert (done.table, done.failure.kind) == (None, "error")

@@ -11,8 +11,7 @@ from scipy.stats import beta as beta_oracle
 from scipy.stats import norm
 from scipy.stats import t as oracle
 
-from steelyard.stats.beta import log_beta
-from steelyard.stats.quantiles import beta_quantile, normal_share, t_quantile
+from steelyard.stats.quantiles import beta_quantile, log_beta, normal_share, t_quantile
 
 PROBABILITIES = [1e-300, 1e-12, 1e-4, 0.025, 0.3, 0.5, 0.7, 0.975, 0.9995, 1 - 1e-9]
 SIZES = [1e-3, 0.02, 0.5, 1, 1.5, 7, 60.5, 1e3, 2.5e4, 1e6, 1e8]

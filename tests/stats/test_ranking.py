@@ -10,8 +10,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import minimize
 
-from steelyard.stats.ranking import PRIOR, bradley_terry, coded, count_battles, elo
-from steelyard.stats.ranking_graph import linked, strongly_connected
+from steelyard.stats.ranking import (
+    PRIOR,
+    bradley_terry,
+    coded,
+    count_battles,
+    elo,
+    linked,
+    strongly_connected,
+)
 
 
 def table(n, *results):

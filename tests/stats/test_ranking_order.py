@@ -6,10 +6,9 @@ import numpy as np
 import pytest
 from scipy.stats import beta, t
 
-from steelyard.stats import ranking_order, ranking_resample
+from steelyard.stats import ranking_order
 from steelyard.stats.ranking import coded, count_battles
-from steelyard.stats.ranking_order import rank, told_apart
-from steelyard.stats.ranking_resample import met, resample
+from steelyard.stats.ranking_order import met, rank, resample, told_apart
 
 
 def two(wins, losses, ties=0):
@@ -208,14 +207,14 @@ def test_a_wider_level_has_wider_intervals_and_ranks():
 
 def test_wins_are_the_same_through_a_matrix_and_through_sums_over_entries():
     """Few prompts with many battles go through a matrix, many prompts with few battles do not."""
-    units = ranking_resample._units(panel([0.5, 0.0, -0.5], 40, 6))
-    table = ranking_resample._dense(units)
+    units = ranking_order._units(panel([0.5, 0.0, -0.5], 40, 6))
+    table = ranking_order._dense(units)
     weights = np.random.default_rng(0).standard_exponential((7, 40))
     sums = np.add.reduceat(weights[:, units.unit] * units.wins, units.starts, axis=1)
     assert weights @ table == pytest.approx(sums)
     assert table.sum() == 40 * 3
     sparse = arena([0.0] * 20, 900, 7)
-    assert ranking_resample._dense(ranking_resample._units(sparse._replace(cluster=np.arange(900) // 2))) is None
+    assert ranking_order._dense(ranking_order._units(sparse._replace(cluster=np.arange(900) // 2))) is None
 
 
 @pytest.mark.parametrize("cluster", [None, np.arange(900) // 2, np.arange(900) // 90])

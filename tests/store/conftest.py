@@ -38,7 +38,8 @@ def schema(server):
     name = f"test_{os.getpid()}_{token_hex(4)}"
     yield name
     server.execute("SET lock_timeout = '20s'")
-    server.execute(f'DROP SCHEMA IF EXISTS "{name}" CASCADE')
+    for made in (name, f"{name}_before_upgrade"):
+        server.execute(f'DROP SCHEMA IF EXISTS "{made}" CASCADE')
 
 
 @pytest.fixture

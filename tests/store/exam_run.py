@@ -5,19 +5,19 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from steelyard import Options, Sample, Score, Suite, evaluate_suite
-from steelyard.suite.evaluate import How
+from steelyard import Options, Sample, Score, ScoreInfo, StageInfo, Suite, evaluate_suite
+from steelyard.suite.evaluate import RunConfig
 
 
 @dataclass(frozen=True, slots=True)
 class Examiner:
     """Reads the last letter of a reply; "maybe X" is inferred, "no" refused, "A or B" several, any other unread."""
 
-    inline: ClassVar[bool] = True
-    over: ClassVar[str] = "all"
-    exam: ClassVar[tuple[str, ...]] = ("solve_rate",)
-    score_names: ClassVar[tuple[str, ...]] = ("solve_rate", "last_letter")
-    beside: tuple[str, ...] = ("last_letter",)
+    score_infos: ClassVar[tuple[ScoreInfo, ...]] = (
+        ScoreInfo("solve_rate", (0, 1), denominator="all", exam=True),
+        ScoreInfo("last_letter", (0, 1), denominator="all", also_scored=True),
+    )
+    stage_info: ClassVar[StageInfo] = StageInfo(inline=True)
 
     def __call__(self, sample, output):
         text, order = str(output.value), sample.metadata.get("order")
@@ -57,4 +57,4 @@ def exam_runs(store, replies, *, samples=(), **options):
 
     targets = {name: says(several) for name, several in replies.items()}
     suite = Suite("Exam", "choice", asked, targets, (Examiner(),), Options(max_errors=1.0, **options))
-    return evaluate_suite(suite, how=How(store=store))
+    return evaluate_suite(suite, how=RunConfig(store=store))

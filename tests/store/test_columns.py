@@ -5,9 +5,9 @@ from tests.store.exam_run import exam_runs, question
 from tests.store.outside import execute
 
 from steelyard import ExactMatch, Sample, Store, StoreError, evaluate
-from steelyard.store import cursors
-from steelyard.store.remove import delete_runs
-from steelyard.summary import ROW_OUTCOMES
+from steelyard.analysis.score_columns import ROW_OUTCOMES
+from steelyard.store import columns as store_columns
+from steelyard.store.delete import delete_runs
 
 BROKEN = RuntimeError("no")
 REPLIES = ["says A", "says B", "A or B", "no", BROKEN, "maybe A", "mumbles", "says A", BROKEN]
@@ -49,7 +49,7 @@ def mixed(where):
 
 @pytest.mark.parametrize("chunk", [1, 5, 20_000])
 def test_columns_say_what_the_rows_say(mixed, monkeypatch, chunk):
-    monkeypatch.setattr(cursors, "_CHUNK", chunk)
+    monkeypatch.setattr(store_columns, "_CHUNK", chunk)
     assert rows_of(mixed) == expected(mixed)
     assert len(rows_of(mixed)) == 2 * 2 * len(REPLIES)
 
@@ -125,7 +125,6 @@ def test_records_whose_sample_is_gone_are_left_out_as_they_are_of_the_rows(mixed
     [
         "UPDATE score SET outcome = 77 WHERE no = 1",
         "UPDATE score SET name = 9000 WHERE no = 1 AND name = 1",
-        "UPDATE record SET replies = X'010203' WHERE no = 1",
         "UPDATE record SET millis = 'long' WHERE no = 1",
         "UPDATE sample SET hash = 'x' WHERE id = 'q1'",
     ],
@@ -136,6 +135,27 @@ def test_what_is_damaged_is_an_error_of_the_store(tmp_path, damage):
     execute(where, damage)
     with Store(where) as store, pytest.raises(StoreError, match="damaged"):
         store.run(run.id).summary()
+
+
+def test_a_list_of_replies_that_is_none_is_read_as_empty_and_named(tmp_path):
+    where = tmp_path / "s.db"
+    (run,) = exam_runs(where, {"one": ["A"] * 3})
+    before = run.summary()
+    execute(where, "UPDATE record SET replies = X'010203' WHERE no = 1")
+    with Store(where) as store:
+        summary = store.run(run.id).summary()
+    assert summary.scores == before.scores
+    assert len(summary.damaged) == 1
+    assert "sample q1: its list of replies cannot be read" in summary.damaged[0]
+
+
+def test_a_record_whose_sample_is_gone_is_said_to_be_missing(tmp_path):
+    where = tmp_path / "s.db"
+    (run,) = exam_runs(where, {"one": ["A"] * 3})
+    execute(where, "DELETE FROM sample WHERE id = 'q1'")
+    with Store(where) as store:
+        (line,) = store.run(run.id).summary().damaged
+    assert line == f"run {run.id}: 1 of 3 records cannot be found, as their rows or samples are gone"
 
 
 def test_a_store_that_lost_its_pages_is_an_error_of_the_store(tmp_path):

@@ -8,7 +8,7 @@ import pytest
 from steelyard import ExactMatch, Options, Sample, Score, Suite, evaluate_suite
 from steelyard.errors import ConfigError
 from steelyard.store import frame
-from steelyard.suite.evaluate import How
+from steelyard.suite.evaluate import RunConfig
 
 
 def target(sample):
@@ -38,7 +38,7 @@ def run(tmp_path):
         Options(max_errors=1.0),
         tags={"<t>": {"kb": "no"}},
     )
-    [found] = evaluate_suite(suite, how=How(store=tmp_path / "s.db"))
+    [found] = evaluate_suite(suite, how=RunConfig(store=tmp_path / "s.db"))
     return found
 
 

@@ -1,17 +1,17 @@
-"""Labels on records: the newest of each author counts, older ones stay, and none changes a score."""
+"""Labels on records and notes on runs: the newest label of each author counts, and none changes a score."""
 
 from dataclasses import replace
 from datetime import UTC, datetime
 
 import pytest
-from tests.store.outside import execute
+from tests.store.outside import as_older
 
 from steelyard import ConfigError, ExactMatch, Label, Sample, Store, evaluate
-from steelyard.store.labels import add_labels, all_labels, by_record, read_labels
-from steelyard.store.notes import add_note
+from steelyard.store.labels import MOST_CHARACTERS, add_labels, add_note, all_labels, by_record, read_notes
 from steelyard.types import Remarks
 
 AT = datetime(2026, 3, 1, 9, 30, tzinfo=UTC)
+LATER = datetime(2026, 3, 2, 9, 30, tzinfo=UTC)
 SAMPLES = [Sample(f"q{no}", "?", "yes") for no in range(3)]
 
 
@@ -34,14 +34,14 @@ def test_a_label_is_read_as_it_was_given(store, run):
     given = [label(), label("q1", {"points": [1, 2.5, None]}, name="grade", author="ann", repeat=1)]
     before = run.summary()
     assert add_labels(store, run, given) == 2
-    assert read_labels(store, run) == tuple(given)
+    assert run.labels() == tuple(given)
     assert store.run(run.id).summary() == before
 
 
 def test_the_newest_label_of_an_author_counts_and_the_older_one_is_kept(store, run):
     add_labels(store, run, [label(value="old"), label(author="ann", value="hers")])
     add_labels(store, run, [label(value="new")])
-    assert [(one.author, one.value) for one in read_labels(store, run)] == [("ann", "hers"), ("model:m", "new")]
+    assert [(one.author, one.value) for one in run.labels()] == [("ann", "hers"), ("model:m", "new")]
     assert [one.value for one in all_labels(store, run)] == ["old", "hers", "new"]
 
 
@@ -54,9 +54,9 @@ def test_what_is_said_already_is_not_said_again(store, run):
 def test_a_value_of_none_withdraws_a_label_until_it_is_given_again(store, run):
     add_labels(store, run, [label()])
     assert add_labels(store, run, [label(value=None)]) == 1
-    assert read_labels(store, run) == ()
+    assert run.labels() == ()
     add_labels(store, run, [label()])
-    assert [one.value for one in read_labels(store, run)] == ["wrong unit"]
+    assert [one.value for one in run.labels()] == ["wrong unit"]
     assert add_labels(store, run, [label("q2", None)]) == 0, "there was nothing to withdraw"
 
 
@@ -75,14 +75,14 @@ def test_a_sample_that_the_run_has_not_is_refused_and_nothing_is_written(store, 
 def test_labels_are_found_by_record(store, run):
     several = [label(), label("q1"), label("q2", "no source"), label("q2", "why", name="reason")]
     add_labels(store, run, [*several, replace(label(), repeat=1)])
-    found = read_labels(store, run)
+    found = run.labels()
     assert [one.name for one in by_record(found)["q2", 0]] == ["cause", "reason"]
     assert ("q2", 1) not in by_record(found)
 
 
 def test_a_store_that_is_older_than_labels_has_none(store, run, where):
-    execute(where, "DROP TABLE label")
-    assert read_labels(store, run) == all_labels(store, run) == ()
+    as_older(where, "label")
+    assert run.labels() == all_labels(store, run) == ()
 
 
 def test_a_run_tells_its_remarks_itself(store, run):
@@ -90,3 +90,52 @@ def test_a_run_tells_its_remarks_itself(store, run):
     add_labels(store, run, [label(), label(value=None), label("q1")])
     note = add_note(store, run, "why", author="ann", at=AT)
     assert store.run(run.id).remarks() == Remarks((note,), (label("q1"),))
+
+
+def test_notes_of_a_finished_run_are_read_in_the_order_they_were_given(run, where):
+    with Store(where) as store:
+        first = add_note(store, run, "  after the new prompt\n", author="ann", at=LATER)
+        second = add_note(store, run, "key had expired", author="bob", at=AT)
+    with Store(where) as store:
+        assert read_notes(store, [run]) == {run.id: (first, second)}
+        assert (first.text, first.author, first.at, first.run) == ("after the new prompt", "ann", LATER, run.id)
+        assert store.run(run.id).state == "finished"
+
+
+def test_a_note_is_about_its_run_alone(run, where):
+    other = evaluate(lambda sample: "no", [Sample("q", "?", "yes")], [ExactMatch()], store=where)
+    with Store(where) as store:
+        add_note(store, run, "mine", author="ann", at=AT)
+        found = read_notes(store, [run, other])
+        assert [[one.text for one in found[name]] for name in (run.id, other.id)] == [["mine"], []]
+        assert read_notes(store, [other]) == {other.id: ()}
+
+
+@pytest.mark.parametrize(
+    ("text", "author", "said"),
+    [
+        (" \n", "ann", "must not be blank"),
+        ("x" * (MOST_CHARACTERS + 1), "ann", "at most 10,000 characters, not 10,001"),
+        ("why", " ", "this name is blank"),
+    ],
+)
+def test_a_note_that_says_nothing_or_too_much_is_refused_and_the_store_goes_on(run, where, text, author, said):
+    with Store(where) as store:
+        with pytest.raises(ConfigError, match=said):
+            add_note(store, run, text, author=author, at=AT)
+        assert add_note(store, run, "x" * MOST_CHARACTERS, author="ann", at=AT).author == "ann"
+
+
+def test_half_a_character_is_kept_as_a_question_mark(run, where):
+    with Store(where) as store:
+        assert add_note(store, run, "a\udcffb", author="a\udcff", at=AT).text == "a?b"
+        assert read_notes(store, [run])[run.id][0].author == "a?"
+
+
+def test_a_store_without_the_tables_is_read_as_empty_and_completed_when_written(run, where):
+    as_older(where, "note", "label")
+    with Store(where) as store:
+        assert read_notes(store, [run]) == {run.id: ()}
+        assert read_notes(store, []) == {}
+        add_note(store, run, "now", author="ann", at=AT)
+        assert [one.text for one in read_notes(store, [run])[run.id]] == ["now"]

@@ -132,7 +132,7 @@ def test_a_damaged_page_is_told_where_a_run_is_read_and_never_as_a_traceback():
 
 def test_the_folder_of_a_store_that_cannot_be_made_is_told():
     Path("here").write_text("a file")
-    with pytest.raises(StoreError, match="here cannot be made"):
+    with pytest.raises(StoreError, match="here cannot be created"):
         Store(STORE, create_missing=True)
 
 
@@ -170,7 +170,7 @@ def test_the_log_is_begun_before_anything_is_asked():
         begun(store).abandon()
     assert not log.exists(), "the last one to close a store folds its log into it"
     with Store(STORE) as store:
-        assert store.writer.refuse is None
+        assert store.writer.store_error() is None
         assert log.stat().st_size > 0
         with contextlib.closing(sqlite3.connect(STORE)) as connection:
             assert connection.execute("PRAGMA integrity_check").fetchone() == ("ok",)

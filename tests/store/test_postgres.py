@@ -22,7 +22,7 @@ from tests.store.test_store import new, record
 
 from steelyard import ConfigError, ExactMatch, Sample, Score, Store, StoreError, evaluate
 from steelyard.store.address import has_password, locate
-from steelyard.store.escaped import escape, unescape
+from steelyard.store.schema import escape, unescape
 from steelyard.store.verify import verify
 
 NASTY = ["\0", "a\0b", "\x1a", "\x1a0\x1aD800", "易\0", "\u202e", "'; DROP TABLE run; --", "é" * 300]
@@ -210,16 +210,16 @@ def until(condition, seconds=10):
 def test_whoever_lost_the_line_cannot_write_though_it_comes_back(on_server, server):
     with Store(on_server, create_missing=True) as store, Store(on_server) as other:
         writer = store.begin_evaluation([new()])[1][0]
-        writer.put(0, record(0))
+        writer.insert(0, record(0))
         store.writer.change(lambda batch: None)
         assert ended(server, os.getpid()) >= 2
-        until(lambda: store.writer.refuse is not None)
-        assert "What was answered is kept" in str(store.writer.refuse)
+        until(lambda: store.writer.store_error() is not None)
+        assert "Replies that came before are kept" in str(store.writer.store_error())
         taken = other.reopen_run(other.run(writer.run.id), manifest=writer.run.manifest, planned=3)
-        writer.put(1, record(1))
+        writer.insert(1, record(1))
         with pytest.raises(StoreError, match="the store cannot be written"):
             writer.finish("finished", "", 1)
-        taken.put(1, record(1, 0.5))
+        taken.insert(1, record(1, 0.5))
         taken.finish("interrupted", "", 1)
         found = other.run(writer.run.id)
         assert [(one.sample.id, one.scores[0].value) for one in found.records()] == [("q0", 1.0), ("q1", 0.5)]
@@ -233,14 +233,14 @@ def test_replies_on_their_way_are_kept_after_the_line_was_lost_and_nothing_more_
             await journal.commit(b"a" * 10, b"[1]")
             ended(server, os.getpid())
             kept = await journal.commit(b"b" * 10, b"[2]")
-            assert journal.refuse is not None
+            assert journal.store_error() is not None
             with pytest.raises(StoreError):
                 await journal.book(1, 1)
             return kept, await journal.find(b"a" * 10), await journal.commit(b"c" * 10, b"[3]")
 
     assert asyncio.run(run()) == (b"[2]", b"[1]", b"[3]")
     with Store(on_server) as store:
-        assert store.held([b"a" * 10, b"b" * 10, b"c" * 10]) == {b"a" * 10, b"b" * 10, b"c" * 10}
+        assert store.stored_keys([b"a" * 10, b"b" * 10, b"c" * 10]) == {b"a" * 10, b"b" * 10, b"c" * 10}
 
 
 def test_of_two_transactions_that_wait_for_each_other_both_are_done_in_the_end(on_server, server):
@@ -270,14 +270,14 @@ def test_of_two_transactions_that_wait_for_each_other_both_are_done_in_the_end(o
             thread.join()
         assert sorted(tries.values()) == [1, 2]
         assert [one.spent(num)[0] for num in (1, 2)] == [2, 2]
-        assert (one.writer.refuse, two.writer.refuse) == (None, None)
+        assert (one.writer.store_error(), two.writer.store_error()) == (None, None)
 
 
 def test_two_stores_that_add_the_same_samples_and_names_share_them(on_server, server):
     def work(store, order):
         writer = store.begin_evaluation([new(planned=200)])[1][0]
         for n in order:
-            writer.put(n, record(n))
+            writer.insert(n, record(n))
         writer.finish("finished", "", 1)
 
     with Store(on_server, create_missing=True) as one, Store(on_server) as two:

@@ -12,10 +12,10 @@ from hypothesis import strategies as st
 
 from steelyard import Failure, Output, Record, Reply, Sample, Score, Store
 from steelyard.errors import Attempt
+from steelyard.plain_json import from_json, to_json
 from steelyard.session.replies import pack_reply, plain_output
 from steelyard.store import NewRun
 from steelyard.store.records import pack_keys, unpack_keys
-from steelyard.text.plain_json import from_json, to_json
 from steelyard.types import OUTCOMES, Usage
 
 STAGES = ("target", "judge")
@@ -111,7 +111,7 @@ def through(where, several):
         manifest = {"stages": list(STAGES), "scores": [], "over": {}, "primary": "", "tags": {}, "draw": ""}
         writer = store.begin_evaluation([NewRun("suite", "custom", "t", len(several), manifest)])[1][0]
         for no, record in enumerate(several):
-            writer.put(no, record)
+            writer.insert(no, record)
         writer.finish("finished", "", 1.0)
         return list(store.run(writer.run.id).records()), store.run(writer.run.id)
 

@@ -3,7 +3,7 @@
 import pytest
 
 from steelyard import Sample
-from steelyard.suite.decision import Aim, Decision, DrawnOrder
+from steelyard.suite.decision import Decision, DrawnOrder, Hypothesis
 
 N = 40
 
@@ -11,7 +11,7 @@ N = 40
 def decided(question, values, *, targets=("t",), threshold=0.5):
     """What a run is told whose samples have these values in the drawn order; None for none."""
     order = DrawnOrder.of([Sample(f"s{k}", "?") for k in range(len(values))], 0, clustered=False)
-    decision = Decision(Aim(question, "right", targets, threshold, 0.95), order, 1)
+    decision = Decision(Hypothesis(question, "right", targets, threshold, 0.95), order, 1)
     for no, value in zip(order.places, values, strict=True):
         for target in targets:
             decision.take(target, no, "error" if value is None else "scored", value)

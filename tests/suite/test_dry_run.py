@@ -2,7 +2,17 @@
 
 import asyncio
 
-from steelyard import ExactMatch, OpenAICompatible, Prompt, Sample, Scripted, Suite, evaluate_suite
+from steelyard import (
+    ExactMatch,
+    OpenAICompatible,
+    Prompt,
+    Sample,
+    ScoreInfo,
+    Scripted,
+    StageInfo,
+    Suite,
+    evaluate_suite,
+)
 from steelyard.suite.dry_run import estimate
 
 SAMPLES = [Sample(f"q{n}", "four chars" * n, "yes") for n in range(1, 6)]
@@ -47,8 +57,8 @@ MODEL = Scripted({}, default="NO")
 class Refining:
     """Asks for the steps once, and again as long as it is answered NO, three times at most."""
 
-    score_name = "refining"
-    rehearsal = "NO"
+    score_infos = (ScoreInfo("refining"),)
+    stage_info = StageInfo(mock_reply="NO")
 
     async def __call__(self, sample, output, ask):
         await ask.once(MODEL, "the steps, please")
@@ -66,11 +76,11 @@ def test_judges_are_counted_per_scorer_with_all_that_they_may_ask_and_steps_only
     assert asks.calls == 5 + 16
 
 
-def test_a_judge_sees_what_a_quick_target_answers_in_a_rehearsal():
+def test_a_judge_sees_what_a_quick_target_answers_in_a_dry_run():
     seen = []
 
     class Quick:
-        inline = True
+        stage_info = StageInfo(inline=True)
 
         def __call__(self, sample):
             return f"answer to {sample.id}"
@@ -92,7 +102,7 @@ def test_a_judge_that_reads_nothing_but_sql_is_shown_some():
         await ask(MODEL, output.value)
         return 1.0
 
-    judge.stand_in = "SELECT 1"
+    judge.stage_info = StageInfo(mock_output="SELECT 1")
     (found,) = asyncio.run(estimate(Suite("s", "custom", SAMPLES, {"plain": len}, (judge,))))
     assert seen == ["SELECT 1"] * 5
     assert found.calls == 5

@@ -18,6 +18,7 @@ from steelyard import (
     Prompt,
     Retry,
     Sample,
+    ScoreInfo,
     Scripted,
     Store,
     StoreError,
@@ -27,8 +28,8 @@ from steelyard import (
     evaluate,
     evaluate_suite,
 )
-from steelyard.store.lock import RunLock
-from steelyard.suite import Control, How
+from steelyard.store.sqlite import RunLock
+from steelyard.suite import RunConfig, RunHandle
 from steelyard.suite.rescore import rescore
 
 
@@ -136,7 +137,7 @@ def test_a_stop_finishes_what_is_in_flight_and_a_resume_asks_the_rest():
         return said("A")
 
     async def work(target, server):
-        control = Control()
+        control = RunHandle()
         suite = Suite("s", "custom", samples(40), {"t": target, "u": target}, (ExactMatch(),), Options(concurrency=4))
         running = asyncio.create_task(aevaluate_suite(suite, control=control))
         await until(lambda: len(server.asked) >= 10)
@@ -144,7 +145,7 @@ def test_a_stop_finishes_what_is_in_flight_and_a_resume_asks_the_rest():
         runs = await running
         sent = len(server.asked)
         counts = [(run.state, run.reason, run.done) for run in runs], [one.in_flight for one in control.progress]
-        resumed = await aevaluate_suite(suite, how=How(resume=runs[1].id))
+        resumed = await aevaluate_suite(suite, how=RunConfig(resume=runs[1].id))
         return sent, counts, [(run.state, run.done, run.from_journal) for run in resumed]
 
     (sent, (states, in_flight), resumed), server = talk(answer, work)
@@ -186,7 +187,7 @@ def test_a_resume_refuses_changed_inputs_by_name_unless_told_otherwise():
     ):
         asked = {"target": Prompt(Scripted(default="A")), "samples": samples(), "scorers": [ExactMatch()], **change}
         with pytest.raises(
-            ConfigError, match=r"cannot go on: changed since it was started: (target|samples|scorers|options)\."
+            ConfigError, match=r"cannot be resumed: changed since it was started: (target|samples|scorers|options)\."
         ):
             evaluate(**asked, resume=run.id)
     assert Store().run(run.id).state == "interrupted"
@@ -213,12 +214,12 @@ def test_a_run_that_another_process_writes_is_not_resumed_and_nothing_is_left_lo
     runs = evaluate_suite(suite)
     lock = RunLock(Store().path, runs[1].id)
     with pytest.raises(StoreError, match=rf"run {runs[1].id} is being written by another process \(pid \d+\)"):
-        evaluate_suite(suite, how=How(resume=runs[0].id))
+        evaluate_suite(suite, how=RunConfig(resume=runs[0].id))
     lock.release()
     assert [run.state for run in Store().runs()] == ["interrupted"] * 2
     resumed = evaluate_suite(
         Suite("s", "custom", samples(), suite.targets, (), Options(budget=Budget(calls=100))),
-        how=How(resume=runs[0].id),
+        how=RunConfig(resume=runs[0].id),
     )
     assert [run.state for run in resumed] == ["finished"] * 2
 
@@ -232,9 +233,9 @@ def test_a_budget_ends_all_runs_of_an_evaluation_and_a_raised_one_goes_on():
 
         first = await aevaluate_suite(suite(25))
         asked = len(server.asked)
-        again = await aevaluate_suite(suite(25), how=How(resume=first[0].id))
+        again = await aevaluate_suite(suite(25), how=RunConfig(resume=first[0].id))
         same = len(server.asked) - asked
-        last = await aevaluate_suite(suite(40), how=How(resume=first[0].id))
+        last = await aevaluate_suite(suite(40), how=RunConfig(resume=first[0].id))
         return [[(run.state, run.done) for run in runs] for runs in (first, again, last)], asked, same
 
     (states, asked, same), server = talk(lambda n, _: said("A"), work)
@@ -254,7 +255,7 @@ def test_a_wrong_key_ends_one_target_and_the_next_still_runs():
         async with peer(answer) as server:
             targets = {name: Prompt(OpenAICompatible("m", server.url, f"${{{name}}}")) for name in ("BAD", "GOOD")}
             suite = Suite("s", "custom", samples(), targets, (ExactMatch(),))
-            return await aevaluate_suite(suite, how=How(environment={"BAD": "wrong-key", "GOOD": "right-key"}))
+            return await aevaluate_suite(suite, how=RunConfig(environment={"BAD": "wrong-key", "GOOD": "right-key"}))
 
     bad, good = asyncio.run(run())
     assert (bad.state, bad.done) == ("broken", 0)
@@ -264,8 +265,8 @@ def test_a_wrong_key_ends_one_target_and_the_next_still_runs():
 def test_progress_shows_what_earlier_processes_had_done():
     run = evaluate(Prompt(Scripted(default="A")), samples(), [ExactMatch()], budget=Budget(calls=3))
     suite = Suite("evaluation", "custom", samples(), {run.target: Prompt(Scripted(default="A"))}, (ExactMatch(),))
-    control = Control()
-    asyncio.run(aevaluate_suite(suite, how=How(resume=run.id), control=control))
+    control = RunHandle()
+    asyncio.run(aevaluate_suite(suite, how=RunConfig(resume=run.id), control=control))
     (progress,) = control.progress
     assert (progress.before, progress.done, progress.planned, progress.errors, progress.in_flight) == (3, 20, 20, 0, 0)
 
@@ -273,7 +274,7 @@ def test_progress_shows_what_earlier_processes_had_done():
 class Prepared:
     """A scorer that looks at its engine first."""
 
-    score_name = "prepared"
+    score_infos = (ScoreInfo("prepared"),)
 
     def __init__(self, problem=""):
         self.problem = problem

@@ -5,7 +5,7 @@ from contextlib import closing
 
 import pytest
 
-from steelyard import ConfigError, ExactMatch, Prompt, Sample, Score, Scripted, evaluate
+from steelyard import ConfigError, ExactMatch, Prompt, Sample, Score, ScoreInfo, Scripted, evaluate
 from steelyard.store import Store
 from steelyard.suite.rescore import rescore
 
@@ -25,7 +25,7 @@ def test_another_scorer_reads_the_stored_outputs_and_the_first_scores_stay(run):
     assert run.summary().scores[0].answered.value == 0
     with Store("s.db") as store:
         again, damaged = rescore(store, store.run(run.id), [shouted])
-    assert (again.layer, damaged) == (1, 0)
+    assert (again.scoring_version, damaged) == (1, 0)
     assert again.summary().scores[0].name == "shouted"
     assert again.summary().scores[0].answered.value == 1
     with closing(sqlite3.connect("s.db")) as connection:
@@ -35,7 +35,7 @@ def test_another_scorer_reads_the_stored_outputs_and_the_first_scores_stay(run):
 class Judged:
     """Asks for its steps once and for each verdict twice; reads a verdict with a function that may change."""
 
-    score_name = "judged"
+    score_infos = (ScoreInfo("judged"),)
 
     def __init__(self, read, question="is it shouted?"):
         self.read = read
@@ -64,7 +64,7 @@ def test_a_judge_that_would_have_to_ask_is_refused_with_the_number_of_records(ru
     with Store("s.db") as store:
         with pytest.raises(ConfigError, match="no reply to what is asked by scorer 'judged' for 60 of 60 records"):
             rescore(store, store.run(run.id), [Judged(len)])
-        assert store.run(run.id).layer == 0
+        assert store.run(run.id).scoring_version == 0
 
 
 def test_a_judge_with_another_question_is_refused():
@@ -101,7 +101,7 @@ def test_a_record_whose_judges_both_failed_does_not_keep_the_others_from_being_s
     class Failing(Judged):
         def __init__(self, name, read):
             super().__init__(read, name)
-            self.score_name = name
+            self.score_infos = (ScoreInfo(name),)
 
         async def __call__(self, sample, output, ask):
             asked = f"{self.question} {sample.input}: {output.value}"
@@ -118,10 +118,7 @@ def test_a_record_whose_judges_both_failed_does_not_keep_the_others_from_being_s
 class Rated:
     """A rating of 1 to 5 that cannot be read for every tenth question."""
 
-    score_name = "rating"
-    over = "scored"
-    scales = {"rating": (1, 5)}  # noqa: RUF012  # a mapping that nobody changes
-    spread = ("rating",)
+    score_infos = (ScoreInfo("rating", (1, 5), histogram=True),)
 
     def __call__(self, sample, output):
         if sample.id.endswith("0"):
@@ -182,7 +179,7 @@ def test_a_scorer_that_runs_sql_is_prepared_and_given_a_sandbox(run):
     prepared = []
 
     class Counting:
-        score_name = "counting"
+        score_infos = (ScoreInfo("counting"),)
 
         def prepare(self, sandbox):
             prepared.append(sandbox)

@@ -14,9 +14,9 @@ from tests.running_server import ledger_server
 
 from steelyard import Budget, ConfigError, ExactMatch, OpenAICompatible, Options, Prompt, Sample, Scripted, Suite
 from steelyard.models.prices import Price, PriceTable
-from steelyard.models.rates import Rates
+from steelyard.models.rate_limit import Rates
 from steelyard.store import Store
-from steelyard.suite import How
+from steelyard.suite import RunConfig
 from steelyard.suite.dry_run import estimate
 from steelyard.suite.evaluate import aevaluate_suite
 
@@ -38,7 +38,7 @@ def sittings(*several, answer=lambda n, _: said()):
         found = []
         async with peer(answer) as server:
             for options in several:
-                how = How(resume=found[-1][0].id if found else "")
+                how = RunConfig(resume=found[-1][0].id if found else "")
                 (one,) = await aevaluate_suite(suite_of(server.url, **options), how=how)
                 found.append((one, len(server.asked)))
         return found

@@ -1,8 +1,8 @@
 """What a judge cost is right whatever happened on the way: an empty budget, failed records, scoring again."""
 
-from steelyard import Budget, Options, Prompt, Sample, Score, Scripted, Suite, evaluate_suite
+from steelyard import Budget, Options, Prompt, Sample, Score, ScoreInfo, Scripted, Suite, evaluate_suite
 from steelyard.store import Store
-from steelyard.suite import How
+from steelyard.suite import RunConfig
 from steelyard.suite.rescore import rescore
 
 SAMPLES = [Sample(f"q{no}", f"question {no}", "4") for no in range(12)]
@@ -11,9 +11,7 @@ SAMPLES = [Sample(f"q{no}", f"question {no}", "4") for no in range(12)]
 class Rating:
     """Asks twice for each sample; fails on those that `down` names."""
 
-    score_name = "rating"
-    over = "scored"
-    scales = {"rating": (1, 5)}  # noqa: RUF012  # a mapping that nobody changes
+    score_infos = (ScoreInfo("rating", (1, 5)),)
 
     def __init__(self, down):
         self.down = down
@@ -29,7 +27,7 @@ class Rating:
 
 def run_of(scorer, *, resume="", **options):
     suite = Suite("s", "custom", SAMPLES, {"t": Prompt(Scripted())}, (scorer,), Options(max_errors=0.0, **options))
-    (run,) = evaluate_suite(suite, how=How(resume=resume))
+    (run,) = evaluate_suite(suite, how=RunConfig(resume=resume))
     return run
 
 

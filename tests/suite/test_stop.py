@@ -2,13 +2,12 @@
 
 import asyncio
 import random
-from typing import ClassVar
 
 import pytest
 
-from steelyard import ConfigError, ExactMatch, Options, Sample, Store, Suite, aevaluate_suite, evaluate_suite
+from steelyard import ConfigError, ExactMatch, Options, Sample, ScoreInfo, Store, Suite, aevaluate_suite, evaluate_suite
 from steelyard.errors import ScorerError
-from steelyard.suite import Control, How
+from steelyard.suite import RunConfig, RunHandle
 from steelyard.suite.decision import DrawnOrder
 from steelyard.suite.objects import StopWhen
 from steelyard.suite.rescore import rescore
@@ -43,8 +42,8 @@ def interrupted(suite, at):
     """The runs of a suite that was stopped after so many records."""
 
     async def work():
-        control = Control()
-        running = asyncio.create_task(aevaluate_suite(suite, how=How(fresh=True), control=control))
+        control = RunHandle()
+        running = asyncio.create_task(aevaluate_suite(suite, how=RunConfig(fresh=True), control=control))
         while sum(one.done for one in control.progress) < at:  # noqa: ASYNC110  # nobody tells of a record
             await asyncio.sleep(0)
         control.stop("interrupted")
@@ -78,7 +77,7 @@ def test_the_decision_does_not_depend_on_the_concurrency(rule):
     found = []
     for concurrency in (1, 5, 32):
         suite = stopping_suite({"fair": solver(0.62)}, rule, concurrency=concurrency)
-        (run,) = evaluate_suite(suite, how=How(fresh=True))
+        (run,) = evaluate_suite(suite, how=RunConfig(fresh=True))
         found.append((run.stopping.used, run.stopping.side, run.stopping.interval, run.stopping.path))
         assert run.stopping.beyond < concurrency
         assert len({row.sample for row in run.score_rows()}) == run.stopping.used
@@ -88,7 +87,7 @@ def test_the_decision_does_not_depend_on_the_concurrency(rule):
 def test_what_it_decides_is_what_the_full_set_says():
     for seed in range(20):
         (whole,) = evaluate_suite(Suite("s", "custom", samples(), {"t": solver(0.56, seed)}, (ExactMatch(),)))
-        (run,) = evaluate_suite(stopping_suite({"t": solver(0.56, seed)}, FULL), how=How(fresh=True))
+        (run,) = evaluate_suite(stopping_suite({"t": solver(0.56, seed)}, FULL), how=RunConfig(fresh=True))
         mean = whole.summary().score().headline.value
         assert run.stopping.side == ("above" if mean > 0.5 else "below" if mean < 0.5 else "equal")
 
@@ -102,12 +101,12 @@ def test_what_cannot_be_told_is_asked_to_the_end_and_says_so():
 @pytest.mark.parametrize("concurrency", [1, 32])
 def test_stopped_and_resumed_it_decides_the_same(concurrency):
     suite = stopping_suite({"fair": solver(0.6)}, FULL, concurrency=concurrency)
-    (calm,) = evaluate_suite(suite, how=How(fresh=True))
+    (calm,) = evaluate_suite(suite, how=RunConfig(fresh=True))
 
     (stopped,) = interrupted(suite, 9)
     assert stopped.state == "interrupted"
     assert stopped.stopping is None
-    (resumed,) = evaluate_suite(suite, how=How(resume=stopped.id))
+    (resumed,) = evaluate_suite(suite, how=RunConfig(resume=stopped.id))
     assert resumed.state == "finished"
     told = [(one.stopping.used, one.stopping.side, one.stopping.path) for one in (calm, resumed)]
     assert told[0] == told[1]
@@ -120,7 +119,7 @@ def test_another_rule_is_refused_by_a_resume():
     (stopped,) = interrupted(suite, 3)
     other = stopping_suite({"fair": solver(0.6)}, BEYOND)
     with pytest.raises(ConfigError, match=r"options\.stop_when_decided\.question"):
-        evaluate_suite(other, how=How(resume=stopped.id))
+        evaluate_suite(other, how=RunConfig(resume=stopped.id))
 
 
 @pytest.mark.parametrize("concurrency", [1, 32])
@@ -176,8 +175,7 @@ def test_a_failed_sample_says_nothing():
 
 def test_ratings_are_held_against_a_threshold_on_their_own_scale():
     class Rating:
-        score_name = "rating"
-        scales: ClassVar = {"rating": (1, 5)}
+        score_infos = (ScoreInfo("rating", (1, 5)),)
 
         def __call__(self, sample, output):
             return Score("rating", 5.0 if output.value == "yes" else 3.0)
@@ -245,7 +243,7 @@ def pair_suite(rule=None, *, concurrency=8, n=N, **targets):
     )
 
 
-prefers_longer.score_name = "preference"
+prefers_longer.score_infos = (ScoreInfo("preference", (0, 1)),)
 
 
 def test_a_pair_shows_both_answers_of_its_own_evaluation():
@@ -305,7 +303,7 @@ def test_a_pair_of_nothing_that_is_known_is_refused():
 def test_a_decided_preference_saves_answers_as_well(question):
     found = []
     for concurrency in (1, 32):
-        runs = evaluate_suite(pair_suite(StopWhen(question), concurrency=concurrency), how=How(fresh=True))
+        runs = evaluate_suite(pair_suite(StopWhen(question), concurrency=concurrency), how=RunConfig(fresh=True))
         a, b, pair = runs
         assert {run.state for run in runs} == {"finished"}
         assert pair.stopping.side == "above"
@@ -320,12 +318,12 @@ def test_a_decided_preference_saves_answers_as_well(question):
 def test_a_judged_evaluation_that_is_stopped_anywhere_ends_the_same(at):
     rule = StopWhen("full")
     suite = pair_suite(rule, concurrency=4, a=words(0.6, 1), b=words(0.4, 2))
-    *_, calm = evaluate_suite(suite, how=How(fresh=True))
+    *_, calm = evaluate_suite(suite, how=RunConfig(fresh=True))
 
     runs = interrupted(suite, at)
     assert {run.state for run in runs} == {"interrupted"}
     with Store() as store:
-        *_, resumed = evaluate_suite(suite, how=How(resume=runs[0].id))
+        *_, resumed = evaluate_suite(suite, how=RunConfig(resume=runs[0].id))
         assert resumed.state == "finished"
         assert resumed.stopping.path == calm.stopping.path
         assert store.run(resumed.id).stopping.used == calm.stopping.used
@@ -359,7 +357,7 @@ def test_an_answer_to_another_question_of_the_same_id_is_no_answer():
 
 def test_other_scores_of_a_stopped_run_have_no_interval():
     class Long:
-        score_name = "long"
+        score_infos = (ScoreInfo("long"),)
 
         def __call__(self, sample, output):
             return Score("long", float(len(output.value) > 2))

@@ -4,8 +4,8 @@ import asyncio
 
 import pytest
 
-from steelyard import ExactMatch, Options, Sample, Score, Store, Suite, aevaluate_suite
-from steelyard.suite import How
+from steelyard import ExactMatch, Options, Sample, Score, ScoreInfo, Store, Suite, aevaluate_suite
+from steelyard.suite import RunConfig
 from steelyard.suite.decision import DrawnOrder
 from steelyard.suite.objects import StopWhen
 from steelyard.targets.pair import Pair
@@ -18,7 +18,7 @@ def ended(suite, **how):
 
     async def work():
         async with asyncio.timeout(60):
-            return await aevaluate_suite(suite, how=How(**how))
+            return await aevaluate_suite(suite, how=RunConfig(**how))
 
     return asyncio.run(work())
 
@@ -34,7 +34,7 @@ def said(right):
 class Failing:
     """Prefers A, but for every other sample, where it fails until it is mended and then prefers B."""
 
-    score_name = "preference"
+    score_infos = (ScoreInfo("preference", (0, 1)),)
 
     def __init__(self):
         self.mended = False

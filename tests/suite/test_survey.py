@@ -48,7 +48,7 @@ def scorer(sample, output):
 
 def test_scorers_are_named_by_what_they_measure():
     stages = scorer_stages([ExactMatch(), Choice(), scorer])
-    assert list(stages) == ["exact_match", Choice.score_name, "scorer"]
+    assert list(stages) == ["exact_match", "solve_rate", "scorer"]
 
 
 @pytest.mark.parametrize(
@@ -107,3 +107,13 @@ def manifest(**more):
 )
 def test_a_resume_names_the_keys_that_changed_and_decide_a_result(change, keys):
     assert changed_keys(manifest(), manifest(**change)) == keys
+
+
+def test_the_way_to_an_endpoint_and_what_a_newer_version_added_do_not_stand_in_the_way_of_a_resume():
+    before = {"target": {"prompt": {"model": {"name": "m", "proxy": ""}}}}
+    after = {"target": {"prompt": {"model": {"name": "m", "proxy": "none", "ca_file": {"file": "a"}, "added": ""}}}}
+    assert changed_keys(before, after) == []
+    assert changed_keys(before, {"target": {"prompt": {"model": {"name": "n", "added": "x"}}}}) == [
+        "target.prompt.model.added",
+        "target.prompt.model.name",
+    ]

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from steelyard.data.classes import ClassName
-from steelyard.data.files import SampleFiles
+from steelyard.data.parquet import ClassName
+from steelyard.data.sample_files import SampleFiles
 from steelyard.errors import ConfigError, DataError
 from steelyard.suites.choice.keys import LETTERS, key_of_class, key_of_label
 from steelyard.suites.choice.options import options_of

@@ -5,8 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from steelyard import Sample
-from steelyard.suites.choice.option_references import has_own_order
-from steelyard.suites.choice.orders import Ordered, in_order, rotated, shuffled
+from steelyard.suites.choice.orders import Ordered, has_own_order, in_order, rotated, shuffled
 
 LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from steelyard.data.files import SampleFiles
+from steelyard.data.sample_files import SampleFiles
 from steelyard.errors import ConfigError, DataError
 from steelyard.suites.choice.keys import LETTERS, cut_labels, read_key
 from steelyard.suites.choice.rows import load_choice
@@ -157,16 +157,24 @@ def test_several_sheets_and_files_make_one_dataset_with_unique_ids(tmp_path):
     data = load_choice(SampleFiles((first.paths[0], tmp_path / "b.csv")))
     assert [sample.id for sample in data.samples] == ["a.xlsx 一!2", "a.xlsx 二!2", "b.csv line:2"]
     assert [sample.reference for sample in data.samples] == ["A", "B", "B"]
+    assert [dict(sample.metadata) for sample in data.samples] == [
+        {"source": "a.xlsx", "sheet": "a.xlsx 一"},
+        {"source": "a.xlsx", "sheet": "a.xlsx 二"},
+        {"source": "b.csv"},
+    ]
 
 
-def test_two_files_of_one_name_are_refused(tmp_path):
+def test_files_of_one_name_are_told_apart_by_their_folders(tmp_path):
     paths = []
     for folder in "xy":
         (tmp_path / folder).mkdir()
         paths.append(tmp_path / folder / "a.csv")
-        paths[-1].write_text("question,A,B,answer\nq,x,y,2\n")
-    with pytest.raises(ConfigError, match="two files have one name"):
-        load_choice(SampleFiles(tuple(paths)))
+        paths[-1].write_text(f"question,A,B,answer\n{folder},x,y,2\n")
+    data = load_choice(SampleFiles(tuple(paths)))
+    assert [sample.id for sample in data.samples] == ["x/a.csv line:2", "y/a.csv line:2"]
+    assert [dict(sample.metadata) for sample in data.samples] == [{"source": "x/a.csv"}, {"source": "y/a.csv"}]
+    with pytest.raises(ConfigError, match=r"samples: a\.csv is named twice"):
+        load_choice(SampleFiles((paths[0], paths[0])))
 
 
 @pytest.mark.parametrize(
@@ -193,7 +201,7 @@ def test_a_random_subset_is_in_order_and_the_same_each_time(tmp_path):
 
 def test_more_samples_than_there_are_is_noted(tmp_path):
     (tmp_path / "a.csv").write_text("question,A,B,answer\nq1,x,y,A\n")
-    assert load_choice(SampleFiles(tmp_path / "a.csv", random=5)).notes[-1] == "5 samples were asked for, there are 1"
+    assert load_choice(SampleFiles(tmp_path / "a.csv", random=5)).notes[-1] == "5 samples were requested, there are 1"
 
 
 def test_ragged_csv_rows_are_named_with_their_line(tmp_path):

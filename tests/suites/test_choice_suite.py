@@ -11,16 +11,16 @@ from openpyxl import Workbook
 
 from steelyard import Baseline, ConfigError, DataError, Options, Prompt, Sample, Scripted, compare
 from steelyard.config.load import load
-from steelyard.data.files import SampleFiles
+from steelyard.data.sample_files import SampleFiles
+from steelyard.prompts.reply_schema import response_format
 from steelyard.registry import describe
 from steelyard.suite import aevaluate_suite, evaluate_suite
 from steelyard.suite.dry_run import estimate
-from steelyard.suite.evaluate import How
+from steelyard.suite.evaluate import RunConfig
 from steelyard.suites.choice.few_shot import FewShot, gives_away
 from steelyard.suites.choice.suite import ChoiceSuite
 from steelyard.targets.http import HttpEndpoint
 from steelyard.targets.likelihood import Likelihood
-from steelyard.text.reply_schema import response_format
 
 EXAMPLES = "zh/choice_examples"
 
@@ -69,7 +69,7 @@ def test_rotations_are_counted_in_a_dry_run_and_asked_once_each(tmp_path):
     assert "8 questions are asked in all rotations of their options" in suite.notes
     (found,) = asyncio.run(estimate(suite, store="s.db"))
     assert (found.records, found.calls) == (32, 32)
-    (run,) = evaluate_suite(suite, how=How(store="s.db"))
+    (run,) = evaluate_suite(suite, how=RunConfig(store="s.db"))
     records = list(run.records())
     assert len(records) == 32
     assert run.manifest["samples"]["source"]["orders"] == "rotations"
@@ -109,12 +109,12 @@ def test_a_rotated_run_is_resumed_and_compared_by_rotation(tmp_path):
     suite = exam(
         tmp_path, orders="rotations", targets={"a": Baseline("random", seed=1), "b": Baseline("random", seed=2)}
     ).build()
-    first, second = evaluate_suite(suite, how=How(store="s.db"))
+    first, second = evaluate_suite(suite, how=RunConfig(store="s.db"))
     assert {one.sample.id for one in first.records()} == {one.sample.id for one in second.records()}
     pair = compare(first, second).pairs[0]
     assert (pair.n_paired, pair.changed_content, pair.only_in_other) == (32, 0, 0)
     with pytest.raises(ConfigError, match="nothing to resume"):
-        evaluate_suite(suite, how=How(store="s.db", resume=first.id))
+        evaluate_suite(suite, how=RunConfig(store="s.db", resume=first.id))
 
 
 def test_another_seed_is_another_dataset_for_a_resume(tmp_path):
@@ -123,12 +123,14 @@ def test_another_seed_is_another_dataset_for_a_resume(tmp_path):
             raise ValueError("broken")
         return "A"
 
-    suite = exam(tmp_path, orders="shuffled", targets={"f": answer}).build()
-    (run,) = evaluate_suite(suite, how=How(store="s.db"))
+    suite = exam(tmp_path, orders="shuffled", targets={"f": answer}, options=Options(max_errors=0)).build()
+    (run,) = evaluate_suite(suite, how=RunConfig(store="s.db"))
     assert run.state == "broken"
-    other = exam(tmp_path, orders="shuffled", orders_seed=9, targets={"f": answer}).build()
+    other = exam(
+        tmp_path, orders="shuffled", orders_seed=9, targets={"f": answer}, options=Options(max_errors=0)
+    ).build()
     with pytest.raises(ConfigError, match=r"samples\.digest"):
-        evaluate_suite(other, how=How(store="s.db", resume=run.id))
+        evaluate_suite(other, how=RunConfig(store="s.db", resume=run.id))
 
 
 @pytest.mark.parametrize(
@@ -387,7 +389,7 @@ SEVERAL = [*rows_of(), {**rows_of()[0], "id": "s", "question": "which?", "answer
     ],
 )
 def test_a_template_that_does_not_fit_the_keys_is_noted(tmp_path, rows, target, said):
-    notes = exam(tmp_path, rows, targets={"m": target}).build().notes
+    notes = exam(tmp_path, rows, targets={"m": target}, several_answers=True).build().notes
     assert any(said in note for note in notes) if said else notes == exam(tmp_path).build().notes
 
 
@@ -395,14 +397,14 @@ def test_the_prompts_for_several_answers_fit_sheets_that_have_some(tmp_path):
     for name in ("choice_several", "choice_several_cot", "choice_several_json"):
         for language in ("zh", "en"):
             targets = {"m": Prompt(Scripted(), f"{language}/{name}", reply="choices")}
-            assert exam(tmp_path, SEVERAL, targets=targets).build().notes == ()
+            assert exam(tmp_path, SEVERAL, targets=targets, several_answers=True).build().notes == ()
 
 
 def test_repeats_ask_several_times_and_at_temperature_0_that_is_noted(tmp_path):
     cold = Prompt(Scripted(default="A"), "en/choice", parameters={"temperature": 0})
     suite = exam(tmp_path, targets={"m": cold}, options=Options(repeats=3)).build()
     assert "m is asked 3 times at temperature 0: its repeats show the endpoint's noise alone" in suite.notes
-    (run,) = asyncio.run(aevaluate_suite(suite, how=How(store="s.db")))
+    (run,) = asyncio.run(aevaluate_suite(suite, how=RunConfig(store="s.db")))
     keys = {reply.key for record in run.records() for reply in record.replies["target"]}
     assert len(keys) == 24
     assert exam(tmp_path, targets={"m": cold}).build().notes == ()

@@ -3,7 +3,7 @@
 import openpyxl
 import pytest
 
-from steelyard.data.files import SampleFiles
+from steelyard.data.sample_files import SampleFiles
 from steelyard.errors import DataError
 from steelyard.suites.choice.rows import load_choice
 

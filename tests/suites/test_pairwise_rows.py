@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from steelyard.data.files import SampleFiles
+from steelyard.data.sample_files import SampleFiles
 from steelyard.errors import DataError
 from steelyard.suites.pairwise.rows import load_pairwise
 
@@ -56,14 +56,14 @@ def test_a_conversation_stays_a_list_of_messages(tmp_path):
 def test_questions_without_a_reference_are_told(tmp_path):
     data = load(lines(tmp_path, [{"question": "1", "answer": "a"}, {"question": "2"}]))
     assert data.notes == ("1 of 2 questions have no reference answer",)
-    assert data.groups == {"": 2}
+    assert [sample.group for sample in data.samples] == ["", ""]
 
 
 @pytest.mark.parametrize(
     ("row", "message"),
     [
         ({"question": " "}, "line 2 key question: the question is blank"),
-        ({"question": {"a": 1}}, "neither a text nor messages"),
+        ({"question": {"a": 1}}, "neither a text nor a list of messages"),
         ({"question": [{"role": "assistant", "content": "x"}]}, "no message is of the user"),
         ({"question": "?", "reference": {"a": 1}}, "neither a text nor a list of texts"),
         ({"question": "?", "id": "q1"}, "the same id as"),

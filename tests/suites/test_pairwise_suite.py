@@ -8,12 +8,11 @@ import os
 import pytest
 
 from steelyard import Judge, Sample, Scripted, Store, evaluate, evaluate_suite
-from steelyard.compare.preferences import preferences
+from steelyard.analysis.preferences import preferences
 from steelyard.config.load import load
-from steelyard.data.files import SampleFiles
+from steelyard.data.sample_files import SampleFiles
 from steelyard.errors import ConfigError
-from steelyard.suites.pairwise.pairs import pair_names, pairs_of
-from steelyard.suites.pairwise.suite import PairwiseSuite
+from steelyard.suites.pairwise.suite import PairwiseSuite, pair_names, pairs_of
 from steelyard.targets.pair import Pair
 
 ROWS = [
@@ -131,7 +130,7 @@ def test_scorers_of_preferences_judge_the_pairs_and_all_others_the_answers(confi
     )
     assert [type(one).__name__ for one in suite.scorers] == ["TokenF1"]
     [(judged, words)] = suite.scorers_of.values()
-    assert (judged.orders, judged.judge.model is not None, words.score_name) == ("random", True, "words")
+    assert (judged.orders, judged.judge.model is not None, words.name) == ("random", True, "words")
     runs = {run.target: run.summary() for run in evaluate_suite(suite)}
     assert [one.name for one in runs["right"].scores] == ["token_f1"]
     assert [one.name for one in runs["right vs vague"].scores] == ["preference", "words"]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import os
+from pathlib import Path
 
 import pytest
 
@@ -34,13 +35,11 @@ judge:
 
 @pytest.fixture
 def configured(tmp_path):
-    def configure(text="", rows=ROWS):
+    def configure(text="", rows=ROWS, targets="old: {replay: said.jsonl}"):
         for name, lines in (("q.jsonl", rows), ("said.jsonl", SAID)):
             (tmp_path / name).write_text("\n".join(map(json.dumps, lines)), encoding="utf-8")
         file = tmp_path / "rag.yaml"
-        file.write_text(
-            "suite: rag\nsamples: {file: q.jsonl}\ntargets: {old: {replay: said.jsonl}}\n" + text, encoding="utf-8"
-        )
+        file.write_text(f"suite: rag\nsamples: {{file: q.jsonl}}\ntargets: {{{targets}}}\n{text}", encoding="utf-8")
         return load(file, environ=os.environ).suite
 
     return configure
@@ -92,7 +91,7 @@ def test_stored_outputs_are_judged_and_crossed(configured):
     assert summary.score("correctness").not_applicable == 1
     assert summary.score("hit_rate").scored == 2
     assert {stage.stage for stage in summary.stages if stage.calls} == {"correctness", "faithfulness"}
-    (cross,) = summary.crosses
+    (cross,) = summary.contingency_tables
     assert (cross.rows_score, cross.columns_score) == ("correct", "faithfulness")
 
 
@@ -103,3 +102,73 @@ def test_a_dry_run_counts_the_calls_of_each_judge(configured):
         "faithfulness": 2,
         "context_relevance": 2,
     }
+
+
+HANDBOOK = "The gate is painted white. The station is read at nine in the morning, whatever the weather. Rain is rare."
+RANGE = {"id": "a", "question": "When is it read?", "document": "handbook.txt", "start": 27, "end": 92}
+
+
+@pytest.fixture
+def handbook(tmp_path):
+    (tmp_path / "handbook.txt").write_text(HANDBOOK, encoding="utf-8")
+
+
+def source_of(suite):
+    (sample,) = suite.samples
+    return sample.metadata["sources"][0]
+
+
+@pytest.mark.parametrize(
+    ("more", "target"),
+    [
+        ("documents: handbook.txt\n", "old: {replay: said.jsonl}"),
+        ("documents: [handbook.txt]\n", "old: {replay: said.jsonl}"),
+        ("", "floor: {baseline: extractive, knowledge: handbook.txt}"),
+        ("", "own: {retrieval: {documents: handbook.txt, model: {scripted: {default: x}}}}"),
+    ],
+)
+def test_a_source_that_is_a_range_alone_gets_its_text_from_the_documents(configured, handbook, more, target):
+    suite = configured(f"{more}scorers: [retrieval]\n", rows=[RANGE], targets=target)
+    assert source_of(suite)["text"] == "The station is read at nine in the morning, whatever the weather."
+    assert suite.notes == ("1 of 1 questions have no reference answer",)
+
+
+def test_passages_of_any_system_are_compared_with_a_range_once_its_text_is_known(configured, handbook, tmp_path):
+    text = "scorers: [retrieval]\n"
+    (blind,) = evaluate_suite(configured(text, rows=[RANGE]))
+    assert blind.summary().score("hit_rate").not_applicable == 1
+    passage = "station is read at nine in the\nmorning, whatever the wea-\nther."
+    said = {"id": "a", "output": "At nine.", "contexts": [passage]}
+    (tmp_path / "other.jsonl").write_text(json.dumps(said), encoding="utf-8")
+    suite = configured(f"documents: handbook.txt\n{text}", rows=[RANGE], targets="other: {replay: other.jsonl}")
+    (other,) = evaluate_suite(suite)
+    assert other.summary().score("hit_rate").headline.value == 1.0
+
+
+@pytest.mark.parametrize(
+    ("more", "row", "note"),
+    [
+        ("", {}, "1 source is a range of handbook.txt without its text: name `documents`"),
+        ("documents: handbook.txt\n", {"document": "b.txt"}, "1 source is a range of b.txt without its text"),
+        ("documents: handbook.txt\n", {"end": 5000}, "1 source is a range of handbook.txt that does not stand on"),
+    ],
+)
+def test_a_range_whose_text_cannot_be_had_is_noted(configured, handbook, more, row, note):
+    suite = configured(f"{more}scorers: [retrieval]\n", rows=[RANGE | row])
+    assert "text" not in source_of(suite)
+    assert any(one.startswith(note) for one in suite.notes)
+
+
+def test_a_range_of_another_reading_of_a_pdf_is_known_by_its_page(configured):
+    file = Path(__file__).parents[2] / "examples" / "rag" / "handbook.pdf"
+    row = {**RANGE, "document": "handbook.pdf", "start": 389, "end": 580}
+    text = f"documents: {json.dumps(str(file))}\nscorers: [retrieval]\n"
+    assert "text" in source_of(configured(text, rows=[row | {"page": 1}]))
+    moved = configured(text, rows=[row | {"page": 4}])
+    assert "text" not in source_of(moved)
+    assert any("does not stand on the page" in note for note in moved.notes)
+
+
+def test_a_page_of_a_document_is_a_source(configured):
+    row = {"id": "a", "question": "?", "document": "x.pdf", "page": 3}
+    assert source_of(configured("scorers: [retrieval]\n", rows=[row])) == {"document": "x.pdf", "page": 3}

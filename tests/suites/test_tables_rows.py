@@ -7,10 +7,9 @@ import sqlite3
 
 import pytest
 
-from steelyard.data.files import SampleFiles
+from steelyard.data.sample_files import SampleFiles
 from steelyard.errors import ConfigError, DataError
-from steelyard.suites.tables.rows import load_tables
-from steelyard.suites.tables.wanted import wanted
+from steelyard.suites.tables.rows import load_tables, wanted
 
 
 @pytest.fixture
@@ -146,7 +145,7 @@ def test_task_sp_takes_sql_alone(tmp_path, databases):
 def test_a_subset_is_of_sound_rows(tmp_path):
     file = lines(tmp_path, [{"target": [[number]]} for number in range(5)])
     assert [one.reference for one in load(file, last=2).samples] == [[[3]], [[4]]]
-    assert load(file, first=9).notes == ("9 samples were asked for, there are 5",)
+    assert load(file, first=9).notes == ("9 samples were requested, there are 5",)
 
 
 def test_ids_of_two_files_are_told_apart(tmp_path):

@@ -9,12 +9,12 @@ from pathlib import Path
 import pytest
 
 from steelyard.config.build import Site, build
-from steelyard.config.positions import from_plain
-from steelyard.data.files import SampleFiles
+from steelyard.config.nodes import from_plain
+from steelyard.data.sample_files import SampleFiles
 from steelyard.errors import ConfigError
 from steelyard.scorers.tables import TableMetrics
-from steelyard.suite.evaluate import How, evaluate_suite
-from steelyard.suites.tables.predicted import PredictedColumn
+from steelyard.suite.evaluate import RunConfig, evaluate_suite
+from steelyard.suites.tables.rows import PredictedColumn
 from steelyard.suites.tables.suite import TablesSuite
 from steelyard.targets.replay import Replay
 from steelyard.types import Output, Sample
@@ -65,7 +65,7 @@ def test_a_predicted_column_gives_the_cell_of_its_row():
 
 def test_two_systems_are_run_and_stored(dataset):
     before = (dataset / "databases" / "shop.sqlite").read_bytes()
-    good, bad = evaluate_suite(suite_of(dataset).build(), how=How(store=dataset / "s.db"))
+    good, bad = evaluate_suite(suite_of(dataset).build(), how=RunConfig(store=dataset / "s.db"))
     assert (good.state, bad.state) == ("finished", "finished")
     assert (accuracies(good), accuracies(bad)) == ([1.0, 1.0], [0.0, 0.0])
     assert (dataset / "databases" / "shop.sqlite").read_bytes() == before
@@ -76,7 +76,7 @@ def test_predictions_of_a_file_are_replayed(dataset):
         '{"id": "a", "output": "SELECT * FROM goods"}\n{"id": "b", "output": "SELECT 2"}', encoding="utf-8"
     )
     suite = suite_of(dataset, predictions={}, targets={"stored": Replay(dataset / "out.jsonl")}).build()
-    (run,) = evaluate_suite(suite, how=How(store=dataset / "s.db"))
+    (run,) = evaluate_suite(suite, how=RunConfig(store=dataset / "s.db"))
     assert accuracies(run) == [1.0, 0.0]
 
 
@@ -92,7 +92,7 @@ def test_scoring_keeps_its_rules_and_takes_the_suite_s_databases(dataset):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"predictions": {}}, "nothing is to be weighed"),
+        ({"predictions": {}}, "there is nothing to evaluate"),
         ({"targets": {"good": Replay(Path("x"))}}, "'good' is the name of a target as well"),
         ({"databases": Path("nowhere")}, "there is no folder nowhere"),
         ({"predictions": {"good": "god"}}, "did you mean 'good'"),
@@ -115,3 +115,4 @@ def test_a_configuration_names_every_field(dataset):
     scorer = suite.scorers[0]
     assert (scorer.rules, scorer.metrics, scorer.limits.timeout_s) == ("documented", ("cell_recall",), 5)
     assert scorer.databases == dataset / "databases"
+    assert "rules: 'documented' is now called 'qatch-docs'; the older name is still read" in suite.notes

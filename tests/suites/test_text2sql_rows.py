@@ -6,7 +6,7 @@ import sqlite3
 import openpyxl
 import pytest
 
-from steelyard.data.files import SampleFiles
+from steelyard.data.sample_files import SampleFiles
 from steelyard.errors import ConfigError, DataError
 from steelyard.suites.text2sql.rows import load_text2sql
 

@@ -9,11 +9,11 @@ from tests.loopback import peer, said
 
 from steelyard import Options, Prompt, Scripted, compare
 from steelyard.config.load import load
-from steelyard.data.files import SampleFiles
+from steelyard.data.sample_files import SampleFiles
 from steelyard.errors import ConfigError
 from steelyard.models.openai_compatible import OpenAICompatible
 from steelyard.scorers.sql import PUBLISHED, SqlResult
-from steelyard.suite import How, aevaluate_suite, evaluate_suite
+from steelyard.suite import RunConfig, aevaluate_suite, evaluate_suite
 from steelyard.suites.text2sql.suite import Text2SqlSuite
 from steelyard.targets.replay import Replay
 
@@ -57,7 +57,7 @@ def test_two_prompt_versions_are_asked_by_schema_scored_and_compared(folder, tmp
                 "bare": Prompt(model, "{{question}} Answer with SQL."),
                 "schema": Prompt(model, "en/sql_query", reply="sql"),
             }
-            runs = await aevaluate_suite(suite(folder, targets), how=How(store=tmp_path / "s.db"))
+            runs = await aevaluate_suite(suite(folder, targets), how=RunConfig(store=tmp_path / "s.db"))
             return runs, [json.loads(one.body) for one in server.asked]
 
     (bare, schema), bodies = asyncio.run(run())
@@ -82,7 +82,9 @@ def test_a_run_again_gives_the_same_scores_at_any_concurrency(folder, tmp_path):
     replies = {row["question"]: f"```sql\n{row['SQL']}\n```" for row in ROWS[:2]}
     targets = {"m": Prompt(Scripted(replies, default="SELECT nothing;"), "{{question}}")}
     runs = [
-        evaluate_suite(suite(folder, targets, options=Options(concurrency=no)), how=How(store=tmp_path / f"{no}.db"))[0]
+        evaluate_suite(
+            suite(folder, targets, options=Options(concurrency=no)), how=RunConfig(store=tmp_path / f"{no}.db")
+        )[0]
         for no in (1, 16)
     ]
     first, second = ([one.scores for one in run.records()] for run in runs)
@@ -98,7 +100,7 @@ def test_predictions_of_other_tools_are_scored_as_they_are(folder, tmp_path):
     targets = {"lines": Replay(tmp_path / "pred.txt"), "bird": Replay(tmp_path / "predict.json")}
     for file in ("gold.sql", "dev.json"):
         built = suite(folder, targets, file=tmp_path / file)
-        lines, whole = evaluate_suite(built, how=How(store=tmp_path / f"{file}.db"))
+        lines, whole = evaluate_suite(built, how=RunConfig(store=tmp_path / f"{file}.db"))
         assert [record.failure for run in (lines, whole) for record in run.records()] == [None] * 6
         assert lines.summary().labels["execution"] == {"SQL correct": 2, "format incorrect": 1}
         assert [run.summary().score("result").headline.value for run in (lines, whole)] == [2 / 3, 1.0]
@@ -112,7 +114,7 @@ def test_a_dataset_of_schemas_alone_is_headed_by_what_runs(tmp_path):
     ).build()
     assert built.primary == "execution"
     assert "results cannot be compared" in built.notes[0]
-    (run,) = evaluate_suite(built, how=How(store=tmp_path / "s.db"))
+    (run,) = evaluate_suite(built, how=RunConfig(store=tmp_path / "s.db"))
     assert run.summary().score("execution").headline.value == 1
     assert run.summary().score("result").not_applicable == 1
 

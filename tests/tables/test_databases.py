@@ -12,9 +12,8 @@ import pytest
 from steelyard.errors import ConfigError
 from steelyard.sql.results import SqlLimits
 from steelyard.sql.sandbox import Sandbox
-from steelyard.tables.databases import MultipleDatabases
+from steelyard.tables.databases import MultipleDatabases, QueryFailed, SingleDatabase
 from steelyard.tables.locate import database_ids, find_database
-from steelyard.tables.single_database import QueryFailed, SingleDatabase
 
 
 def make(file, rows=((1, "Ann"), (2, "Bob"))):
@@ -210,7 +209,7 @@ def test_workers_end_with_the_last_reference(folder):
             super().close()
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("steelyard.tables.single_database.Sandbox", Counting)
+        patch.setattr("steelyard.tables.databases.Sandbox", Counting)
         opened = MultipleDatabases(folder)
         assert opened.run_query("town", "SELECT 1") == [[1]]
         del opened

@@ -21,10 +21,11 @@ from steelyard.tables import (
     MultipleDatabases,
     QueryFailed,
 )
+from steelyard.tables.rules import rule_set
 
 METRICS = ["cell_precision", "cell_recall", "tuple_cardinality", "tuple_constraint", "tuple_order"]
 RELEASES = ["qatch-0.2.2", "qatch-0.2.5", "qatch-1.0.36"]
-ALL_RULES = ["documented", "steelyard", *RELEASES]
+ALL_RULES = ["qatch-docs", "steelyard", *RELEASES]
 
 
 @pytest.fixture(scope="module")
@@ -47,14 +48,14 @@ def databases(folder):
         yield opened
 
 
-def sp(databases, target, prediction, rules="documented", metrics=None):
+def sp(databases, target, prediction, rules="qatch-docs", metrics=None):
     """The metrics of two queries without the column's name."""
     test = {"db_id": "bank", "target": target, "p": prediction}
     found = MetricEvaluator(databases, metrics, rules).evaluate_single_test_SP(test, "p", "target")
     return {name.removesuffix("_p"): value for name, value in found.items()}
 
 
-def qa(target, prediction, rules="documented", databases=None, metrics=None):
+def qa(target, prediction, rules="qatch-docs", databases=None, metrics=None):
     """The metrics of a table without the column's name."""
     test = {"db_id": "bank", "target": target, "p": prediction}
     found = MetricEvaluator(databases, metrics, rules).evaluate_single_test_QA(test, "p", "target")
@@ -94,7 +95,7 @@ def test_documented_sp_example(databases):
 
 def test_documented_defaults():
     evaluator = MetricEvaluator(None)
-    assert (evaluator.databases, evaluator.metrics, evaluator.rules) == (None, METRICS, "documented")
+    assert (evaluator.databases, evaluator.metrics, evaluator.rules) == (None, METRICS, "qatch-docs")
 
 
 def test_cleaned_queries_are_identical_whatever_case_quotes_and_blanks():
@@ -107,7 +108,7 @@ def test_cleaned_queries_are_identical_whatever_case_quotes_and_blanks():
 # Shapes of a prediction
 
 
-@pytest.mark.parametrize("rules", ["documented", "qatch-0.2.2", "qatch-0.2.5"])
+@pytest.mark.parametrize("rules", ["qatch-docs", "qatch-0.2.2", "qatch-0.2.5"])
 @pytest.mark.parametrize("prediction", ["a text", ["flat", "list"], [[["third"]]], None, 7])
 def test_a_prediction_that_is_no_list_of_lists_is_zero(rules, prediction):
     assert qa([["a"], ["b"]], prediction, rules)["cell_precision"] in {0.0, None}
@@ -137,7 +138,7 @@ def test_by_our_rules_a_wrong_shape_is_not_applicable(prediction):
         pl.Series([["a", 1], ["b", 2]], dtype=pl.Object),
     ],
 )
-@pytest.mark.parametrize("rules", ["documented", "steelyard"])
+@pytest.mark.parametrize("rules", ["qatch-docs", "steelyard"])
 def test_every_form_of_a_table_is_read(prediction, rules):
     assert set(qa([["a", 1], ["b", 2]], prediction, rules).values()) == {1.0}
 
@@ -233,7 +234,7 @@ def test_a_target_that_cannot_be_run_says_nothing_about_the_prediction(databases
     assert set(sp(databases, "SELECT nam FROM orders", prediction, "qatch-1.0.36").values()) == {None}
 
 
-@pytest.mark.parametrize("rules", ["documented", *RELEASES])
+@pytest.mark.parametrize("rules", ["qatch-docs", *RELEASES])
 def test_identical_text_is_a_shortcut_for_compatible_rules(databases, rules):
     broken = "SELECT nothing FROM nowhere"
     assert sp(databases, broken, broken.lower(), rules) == dict.fromkeys(METRICS, 1.0) | {"tuple_order": None}
@@ -270,7 +271,7 @@ def test_an_order_is_seen_however_it_is_written(databases, order):
         "WITH o AS (SELECT name FROM orders ORDER BY name) SELECT name FROM o",
     ],
 )
-@pytest.mark.parametrize("rules", ["documented", "steelyard"])
+@pytest.mark.parametrize("rules", ["qatch-docs", "steelyard"])
 def test_an_order_below_the_top_level_is_none(databases, target, rules):
     assert sp(databases, target, f"{target}\n", rules)["tuple_order"] is None
     assert sp(databases, target, f"SELECT * FROM (\n{target}\n)", rules)["tuple_order"] is None
@@ -278,9 +279,7 @@ def test_an_order_below_the_top_level_is_none(databases, target, rules):
 
 @pytest.mark.parametrize("target", ["(SELECT name FROM orders) ORDER BY 1", "SELECT 1 UNION SELECT 2 ORDER BY 1"])
 def test_an_order_of_a_union_is_at_the_top_level(target):
-    from steelyard.tables.queries import ordered
-
-    assert ordered(target, "steelyard")
+    assert rule_set("steelyard").ordered(target, "sqlite")
 
 
 @pytest.mark.parametrize("rules", ALL_RULES)
@@ -386,7 +385,7 @@ def test_metrics_are_names_or_tags():
         ({"metrics": ["cell_recal"]}, r"no metric 'cell_recal': did you mean 'cell_recall'\?"),
         ({"metrics": []}, "metrics names none"),
         ({"metrics": [3]}, "no metric '3'"),
-        ({"rules": "documentd"}, r"no rules 'documentd': did you mean 'documented'\?"),
+        ({"rules": "qatch-doc"}, r"no rules 'qatch-doc': did you mean 'qatch-docs'\?"),
         ({"databases": 5}, "databases must be a MultipleDatabases"),
     ],
 )

@@ -201,7 +201,7 @@ def test_tables_are_not_changed():
     assert (target, prediction) == ([[1, "a"], [2, "b"]], [["b", 2], ["a", 1]])
 
 
-@pytest.mark.parametrize("rules", ["steelyard", "documented"])
+@pytest.mark.parametrize("rules", ["steelyard", "qatch-docs"])
 def test_whatever_comes_has_a_bounded_value_or_a_reason(rules):
     for target, prediction, _ in (*special_pairs(), *random_pairs(5, 300)):
         for name, measure in table_metrics(target, prediction, rules=rules, metrics=ALL_METRICS).items():

@@ -14,6 +14,7 @@ from steelyard.tables.metrics import (
     tuple_order,
     tuple_order_unit,
 )
+from steelyard.tables.rules import RULE_SETS
 
 AB = [["a", "b"], ["c", "d"]]
 OLD, LATE, NEW = "qatch-0.2.2", "qatch-0.2.5", "qatch-1.0.36"
@@ -31,7 +32,7 @@ def reasons(target, prediction, rules):
 
 @pytest.mark.parametrize("prediction", [AB, [tuple(row) for row in AB], tuple(map(tuple, AB))])
 def test_documented_equal_tables_score_one(prediction):
-    assert values(AB, prediction, "documented") == [1.0] * 5
+    assert values(AB, prediction, "qatch-docs") == [1.0] * 5
 
 
 @pytest.mark.parametrize(
@@ -56,15 +57,15 @@ def test_documented_equal_tables_score_one(prediction):
     ],
 )
 def test_documented_yields_the_printed_example(metric, target, prediction, printed):
-    assert metric(target, prediction, rules="documented") == printed
+    assert metric(target, prediction, rules="qatch-docs") == printed
 
 
 @pytest.mark.parametrize("prediction", [None, [None], "no table", ["a", "b"], [[["a"]]], 5, {"a": 1}])
 def test_documented_gives_zeros_to_what_is_no_table_and_says_why(prediction):
-    measures = table_metrics(AB, prediction, rules="documented")
+    measures = table_metrics(AB, prediction, rules="qatch-docs")
     assert {measure.value for measure in measures.values()} == {0.0}
     assert all(measure.reason.startswith("the prediction counts as nothing: ") for measure in measures.values())
-    assert values(prediction, AB, "documented") == [0.0] * 5
+    assert values(prediction, AB, "qatch-docs") == [0.0] * 5
 
 
 @pytest.mark.parametrize(
@@ -84,11 +85,25 @@ def test_documented_gives_zeros_to_what_is_no_table_and_says_why(prediction):
     ],
 )
 def test_documented_equal_cells_score_one_whatever_their_type(target, prediction):
-    assert values(target, prediction, "documented") == [1.0] * 5
+    assert values(target, prediction, "qatch-docs") == [1.0] * 5
 
 
 def test_documented_keeps_truth_null_and_numbers_apart():
-    assert cell_precision([[True, None, 2]], [[1, "none", "2 "]], rules="documented") == 0.0
+    assert cell_precision([[True, None, 2]], [[1, "none", "2 "]], rules="qatch-docs") == 0.0
+
+
+@pytest.mark.parametrize(("target", "prediction"), [(AB, [["a", "b"]]), (AB, "no table"), ([[1]], [["1.00"]])])
+def test_the_older_name_of_the_documentations_rules_is_still_read(target, prediction):
+    old, new = (
+        table_metrics(target, prediction, rules=name, metrics=ALL_METRICS) for name in ("documented", "qatch-docs")
+    )
+    assert old == new
+
+
+def test_every_rule_set_says_its_own_name_and_has_the_metrics_that_it_claims():
+    for name, rules in RULE_SETS.items():
+        accuracy = table_metrics(AB, AB, rules=name, metrics=["execution_accuracy"])["execution_accuracy"]
+        assert (rules.name, accuracy.value is not None) == (name, rules.has_accuracy)
 
 
 ZEROS = [0.0] * 5
@@ -165,14 +180,14 @@ def test_numpy_rounds_shares_of_the_early_release():
     assert round(427 / 2000, 3) == 0.213
 
 
-@pytest.mark.parametrize("rules", ["documented", OLD, LATE, NEW])
+@pytest.mark.parametrize("rules", ["qatch-docs", OLD, LATE, NEW])
 def test_order_in_unit_form_is_the_order_itself_by_all_rules_but_ours(rules):
     prediction = [["b"], ["a"], ["c"]]
     wanted = [["a"], ["b"], ["c"]]
     assert tuple_order_unit(wanted, prediction, rules=rules) == tuple_order(wanted, prediction, rules=rules) == 0.75
 
 
-@pytest.mark.parametrize("rules", ["steelyard", "documented", OLD, LATE, NEW])
+@pytest.mark.parametrize("rules", ["steelyard", "qatch-docs", OLD, LATE, NEW])
 def test_order_is_not_applicable_where_the_wanted_result_has_none(rules):
     measure = table_metrics(AB, AB, rules=rules, ordered=False)["tuple_order"]
     assert measure == Measure(None, "the wanted result has no order at its top level")
@@ -189,7 +204,7 @@ def test_execution_accuracy_of_the_new_release_loses_repeats_and_order():
     assert execution_accuracy([], [], rules=NEW) == 1.0
 
 
-@pytest.mark.parametrize("rules", ["documented", OLD, LATE])
+@pytest.mark.parametrize("rules", ["qatch-docs", OLD, LATE])
 def test_rules_without_execution_accuracy_say_so(rules):
     measure = table_metrics(AB, AB, rules=rules, metrics=("execution_accuracy",))["execution_accuracy"]
     assert measure.value is None
@@ -203,7 +218,7 @@ def test_unknown_rules_and_metrics_are_refused_with_what_is_known():
         table_metrics(AB, AB, metrics=("f1",))
 
 
-@pytest.mark.parametrize("rules", ["steelyard", "documented", OLD, LATE, NEW])
+@pytest.mark.parametrize("rules", ["steelyard", "qatch-docs", OLD, LATE, NEW])
 def test_metrics_come_in_the_order_in_which_they_are_asked_for(rules):
     asked = tuple(reversed(ALL_METRICS))
     assert tuple(table_metrics(AB, AB, rules=rules, metrics=asked)) == asked

@@ -112,4 +112,4 @@ def test_a_sample_without_choices_is_refused_by_its_id(baseline):
 
 def test_field_types_resolve_for_the_configuration():
     assert get_type_hints(Baseline)["knowledge"] == Path | tuple[Path, ...] | None
-    assert Baseline.inline
+    assert Baseline.stage_info.inline

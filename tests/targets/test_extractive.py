@@ -7,8 +7,8 @@ import pytest
 from steelyard import Baseline, ConfigError, Sample, evaluate
 from steelyard.registry import describe
 from steelyard.scorers.retrieval import Retrieval
-from steelyard.targets.extractive import Question, Reader, open_reader
-from steelyard.targets.library import Cut
+from steelyard.targets.baseline_readers import ExtractiveReader, QuestionTerms, open_reader
+from steelyard.targets.library import ChunkSize
 
 HANDBOOK = """# The library of things
 
@@ -61,19 +61,19 @@ def test_chinese_is_read_likewise(tmp_path):
 def test_the_score_is_the_share_of_the_questions_weight_and_a_clue_on_top():
     # Of N = 2 sentences each word of the question is in one: every idf is ln(1 + 1.5 / 1.5) = ln 2. The first sentence
     # has 1 of 2 words, the second both; with a number asked for, 4/3 of a mean word are added: (1 + 4/3) / 2.
-    reader = Reader(None, {"gate": 1, "sheep": 1}, 2)
-    who_knows = Question.of("The gate, the sheep?")
+    reader = ExtractiveReader(None, {"gate": 1, "sheep": 1}, 2)
+    who_knows = QuestionTerms.of("The gate, the sheep?")
     assert reader.score(who_knows, "A gate.") == pytest.approx(0.5)
     assert reader.score(who_knows, "Sheep at a gate.") == pytest.approx(1.0)
-    several = Question.of("How much gate, sheep?")
+    several = QuestionTerms.of("How much gate, sheep?")
     weights = [reader.idf(word) for word in ("gate", "sheep", "much")]
     expected = (weights[0] + 4 / 3 * sum(weights) / 3) / sum(weights)
     assert reader.score(several, "7 gates") == pytest.approx(expected)
 
 
 def test_what_the_question_itself_holds_is_no_answer_to_it():
-    reader = Reader(None, {}, 10)
-    question = Question.of("How many tiles fell in 1990?")
+    reader = ExtractiveReader(None, {}, 10)
+    question = QuestionTerms.of("How many tiles fell in 1990?")
     assert reader.score(question, "In 1990 tiles fell.") < reader.score(question, "In 1990 tiles fell: 12.")
 
 
@@ -115,10 +115,10 @@ def test_pages_of_a_folder_of_documents_are_told_apart(tmp_path):
 
 
 def test_a_small_chunk_shares_an_eighth_with_the_one_before(handbook):
-    assert [Cut(tokens).shared for tokens in (1024, 60, 7)] == [128, 7, 0]
+    assert [ChunkSize(tokens).shared for tokens in (1024, 60, 7)] == [128, 7, 0]
     for tokens in (1, 30, 1024):
         asked(handbook, "Where?", chunk_tokens=tokens)
-    chunks = open_reader((handbook,), Cut(30, 15)).index.chunks
+    chunks = open_reader((handbook,), ChunkSize(30, 15)).index.chunks
     assert any(one.start < other.end for other, one in pairwise(chunks))
 
 

@@ -46,7 +46,6 @@ def test_an_async_function_and_a_method_are_found_too(tmp_path):
         ("here_three:other", "def answer(sample): ...", "no attribute 'other'"),
         ("here_four:VALUE", "VALUE = 3", "is a int, not a function"),
         ("here_five:f", "def f(:", "SyntaxError"),
-        ("here_six:f", "raise RuntimeError('at import')", "RuntimeError: at import"),
     ],
 )
 def test_what_cannot_be_called_is_told_before_anything_is_run(tmp_path, path, text, said_so):
@@ -54,3 +53,37 @@ def test_what_cannot_be_called_is_told_before_anything_is_run(tmp_path, path, te
         write(tmp_path, path.partition(":")[0], text)
     with pytest.raises(ConfigError, match=said_so):
         Function(path).check()
+
+
+def test_a_module_is_read_by_a_check_and_imported_by_a_run_alone(tmp_path):
+    write(tmp_path, "here_six", "raise RuntimeError('at import')\ndef answer(sample): ...\n")
+    Function("here_six:answer").check()
+    with pytest.raises(ConfigError, match="RuntimeError: at import"):
+        evaluate(Function("here_six:answer"), [Sample("1", "a", "A")], [ExactMatch()])
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "if True:\n    def f(sample): ...\n",
+        "try:\n    from json import dumps as f\nexcept ImportError:\n    f = None\n",
+        "from json import *\n",
+        "def __getattr__(name): return print\n",
+        "globals()['f'] = print\n",
+        "f, g = print, print\n",
+        "import json.decoder as f\n",
+    ],
+)
+def test_a_name_that_may_be_there_is_not_refused(tmp_path, text):
+    write(tmp_path, "here_seven", text)
+    Function("here_seven:f").check()
+
+
+def test_a_module_of_a_package_is_found_without_importing_the_package(tmp_path):
+    (tmp_path / "here_pack").mkdir()
+    (tmp_path / "here_pack" / "__init__.py").write_text("raise SystemExit('imported')\n", "utf-8")
+    (tmp_path / "here_pack" / "inner.py").write_text("async def f(sample, ask): ...\n", "utf-8")
+    Function("here_pack.inner:f").check()
+    assert Function("here_pack.inner:f").may_ask
+    with pytest.raises(ConfigError, match=r"No module named 'here_pack\.outer'"):
+        Function("here_pack.outer:f").check()

@@ -7,7 +7,7 @@ import pytest
 from tests.models.wire_shapes import PASSAGES, TEXT, asking, serving
 
 from steelyard import ConfigError, ModelError, Sample
-from steelyard.config.hints import keys_of
+from steelyard.config.keys import keys_of
 from steelyard.models.base import Answer
 from steelyard.models.limits import Retry
 from steelyard.models.response import ResponseMap

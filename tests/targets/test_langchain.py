@@ -61,6 +61,9 @@ def test_the_runnable_is_given_the_question_as_text_mapping_or_messages():
         ({"input_key": "messages"}, "q"),
         ({"input_key": "messages"}, messages),
         ({}, messages),
+        ({"input_key": "input"}, messages),
+        ({"input_key": "input", "history_key": "chat_history"}, messages),
+        ({"history_key": "chat_history"}, "q"),
         ({}, {"question": "q", "year": 1990}),
     ):
         output(LangChainRunnable(runnable, **options), Sample("1", given))
@@ -69,9 +72,21 @@ def test_the_runnable_is_given_the_question_as_text_mapping_or_messages():
         {"input": "q"},
         {"messages": [{"role": "user", "content": "q"}]},
         {"messages": messages},
-        "c",
+        "User: a\n\nAssistant: b\n\nUser: c",
+        {"input": "User: a\n\nAssistant: b\n\nUser: c"},
+        {"input": "c", "chat_history": messages[:2]},
+        {"input": "q", "chat_history": []},
         {"question": "q", "year": 1990},
     ]
+
+
+def test_a_picture_in_the_last_question_stands_as_a_placeholder_where_a_chain_takes_a_text():
+    seen = []
+    picture = {"type": "image_url", "image_url": {"url": "https://x.example/y.png"}}
+    asked = [{"role": "user", "content": [{"type": "text", "text": "Who?"}, picture]}]
+    runnable = LangChainRunnable(RunnableLambda(seen.append), history_key="chat_history")
+    output(runnable, Sample("1", asked))
+    assert seen[0]["input"].startswith("Who?\n[image https://x.example/y.png sha256:")
 
 
 def test_a_retrieval_chain_gives_its_documents_as_contexts():

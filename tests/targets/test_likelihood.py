@@ -13,12 +13,10 @@ from tests.loopback import completion, http, peer
 from steelyard import ConfigError, OpenAICompatible, Sample, Scripted
 from steelyard.errors import TargetError
 from steelyard.models.completions import Completions
-from steelyard.scorers.choice import Choice
-from steelyard.scorers.likelihood import LikelihoodAccuracy
+from steelyard.scorers.choice import Choice, LikelihoodAccuracy
 from steelyard.suite import aevaluate
 from steelyard.targets.likelihood import Likelihood
-from steelyard.targets.likelihood_letters import letter_probabilities
-from steelyard.targets.likelihood_texts import text_likelihood
+from steelyard.targets.option_probabilities import letter_probabilities, text_likelihood
 
 SAMPLE = Sample("1", "Capital of France?", "B", ("Rome", "Paris, the city of light", "Oslo"))
 
@@ -80,17 +78,27 @@ def test_a_reply_that_begins_with_anything_else_is_unparsed_and_no_letter_is_gue
     assert record.output.value == ""
 
 
+@pytest.mark.parametrize("refuses", [False, True])
 @pytest.mark.parametrize("by", ["letters", "texts"])
-def test_an_endpoint_without_logprobs_is_an_error_and_no_score(by):
+def test_an_endpoint_without_logprobs_costs_one_call_and_ends_the_run_with_what_to_do(by, refuses):
     def answer(_n, _asked):
+        if refuses:
+            return http(400, {"error": {"message": "logprobs is not supported for this model"}})
         if by == "letters":
             return http(200, completion("B"))
         return http(200, {"choices": [{"text": "B", "finish_reason": "stop"}]})
 
-    model = (lambda url: OpenAICompatible("m", url)) if by == "letters" else (lambda url: Completions("m", url))
-    (record,), _ = run(answer, model, by=by)
-    assert record.scores == ()
-    assert "gave no log probabilities" in record.failure.message
+    async def work():
+        async with peer(answer) as server:
+            model = OpenAICompatible("m", server.url) if by == "letters" else Completions("m", server.url)
+            samples = [Sample(f"q{n}", f"question {n}", "B", choices=("red", "blue")) for n in range(30)]
+            run = await aevaluate(Likelihood(model, by=by), samples, [LikelihoodAccuracy()], concurrency=16)
+            return run, len(server.asked)
+
+    run, asked = asyncio.run(work())
+    assert (asked, run.state, run.done) == (1, "broken", 0)
+    assert "gave no log probabilities" in run.reason
+    assert "use a prompt target" in run.reason
 
 
 def split(text, rule=r" ?\w+|[^\w ]| +"):
@@ -183,7 +191,6 @@ def test_several_right_options_are_not_applicable():
     ("options", "said"),
     [
         ({"by": "texts"}, "take the model completions"),
-        ({"template": "{{options}}"}, "lacks {{question}}"),
         ({"template": "{{question}}"}, "lacks {{options}}"),
         ({"parameters": {"max_tokens": 5}}, "may not hold 'max_tokens'"),
         ({"top_logprobs": 0}, "top_logprobs"),

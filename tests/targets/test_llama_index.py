@@ -85,9 +85,25 @@ def test_offsets_are_told_only_where_they_count_from_the_start_of_the_document()
         {"id": "n1", "document": "a.pdf", "start": 40, "end": 56, "page": 3},
         {"id": "n2", "document": "b.txt"},
     ]
-    run = evaluate(LlamaIndexEngine(make_engine(), offsets=True), [QUESTION], [Retrieval()])
-    scores = {score.name: score.value for record in run.records() for score in record.scores}
-    assert (scores["hit_rate"], scores["precision"]) == (1.0, 0.5)
+    source = {"document": "a.pdf", "start": 33, "end": 51, "text": "Below: The gate is"}
+    sample = Sample("1", "What colour is the gate?", metadata={"sources": [source]})
+    run = evaluate(LlamaIndexEngine(make_engine(), offsets=True), [sample], [Retrieval()])
+    scores = {score.name: score for record in run.records() for score in record.scores}
+    assert (scores["hit_rate"].value, scores["precision"].value) == (1.0, 0.5)
+    assert scores["hit_rate"].detail["matched_by"] == "range"
+
+
+def test_a_page_is_read_as_each_reader_writes_it():
+    def pages(metadata):
+        engine = LlamaIndexEngine(make_engine())
+        return engine._source(TextNode(text="x", metadata=metadata)).get("page")
+
+    assert pages({"source": "3", "file_path": "/docs/a.pdf", "total_pages": 9}) == 3  # PyMuPDFReader
+    assert pages({"page": 3, "file_path": "/docs/a.pdf"}) == 3  # PyMuPDF4LLM
+    assert pages({"page_label": "7", "file_name": "a.pdf"}) == 7  # SimpleDirectoryReader
+    assert pages({"page_number": 7}) == 7
+    assert pages({"source": "3"}) is None
+    assert pages({"source": "a.pdf", "total_pages": 9}) is None
 
 
 def test_a_stream_is_read_to_its_end():
@@ -110,9 +126,9 @@ def test_an_engine_that_cannot_wait_runs_in_a_thread():
     assert output(LlamaIndexEngine(Query())).value == "thread: What colour is the gate?"
 
 
-def test_of_messages_the_last_question_is_asked():
+def test_an_engine_that_takes_a_text_is_asked_with_all_turns():
     messages = [{"role": "user", "content": "Hello"}, {"role": "user", "content": "What?"}]
-    assert output(LlamaIndexEngine(Plain()), Sample("1", messages)).value == "you asked: What?"
+    assert output(LlamaIndexEngine(Plain()), Sample("1", messages)).value == "you asked: User: Hello\n\nUser: What?"
 
 
 def test_an_import_path_names_an_engine_or_a_function_that_makes_one_once(tmp_path, monkeypatch):

@@ -30,6 +30,10 @@ def test_a_template_and_a_system_message_are_filled_from_the_sample():
     ]
 
 
+def test_a_list_that_is_no_conversation_is_sent_as_the_text_of_a_message():
+    assert sent(Prompt(Scripted()), Sample("1", [1, 2])) == [{"role": "user", "content": "[1,2]"}]
+
+
 def test_messages_are_sent_as_they_are_unless_a_template_is_given():
     messages = [
         {"role": "user", "content": "first"},
@@ -39,7 +43,10 @@ def test_messages_are_sent_as_they_are_unless_a_template_is_given():
     sample = Sample("1", messages)
     assert sent(Prompt(Scripted()), sample) == messages
     assert sent(Prompt(Scripted(), system="s"), sample) == [{"role": "system", "content": "s"}, *messages]
-    assert sent(Prompt(Scripted(), "Q: {{question}}"), sample) == [{"role": "user", "content": "Q: last"}]
+    asked = {"role": "user", "content": "Q: last"}
+    assert sent(Prompt(Scripted(), "Q: {{question}}"), sample) == [*messages[:2], asked]
+    whole = sent(Prompt(Scripted(), "Answer:\n{{transcript}}"), sample)
+    assert whole == [{"role": "user", "content": "Answer:\nUser: first\n\nAssistant: yes\n\nUser: last"}]
 
 
 def test_a_template_is_a_packaged_name_a_text_or_a_file(tmp_path):
@@ -205,3 +212,24 @@ def test_a_reply_is_written_in_a_configuration_as_a_name_a_file_or_a_schema(tmp_
     built = load(tmp_path / "exam.json", environ={}).suite.targets
     assert built["name"].manifest()["reply_schema"]["required"] == ["sql"]
     assert built["file"].manifest()["reply_schema"] == OWN == built["schema"].manifest()["reply_schema"]
+
+
+def test_from_python_too_a_prompt_without_the_question_is_refused_unless_it_is_meant():
+    samples = [Sample("1", "q", "A", metadata={"ask": "What?", "schema": "CREATE"})]
+    with pytest.raises(ConfigError, match=r"the template has no \{\{question\}\}.*allow_constant_prompt"):
+        evaluate(Prompt(Scripted(default="A"), "Say A.\n{{metadata.schema}}"), samples, [ExactMatch()])
+    for template, options in (("Say A.\n", {"allow_constant_prompt": True}), ("{{metadata.ask}}", {})):
+        run = evaluate(Prompt(Scripted(default="A"), template), samples, [ExactMatch()], **options)
+        assert run.done == 1
+
+
+def test_a_system_prompt_is_a_text_or_a_file_and_never_a_files_name(tmp_path):
+    file = tmp_path / "v1.txt"
+    file.write_text("Be kind to {{id}}.\n", "utf-8")
+    for system in (file, str(file)):
+        target = Prompt(Scripted(), system=system)
+        target.check()
+        assert sent(target)[0] == {"role": "system", "content": "Be kind to 1."}
+        assert describe(target)["prompt"]["system"] == "Be kind to {{id}}."
+    with pytest.raises(ConfigError, match="looks like the name of a file"):
+        Prompt(Scripted(), system=str(tmp_path / "v2.txt")).check()

@@ -10,7 +10,7 @@ from steelyard.errors import ConfigError
 from steelyard.sql.schema import Schema, parse_schema
 from steelyard.targets.baseline import Baseline
 from steelyard.targets.sql_rules import read_question
-from steelyard.targets.sql_rules.words import lexicon
+from steelyard.targets.sql_rules.question import lexicon
 from steelyard.types import Sample
 
 CLINIC = """
@@ -45,12 +45,23 @@ def sql(question, ddl=CLINIC):
         ("Show the different cities of doctors.", "SELECT DISTINCT city FROM doctors"),
         ("How many different cities do doctors live in?", "SELECT COUNT(DISTINCT city) FROM doctors"),
         ("List the names of doctors with a salary of at least 5000.", "SELECT name FROM doctors WHERE salary >= 5000"),
+        ("Show the names of doctors above salary 20.", "SELECT name FROM doctors WHERE salary > 20"),
         ("Which doctors were born before 1970?", "SELECT name FROM doctors WHERE birth_year < 1970"),
         (
             "Show the name of doctors with a salary between 10 and 20.5.",
             "SELECT name FROM doctors WHERE salary BETWEEN 10 AND 20.5",
         ),
-        ("Show the salary of the doctor called 'O''Neill'.", "SELECT salary FROM doctors WHERE name = 'O'"),
+        (
+            "Which patients have an email that ends with 'x.org' or 'y.org'?",
+            "SELECT full_name FROM patients WHERE email LIKE '%x.org' OR email LIKE '%y.org'",
+        ),
+        (
+            "Which doctor has the most visits?",
+            (
+                "SELECT doctors.name FROM doctors JOIN visits ON visits.doctor_id = doctors.id "
+                "GROUP BY doctors.name ORDER BY COUNT(visits.id) DESC LIMIT 1"
+            ),
+        ),
         ("Which doctors live in Port Ellen?", "SELECT name FROM doctors WHERE city = 'Port Ellen'"),
         (
             'Show the email of patients whose full name contains "an".',
@@ -108,14 +119,9 @@ def test_a_chinese_question_is_read_against_chinese_names(question, wanted):
     assert sql(question, SHOP) == wanted
 
 
-def test_tables_are_joined_by_names_where_no_key_is_declared():
-    ddl = (
-        "CREATE TABLE singers (singer_id INT, name TEXT); CREATE TABLE songs (title TEXT, singer_id INT, minutes REAL)"
-    )
-    assert sql("Show the title and the minutes of songs by the singer Lin Mei.", ddl) == (
-        "SELECT songs.title, songs.minutes FROM songs JOIN singers ON singers.singer_id = songs.singer_id "
-        "WHERE singers.name = 'Lin Mei'"
-    )
+def test_where_no_key_joins_the_tables_the_question_is_read_about_one_of_them():
+    ddl = "CREATE TABLE singers (name TEXT, city TEXT); CREATE TABLE songs (title TEXT, minutes REAL)"
+    assert sql("Show the title of songs and the city of singers.", ddl) == "SELECT title FROM songs"
 
 
 def test_without_a_schema_the_answer_is_null_and_says_why():
@@ -175,7 +181,7 @@ def test_baseline_rules_reads_schema_and_dialect_of_the_sample():
     sample = Sample("1", "How many doctors are there per city?", metadata={"schema": CLINIC, "dialect": "SQLite"})
     output = Baseline("rules")(sample)
     assert output.value == "SELECT city, COUNT(*) FROM doctors GROUP BY city"
-    assert output.metadata == {"evidence": ["group", "aggregate"]}
+    assert output.metadata == {"evidence": ["select", "group"]}
     backticks = Sample("1", [{"content": "How many order?"}], metadata={"schema": ODD, "dialect": "mysql"})
     assert Baseline("rules")(backticks).value == "SELECT COUNT(*) FROM `order`"
 

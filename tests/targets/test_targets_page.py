@@ -27,6 +27,9 @@ def folder(tmp_path, monkeypatch):
     for name, code in MODULES.items():
         (tmp_path / f"{name}.py").write_text(code, "utf-8")
     (tmp_path / "docs").mkdir()
+    (tmp_path / "prompts").mkdir()
+    (tmp_path / "prompts/ask.txt").write_text("{{question}}", "utf-8")
+    (tmp_path / "prompts/v1.txt").write_text("Be brief.", "utf-8")
     for name in ("docs/gate.md", "handbook.txt"):
         (tmp_path / name).write_text("The gate is red.", "utf-8")
     row = '{"id": "q1", "question": "What colour is the gate?", "answer": "red", "source": "The gate is red."}\n'
@@ -44,15 +47,20 @@ def test_every_target_of_the_page_can_be_written(block, folder):
     suite = load(folder / "rag.yaml", environ=KEYS, use_dotenv=False).suite
     names = re.findall(r"^  ([\w-]+): *", block, re.MULTILINE)
     assert list(suite.targets) == names
-    if not {"service", "chunks-512", "by-vectors", "claude"} & set(names):
+    if not {"service", "chunks-512", "by-vectors", "claude", "v1"} & set(names):
         for target in suite.targets.values():
             (record,) = evaluate(target, list(suite.samples), []).records()
             assert record.output.value in {"red", "The gate is red."}
 
 
-def test_the_function_of_the_page_gives_what_it_says():
-    (code,) = re.findall(r"^```python\n(.*?)^```", PAGE, re.DOTALL | re.MULTILINE)
+def test_the_functions_of_the_page_give_what_it_says():
     namespace = {}
-    exec(code, namespace)
-    output = namespace["answer"](Sample("1", "What colour is the gate?"))
-    assert output == Output("red", ("The gate is red.",), {"sources": [{"document": "handbook.pdf", "page": 3}]})
+    for code in re.findall(r"^```python\n(.*?)^```", PAGE, re.DOTALL | re.MULTILINE):
+        exec(code, namespace)
+    sample = Sample("1", "What colour is the gate?")
+    answered = namespace["answer"](sample)
+    assert answered == Output("red", ("The gate is red.",), {"sources": [{"document": "handbook.pdf", "page": 3}]})
+    (record,) = evaluate(namespace["agent"], [sample], []).records()
+    assert record.output.value == "Red."
+    assert [message["role"] for message in record.output.metadata["messages"]] == ["assistant", "tool", "assistant"]
+    assert record.output.metadata["usage"] == {"input_tokens": 412, "output_tokens": 31, "calls": 1}

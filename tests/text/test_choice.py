@@ -8,9 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from steelyard.text.choice import RULES, read_choice
-from steelyard.text.choice_declared import KINDS
-from steelyard.text.choice_starts import matches, tokens
-from steelyard.text.normal import fold
+from steelyard.text.choice_declared import KINDS, matches, tokens
+from steelyard.text.cleaned_reply import fold
 
 MOVE = ("Osmosis", "Diffusion", "Active transport", "Endocytosis")
 GUA = ("乾卦", "坤卦", "屯卦", "蒙卦")

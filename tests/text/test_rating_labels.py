@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from steelyard.text.rating_choices import read_label
+from steelyard.text.rating import read_label
 
 LETTERS = ("A", "B", "C", "D", "E")
 CORRECT = ("correct", "partially correct", "incorrect")

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from steelyard.text.rating_choices import read_preference
+from steelyard.text.rating import read_preference
 
 REPLIES = [
     json.loads(line)

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from steelyard.text.rating_choices import read_yes_no
+from steelyard.text.rating import read_yes_no
 
 REPLIES = [
     json.loads(line) for line in (Path(__file__).parent / "data/yes_no_replies.jsonl").read_text("utf-8").splitlines()

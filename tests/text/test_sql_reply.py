@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from steelyard.text.reply_schema import load_reply_schema
+from steelyard.prompts.reply_schema import load_reply_schema
 from steelyard.text.sql_json import KEYS
 from steelyard.text.sql_reply import read_sql
 

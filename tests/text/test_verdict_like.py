@@ -6,8 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from steelyard.text.rating import Scale, read_rating
-from steelyard.text.rating_choices import read_preference, read_yes_no
+from steelyard.text.rating import Scale, read_preference, read_rating, read_yes_no
 from steelyard.text.verdict_like import neutralised, verdict_like
 
 LIKE = [

@@ -1,16 +1,16 @@
-"""The command line: one file per group of commands."""
+"""The command line: one file per group of commands; `app` lists them."""
 
 from __future__ import annotations
 
 
 def main() -> None:
-    """The entry point of the `steelyard` command."""
+    """Run the `steelyard` command: the entry point of the installed script."""
     import atexit
     import gc
 
-    # The process is ours: fewer looks for garbage while modules are loaded, which makes none (see `steelyard`).
+    # Importing modules makes many objects and almost no garbage, so the collector may run less often (see `steelyard`);
+    # at exit a last collection over all modules would free nothing that the end of the process does not.
     gc.set_threshold(20_000, 20, 20)
-    # Nor is there a use in looking through every module once more when all is over.
     atexit.register(gc.freeze)
     from steelyard.cli.app import run_app
 

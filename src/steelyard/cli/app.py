@@ -1,4 +1,4 @@
-"""The application: commands by name, and the one place where an error becomes an exit code."""
+"""The application: its commands by name, and the one place where an error becomes an exit code."""
 
 from __future__ import annotations
 
@@ -10,54 +10,58 @@ from typing import Annotated, Any, Final
 
 import typer
 
-from steelyard.cli.pipes import while_read
+from steelyard.cli.options import BROKEN, INTERRUPTED, USER_MISTAKE
+from steelyard.cli.output import while_read
 from steelyard.errors import ConfigError, DataError, SteelyardError
 
-_USER_MISTAKE: Final = 2
-_BROKEN: Final = 4
-_INTERRUPTED: Final = 130
-
 _COMMANDS: Final = (
-    ("init", "files"),
-    ("check", "files"),
-    ("diagnose", "diagnosing"),
-    ("run", "running"),
-    ("resume", "running"),
-    ("rescore", "rescoring"),
-    ("generate", "generating"),
-    ("runs", "reading"),
-    ("show", "reading"),
-    ("compare", "reading"),
+    ("init", "config_commands"),
+    ("check", "config_commands"),
+    ("diagnose", "diagnose_command"),
+    ("run", "run_commands"),
+    ("resume", "run_commands"),
+    ("rescore", "run_commands"),
+    ("generate", "generate_command"),
+    ("runs", "read_commands"),
+    ("show", "read_commands"),
+    ("compare", "read_commands"),
     ("history", "history"),
     ("note", "history"),
-    ("review", "reviewing"),
-    ("label", "labelling"),
-    ("promote", "promoting"),
-    ("baseline", "baselining"),
-    ("report", "pages"),
-    ("verify", "keeping"),
-    ("delete", "keeping"),
-    ("export", "pages"),
-    ("convert", "pages"),
-    ("prompts", "prompting"),
-    ("schema", "files"),
+    ("review", "review_commands"),
+    ("label", "review_commands"),
+    ("promote", "export_commands"),
+    ("baseline", "export_commands"),
+    ("report", "read_commands"),
+    ("verify", "store_commands"),
+    ("delete", "store_commands"),
+    ("export", "export_commands"),
+    ("convert", "config_commands"),
+    ("prompts", "config_commands"),
+    ("schema", "config_commands"),
+    ("store upgrade", "store_commands"),
 )
-"""Name of the command -> module of this package that holds the function of that name, in the order of `--help`."""
+"""Command -> module of this package that defines the function of that name, in the order of `--help`.
+
+A command of two words (`store upgrade`) is put into a group named by the first; its function is `store_upgrade`.
+"""
+_GROUPS: Final = {"store": "Commands for a store as a whole."}
+"""Group of two-word commands -> its line in `--help`."""
 
 
 def build_app(only: str = "") -> typer.Typer:
-    """The application with every command, or with one alone.
+    """The application with every command, or with one command or group.
 
     Args:
-        only: a command's name: describing all the others to typer costs more than listing a hundred runs.
+        only: a command's first word. Describing all the others to typer takes longer than listing a hundred runs.
     """
     app = typer.Typer(
         add_completion=False,
         no_args_is_help=True,
         pretty_exceptions_enable=False,
-        rich_markup_mode=None,
+        rich_markup_mode=None,  # with it typer imports rich for --help: 0.16 s of CPU
         context_settings={"help_option_names": ["-h", "--help"]},
-        help="Weigh LLM applications: run them over a dataset, score them, and say whether a difference is real.",
+        help="Evaluate LLM applications: run them over a dataset, score the outputs, and test whether a difference is "
+        "real.",
     )
 
     @app.callback()
@@ -69,16 +73,24 @@ def build_app(only: str = "") -> typer.Typer:
     ) -> None:
         pass
 
+    groups: dict[str, typer.Typer] = {}
     for name, module in _COMMANDS:
-        if only not in {"", name}:
+        first, _, second = name.partition(" ")
+        if only not in {"", first}:
             continue
-        function = getattr(import_module(f"steelyard.cli.{module}"), name)
-        app.command(name)(_while_read(function))
+        function = _while_read(getattr(import_module(f"steelyard.cli.{module}"), name.replace(" ", "_")))
+        if not second:
+            app.command(name)(function)
+            continue
+        if first not in groups:
+            groups[first] = typer.Typer(no_args_is_help=True, rich_markup_mode=None, help=_GROUPS[first])
+            app.add_typer(groups[first], name=first)
+        groups[first].command(second)(function)
     return app
 
 
 def _while_read(function: Callable[..., Any]) -> Callable[..., Any]:
-    """The command, ending quietly where whoever read its output has gone."""
+    """The command, made to end quietly when the reader of its output has gone."""
 
     @functools.wraps(function)
     def command(**options: Any) -> Any:
@@ -92,37 +104,37 @@ def run_app(arguments: Sequence[str] | None = None) -> None:
     """Run the command line and exit with its code.
 
     Args:
-        arguments: without the program's name; those of this process by default.
+        arguments: without the program's name; None takes those of this process.
     """
     given = list(sys.argv[1:] if arguments is None else arguments)
     debug = "--debug" in given
-    # Whoever saw an error types --debug behind the command, where typer does not look for it.
-    rest = [one for one in given if one != "--debug"]
+    # People add --debug behind the command that just failed, where typer does not accept a global option.
+    rest = [argument for argument in given if argument != "--debug"]
     try:
         code = build_app(_command_in(rest))(args=rest, standalone_mode=False, prog_name="steelyard")
     except typer.Exit as stop:
         code = stop.exit_code
     except (KeyboardInterrupt, typer.Abort):
-        code = _INTERRUPTED
+        code = INTERRUPTED
         with while_read():
             print("interrupted", file=sys.stderr)  # noqa: T201  # the last line of a command that was stopped
     except Exception as error:  # noqa: BLE001  # the last line of the command line; a traceback with --debug alone
-        # A usage error knows how to show itself; which class it has depends on typer's version.
+        # A usage error can show itself; it is recognised by that, as its class differs between versions of typer.
         show = getattr(error, "show", None) if hasattr(error, "exit_code") else None
-        code = _USER_MISTAKE if show or isinstance(error, ConfigError | DataError) else _BROKEN
+        code = USER_MISTAKE if show or isinstance(error, ConfigError | DataError) else BROKEN
         with while_read():
             (show or functools.partial(_explain, error, debug=debug))()
     sys.exit(code if isinstance(code, int) else 0)
 
 
 def _command_in(given: Sequence[str]) -> str:
-    """The command that stands first; "" where that is an option, or nothing that is known."""
-    return given[0] if given and given[0] in dict(_COMMANDS) else ""
+    """The first word if it is a command or a group; "" for an option or an unknown word."""
+    return given[0] if given and given[0] in {name.partition(" ")[0] for name, _ in _COMMANDS} else ""
 
 
 def _explain(error: Exception, *, debug: bool) -> None:
-    """Say what went wrong, for a person."""
-    from steelyard.text.inert import visible
+    """Print an error for a person on standard error."""
+    from steelyard.escaping import visible
 
     if isinstance(error, SteelyardError):
         message = visible(str(error))

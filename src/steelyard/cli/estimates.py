@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 def print_estimate(suite: Suite, store: str | None, *, fresh: bool, as_json: bool) -> None:
     """Print the calls and tokens that a suite would cost."""
-    from steelyard.cli.tables import console, print_json, say, table
+    from steelyard.report.terminal import console, print_json, say, table
     from steelyard.suite.dry_run import estimate
 
     found = asyncio.run(estimate(suite, store=store, fresh=fresh))
@@ -36,6 +36,9 @@ def print_estimate(suite: Suite, store: str | None, *, fresh: bool, as_json: boo
         f"{', of judges without the answers that they will see' if judged else ''}, tokens out the most that "
         "max_tokens allows (? where it is not set). Nothing was sent.",
     )
+    if texts := sum(stage.embedded_texts for one in found for stage in one.stages):
+        calls = sum(stage.embedding_calls for one in found for stage in one.stages)
+        say(to, f"Among them {calls} calls for vectors: {texts} texts would be embedded, chunks of documents once.")
     if cost := _cost(found):
         say(to, cost)
     if any(one.minutes for one in found):
@@ -44,7 +47,7 @@ def print_estimate(suite: Suite, store: str | None, *, fresh: bool, as_json: boo
 
 def _cost(found: Iterable[Estimate]) -> str:
     """What it all costs at the suite's prices; "" where there are none."""
-    from steelyard.summary.stages import money_text
+    from steelyard.analysis.usage import money_text
 
     stages = [(one, stage) for one in found for stage in one.stages]
     known = [stage.money for _, stage in stages if stage.money is not None]
@@ -59,7 +62,7 @@ def _cost(found: Iterable[Estimate]) -> str:
 
 def _estimate_rows(found: Estimate) -> Iterator[list[str]]:
     """A line for the target and one for each judge."""
-    from steelyard.summary.stages import money_text
+    from steelyard.analysis.usage import money_text
 
     if not found.asks:
         yield [found.target, "target", str(found.records), "none", "0", "0", "0", "0"]

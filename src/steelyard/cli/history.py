@@ -4,18 +4,18 @@ from __future__ import annotations
 
 import os
 import pwd
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from steelyard.cli.options import HtmlOption, JsonOption, MarkdownOption, RunArgument, StoreOption
+from steelyard.cli.options import HtmlOption, JsonOption, MarkdownOption, RunArgument, StoreOption, named_run
+from steelyard.cli.output import check_writable, write_text
 from steelyard.errors import ConfigError, did_you_mean
 
 if TYPE_CHECKING:
-    from steelyard.report.history import History, PastRun
     from steelyard.store import Run
 
 
@@ -33,15 +33,16 @@ def note(
 
     A finished run takes notes too. They are shown by show, history and report, and are never removed.
     """
-    from steelyard.cli.notes import note_line, plain_note
-    from steelyard.cli.tables import console, print_json, say
+    from steelyard.report.export import plain_note
+    from steelyard.report.record_lines import note_line
+    from steelyard.report.terminal import console, print_json, say
     from steelyard.store import Store
-    from steelyard.store.notes import add_note, read_notes
+    from steelyard.store.labels import add_note, read_notes
 
     if list_notes == bool(text):
         raise ConfigError('type the note behind the run (steelyard note RUN "why"), or --list alone')
     with Store(store) as opened:
-        found = opened.run(run)
+        found = named_run(opened, run)
         if text:
             add_note(opened, found, text, author=author or _user(), at=datetime.now(UTC))
         notes = read_notes(opened, [found])[found.id]
@@ -72,34 +73,38 @@ def history(
 ) -> None:
     """Show one score over the runs of a suite, with what was noted.
 
-    The newest run stands last. Each is held against the run before of the same target.
+    The newest run is the last one. Each run is compared with the previous run of the same target.
     """
-    from steelyard.cli.outcome import check_pages, write
-    from steelyard.cli.tables import console, print_json, say
     from steelyard.report.history import history_of
+    from steelyard.report.history_sections import history_sections
+    from steelyard.report.section import section_json
+    from steelyard.report.terminal import console, print_json, say
+    from steelyard.report.terminal_sections import print_sections
     from steelyard.store import Store
-    from steelyard.store.notes import read_notes
+    from steelyard.store.labels import read_notes
 
-    check_pages(html, markdown)
+    check_writable(html, markdown)
     with Store(store) as opened:
         found = _with_scores(_of_target(_of_suite(opened.runs(), suite), target))
         shown = found[:last][::-1]
         notes = read_notes(opened, shown)
         past = history_of(shown, notes, score=score, group=group, older=len(found) - len(shown))
     if as_json:
-        print_json(past.to_json())
+        print_json({**past.to_json(), "sections": section_json(history_sections(past))})
     else:
-        _print(past)
+        say(console(), f"{past.suite}: {past.title}")
+        print_sections(console(), history_sections(past))
     for path in (html, markdown):
         if path is not None:
-            from steelyard.report.history_page import html_history, markdown_history
+            from steelyard.report.html import html_history
+            from steelyard.report.markdown import markdown_history
 
-            write(path, html_history(past) if path is html else markdown_history(past))
+            write_text(path, html_history(past) if path is html else markdown_history(past))
             say(console(stderr=True), f"wrote {path}")
 
 
 def _user() -> str:
-    """The name of whoever runs this; looked up by number, as the environment may say anything."""
+    """The name of the user who runs this, by user id: an environment variable could hold any name."""
     try:
         return pwd.getpwuid(os.getuid()).pw_name
     except KeyError:
@@ -137,57 +142,6 @@ def _of_target(runs: list[Run], target: str) -> list[Run]:
 
 def _with_scores(runs: list[Run]) -> list[Run]:
     """Without those that only gave the answers of a pair: they have no score whose course could be shown."""
-    from steelyard.compare.preferences import only_answers
+    from steelyard.analysis.preferences import only_answers
 
     return [run for run in runs if not only_answers(run.manifest)] or runs
-
-
-def _print(past: History) -> None:
-    from rich.text import Text
-
-    from steelyard.cli.tables import console, say
-    from steelyard.report.history_words import LEGEND, how_told
-    from steelyard.text.inert import visible
-
-    to = console()
-    head, *rows = _lines(past, to.width)
-    say(to, f"{past.suite}: {past.title}")
-    to.print(Text(visible(head), style="bold"))
-    for run, line in zip(past.runs, rows, strict=True):
-        say(to, line)
-        for remark in _below(run):
-            say(to, f"  {remark}")
-    if any(run.change and run.change.told for run in past.runs):
-        say(to, f"{LEGEND}. {how_told(past)}")
-    if past.older:
-        say(to, f"and {past.older} older ones: --last {past.older + len(past.runs)} shows all")
-
-
-def _lines(past: History, width: int) -> list[str]:
-    """A head and a line per run, cells side by side: notes stand between them, which a table has no place for."""
-    from steelyard.cli.lines import aligned
-    from steelyard.report.history_words import change_of, count_of, interval_of, value_of
-
-    columns = ["started", "run", "target", "value", "95 %", "n", "change"]
-    rows = [
-        [
-            one.day,
-            one.run,
-            one.target,
-            value_of(one, past),
-            interval_of(one, past),
-            count_of(one),
-            change_of(one, past),
-        ]
-        for one in past.runs
-    ]
-    return aligned([columns, *rows], width, right=(3, 5, 6), elastic=2)
-
-
-def _below(run: PastRun) -> Iterator[str]:
-    from steelyard.cli.notes import note_line
-    from steelyard.report.history_words import remarks_of
-
-    if remarks := remarks_of(run):
-        yield remarks
-    yield from (note_line(one) for one in run.notes)

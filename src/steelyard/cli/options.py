@@ -1,15 +1,30 @@
-"""Arguments and options that several commands share."""
+"""Options, arguments and exit codes that several commands share, and how a run or a configuration is looked up."""
 
 from __future__ import annotations
 
+import os
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
 
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from steelyard.config.environment import Environment
+    from steelyard.config.load import Loaded
+    from steelyard.models.base import Model
+    from steelyard.store import Run, Store
+
+USER_MISTAKE: Final = 2
+BROKEN: Final = 4
+INTERRUPTED: Final = 130
+"""Exit codes; 1 (the gate does not hold) and 3 (undecided) come from the gate itself."""
+
 
 def _warn_of_password(store: str | None) -> str | None:
-    """Say that others can read a password that was typed: arguments of a process are no secret on its machine."""
+    """Warn that other users can read a password that was typed: `ps` shows the arguments of every process."""
     if store and "://" in store:
         from steelyard.store.address import has_password
 
@@ -33,10 +48,12 @@ StoreOption = Annotated[
 ]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")]
 RunArgument = Annotated[
-    str, typer.Argument(metavar="RUN", help="A run's id or its beginning, a target's name, or 'latest'.")
+    str,
+    typer.Argument(metavar="RUN", help="A run's id or the start of it, a target's name, SUITE/TARGET, or 'latest'."),
 ]
 RunsArgument = Annotated[
-    list[str], typer.Argument(metavar="RUN...", help="Runs: ids, beginnings of ids, targets' names, or 'latest'.")
+    list[str],
+    typer.Argument(metavar="RUN...", help="Runs: ids or the start of them, targets' names, SUITE/TARGET, or 'latest'."),
 ]
 ConfigArgument = Annotated[Path, typer.Argument(metavar="CONFIG", help="A configuration: YAML, TOML or JSON.")]
 HtmlOption = Annotated[
@@ -48,16 +65,101 @@ MarkdownOption = Annotated[
 JUnitOption = Annotated[
     Path | None, typer.Option("--junit", metavar="FILE", help="Write JUnit XML, a test per record and gate rule.")
 ]
-NoEnvOption = Annotated[bool, typer.Option("--no-env", help="Do not read the .env beside the configuration.")]
+OutOption = Annotated[
+    Path | None, typer.Option("--out", "-o", metavar="FILE", help="Write to this file instead of standard output.")
+]
+NoEnvOption = Annotated[bool, typer.Option("--no-env", help="Do not read the .env file next to the configuration.")]
 UnsafeSqlOption = Annotated[
-    bool, typer.Option("--unsafe-sql", help="Run generated SQL although its engine cannot be held here.")
+    bool, typer.Option("--unsafe-sql", help="Run generated SQL even if this machine cannot confine its engine.")
 ]
 QuietOption = Annotated[bool, typer.Option("--quiet", "-q", help="Print no progress.")]
+FreshOption = Annotated[bool, typer.Option("--fresh", help="Ignore cached replies in the journal and ask again.")]
+DryRunOption = Annotated[bool, typer.Option("--dry-run", help="Count calls and tokens; send nothing.")]
+SkipBadOption = Annotated[bool, typer.Option("--skip-bad", help="Leave out and count rows with defects.")]
+MostOption = Annotated[int, typer.Option("--most", "-n", metavar="N", help="List at most N samples.", min=1)]
+LastOption = Annotated[int, typer.Option("--last", "-n", metavar="N", help="Only the N newest runs.", min=1)]
 
 WithLabelsOption = Annotated[
     bool,
-    typer.Option("--with-labels", help="Count people's verdicts (steelyard label) in place of what was read."),
+    typer.Option("--with-labels", help="Count people's verdicts (steelyard label) instead of what was parsed."),
 ]
 ScoreOption = Annotated[
     str | None, typer.Option("--score", metavar="NAME", help="The score to compare; the suite's own by default.")
 ]
+
+ModelOption = Annotated[
+    str, typer.Option("--model", metavar="NAME", help="The model that writes, by its name at the endpoint.")
+]
+BaseUrlOption = Annotated[
+    str, typer.Option("--base-url", metavar="URL", help="Its OpenAI-compatible endpoint; OpenAI's by default.")
+]
+KeyOption = Annotated[
+    str, typer.Option("--api-key-env", metavar="NAME", help="The environment variable that holds its key.")
+]
+ModelConfigOption = Annotated[
+    Path | None,
+    typer.Option("--model-config", metavar="FILE", help="YAML or JSON with the key model, for any other model."),
+]
+BudgetOption = Annotated[
+    int | None,
+    typer.Option("--budget-calls", metavar="N", help="Send at most N calls, including those before a resume."),
+]
+LanguageOption = Annotated[
+    str, typer.Option("--language", metavar="auto|en|zh", help="Language of the prompts; auto follows the text.")
+]
+
+
+def named_run(store: Store, name: str) -> Run:
+    """The run that one argument names; see `named_runs`.
+
+    Raises:
+        ConfigError: no run has that name, or several do and none can be preferred.
+    """
+    return named_runs(store, [name])[0]
+
+
+def named_runs(store: Store, names: Sequence[str]) -> list[Run]:
+    """The runs that the arguments of one command name; a choice among several is printed on standard error.
+
+    Raises:
+        ConfigError: no run has such a name, or several do and none can be preferred.
+    """
+    from steelyard.report.terminal import console, say
+
+    choices = store.runs_named(names)
+    for choice in dict.fromkeys(choice for _, choice in choices if choice):
+        say(console(stderr=True), choice)
+    return [run for run, _ in choices]
+
+
+def load_config(path: Path, *, no_env: bool, **overrides: Any) -> Loaded:
+    """Read a configuration with the references of this process's environment.
+
+    Args:
+        path: of the file.
+        no_env: whether the `.env` file next to it is left out.
+        overrides: further options of `steelyard.config.load.load`.
+
+    Raises:
+        ConfigError: every mistake with its place.
+        DataError: the dataset cannot be read.
+    """
+    from steelyard.config.load import load
+
+    return load(path, environ=os.environ, use_dotenv=not no_env, **overrides)
+
+
+def load_model(flags: Mapping[str, Any], file: Path | None, *, no_env: bool) -> tuple[Model | None, Environment]:
+    """The model that `--model` and its options or a `--model-config` file describe, and the values of its references.
+
+    Args:
+        flags: as `steelyard.config.model_file.model_of_flags` gives it.
+        file: absolute path of the file, or None.
+        no_env: whether the `.env` file next to it, or in the current folder, is left out.
+
+    Raises:
+        ConfigError: every mistake with its place.
+    """
+    from steelyard.config.model_file import build_model
+
+    return build_model(flags, file, environ=os.environ, use_dotenv=not no_env)

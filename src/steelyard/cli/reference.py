@@ -18,9 +18,20 @@ def page() -> str:
     group: Any = typer.main.get_command(build_app())
     lines = [intro.rstrip(), "", "## Options of every command", "", *_table(group.params)]
     lines += ["| `--help`, `-h` | | Show the help of a command. |"]
-    for name, command in group.commands.items():
+    for name, command in commands_by_name(group).items():
         lines += ["", *_command(name, command)]
     return "\n".join(lines) + "\n"
+
+
+def commands_by_name(group: Any) -> dict[str, Any]:
+    """Command -> typer's description of it; a command in a group has both words as its name (`store upgrade`)."""
+    found: dict[str, Any] = {}
+    for name, command in group.commands.items():
+        if hasattr(command, "commands"):
+            found |= {f"{name} {second}": inner for second, inner in commands_by_name(command).items()}
+        else:
+            found[name] = command
+    return found
 
 
 def _command(name: str, command: Any) -> Iterator[str]:

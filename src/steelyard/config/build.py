@@ -1,4 +1,4 @@
-"""Nodes to objects: an annotation says what is wanted, and every error of the file is found before any is told.
+"""Builds objects from nodes: annotations name the wanted types, and all errors of a file are reported together.
 
 A class with options is a frozen dataclass and its fields are its keys. A model, target or scorer is written
 `{name: {fields}}`; `{name: scalar, other: ...}` where the scalar is the field called like the name, or else the first;
@@ -7,12 +7,12 @@ or the bare name where there is nothing to set.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Final, get_origin
+from typing import Any, Final, NamedTuple, get_origin
 
-from steelyard.config.hints import (
+from steelyard.config.keys import (
     LEAVES,
     Key,
     element_of,
@@ -26,26 +26,43 @@ from steelyard.config.hints import (
     value_of,
     words,
 )
-from steelyard.config.leaves import described, is_path, leaf, suits
-from steelyard.config.positions import Entry, Node, plain
-from steelyard.config.problems import Problems
-from steelyard.errors import ConfigError, boundary, did_you_mean
-from steelyard.registry import Kind, find, names
+from steelyard.config.nodes import MappingEntry, Node, Problems, plain
+from steelyard.config.scalars import described, is_path, leaf, suits
+from steelyard.errors import ConfigError, SteelyardError, boundary, did_you_mean
+from steelyard.prompts.template import looks_like_file, no_such_file, packaged_prompts
+from steelyard.registry import Kind, find, former_keys, names
 
 _MAY_BE_FOLDERS: Final = frozenset({"dataset"})
 """Keys that take a folder or a text. Elsewhere a folder that is called like a packaged prompt must not hide it."""
 
+_MAY_BE_NO_FILES: Final = frozenset({"dataset", "store", "prices"})
+"""Keys whose text is a name of something else, or a file whose reader reports its errors."""
+
+
+class RenamedKey(NamedTuple):
+    """A key that is written by its former name, and its present one."""
+
+    key: Node
+    present: str
+
 
 @dataclass(frozen=True, slots=True)
 class Site:
-    """What a value is built for: the folder that paths are resolved against, and the key it belongs to."""
+    """What a value is built for: the folder that paths are resolved against, and the key it belongs to.
+
+    Args:
+        folder: of the configuration.
+        what: the key, for messages.
+        renamed: gets every key below that is written by its former name.
+    """
 
     folder: Path
     what: str = ""
+    renamed: list[RenamedKey] = field(default_factory=list)
 
     def at(self, what: str) -> Site:
         """The same folder, another key."""
-        return Site(self.folder, what)
+        return Site(self.folder, what, self.renamed)
 
     def wrong(self, node: Node, message: str) -> ConfigError:
         """The error to raise about `node`, with the key in front."""
@@ -87,19 +104,52 @@ def _structure(hint: Any, node: Node, site: Site) -> Any:
 
 
 def _one_of(hint: Any, node: Node, site: Site) -> Any:
-    wanted = [one for one in members(hint) if _fits(one, node)]
+    wanted = [member for member in members(hint) if _fits(member, node)]
     if len(wanted) > 1 and isinstance(node.value, Mapping):
-        wanted = [one for one in wanted if not is_class(one) or set(node.value) <= set(keys_of(one))] or wanted
-    others = [one for one in members(hint) if one is not type(None)]
+        wanted = [
+            member for member in wanted if not is_class(member) or set(node.value) <= set(keys_of(member))
+        ] or wanted
+    others = [member for member in members(hint) if member is not type(None)]
     if not wanted and str in others and isinstance(node.value, bool | int | float):
         wanted = [str]
     if not wanted and len(others) == 1:
         wanted = others
     if Path in wanted and str in wanted:
         wanted = [Path if is_path(node.value, site.folder, or_folder=site.what in _MAY_BE_FOLDERS) else str]
+        _refuse_file_name(wanted[0], node, site)
     if not wanted:
         raise site.wrong(node, f"expected {words(hint)}, but got {described(node)}")
     return build(wanted[0], node, site)
+
+
+def _refuse_file_name(wanted: type, node: Node, site: Site) -> None:
+    """A text that is written like a file's name would be sent as it is where there is no such file.
+
+    Raises:
+        ConfigError: with the nearest file that is there.
+    """
+    text = node.value
+    if wanted is Path or site.what in _MAY_BE_NO_FILES or not isinstance(text, str):
+        return
+    if not looks_like_file(text) and not _is_in_folder(text, site.folder):
+        return
+    path = site.folder / text.strip()
+    neighbours = [entry.name for entry in path.parent.iterdir()] if path.parent.is_dir() else []
+    near = did_you_mean(path.name, neighbours)
+    raise site.wrong(node, no_such_file("", text).removeprefix(": ") + (near if near[:1] == ":" else ""))
+
+
+def _is_in_folder(text: str, folder: Path) -> bool:
+    """Whether a text without blanks is a path into a folder that is there, so that it can be nothing else."""
+    parent = text.strip().replace("\\", "/").rpartition("/")[0]
+    if not parent or "{{" in text or "://" in text or any(mark.isspace() for mark in text.strip()):
+        return False
+    if text in packaged_prompts() or Path(parent).is_absolute():
+        return False
+    try:
+        return (folder / parent).is_dir()
+    except (OSError, ValueError):
+        return False
 
 
 def _fits(hint: Any, node: Node) -> bool:
@@ -117,9 +167,9 @@ def _list(hint: Any, node: Node, site: Site) -> Any:
         raise site.wrong(node, f"expected {words(hint)}, but got {described(node)}")
     problems = Problems()
     built = []
-    for one in node.value:
-        with problems.gathered(one):
-            built.append(build(element_of(hint), one, site))
+    for element in node.value:
+        with problems.gathered(element):
+            built.append(build(element_of(hint), element, site))
     problems.raise_any()
     origin = get_origin(hint) or hint
     return origin(built) if origin in {list, set, frozenset} else tuple(built)
@@ -148,10 +198,11 @@ def instance(cls: type, node: Node, site: Site) -> Any:
     return _filled(cls, node.entries, node, site)
 
 
-def _filled(cls: type, entries: Mapping[str, Entry], node: Node, site: Site) -> Any:
+def _filled(cls: type, entries: Mapping[str, MappingEntry], node: Node, site: Site) -> Any:
     keys = keys_of(cls)
     problems = Problems()
     values = {}
+    entries = _with_present_keys(cls, entries, site, problems)
     for name, entry in entries.items():
         if name in keys:
             with problems.gathered(entry.node):
@@ -163,19 +214,61 @@ def _filled(cls: type, entries: Mapping[str, Entry], node: Node, site: Site) -> 
         if key.required and key.name not in entries:
             problems.note(site.wrong(node, f"the key {key.name!r} is missing ({words(key.hint)})"), node)
     problems.raise_any()
-    return _checked(lambda: cls(**values), node, site)
+    return _checked(lambda: cls(**values), node, site, entries)
 
 
-def _checked(make: Callable[[], Any], node: Node, site: Site) -> Any:
+def _with_present_keys(
+    cls: type, entries: Mapping[str, MappingEntry], site: Site, problems: Problems
+) -> Mapping[str, MappingEntry]:
+    """The entries by the present names of their keys; a key that is given by both of its names is refused."""
+    present = former_keys(cls)
+    for former in present.keys() & entries.keys():
+        if present[former] in entries:
+            problems.add(f"{former!r} is the former name of {present[former]!r}; give one", entries[former].key)
+        site.renamed.append(RenamedKey(entries[former].key, present[former]))
+    return {present.get(name, name): entry for name, entry in entries.items()}
+
+
+def with_renamed_keys(node: Node, renamed: Sequence[RenamedKey]) -> Node:
+    """A tree in which keys have their present names.
+
+    Args:
+        node: the tree that was built from, or one that it was made of and that has its keys.
+        renamed: as `Site` got them.
+    """
+    names = {id(key): present for key, present in renamed}
+
+    def copied(node: Node) -> Node:
+        if isinstance(node.value, Mapping):
+            entries = ((names.get(id(entry.key), name), entry) for name, entry in node.entries.items())
+            return node.with_value(
+                {name: MappingEntry(entry.key.with_value(name), copied(entry.node)) for name, entry in entries}
+            )
+        return node.with_value(tuple(map(copied, node.value))) if isinstance(node.value, tuple) else node
+
+    return copied(node) if names else node
+
+
+def _checked(make: Callable[[], Any], node: Node, site: Site, entries: Mapping[str, MappingEntry] | None = None) -> Any:
     problems = Problems()
     made: Any = None
-    with problems.gathered(node), boundary("config", site.what):
-        made = make()
-        check = getattr(made, "check", None)
-        if callable(check):
-            check()
+    try:
+        with boundary("config", site.what):
+            made = make()
+            check = getattr(made, "check", None)
+            if callable(check):
+                check()
+    except SteelyardError as error:
+        problems.note(error, _named_by(error, entries or {}) or node)
     problems.raise_any()
     return made
+
+
+def _named_by(error: SteelyardError, entries: Mapping[str, MappingEntry]) -> Node | None:
+    """The value of the key that a message begins with; None where it begins with none."""
+    message = error.message if isinstance(error, ConfigError) else str(error)
+    entry = next((entries[part] for part in message.split(": ")[:2] if part in entries), None)
+    return None if entry is None else entry.node
 
 
 def named(kind: Kind, node: Node, site: Site) -> Any:
@@ -191,9 +284,9 @@ def named(kind: Kind, node: Node, site: Site) -> Any:
     if not isinstance(node.value, Mapping):
         raise site.wrong(node, f"expected a {kind}, as {{name: {{...}}}}, but got {described(node)}")
     key = _name(kind, node, site)
-    found = _found(kind, key.value, key)
-    keys = keys_of(found) if is_class(found) else {}
-    return _of_class(found, own_entries(key.value, node, keys), key, site.at(key.value))
+    registered = _found(kind, key.value, key)
+    keys = keys_of(registered) if is_class(registered) else {}
+    return _of_class(registered, own_entries(key.value, node, keys), key, site.at(key.value))
 
 
 def _unknown(kind: Kind, name: str) -> str:
@@ -208,49 +301,49 @@ def _name(kind: Kind, node: Node, site: Site) -> Node:
     keys = [entry.key for entry in node.entries.values()]
     if not keys:
         raise site.wrong(node, f"expected a {kind}; known: {', '.join(names(kind))}")
-    found = next((key for key in keys if key.value in names(kind)), None)
-    if found is None:
+    registered = next((key for key in keys if key.value in names(kind)), None)
+    if registered is None:
         raise site.wrong(keys[0], _unknown(kind, keys[0].value))
-    return found
+    return registered
 
 
 def _found(kind: Kind, name: str, node: Node) -> Any:
     problems = Problems()
-    found: Any = None
+    registered: Any = None
     with problems.gathered(node), boundary("config", f"the {kind} {name!r} cannot be loaded"):
-        found = find(kind, name)
+        registered = find(kind, name)
     problems.raise_any()
-    return found
+    return registered
 
 
-def own_entries(name: str, node: Node, keys: Mapping[str, Key]) -> Mapping[str, Entry]:
-    """The fields of what is registered as `name`: in the mapping below the name, or beside it."""
+def own_entries(name: str, node: Node, keys: Mapping[str, Key]) -> Mapping[str, MappingEntry]:
+    """The fields of what is registered as `name`: in the mapping below the name, or next to it."""
     inner = node.entries[name]
-    beside = {key: entry for key, entry in node.entries.items() if key != name}
-    field = scalar_key(name, keys)
+    siblings = {key: entry for key, entry in node.entries.items() if key != name}
+    scalar = scalar_key(name, keys)
     if isinstance(inner.node.value, Mapping):
         problems = Problems()
-        for entry in beside.values():
+        for entry in siblings.values():
             problems.add(
-                f"{entry.key.value!r} stands beside {name!r}; the options of {name!r} stand inside it", entry.key
+                f"{entry.key.value!r} is next to {name!r}; the options of {name!r} belong inside it", entry.key
             )
         problems.raise_any()
         return inner.node.entries
     if inner.node.value is None:
-        return beside  # `- correctness:` with its options in the lines below, no deeper than the name
-    if field is None:
-        return {name: inner, **beside}
-    if field.name in beside:
-        key = beside[field.name].key
-        raise ConfigError(f"{field.name!r} is given twice: {name!r} says it already", key.place)
-    return {field.name: inner, **beside}
+        return siblings  # `- correctness:` with its options in the lines below, no deeper than the name
+    if scalar is None:
+        return {name: inner, **siblings}
+    if scalar.name in siblings:
+        key = siblings[scalar.name].key
+        raise ConfigError(f"{scalar.name!r} is given twice: it is the value of {name!r} too", key.place)
+    return {scalar.name: inner, **siblings}
 
 
-def _of_class(found: Any, entries: Mapping[str, Entry], node: Node, site: Site) -> Any:
-    if is_class(found):
-        return _filled(found, entries, node, site)
+def _of_class(registered: Any, entries: Mapping[str, MappingEntry], node: Node, site: Site) -> Any:
+    if is_class(registered):
+        return _filled(registered, entries, node, site)
     problems = Problems()
     for entry in entries.values():
         problems.add("nothing can be set here", entry.key)
     problems.raise_any()
-    return _checked(found, node, site) if isinstance(found, type) else found
+    return _checked(registered, node, site) if isinstance(registered, type) else registered

@@ -1,31 +1,65 @@
-"""A JSON configuration of the widely copied knowledge-base exam script -> ours, as commented YAML.
+"""Converts the JSON configuration of the widely copied knowledge-base exam script to ours, as commented YAML.
 
     {"sources": [xlsx, ...], "targets": [folder, ...], "prompt": {kind: template},
      "test_args": {name: {"url": ..., "knowledge_base_name": ..., "llm_models": [...], "prompt_name": [...], ...},
                    name: {"api_key": ..., "model": ...}}}
 
-Nothing is dropped without a word: what has no place here is named in a comment, a secret without its value.
+What is written asks what that script asked: its sources as far as they have a result folder in turn, and of every list
+in `test_args` the first value. The rest is in comments that can be taken away. Nothing is dropped silently: what
+has no equivalent is named in a comment, a secret without its value.
 """
 
 from __future__ import annotations
 
+import json
 import re
+import shlex
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from itertools import zip_longest
+from pathlib import PurePath
+from types import MappingProxyType
 from typing import Any, Final
+from urllib.parse import urlsplit
 
-from steelyard.config.convert_targets import NewTarget, Variables, new_target
-from steelyard.config.plain_yaml import flow, key, shown
+from steelyard.data.paths import distinct_names
 from steelyard.errors import ConfigError
-from steelyard.text.template import placeholders
+from steelyard.prompts.template import placeholders
 
 _KNOWN: Final = ("sources", "targets", "prompt", "test_args")
 _OLD_PLACE: Final = re.compile(r"\{\{|\}\}|\{(\w+)\}")
 _OURS: Final = ("question", "options")
+Variables = dict[str, tuple[Any, ...]]
+"""The matrix in the making: variable -> its values."""
+
+_CHATCHAT_2: Final = MappingProxyType(
+    {"llm_models": "model_name", "llm_model": "model_name", "model": "model_name", "model_name": "model_name"}
+    | {
+        name: name
+        for name in (
+            "knowledge_base_name", "top_k", "score_threshold", "temperature", "max_tokens", "prompt_name", "history",
+            "stream", "local_doc_url",
+        )
+    }
+)  # fmt: skip
+_CHATCHAT_3: Final = MappingProxyType(
+    {old: "model" if new == "model_name" else new for old, new in _CHATCHAT_2.items() if old != "local_doc_url"}
+    | {"knowledge_base_name": "kb_name", "kb_name": "kb_name", "mode": "mode", "return_direct": "return_direct"}
+)
+_PARAMETERS: Final = ("temperature", "top_p", "max_tokens", "seed", "presence_penalty", "frequency_penalty", "stop")
+_PROVIDERS: Final = (
+    (re.compile(r"zhipu|glm", re.IGNORECASE), "https://open.bigmodel.cn/api/paas/v4", "ZHIPU_API_KEY"),
+    (re.compile(r"openai|gpt", re.IGNORECASE), "https://api.openai.com/v1", "OPENAI_API_KEY"),
+)
+_QUERY_SECRET: Final = re.compile(r"([?&][\w-]*(?:key|token|secret|password)[\w-]*=)[^&]*", re.IGNORECASE)
+
+_SECRET: Final = re.compile(r"key|token|secret|password", re.IGNORECASE)
+_WORD: Final = re.compile(r"[A-Za-z_][\w-]*")
+_NO_WORDS: Final = frozenset({"true", "false", "null", "yes", "no", "on", "off", "y", "n"})
 
 
 @dataclass(frozen=True, slots=True)
-class OldPrompt:
+class _OldPrompt:
     """A template in our syntax, and the placeholders of it that nothing here fills."""
 
     kind: str
@@ -48,7 +82,7 @@ def convert(old: Mapping[str, Any], name: str) -> str:
     prompts = [_prompt(kind, text) for kind, text in _mapping(old.get("prompt", {}), "prompt").items()]
     variables: Variables = {}
     targets = [
-        new_target(label, _mapping(entry, f"test_args.{label}"), variables)
+        _new_target(label, _mapping(entry, f"test_args.{label}"), variables)
         for label, entry in _mapping(old.get("test_args"), "test_args").items()
     ]
     if not any(target.keys for target in targets):
@@ -56,10 +90,10 @@ def convert(old: Mapping[str, Any], name: str) -> str:
     parts = [
         _head(name, old),
         ["suite: choice", ""],
-        _samples(sources, folders),
+        _samples(sources, folders, [target.name for target in targets if target.keys]),
         _matrix(variables),
         ["targets:"],
-        *(_target(target, prompts) for target in targets),
+        *(_target(target, prompts, variables) for target in targets),
         _other_prompts(prompts[1:]),
     ]
     return "\n".join(line for part in parts for line in part).rstrip("\n") + "\n"
@@ -69,63 +103,101 @@ def _head(name: str, old: Mapping[str, Any]) -> Iterator[str]:
     yield from _comment(f"Converted from {_quoted(name)}. Look through it, then try:")
     yield "#     steelyard check THIS_FILE"
     yield "#     steelyard run THIS_FILE --limit 5"
-    for found, value in old.items():
-        if found not in _KNOWN:
-            yield from _comment(f"Not converted: {_quoted(found)}: {shown(found, value)}")
+    for key, value in old.items():
+        if key not in _KNOWN:
+            yield from _comment(f"Not converted: {_quoted(key)}: {_shown(key, value)}")
     yield ""
 
 
-def _samples(sources: Sequence[str], folders: Sequence[str]) -> Iterator[str]:
+def _samples(sources: Sequence[str], folders: Sequence[str], names: Sequence[str]) -> Iterator[str]:
+    """The sources that the old script asked: those with a result folder in turn, or all where it names no folder."""
+    asked = sources[: len(folders)] if folders else sources
+    rest = sources[len(asked) :]
     yield "samples:"
-    yield f"  file: {flow(list(sources) if len(sources) > 1 else sources[0])}"
+    if len(sources) == 1:
+        yield f"  file: {_flow(sources[0])}"
+    else:
+        yield "  file:"
+        yield from (f"    - {_flow(path)}" for path in asked)
+    if rest:
+        yield "    # The old script had no result folder for these and did not ask them:"
+        yield from (f"    # - {_flow(path)}" for path in rest)
     yield "  # The old script read the columns by place; a header row is found and not asked."
     yield '  columns: {question: A, options: "B:E", answer: F, group: G}'
-    for folder in folders:
-        yield from _comment(f"Result files as before: steelyard export RUN --json-dir {_quoted(folder)}", "  ")
+    yield from _result_files(asked, folders, names)
     yield ""
+
+
+def _result_files(sources: Sequence[str], folders: Sequence[str], names: Sequence[str]) -> Iterator[str]:
+    if not folders:
+        return
+    yield "  # Result files as before, once it has run:"
+    runs = " ".join(shlex.quote(name) for name in names)
+    labels = distinct_names([PurePath(path) for path in sources])
+    for label, folder in zip_longest(labels, folders[: len(sources)]):
+        of_source = f" --source {shlex.quote(label)}" if len(sources) > 1 else ""
+        yield from _comment(f"    steelyard export {runs}{of_source} --json-dir {_quoted(folder)}", "  ")
+    for folder in folders[len(sources) :]:
+        yield from _comment(f"No source goes with the result folder {_quoted(folder)}.", "  ")
 
 
 def _matrix(variables: Variables) -> Iterator[str]:
     if not variables:
         return
-    yield "# One target for each combination. The old script asked only the first of each list:"
-    yield "# delete the others to repeat just that."
-    yield "matrix:"
+    yield "# The old script asked only the first value of each list, and so does this file. To ask every"
+    yield "# combination, each as a target of its own, uncomment the next lines, and below put every commented"
+    yield "# line in place of the line above it."
+    yield "# matrix:"
     for variable, values in variables.items():
-        yield f"  {variable}: {flow(list(values))}"
+        yield from _comment(f"  {variable}: {_flow(list(values))}")
     yield ""
 
 
-def _target(target: NewTarget, prompts: Sequence[OldPrompt]) -> Iterator[str]:
+def _target(target: _NewTarget, prompts: Sequence[_OldPrompt], variables: Variables) -> Iterator[str]:
     for note in target.notes:
         yield from _comment(note, "  ")
     if not target.keys:
         return
-    yield f"  {key(target.name)}:"
+    yield f"  {_key(target.name)}:"
     yield f"    {target.kind}:"
     for name, value in target.keys.items():
         if isinstance(value, Mapping):
             yield f"      {name}:"
-            yield from (f"        {key(inner)}: {flow(one)}" for inner, one in value.items())
+            for inner, below in value.items():
+                yield from _first_and_all(_key(inner), below, variables, "        ")
         else:
-            yield f"      {name}: {flow(value)}"
+            yield from _first_and_all(name, value, variables, "      ")
     if prompts:
         yield from _template(prompts[0])
     elif target.kind == "prompt":
         yield "      template: zh/four_options"
-    yield f"    tags: {flow(target.tags)}"
+    yield f"    tags: {_flow(target.tags)}"
 
 
-def _template(prompt: OldPrompt) -> Iterator[str]:
+def _first_and_all(name: str, value: Any, variables: Variables, indent: str) -> Iterator[str]:
+    """A key with the first value of each list, and in a comment the line that takes all of them from the matrix."""
+    first = _with_first(value, variables)
+    yield f"{indent}{name}: {_flow(first)}"
+    if first != value:
+        yield from _comment(f"{name}: {_flow(value)}", indent)
+
+
+def _with_first(value: Any, variables: Variables) -> Any:
+    if isinstance(value, Mapping):
+        return {name: _with_first(below, variables) for name, below in value.items()}
+    return variables[value[2:-2]][0] if isinstance(value, str) and value[2:-2] in variables else value
+
+
+def _template(prompt: _OldPrompt) -> Iterator[str]:
     yield from _comment(f"prompt {_quoted(prompt.kind)}; the options are filled in as lines, A. B. C. D.", "      ")
     for name in prompt.unknown:
-        yield from _comment(f"Nothing fills {{{name}}} here: it is sent as it stands.", "      ")
+        yield from _comment(f"Nothing fills {{{name}}} here: it is sent unchanged.", "      ")
     lines = prompt.template.split("\n")
     if len(lines) > 1 and lines[0] and lines[-1] and all(_fits_block(line) for line in lines):
         yield "      template: |-"
         yield from (f"        {line}" if line else "" for line in lines)
     else:
-        yield f"      template: {flow(prompt.template)}"
+        yield f"      template: {_flow(prompt.template)}"
 
 
 def _fits_block(line: str) -> bool:
@@ -133,19 +205,19 @@ def _fits_block(line: str) -> bool:
     return not line.startswith(" ") and line.replace("\u3000", "").isprintable()
 
 
-def _other_prompts(prompts: Sequence[OldPrompt]) -> Iterator[str]:
+def _other_prompts(prompts: Sequence[_OldPrompt]) -> Iterator[str]:
     for prompt in prompts:
-        yield from _comment(f"A target has one template; not used: {_quoted(prompt.kind)}: {flow(prompt.template)}")
+        yield from _comment(f"A target has one template; not used: {_quoted(prompt.kind)}: {_flow(prompt.template)}")
 
 
-def _prompt(kind: str, text: Any) -> OldPrompt:
+def _prompt(kind: str, text: Any) -> _OldPrompt:
     r"""A template of Python's `str.format` in our syntax: its doubled braces are single ones here.
 
     >>> _prompt("k", '{{"q": "{question}"}} {x}').template
     '{"q": "{{question}}"} {x}'
     """
     if not isinstance(text, str):
-        raise ConfigError(f"prompt.{kind}: expected a text, not {shown(kind, text)}")
+        raise ConfigError(f"prompt.{kind}: expected a text, not {_shown(kind, text)}")
     parts: list[str] = []
     plain: list[str] = []
     unknown: list[str] = []
@@ -160,7 +232,7 @@ def _prompt(kind: str, text: Any) -> OldPrompt:
             plain.append(match[0] if match[1] else match[0][0])
             unknown += [match[1]] if match[1] else []
     parts.append(_escaped("".join([*plain, text[end:]])))
-    return OldPrompt(kind, "".join(parts), tuple(dict.fromkeys(unknown)))
+    return _OldPrompt(kind, "".join(parts), tuple(dict.fromkeys(unknown)))
 
 
 def _escaped(text: str) -> str:
@@ -172,23 +244,185 @@ def _escaped(text: str) -> str:
 
 
 def _quoted(text: str) -> str:
-    return flow(str(text))
+    return _flow(str(text))
 
 
 def _comment(text: str, indent: str = "") -> Iterator[str]:
-    yield f"{indent}# {text}"
+    yield f"{indent}# {_printable(text)}"
 
 
 def _texts(value: Any, what: str) -> list[str]:
-    found = [value] if isinstance(value, str) else value
-    if not isinstance(found, list) or not all(isinstance(one, str) for one in found):
+    texts = [value] if isinstance(value, str) else value
+    if not isinstance(texts, list) or not all(isinstance(text, str) for text in texts):
         raise ConfigError(f"{what}: expected a list of paths; this is not the configuration that can be converted")
-    if not found and what == "sources":
+    if not texts and what == "sources":
         raise ConfigError("sources names no file")
-    return found
+    return texts
 
 
 def _mapping(value: Any, what: str) -> Mapping[str, Any]:
     if not isinstance(value, Mapping):
         raise ConfigError(f"{what}: expected a mapping; this is not the configuration that can be converted")
     return value
+
+
+@dataclass(frozen=True, slots=True)
+class _NewTarget:
+    """A target as it is to be written; without `keys` it is only its notes, what could not be converted."""
+
+    name: str
+    kind: str = ""
+    keys: Mapping[str, Any] = field(default_factory=dict)
+    tags: Mapping[str, str] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
+
+
+def _new_target(name: str, entry: Mapping[str, Any], variables: Variables) -> _NewTarget:
+    """The target for `entry`; lists in it become variables of the matrix.
+
+    Args:
+        name: of the entry; the target's as well.
+        entry: its arguments.
+        variables: the matrix so far; added to.
+    """
+    if _knowledge_base(entry) or ("url" in entry and "api_key" not in entry):
+        return _endpoint(name, entry, variables)
+    if "api_key" in entry and any(key in entry for key in ("model", "llm_models", "model_name")):
+        return _chat_model(name, entry, variables)
+    return _NewTarget(name, notes=(f"Not converted: test_args {_shown('', name)}: {_shown('', entry)}",))
+
+
+def _knowledge_base(entry: Mapping[str, Any]) -> bool:
+    return "url" in entry and ("knowledge_base_name" in entry or "kb_name" in entry)
+
+
+def _endpoint(name: str, entry: Mapping[str, Any], variables: Variables) -> _NewTarget:
+    third = "/kb_chat" in str(entry["url"]) or "kb_name" in entry
+    names = _CHATCHAT_3 if third else _CHATCHAT_2
+    body = {new: _value(name, old, entry[old], variables) for old, new in names.items() if old in entry}
+    url, notes = _url(name, str(entry["url"]))
+    notes += _left_out(entry, {"url", *names})
+    if _knowledge_base(entry):
+        keys = {"preset": "chatchat-0.3" if third else "chatchat-0.2", "url": url, "body": body}
+        return _NewTarget(name, "http", keys, {"knowledge_base": "yes"}, notes)
+    body = {"query": "{{prompt}}", "history": "{{history}}", "stream": False, **body}
+    text = "not_null(answer, text, choices[0].message.content, choices[0].delta.content)"
+    keys = {"url": url, "body": body, "response": {"text": text, "error": "error || (code && code != `200` && msg)"}}
+    return _NewTarget(name, "http", keys, {"knowledge_base": "no"}, notes)
+
+
+def _chat_model(name: str, entry: Mapping[str, Any], variables: Variables) -> _NewTarget:
+    model_key = next(key for key in ("model", "llm_models", "model_name") if key in entry)
+    base_url, secret = _provider(name, entry)
+    url_key = next((key for key in ("base_url", "api_base", "url") if key in entry), "")
+    notes: tuple[str, ...] = ()
+    if url_key:
+        base_url, notes = _url(name, str(entry[url_key]).removesuffix("/").removesuffix("/chat/completions"))
+    if not base_url:
+        return _NewTarget(name, notes=(f"Not converted, its address is not known: {_shown('', {name: entry})}",))
+    model = {"name": _value(name, model_key, entry[model_key], variables), "base_url": base_url}
+    model["api_key"] = f"${{{secret}}}"
+    given = {key: _value(name, key, entry[key], variables) for key in _PARAMETERS if key in entry}
+    if given:
+        model["parameters"] = given
+    notes += (f"The key itself was not copied: set {secret} in the environment or in a file .env next to this one.",)
+    notes += _left_out(entry, {"api_key", model_key, url_key, *_PARAMETERS})
+    return _NewTarget(name, "prompt", {"model": {"openai_compatible": model}}, {"knowledge_base": "no"}, notes)
+
+
+def _provider(name: str, entry: Mapping[str, Any]) -> tuple[str, str]:
+    """Base address and variable of the key; the address is empty where the provider is not known."""
+    for pattern, base_url, secret in _PROVIDERS:
+        if pattern.search(name) or pattern.search(str(entry.get("model", ""))):
+            return base_url, secret
+    return "", f"{_slug(name).upper()}_API_KEY"
+
+
+def _value(label: str, key: str, value: Any, variables: Variables) -> Any:
+    """A value for the new file; a list of several becomes a variable of the matrix, a list of one its entry."""
+    if not isinstance(value, list) or key in {"history", "stop"}:
+        return value
+    values = tuple(dict.fromkeys(entry if isinstance(entry, str | int | float) else str(entry) for entry in value))
+    if len(values) < 2:
+        return values[0] if values else None
+    variable = "llm_model" if key in {"llm_models", "model", "model_name"} else key
+    if variables.get(variable, values) != values:
+        variable = f"{_slug(label)}_{variable}"
+    variables[variable] = values
+    return f"{{{{{variable}}}}}"
+
+
+def _url(label: str, url: str) -> tuple[str, tuple[str, ...]]:
+    """The address without anything secret in it, and notes for a person."""
+    parts = urlsplit(url)
+    notes: tuple[str, ...] = ()
+    if "@" in parts.netloc:
+        url = parts._replace(netloc=parts.netloc.rpartition("@")[2]).geturl()
+        notes += ("The user name and password in the url were not copied; use a header with a ${NAME}.",)
+    secret = f"{_slug(label).upper()}_API_KEY"
+    cleared = _QUERY_SECRET.sub(lambda match: f"{match[1]}${{{secret}}}", url)
+    if cleared != url:
+        notes += (f"The key in the url was not copied: set {secret} in the environment or in a file .env.",)
+    return cleared, notes
+
+
+def _left_out(entry: Mapping[str, Any], used: set[str]) -> tuple[str, ...]:
+    rest = [key for key in entry if key not in used]
+    return tuple(
+        f"Not copied, it is a secret: {_shown('', key)}"
+        if _SECRET.search(key)
+        else f"Not converted: {_shown('', key)}: {_shown(key, entry[key])}"
+        for key in rest
+    )
+
+
+def _slug(label: str) -> str:
+    slug = re.sub(r"\W+", "_", label, flags=re.ASCII).strip("_")
+    return slug if slug and not slug[0].isdigit() else f"target_{slug}".rstrip("_")
+
+
+def _flow(value: Any) -> str:
+    """`value` in YAML's flow style, which JSON is part of, with what cannot be printed escaped.
+
+    >>> _flow({"a": ["乾", None, 0.5]})
+    '{"a": ["乾", null, 0.5]}'
+    """
+    return _printable(json.dumps(value, ensure_ascii=False))
+
+
+def _key(name: str) -> str:
+    """`name` as a key: bare where every reader of YAML takes it for a text.
+
+    >>> _key("top_k"), _key("no"), _key("a b")
+    ('top_k', '"no"', '"a b"')
+    """
+    return name if _WORD.fullmatch(name) and name.isascii() and name.lower() not in _NO_WORDS else _flow(name)
+
+
+def _shown(name: str, value: Any) -> str:
+    """The value of the key `name` for a comment, on one line and never that of a secret.
+
+    >>> _shown("note", {"api_key": "sk-1", "n": 1})
+    '{"api_key": (a secret, not copied), "n": 1}'
+    """
+    if _SECRET.search(name):
+        return "(a secret, not copied)"
+    if isinstance(value, Mapping):
+        return (
+            "{" + ", ".join(f"{_flow(str(inner))}: {_shown(str(inner), below)}" for inner, below in value.items()) + "}"
+        )
+    if isinstance(value, list):
+        return "[" + ", ".join(_shown("", element) for element in value) + "]"
+    return _flow(value)
+
+
+def _printable(text: str) -> str:
+    r"""`text` on one line, with what cannot be printed escaped.
+
+    >>> _printable("a\nb")
+    'a\\u000ab'
+    """
+    return "".join(
+        mark if mark.isprintable() else f"\\u{ord(mark):04x}" if ord(mark) <= 0xFFFF else f"\\U{ord(mark):08x}"
+        for mark in text
+    )

@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any, get_args
 
 from steelyard.config.build import own_entries
-from steelyard.config.hints import keys_of
-from steelyard.config.positions import Entry, Node
+from steelyard.config.keys import keys_of
+from steelyard.config.nodes import MappingEntry, Node
 from steelyard.errors import Place
 from steelyard.registry import Kind, name_of
 
@@ -49,13 +49,13 @@ def settings(value: Any, node: Node | None, key: str = "") -> Iterator[Setting]:
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
         yield from _of_fields(value, node, key)
     elif isinstance(value, Mapping) and value:
-        for name, one in value.items():
+        for name, below in value.items():
             entry = node.entries.get(str(name)) if node else None
-            yield from settings(one, entry.node if entry else None, _joined(key, str(name)))
-    elif isinstance(value, tuple | list) and any(dataclasses.is_dataclass(one) for one in value):
+            yield from settings(below, entry.node if entry else None, _joined(key, str(name)))
+    elif isinstance(value, tuple | list) and any(dataclasses.is_dataclass(element) for element in value):
         nodes: Sequence[Any] = node.value if node is not None and isinstance(node.value, tuple) else [None] * len(value)
-        for place, (one, of) in enumerate(zip(value, nodes, strict=False)):
-            yield from settings(one, of, f"{key}[{place}]")
+        for place, (element, of) in enumerate(zip(value, nodes, strict=False)):
+            yield from settings(element, of, f"{key}[{place}]")
     else:
         yield Setting(key, _plain(value), node.place if node is not None else None)
 
@@ -68,12 +68,12 @@ def _of_fields(value: Any, node: Node | None, key: str) -> Iterator[Setting]:
     names = keys_of(cls)
     if not names:
         yield Setting(path, None, node.place if node is not None else None)
-    for one in names:
-        entry = entries.get(one)
-        yield from settings(getattr(value, one), entry.node if entry else None, _joined(path, one))
+    for field in names:
+        entry = entries.get(field)
+        yield from settings(getattr(value, field), entry.node if entry else None, _joined(path, field))
 
 
-def _entries(value: Any, node: Node | None, name: str) -> Mapping[str, Entry]:
+def _entries(value: Any, node: Node | None, name: str) -> Mapping[str, MappingEntry]:
     """The fields as they were written, in whichever of the three forms."""
     if node is None:
         return {}
@@ -85,9 +85,9 @@ def _entries(value: Any, node: Node | None, name: str) -> Mapping[str, Entry]:
 
 def _plain(value: Any) -> Any:
     if isinstance(value, Mapping):
-        return {str(name): _plain(one) for name, one in value.items()}
+        return {str(name): _plain(below) for name, below in value.items()}
     if isinstance(value, tuple | list | set | frozenset):
-        return [_plain(one) for one in value]
+        return [_plain(below) for below in value]
     return value if value is None or isinstance(value, bool | int | float | str) else str(value)
 
 

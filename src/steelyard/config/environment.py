@@ -1,4 +1,4 @@
-"""References: a secret is written `${NAME}` and its value comes from the environment or a `.env` beside the file.
+"""References: a secret is written `${NAME}` and its value comes from the environment or a `.env` next to the file.
 
 Values are looked up here so that a missing one is found before the first call; they go to the session and nowhere
 else. No error of this module shows a line of a `.env` file.
@@ -11,12 +11,11 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Final
 
-from steelyard.config.matrix import expanded
-from steelyard.config.positions import Node, decoded
-from steelyard.config.problems import Problems
+from steelyard.config.nodes import Node, Problems
+from steelyard.config.read import decoded
+from steelyard.config.targets import expanded
 from steelyard.errors import ConfigError, Place
-from steelyard.text.references import BODY_KEYS, REFERENCE, is_data
-from steelyard.text.secret_signs import is_written_out
+from steelyard.models.references import BODY_KEYS, REFERENCE, is_data, is_written_out
 
 _LINE: Final = re.compile(r"\s*(?:export\s+)?([A-Za-z_][A-Za-z0-9_]*)\s*=\s*(.*)")
 _WORDS: Final = frozenset({"template", "system", "text", "default", "replies"})
@@ -47,7 +46,7 @@ class Environment(Mapping[str, str]):
 
 
 def environment(root: Node, environ: Mapping[str, str], dotenv: Path | None) -> Environment:
-    """The value of every `${NAME}` in `root` that stands where references are resolved: not in words that are asked.
+    """The value of every `${NAME}` in `root` at a place where references are resolved, so not in prompts.
 
     Args:
         root: the configuration.
@@ -63,11 +62,11 @@ def environment(root: Node, environ: Mapping[str, str], dotenv: Path | None) -> 
     for node in _resolved(_each_target(root)):
         for name in REFERENCE.findall(node.value):
             wanted.setdefault(name, node)
-    beside: Mapping[str, str] = {}
+    in_file: Mapping[str, str] = {}
     if wanted and dotenv is not None:
         with problems.gathered(root):
-            beside = read_dotenv(dotenv)
-    values = {name: environ.get(name) or beside.get(name, "") for name in wanted}
+            in_file = read_dotenv(dotenv)
+    values = {name: environ.get(name) or in_file.get(name, "") for name in wanted}
     for name, node in wanted.items():
         if not values[name]:
             place = f"put it into {dotenv}" if dotenv is not None else "drop the option that leaves .env out"
@@ -77,10 +76,10 @@ def environment(root: Node, environ: Mapping[str, str], dotenv: Path | None) -> 
 
 
 def _each_target(root: Node) -> Node:
-    """`root` with its matrix put in, so that each value stands under the key that it is for."""
+    """`root` with its matrix expanded, so that each value is at the key that it is for."""
     try:
         return expanded(root)[0]
-    except ConfigError:  # whoever builds the targets says what is wrong with the matrix
+    except ConfigError:  # building the targets reports what is wrong with the matrix
         return root
 
 
@@ -92,21 +91,21 @@ def _resolved(node: Node, key: str = "") -> Iterator[Node]:
         if key == "targets" or not is_data(name, is_text=isinstance(entry.node.value, str)):
             yield from _resolved(entry.node, name)
     if isinstance(node.value, tuple):
-        for one in node.value:
-            yield from _resolved(one, key)
+        for element in node.value:
+            yield from _resolved(element, key)
 
 
 def _refuse_literals(node: Node, problems: Problems, above: tuple[str, ...] = ()) -> None:
-    """Note every secret that is written out below `node`, which stands under the keys `above`."""
+    """Note every secret that is written out below `node`, whose path is `above`."""
     for key, entry in node.entries.items():
         if above or key not in _NO_SECRETS:
             _refuse_literal(key, entry.node, entry.key, problems, above)
             _refuse_literals(entry.node, problems, (*above, key))
     if isinstance(node.value, tuple):
-        for one in node.value:
+        for element in node.value:
             if above:
-                _refuse_literal(above[-1], one, one, problems, above)
-            _refuse_literals(one, problems, above)
+                _refuse_literal(above[-1], element, element, problems, above)
+            _refuse_literals(element, problems, above)
     if isinstance(node.value, str) and _USER_AND_PASSWORD.search(node.value):
         place = Place(node.place.file, node.line, node.column)  # without the line: it holds the password
         problems.note(ConfigError('a password is not written into an address: write "${NAME}" instead', place), node)
@@ -142,11 +141,11 @@ def read_dotenv(path: Path) -> dict[str, str]:
     for number, line in enumerate(decoded(data, str(path)).splitlines(), 1):
         if not line.strip() or line.lstrip().startswith("#"):
             continue
-        found = _LINE.fullmatch(line)
-        value = None if found is None else _unquoted(found[2].strip())
-        if found is None or value is None:
+        match = _LINE.fullmatch(line)
+        value = None if match is None else _unquoted(match[2].strip())
+        if match is None or value is None:
             raise ConfigError('expected NAME=value, or NAME="value"', Place(str(path), number))
-        values[found[1]] = value
+        values[match[1]] = value
     return values
 
 
@@ -160,9 +159,9 @@ def _unquoted(text: str) -> str | None:
     if quote not in {'"', "'"}:
         return re.split(r"(?:^|\s+)#", text, maxsplit=1)[0].rstrip()
     inside = r'((?:[^"\\]|\\.)*)"' if quote == '"' else r"([^']*)'"
-    found = re.fullmatch(f"{quote}{inside}\\s*(?:#.*)?", text)
-    if found is None:
+    match = re.fullmatch(f"{quote}{inside}\\s*(?:#.*)?", text)
+    if match is None:
         return None
     if quote == "'":
-        return found[1]
-    return re.sub(r"\\(.)", lambda one: _ESCAPES.get(one[1], one[1]), found[1])
+        return match[1]
+    return re.sub(r"\\(.)", lambda escape: _ESCAPES.get(escape[1], escape[1]), match[1])

@@ -1,4 +1,4 @@
-"""What stands below `gate:`, checked where it is written and against what the suite will give."""
+"""The rules under `gate:`, checked for their syntax and against the scores and groups that the suite will give."""
 
 from __future__ import annotations
 
@@ -7,12 +7,19 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from steelyard.config.leaves import described, existing
-from steelyard.config.positions import Entry, Node
-from steelyard.config.problems import Problems
+from steelyard.analysis.baseline_file import is_baseline_file, read_baseline
+from steelyard.analysis.gate_rules import (
+    BASELINE,
+    NO_REGRESSION,
+    Margin,
+    Rule,
+    check_together,
+    parse_margin,
+    parse_rule,
+)
+from steelyard.config.nodes import MappingEntry, Node, Problems
+from steelyard.config.scalars import described, existing
 from steelyard.errors import ConfigError, did_you_mean
-from steelyard.gate.baseline_file import is_baseline_file, read_baseline
-from steelyard.gate.rules import BASELINE, NO_REGRESSION, Margin, Rule, check_together, parse_margin, parse_rule
 from steelyard.suite import Suite
 
 
@@ -64,12 +71,12 @@ def _expected(name: str) -> str:
 
 
 def _plain(node: Node) -> Any:
-    """A number stands for a text where a run's id looks like one."""
+    """The plain value; a number as its text, since a run's id may look like one."""
     return node.raw if isinstance(node.value, int | float) else node.value
 
 
 def with_baseline(suite: Suite, folder: Path) -> Suite:
-    """`suite` with the baseline's file found from wherever its runs are looked at later."""
+    """`suite` with the baseline's file as an absolute path, since its runs may be read from another folder."""
     name = suite.gate.get(BASELINE, "")
     if not isinstance(name, str) or not is_baseline_file(name):
         return suite
@@ -99,7 +106,7 @@ def match_gate(root: Node, suite: Suite, problems: Problems, *, scores: Callable
                 raise ConfigError(f"gate: no sample is of group {rule.group!r}{did_you_mean(rule.group, groups)}")
 
 
-def _rules(gate: Entry | None) -> Iterator[tuple[Rule | Margin, Node]]:
+def _rules(gate: MappingEntry | None) -> Iterator[tuple[Rule | Margin, Node]]:
     """Every rule and margin, with the key that names its score."""
     for name, entry in (gate.node.entries if gate else {}).items():
         if name == NO_REGRESSION:
@@ -114,4 +121,4 @@ def _groups(root: Node, suite: Suite) -> set[str] | None:
     samples = root.entries.get("samples")
     if samples is not None and any(key in samples.node.entries for key in ("first", "last", "random")):
         return None
-    return {one.group for one in suite.samples if one.group}
+    return {sample.group for sample in suite.samples if sample.group}

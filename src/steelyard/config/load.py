@@ -1,25 +1,25 @@
-"""From a file to a Suite: read, expand the matrix, look up references, build; everything checked, nothing sent."""
+"""Loads a Suite from a configuration file: read, expand the matrix, look up references, build; nothing is sent."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
-from steelyard.config.build import Site, build
+from steelyard.config.build import Site, build, with_renamed_keys
 from steelyard.config.environment import Environment, environment
 from steelyard.config.gate import check_gate, match_gate, with_baseline
-from steelyard.config.leaves import described
-from steelyard.config.matrix import expanded
-from steelyard.config.overrides import limited, without_bad
-from steelyard.config.positions import Node, from_plain, plain, read, texts
-from steelyard.config.problems import Problems
-from steelyard.config.targets import check_names, without_tags
+from steelyard.config.nodes import MappingEntry, Node, Problems, from_plain, plain, texts
+from steelyard.config.read import read
+from steelyard.config.scalars import described
+from steelyard.config.targets import check_names, expanded, without_tags
 from steelyard.errors import ConfigError, Place, boundary, did_you_mean
 from steelyard.registry import find, names
 from steelyard.suite import Suite
-from steelyard.suite.survey import announced, check_suite, scorer_stages
+from steelyard.suite.objects import constant_prompts
+from steelyard.suite.scorer_infos import announced, scorer_stages
+from steelyard.suite.survey import check_suite
 
 SUFFIXES: Final = frozenset({".yaml", ".yml", ".json", ".toml"})
 _ABOUT_THE_FILE: Final = frozenset({"suite", "$schema"})
@@ -38,6 +38,7 @@ class Loaded:
         environment: the values behind the references; its repr shows names only.
         described: what the file describes, the object that the suite was built from.
         tree: the keys that it was described by, each with its place.
+        notes: keys that are written by their former names, with their places; empty for a stored configuration.
     """
 
     suite: Suite
@@ -47,6 +48,7 @@ class Loaded:
     environment: Environment
     described: Any
     tree: Node
+    notes: tuple[str, ...] = ()
 
 
 def load(
@@ -62,9 +64,9 @@ def load(
     Args:
         path: a `.yaml`, `.yml`, `.toml` or `.json` file.
         environ: where references are looked up first.
-        use_dotenv: whether the `.env` beside the file is looked at next.
+        use_dotenv: whether the `.env` next to the file is read next.
         limit: at most so many samples, the first of those that the file selects.
-        skip_bad: leave out rows with a defect, and count them, whatever the file says.
+        skip_bad: leave out rows with a defect, and count them, overriding the file.
 
     Raises:
         ConfigError: every mistake with its place.
@@ -77,14 +79,13 @@ def load(
             Place(str(path)),
         )
     if not path.exists():
-        beside = [one.name for one in path.parent.glob("*") if one.suffix.lower() in SUFFIXES]
-        raise ConfigError(f"there is no such file{did_you_mean(path.name, beside)}", Place(str(path)))
+        neighbours = [entry.name for entry in path.parent.glob("*") if entry.suffix.lower() in SUFFIXES]
+        raise ConfigError(f"there is no such file{did_you_mean(path.name, neighbours)}", Place(str(path)))
     text, root = read(path)
     root = limited(root, limit)
     if skip_bad:
         root = without_bad(root)
-    made = _loaded(root, path.parent, environ, use_dotenv=use_dotenv)
-    return Loaded(made.suite, text, path, plain(root), made.environment, made.described, made.tree)
+    return replace(_loaded(root, path.parent, environ, use_dotenv=use_dotenv), text=text, path=path)
 
 
 def load_plain(stored: Mapping[str, Any], base: Path, *, environ: Mapping[str, str], use_dotenv: bool = True) -> Loaded:
@@ -101,21 +102,11 @@ def load_plain(stored: Mapping[str, Any], base: Path, *, environ: Mapping[str, s
         DataError: as `load`.
     """
     root = from_plain(stored, "stored configuration")
-    made = _loaded(root, base, environ, use_dotenv=use_dotenv)
-    return Loaded(made.suite, "", base, plain(root), made.environment, made.described, made.tree)
+    return replace(_loaded(root, base, environ, use_dotenv=use_dotenv), notes=())
 
 
-class _Made(NamedTuple):
-    """What reading a tree gives."""
-
-    environment: Environment
-    suite: Suite
-    described: Any
-    tree: Node
-
-
-def _loaded(root: Node, folder: Path, environ: Mapping[str, str], *, use_dotenv: bool) -> _Made:
-    """Two passes tell the most at once: what is written in the file, then what it makes together."""
+def _loaded(root: Node, folder: Path, environ: Mapping[str, str], *, use_dotenv: bool) -> Loaded:
+    """Two passes report the most at once: what is written in the file, then what it makes together."""
     cls = _suite_class(root)
     problems = Problems()
     values = Environment({})
@@ -124,15 +115,23 @@ def _loaded(root: Node, folder: Path, environ: Mapping[str, str], *, use_dotenv:
     check_gate(root, folder, problems)
     described_suite: Any = None
     tree = root
+    site = Site(folder)
     with problems.gathered(root):
         tree = _prepared(root)
-        described_suite = build(cls, tree, Site(folder))
+        described_suite = build(cls, tree, site)
     problems.raise_any()
+    root, tree = with_renamed_keys(root, site.renamed), with_renamed_keys(tree, site.renamed)
     suite = with_baseline(_made(described_suite, root), folder)
-    _check_whole(root, suite, problems)
+    _check_whole(root, tree, suite, problems)
     match_gate(root, suite, problems, scores=lambda: _scores(suite))
     problems.raise_any()
-    return _Made(values, suite, described_suite, tree)
+    notes = (f"{_short(key.place)}: {key.value} is called {present} now" for key, present in site.renamed)
+    return Loaded(suite, "", folder, plain(root), values, described_suite, tree, tuple(dict.fromkeys(notes)))
+
+
+def _short(place: Place) -> str:
+    """File and line, as in `exam.yaml:7`."""
+    return f"{Path(place.file).name}:{place.line}"
 
 
 def _suite_class(root: Node) -> type:
@@ -164,11 +163,28 @@ def _prepared(root: Node) -> Node:
     return without_tags(bare, tags)
 
 
-def _check_whole(root: Node, suite: Suite, problems: Problems) -> None:
+def _prompt_node(root: Node, tree: Node, target: str) -> Node:
+    """Where the prompt of a target stands: its template or body, else the target; of a judge where judges are named."""
+    if not target:
+        named = next((root.entries[key] for key in ("judge", "scorers") if key in root.entries), None)
+        return named.node if named else root
+    entry = tree.entries["targets"].node.entries.get(target) if "targets" in tree.entries else None
+    if entry is None:
+        return root
+    inside = [entry.node, *(below.node for below in entry.node.entries.values())]
+    keys = ("template", "body", "url")
+    return next((node.entries[key].node for key in keys for node in inside if key in node.entries), entry.key)
+
+
+def _check_whole(root: Node, tree: Node, suite: Suite, problems: Problems) -> None:
     """Refuse what no part shows alone: a scorer that asks and has no judge, a headline that no scorer gives."""
     scorers = root.entries.get("scorers")
-    with problems.gathered(root if scorers is None else scorers.node):
-        check_suite(suite)
+    constant = list(constant_prompts(suite))
+    for name, message in constant:
+        problems.add(f"{name}: {message}" if name else message, _prompt_node(root, tree, name))
+    if not constant:
+        with problems.gathered(root if scorers is None else scorers.node):
+            check_suite(suite)
     primary = root.entries.get("primary")
     if primary is not None and suite.primary and suite.primary not in (scores := _scores(suite)):
         with problems.gathered(primary.node):
@@ -177,7 +193,7 @@ def _check_whole(root: Node, suite: Suite, problems: Problems) -> None:
 
 def _scores(suite: Suite) -> list[str]:
     """Every score that the suite's scorers announce."""
-    return [one for target in suite.targets for one in announced(scorer_stages(suite.scorers_for(target)))]
+    return [score for target in suite.targets for score in announced(scorer_stages(suite.scorers_for(target)))]
 
 
 def _made(described_suite: Any, root: Node) -> Suite:
@@ -199,3 +215,53 @@ def _meant(root: Node, message: str) -> Node:
         return root
     quoted = (node for node in texts(entry.node) if len(node.value) > 1 and repr(node.value) in message)
     return next(quoted, entry.key)
+
+
+def limited(root: Node, limit: int | None) -> Node:
+    """`root` with at most `limit` samples: the first, or fewer of the last or random ones that the file selects.
+
+    >>> from steelyard.config.nodes import from_plain, plain
+    >>> plain(limited(from_plain({"samples": {"file": "a.csv", "last": 30}}, ""), 5))
+    {'samples': {'file': 'a.csv', 'last': 5}}
+
+    Raises:
+        ConfigError: below 1, or there is no file of samples to take from.
+    """
+    if limit is None:
+        return root
+    if limit < 1:
+        raise ConfigError(f"--limit is {limit}; expected a number of samples, 1 or more")
+    samples = root.entries.get("samples")
+    if samples is None and "runs" in root.entries:
+        raise ConfigError(
+            "--limit takes the first samples of a file, and here they are those of stored runs", root.place
+        )
+    if samples is None or not isinstance(samples.node.value, Mapping):
+        return root
+    entries = samples.node.entries
+    key = next((name for name in ("first", "last", "random") if name in entries), "first")
+    now = entries[key].node.value if key in entries else None
+    if now is not None and type(now) is not int:
+        return root  # building reports what is wrong with it
+    count = limit if now is None else min(limit, now)
+    node = replace(samples.node, value=count, raw=str(count))
+    within = {**entries, key: MappingEntry(samples.key.with_value(key), node)}
+    return root.with_value({**root.entries, "samples": MappingEntry(samples.key, samples.node.with_value(within))})
+
+
+def without_bad(root: Node) -> Node:
+    """`root` with `skip_bad: true` under `samples`.
+
+    >>> from steelyard.config.nodes import from_plain, plain
+    >>> plain(without_bad(from_plain({"samples": {"file": "a.csv"}}, "")))
+    {'samples': {'file': 'a.csv', 'skip_bad': True}}
+
+    Raises:
+        ConfigError: the samples do not come from files.
+    """
+    samples = root.entries.get("samples")
+    if samples is None or not isinstance(samples.node.value, Mapping):
+        raise ConfigError("--skip-bad leaves out rows of a file, and here samples name none", root.place)
+    node = replace(samples.node, value=True, raw="true")
+    within = {**samples.node.entries, "skip_bad": MappingEntry(samples.key.with_value("skip_bad"), node)}
+    return root.with_value({**root.entries, "samples": MappingEntry(samples.key, samples.node.with_value(within))})

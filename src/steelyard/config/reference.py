@@ -11,10 +11,10 @@ from collections.abc import Iterator, Mapping
 from importlib.resources import files
 from typing import Any, Final, get_args
 
-from steelyard.config.docstrings import arguments_of, summary_of
-from steelyard.config.hints import (
+from steelyard.config.keys import (
     LEAVES,
     Key,
+    arguments_of,
     element_of,
     is_class,
     is_literal,
@@ -23,11 +23,12 @@ from steelyard.config.hints import (
     kind_of,
     members,
     scalar_key,
+    summary_of,
     value_of,
     words,
 )
 from steelyard.config.schema import KINDS, suite_keys
-from steelyard.registry import Kind, describe, find, name_of, names
+from steelyard.registry import Kind, describe, find, former_keys, name_of, names
 
 _TITLES: Final[Mapping[Kind, str]] = {"target": "Targets", "scorer": "Scorers", "model": "Models"}
 
@@ -54,9 +55,9 @@ def reference() -> str:
 
 
 def _section(kind: Kind, name: str, nested: dict[str, type]) -> Iterator[str]:
-    found: Any = find(kind, name)
-    yield from ("", f"### {name}", "", summary_of(found))
-    keys = keys_of(found) if is_class(found) else {}
+    registered: Any = find(kind, name)
+    yield from ("", f"### {name}", "", summary_of(registered))
+    keys = keys_of(registered) if is_class(registered) else {}
     short = scalar_key(name, keys)
     if short is None:
         yield from ("", f"Nothing can be set: write `{name}`.")
@@ -64,19 +65,21 @@ def _section(kind: Kind, name: str, nested: dict[str, type]) -> Iterator[str]:
     if _is_short(short.hint):
         yield from ("", f"Short form: `{{{name}: {short.name.upper()}}}`.")
     yield ""
-    yield from _table(found, keys, nested)
+    yield from _table(registered, keys, nested)
 
 
 def _is_short(hint: Any) -> bool:
-    """Whether it can be told from the mapping of all keys: models and mappings cannot."""
-    return any(one in LEAVES or is_literal(one) for one in members(hint) if one is not type(None))
+    """Whether a value of it is no mapping, so that it can be told from the mapping of all keys."""
+    return any(member in LEAVES or is_literal(member) for member in members(hint) if member is not type(None))
 
 
 def _table(cls: type, keys: Mapping[str, Key], nested: dict[str, type]) -> Iterator[str]:
-    said = arguments_of(cls)
+    descriptions = dict(arguments_of(cls))
+    for former, present in former_keys(cls).items():
+        descriptions[present] += f" Formerly `{former}`."
     yield from ("| key | value | default | |", "|---|---|---|---|")
     for key in keys.values():
-        cells = [f"`{key.name}`", _linked(key.hint, nested), _default(key), said.get(key.name, "")]
+        cells = [f"`{key.name}`", _linked(key.hint, nested), _default(key), descriptions.get(key.name, "")]
         yield "| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |"
 
 
@@ -84,7 +87,7 @@ def _default(key: Key) -> str:
     if key.required:
         return "**required**"
     if is_class(type(key.default)):
-        return ""  # its own table says
+        return ""  # shown in a table of its own
     return f"`{json.dumps(describe(key.default), ensure_ascii=False)}`"
 
 
@@ -93,8 +96,8 @@ def _linked(hint: Any, nested: dict[str, type]) -> str:
     if kind_of(hint):
         return f"a [{kind_of(hint)}](#{kind_of(hint)}s)"
     if len(members(hint)) > 1:
-        shown = [one for one in members(hint) if one is type(None) or is_writable(one)]
-        return " or ".join(_linked(one, nested) for one in shown)
+        shown = [member for member in members(hint) if member is type(None) or is_writable(member)]
+        return " or ".join(_linked(member, nested) for member in shown)
     if is_class(hint):
         return _class_link(hint, nested)
     if element_of(hint) is not None:
@@ -111,11 +114,11 @@ def _class_link(cls: type, nested: dict[str, type]) -> str:
 
 
 def _leaf_words(hint: Any) -> str:
-    return " or ".join(f"`{json.dumps(one)}`" for one in get_args(hint)) if is_literal(hint) else words(hint)
+    return " or ".join(f"`{json.dumps(value)}`" for value in get_args(hint)) if is_literal(hint) else words(hint)
 
 
 def undescribed() -> tuple[str, ...]:
-    """Every key whose class's docstring says nothing about it, as `Class.key`; the tests want none."""
+    """Every key that its class's docstring does not describe, as `Class.key`; a test holds that there is none."""
     nested: dict[str, type] = {}
     classes: list[tuple[type, Mapping[str, Key]]] = [
         (find("suite", name), suite_keys(find("suite", name))) for name in names("suite")

@@ -10,9 +10,9 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Final, get_args, get_origin
 
-from steelyard.config.docstrings import arguments_of, summary_of
-from steelyard.config.hints import (
+from steelyard.config.keys import (
     Key,
+    arguments_of,
     element_of,
     is_class,
     is_json,
@@ -22,10 +22,11 @@ from steelyard.config.hints import (
     kind_of,
     members,
     scalar_key,
+    summary_of,
     value_of,
 )
 from steelyard.errors import ConfigError
-from steelyard.registry import Kind, describe, find, names
+from steelyard.registry import Kind, describe, find, former_keys, names
 
 DIALECT: Final = "https://json-schema.org/draft/2020-12/schema"
 KINDS: Final[tuple[Kind, ...]] = ("target", "scorer", "model")
@@ -33,7 +34,7 @@ FILLED: Final = frozenset({"tags"})
 """Fields of a suite that the loader fills; they are no keys of the file."""
 _SCALAR: Final[list[str]] = ["string", "number", "boolean"]
 _PLACEHOLDER: Final = {"type": "string", "pattern": r"^\{\{\s*[\w-]+\s*\}\}$"}
-"""What a matrix variable looks like where a number stands after the expansion."""
+"""A placeholder of the matrix, which becomes a number when it is expanded."""
 _LEAF_TYPES: Final[Mapping[Any, Any]] = {
     str: {"type": _SCALAR},
     Path: {"type": "string"},
@@ -96,8 +97,11 @@ def _with_tags(targets: dict[str, Any]) -> dict[str, Any]:
 
 
 def _fields(cls: type, keys: Mapping[str, Key], definitions: Definitions) -> dict[str, dict[str, Any]]:
-    said = arguments_of(cls)
-    return {key.name: _field(key, said.get(key.name, ""), definitions) for key in keys.values()}
+    descriptions = arguments_of(cls)
+    fields = {key.name: _field(key, descriptions.get(key.name, ""), definitions) for key in keys.values()}
+    for former, present in former_keys(cls).items():
+        fields[former] = {**fields[present], "description": f"called `{present}` now", "deprecated": True}
+    return fields
 
 
 def _field(key: Key, description: str, definitions: Definitions) -> dict[str, Any]:
@@ -120,7 +124,7 @@ def of_hint(hint: Any, definitions: Definitions) -> dict[str, Any]:
         ConfigError: nothing in a file can be this; for the author of the class.
     """
     if len(members(hint)) > 1:
-        return {"anyOf": [of_hint(one, definitions) for one in members(hint) if is_json_type(one)]}
+        return {"anyOf": [of_hint(member, definitions) for member in members(hint) if is_json_type(member)]}
     if is_json(hint) or kind_of(hint):
         return {"$ref": f"#/$defs/{kind_of(hint)}"} if kind_of(hint) else {}
     if is_class(hint):
@@ -129,7 +133,7 @@ def of_hint(hint: Any, definitions: Definitions) -> dict[str, Any]:
 
 
 def is_json_type(hint: Any) -> bool:
-    """Whether this alternative of a union can stand in a file at all."""
+    """Whether this alternative of a union can be written in a file."""
     return hint is type(None) or is_writable(hint)
 
 
@@ -150,7 +154,7 @@ def _of_one(hint: Any, definitions: Definitions) -> dict[str, Any]:
 def _reference(cls: type, definitions: Definitions) -> dict[str, Any]:
     name = cls.__name__
     if name not in definitions:
-        definitions[name] = {}  # stands here while its fields are read, so that a class may hold itself
+        definitions[name] = {}  # a placeholder while its fields are read, so that a class may hold itself
         keys = keys_of(cls)
         required = [key.name for key in keys.values() if key.required]
         definitions[name] = {**_closed(_fields(cls, keys, definitions), required), "description": summary_of(cls)}
@@ -172,33 +176,35 @@ def _define_kind(kind: Kind, definitions: Definitions) -> None:
 
 def _forms(kind: Kind, name: str, definitions: Definitions, extra: Mapping[str, Any]) -> list[dict[str, Any]]:
     """How a registered class may be written: `{name: {fields}}`, `{name: scalar, ...}`, or the bare name."""
-    found: Any = find(kind, name)
-    keys = keys_of(found) if is_class(found) else {}
+    registered: Any = find(kind, name)
+    keys = keys_of(registered) if is_class(registered) else {}
     reference = f"{kind} {name}"
     if reference not in definitions:
         definitions[reference] = {}
         required = [key.name for key in keys.values() if key.required]
-        fields = _closed(_fields(found, keys, definitions), required) if keys else _closed({}, [])
-        definitions[reference] = {**fields, "description": summary_of(found)}
+        fields = _closed(_fields(registered, keys, definitions), required) if keys else _closed({}, [])
+        definitions[reference] = {**fields, "description": summary_of(registered)}
     return [
         _closed({name: {"$ref": f"#/$defs/{reference}"}, **extra}, [name]),
-        *_scalar_forms(name, found, keys, (definitions, extra)),
+        *_scalar_forms(name, registered, keys, (definitions, extra)),
         *([{"const": name}] if not any(key.required for key in keys.values()) else []),
     ]
 
 
 def _scalar_forms(
-    name: str, found: Any, keys: Mapping[str, Key], within: tuple[Definitions, Mapping[str, Any]]
+    name: str, registered: Any, keys: Mapping[str, Key], within: tuple[Definitions, Mapping[str, Any]]
 ) -> list[dict[str, Any]]:
     definitions, extra = within
-    fields = _fields(found, keys, definitions) if keys else {}
+    fields = _fields(registered, keys, definitions) if keys else {}
     required = [key.name for key in keys.values() if key.required]
     key = scalar_key(name, keys)
     forms = []
     if key is not None:
-        beside = {other: field for other, field in fields.items() if other not in {key.name, name}}
+        others = {other: field for other, field in fields.items() if other not in {key.name, name}}
         scalar = {"allOf": [fields[key.name], {"not": {"type": "object"}}]}
-        forms.append(_closed({name: scalar, **beside, **extra}, [name, *(one for one in required if one != key.name)]))
+        forms.append(
+            _closed({name: scalar, **others, **extra}, [name, *(other for other in required if other != key.name)])
+        )
     if not required and (key is None or not _takes_null(key)):
         forms.append(_closed({name: {"type": "null"}, **extra}, [name]))
     return forms

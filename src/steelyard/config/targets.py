@@ -1,20 +1,160 @@
-"""What every target has besides its own options: a name that becomes a file's name, and tags that become columns."""
+"""The targets of a configuration before they are built: their matrix, their names, their tags.
+
+`matrix:` makes one target for every combination of the variables that a target uses, and of no others.
+"""
 
 from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from itertools import product
+from math import prod
 from typing import Final
 
-from steelyard.config.leaves import as_text, described
-from steelyard.config.matrix import NOT_IN_FILE_NAMES
-from steelyard.config.positions import Entry, Node, from_plain
-from steelyard.config.problems import Problems
-from steelyard.errors import ConfigError
+from steelyard.config.nodes import MappingEntry, Node, Problems, from_plain, texts
+from steelyard.config.scalars import as_text, described
+from steelyard.errors import ConfigError, did_you_mean
+from steelyard.prompts.template import placeholders
 
+MAX_TARGETS: Final = 500
+NOT_IN_FILE_NAMES: Final = re.compile(r'[\\/:*?"<>|\x00-\x1f\x7f]')
 MAX_NAME_BYTES: Final = 150
 _RESERVED: Final = re.compile(r"(con|prn|aux|nul|com[0-9]|lpt[0-9])(\..*)?", re.IGNORECASE)
+
+
+Variables = Mapping[str, tuple[Node, ...]]
+Choice = Mapping[str, Node]
+
+
+def expanded(root: Node) -> tuple[Node, Mapping[str, Mapping[str, str]]]:
+    """`root` without its matrix, every target that uses it expanded, and the tags that this gives to each.
+
+    Raises:
+        ConfigError: the matrix is malformed, no target uses a variable, or there would be too many targets.
+    """
+    if "matrix" not in root.entries:
+        return root, {}
+    variables = _variables(root.entries["matrix"].node)
+    targets = root.entries.get("targets")
+    others = {key: entry for key, entry in root.entries.items() if key != "matrix"}
+    if targets is None or not isinstance(targets.node.value, Mapping):
+        return root.with_value(others), {}
+    _require_use(root.entries["matrix"].node, targets.node)
+    made: dict[str, MappingEntry] = {}
+    tags: dict[str, Mapping[str, str]] = {}
+    for entry in targets.node.entries.values():
+        for name, node, choice in _copies(entry, variables):
+            if name in made:
+                raise ConfigError(f"the matrix makes two targets called {name!r}", entry.key.place)
+            made[name] = MappingEntry(replace(entry.key, value=name), node)
+            tags[name] = {variable: as_text(value) for variable, value in choice.items()}
+    others["targets"] = MappingEntry(targets.key, targets.node.with_value(made))
+    return root.with_value(others), tags
+
+
+def _variables(matrix: Node) -> Variables:
+    if not isinstance(matrix.value, Mapping):
+        raise ConfigError(f"matrix: expected a mapping of variable to list, but got {described(matrix)}", matrix.place)
+    problems = Problems()
+    variables: dict[str, tuple[Node, ...]] = {}
+    for name, entry in matrix.entries.items():
+        with problems.gathered(entry.node):
+            variables[name] = _values(name, entry)
+    problems.raise_any()
+    return variables
+
+
+def _values(name: str, entry: MappingEntry) -> tuple[Node, ...]:
+    if not re.fullmatch(r"\w[\w-]*", name):
+        raise ConfigError(
+            f"matrix: {name!r} cannot be used as {{{{{name}}}}}; use letters, digits and _", entry.key.place
+        )
+    nodes = entry.node.value
+    if not isinstance(nodes, tuple) or not nodes:
+        raise ConfigError(f"matrix: {name} takes a list of values, but got {described(entry.node)}", entry.node.place)
+    seen = set()
+    for node in nodes:
+        text = as_text(node)
+        if text in seen:
+            raise ConfigError(f"matrix: {name} lists {text!r} twice", node.place)
+        seen.add(text)
+    return nodes
+
+
+def _used(names: Mapping[str, object], entry: MappingEntry) -> tuple[str, ...]:
+    """Those of `names` that the target's name or any text in it has as a placeholder, in the order of the matrix."""
+    written = {name for text in (entry.key, *texts(entry.node)) for name, _ in placeholders(text.value)}
+    return tuple(name for name in names if name in written)
+
+
+def _require_use(matrix: Node, targets: Node) -> None:
+    used = {name for entry in targets.entries.values() for name in _used(matrix.entries, entry)}
+    problems = Problems()
+    for name, entry in matrix.entries.items():
+        if name not in used:
+            written = {
+                placeholder
+                for target in targets.entries.values()
+                for text in texts(target.node)
+                for placeholder, _ in placeholders(text.value)
+            }
+            near = did_you_mean(name, written - set(matrix.entries))
+            hint = f"; write {{{{{name}}}}} where its value belongs" if near[:1] != ":" else near
+            problems.add(f"no target uses the matrix variable {name!r}{hint}", entry.key)
+    problems.raise_any()
+
+
+def _copies(entry: MappingEntry, variables: Variables) -> Iterator[tuple[str, Node, Choice]]:
+    used = _used(variables, entry)
+    if prod(len(variables[name]) for name in used) > MAX_TARGETS:
+        raise ConfigError(f"the matrix makes more than {MAX_TARGETS} targets of this one", entry.key.place)
+    for values in product(*(variables[name] for name in used)):
+        choice = dict(zip(used, values, strict=True))
+        yield _name(entry.key.value, choice), substituted(entry.node, choice), choice
+
+
+def _name(template: str, choice: Choice) -> str:
+    """The expanded target's name; values that it does not contain are appended in brackets."""
+    shown_in_name = {name for name, _ in placeholders(template)}
+    shown = {name: NOT_IN_FILE_NAMES.sub("-", as_text(node)) for name, node in choice.items()}
+    rest = ",".join(f"{name}={text}" for name, text in shown.items() if name not in shown_in_name)
+    return _filled(template, shown) + (f"[{rest}]" if rest else "")
+
+
+def substituted(node: Node, choice: Choice) -> Node:
+    """`node` with the placeholders of `choice` filled in; a text that is nothing else becomes the value itself.
+
+    >>> from steelyard.config.nodes import from_plain, plain
+    >>> k = from_plain(5, "")
+    >>> plain(substituted(from_plain({"k": "{{k}}", "q": "top {{k}} of {{n}}"}, ""), {"k": k}))
+    {'k': 5, 'q': 'top 5 of {{n}}'}
+    """
+    if isinstance(node.value, Mapping):
+        return node.with_value(
+            {key: MappingEntry(entry.key, substituted(entry.node, choice)) for key, entry in node.entries.items()}
+        )
+    if isinstance(node.value, tuple):
+        return node.with_value(tuple(substituted(element, choice) for element in node.value))
+    if not isinstance(node.value, str):
+        return node
+    matches = placeholders(node.value)
+    if len(matches) == 1 and matches[0][0] in choice and node.value == _written(node.value, matches[0][1]):
+        return replace(node, value=choice[matches[0][0]].value, raw=choice[matches[0][0]].raw)
+    return replace(node, value=_filled(node.value, {name: as_text(value) for name, value in choice.items()}))
+
+
+def _written(text: str, start: int) -> str:
+    return text[start : text.index("}}", start) + 2]
+
+
+def _filled(text: str, values: Mapping[str, str]) -> str:
+    for name, start in reversed(placeholders(text)):
+        if name in values:
+            end = start + len(_written(text, start))
+            text = text[:start] + values[name] + text[end:]
+    return text
 
 
 def check_names(targets: Node) -> None:
@@ -61,7 +201,7 @@ def without_tags(root: Node, given: Mapping[str, Mapping[str, str]]) -> Node:
 
     Args:
         root: with `targets`, the matrix expanded.
-        given: tags that the matrix gave; what a target says itself wins.
+        given: tags that the matrix gave; a target's own tags win.
 
     Raises:
         ConfigError: tags that are no mapping of texts.
@@ -72,21 +212,21 @@ def without_tags(root: Node, given: Mapping[str, Mapping[str, str]]) -> Node:
     if targets is None or not isinstance(targets.node.value, Mapping):
         return root
     problems = Problems()
-    bare: dict[str, Entry] = {}
+    bare: dict[str, MappingEntry] = {}
     tags: dict[str, dict[str, str]] = {}
     for name, entry in targets.node.entries.items():
         own = entry.node.entries.get("tags")
-        rest = {key: one for key, one in entry.node.entries.items() if key != "tags"}
-        bare[name] = entry if own is None else Entry(entry.key, entry.node.with_value(rest))
+        rest = {key: below for key, below in entry.node.entries.items() if key != "tags"}
+        bare[name] = entry if own is None else MappingEntry(entry.key, entry.node.with_value(rest))
         tags[name] = dict(given.get(name, {}))
         if own is not None:
             with problems.gathered(own.node):
                 tags[name].update(_tags(own.node))
     problems.raise_any()
-    written = {name: one for name, one in tags.items() if one}
-    gathered = Entry(targets.key.with_value("tags"), from_plain(written, targets.key.source.file, "tags"))
+    written = {name: tag for name, tag in tags.items() if tag}
+    gathered = MappingEntry(targets.key.with_value("tags"), from_plain(written, targets.key.source.file, "tags"))
     return root.with_value(
-        {**root.entries, "targets": Entry(targets.key, targets.node.with_value(bare)), "tags": gathered}
+        {**root.entries, "targets": MappingEntry(targets.key, targets.node.with_value(bare)), "tags": gathered}
     )
 
 

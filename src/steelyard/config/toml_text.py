@@ -1,6 +1,7 @@
-"""TOML text (version 1.0) to nodes. The standard library reads it, and gives no places; they are found here.
+"""TOML text (version 1.0) to nodes: the standard library reads the values, and their places are looked up in the text.
 
-Whatever reaches the second pass is TOML, so it only has to know where keys and values begin and end.
+Whatever reaches the search for places is TOML, so it only has to know where keys and values begin and end, not what
+they mean.
 """
 
 from __future__ import annotations
@@ -8,12 +9,11 @@ from __future__ import annotations
 import re
 import tomllib
 from bisect import bisect_right
-from collections.abc import Iterator
-from dataclasses import dataclass, field
+from collections.abc import Mapping
 from functools import partial
 from typing import Any, Final
 
-from steelyard.config.positions import MAX_DEPTH, Entry, Node, Source, Weight, finite
+from steelyard.config.nodes import MAX_DEPTH, MappingEntry, Node, SourceFile, Weight, finite
 from steelyard.errors import ConfigError, Place
 
 _BLANK: Final = re.compile(r"(?:[ \t\n]|#[^\n]*)*")
@@ -29,8 +29,11 @@ _BARE: Final = re.compile(r"[A-Za-z0-9_-]+")
 _SCALAR: Final = re.compile(r"[^,\]}#\n]+")
 _WHERE: Final = re.compile(r" \(at (?:line (\d+), column (\d+)|end of document)\)$")
 
+_Path = tuple[str | int, ...]
+"""The keys and the indices of lists that lead to a value."""
 
-def parse(text: str, source: Source) -> Node:
+
+def parse_toml(text: str, source: SourceFile) -> Node:
     """The tree of one document.
 
     Raises:
@@ -40,48 +43,62 @@ def parse(text: str, source: Source) -> Node:
     if not text.strip():
         raise ConfigError("the file is empty", Place(source.file))
     try:
-        tomllib.loads(text)
-        return _Reader(text, source).document()
+        values = tomllib.loads(text)
+        return _Places(text, source).node(values, ())
     except RecursionError as error:
         raise ConfigError(f"nested more than {MAX_DEPTH} deep", Place(source.file)) from error
     except ValueError as error:  # TOMLDecodeError, and a number of more digits than Python converts
-        raise _explained(error, source) from error
+        match = _WHERE.search(str(error))
+        message = str(error)[: match.start()] if match else str(error)
+        end = Place(source.file, len(source.lines))
+        place = source.place(int(match[1]), int(match[2])) if match and match[1] else end
+        raise ConfigError(f"not valid TOML: {message[:1].lower()}{message[1:]}", place) from error
 
 
-def _explained(error: ValueError, source: Source) -> ConfigError:
-    found = _WHERE.search(str(error))
-    message = str(error)[: found.start()] if found else str(error)
-    place = source.place(int(found[1]), int(found[2])) if found and found[1] else Place(source.file, len(source.lines))
-    return ConfigError(f"not valid TOML: {message[:1].lower()}{message[1:]}", place)
+class _Places:
+    """Where every key and value begins in a text that is TOML.
 
+    Reads from left to right; every method begins at `at` and leaves it behind what it read.
+    """
 
-@dataclass(slots=True)
-class _Table:
-    """A table while it is filled: headers further down may add to it."""
-
-    at: int
-    entries: dict[str, tuple[int, Any]] = field(default_factory=dict)
-
-
-class _Reader:
-    """Reads one text from left to right; every method begins at `at` and leaves it behind what it read."""
-
-    def __init__(self, text: str, source: Source) -> None:
+    def __init__(self, text: str, source: SourceFile) -> None:
         self.text = text
         self.source = source
         self.at = 0
         self.weight = Weight()
-        self.starts = [0, *(found.end() for found in re.finditer("\n", text))]
-
-    def document(self) -> Node:
-        root = _Table(0)
-        table = root
+        self.starts = [0, *(match.end() for match in re.finditer("\n", text))]
+        self.keys: dict[_Path, int] = {}
+        self.values: dict[_Path, tuple[int, str]] = {(): (0, "")}  # with a number or truth value as it is written
+        self.tables: dict[_Path, int] = {}  # an array of tables -> index of its last one
+        table: _Path = ()
         while self.skip(_BLANK):
             if self.peek() == "[":
-                table = self.header(root)
+                table = self.header()
             else:
                 self.pair(table)
-        return self.frozen(root, 1)
+
+    def node(self, value: Any, path: _Path) -> Node:
+        """The node of a value that the standard library read, with all that it holds."""
+        at, raw = self.values[path]
+        if isinstance(value, Mapping | list) and len(path) >= MAX_DEPTH:
+            raise ConfigError(f"nested more than {MAX_DEPTH} deep", self.place(at))
+        if isinstance(value, Mapping):
+            entries = {key: self.entry(key, below, (*path, key)) for key, below in value.items()}
+            return Node(entries, self.source, *self.line_and_column(at))
+        if isinstance(value, list):
+            elements = tuple(self.node(below, (*path, index)) for index, below in enumerate(value))
+            return Node(elements, self.source, *self.line_and_column(at))
+        if isinstance(value, float):
+            finite(value, partial(self.place, at))
+        if not isinstance(value, bool | int | float | str):
+            raise ConfigError("a date or time; write it as a text, in quotes", self.place(at))
+        return Node(value, self.source, *self.line_and_column(at), raw)
+
+    def entry(self, key: str, value: Any, path: _Path) -> MappingEntry:
+        at = self.keys[path]
+        if not key:
+            raise ConfigError("a key is empty", self.place(at))
+        return MappingEntry(Node(key, self.source, *self.line_and_column(at)), self.node(value, path))
 
     def place(self, at: int) -> Place:
         return self.source.place(*self.line_and_column(at))
@@ -94,118 +111,76 @@ class _Reader:
         return self.text[self.at : self.at + 1]
 
     def take(self, pattern: re.Pattern[str]) -> str:
-        found = pattern.match(self.text, self.at)
-        self.at = found.end() if found else self.at
-        return found[0] if found else ""
+        match = pattern.match(self.text, self.at)
+        self.at = match.end() if match else self.at
+        return match[0] if match else ""
 
     def skip(self, pattern: re.Pattern[str]) -> bool:
-        """Go on behind what matches; whether there is more of the text."""
+        """Move behind what matches; whether more of the text follows."""
         self.take(pattern)
         return self.at < len(self.text)
 
-    def header(self, root: _Table) -> _Table:
-        """`[a.b]` or `[[a.b]]`: the table that the lines below it fill."""
+    def header(self) -> _Path:
+        """`[a.b]` or `[[a.b]]`: the path of the table that the lines below it fill."""
         start = self.at
-        several = self.text.startswith("[[", start)
-        self.at += 2 if several else 1
-        *path, (name, at) = self.keys()
-        self.at = self.text.index("]", self.at) + (2 if several else 1)
-        table = root
-        for key, place in path:
-            table = self.within(table, key, place)
-        if not several:
-            return self.within(table, name, at)
-        made = _Table(start)
-        self.weight.add(1, partial(self.place, start))
-        table.entries.setdefault(name, (at, []))[1].append(made)
-        return made
+        brackets = 2 if self.text.startswith("[[", start) else 1
+        self.at += brackets
+        path = self.dotted(())
+        self.at = self.text.index("]", self.at) + brackets
+        if brackets == 1:
+            return path
+        self.tables[path] = self.tables.get(path, -1) + 1
+        table = (*path, self.tables[path])
+        self.note(table, start)
+        return table
 
-    def within(self, table: _Table, key: str, at: int) -> _Table:
-        """The table at a key, made where there is none; of an array of tables the last."""
-        if key not in table.entries:
-            self.weight.add(2, partial(self.place, at))
-            table.entries[key] = (at, _Table(at))
-        found = table.entries[key][1]
-        inner: _Table = found[-1] if isinstance(found, list) else found
-        return inner
-
-    def pair(self, table: _Table) -> None:
-        *path, (name, at) = self.keys()
-        for key, place in path:
-            table = self.within(table, key, place)
+    def pair(self, table: _Path) -> None:
+        path = self.dotted(table)
         self.at = self.text.index("=", self.at) + 1
         self.skip(_SPACE)
-        self.weight.add(1, partial(self.place, at))
-        table.entries[name] = (at, self.value())
+        self.value(path)
 
-    def keys(self) -> list[tuple[str, int]]:
-        """The parts of a dotted key, each with its place."""
-        parts: list[tuple[str, int]] = []
-        while not parts or self.peek() == ".":
-            self.at += bool(parts)
+    def dotted(self, path: _Path) -> _Path:
+        """The path of a dotted key below `path`; tables that it makes begin where they are first named."""
+        while True:
             self.skip(_SPACE)
             at = self.at
-            word = self.take(_BARE)
-            parts.append((word or self.scalar(self.take(_TEXT)), at))
-            if not parts[-1][0]:
-                raise ConfigError("a key is empty", self.place(at))
+            key = self.take(_BARE) or tomllib.loads(f"key = {self.take(_TEXT)}")["key"]
+            if path in self.tables:
+                path = (*path, self.tables[path])
+            path = (*path, key)
+            if path not in self.keys:
+                self.keys[path] = at
+                self.note(path, at)
             self.skip(_SPACE)
-        return parts
+            if self.peek() != ".":
+                return path
+            self.at += 1
 
-    def value(self) -> Any:
-        """A node, a `_Table` written in braces, or a list of values in a tuple with its place."""
+    def value(self, path: _Path) -> None:
         start = self.at
-        self.weight.add(1, partial(self.place, start))
+        raw = ""
         if self.peek() == "[":
-            return (start, list(self.sequence()))
-        if self.peek() == "{":
-            return self.braces()
-        raw = self.take(_TEXT)
-        if raw:
-            return self.node(self.scalar(raw), start)
-        raw = self.take(_SCALAR).rstrip()
-        found = self.scalar(raw)
-        if isinstance(found, float):
-            finite(found, partial(self.place, start))
-        if not isinstance(found, bool | int | float):
-            raise ConfigError("a date or time stands here; write it as a text, in quotes", self.place(start))
-        return self.node(found, start, raw)
+            self.at += 1
+            index = 0
+            while self.skip(_BLANK) and self.peek() != "]":
+                self.value((*path, index))
+                index += 1
+                self.skip(_BLANK)
+                self.at += self.peek() == ","
+            self.at += 1
+        elif self.peek() == "{":
+            self.at += 1
+            while self.skip(_BLANK) and self.peek() != "}":
+                self.pair(path)
+                self.skip(_BLANK)
+                self.at += self.peek() == ","
+            self.at += 1
+        elif not self.take(_TEXT):
+            raw = self.take(_SCALAR).rstrip()
+        self.note(path, start, raw)
 
-    def sequence(self) -> Iterator[Any]:
-        self.at += 1
-        while self.skip(_BLANK) and self.peek() != "]":
-            yield self.value()
-            self.skip(_BLANK)
-            self.at += self.peek() == ","
-        self.at += 1
-
-    def braces(self) -> _Table:
-        made = _Table(self.at)
-        self.at += 1
-        while self.skip(_BLANK) and self.peek() != "}":
-            self.pair(made)
-            self.skip(_BLANK)
-            self.at += self.peek() == ","
-        self.at += 1
-        return made
-
-    def scalar(self, raw: str) -> Any:
-        return tomllib.loads(f"x = {raw}")["x"]
-
-    def node(self, value: Any, at: int, raw: str = "") -> Node:
-        return Node(value, self.source, *self.line_and_column(at), raw)
-
-    def frozen(self, value: Any, depth: int) -> Node:
-        """The node of what was read, tables and lists with all that they hold."""
-        if isinstance(value, Node):
-            return value
-        at, inside = (value.at, value.entries) if isinstance(value, _Table) else value
-        if depth > MAX_DEPTH:
-            raise ConfigError(f"nested more than {MAX_DEPTH} deep", self.place(at))
-        if isinstance(inside, list):
-            return self.node(tuple(self.frozen(one, depth + 1) for one in inside), at)
-        made = {}
-        for key, (place, one) in inside.items():
-            held = (place, one) if isinstance(one, list) else one
-            made[key] = Entry(self.node(key, place), self.frozen(held, depth + 1))
-        return self.node(made, at)
+    def note(self, path: _Path, at: int, raw: str = "") -> None:
+        # Counted while reading, so that a small file of many values is refused before it takes much memory.
+        self.weight.add(1, partial(self.place, at))
+        self.values[path] = (at, raw)

@@ -1,38 +1,45 @@
-"""Workbooks that are zip archives, looked at before they are unpacked: size, shape and document types.
+"""Workbooks that are zip archives, examined before they are read: size, shape and document types.
 
 The reader of sheets keeps a dense grid from the first to the last filled cell, so that one value at XFD1048576 asks
 for 17 thousand million cells, and a zip of a few kilobytes can hold gigabytes. Both are refused here in bounded
-memory: every part is unpacked once in pieces, and the addresses of cells are looked at. That pass takes a tenth of
+memory: every part is unpacked once in pieces, and the addresses of cells are checked. That pass takes a tenth of
 the reader's time; only where addresses look too far out is the sheet parsed in full, and then only cells that hold
 something count.
+
+A cell may also refer to a text that the file holds once: a text of a megabyte that a hundred thousand cells refer to is
+a hundred gigabytes in the reader, out of a file of a few kilobytes. The reader also reserves room for as many texts as
+the file claims to have. Both are held to a limit in the same pass. Its figures are bounds: an exact count is made only
+where the longest text, if every cell named it, would be too much.
 """
 
 from __future__ import annotations
 
+import posixpath
 import re
 import zipfile
 import zlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from copy import copy
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any, Final
+from typing import Any, Final, NoReturn
 
-from steelyard.data.archive_texts import MAX_TEXT_BYTES, SharedTexts
 from steelyard.data.table import column_index, column_letter
-from steelyard.data.workbook_parts import part_of, refuse_shared_sheets
 from steelyard.errors import DataError
 
 MAX_UNPACKED_BYTES: Final = 200_000_000
 MAX_RATIO: Final = 200
-"""How much larger than the file its parts may be, once they pass 20 MB."""
+"""How much larger than the file its parts may be, once they pass 20 MB.
+
+Sheets of 300,000 cells that openpyxl wrote have 6 (numbers) to 26 (texts); Deflate reaches 1,032."""
 MAX_PARTS: Final = 5_000
 MAX_COLUMNS: Final = 1_024
 MAX_CELLS: Final = 4_000_000
 """Cells of the smallest rectangle around all filled cells of one sheet; 32 bytes each in the reader."""
 
 _CHUNK: Final = 1 << 20
+_PART_CHUNK: Final = 1 << 18
 _BLANKS: Final = b" \t\r\n"
 _FAR: Final = re.compile(rb"""r=["'](?:([A-Za-z]{2,})\d|[A-Za-z]?(\d{5,}))""")
 _FAR_AWAY: Final = 10**9
@@ -47,6 +54,95 @@ _KINDS: Final[Mapping[str, tuple[str, str]]] = MappingProxyType(
     }
 )
 _TYPES: Final = (b"<!DOCTYPE", b"<!ENTITY")
+MAX_TEXT_BYTES: Final = 100_000_000
+"""Bytes of text in all cells of a workbook together, counted in UTF-8."""
+
+_TABLE: Final = re.compile(rb"<(?:[\w.-]+:)?sst(?=[\s>/])([^>]*)")
+_CLAIM: Final = re.compile(rb"""[Cc]ount\s*=\s*["'](\d+)""")
+_END: Final = b"si>"
+
+
+Start = Callable[[str, Mapping[str, Any]], None]
+
+
+@dataclass(slots=True)
+class Walk:
+    """What is called for the elements of a part; their names come without a prefix.
+
+    Args:
+        start: takes a name and attributes.
+        end: takes a name.
+        text: takes a piece of text.
+    """
+
+    start: Start
+    end: Callable[[str], None] | None = None
+    text: Callable[[str], None] | None = None
+
+
+def part_of(archive: zipfile.ZipFile) -> str:
+    """The name of an archive's file, for messages."""
+    return posixpath.basename(archive.filename or "")
+
+
+def walk_part(archive: zipfile.ZipFile, name: str, walk: Walk) -> None:
+    """Parse one part piece by piece.
+
+    Raises:
+        DataError: it is damaged, or declares a document type.
+        KeyError: there is no such part.
+    """
+    from xml.parsers import expat
+
+    what = f"{part_of(archive)}: the part {name}"
+    parser = expat.ParserCreate()
+    parser.buffer_text = True
+    parser.StartElementHandler = lambda tag, about: walk.start(tag.rpartition(":")[2], about)
+    if walk.end:
+        end = walk.end
+        parser.EndElementHandler = lambda tag: end(tag.rpartition(":")[2])
+    if walk.text:
+        parser.CharacterDataHandler = walk.text
+    parser.StartDoctypeDeclHandler = lambda *_: _refuse(what)
+    try:
+        with archive.open(name) as stream:
+            while chunk := stream.read(_PART_CHUNK):
+                parser.Parse(chunk, False)
+        parser.Parse(b"", True)
+    except expat.ExpatError as error:
+        raise DataError(f"{what} is damaged: {error}") from error
+
+
+def _refuse(what: str) -> NoReturn:
+    raise DataError(f"{what} declares a document type; that is not read")
+
+
+def refuse_shared_sheets(archive: zipfile.ZipFile) -> None:
+    """Refuse a workbook of which two sheets are one part: a small file would be read as often as it has sheets.
+
+    Raises:
+        DataError: it is such a workbook, or its list of sheets is damaged.
+    """
+    targets = list(part_targets(archive, "worksheet").values())
+    if len(set(targets)) < len(targets):
+        raise DataError(f"{part_of(archive)} is no sound workbook: two of its sheets are the same part")
+
+
+def part_targets(archive: zipfile.ZipFile, kind: str = "") -> dict[str, str]:
+    """Relationship -> part, of those that stay inside the file and whose type ends with `kind`."""
+    parts: dict[str, str] = {}
+
+    def start(tag: str, about: Mapping[str, Any]) -> None:
+        inside = tag == "Relationship" and about.get("TargetMode") != "External"
+        if inside and about.get("Type", "").endswith(kind):
+            target = about.get("Target", "")
+            part = target.lstrip("/") if target.startswith("/") else posixpath.normpath(f"xl/{target}")
+            parts[about.get("Id", "")] = part
+
+    name = "xl/_rels/workbook.xml.rels"
+    if name in archive.namelist():
+        walk_part(archive, name, Walk(start))
+    return parts
 
 
 @dataclass(slots=True)
@@ -113,7 +209,7 @@ def _examine_parts(path: Path, archive: zipfile.ZipFile) -> None:
 
 
 def _refuse_other_kinds(path: Path, names: set[str]) -> None:
-    """A zip archive of another kind is told by the part that only this kind has."""
+    """Refuse zip archives of other kinds, each recognised by a part that only this kind has."""
     own = "content.xml" if path.suffix.lower() == ".ods" else "xl/workbook.xml"
     for part, (what, advice) in _KINDS.items():
         if part in names and own not in names:
@@ -169,14 +265,14 @@ def _unpack(archive: zipfile.ZipFile, part: zipfile.ZipInfo, limit: int) -> Iter
             yield chunk
             size += len(chunk)
             if size > part.file_size or size > limit:
-                raise DataError(f"{part_of(archive)}: {part.filename} unpacks to more than it says or than is read")
+                raise DataError(f"{part_of(archive)}: {part.filename} unpacks to more than it declares or than is read")
 
 
 def _examine_sheets(what: str, chunks: Iterator[bytes]) -> None:
     """Parse a part and hold the limits for each sheet in it; other parts have no cells and pass."""
     from xml.parsers import expat
 
-    walker = _Walker(what)
+    walker = _ExtentWalker(what)
     parser = expat.ParserCreate()
     parser.StartElementHandler = walker.start
     parser.EndElementHandler = walker.end
@@ -190,7 +286,7 @@ def _examine_sheets(what: str, chunks: Iterator[bytes]) -> None:
     walker.extent.refuse_if_too_large(what)
 
 
-class _Walker:
+class _ExtentWalker:
     """Follows rows and cells of both formats as the reader does, implied positions and repeats included."""
 
     def __init__(self, what: str) -> None:
@@ -253,5 +349,108 @@ class _Walker:
 
 def _repeats(attributes: dict[str, Any], name: str) -> int:
     """How often a part is repeated, by whatever prefix its namespace has."""
-    found = [value for key, value in attributes.items() if key.rpartition(":")[2] == name]
-    return max((_number(one) for one in found if one.isascii() and one.isdecimal()), default=1)
+    counts = [value for key, value in attributes.items() if key.rpartition(":")[2] == name]
+    return max((_number(count) for count in counts if count.isascii() and count.isdecimal()), default=1)
+
+
+@dataclass(slots=True)
+class SharedTexts:
+    """The shared texts of a workbook, and how often cells name one.
+
+    Args:
+        what: the file's name.
+    """
+
+    what: str
+    _table: str = ""
+    _longest: int = 0
+    _named: int = 0
+    _sheets: list[str] = field(default_factory=list)
+
+    def watch(self, part: str, chunks: Iterable[bytes]) -> Iterator[bytes]:
+        """Yield a part's bytes unchanged, and note its number and lengths of shared texts.
+
+        Raises:
+            DataError: it claims more texts than it can hold.
+        """
+        size = length = claims = 0
+        is_table = False
+        for chunk in chunks:
+            if not size and (match := _TABLE.search(chunk, 0, 4096)):
+                is_table, claims = True, max((int(digits[:18]) for digits in _CLAIM.findall(match[1])), default=0)
+            size += len(chunk)
+            if is_table:
+                length = self._measure(chunk, length)
+            yield chunk
+        if claims > size:
+            raise DataError(f"{self.what} is no sound workbook: it claims {claims:,} texts in {size:,} bytes")
+        if is_table:
+            self._table = part
+
+    def count(self, part: str, text: bytes) -> None:
+        """Count cells that name a text, in a piece of a part from which blanks were taken."""
+        named = text.count(b't="s"') + text.count(b"t='s'")
+        self._named += named
+        if named and part not in self._sheets:
+            self._sheets.append(part)
+
+    def _measure(self, chunk: bytes, before: int) -> int:
+        """Note the longest text; returns the length of the one that goes on behind the chunk."""
+        first, *others = map(len, chunk.split(_END))
+        self._longest = max(self._longest, before + first, *others)
+        return others[-1] if others else before + first
+
+    def refuse_if_too_large(self, archive: zipfile.ZipFile) -> None:
+        """Hold the limit.
+
+        Raises:
+            DataError: the cells hold more text.
+        """
+        if self._longest * self._named > MAX_TEXT_BYTES and self._exactly(archive) > MAX_TEXT_BYTES:
+            raise DataError(
+                f"{self.what}: its cells hold more than {MAX_TEXT_BYTES:,} bytes of text, because many name the same "
+                "long text; save the rows as CSV"
+            )
+
+    def _exactly(self, archive: zipfile.ZipFile) -> int:
+        counts = _TextCounts()
+        walk_part(archive, self._table, Walk(counts.start_text, counts.end_text, counts.text))
+        for part in self._sheets:
+            walk_part(archive, part, Walk(counts.start_cell, counts.end_cell, counts.text))
+        return counts.total
+
+
+class _TextCounts:
+    """Lengths of the shared texts, then the sum of those that cells name."""
+
+    def __init__(self) -> None:
+        self.total = 0
+        self._lengths: list[int] = []
+        self._length = 0
+        self._pieces: list[str] = []
+        self._shared = self._reading = False
+
+    def start_text(self, tag: str, _about: Mapping[str, Any]) -> None:
+        if tag == "si":
+            self._length, self._pieces = 0, []
+
+    def end_text(self, tag: str) -> None:
+        self._length += sum(len(piece.encode()) for piece in self._pieces)
+        self._pieces = []
+        if tag == "si":
+            self._lengths.append(self._length)
+
+    def text(self, data: str) -> None:
+        self._pieces.append(data)
+
+    def start_cell(self, tag: str, about: Mapping[str, Any]) -> None:
+        if tag == "c":
+            self._shared = about.get("t") == "s"
+        self._pieces = []
+
+    def end_cell(self, tag: str) -> None:
+        if tag == "v" and self._shared:
+            number = "".join(self._pieces).strip()
+            place = int(number) if number.isdigit() and len(number) < 10 else len(self._lengths)
+            self.total += self._lengths[place] if place < len(self._lengths) else 0
+        self._pieces = []

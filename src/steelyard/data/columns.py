@@ -1,26 +1,35 @@
 """Which column plays which role: named by the user, found by its header, or by position.
 
-1. Named under `columns:`; see `data.naming`.
+1. Named under `columns:`; see `data.headers`.
 2. Found: the first ten rows are scored against the synonyms of `headers.json`; the header is the row that names the
    most columns, at least two and the first required one among them, so that a title above it is not taken for it.
 3. By position, where there is no header: question, options, answer, group, in the order of the roles. What lies
    between is the role that spans several columns; whether an optional last column is there is read off the cells of
    the role that has a likeness. A leading column that only counts is left out.
 
-A suite says which roles it needs; nothing here knows what they are for.
+A suite declares which roles it needs; nothing here depends on what they are for.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from itertools import islice
 from statistics import fmean
 from typing import Final
 
-from steelyard.data.files import SampleFiles
-from steelyard.data.headers import by_header, plain
-from steelyard.data.naming import all_names, find_named, only_letters
-from steelyard.data.roles import Columns, Layout, Role
+from steelyard.data.headers import (
+    Columns,
+    Role,
+    all_names,
+    by_header,
+    find_named,
+    normalized,
+    only_letters,
+    refuse_same_name,
+    same_name,
+)
+from steelyard.data.sample_files import SampleFiles
 from steelyard.data.table import Column, Row, Table, cell_at, column_letter, is_blank, render
 from steelyard.errors import ConfigError, did_you_mean
 
@@ -30,7 +39,47 @@ _MOST_DIGITS: Final = 9
 """Of a number that counts rows; Python converts no more than 4,300 of any."""
 
 
-def find_layout(table: Table, roles: Sequence[Role], files: SampleFiles) -> Layout:
+@dataclass(frozen=True, slots=True)
+class ColumnLayout:
+    """What was found in one table.
+
+    Args:
+        columns: role -> its columns.
+        header_row: number of the row that holds the headers; None where there is none. Samples begin after it.
+        width: cells of the header row, or of the widest of the first rows; 0 for JSON.
+        headers: the texts of the header by column.
+    """
+
+    columns: Columns
+    header_row: int | None = None
+    width: int = 0
+    headers: Mapping[Column, str] = field(default_factory=dict)
+
+    def rows(self, table: Table) -> Iterator[Row]:
+        """Rows of the table below its header, blank ones included."""
+        start = self.header_row
+        return (row for row in table if row.number > start) if start else iter(table)
+
+    def column(self, role: str) -> Column | None:
+        """The column of a role, the first of several; None where it has none."""
+        columns = self.columns.get(role)
+        return columns[0] if columns else None
+
+    def describe(self) -> dict[str, str]:
+        """Role -> columns as a person names them.
+
+        >>> ColumnLayout({"question": (0,), "options": (1, 2)}, 1, 3, {0: "题目", 1: "甲", 2: "乙"}).describe()
+        {'question': 'A 题目', 'options': 'B 甲, C 乙'}
+        """
+        return {role: ", ".join(map(self._name, columns)) for role, columns in self.columns.items()}
+
+    def _name(self, column: Column) -> str:
+        if isinstance(column, str):
+            return column
+        return f"{column_letter(column)} {self.headers.get(column, '')}".rstrip()
+
+
+def find_layout(table: Table, roles: Sequence[Role], files: SampleFiles) -> ColumnLayout:
     """Give every role its columns.
 
     Raises:
@@ -47,32 +96,36 @@ def find_layout(table: Table, roles: Sequence[Role], files: SampleFiles) -> Layo
     return layout
 
 
-def _keyed(table: Table, head: Sequence[Row], roles: Sequence[Role], files: SampleFiles) -> Layout:
+def _keyed(table: Table, head: Sequence[Row], roles: Sequence[Role], files: SampleFiles) -> ColumnLayout:
     keys: dict[Column, str] = {str(key): str(key) for row in head for key in row.cells}
     named = find_named(table, files.columns, keys, 0)
-    return Layout({**by_header(keys, roles, named), **named}, headers=keys)
+    by_headers = by_header(keys, roles, named)
+    _refuse_doubles(table, ColumnLayout(by_headers, headers=keys), roles)
+    return ColumnLayout({**by_headers, **named}, headers=keys)
 
 
-def _grid(table: Table, head: Sequence[Row], roles: Sequence[Role], files: SampleFiles) -> Layout:
+def _grid(table: Table, head: Sequence[Row], roles: Sequence[Role], files: SampleFiles) -> ColumnLayout:
     row = _header(table, head, roles, files)
     headers = _texts(row) if row else {}
-    width = len(row.cells) if row else max((len(one.cells) for one in head), default=0)
-    named = find_named(table, files.columns, headers, width)
+    width = len(row.cells) if row else max((len(filled.cells) for filled in head), default=0)
+    named = find_named(table, files.columns, headers, width, header_row=row.number if row else None)
     if row:
-        return Layout({**by_header(headers, roles, named), **named}, row.number, width, headers)
-    body = [one for one in head if not is_blank(one)]
-    return Layout(named or _by_position(body, roles), None, width)
+        by_headers = by_header(headers, roles, named)
+        _refuse_doubles(table, ColumnLayout(by_headers, row.number, width, headers), roles)
+        return ColumnLayout({**by_headers, **named}, row.number, width, headers)
+    body = [filled for filled in head if not is_blank(filled)]
+    return ColumnLayout(named or _by_position(body, roles), None, width)
 
 
 def _header(table: Table, head: Sequence[Row], roles: Sequence[Role], files: SampleFiles) -> Row | None:
     if files.header == "none":
         return None
     if isinstance(files.header, int):
-        found = next((row for row in islice(table, files.header) if row.number == files.header), None)
-        if found is None:
+        header = next((row for row in islice(table, files.header) if row.number == files.header), None)
+        if header is None:
             raise ConfigError(f"header: {table.title} has no row {files.header}")
-        return found
-    wanted = set() if only_letters(files.columns) else {plain(name) for name in all_names(files.columns)}
+        return header
+    wanted = set() if only_letters(files.columns) else {normalized(name) for name in all_names(files.columns)}
     best = max(head, key=lambda row: _header_score(row, roles, wanted), default=None)
     return best if best and _header_score(best, roles, wanted) >= 2 else None
 
@@ -83,7 +136,7 @@ def _header_score(row: Row, roles: Sequence[Role], wanted: set[str]) -> int:
     columns = by_header(texts, roles, {})
     first = next((role.name for role in roles if role.required and not role.several), "")
     known = sum(map(len, columns.values())) if first in columns else 0
-    return known + 2 * len(wanted & {plain(text) for text in texts.values() if text})
+    return known + 2 * len(wanted & {normalized(text) for text in texts.values() if text})
 
 
 def _texts(row: Row) -> dict[Column, str]:
@@ -137,13 +190,15 @@ def _counts(body: Sequence[Row]) -> bool:
     return [int(text) for text in texts] == list(range(int(texts[0]), int(texts[0]) + len(texts)))
 
 
-def _refuse_missing(table: Table, layout: Layout, roles: Sequence[Role]) -> None:
+def _refuse_missing(table: Table, layout: ColumnLayout, roles: Sequence[Role]) -> None:
     missing = [role.name for role in roles if _lacks(layout, role)]
     if not missing:
         return
-    found = [text for text in layout.headers.values() if text]
+    headers = [text for text in layout.headers.values() if text]
     seen = (
-        f"the columns found are {', '.join(found)}" if found else f"no header was found in its first {HEAD_ROWS} rows"
+        f"the columns found are {', '.join(headers)}"
+        if headers
+        else f"no header was found in its first {HEAD_ROWS} rows"
     )
     raise ConfigError(
         f"{table.title}: no column for {' and '.join(missing)}; {seen}. Name the columns, for example "
@@ -151,7 +206,16 @@ def _refuse_missing(table: Table, layout: Layout, roles: Sequence[Role]) -> None
     )
 
 
-def _lacks(layout: Layout, role: Role) -> bool:
+def _refuse_doubles(table: Table, layout: ColumnLayout, roles: Sequence[Role]) -> None:
+    """Refuse a header that occurs twice and that a role would use, since either column may be meant."""
+    for role in roles:
+        for column in layout.columns.get(role.name, ()):
+            other = same_name(layout.headers, column, role)
+            if other is not None:
+                refuse_same_name(table, layout.headers, role.name, (column, other), layout.header_row)
+
+
+def _lacks(layout: ColumnLayout, role: Role) -> bool:
     return role.required and not layout.columns.get(role.name) and not layout.columns.get(role.unless)
 
 
@@ -162,7 +226,7 @@ def _example(roles: Sequence[Role]) -> str:
     'question: A, options: "B:E", answer: F'
     """
     named, start = [], 0
-    for role in (one for one in roles if one.required):
+    for role in (role for role in roles if role.required):
         last = start + (3 if role.several else 0)
         letters = column_letter(start)
         named.append(f'{role.name}: "{letters}:{column_letter(last)}"' if role.several else f"{role.name}: {letters}")
@@ -170,7 +234,7 @@ def _example(roles: Sequence[Role]) -> str:
     return ", ".join(named)
 
 
-def _refuse_shared(table: Table, layout: Layout) -> None:
+def _refuse_shared(table: Table, layout: ColumnLayout) -> None:
     roles: Mapping[Column, list[str]] = {column: [] for columns in layout.columns.values() for column in columns}
     for role, columns in layout.columns.items():
         for column in columns:

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Final
 
 from steelyard.data.encoding import examine_text
-from steelyard.data.files import require_file
+from steelyard.data.paths import require_file
 from steelyard.errors import ConfigError, DataError
 
 MAX_DOCUMENT_BYTES: Final = 64_000_000
@@ -46,7 +46,7 @@ class Document:
     pages: tuple[int, ...] = ()
 
     def page_at(self, offset: int) -> int | None:
-        r"""The 1-based page that a character stands on, None where there are no pages.
+        r"""The 1-based page that holds a character, None where there are no pages.
 
         >>> [Document("a.pdf", "One\n\nTwo", (0, 5)).page_at(offset) for offset in (0, 4, 5)]
         [1, 1, 2]
@@ -110,16 +110,16 @@ def _files(path: Path) -> Iterator[Path]:
         require_file(path)
         yield path
         return
-    found = sorted(
+    documents = sorted(
         file
         for file in path.rglob("*")
         if file.suffix.lower() in SUFFIXES
         and not any(part.startswith(".") for part in file.relative_to(path).parts)
         and file.is_file()
     )
-    if not found:
+    if not documents:
         raise ConfigError(f"the folder {path} holds no document ({', '.join(SUFFIXES)})")
-    yield from found
+    yield from documents
 
 
 def _names(files: list[Path]) -> list[str]:
@@ -129,10 +129,9 @@ def _names(files: list[Path]) -> list[str]:
 
 
 def _told_apart(file: Path, files: list[Path]) -> str:
-    rivals = [one.parts for one in files if one.name == file.name]
-    depth = next(
-        depth for depth in range(2, 1 + max(map(len, rivals))) if len({one[-depth:] for one in rivals}) == len(rivals)
-    )
+    rivals = [other.parts for other in files if other.name == file.name]
+    deepest = max(map(len, rivals))
+    depth = next(depth for depth in range(2, 1 + deepest) if len({parts[-depth:] for parts in rivals}) == len(rivals))
     return "/".join(file.parts[-depth:])
 
 
@@ -146,7 +145,7 @@ def _page_text(path: Path) -> str:
 
 
 def _decoded(path: Path) -> str:
-    """A page in the charset that it declares, where that is none of those that can be told from the bytes."""
+    """A page in the charset that it declares, unless that can be recognised by the bytes."""
     with path.open("rb") as stream:
         declared = _DECLARED.search(stream.read(4096))
     charset = declared[1].decode("ascii").lower() if declared else ""

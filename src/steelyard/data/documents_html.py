@@ -103,8 +103,8 @@ def _tokens(page: str) -> Iterator[tuple[str, str]]:
 
 
 def _behind(page: str, mark: str, start: int) -> int:
-    found = page.find(mark, start)
-    return len(page) if found < 0 else found + len(mark)
+    end = page.find(mark, start)
+    return len(page) if end < 0 else end + len(mark)
 
 
 def _behind_declaration(page: str, start: int) -> int:
@@ -132,7 +132,7 @@ class _Writer:
         self._row: int | None = None
 
     def tag(self, tag: str) -> None:
-        """Begin or end what the element stands for."""
+        """Begin or end what the element means: a paragraph, a line, a row, a cell."""
         name = tag.removeprefix("/")
         opens = name is tag
         if name in {"table", "tr"}:

@@ -1,21 +1,37 @@
 """PDF files as text: read in a process of its own, within limits of time and memory.
 
 pypdfium2 reads a paper of twenty pages in half a second, twenty times as fast as a reader in pure Python, and leaves
-fewer broken words. What it costs is a library in C++: a file that crashes it or that never ends costs that process.
+fewer broken words. What it costs is a library in C++: a file that crashes it or that never ends costs that process
+(`documents_pdf_process`). The process gives the lines of each page with their positions; here they become text, what a
+person would copy from the pages.
+
+A line is joined with the next one where the next one's first word would not have fitted behind it, at the same size
+and one line further down; a hyphen at its end goes unless the word is written with it elsewhere. Otherwise a line
+stays a line, and a larger distance or another size parts paragraphs. Doubtful cases stay apart: a line break too many
+costs a reader less than two entries of a list run into one. A row of a table is a line, its cells parted by tabs.
+
+Running heads, feet and page numbers are dropped: lines at the edge of three pages or more, at one height, that are
+equal up to their digits. Where the digits differ, they must count along with the pages or rise with them as those of
+chapters do, in type that is not larger than the page's: a row of figures, a sentence and a heading may recur up to
+their digits as well, and are no running heads.
 """
 
 from __future__ import annotations
 
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
-from collections.abc import Sequence
+from bisect import bisect_left
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import pairwise
 from pathlib import Path
-from typing import Any, Final
+from statistics import median
+from typing import Any, Final, NamedTuple
 
-from steelyard.data.documents_pages import Line, join_pages
 from steelyard.errors import DataError
 
 PDF_SECONDS: Final = 300.0
@@ -32,6 +48,56 @@ _WHY: Final = {
     "damaged": "is damaged, or no PDF",
     "large": "is too large",
 }
+_LIGATURES: Final = str.maketrans(
+    {"ﬀ": "ff", "ﬁ": "fi", "ﬂ": "fl", "ﬃ": "ffi", "ﬄ": "ffl", "ﬅ": "st", "ﬆ": "st", "\xa0": " ", "\xad": ""}
+)
+_HYPHEN: Final = "\x02"
+"""What the reader puts for a hyphen at the end of a line, which it has joined with the next one then."""
+_UNSEEN: Final = re.compile(r"[\x00\x01\x03-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ufffe\uffff\ufeff\u200b]")
+_BLANKS: Final = re.compile(r" *\t[ \t]*| {2,}")
+_BROKEN: Final = re.compile(r"(\w+)\x02(\w*)")
+_COMPOUND: Final = re.compile(r"\w+-\w+")
+_ENTRY: Final = re.compile(
+    r"(?:[-*•·–—▪●○]|\(?(?:\d{1,3}|[a-zA-Z]|[ivx]{2,5})[.)、]|[（(][一二三四五六七八九十\d]+[)）])\s?"
+)
+_FINAL: Final = re.compile(r"[.!?。！？:：;；][\"'”’」』）)\]]*$")
+_NUMBER: Final = re.compile(r"\d+")
+_PAGE_NUMBER: Final = re.compile(
+    r"^\W{0,3}(\d{1,5})\b|\b(\d{1,5})\W{0,3}$|\b(\d{1,5})(?=\s?(?:/|of|von|sur|页|頁|ページ))"
+)
+_EDGE: Final = 2
+"""Heights at the top and at the bottom of a page whose lines may be running heads and feet."""
+_ROUNDS: Final = 2
+"""Running heads may have three lines: in the second round the line below the first two is an edge as well."""
+_FEWEST: Final = 3
+_LETTERS: Final = 3
+"""Letters that a line with a rising number must have: `7 mm` and `12 %` are figures."""
+_ROMAN: Final = re.compile(r"\W{0,3}((?:xc|xl|l?x{0,3})(?:ix|iv|v?i{0,3}))\W{0,3}", re.IGNORECASE)
+_ROMAN_DIGITS: Final = {"i": 1, "v": 5, "x": 10, "l": 50, "c": 100}
+
+
+class Line(NamedTuple):
+    """A line of a page; lengths in points, upwards and to the right.
+
+    Args:
+        text: the characters in reading order.
+        left: where it begins.
+        top: height of its first character's baseline.
+        right: where it ends.
+        bottom: height of its last character's baseline: another one where the reader joined two lines at a hyphen.
+        size: of its last character's font, in points; the first may be a bullet.
+        word: width of its first word.
+        cells: of a table's row; 1 for prose.
+    """
+
+    text: str
+    left: float
+    top: float
+    right: float
+    bottom: float
+    size: float
+    word: float
+    cells: int = 1
 
 
 def read_pdf(path: Path, *, timeout_s: float = PDF_SECONDS) -> tuple[str, tuple[int, ...]]:
@@ -44,7 +110,7 @@ def read_pdf(path: Path, *, timeout_s: float = PDF_SECONDS) -> tuple[str, tuple[
     Raises:
         DataError: it is encrypted, damaged, too large or too slow to read, or there is no text in it.
     """
-    *pages, count = _spoken(path, timeout_s)
+    *pages, count = _output_of_reader(path, timeout_s)
     if count != len(pages):
         raise DataError(f"{path.name} could not be read: {len(pages)} pages came of {count}")
     text, starts = join_pages([[Line(*line) for line in page] for page in pages])
@@ -56,13 +122,13 @@ def read_pdf(path: Path, *, timeout_s: float = PDF_SECONDS) -> tuple[str, tuple[
     return text, starts
 
 
-def _spoken(path: Path, timeout_s: float) -> Sequence[Any]:
-    """The values that the reading process wrote.
+def _output_of_reader(path: Path, timeout_s: float) -> Sequence[Any]:
+    """The JSON values that the reader process wrote.
 
     Raises:
-        DataError: it said what is wrong, or crashed, or took too long.
+        DataError: it reported an error, crashed or took too long.
     """
-    paths = [str(Path(__file__).resolve().parents[2]), *(one for one in sys.path if one)]
+    paths = [str(Path(__file__).resolve().parents[2]), *(entry for entry in sys.path if entry)]
     command = [sys.executable, "-I", "-S", "-c", _BOOT, str(path.resolve()), str(_MEMORY_BYTES)]
     try:
         done = subprocess.run(  # noqa: S603 (our own interpreter and code, no shell)
@@ -80,15 +146,187 @@ def _spoken(path: Path, timeout_s: float) -> Sequence[Any]:
     if isinstance(last, dict):
         raise DataError(f"{path.name} {_WHY[last['error']]}: {last['message']}")
     if done.returncode or not isinstance(last, int):
-        raise DataError(f"{path.name} could not be read: {_end(done)}")
+        raise DataError(f"{path.name} could not be read: {_reason_of_end(done)}")
     return [json.loads(line) for line in lines]
 
 
-def _end(done: subprocess.CompletedProcess[bytes]) -> str:
-    """How a process ended that did not come to its end."""
+def _reason_of_end(done: subprocess.CompletedProcess[bytes]) -> str:
+    """Why the reader process ended early."""
     if done.returncode == -signal.SIGABRT:
         return "the PDF reader gave up on it, as it does when it gets no more memory"
     if done.returncode < 0:
         return f"the PDF reader crashed on it (signal {-done.returncode})"
-    said = done.stderr.decode("utf-8", "replace").strip().rpartition("\n")[2]
-    return "it needs too much memory" if "MemoryError" in said else f"the PDF reader failed: {said[:200]}"
+    last_line = done.stderr.decode("utf-8", "replace").strip().rpartition("\n")[2]
+    return "it needs too much memory" if "MemoryError" in last_line else f"the PDF reader failed: {last_line[:200]}"
+
+
+def join_pages(pages: Sequence[Sequence[Line]]) -> tuple[str, tuple[int, ...]]:
+    r"""The text of a document and the offset at which each of its pages begins.
+
+    Pages are parted by a blank line, or by a line break where a sentence runs on. A page without text begins where the
+    next one does.
+
+    >>> join_pages([[Line("One", 0, 9, 9, 9, 9, 9)], [], [Line("Two", 0, 9, 9, 9, 9, 9)]])
+    ('One\n\nTwo', (0, 5, 5))
+    """
+    compounds = {word for page in pages for line in page for word in _COMPOUND.findall(line.text)}
+    parts: list[str] = []
+    starts: list[int] = []
+    length = 0
+    for page in _without_repeats([[_cleaned(line, compounds) for line in page] for page in pages]):
+        body = _body([line for line in page if line.text])
+        if body and parts:
+            gap = "\n" if _runs_on(parts[-1], body) else "\n\n"
+            parts.append(gap)
+            length += len(gap)
+            starts = [length if start == length - len(gap) else start for start in starts]
+        starts.append(length)
+        if body:
+            parts.append(body)
+            length += len(body)
+    return "".join(parts), tuple(starts)
+
+
+def _cleaned(line: Line, compounds: set[str]) -> Line:
+    text = _BROKEN.sub(lambda match: _mended(match[1], match[2], compounds), line.text)
+    text = _UNSEEN.sub("", text.replace(_HYPHEN, "-").translate(_LIGATURES))
+    return line._replace(text=_BLANKS.sub(lambda match: "\t" if "\t" in match[0] else " ", text).strip())
+
+
+def _mended(before: str, after: str, compounds: set[str]) -> str:
+    """The word that was broken at a line's end; a hyphen stays in one that is written so elsewhere, and in names."""
+    whole = f"{before}-{after}"
+    return before + after if after[:1].islower() and not before.isdigit() and whole not in compounds else whole
+
+
+def _body(lines: Sequence[Line]) -> str:
+    """The text of a page."""
+    if not lines:
+        return ""
+    edges = _Edges(lines)
+    parts = [lines[0].text]
+    for above, below in pairwise(lines):
+        parts += [_gap(above, below, edges), below.text]
+    return "".join(parts)
+
+
+class _Edges:
+    """The right edges of a page's columns, which no one states: the furthest line that begins nearby in that size."""
+
+    def __init__(self, lines: Sequence[Line]) -> None:
+        columns: dict[int, dict[int, float]] = defaultdict(dict)
+        for line in lines:
+            column = columns[round(line.size)]
+            place = round(line.left / 8)
+            column[place] = max(line.right, column.get(place, line.right))
+        self._found = {size: sorted(column.items()) for size, column in columns.items()}
+
+    def right(self, line: Line) -> float:
+        """Where the column of `line` ends."""
+        column = self._found[round(line.size)]
+        place = round(line.left / 8)
+        first = bisect_left(column, (place - 4, float("-inf")))
+        return max(right for at, right in column[first : first + 9] if at <= place + 4)
+
+
+def _gap(above: Line, below: Line, edges: _Edges) -> str:
+    """The separator of two lines: a blank, nothing (Chinese), a line break or a blank line."""
+    down = above.bottom - below.top
+    size = max(above.size, 1.0)
+    if abs(down) < 0.2 * size and below.left >= above.right:
+        return "\t" if below.left - above.right > 1.5 * size else " "
+    if abs(above.size - below.size) > 0.1 * size or down > 1.9 * size:
+        return "\n\n"
+    if down < 0:
+        return _seam(above.text, below.text) if _runs_on(above.text, below.text) else "\n\n"
+    if max(above.cells, below.cells) > 1:
+        return "\n"
+    blank = 0.0 if _seam(above.text, below.text) == "" else 0.25 * size
+    full = above.right + blank + below.word > edges.right(above) - 0.1 * size
+    hangs = 4.0 if _ENTRY.match(above.text) else 1.2
+    if not full or _ENTRY.match(below.text) or below.left - above.left > hangs * size:
+        return "\n"
+    return _seam(above.text, below.text)
+
+
+def _seam(before: str, after: str) -> str:
+    """A blank, or nothing next to a Chinese character or mark."""
+    return "" if before[-1:] > "\u2e7f" or after[:1] > "\u2e7f" else " "
+
+
+def _runs_on(before: str, after: str) -> bool:
+    """Whether a sentence evidently goes on from one page or column to the next."""
+    return not _FINAL.search(before[-8:]) and after[:1].islower()
+
+
+def _without_repeats(pages: Sequence[Sequence[Line]]) -> Sequence[Sequence[Line]]:
+    """The pages without running heads, feet and page numbers; all of the lines if no page would keep any."""
+    kept = pages
+    for _ in range(_ROUNDS):
+        dropped = _repeats(kept)
+        kept = [[line for at, line in enumerate(page) if (no, at) not in dropped] for no, page in enumerate(kept)]
+    return kept if any(kept) else pages
+
+
+def _repeats(pages: Sequence[Sequence[Line]]) -> set[tuple[int, int]]:
+    """Page and line of what is dropped."""
+    seen: dict[tuple[str, int], dict[int, int]] = defaultdict(dict)
+    for no, page in enumerate(pages):
+        for at in _edge_lines(page):
+            seen[_NUMBER.sub("#", _numbered(page[at].text)), round(page[at].top)][no] = at
+    dropped: set[tuple[int, int]] = set()
+    for places in seen.values():
+        if len(places) >= _FEWEST:
+            dropped.update(_droppable(pages, places))
+    return dropped
+
+
+def _edge_lines(page: Sequence[Line]) -> Iterator[int]:
+    """The lines at the top and at the bottom of a page; those of one height are of one edge together."""
+    heights = sorted({round(line.top) for line in page})
+    edges = {*heights[:_EDGE], *heights[-_EDGE:]}
+    return (at for at, line in enumerate(page) if round(line.top) in edges)
+
+
+def _droppable(pages: Sequence[Sequence[Line]], places: Mapping[int, int]) -> Iterator[tuple[int, int]]:
+    """All of them where their numbers go along with the pages, else those that are equal on enough pages."""
+    texts = {no: _numbered(pages[no][at].text) for no, at in places.items()}
+    if _goes_along(texts) and all(_is_small(pages[no], at) for no, at in places.items()):
+        yield from places.items()
+        return
+    counts = Counter(texts.values())
+    yield from ((no, at) for no, at in places.items() if counts[texts[no]] >= _FEWEST)
+
+
+def _goes_along(texts: Mapping[int, str]) -> bool:
+    """Whether a number counts the pages, or all rise with them in a line that is no sentence and no figure."""
+    if set.intersection(*(_counts(text, no) for no, text in texts.items())):
+        return True
+    first = next(iter(texts.values()))
+    if _FINAL.search(first[-8:]) or sum(map(str.isalpha, first)) < _LETTERS:
+        return False
+    numbers = [[int(digits[:18]) for digits in _NUMBER.findall(text)] for _, text in sorted(texts.items())]
+    return numbers == sorted(numbers)
+
+
+def _numbered(text: str) -> str:
+    """A line, that of a Roman numeral alone in digits.
+
+    >>> _numbered("- xiv -"), _numbered("vivid")
+    ('14', 'vivid')
+    """
+    match = _ROMAN.fullmatch(text)
+    if not match or not match[1]:
+        return text
+    values = [_ROMAN_DIGITS[mark] for mark in match[1].lower()]
+    return str(sum(-value if value < after else value for value, after in zip(values, [*values[1:], 0], strict=True)))
+
+
+def _counts(text: str, no: int) -> set[int]:
+    """Offsets of the numbers at the usual places of page numbers from the 0-based page `no`."""
+    return {int(match[1] or match[2] or match[3]) - no for match in _PAGE_NUMBER.finditer(text)}
+
+
+def _is_small(page: Sequence[Line], at: int) -> bool:
+    """Whether a line is not larger than most of its page: a heading such as "Step 3" may count along as well."""
+    return page[at].size <= 1.05 * median(line.size for line in page)

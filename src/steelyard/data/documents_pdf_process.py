@@ -1,7 +1,7 @@
-"""The process that takes a PDF apart: the library is C++ that hostile files have crashed, so a process of its own.
+"""Reads the lines of a PDF in a process of its own, because hostile files can crash the C++ library.
 
 It writes one JSON value a line: `[[text, left, top, right, bottom, size, word, cells], ...]` for each page, then the
-number of pages; or `{"error": kind, "message": text}`. See `documents_pages.Line`, which these are the fields of.
+number of pages; or `{"error": kind, "message": text}`. These are the fields of `documents_pdf.Line`.
 """
 
 from __future__ import annotations
@@ -27,31 +27,31 @@ _ENCRYPTED: Final = (4, 5)
 
 
 def main(path: str, memory_bytes: int, cpu_s: int) -> None:
-    """Write what stands in the file at `path` to standard output, within limits of memory and CPU time."""
+    """Write the lines of the PDF at `path` to standard output, within limits of memory and CPU time."""
     _limit(memory_bytes, cpu_s)
     from pypdfium2 import PdfDocument, PdfiumError
 
     try:
         document = PdfDocument(path)
     except PdfiumError as error:
-        _say({"error": "encrypted" if error.err_code in _ENCRYPTED else "damaged", "message": str(error)})
+        _write({"error": "encrypted" if error.err_code in _ENCRYPTED else "damaged", "message": str(error)})
         return
     if len(document) > MAX_PAGES:
-        _say({"error": "large", "message": f"{len(document):,} pages; at most {MAX_PAGES:,} are read"})
+        _write({"error": "large", "message": f"{len(document):,} pages; at most {MAX_PAGES:,} are read"})
         return
     left = MAX_CHARACTERS
     for number in range(len(document)):
         try:
-            found = _read(document[number], left)
+            lines = _read(document[number], left)
         except PdfiumError as error:
-            _say({"error": "damaged", "message": f"page {number + 1}: {error}"})
+            _write({"error": "damaged", "message": f"page {number + 1}: {error}"})
             return
-        if found is None:
-            _say({"error": "large", "message": f"more than {MAX_CHARACTERS:,} characters"})
+        if lines is None:
+            _write({"error": "large", "message": f"more than {MAX_CHARACTERS:,} characters"})
             return
-        left -= sum(len(line[0]) for line in found)
-        _say(found)
-    _say(len(document))
+        left -= sum(len(line[0]) for line in lines)
+        _write(lines)
+    _write(len(document))
 
 
 def _limit(memory_bytes: int, cpu_s: int) -> None:
@@ -70,7 +70,7 @@ def _limit(memory_bytes: int, cpu_s: int) -> None:
         resource.setrlimit(name, (allowed, allowed))
 
 
-def _say(value: Any) -> None:
+def _write(value: Any) -> None:
     sys.stdout.write(json.dumps(value, separators=(",", ":")) + "\n")
     sys.stdout.flush()
 
@@ -89,7 +89,7 @@ def _read(page: Any, most: int) -> list[list[Any]] | None:
 
 
 class _Marks:
-    """The characters of a page with their boxes, asked for one by one: only a few boxes of a line are needed."""
+    """The characters of a page with their boxes, fetched one by one: only a few boxes of a line are needed."""
 
     def __init__(self, text: Any) -> None:
         from pypdfium2 import raw
@@ -109,7 +109,7 @@ class _Marks:
                 start = at + 1
 
     def _leaves_line(self, blank: int) -> bool:
-        """Whether what follows a blank stands at another height: the library now and then runs two lines into one."""
+        """Whether what follows a blank is at another height: the library sometimes joins two lines."""
         if blank + 1 >= len(self._codes) or self._codes[blank + 1] <= _BLANK:
             return False
         size = float(self._raw.FPDFText_GetFontSize(self._text, blank + 1))
@@ -135,18 +135,18 @@ class _Marks:
 
     def _cells(self, start: int, end: int, size: float) -> list[str]:
         """The texts of a line between gaps that are too wide for a blank: one of prose, several of a table's row."""
-        found: list[str] = []
+        cells: list[str] = []
         begin = at = start
         while at < end:
             if self._codes[at] != _BLANK:
                 at += 1
                 continue
             after = next(place for place in range(at, end) if self._codes[place] > _BLANK)
-            if self._origin(after)[0] - self._right(at - 1) > _GAP * size and (found or not self._is_mark(begin, at)):
-                found.append(self._words(begin, at))
+            if self._origin(after)[0] - self._right(at - 1) > _GAP * size and (cells or not self._is_mark(begin, at)):
+                cells.append(self._words(begin, at))
                 begin = after
             at = after
-        return [*found, self._words(begin, end)]
+        return [*cells, self._words(begin, end)]
 
     def _is_mark(self, start: int, end: int) -> bool:
         """Whether a line begins with a bullet or a number, behind which a gap is usual."""

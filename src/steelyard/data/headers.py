@@ -1,4 +1,13 @@
-"""Roles by the texts of headers: synonyms in Chinese and English (`headers.json`), and lettered or numbered options."""
+"""Columns by name: found by the texts of headers, or named by the user.
+
+Headers are matched to roles by synonyms in Chinese and English (`headers.json`), and as lettered or numbered options.
+
+The user names a column by its header's text, a spreadsheet letter, a range of either, or a list of these. A letter can
+be a header too: sheets of questions often head their options A, B, C, D. When every name given is a letter or a range
+of letters, all of them are spreadsheet letters; otherwise each is looked for among the headers first. The two ends of a
+range are read the same way: in a sheet with the header `题目`, "A:D" are the columns headed A to D, and "B:E", where
+none is headed E, are letters.
+"""
 
 from __future__ import annotations
 
@@ -6,16 +15,19 @@ import json
 import re
 import unicodedata
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
-from typing import Final
+from typing import Final, NoReturn
 
-from steelyard.data.roles import Columns, Role
-from steelyard.data.table import Column
+from steelyard.data.table import Column, Table, column_index, column_letter
+from steelyard.errors import ConfigError, did_you_mean
 
+_LETTERS: Final = re.compile(r"[A-Z]{1,3}")
+_RANGE: Final = re.compile(r"\s*(\S.*?)\s*[:：]\s*(\S.*?)\s*")
 _PUNCTUATION: Final = re.compile(r"[\W_]+")
 _REMARK: Final = re.compile(r"[(（【\[][^()（）【】\[\]]*[)）】\]]")
-"""What stands in brackets behind a header: `答案（请填字母）`, `question (en)`."""
+"""A remark in brackets behind a header: `答案（请填字母）`, `question (en)`."""
 _PREFIX: Final = "option|choice|opt|op|answer|ans|ending|candidate|选项|备选项|备选答案|备选|候选项|候选答案|候选"
 _NUMERALS: Final = "一二三四五六七八九十"
 _STEMS: Final = "甲乙丙丁戊己庚辛壬癸"
@@ -24,10 +36,41 @@ _OPTION: Final = re.compile(
 )
 
 
-def plain(text: str) -> str:
+Names = Mapping[str, str | list[str]]
+"""Role -> what the user names its columns by."""
+Columns = Mapping[str, tuple[Column, ...]]
+"""Role -> its columns, in order; one for each role that does not span several."""
+
+
+@dataclass(frozen=True, slots=True)
+class Role:
+    """What a column is for.
+
+    Args:
+        name: the key under `columns:`, and in `headers.json`.
+        required: whether a table without it is refused.
+        unless: another role; where that has a column, this one is not required.
+        several: whether it spans columns, as options do.
+        by_position: whether it has a place where there is no header.
+        words: the key of its synonyms in `headers.json` where it is not the name: what one suite calls an answer is a
+            query to another.
+        likeness: how much a cell looks like this role, in [0, 1]; decides how the columns are arranged
+            where there is no header.
+    """
+
+    name: str
+    required: bool = True
+    several: bool = False
+    by_position: bool = True
+    words: str = ""
+    likeness: Callable[[str], float] | None = None
+    unless: str = ""
+
+
+def normalized(text: str) -> str:
     """A header without width, case, blanks and punctuation.
 
-    >>> plain(" Correct_Answer："), plain("选项 Ａ")
+    >>> normalized(" Correct_Answer："), normalized("选项 Ａ")
     ('correctanswer', '选项a')
     """
     return _PUNCTUATION.sub("", unicodedata.normalize("NFKC", text).casefold())
@@ -40,16 +83,31 @@ def by_header(headers: Mapping[Column, str], roles: Sequence[Role], taken: Colum
     {'question': (0,), 'options': (1, 2)}
     """
     used = {column for columns in taken.values() for column in columns}
-    found: dict[str, tuple[Column, ...]] = {}
+    columns_of: dict[str, tuple[Column, ...]] = {}
     for role in roles:
         if role.name in taken:
             continue
         free = {column: text for column, text in headers.items() if column not in used}
-        columns = _columns(free, role, plain) or _columns(free, role, _without_remark)
+        columns = _columns(free, role, normalized) or _columns(free, role, _without_remark)
         if columns:
-            found[role.name] = columns
+            columns_of[role.name] = columns
             used.update(columns)
-    return found
+    return columns_of
+
+
+def same_name(headers: Mapping[Column, str], column: Column, role: Role) -> Column | None:
+    """Another column whose header is the same name to a role as that of `column`; None where there is none.
+
+    >>> headers = {0: "Question", 1: "A", 2: "question:"}
+    >>> same_name(headers, 0, Role("question")), same_name(headers, 1, Role("options", several=True))
+    (2, None)
+    """
+    text = normalized(headers.get(column, ""))
+    known = text in _synonyms().get(role.words or role.name, {}) or (role.several and bool(_OPTION.fullmatch(text)))
+    form = normalized if known else _without_remark
+    wanted = form(headers.get(column, ""))
+    others = (other for other, header in headers.items() if other != column and form(header) == wanted)
+    return next(others, None) if wanted else None
 
 
 def _columns(headers: Mapping[Column, str], role: Role, form: Callable[[str], str]) -> tuple[Column, ...]:
@@ -58,12 +116,12 @@ def _columns(headers: Mapping[Column, str], role: Role, form: Callable[[str], st
 
 
 def _without_remark(text: str) -> str:
-    """The same without what stands in brackets; of a header that is all in brackets, nothing is left.
+    """A normalized header without its remarks in brackets; empty if all of it is in brackets.
 
     >>> _without_remark("答案（请填字母）")
     '答案'
     """
-    return plain(_REMARK.sub("", text))
+    return normalized(_REMARK.sub("", text))
 
 
 def _synonym(headers: Mapping[Column, str], role: str) -> tuple[Column, ...]:
@@ -102,4 +160,135 @@ def _synonyms() -> Mapping[str, Mapping[str, int]]:
     """Role -> word -> its rank."""
     text = files("steelyard.data").joinpath("headers.json").read_text("utf-8")
     table: Mapping[str, Iterable[str]] = json.loads(text)
-    return {role: {plain(word): rank for rank, word in reversed([*enumerate(words)])} for role, words in table.items()}
+    return {
+        role: {normalized(word): rank for rank, word in reversed([*enumerate(words)])} for role, words in table.items()
+    }
+
+
+def all_names(names: Names) -> list[str]:
+    """Every name given, those of ranges as their two ends.
+
+    >>> all_names({"question": "题目", "options": "B:E"})
+    ['题目', 'B', 'E']
+    """
+    flat = [name for given in names.values() for name in ([given] if isinstance(given, str) else given)]
+    return [end for name in flat for end in _ends(name) or (name.strip(),)]
+
+
+def only_letters(names: Names) -> bool:
+    """Whether all names are spreadsheet letters."""
+    return all(_LETTERS.fullmatch(name) for name in all_names(names))
+
+
+def find_named(
+    table: Table, names: Names, headers: Mapping[Column, str], width: int, *, header_row: int | None = None
+) -> dict[str, tuple[Column, ...]]:
+    """The columns behind the names.
+
+    Args:
+        table: for messages.
+        names: role -> names, as the user gave them.
+        headers: the texts of the header by column.
+        width: how many columns there are; 0 where there are no letters (JSON).
+        header_row: number of the row that holds the headers; None where there is none.
+
+    Raises:
+        ConfigError: there is no such column, and the message suggests one and lists those found; or a header that was
+            named occurs twice.
+    """
+    finder = _Finder(table, headers, width, width > 0 and only_letters(names), header_row)
+    return {
+        role: tuple(
+            column for name in ([given] if isinstance(given, str) else given) for column in finder.find(role, name)
+        )
+        for role, given in names.items()
+    }
+
+
+def refuse_same_name(
+    table: Table, headers: Mapping[Column, str], role: str, columns: Sequence[Column], header_row: int | None
+) -> NoReturn:
+    """Refuse two columns of the same name, naming both cells.
+
+    Raises:
+        ConfigError: always.
+    """
+    first, second = sorted(columns, key=str) if isinstance(columns[0], str) else sorted(columns)
+    if isinstance(first, str):
+        raise ConfigError(
+            f"columns: {table.title}: the keys {first!r} and {second!r} have the same name, so either may be the "
+            f"{role}. Rename one, or name the key that is meant: columns: {{{role}: {first}}}"
+        )
+    places = [table.place(header_row or 1, column) for column in (first, second)]
+    letters = [column_letter(column) for column in (first, second) if isinstance(column, int)]
+    raise ConfigError(
+        f"columns: the header {headers[first]!r:.60} occurs twice, in {places[0]} and in {places[1]}, so either column "
+        f"may be the {role}. Rename one, or name all columns by their letters, the {role} as {' or '.join(letters)}"
+    )
+
+
+def _ends(name: str) -> tuple[str, ...]:
+    match = _RANGE.fullmatch(name)
+    return (match[1], match[2]) if match else ()
+
+
+@dataclass(frozen=True, slots=True)
+class _Finder:
+    table: Table
+    headers: Mapping[Column, str]
+    width: int
+    letters_first: bool
+    header_row: int | None
+
+    def find(self, role: str, name: str) -> tuple[Column, ...]:
+        single = self._one(name.strip())
+        self._refuse_double(role, name.strip(), single)
+        if single is not None:
+            return (single,)
+        order: Sequence[Column] = range(self.width) if self.width else list(self.headers)
+        columns = self._ends(name)
+        for end, column in zip(_ends(name), columns, strict=False):
+            self._refuse_double(role, end, column)
+        ends = [order.index(end) for end in columns if end is not None]
+        if len(ends) == 2:
+            return tuple(order[min(ends) : max(ends) + 1])
+        known = [text for text in self.headers.values() if text] or [
+            column_letter(index) for index in range(self.width)
+        ]
+        near = did_you_mean(name, known)
+        hint = near if near.startswith(":") else ""
+        listed = f"{hint} Found: " if hint else "; found: "  # the hint ends in a question mark
+        raise ConfigError(f"columns: {self.table.title} has no column {name!r}{listed}{', '.join(known)}")
+
+    def _refuse_double(self, role: str, name: str, column: Column | None) -> None:
+        """Refuse a name that was looked up among the headers and occurs there twice."""
+        if column is None or (self.letters_first and column == self._by_letter(name)):
+            return
+        same = [column for column, text in self.headers.items() if text == name] or [
+            column for column, text in self.headers.items() if text and normalized(text) == normalized(name)
+        ]
+        if len(same) > 1 and column in same:
+            refuse_same_name(self.table, self.headers, role, same[:2], self.header_row)
+
+    def _ends(self, name: str) -> Sequence[Column | None]:
+        """The columns of a range's ends: by letter both, or by header both, or whatever each of them is."""
+        ends = _ends(name)
+        headers, letters = [self._by_header(end) for end in ends], [self._by_letter(end) for end in ends]
+        for columns in (letters, headers) if self.letters_first else (headers, letters):
+            if None not in columns:
+                return columns
+        return [self._one(end) for end in ends]
+
+    def _one(self, name: str) -> Column | None:
+        header, letter = self._by_header(name), self._by_letter(name)
+        first, second = (letter, header) if self.letters_first else (header, letter)
+        return second if first is None else first
+
+    def _by_header(self, name: str) -> Column | None:
+        exact = [column for column, text in self.headers.items() if text == name]
+        loose = [column for column, text in self.headers.items() if text and normalized(text) == normalized(name)]
+        return next(iter([*exact, *loose]), None)
+
+    def _by_letter(self, name: str) -> Column | None:
+        index = column_index(name) if _LETTERS.fullmatch(name) else self.width
+        return index if index < self.width else None

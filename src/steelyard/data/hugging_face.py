@@ -11,10 +11,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
-from steelyard.data.classes import named
-from steelyard.data.files import SampleFiles
-from steelyard.data.frames import keyed_table
-from steelyard.data.parquet import about_bytes, holds_bytes
+from steelyard.data.mappings import keyed_table
+from steelyard.data.parquet import about_bytes, holds_bytes, named
 from steelyard.data.table import Table
 from steelyard.errors import ConfigError, DataError, did_you_mean
 
@@ -46,24 +44,27 @@ def read_saved(folder: Path, split: str) -> Table:
     return _one_split(loaded, folder.name, split)
 
 
-def read_hub(files: SampleFiles) -> Table:
+def read_hub(name: str, *, subset: str = "", split: str = "", revision: str = "") -> Table:
     """A dataset of the hub, from the cache of `datasets` or downloaded into it.
+
+    Args:
+        name: `owner/name`.
+        subset: its configuration; needed where it has several.
+        split: needed where it has several.
+        revision: a commit, tag or branch; empty is the newest of the main branch.
 
     Raises:
         ConfigError: `datasets` is not installed; or the subset or split is missing or unknown.
         DataError: there is no such dataset, or it cannot be loaded.
     """
-    name = str(files.dataset)
     library = _library(name)
     try:
-        loaded = library.load_dataset(
-            name, files.subset or None, split=files.split or None, revision=files.revision or None
-        )
+        loaded = library.load_dataset(name, subset or None, split=split or None, revision=revision or None)
     except ValueError as error:
-        raise ConfigError(f"samples: the dataset {name}: {_said(error)}") from error
+        raise ConfigError(f"samples: the dataset {name}: {_whole_message(error)}") from error
     except _failures() as error:
         raise DataError(f"the dataset {name} cannot be loaded: {_first_line(error)}") from error
-    return _one_split(loaded, name, files.split)
+    return _one_split(loaded, name, split)
 
 
 def dataset_table(dataset: Any, name: str) -> Table:
@@ -77,7 +78,7 @@ def dataset_table(dataset: Any, name: str) -> Table:
     if not hasattr(dataset, "with_format") or not hasattr(dataset, "num_rows"):
         raise ConfigError(f"samples: {name} is a {type(dataset).__name__}; expected a datasets.Dataset")
     schema = dataset.features.arrow_schema
-    kept = [one.name for one in schema if not holds_bytes(one.type)]
+    kept = [field.name for field in schema if not holds_bytes(field.type)]
     classes = {
         column: tuple(map(str, kind.names)) for column, kind in dataset.features.items() if hasattr(kind, "int2str")
     }
@@ -89,7 +90,7 @@ def dataset_table(dataset: Any, name: str) -> Table:
         except _failures() as error:
             raise DataError(f"{name} cannot be read: {_first_line(error)}") from error
 
-    return keyed_table(name, rows, about_bytes(name, [one.name for one in schema if one.name not in kept]))
+    return keyed_table(name, rows, about_bytes(name, [field.name for field in schema if field.name not in kept]))
 
 
 def _one_split(loaded: Any, name: str, split: str) -> Table:
@@ -133,8 +134,8 @@ def _failures() -> tuple[type[Exception], ...]:
     return (DatasetsError, pa.ArrowException, OSError, ValueError, KeyError, TypeError, RuntimeError, OverflowError)
 
 
-def _said(error: Exception) -> str:
-    """What the library says of a subset or split, on one line."""
+def _whole_message(error: Exception) -> str:
+    """The library's message about a subset or split, which lists those there are, on one line."""
     return " ".join(str(error).split())[:600]
 
 

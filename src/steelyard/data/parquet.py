@@ -1,14 +1,19 @@
-"""Parquet through pyarrow (extra `parquet`): rows in batches, so that no row group is held whole as Python objects."""
+"""Parquet through pyarrow (extra `parquet`), and what it shares with other Arrow data: class labels, columns of bytes.
+
+Rows come in batches, so that no row group is held whole as Python objects. A dataset with class labels stores 2, and
+notes in its schema that class 2 is called "C".
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+import json
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
-from steelyard.data.classes import classes_in, named
-from steelyard.data.files import require_file
-from steelyard.data.frames import keyed_table, refuse_doubles
+from steelyard.data.encoding import stamp_of
+from steelyard.data.mappings import keyed_table, refuse_doubles
+from steelyard.data.paths import require_file
 from steelyard.data.table import Table
 from steelyard.errors import ConfigError, DataError
 
@@ -32,14 +37,14 @@ def read_parquet(path: Path) -> Table:
         from pyarrow import parquet
     except ImportError as error:
         raise ConfigError(f'{path.name}: reading .parquet needs pyarrow: pip install "steelyard[parquet]"') from error
-    stamp = _stamp(path)
+    stamp = stamp_of(path)
     try:
         with parquet.ParquetFile(path) as opened:
             schema, about = opened.schema_arrow, opened.metadata
     except (pa.ArrowException, OSError) as error:
         raise DataError(f"{path.name} is no sound Parquet file: {_first_line(error)}") from error
     try:
-        kept = [one.name for one in schema if not holds_bytes(one.type)]
+        kept = [field.name for field in schema if not holds_bytes(field.type)]
     except RecursionError as error:
         raise DataError(f"{path.name}: its columns are nested too deeply") from error
     refuse_doubles(path.name, schema.names)
@@ -47,7 +52,7 @@ def read_parquet(path: Path) -> Table:
     classes = classes_in(schema.metadata)
 
     def rows() -> Iterator[Mapping[str, Any]]:
-        if _stamp(path) != stamp:
+        if stamp_of(path) != stamp:
             raise DataError(f"{path.name} changed while it was being read; start again")
         try:
             with parquet.ParquetFile(path, pre_buffer=False) as file:
@@ -56,7 +61,8 @@ def read_parquet(path: Path) -> Table:
         except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
             raise DataError(f"{path.name} is damaged: {_first_line(error)}") from error
 
-    return keyed_table(path.name, rows, about_bytes(path.name, [one for one in schema.names if one not in kept]))
+    left_out = [name for name in schema.names if name not in kept]
+    return keyed_table(path.name, rows, about_bytes(path.name, left_out))
 
 
 def holds_bytes(kind: Any) -> bool:
@@ -75,24 +81,63 @@ def about_bytes(name: str, left_out: list[str]) -> tuple[str, ...]:
 
 def _refuse_large(path: Path, about: Any, left_out: set[str]) -> None:
     if about.num_rows > MAX_ROWS:
-        raise DataError(f"{path.name} says that it has {about.num_rows:,} rows; at most {MAX_ROWS:,} are read")
+        raise DataError(f"{path.name} claims to have {about.num_rows:,} rows; at most {MAX_ROWS:,} are read")
     for place in range(about.num_row_groups):
         group = about.row_group(place)
         columns = (group.column(number) for number in range(group.num_columns))
         size = sum(
-            one.total_uncompressed_size for one in columns if one.path_in_schema.partition(".")[0] not in left_out
+            column.total_uncompressed_size
+            for column in columns
+            if column.path_in_schema.partition(".")[0] not in left_out
         )
         if size > MAX_GROUP_BYTES:
             raise DataError(
                 f"{path.name}: row group {place + 1} unpacks to {size:,} bytes; at most {MAX_GROUP_BYTES:,} are read. "
-                "Write it anew with smaller row groups"
+                "Write it again with smaller row groups"
             )
-
-
-def _stamp(path: Path) -> tuple[int, int]:
-    status = path.stat()
-    return status.st_size, status.st_mtime_ns
 
 
 def _first_line(error: BaseException) -> str:
     return str(error).partition("\n")[0][:300]
+
+
+class ClassName(str):
+    """The name of a class, which is all that most readers want, with its 0-based `number`.
+
+    >>> ClassName.of(2, ["A", "B", "C"]), ClassName.of(2, ["A", "B", "C"]).number
+    ('C', 2)
+    """
+
+    __slots__ = ("number",)
+    number: int
+
+    @classmethod
+    def of(cls, value: Any, names: Sequence[str]) -> Any:
+        """The name of class `value`; None for a number that is none (-1 marks rows without a label).
+
+        A value that is no number is returned unchanged.
+        """
+        if not isinstance(value, int):
+            return value
+        if not 0 <= value < len(names):
+            return None
+        label = cls(names[value])
+        label.number = value
+        return label
+
+
+def named(cells: Mapping[str, Any], classes: Mapping[str, Sequence[str]]) -> Mapping[str, Any]:
+    """Cells with the names of classes in place of their numbers."""
+    if not classes:
+        return cells
+    return {key: ClassName.of(value, classes[key]) if key in classes else value for key, value in cells.items()}
+
+
+def classes_in(metadata: Mapping[bytes, bytes] | None) -> dict[str, tuple[str, ...]]:
+    """Column -> names of its classes, from what `datasets` writes next to the schema of an Arrow or Parquet file."""
+    try:
+        features = json.loads((metadata or {})[b"huggingface"])["info"]["features"]
+        labels = {name: feature["names"] for name, feature in features.items() if feature.get("_type") == "ClassLabel"}
+        return {name: tuple(map(str, names)) for name, names in labels.items()}
+    except (KeyError, TypeError, ValueError, AttributeError, RecursionError):
+        return {}  # files of other writers have no such note, or another one under its name

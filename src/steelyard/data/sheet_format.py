@@ -1,9 +1,9 @@
 """Numbers as a sheet shows them: 0.5 under the format `0%` is "50%", 7 under `000` is "007".
 
-What an option says is what its author saw on the screen, so a number goes through the format of its cell. Covered are
+An option means what its author saw on the screen, so a number goes through the format of its cell. Covered are
 digits (0 # ?), the decimal point, thousands and their scaling, percent, E notation, fractions, texts in quotes or
 behind a backslash, colours, conditions and sections by sign. Dates are not: readers give them as dates, and ISO 8601
-says the same in every language. A format that is not understood leaves the number as it is stored.
+is the same in every language. A format that is not understood leaves the number as it is stored.
 
 Source: ECMA-376 part 1, 18.8.30 (numFmt) and 18.8.31 (numFmts).
 """
@@ -45,7 +45,7 @@ _CURRENCY: Final = re.compile(r"\$([^-]*)")
 _DATE: Final = frozenset("yYmMdDhHsSgGbBaA")
 
 
-class _Token(NamedTuple):
+class _FormatToken(NamedTuple):
     kind: str
     text: str
 
@@ -71,7 +71,7 @@ def shown_as(value: float, code: str) -> str:
         return render(value)
     if not text:
         return render(value)
-    return f"-{text}" if negative and any(one in "123456789" for one in text) else text
+    return f"-{text}" if negative and any(mark in "123456789" for mark in text) else text
 
 
 def is_plain(code: str) -> bool:
@@ -79,16 +79,18 @@ def is_plain(code: str) -> bool:
     return len(code) > MAX_FORMAT or all(_plain_section(tokens) for tokens in _sections(code)[:3])
 
 
-def _plain_section(tokens: tuple[_Token, ...]) -> bool:
+def _plain_section(tokens: tuple[_FormatToken, ...]) -> bool:
     kinds = {token.kind for token in tokens}
-    return kinds <= {"general", "bracket", "space", "fill"} or _is_date(tokens) or tokens == (_Token("other", "@"),)
+    return (
+        kinds <= {"general", "bracket", "space", "fill"} or _is_date(tokens) or tokens == (_FormatToken("other", "@"),)
+    )
 
 
 @lru_cache(maxsize=256)
-def _sections(code: str) -> tuple[tuple[_Token, ...], ...]:
-    sections: list[list[_Token]] = [[]]
+def _sections(code: str) -> tuple[tuple[_FormatToken, ...], ...]:
+    sections: list[list[_FormatToken]] = [[]]
     for match in _TOKEN.finditer(code):
-        token = _Token(str(match.lastgroup), match[str(match.lastgroup)])
+        token = _FormatToken(str(match.lastgroup), match[str(match.lastgroup)])
         if token == ("other", ";"):
             sections.append([])
         else:
@@ -96,11 +98,13 @@ def _sections(code: str) -> tuple[tuple[_Token, ...], ...]:
     return tuple(map(tuple, sections))
 
 
-def _section(value: float, sections: tuple[tuple[_Token, ...], ...]) -> tuple[tuple[_Token, ...], bool] | None:
+def _section(
+    value: float, sections: tuple[tuple[_FormatToken, ...], ...]
+) -> tuple[tuple[_FormatToken, ...], bool] | None:
     """The section for a number, and whether its minus sign is ours to write; None where it is no number's format."""
     conditions = [_condition(tokens) for tokens in sections[:3]]
     if any(conditions):
-        fits = [place for place, one in enumerate(conditions) if one is None or _holds(value, one)]
+        fits = [place for place, condition in enumerate(conditions) if condition is None or _holds(value, condition)]
         if not fits:
             return None
         tokens, negative = sections[fits[0]], value < 0
@@ -111,7 +115,7 @@ def _section(value: float, sections: tuple[tuple[_Token, ...], ...]) -> tuple[tu
     return None if _is_date(tokens) else (tokens, negative)
 
 
-def _condition(tokens: tuple[_Token, ...]) -> tuple[str, float] | None:
+def _condition(tokens: tuple[_FormatToken, ...]) -> tuple[str, float] | None:
     for token in tokens:
         if token.kind == "bracket" and (match := _CONDITION.fullmatch(token.text)):
             return match[1], float(match[2])
@@ -130,7 +134,7 @@ def _holds(value: float, condition: tuple[str, float]) -> bool:
     }[sign]
 
 
-def _is_date(tokens: tuple[_Token, ...]) -> bool:
+def _is_date(tokens: tuple[_FormatToken, ...]) -> bool:
     return any(
         (token.kind == "other" and token.text in _DATE)
         or (token.kind == "bracket" and token.text.lower().strip("hms") == "" and token.text)
@@ -138,7 +142,7 @@ def _is_date(tokens: tuple[_Token, ...]) -> bool:
     )
 
 
-def _filled(number: Decimal, tokens: tuple[_Token, ...]) -> str | None:
+def _filled(number: Decimal, tokens: tuple[_FormatToken, ...]) -> str | None:
     """The section with the digits in place; None where it is none of the known shapes."""
     marks = [token.text for token in tokens if token.kind == "mark"]
     percents = marks.count("%")
@@ -154,7 +158,7 @@ def _filled(number: Decimal, tokens: tuple[_Token, ...]) -> str | None:
     return _decimal(number, tokens)
 
 
-def _decimal(number: Decimal, tokens: tuple[_Token, ...]) -> str:
+def _decimal(number: Decimal, tokens: tuple[_FormatToken, ...]) -> str:
     whole, part, (start, last) = _places(tokens)
     behind = 0
     while last + 1 + behind < len(tokens) and tokens[last + 1 + behind] == ("mark", ","):
@@ -166,22 +170,22 @@ def _decimal(number: Decimal, tokens: tuple[_Token, ...]) -> str:
     return _around(tokens, {start: written}, range(start, last + 1 + behind))
 
 
-def _grouped(number: Decimal, tokens: tuple[_Token, ...], places: list[int]) -> dict[int, str]:
+def _grouped(number: Decimal, tokens: tuple[_FormatToken, ...], places: list[int]) -> dict[int, str]:
     """Digits dealt out from the right to groups with texts between them, as in 000-0000."""
     left = _written(number, "".join(tokens[place].text for place in places).replace(",", ""), "")
-    found = {}
+    groups = {}
     for place in reversed(places[1:]):
         size = len(tokens[place].text)
-        found[place], left = left[-size:], left[:-size]
-    return {**found, places[0]: left}
+        groups[place], left = left[-size:], left[:-size]
+    return {**groups, places[0]: left}
 
 
-def _places(tokens: tuple[_Token, ...]) -> tuple[list[int], list[int], tuple[int, int]]:
+def _places(tokens: tuple[_FormatToken, ...]) -> tuple[list[int], list[int], tuple[int, int]]:
     """Places of the digits in front of and behind the point, and the first and last place of the number."""
     points = [place for place, token in enumerate(tokens) if token == ("mark", ".")][:1]
     point = points[0] if points else len(tokens)
     digits = [place for place, token in enumerate(tokens) if token.kind == "digits"]
-    whole, part = [one for one in digits if one < point], [one for one in digits if one > point]
+    whole, part = [place for place in digits if place < point], [place for place in digits if place > point]
     return whole, part, (min(digits + points), max(digits + points))
 
 
@@ -199,7 +203,7 @@ def _written(number: Decimal, digits: str, decimals: str) -> str:
     return front + (f".{back}" if decimals and back else "")
 
 
-def _scientific(number: Decimal, tokens: tuple[_Token, ...]) -> str:
+def _scientific(number: Decimal, tokens: tuple[_FormatToken, ...]) -> str:
     mark = _first(tokens, "exponent")
     whole, part, (start, _) = _places(tokens[:mark])
     digits, decimals = ("".join(tokens[place].text for place in places) for places in (whole, part))
@@ -213,7 +217,7 @@ def _scientific(number: Decimal, tokens: tuple[_Token, ...]) -> str:
     return _around(tokens, {start: _written(mantissa, digits or "0", decimals) + exponent}, range(start, mark + 1))
 
 
-def _fraction(number: Decimal, tokens: tuple[_Token, ...]) -> str | None:
+def _fraction(number: Decimal, tokens: tuple[_FormatToken, ...]) -> str | None:
     slash = next(place for place, token in enumerate(tokens) if token == ("mark", "/"))
     before = [place for place, token in enumerate(tokens[:slash]) if token.kind == "digits"]
     behind = next((place for place in range(slash + 1, len(tokens)) if tokens[place].kind in {"digits", "other"}), None)
@@ -234,20 +238,20 @@ def _fraction(number: Decimal, tokens: tuple[_Token, ...]) -> str | None:
     return f"{front} {top}/{bottom}".strip() if top or not front else front
 
 
-def _first(tokens: tuple[_Token, ...], kind: str) -> int:
+def _first(tokens: tuple[_FormatToken, ...], kind: str) -> int:
     return next(place for place, token in enumerate(tokens) if token.kind == kind)
 
 
-def _around(tokens: tuple[_Token, ...], numbers: Mapping[int, str], inside: range = range(0)) -> str:
+def _around(tokens: tuple[_FormatToken, ...], numbers: Mapping[int, str], inside: range = range(0)) -> str:
     """The texts of a section with the number put in its place; what stood in its range is part of it."""
-    found = [
+    pieces = [
         numbers.get(place, "") if place in numbers or place in inside else _literal(token)
         for place, token in enumerate(tokens)
     ]
-    return "".join(found).strip()
+    return "".join(pieces).strip()
 
 
-def _literal(token: _Token) -> str:
+def _literal(token: _FormatToken) -> str:
     if token.kind in {"quoted", "escaped", "mark"}:
         return token.text
     if token.kind == "space":

@@ -1,15 +1,31 @@
-"""A table as every reader gives it: rows that can be read again, each cell with an address a person can go to."""
+"""A table as every reader gives it: rows that can be read again, each cell with an address a person can go to.
+
+Also the defects of rows: a dataset is read whole, and all of its defects are reported before any sample is sent.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Any, Final, Literal, NamedTuple
+import ast
+import json
+import re
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, Final, Literal, NamedTuple, NoReturn
+
+from steelyard.errors import DataError
 
 Column = int | str
 """A 0-based index in a grid, a key in a JSON object."""
 
+SHOWN_DEFECTS: Final = 20
 MISSING: Final = ""
+SOURCE: Final = "source"
+"""The key of a sample's metadata that names its file, where a dataset has several."""
+SHEET: Final = "sheet"
+"""Likewise its sheet."""
+_PRINTED_TEXT: Final = r"""(?:'(?:[^'\\\n]|\\.)*'|"(?:[^"\\\n]|\\.)*")"""
+_PRINTED_LIST: Final = re.compile(rf"\[{_PRINTED_TEXT}(?:, {_PRINTED_TEXT})*\]")
+"""A flat list of texts as Python prints it, and nothing else that Python could read."""
 
 
 class Row(NamedTuple):
@@ -41,10 +57,12 @@ class Table:
         keyed: whether cells go by key (JSON) and not by position.
         merged: merged areas, which hold their value in the first cell only.
         notes: what a person should know about how it was read.
-        refine: gives the table anew with the cells of some columns looked at closely; None where there is nothing to
+        refine: gives the table with the cells of some columns as their sheet shows them; None where there is nothing to
             recover. Called through `refined`.
         faults: row number -> column -> what is wrong with the cell (an error value, a formula that was never
             computed); such a cell is empty among the rows, and no blank one. Known of refined columns only.
+        origin: where the dataset has several, the metadata that say of which file (`source`) and which sheet (`sheet`)
+            a sample is.
     """
 
     name: str
@@ -56,6 +74,7 @@ class Table:
     notes: tuple[str, ...] = ()
     refine: Callable[[frozenset[int]], Table] | None = None
     faults: Mapping[int, Mapping[int, str]] = field(default_factory=dict)
+    origin: Mapping[str, str] = field(default_factory=dict)
 
     def refined(self, columns: Collection[Column]) -> Table:
         """The table with the cells of these columns as their sheet shows them ("50%", "007"), and its `faults`.
@@ -66,7 +85,10 @@ class Table:
         Raises:
             DataError: the file changed or is damaged.
         """
-        return self if self.refine is None else self.refine(frozenset(one for one in columns if isinstance(one, int)))
+        if self.refine is None:
+            return self
+        in_grid = frozenset(column for column in columns if isinstance(column, int))
+        return replace(self.refine(in_grid), name=self.name, origin=self.origin)
 
     def __iter__(self) -> Iterator[Row]:
         return self.source()
@@ -104,6 +126,16 @@ class Table:
         return f"{self.sheet}!{number}" if self.unit == "row" else f"{self.unit}:{number}"
 
 
+def origin_keys(named: Iterable[str]) -> tuple[str, ...]:
+    """Those of the keys that say of which file and sheet a sample is, in their order.
+
+    >>> origin_keys({"position": 1, "sheet": "1995", "source": "a.xlsx"})
+    ('source', 'sheet')
+    """
+    present = set(named)
+    return tuple(key for key in (SOURCE, SHEET) if key in present)
+
+
 def column_letter(index: int) -> str:
     """The spreadsheet letter of a 0-based column.
 
@@ -125,8 +157,8 @@ def column_index(letter: str) -> int:
     (0, 26, 16383)
     """
     index = 0
-    for one in letter.upper():
-        index = index * 26 + ord(one) - 64
+    for mark in letter.upper():
+        index = index * 26 + ord(mark) - 64
     return index - 1
 
 
@@ -158,7 +190,63 @@ def render(value: Any) -> str:
     return str(value).strip()
 
 
+def list_in(cell: str) -> list[Any] | None:
+    """The list that a cell holds as JSON, or as Python prints a list of texts; None where it holds none.
+
+    The second is what pandas writes into a CSV file, so the sets of most Python tools have it.
+
+    >>> list_in('["Ann", 1]'), list_in("['Ann', 'Bob']"), list_in("[sic] Ann")
+    (['Ann', 1], ['Ann', 'Bob'], None)
+    """
+    text = cell.strip()
+    if not text.startswith("["):
+        return None
+    try:
+        value = json.loads(text)
+    except (ValueError, RecursionError):
+        if not _PRINTED_LIST.fullmatch(text):
+            return None
+        try:
+            value = ast.literal_eval(text)
+        except (ValueError, SyntaxError):  # such as an escape that there is not
+            return None
+    return value if isinstance(value, list) else None
+
+
 def is_blank(row: Row) -> bool:
-    """Whether nothing but blanks stands in the row."""
+    """Whether the row holds nothing but blanks."""
     cells = row.cells.values() if isinstance(row.cells, Mapping) else row.cells
     return not any(cell is not None and cell != "" and render(cell) for cell in cells)
+
+
+@dataclass(frozen=True, slots=True)
+class Defect:
+    """A mistake in a row that keeps it from being a sample: `kind` is for a program, the rest for a person."""
+
+    kind: str
+    place: str
+    message: str
+
+    def __str__(self) -> str:
+        return f"{self.place}: {self.message}"
+
+
+def faults_of(table: Table, number: int, columns: Iterable[Column]) -> Iterator[Defect]:
+    """Errors that the spreadsheet shows in the cells of a row: an error value, a formula without a value."""
+    faults = table.faults.get(number, {})
+    for column in columns if faults else ():
+        if isinstance(column, int) and column in faults:
+            yield Defect("bad cell", table.place(number, column), faults[column])
+
+
+def refuse(defects: Sequence[Defect]) -> NoReturn:
+    """Refuse a dataset for its defects, of which the first `SHOWN_DEFECTS` are listed.
+
+    Raises:
+        DataError: always.
+    """
+    lines = [str(defect) for defect in defects[:SHOWN_DEFECTS]]
+    if len(defects) > SHOWN_DEFECTS:
+        lines.append(f"and {len(defects) - SHOWN_DEFECTS} more")
+    count = f"{len(defects)} defect{'s' if len(defects) > 1 else ''}"
+    raise DataError(f"{count} in the dataset; mend them, or leave such rows out with skip_bad: true", lines)

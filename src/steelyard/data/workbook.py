@@ -1,22 +1,27 @@
 """Spreadsheets through python-calamine: .xlsx, .xlsm, .xls and .ods as one table a sheet.
 
-What the reader loses is had by a second look, see `data.workbook_cells`, once it is known which columns matter.
+The reader gives values without their form: 0.5 for a cell that shows 50%, and an empty text both for an error value and
+for a formula that no program has computed. Once it is known which columns a suite reads, `Table.refined` gets these
+back from the file by a second pass, one module for each format (`workbook_xlsx`, `workbook_ods`, `workbook_xls`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+import datetime as dt
+import zipfile
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from io import BytesIO
 from pathlib import Path
 from typing import Any, Final
 
 from steelyard.data.archive import MAX_CELLS, examine_archive
 from steelyard.data.encoding import kind_of, readable, stamp_of
-from steelyard.data.files import require_file
-from steelyard.data.old_workbook import repack_old_workbook
-from steelyard.data.table import Merge, Row, Table
-from steelyard.data.workbook_look import look_at
+from steelyard.data.paths import require_file
+from steelyard.data.table import Merge, Row, Table, cell_at
+from steelyard.data.workbook_ods import read_ods_cells
+from steelyard.data.workbook_xls import read_xls_cells, repack_xls
+from steelyard.data.workbook_xlsx import SheetCells, read_parts, read_xlsx_cells
 from steelyard.errors import ConfigError, DataError, did_you_mean
 
 MAX_SHEETS: Final = 1_000
@@ -36,7 +41,8 @@ def read_workbook(path: Path, sheets: Sequence[str] = ()) -> tuple[tuple[Table, 
 
     Raises:
         ConfigError: there is no such file or sheet.
-        DataError: the file is not what its name says, is damaged or encrypted, or passes a limit of `data.archive`.
+        DataError: the file is not of the kind that its extension names, is damaged or encrypted, or passes a limit of
+            `data.archive`.
     """
     require_file(path)
     try:
@@ -46,7 +52,7 @@ def read_workbook(path: Path, sheets: Sequence[str] = ()) -> tuple[tuple[Table, 
     except BaseException as error:
         # A reader that stops on a bug of its own raises PanicException, which is no Exception.
         if isinstance(error, Exception) or type(error).__name__ == "PanicException":
-            advice = "; open it in a spreadsheet program and save it anew"
+            advice = "; open it in a spreadsheet program and save it again"
             raise DataError(f"{path.name} cannot be read as a workbook ({error}){advice}") from error
         raise
 
@@ -60,9 +66,9 @@ def _examined(path: Path) -> Any:
         examine_archive(path)
         return str(path)
     if head.startswith(_OLE) and old:
-        return BytesIO(repack_old_workbook(path))
+        return BytesIO(repack_xls(path))
     if head.startswith(_OLE):
-        raise DataError(f"{path.name} is encrypted, or an old .xls under another name; save it anew as .xlsx")
+        raise DataError(f"{path.name} is encrypted, or an old .xls under another name; save it again as .xlsx")
     what = f"it is {kind_of(head) or f'something that begins with {head[:4]!r}'}" if head else "it is empty"
     raise DataError(f"{path.name} is no {path.suffix.lower()} workbook: {what}")
 
@@ -72,15 +78,15 @@ def _read(path: Path, source: Any, names: Sequence[str]) -> tuple[tuple[Table, .
 
     stamp = stamp_of(path)
     with CalamineWorkbook.from_object(source) as book:
-        known = {one.name: one for one in book.sheets_metadata if one.typ == SheetTypeEnum.WorkSheet}
+        known = {sheet.name: sheet for sheet in book.sheets_metadata if sheet.typ == SheetTypeEnum.WorkSheet}
         for name in names:
             if name not in known:
                 raise ConfigError(f"{path.name} has no sheet {name!r}{did_you_mean(name, known)}")
-        visible = [name for name, one in known.items() if one.visible == SheetVisibleEnum.Visible]
+        visible = [name for name, sheet in known.items() if sheet.visible == SheetVisibleEnum.Visible]
         if not names and len(visible) > MAX_SHEETS:
             raise DataError(f"{path.name} has {len(visible):,} sheets; name those to read under sheets")
         notes = () if names else _about_hidden(path, [name for name in known if name not in visible])
-        tables = tuple(_tables(_File(path, stamp), book, names or visible))
+        tables = tuple(_tables(_WorkbookFile(path, stamp), book, names or visible))
     return tuple(table for table in tables if names or any(True for _ in table)), notes
 
 
@@ -94,20 +100,20 @@ def _about_hidden(path: Path, hidden: Sequence[str]) -> tuple[str, ...]:
 
 
 @dataclass(frozen=True, slots=True)
-class _File:
+class _WorkbookFile:
     """A workbook on disk, as it was when its sheets were read."""
 
     path: Path
     stamp: tuple[int, int]
 
     def refine(self, table: Table, columns: frozenset[int]) -> Table:
-        """The table with some of its columns looked at again."""
+        """The table with the cells of some columns as their sheet shows them."""
         if stamp_of(self.path) != self.stamp:
             raise DataError(f"{self.path.name} changed while it was being read; start again")
-        return look_at(self.path, table, columns)
+        return _with_shown_cells(self.path, table, columns)
 
 
-def _tables(file: _File, book: Any, names: Sequence[str]) -> Iterator[Table]:
+def _tables(file: _WorkbookFile, book: Any, names: Sequence[str]) -> Iterator[Table]:
     """One table a sheet; all of them together may have so many cells, since they may share one part."""
     cells = 0
     for name in names:
@@ -122,7 +128,7 @@ def _tables(file: _File, book: Any, names: Sequence[str]) -> Iterator[Table]:
         yield _table(file, name, sheet)
 
 
-def _table(file: _File, name: str, sheet: Any) -> Table:
+def _table(file: _WorkbookFile, name: str, sheet: Any) -> Table:
     if sheet.start is None:
         return Table(file.path.name, lambda: iter(()), "row", name)
     first_row, first_column = sheet.start
@@ -139,10 +145,84 @@ def _table(file: _File, name: str, sheet: Any) -> Table:
 def _merges(ranges: Sequence[tuple[tuple[int, int], tuple[int, int]]], last_row: int) -> Iterator[Merge]:
     """Merged areas as far as there are rows; of those that overlap in their first column the first counts."""
     before: Merge | None = None
-    for (top, left), (bottom, right) in sorted(ranges, key=lambda one: (one[0][1], one[0][0])):
+    for (top, left), (bottom, right) in sorted(ranges, key=lambda corners: (corners[0][1], corners[0][0])):
         if before and left == before.first_column and top < before.last_row:
             continue
         merge = Merge(top + 1, left, min(bottom + 1, last_row), right)
         if merge.last_row >= merge.first_row:
             before = merge
             yield merge
+
+
+def _with_shown_cells(path: Path, table: Table, columns: frozenset[int]) -> Table:
+    """The same table with those cells; the file is opened only where one of these columns is not all text.
+
+    Raises:
+        DataError: a part of the file is damaged.
+    """
+    if not _is_needed(table, columns):
+        return table
+    cells = _sheet_cells(path, table.sheet, columns)
+    rows = list(_shown_rows(table, columns, cells.shown))
+    return replace(table, source=lambda: iter(rows), faults=cells.faults, refine=None)
+
+
+def _is_needed(table: Table, columns: frozenset[int]) -> bool:
+    rows: list[Any] = [row.cells for row in table]
+    return any(_is_mixed(rows, column) for column in columns)
+
+
+def _is_mixed(rows: Sequence[Any], column: int) -> bool:
+    """Whether not every cell of a column is a text; compares types in sets, since a loop over cells is slower."""
+    try:
+        cells = [row[column] for row in rows]
+    except IndexError:
+        return True
+    return "" in cells or bool(set(map(type, cells)) - {str})
+
+
+def _sheet_cells(path: Path, sheet: str, columns: frozenset[int]) -> SheetCells:
+    if path.suffix.lower() == ".xls":
+        return read_xls_cells(path, sheet, columns)
+    try:
+        with zipfile.ZipFile(path) as archive:
+            if path.suffix.lower() == ".ods":
+                return read_ods_cells(archive, sheet, columns)
+            book = read_parts(archive)
+            part = book.sheets.get(sheet)
+            return read_xlsx_cells(archive, part, book, columns) if part else SheetCells()
+    except (zipfile.BadZipFile, KeyError, OSError) as error:
+        raise DataError(f"{path.name} is damaged or cut off: {error}") from error
+
+
+def _shown_rows(table: Table, columns: frozenset[int], shown: Mapping[int, Mapping[int, str]]) -> Iterator[Row]:
+    for row in table:
+        texts = dict(shown.get(row.number, ()))
+        for column in columns:
+            cell = cell_at(row.cells, column)
+            if isinstance(cell, str):
+                texts.pop(column, None)
+            elif isinstance(cell, dt.time | dt.timedelta | dt.datetime):
+                texts[column] = _time(cell)
+        yield Row(row.number, _with(row.cells, texts)) if texts else row
+
+
+def _with(cells: Any, texts: Mapping[int, str]) -> Sequence[Any]:
+    return [texts.get(column, cell) for column, cell in enumerate(cells)]
+
+
+def _time(value: dt.time | dt.timedelta | dt.datetime) -> str:
+    """ISO 8601 to the second, where a sheet keeps fractions of a day; hours of a duration go beyond 24.
+
+    >>> _time(dt.timedelta(hours=30, minutes=5)), _time(dt.time(8, 29, 59, 999_000))
+    ('30:05:00', '08:30:00')
+    """
+    if isinstance(value, dt.timedelta):
+        seconds = round(value.total_seconds())
+        sign, seconds = "-" if seconds < 0 else "", abs(seconds)
+        return f"{sign}{seconds // 3600:02}:{seconds // 60 % 60:02}:{seconds % 60:02}"
+    if isinstance(value, dt.time):
+        seconds = round(value.hour * 3600 + value.minute * 60 + value.second + value.microsecond / 1e6) % 86_400
+        return f"{seconds // 3600:02}:{seconds // 60 % 60:02}:{seconds % 60:02}"
+    up = value + dt.timedelta(microseconds=500_000) if value.year < dt.MAXYEAR else value
+    return up.replace(microsecond=0).isoformat(" ")

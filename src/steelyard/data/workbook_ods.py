@@ -1,4 +1,4 @@
-"""The second look at a sheet of an .ods: a cell carries the text that it shows beside its value.
+"""What the reader of workbooks loses of an .ods: there a cell holds the text that it shows next to its value.
 
 Source: OpenDocument 1.3 part 3, 9.1 (tables, repeats), 19.385 (office:value-type); LibreOffice marks errors with
 calcext:value-type.
@@ -10,8 +10,8 @@ import zipfile
 from collections.abc import Container, Mapping
 from typing import Any, Final
 
-from steelyard.data.workbook_cells import UNCOMPUTED, Looked, error_value
-from steelyard.data.workbook_parts import Walk, walk_part
+from steelyard.data.archive import Walk, walk_part
+from steelyard.data.workbook_xlsx import UNCOMPUTED, SheetCells, error_value
 
 _CONTENT: Final = "content.xml"
 _CELLS: Final = frozenset({"table-cell", "covered-table-cell"})
@@ -19,22 +19,22 @@ _NUMBERS: Final = frozenset({"float", "percentage", "currency"})
 _ERRORS: Final = ("#N/A", "#REF!", "#NAME?", "#VALUE!", "#DIV/0!", "#NUM!", "#NULL!", "Err:")
 
 
-def look_again_ods(archive: zipfile.ZipFile, sheet: str, columns: Container[int]) -> Looked:
+def read_ods_cells(archive: zipfile.ZipFile, sheet: str, columns: Container[int]) -> SheetCells:
     """Numbers as they are shown, error values and formulas without a value in some columns of a sheet.
 
     Raises:
         DataError: the content is damaged, or declares a document type.
     """
-    walker = _Cells(sheet, columns)
+    walker = _OdsCells(sheet, columns)
     walk_part(archive, _CONTENT, Walk(walker.start, walker.end, walker.text))
-    return walker.found
+    return walker.cells
 
 
-class _Cells:
+class _OdsCells:
     """Follows the rows and cells of one sheet with their repeats; of two sheets with one name the first counts."""
 
     def __init__(self, sheet: str, columns: Container[int]) -> None:
-        self.found = Looked()
+        self.cells = SheetCells()
         self._sheet = sheet
         self._columns = columns
         self._inside = self._seen = False
@@ -73,11 +73,11 @@ class _Cells:
     def _close(self, cell: Mapping[str, Any], text: str, width: int) -> None:
         kind, formula = cell.get("office:value-type", ""), _plain(cell).get("formula")
         if cell.get("calcext:value-type") == "error" or (formula and text.startswith(_ERRORS)):
-            self._note(self.found.faults, error_value(text), width)
+            self._note(self.cells.faults, error_value(text), width)
         elif formula and not kind:
-            self._note(self.found.faults, UNCOMPUTED, width)
+            self._note(self.cells.faults, UNCOMPUTED, width)
         elif kind in _NUMBERS and text:
-            self._note(self.found.shown, text, width)
+            self._note(self.cells.shown, text, width)
 
     def _note(self, where: dict[int, dict[int, str]], text: str, width: int) -> None:
         for column in range(self._column, self._column + width):
@@ -88,10 +88,10 @@ class _Cells:
 
 def _plain(about: Mapping[str, Any]) -> dict[str, Any]:
     """Attributes without prefixes; of two with one name the first counts."""
-    found: dict[str, Any] = {}
+    attributes: dict[str, Any] = {}
     for name, value in about.items():
-        found.setdefault(name.rpartition(":")[2], value)
-    return found
+        attributes.setdefault(name.rpartition(":")[2], value)
+    return attributes
 
 
 def _count(text: Any) -> int:

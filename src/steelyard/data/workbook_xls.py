@@ -1,46 +1,255 @@
-"""The second look at a sheet of an .xls: number formats and error values from its records.
+"""Old Excel workbooks (.xls): examined and repacked before the reader sees them; what the reader loses of their cells.
 
-Source: [MS-XLS] 2.4.28 (BoundSheet8), 2.4.126 (Format), 2.4.353 (XF), 2.4.24 (BoolErr), 2.4.127 (Formula, 2.5.133
-FormulaValue), 2.4.180 (Number), 2.4.220 (RK), 2.4.175 (MulRk), 2.5.217 (RkNumber), 2.5.10 (Bes).
+A compound file holds a stream of records; those of cells begin with their row and column. The reader follows a
+file's tables of sectors and its counts without doubt: a loop, a far sector or a large count ends the process for want
+of memory, where no error can be caught. So the stream is taken out here, its records are checked in the way the reader
+walks them, and the reader is given the stream in a new container. The limits are those of `data.archive`.
+
+Sources: [MS-CFB] sections 2.2 to 2.6; [MS-XLS] 2.4.28 (BoundSheet8), 2.4.90 (Dimensions), 2.4.126 (Format), 2.4.353
+(XF), 2.4.24 (BoolErr), 2.4.127 (Formula, 2.5.133 FormulaValue), 2.4.180 (Number), 2.4.220 (RK), 2.4.175 (MulRk),
+2.4.265 (SST), 2.5.217 (RkNumber), 2.5.10 (Bes).
 """
 
 from __future__ import annotations
 
 import struct
-from collections.abc import Container, Iterator, Mapping
+from collections.abc import Container, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
 from typing import Final
 
-from steelyard.data.old_workbook import records_of, workbook_stream
+from steelyard.data.archive import MAX_TEXT_BYTES, Extent
 from steelyard.data.sheet_format import BUILT_IN, is_plain, shown_as
-from steelyard.data.workbook_cells import Looked, error_value
+from steelyard.data.workbook_xlsx import SheetCells, error_value
 from steelyard.errors import DataError
 
-_SHEET, _FORMAT, _STYLE = 0x0085, 0x041E, 0x00E0
+MAX_OLD_BYTES: Final = 100_000_000
+MAX_OLD_ROWS: Final = 65_536
+MAX_OLD_COLUMNS: Final = 256
+MAX_OLD_SHEETS: Final = 256
+
+_CELL_RECORDS: Final = frozenset({0x0006, 0x00D6, 0x00FD, 0x0203, 0x0204, 0x0205, 0x027E})
+_SHEET: Final = 0x0085
+_TEXTS: Final = 0x00FC
+_CONTINUED: Final = 0x003C
+_NAMES_TEXT: Final = 0x00FD
+_DIMENSIONS: Final = 0x0200
+_END: Final = 0x000A
+
+_SMALL: Final = 4096
+_ENTRY: Final = 128
+_SECTOR: Final = 4096
+_LAST, _FREE, _TABLE = 0xFFFFFFFE, 0xFFFFFFFF, 0xFFFFFFFD
+_FORMAT, _STYLE = 0x041E, 0x00E0
 _NUMBER, _RK, _RKS, _FORMULA, _ERROR = 0x0203, 0x027E, 0x00BD, 0x0006, 0x0205
 _ERRORS: Final[Mapping[int, str]] = MappingProxyType(
     {0: "#NULL!", 7: "#DIV/0!", 15: "#VALUE!", 23: "#REF!", 29: "#NAME?", 36: "#NUM!", 42: "#N/A"}
 )
 
 
-def look_again_xls(path: Path, sheet: str, columns: Container[int]) -> Looked:
+def repack_xls(path: Path) -> bytes:
+    """The workbook of an .xls in a container that is sound.
+
+    Raises:
+        DataError: it is damaged or too large, or the filled cells of a sheet span too much.
+    """
+    size = path.stat().st_size
+    if size > MAX_OLD_BYTES:
+        raise DataError(f"{path.name} has {size:,} bytes; an .xls may have {MAX_OLD_BYTES:,}")
+    try:
+        stream = workbook_stream(path.read_bytes())
+        _examine_records(path.name, stream)
+    except (struct.error, LookupError, ValueError) as error:
+        raise DataError(f"{path.name} cannot be read as a workbook: {error}") from error
+    return _packed(stream.ljust(_SMALL, b"\0"))
+
+
+def _examine_records(name: str, stream: bytes) -> None:
+    """Walk the records of the workbook, then those of each sheet from the place that the workbook gives."""
+    places: list[int] = []
+    texts: list[bytes] = []
+    before = 0
+    for kind, body in records_of(stream, 0):
+        if kind == _TEXTS or (kind == _CONTINUED and texts and before in {_TEXTS, _CONTINUED}):
+            texts.append(body)
+        before = kind
+        if kind == _SHEET:
+            places.append(struct.unpack_from("<I", body)[0])
+        elif kind == _TEXTS and struct.unpack_from("<I", body, 4)[0] > len(stream) // 3:
+            raise ValueError("it claims more texts than it can hold")
+    if len(places) > MAX_OLD_SHEETS:
+        raise ValueError(f"{len(places)} sheets")
+    lengths, total = list(_lengths(texts)), 0
+    for place in places:
+        _extent(stream, place).refuse_if_too_large(name)
+        total += sum(lengths[number] for number in _named(stream, place) if number < len(lengths))
+        if total > MAX_TEXT_BYTES // 2:
+            raise ValueError(f"its cells hold more than {MAX_TEXT_BYTES // 2:,} characters; save the rows as CSV")
+
+
+def _named(stream: bytes, place: int) -> Iterator[int]:
+    """Numbers of the shared texts that the cells of a sheet name."""
+    return (struct.unpack_from("<I", body, 6)[0] for kind, body in records_of(stream, place) if kind == _NAMES_TEXT)
+
+
+def _lengths(pieces: Sequence[bytes]) -> Iterator[int]:
+    """Characters of each shared text; a text goes on in the next piece behind a new byte of flags."""
+    at, place = 0, 8
+    while at < len(pieces):
+        if place + 3 > len(pieces[at]):
+            at, place = at + 1, 0
+            continue
+        count, flags = struct.unpack_from("<HB", pieces[at], place)
+        runs = struct.unpack_from("<H", pieces[at], place + 3)[0] if flags & 8 else 0
+        more = struct.unpack_from("<I", pieces[at], place + 3 + 2 * bool(flags & 8))[0] if flags & 4 else 0
+        place += 3 + 2 * bool(flags & 8) + 4 * bool(flags & 4)
+        yield count
+        left, wide = count, flags & 1
+        while at < len(pieces) and left > (room := (len(pieces[at]) - place) >> wide):
+            at, place, left = at + 1, 1, left - room
+            wide = pieces[at][0] & 1 if at < len(pieces) and pieces[at] else 0
+        place += left << wide
+        behind = 4 * runs + more
+        while at < len(pieces) and place + behind > len(pieces[at]):
+            behind -= max(0, len(pieces[at]) - place)
+            at, place = at + 1, 0
+        place += behind
+
+
+def _extent(stream: bytes, place: int) -> Extent:
+    extent = Extent()
+    for kind, body in records_of(stream, place):
+        if kind in _CELL_RECORDS or kind == _RKS:
+            row, column = struct.unpack_from("<HH", body)
+            last = struct.unpack_from("<H", body, len(body) - 2)[0] if kind == _RKS else column
+            extent.add(row + 1, column)
+            extent.add(row + 1, last)
+        elif kind == _DIMENSIONS:
+            _refuse_claims(*struct.unpack_from("<IIHH" if len(body) >= 14 else "<HHHH", body))
+    return extent
+
+
+def _refuse_claims(first_row: int, last_row: int, first_column: int, last_column: int) -> None:
+    """The reader sets aside memory for what a sheet claims to have; ends are exclusive."""
+    sound = first_row <= last_row <= MAX_OLD_ROWS and first_column <= last_column <= MAX_OLD_COLUMNS
+    if not sound:
+        raise ValueError("a sheet claims more cells than the format has")
+
+
+def records_of(stream: bytes, place: int) -> Iterator[tuple[int, bytes]]:
+    """Kind and body of the records from a place to the end of their part."""
+    while place + 4 <= len(stream):
+        kind, size = struct.unpack_from("<HH", stream, place)
+        if kind == _END:
+            return
+        yield kind, stream[place + 4 : place + 4 + size]
+        place += 4 + size
+
+
+def _packed(stream: bytes) -> bytes:
+    """A compound file that holds one stream: header, table of sectors, directory, stream."""
+    count = -(-len(stream) // _SECTOR)
+    tables = 1
+    while tables * (_SECTOR // 4) < tables + 1 + count:
+        tables += 1
+    chain = [_TABLE] * tables + [_LAST] + [*range(tables + 2, tables + 1 + count), _LAST]
+    chain += [_FREE] * (tables * (_SECTOR // 4) - len(chain))
+    header = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + bytes(16) + struct.pack("<5H", 0x3E, 4, 0xFFFE, 12, 6) + bytes(6)
+    header += struct.pack("<9I", 1, tables, tables, 0, _SMALL, _LAST, 0, _LAST, 0)
+    header += struct.pack("<109I", *range(tables), *[_FREE] * (109 - tables))
+    directory = _entry("Root Entry", 5, 0, 0) + _entry("Workbook", 2, tables + 1, len(stream))
+    parts = (header, struct.pack(f"<{len(chain)}I", *chain), directory, stream)
+    return b"".join(part.ljust(-(-len(part) // _SECTOR) * _SECTOR, b"\0") for part in parts)
+
+
+def _entry(name: str, kind: int, start: int, size: int) -> bytes:
+    text = f"{name}\0".encode("utf-16-le")
+    links = (_FREE, _FREE, 1 if kind == 5 else _FREE)
+    head = text.ljust(64, b"\0") + struct.pack("<HBB3I", len(text), kind, 1, *links)
+    return head + bytes(36) + struct.pack("<IQ", start, size)
+
+
+@dataclass(frozen=True, slots=True)
+class _Sectors:
+    """A compound file cut into sectors, and the table that chains them."""
+
+    data: bytes
+    size: int
+    offset: int
+    table: Sequence[int]
+
+    def chain(self, start: int) -> bytes:
+        """The bytes of a chain; a chain longer than the file is a loop."""
+        sectors: list[bytes] = []
+        while start < 0xFFFFFFFC:
+            if len(sectors) > len(self.table):
+                raise ValueError("its sectors form a loop")
+            place = self.offset + start * self.size
+            sectors.append(self.data[place : place + self.size])
+            start = self.table[start]
+        return b"".join(sectors)
+
+
+def workbook_stream(data: bytes) -> bytes:
+    """The stream of records in a compound file.
+
+    Raises:
+        ValueError: its sectors form a loop, are of an odd size, or end too early; it holds no workbook.
+        LookupError: a sector lies behind the end.
+    """
+    power = struct.unpack_from("<H", data, 30)[0]
+    if power not in {9, 12}:
+        raise ValueError(f"sectors of two to the {power} bytes")
+    size = 1 << power
+    directory, _, _, small_table, _, extra, extras = struct.unpack_from("<7I", data, 48)
+    places = [sector for sector in struct.unpack_from("<109I", data, 76) if sector < 0xFFFFFFFC]
+    for _ in range(min(extras, len(data) // size)):
+        *more, extra = struct.unpack_from(f"<{size // 4}I", data, (extra + 1) * size)
+        places += [sector for sector in more if sector < 0xFFFFFFFC]
+    raw = b"".join(data[(sector + 1) * size : (sector + 2) * size] for sector in places)
+    sectors = _Sectors(data, size, size, struct.unpack(f"<{len(raw) // 4}I", raw[: len(raw) // 4 * 4]))
+    entries = _entries(sectors.chain(directory))
+    start, length = next((entries[name] for name in ("Workbook", "Book") if name in entries), (None, 0))
+    if start is None:
+        raise ValueError("it holds no workbook")
+    if length < _SMALL:
+        table = sectors.chain(small_table)
+        root = sectors.chain(entries["Root Entry"][0])
+        sectors = _Sectors(root, 64, 0, struct.unpack(f"<{len(table) // 4}I", table[: len(table) // 4 * 4]))
+    stream = sectors.chain(start)[:length]
+    if len(stream) < length:
+        raise ValueError("it is cut off")
+    return stream
+
+
+def _entries(directory: bytes) -> dict[str, tuple[int, int]]:
+    """Name -> first sector and length of the streams of a compound file."""
+    streams = {}
+    for place in range(0, len(directory) - _ENTRY + 1, _ENTRY):
+        length = struct.unpack_from("<H", directory, place + 64)[0]
+        name = directory[place : place + max(0, min(length, 64) - 2)].decode("utf-16-le", "replace")
+        streams[name] = struct.unpack_from("<II", directory, place + 116)
+    return streams
+
+
+def read_xls_cells(path: Path, sheet: str, columns: Container[int]) -> SheetCells:
     """Numbers as they are shown and error values in some columns of a sheet.
 
     Raises:
         DataError: a record is damaged.
     """
-    found = Looked()
+    cells = SheetCells()
     try:
         stream = workbook_stream(path.read_bytes())
         place, formats = _book(stream, sheet)
         if place is None:
-            return found
+            return cells
         for kind, body in records_of(stream, place):
-            _note(found, kind, body, (columns, formats))
+            _note(cells, kind, body, (columns, formats))
     except (struct.error, LookupError, ValueError) as error:
         raise DataError(f"{path.name} cannot be read as a workbook: {error}") from error
-    return found
+    return cells
 
 
 def _book(stream: bytes, sheet: str) -> tuple[int | None, dict[int, str]]:
@@ -64,15 +273,15 @@ def _text(flagged: bytes, count: int) -> str:
     return flagged[1 : 1 + count].decode("latin-1")
 
 
-def _note(found: Looked, kind: int, body: bytes, wanted: tuple[Container[int], Mapping[int, str]]) -> None:
+def _note(cells: SheetCells, kind: int, body: bytes, wanted: tuple[Container[int], Mapping[int, str]]) -> None:
     columns, formats = wanted
     for row, column, style, value in _cells(kind, body):
         if column not in columns:
             continue
         if isinstance(value, str):
-            found.faults.setdefault(row, {})[column] = error_value(value)
+            cells.faults.setdefault(row, {})[column] = error_value(value)
         elif style in formats:
-            found.shown.setdefault(row, {})[column] = shown_as(value, formats[style])
+            cells.shown.setdefault(row, {})[column] = shown_as(value, formats[style])
 
 
 def _cells(kind: int, body: bytes) -> Iterator[tuple[int, int, int, float | str]]:

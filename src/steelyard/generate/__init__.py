@@ -1,1 +1,39 @@
-"""Datasets made from documents: questions with their answers and sources. Making one is a run like any other."""
+"""Datasets made from documents and from runs: question sets, reviews, conditions on records."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from steelyard.lazy import lazy_names
+
+if TYPE_CHECKING:
+    from steelyard.generate.conditions import Condition, matching_records, parse_condition
+    from steelyard.generate.qa import QaSettings, generate_qa
+    from steelyard.generate.question_set import QaRow, QaSet
+    from steelyard.generate.review import ReviewPlan
+    from steelyard.generate.reviewer import Reviewer
+else:
+    __getattr__, __dir__ = lazy_names(
+        __name__,
+        "steelyard.generate.conditions:Condition",
+        "steelyard.generate.question_set:QaRow",
+        "steelyard.generate.question_set:QaSet",
+        "steelyard.generate.qa:QaSettings",
+        "steelyard.generate.review:ReviewPlan",
+        "steelyard.generate.reviewer:Reviewer",
+        "steelyard.generate.qa:generate_qa",
+        "steelyard.generate.conditions:matching_records",
+        "steelyard.generate.conditions:parse_condition",
+    )
+
+__all__ = [
+    "Condition",
+    "QaRow",
+    "QaSet",
+    "QaSettings",
+    "ReviewPlan",
+    "Reviewer",
+    "generate_qa",
+    "matching_records",
+    "parse_condition",
+]

@@ -16,11 +16,11 @@ from typing import Any, ClassVar, Final
 
 from steelyard.errors import expect_number
 from steelyard.generate.writer import MOST_QUESTIONS
+from steelyard.prompts.language import language_of
 from steelyard.retrieval.chunk import Chunk
 from steelyard.retrieval.sentences import sentences
-from steelyard.text.language import language_of
-from steelyard.text.tokens import is_stop, tokens
-from steelyard.types import Output, Sample
+from steelyard.retrieval.tokens import is_stop, tokens
+from steelyard.types import INLINE, Output, Sample, StageInfo
 
 BLANK: Final = "____"
 _MOST_RARE: Final = 400
@@ -64,7 +64,7 @@ class Cloze:
         seed: of the draw.
     """
 
-    inline: ClassVar[bool] = True
+    stage_info: ClassVar[StageInfo] = INLINE
 
     per_chunk: int = 10
     seed: int = 0

@@ -14,13 +14,16 @@ from __future__ import annotations
 import math
 import operator
 import re
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any, Final
 
+from steelyard.analysis.score_infos import names_where, score_infos
 from steelyard.errors import ConfigError, did_you_mean
-from steelyard.text.inert import cell_text
+from steelyard.escaping import cell_text
+from steelyard.store import Run
+from steelyard.store.labels import by_record
 from steelyard.types import OUTCOMES, Label, Record, Score
 
 _AND: Final = re.compile(r'\s+and\s+(?=(?:[^"]*"[^"]*")*[^"]*\Z)', re.IGNORECASE)
@@ -37,7 +40,7 @@ _SIGNS: Final[Mapping[str, Callable[[Any, Any], bool]]] = MappingProxyType(
     }
 )
 _LABEL: Final = "label:"
-_OUTCOMES: Final = {one.replace("_", "-"): one for one in OUTCOMES}
+_OUTCOMES: Final = {outcome.replace("_", "-"): outcome for outcome in OUTCOMES}
 _OF_RECORD: Final = ("group", "id", "error")
 
 
@@ -85,12 +88,12 @@ class Condition:
         return score is not None and _score_holds(part, score)
 
     def _words_of(self, record: Record) -> set[str]:
-        words = {one.outcome.replace("_", "-") for one in record.scores} - {"scored"}
-        if any(one.outcome == "scored" and one.passed is False for one in record.scores):
+        words = {score.outcome.replace("_", "-") for score in record.scores} - {"scored"}
+        if any(score.outcome == "scored" and score.passed is False for score in record.scores):
             words |= {"wrong", "failed"}
         if record.failure is not None:
             words |= {"errors", "failed"}
-        if any(one.outcome in {"unparsed", "refused"} and one.name in self.counted for one in record.scores):
+        if any(score.outcome in {"unparsed", "refused"} and score.name in self.counted for score in record.scores):
             words.add("failed")
         return words
 
@@ -113,9 +116,17 @@ def parse_condition(text: str, manifest: Mapping[str, Any]) -> Condition:
     [('wrong', '', ''), ('group', '=', 'Book one')]
     """
     scores = [name for name in manifest.get("scores", ()) if name]
-    over = manifest.get("over", {})
+    infos = score_infos(manifest)
     parts = tuple(_parsed(one, scores, text) for one in _AND.split(text.strip()))
-    return Condition(text.strip(), parts, frozenset(name for name in scores if over.get(name) == "all"))
+    return Condition(text.strip(), parts, frozenset(names_where(infos, lambda info: info.denominator == "all")))
+
+
+def matching_records(run: Run, condition: Condition) -> Iterator[tuple[int, Record]]:
+    """(position, record) of every record of a run that meets a condition, with the labels of each considered."""
+    labels = by_record(run.labels())
+    for position, record in run.numbered_records():
+        if condition.holds(record, labels.get((record.sample.id, record.repeat), ())):
+            yield position, record
 
 
 def _parsed(written: str, scores: Collection[str], whole: str) -> _Part:
@@ -160,7 +171,7 @@ def _refuse_order(part: _Part, why: str) -> None:
 
 def _label_holds(part: _Part, labels: Sequence[Label]) -> bool:
     """Whether a label of that name has the value; `!=` is for records that have such labels, none of that value."""
-    values = [cell_text(one.value) for one in labels if one.name == part.name.removeprefix(_LABEL)]
+    values = [cell_text(label.value) for label in labels if label.name == part.name.removeprefix(_LABEL)]
     if not part.sign or not values:
         return bool(values)
     return (part.value in values) == (part.sign == "=")

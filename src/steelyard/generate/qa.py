@@ -6,24 +6,24 @@ So the journal, resume, budgets, progress and dry runs are those of every run.
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterable
+import random
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final, Literal
 
-from steelyard.data.documents import read_documents
-from steelyard.errors import ConfigError, did_you_mean
-from steelyard.generate.chunks import Drawing, chunks_of, sample_of
+from steelyard.data.documents import Document, read_documents
+from steelyard.errors import ConfigError, did_you_mean, expect_number
 from steelyard.generate.cloze import Cloze, with_rare
-from steelyard.generate.collected import QaSet, collect
-from steelyard.generate.made import QuestionsMade
-from steelyard.generate.writer import QuestionWriter
+from steelyard.generate.question_set import QaSet, collect
+from steelyard.generate.writer import QuestionCount, QuestionWriter
 from steelyard.models.base import Model
-from steelyard.retrieval.chunk import CHUNK_TOKENS
+from steelyard.retrieval.chunk import CHUNK_TOKENS, Chunk, split_chunks
 from steelyard.store import Run, Store
-from steelyard.suite.evaluate import How, evaluate_suite
+from steelyard.suite.evaluate import RunConfig, evaluate_suite
 from steelyard.suite.objects import Options, Suite
 from steelyard.suite.survey import changed_keys, manifests, survey
+from steelyard.types import Sample
 
 KIND: Final = "generate"
 CHUNK_TIMEOUT_S: Final = 21_600.0
@@ -50,7 +50,7 @@ class QaSettings:
     show_metadata: bool = False
 
 
-_SETTINGS: Final = frozenset(one.name for one in dataclasses.fields(QaSettings))
+_SETTINGS: Final = frozenset(field.name for field in dataclasses.fields(QaSettings))
 _OPTIONS: Final = frozenset(one.name for one in dataclasses.fields(Options)) - {"seed", "repeats"}
 
 
@@ -88,12 +88,13 @@ def generate_qa(
         raise ConfigError(f"generate_qa() has no option {unknown!r}{did_you_mean(unknown, known)}")
     settings = QaSettings(**{key: value for key, value in options.items() if key in _SETTINGS})
     given = {key: value for key, value in options.items() if key in _OPTIONS}
-    running = Options(**{"sample_timeout_s": CHUNK_TIMEOUT_S, **given}, seed=settings.seed)
-    paths = [Path(documents)] if isinstance(documents, str | Path) else [Path(one) for one in documents]
+    # A chunk that failed is a hole in the set: the run stays open, so that going on asks about it again.
+    running = Options(**{"sample_timeout_s": CHUNK_TIMEOUT_S, "max_errors": 0.0, **given}, seed=settings.seed)
+    paths = [Path(documents)] if isinstance(documents, str | Path) else [Path(document) for document in documents]
     suite = qa_suite(paths, writer_of(model, per_chunk, settings), chunks=chunks, settings=settings, options=running)
     fresh = bool(options.get("fresh"))
     before = None if fresh else unfinished(suite, store)
-    (run,) = evaluate_suite(suite, how=How(store=store, fresh=fresh, resume=before.id if before else ""))
+    (run,) = evaluate_suite(suite, how=RunConfig(store=store, fresh=fresh, resume=before.id if before else ""))
     return questions_of(run, suite)
 
 
@@ -141,7 +142,7 @@ def qa_suite(
         kind=KIND,
         samples=tuple(sample_of(chunk, **more) for chunk, more in known),
         targets={_TARGET: writer},
-        scorers=(QuestionsMade(writer.per_chunk),),
+        scorers=(QuestionCount(writer.per_chunk),),
         options=options,
         source={"documents": [one.name for one in read], "chunks": chunks, "chunk_tokens": settings.chunk_tokens},
         notes=(f"{chunks} chunks were asked for, and the documents have {len(drawn)}",) if few else (),
@@ -168,3 +169,96 @@ def questions_of(run: Run, suite: Suite) -> QaSet:
     writer = suite.targets[_TARGET]
     assert isinstance(writer, QuestionWriter | Cloze)  # noqa: S101  # qa_suite put it there
     return collect(run, kind="cloze" if isinstance(writer, Cloze) else "generated", per_chunk=writer.per_chunk)
+
+
+_LEAST_LETTERS: Final = 40
+"""Letters and digits below which a chunk is a heading or a page number, and nothing can be asked of it."""
+
+_MOST_TOKENS: Final = 30_000
+"""Of a chunk, which is a cell of the saved set: readers of CSV take 131,072 characters."""
+
+
+@dataclass(frozen=True, slots=True)
+class Drawing:
+    """Which chunks of the documents questions are made of.
+
+    Args:
+        count: how many are drawn, spread over the documents; None takes all.
+        tokens: estimated tokens of a chunk, at most. Chunks do not overlap, so nothing is asked twice.
+        seed: of the draw.
+    """
+
+    count: int | None = None
+    tokens: int = CHUNK_TOKENS
+    seed: int = 0
+
+    def check(self) -> None:
+        """Find what cannot be meant.
+
+        Raises:
+            ConfigError: which number, what was expected and what came.
+        """
+        if self.count is not None:
+            expect_number("chunks", self.count, 1, whole=True)
+        expect_number("chunk_tokens", self.tokens, 32, _MOST_TOKENS, whole=True)
+        expect_number("seed", self.seed, 0, whole=True)
+
+
+def chunks_of(documents: Sequence[Document], drawing: Drawing) -> tuple[Chunk, ...]:
+    """The chunks of all documents in order, or those drawn of them.
+
+    Raises:
+        ConfigError: the drawing cannot be meant, or no document holds anything to ask about.
+    """
+    drawing.check()
+    every = [_asked_about(document, drawing.tokens) for document in documents]
+    if not any(every):
+        names = ", ".join(document.name for document in documents)
+        raise ConfigError(f"{names}: there is nothing to ask about; a chunk has {_LEAST_LETTERS} letters or more")
+    chosen = {chunk.id for chunk in drawn(every, drawing)}
+    return tuple(chunk for chunks in every for chunk in chunks if chunk.id in chosen)
+
+
+def _asked_about(document: Document, tokens: int) -> list[Chunk]:
+    """The chunks of a document that have enough letters to ask about."""
+    chunks = split_chunks(document.text, document=document.name, tokens=tokens, overlap=0, pages=document.pages)
+    return [chunk for chunk in chunks if _letters(chunk.text) >= _LEAST_LETTERS]
+
+
+def drawn(every: Sequence[Sequence[Chunk]], drawing: Drawing) -> list[Chunk]:
+    """Chunks by seed, one of each document in turn, so that a long document does not crowd out a short one.
+
+    The first n of a draw are the draw of n: whoever asks for more chunks later keeps those that were paid for.
+    """
+    if drawing.count is None:
+        return [chunk for chunks in every for chunk in chunks]
+    draw = random.Random(drawing.seed)  # noqa: S311  # a draw that can be repeated, no secret
+    decks = [draw.sample(list(chunks), len(chunks)) for chunks in every]
+    draw.shuffle(decks)
+    rounds = max(len(deck) for deck in decks)
+    return [deck[at] for at in range(rounds) for deck in decks if at < len(deck)][: drawing.count]
+
+
+def sample_of(chunk: Chunk, **more: Any) -> Sample:
+    """A chunk as a sample: what is known of it stands in the metadata and is in no prompt by itself."""
+    place: Mapping[str, Any] = {
+        "document": chunk.document,
+        "page": chunk.page,
+        "start": chunk.start,
+        "end": chunk.end,
+        "heading": chunk.heading,
+    }
+    return Sample(chunk.id, chunk.text, group=group_of(chunk), metadata={**place, **more})
+
+
+def group_of(chunk: Chunk) -> str:
+    """The heading of the first level above a chunk; the document's name where there is none.
+
+    >>> group_of(Chunk("1", "a.md", "It rains.", 0, 9, heading="Weather > Rain"))
+    'Weather'
+    """
+    return chunk.heading.partition(" > ")[0] or chunk.document
+
+
+def _letters(text: str) -> int:
+    return sum(mark.isalnum() * (3 if mark > "\u2e7f" else 1) for mark in text)

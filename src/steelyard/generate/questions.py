@@ -10,7 +10,7 @@ from steelyard.text.choice_patterns import REFUSAL
 from steelyard.text.listed import distinct_texts, read_listing
 from steelyard.text.rating_refusal import is_refusal
 from steelyard.text.sql_fences import readable
-from steelyard.text.token_estimate import token_weight
+from steelyard.types import token_weight
 
 Kind = Literal["", "empty", "none", "refused", "truncated"]
 
@@ -81,7 +81,7 @@ _SPEAKER: Final = re.compile(
 """How a reply begins in which the model speaks of itself."""
 
 
-class Question(NamedTuple):
+class WrittenQuestion(NamedTuple):
     """One question that was read, and why it is dropped; "" where it is kept."""
 
     text: str
@@ -97,21 +97,21 @@ class QuestionList:
         kind: why there is no list at all; `truncated` also where the last of several entries was cut off.
     """
 
-    questions: tuple[Question, ...] = ()
+    questions: tuple[WrittenQuestion, ...] = ()
     kind: Kind = ""
 
     @property
     def kept(self) -> tuple[str, ...]:
         """The questions without a defect."""
-        return tuple(one.text for one in self.questions if not one.defect)
+        return tuple(question.text for question in self.questions if not question.defect)
 
     @property
     def dropped(self) -> dict[str, int]:
         """Reason -> how many entries were dropped for it."""
         counts: dict[str, int] = {}
-        for one in self.questions:
-            if one.defect:
-                counts[one.defect] = counts.get(one.defect, 0) + 1
+        for question in self.questions:
+            if question.defect:
+                counts[question.defect] = counts.get(question.defect, 0) + 1
         return counts
 
 
@@ -156,9 +156,9 @@ def _bare(entry: str) -> str:
     return _BEHIND.sub("", _KIND_BEFORE.sub("", entry)) or entry
 
 
-def _judged(entries: tuple[str, ...], most: int) -> list[Question]:
+def _judged(entries: tuple[str, ...], most: int) -> list[WrittenQuestion]:
     first = list(distinct_texts(entries))
-    found: list[Question] = []
+    found: list[WrittenQuestion] = []
     kept = 0
     for entry in entries:
         if entry in first:
@@ -167,7 +167,7 @@ def _judged(entries: tuple[str, ...], most: int) -> list[Question]:
         else:
             defect = "duplicate"
         kept += not defect
-        found.append(Question(entry, defect))
+        found.append(WrittenQuestion(entry, defect))
     return found
 
 
@@ -197,14 +197,14 @@ def _ended(entry: str) -> bool:
     return entry.rstrip("*_\"'”’」』 ").endswith(("?", "？", ".", "。", "!", "！"))
 
 
-class Answer(NamedTuple):
+class WrittenAnswer(NamedTuple):
     """An answer that was read; `defect` is why there is none."""
 
     text: str
     defect: str = ""
 
 
-def read_answer(text: str, *, finish: str = "stop") -> Answer:
+def read_answer(text: str, *, finish: str = "stop") -> WrittenAnswer:
     """The answer in a model's reply, without reasoning and without a label in front.
 
     Args:
@@ -215,16 +215,16 @@ def read_answer(text: str, *, finish: str = "stop") -> Answer:
     ('30 cm.', 'no_answer')
     """
     if finish in {"refusal", "content_filter"}:
-        return Answer("", "answer_refused")
+        return WrittenAnswer("", "answer_refused")
     start, end, open_reasoning = readable(text)
     shown = _LABEL.sub("", text[start:end]).strip()
     if finish == "length" or open_reasoning:
-        return Answer("", "answer_truncated")
+        return WrittenAnswer("", "answer_truncated")
     if not shown:
-        return Answer("", "answer_empty")
+        return WrittenAnswer("", "answer_empty")
     if _NO_ANSWER.match(shown):
-        return Answer("", "no_answer")
-    return Answer("", "answer_refused") if _refuses(shown) else Answer(shown)
+        return WrittenAnswer("", "no_answer")
+    return WrittenAnswer("", "answer_refused") if _refuses(shown) else WrittenAnswer(shown)
 
 
 def _refuses(text: str) -> bool:

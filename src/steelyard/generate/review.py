@@ -16,11 +16,10 @@ from typing import Any, Final
 
 from steelyard.errors import ConfigError
 from steelyard.generate.conditions import parse_condition
-from steelyard.generate.review_samples import KIND, REASONS, causes_suite, reasons_suite, sample_place
-from steelyard.generate.reviewer import CauseFinder, Reviewer
+from steelyard.generate.reviewer import KIND, REASONS, CauseFinder, Reviewer, causes_suite, reasons_suite, sample_place
 from steelyard.store import Run, Store
-from steelyard.store.labels import MODEL, add_labels, by_record, read_labels
-from steelyard.suite.evaluate import How, evaluate_suite
+from steelyard.store.labels import MODEL, add_labels, by_record
+from steelyard.suite.evaluate import RunConfig, evaluate_suite
 from steelyard.suite.objects import Options, Suite
 from steelyard.suite.survey import changed_keys, manifests, survey
 from steelyard.types import Label, Record
@@ -28,7 +27,7 @@ from steelyard.types import Label, Record
 NAMES: Final = ("reason", "cause")
 """The labels that a review gives."""
 MOST: Final = 100
-Evaluate = Callable[[Suite, How], Sequence[Run]]
+Evaluate = Callable[[Suite, RunConfig], Sequence[Run]]
 """How a suite is run: `evaluate_suite`, or with progress."""
 
 
@@ -120,11 +119,11 @@ def planned_suites(store: Store, plan: ReviewPlan, reviewer: Reviewer) -> tuple[
     chosen = _chosen(store, plan)
     if not chosen.records:
         return ()
-    rehearsed = [str(reviewer.rehearse(None))] * len(chosen.records)
+    rehearsed = [reviewer.stage_info.mock_reply] * len(chosen.records)
     return _reasons(chosen, plan, reviewer), causes_suite(chosen.run, rehearsed, _finder(reviewer), Options())
 
 
-def _evaluated(suite: Suite, how: How) -> Sequence[Run]:
+def _evaluated(suite: Suite, how: RunConfig) -> Sequence[Run]:
     return evaluate_suite(suite, how=how)
 
 
@@ -134,7 +133,7 @@ def review(
     reviewer: Reviewer,
     *,
     at: datetime,
-    how: How = How(),
+    how: RunConfig = RunConfig(),
     evaluate: Evaluate = _evaluated,
 ) -> Review:
     """Review a run, and keep what comes of it as labels; what is interrupted goes on when it is called again.
@@ -189,7 +188,7 @@ def _chosen(store: Store, plan: ReviewPlan) -> _Chosen:
     if run.kind == KIND:
         raise ConfigError(f"run {run.id} is a review itself; review the run that it was made of")
     condition, failed = (parse_condition(text, run.manifest) for text in (plan.only, "failed"))
-    labels = by_record(read_labels(store, run))
+    labels = by_record(run.labels())
     fitting: list[Record] = []
     still: set[tuple[str, int]] = set()
     for record in run.records():
@@ -218,7 +217,7 @@ def _finder(reviewer: Reviewer) -> CauseFinder:
     return CauseFinder(reviewer.model, reviewer.language, reviewer.parameters)
 
 
-def _run_of(suite: Suite, where: str | Path | None, how: How, evaluate: Evaluate) -> Run:
+def _run_of(suite: Suite, where: str | Path | None, how: RunConfig, evaluate: Evaluate) -> Run:
     """The run of a suite: the newest that did the same, gone on with where it did not finish, else a new one."""
     before = None if how.fresh else _same(suite, where)
     if before is not None and before.state == "finished":
@@ -247,7 +246,7 @@ def _given(run: Run) -> dict[tuple[str, int], str]:
 
 def _counts(run: Run, given: Mapping[tuple[str, int], str]) -> dict[str, Any]:
     kinds = {**run.summary().unparsed_kinds}
-    refused = sum(one.refused for one in run.summary().scores if one.name == REASONS.score)
+    refused = sum(score.refused for score in run.summary().scores if score.name == REASONS.score)
     return {
         "reasons": sum(bool(one) for one in given.values()),
         "unread": {**kinds, **({"refused": refused} if refused else {})},
@@ -291,8 +290,8 @@ def _keep(
     labels = [Label(sample, "reason", text, author, at, repeat) for (sample, repeat), text in given.items() if text]
     labels += [Label(sample, "cause", cause, author, at, repeat) for (sample, repeat), cause in causes.items()]
     labels += [
-        dataclasses.replace(one, value=None, at=at)
-        for one in read_labels(store, chosen.run)
-        if one.author == author and one.name in NAMES and (one.sample, one.repeat) not in chosen.failed
+        dataclasses.replace(label, value=None, at=at)
+        for label in chosen.run.labels()
+        if label.author == author and label.name in NAMES and (label.sample, label.repeat) not in chosen.failed
     ]
     return add_labels(store, chosen.run, labels)

@@ -1,18 +1,28 @@
-"""The two targets of a review: one says why a single sample failed, one gathers the reasons under causes."""
+"""The two steps of a review as suites: one target says why a sample failed, one groups the reasons under causes.
+
+Records become samples that hold question, reference and answer, cut to what a prompt has room for; the replies are read
+as one reason, or as lines of a cause with the numbers of its reasons.
+"""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, ClassVar, Final, Literal, get_args
+from typing import Any, ClassVar, Final, Literal, NamedTuple, get_args
 
 from steelyard.errors import ConfigError, did_you_mean
-from steelyard.generate.review_reading import read_causes, read_reason
+from steelyard.escaping import cell_text
+from steelyard.generate.questions import read_answer
 from steelyard.models.base import Model
 from steelyard.models.references import check_sent
-from steelyard.text.fenced_prompt import FencedPrompt
-from steelyard.text.language import Language, language_of
-from steelyard.types import Asks, Output, Sample, Score
+from steelyard.prompts.fenced_prompt import FencedPrompt
+from steelyard.prompts.language import Language, language_of
+from steelyard.prompts.sample_values import sample_values
+from steelyard.store import Run
+from steelyard.suite.objects import Options, Suite
+from steelyard.text.sql_fences import readable
+from steelyard.types import INLINE, Asks, Output, Record, Sample, Score, ScoreInfo, StageInfo
 
 BATCH: Final = 100
 """Reasons that are put before a model at once: some 8,000 tokens."""
@@ -34,6 +44,8 @@ class Reviewer:
         parameters: of every call, over those of the model.
     """
 
+    stage_info: ClassVar[StageInfo] = StageInfo(mock_reply="The answer names another unit than the question asks for.")
+
     model: Model
     language: Literal["auto", "en", "zh"] = "auto"
     parameters: Mapping[str, Any] = field(default_factory=dict)
@@ -50,10 +62,6 @@ class Reviewer:
     def manifest(self) -> dict[str, Any]:
         """The words that are sent, by language, and their hash."""
         return {"prompts": {"reason": _REASON.manifest()}}
-
-    def rehearse(self, _messages: Any) -> str:
-        """What a dry run takes for every reply."""
-        return "The answer names another unit than the question asks for."
 
     async def __call__(self, sample: Sample, ask: Asks) -> Output:
         """One call; the reason, or nothing with why it could not be read."""
@@ -74,6 +82,9 @@ class CauseFinder:
         model: as in `Reviewer`, like the rest.
     """
 
+    stage_info: ClassVar[StageInfo] = StageInfo(mock_reply=f"wrong unit: 1-{BATCH}")
+    """All reasons under one cause."""
+
     model: Model
     language: Literal["auto", "en", "zh"] = "auto"
     parameters: Mapping[str, Any] = field(default_factory=dict)
@@ -91,10 +102,6 @@ class CauseFinder:
         """The words that are sent, by language, and their hash."""
         return {"prompts": {"causes": _CAUSES.manifest()}}
 
-    def rehearse(self, _messages: Any) -> str:
-        """What a dry run takes for every reply: all under one cause."""
-        return f"wrong unit: 1-{BATCH}"
-
     async def __call__(self, sample: Sample, ask: Asks) -> Output:
         """Cause -> places of its reasons, 0-based; a reason that was put under none is in no list."""
         reasons: Sequence[str] = sample.input
@@ -102,7 +109,7 @@ class CauseFinder:
         for start in range(0, len(reasons), BATCH):
             batch = reasons[start : start + BATCH]
             for name, numbers in (await self._of_batch(batch, tuple(causes), ask)).items():
-                known = next((one for one in causes if one.casefold() == name.casefold()), name)
+                known = next((cause for cause in causes if cause.casefold() == name.casefold()), name)
                 causes.setdefault(known, []).extend(start + number - 1 for number in numbers)
         return Output(causes)
 
@@ -126,9 +133,8 @@ class ReasonGiven:
     1.0
     """
 
-    score_name: ClassVar[str] = "reason"
-    over: ClassVar[str] = "scored"
-    inline: ClassVar[bool] = True
+    score_infos: ClassVar[tuple[ScoreInfo, ...]] = (ScoreInfo("reason", (0.0, 1.0), threshold=1.0),)
+    stage_info: ClassVar[StageInfo] = INLINE
 
     def __call__(self, sample: Sample, output: Output) -> Score:  # noqa: ARG002  # what a scorer is given
         """Look whether there is one."""
@@ -148,9 +154,8 @@ class ReasonsPlaced:
     0.5
     """
 
-    score_name: ClassVar[str] = "placed"
-    over: ClassVar[str] = "scored"
-    inline: ClassVar[bool] = True
+    score_infos: ClassVar[tuple[ScoreInfo, ...]] = (ScoreInfo("placed", (0.0, 1.0), threshold=1.0),)
+    stage_info: ClassVar[StageInfo] = INLINE
 
     def __call__(self, sample: Sample, output: Output) -> Score:
         """Count."""
@@ -171,3 +176,181 @@ def _check(model: Any, language: str, parameters: Mapping[str, Any]) -> None:
 
 def _language(given: Literal["auto", "en", "zh"], *texts: str) -> Language:
     return language_of(*texts) if given == "auto" else given
+
+
+_MOST_REASON: Final = 1_000
+_MOST_NAME: Final = 80
+_MOST_LINE: Final = 2_000
+"""A hundred numbers take 400 characters; a longer line is no list of them, and is slow to look at."""
+_LABEL: Final = re.compile(r"\A[\s*_#]*(?:reason|cause|原因|理由|说明)[*_]*\s*[:：][*_]*\s*", re.IGNORECASE)
+_LINE: Final = re.compile(
+    r"[ \t]*(?:[-*•]|\(?\d+[.)、]|#+)?[ \t]*(?P<name>\S.*?)[ \t*_\"“”]*[:：][ \t*_]*"
+    r"(?P<numbers>(?:(?:nos?|numbers?|编号|第)\.?\s*)?[#\d][#\d\s,，、;；和and&–—-]*)[.。]?[ \t]*"
+)
+_NUMBER: Final = re.compile(r"(\d+)\s*[-–—]\s*(\d+)|(\d+)")
+
+
+@dataclass(frozen=True, slots=True)
+class Reason:
+    """Why a sample failed; `kind` says why there is none: `empty`, `refused` or `truncated`."""
+
+    text: str
+    kind: str = ""
+
+
+def read_reason(text: str, *, finish: str = "stop") -> Reason:
+    r"""The reason in a reply, on one line, without reasoning before it and without a label.
+
+    Args:
+        text: any text.
+        finish: why the model stopped; a reason that was cut off is none.
+
+    >>> read_reason("**Reason:** It reads miles\nfor kilometres.").text
+    'It reads miles for kilometres.'
+    >>> read_reason("I'm sorry, but I can't help with that.").kind
+    'refused'
+    """
+    kind = read_answer(text, finish=finish).defect.removeprefix("answer_")
+    if kind in {"empty", "refused", "truncated"}:
+        return Reason("", kind)
+    start, end, _ = readable(text)
+    shown = " ".join(_LABEL.sub("", text[start:end]).split())
+    if not shown:
+        return Reason("", "empty")
+    return Reason(shown if len(shown) <= _MOST_REASON else f"{shown[: _MOST_REASON - 1]}…")
+
+
+def read_causes(text: str, count: int) -> dict[str, tuple[int, ...]]:
+    r"""Cause -> the numbers that were put under it, of 1 to `count`; what is no such line is left out.
+
+    A number that stands under several causes counts for the first. Lines with the same name are one cause.
+
+    >>> read_causes("1. **Wrong unit**: 1, 3-4\n- no source: 2, 3, 9", 5)
+    {'Wrong unit': (1, 3, 4), 'no source': (2,)}
+    """
+    start, end, _ = readable(text)
+    found: dict[str, tuple[int, ...]] = {}
+    names: dict[str, str] = {}
+    taken: set[int] = set()
+    for line in text[start:end].splitlines():
+        match = _LINE.fullmatch(line) if len(line) <= _MOST_LINE else None
+        if match is None:
+            continue
+        name = cause_name(match["name"])
+        numbers = [number for number in _numbers(match["numbers"], count) if number not in taken]
+        if name and numbers:
+            known = names.setdefault(name.casefold(), name)
+            taken.update(numbers)
+            found[known] = (*found.get(known, ()), *dict.fromkeys(numbers))
+    return found
+
+
+def cause_name(text: str) -> str:
+    """The name of a cause without marks around it, on one line, not longer than a line."""
+    name = " ".join(text.strip(" \t*_\"'“”「」`").split())
+    return name if len(name) <= _MOST_NAME else f"{name[: _MOST_NAME - 1]}…"
+
+
+def _numbers(text: str, count: int) -> list[int]:
+    """Every number and range in a text that is among 1 to `count`."""
+    found: list[int] = []
+    for first, last, single in _NUMBER.findall(text):
+        low, high = (int(single[:9]), int(single[:9])) if single else (int(first[:9]), int(last[:9]))
+        found += range(max(1, low), min(high, count) + 1)
+    return found
+
+
+class ReviewStep(NamedTuple):
+    """A step of a review: the name of its target, and of its score."""
+
+    target: str
+    score: str
+
+
+KIND: Final = "review"
+REASONS: Final = ReviewStep("reasons", "reason")
+CAUSES: Final = ReviewStep("causes", "placed")
+_MOST_TEXT: Final = 6_000
+_MOST_PASSAGE: Final = 1_500
+_MOST_PASSAGES: Final = 8
+_NONE: Final = "(none)"
+
+
+def reasons_suite(run: Run, records: Sequence[Record], reviewer: Reviewer, options: Options) -> Suite:
+    """The first step: each record is a sample, and the model says why it failed."""
+    several = any(record.repeat for record in records)
+    return Suite(
+        name=_title(run),
+        kind=KIND,
+        samples=tuple(_sample(run, record, several=several) for record in records),
+        targets={REASONS.target: reviewer},
+        scorers=(ReasonGiven(),),
+        options=options,
+        source={"run": run.id},
+    )
+
+
+def causes_suite(run: Run, reasons: Sequence[str], finder: CauseFinder, options: Options) -> Suite:
+    """The second step: the list of all reasons is one sample, and the model gathers them under causes."""
+    return Suite(
+        name=_title(run),
+        kind=KIND,
+        samples=(Sample("causes", list(reasons), metadata={"run": run.id}),),
+        targets={CAUSES.target: finder},
+        scorers=(ReasonsPlaced(),),
+        options=options,
+        source={"run": run.id},
+    )
+
+
+def sample_place(sample: Sample) -> tuple[str, int]:
+    """Which record a sample of the first step is about: its sample's id and repeat."""
+    return str(sample.metadata["sample"]), int(sample.metadata["repeat"])
+
+
+def _title(run: Run) -> str:
+    return f"review of {run.target} ({run.id})"
+
+
+def _sample(run: Run, record: Record, *, several: bool) -> Sample:
+    """One failure. Where there are repeats every id ends in one, so that no two are equal."""
+    sample, output = record.sample, record.output
+    values = sample_values(sample)
+    asked = f"{values['transcript']}\n\n{values['options']}" if sample.choices else values["transcript"]
+    passages = output.contexts if output and output.contexts else sample.contexts
+    shown = [f"[{no}] {_cut(passage, _MOST_PASSAGE)}" for no, passage in enumerate(passages[:_MOST_PASSAGES], start=1)]
+    if len(passages) > _MOST_PASSAGES:
+        shown.append(f"({len(passages) - _MOST_PASSAGES} more)")
+    answer = cell_text(output.value) if output else ""
+    return Sample(
+        f"{sample.id} #{record.repeat}" if several else sample.id,
+        {
+            "question": _cut(asked, _MOST_TEXT),
+            "expected": _cut(cell_text(sample.reference), _MOST_TEXT) or _NONE,
+            "passages": "\n\n".join(shown) or _NONE,
+            "answer": _cut(answer, _MOST_TEXT) or _NONE,
+            "verdicts": "\n".join(_verdicts(record)) or _NONE,
+        },
+        group=sample.group,
+        metadata={"run": run.id, "sample": sample.id, "repeat": record.repeat},
+    )
+
+
+def _verdicts(record: Record) -> list[str]:
+    lines = [_verdict(score) for score in record.scores]
+    failure = record.failure
+    return [*lines, *([f"{failure.stage} failed, {failure.kind}: {_cut(failure.message, 500)}"] if failure else [])]
+
+
+def _verdict(score: Score) -> str:
+    value = score.outcome.replace("_", " ") if score.value is None else f"{score.value:.4g}"
+    return f"{score.name}: {value}{f' ({_cut(score.reason, 500)})' if score.reason else ''}"
+
+
+def _cut(text: str, most: int) -> str:
+    """A long text without its middle, and how much that was: begin and end tell more."""
+    text = text.strip()
+    if len(text) <= most:
+        return text
+    half = most // 2
+    return f"{text[:half]}\n[... {len(text) - 2 * half:,} characters left out ...]\n{text[-half:]}"

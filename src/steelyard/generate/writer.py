@@ -1,8 +1,8 @@
-"""The target that makes questions of a chunk: a model sets an exam from it, then answers each question from it alone.
+"""The target that generates questions from a chunk: a model writes them, then answers each from the chunk alone.
 
 The two steps, and a call of its own for each answer, are those of LlamaIndex' RagDatasetGenerator; the words are ours.
-Deviations: preambles and what is no question are dropped by reason, a question that the chunk does not answer is
-dropped and not answered all the same, and fewer questions than asked for are said so.
+Deviations: preambles and what is no question are dropped, each with its reason, a question that the chunk does not
+answer is dropped and not answered all the same, and a chunk that gives fewer questions than requested is reported.
 """
 
 from __future__ import annotations
@@ -12,17 +12,17 @@ from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any, Final, Literal, get_args
+from typing import Any, ClassVar, Final, Literal, get_args
 
 from steelyard.errors import ConfigError, did_you_mean, expect_number
-from steelyard.generate.questions import Answer, read_answer, read_questions
+from steelyard.generate.questions import WrittenAnswer, read_answer, read_questions
 from steelyard.models.base import Model
 from steelyard.models.references import check_sent
+from steelyard.prompts.fenced_prompt import FencedPrompt
+from steelyard.prompts.language import Language, language_of
 from steelyard.scorers.judges.judge import together
-from steelyard.text.fenced_prompt import FencedPrompt
-from steelyard.text.language import Language, language_of
 from steelyard.text.rating import read_yes_no
-from steelyard.types import Asks, Output, Sample
+from steelyard.types import INLINE, Asks, Output, Sample, Score, ScoreInfo, StageInfo
 
 MOST_QUESTIONS: Final = 100
 _SHOWN: Final[Mapping[str, tuple[tuple[str, ...], tuple[str, ...]]]] = MappingProxyType(
@@ -80,10 +80,13 @@ class QuestionWriter:
         steps = ("questions", "answer", *(("check",) if self.check_answerable else ()))
         return {"prompts": {step: self._prompt(step).manifest() for step in steps}}
 
-    def rehearse(self, _messages: Any) -> str:
-        """What a dry run takes for every reply: as many questions as are asked for, which is also an answer."""
-        return "\n".join(
-            f"{no}. What does rehearsed question number {no} ask for?" for no in range(1, self.per_chunk + 1)
+    @property
+    def stage_info(self) -> StageInfo:
+        """A dry run's reply is as many questions as are asked for, which is also an answer."""
+        return StageInfo(
+            mock_reply="\n".join(
+                f"{no}. What does rehearsed question number {no} ask for?" for no in range(1, self.per_chunk + 1)
+            )
         )
 
     async def __call__(self, sample: Sample, ask: Asks) -> Output:
@@ -99,14 +102,14 @@ class QuestionWriter:
         answers = await together([partial(self._answered, step, question) for question in kept]) if kept else ()
         dropped = dict(found.dropped)
         defects = [answer.defect for answer in answers if answer.defect]
-        for reason in [*("not_answerable" for one in checks.values() if one == "no"), *defects]:
+        for reason in [*("not_answerable" for check in checks.values() if check == "no"), *defects]:
             dropped[reason] = dropped.get(reason, 0) + 1
         made = [
             {"question": question, "answer": answer.text, "answerable": "yes" if checks[question] == "yes" else ""}
             for question, answer in zip(kept, answers, strict=True)
             if not answer.defect
         ]
-        unread = sum(one == "unread" for one in checks.values())
+        unread = sum(check == "unread" for check in checks.values())
         return Output(made, metadata=_about(found.kind, dropped, unread))
 
     async def _checked(self, step: Any, questions: tuple[str, ...]) -> dict[str, str]:
@@ -114,11 +117,11 @@ class QuestionWriter:
         if not self.check_answerable or not questions:
             return dict.fromkeys(questions, "")
         replies = await together([partial(step, "check", question) for question in questions])
-        verdicts = [read_yes_no(one.text, finish=one.finish) for one in replies]
-        return {question: one.label or "unread" for question, one in zip(questions, verdicts, strict=True)}
+        verdicts = [read_yes_no(reply.text, finish=reply.finish) for reply in replies]
+        return {question: verdict.label or "unread" for question, verdict in zip(questions, verdicts, strict=True)}
 
     @staticmethod
-    async def _answered(step: Any, question: str) -> Answer:
+    async def _answered(step: Any, question: str) -> WrittenAnswer:
         reply = await step("answer", question)
         return read_answer(reply.text, finish=reply.finish)
 
@@ -131,7 +134,7 @@ class QuestionWriter:
             return str(sample.input)
         page = sample.metadata.get("page")
         parts = (sample.metadata.get("document"), f"p. {page}" if page else "", sample.metadata.get("heading"))
-        return f"[{', '.join(str(one) for one in parts if one)}]\n\n{sample.input}"
+        return f"[{', '.join(str(part) for part in parts if part)}]\n\n{sample.input}"
 
     def _prompt(self, step: str) -> FencedPrompt:
         own = {"questions": self.questions_prompt, "answer": self.answer_prompt, "check": self.check_prompt}[step]
@@ -143,3 +146,37 @@ def _about(kind: str, dropped: Mapping[str, int], unread: int) -> dict[str, Any]
     """What is known of a chunk's questions beside themselves; what is not the case is left out."""
     found = {"kind": kind, "dropped": dict(dropped), "unread_checks": unread}
     return {key: value for key, value in found.items() if value}
+
+
+@dataclass(frozen=True, slots=True)
+class QuestionCount:
+    """How many questions with answers a chunk gave; a list that cannot be read is unparsed, a refusal refused.
+
+    Args:
+        per_chunk: how many were asked for; fewer do not pass.
+
+    >>> QuestionCount(2)(Sample("1", "It rains."), Output([{"question": "Does it rain?"}])).reason
+    '1 of 2 questions'
+    """
+
+    stage_info: ClassVar[StageInfo] = INLINE
+
+    per_chunk: int = 10
+
+    @property
+    def score_infos(self) -> tuple[ScoreInfo, ...]:
+        """From none to all that were asked for."""
+        return (ScoreInfo("questions", (0, self.per_chunk), threshold=self.per_chunk),)
+
+    def __call__(self, sample: Sample, output: Output) -> Score:  # noqa: ARG002  # what a scorer is given
+        """Count."""
+        count = len(output.value)
+        kind, dropped = output.metadata.get("kind", ""), output.metadata.get("dropped", {})
+        detail = {"dropped": dropped} if dropped else {}
+        if not count and not dropped and kind == "refused":
+            return Score("questions", None, outcome="refused", reason="the model refused to write questions")
+        if not count and not dropped and kind:
+            return Score("questions", None, outcome="unparsed", reason="no question can be read", detail={"kind": kind})
+        why = ", ".join(f"{one} {reason}" for reason, one in sorted(dropped.items()))
+        reason = f"{count} of {self.per_chunk} questions{f'; dropped: {why}' if why else ''}"
+        return Score("questions", float(count), passed=count >= self.per_chunk, reason=reason, detail=detail)

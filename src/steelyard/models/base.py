@@ -10,18 +10,29 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from hashlib import blake2b
+from types import MappingProxyType
 from typing import Any, Final, Protocol
 from urllib.parse import urlsplit
 
-from steelyard.text.token_estimate import estimate_tokens
-from steelyard.types import Message, Reply, Usage
+from steelyard.types import Message, Reply, Usage, estimate_tokens
 
 _MOST_TOKENS: Final = 1 << 40
 """A count beyond this is no count; added up, it must still fit into the store's 64 bits."""
-
-
 Watch = Callable[[bytes], bool]
 """Is given the parts of a body as they come, and says whether the reply's first token was among what it has seen."""
+_FINISHES: Final[Mapping[str, str]] = MappingProxyType(
+    {
+        "sensitive": "content_filter",
+        "max_tokens": "length",
+        "model_context_window_exceeded": "length",
+        "end_turn": "stop",
+        "stop_sequence": "stop",
+        "eos": "stop",
+    }
+)
+"""ZhipuAI's word for a filter, and Anthropic's and TGI's for the rest, which gateways pass on as they came."""
+WITHOUT_TEXT: Final = frozenset({"content_filter", "length", "refusal", "tool_calls"})
+"""A reply that ended so may have no text, and asking again would be paid for and end the same way."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +50,8 @@ class Request:
         output_tokens: the most that the reply may have; 0 where no limit is set.
         watch: makes what looks at a body as it comes, see `Watch`; None where nothing does.
         idle_s: limit between two parts of a body that is watched, in seconds; 0 is none.
+        proxy: of the model, see `models.connection`; no part of the digest, as is the next.
+        ca_file: path of certificates that are trusted as well; "" for none.
     """
 
     endpoint: str
@@ -51,6 +64,8 @@ class Request:
     output_tokens: int = 0
     watch: Callable[[], Watch] | None = None
     idle_s: float = 0.0
+    proxy: str = ""
+    ca_file: str = ""
 
     @property
     def digest(self) -> bytes:
@@ -87,6 +102,9 @@ class Fault(Exception):
         retry_after_s: how long the endpoint told us to wait, None where it did not.
         billed: whether the endpoint may have charged for it.
         ends_run: whether every other call to this endpoint must fail the same way.
+
+    Attributes:
+        refusal: "", or with what an equal answer to another sample ends the run, see `models.refusals`.
     """
 
     def __init__(
@@ -106,6 +124,7 @@ class Fault(Exception):
         self.retry_after_s = retry_after_s
         self.billed = billed
         self.ends_run = ends_run
+        self.refusal = ""
 
 
 class Wire(Protocol):
@@ -183,3 +202,12 @@ def usage_of(asked: Any, answered: Any, text: str) -> Usage:
 
 def _is_count(value: Any) -> bool:
     return type(value) is int and 0 <= value <= _MOST_TOKENS
+
+
+def finish_named(said: str) -> str:
+    """OpenAI's word for `said`; a word that nobody knows stays what it is.
+
+    >>> finish_named("sensitive"), finish_named("stop"), finish_named("abort")
+    ('content_filter', 'stop', 'abort')
+    """
+    return _FINISHES.get(said, said)

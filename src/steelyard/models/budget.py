@@ -1,14 +1,22 @@
-"""A budget that holds: what is about to be sent is booked on disk first, so a killed process cannot have sent more."""
+"""What a session may send and spend: its budget, and what one sending waits for and pays.
+
+A budget holds: what is about to be sent is booked on disk first, so a killed process cannot have sent more. A session
+without rates, budget and prices meters nothing: the path of a call is then as short as it can be.
+"""
 
 from __future__ import annotations
 
+import asyncio
 import time
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, replace
 from typing import NamedTuple, Protocol
 
 from steelyard.errors import ModelError, expect_number
-from steelyard.models.prices import billionths
+from steelyard.models.base import Fault, Model, Request
+from steelyard.models.prices import Price, PriceTable, billionths, units
+from steelyard.models.rate_limit import RateLimiter, Rates, Sent
+from steelyard.types import Reply, Usage
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +67,7 @@ class Ledger(Protocol):
         """Add to it, negative to give back, without waiting."""
 
 
-class Purse:
+class BudgetMeter:
     """What is left of a budget.
 
     Args:
@@ -133,7 +141,7 @@ class Purse:
         return used_up(f"{self._budget.minutes:g} minutes")
 
     def book_time(self) -> None:
-        """Put down the time that has passed, so that a kill forgets none of it but the last moments."""
+        """Store the time that has passed, so that a killed process loses only the time since the last call of this."""
         self._ledger.correct(0, 0, 0, self._passed())
 
     def _passed(self) -> int:
@@ -146,3 +154,106 @@ class Purse:
 def used_up(what: str) -> ModelError:
     """The error that ends a run whose budget is reached."""
     return ModelError(f"the budget of {what} is used up", kind="budget", ends_run=True)
+
+
+@dataclass(frozen=True, slots=True)
+class Quota:
+    """What a session may send and spend.
+
+    Args:
+        budget: what is left of the budget; None is no limit.
+        rates: what may be sent to each endpoint in a minute.
+        prices: what tokens cost; a reply of a model with a price is noted with its cost. None where nobody asked.
+    """
+
+    budget: BudgetMeter | None = None
+    rates: Rates = Rates()
+    prices: PriceTable | None = None
+
+    @property
+    def free(self) -> bool:
+        """Whether nothing has to be waited for, paid or noted."""
+        return self.budget is None and self.prices is None and not self.rates
+
+
+class Metering:
+    """The rate limiters of a session, by endpoint, and its quota.
+
+    Args:
+        quota: of the session.
+        sleep: waits so many seconds, unless the run ends before: then nobody may wait any longer.
+    """
+
+    def __init__(self, quota: Quota, sleep: Callable[[float], Awaitable[None]]) -> None:
+        self._quota = quota
+        self._sleep = sleep
+        self._limiters: dict[str, RateLimiter] = {}
+
+    def of(self, model: Model, request: Request) -> MeteredCall:
+        """What meters one call."""
+        quota = self._quota
+        price = None if quota.prices is None else quota.prices.price(model)
+        return MeteredCall(request, self._limiter(request.endpoint), quota.budget, price)
+
+    def _limiter(self, endpoint: str) -> RateLimiter | None:
+        if not self._quota.rates:
+            return None
+        if endpoint not in self._limiters:
+            clock = asyncio.get_running_loop().time
+            self._limiters[endpoint] = RateLimiter(self._quota.rates, clock, self._sleep)
+        return self._limiters[endpoint]
+
+
+class MeteredCall:
+    """What each sending of one call waits for and pays, and what its reply cost.
+
+    Args:
+        request: the call.
+        limiter: of its endpoint.
+        budget: what is left of the budget.
+        price: of its model.
+    """
+
+    __slots__ = ("_booked_money", "_budget", "_limiter", "_price", "_request", "_sent")
+
+    def __init__(
+        self, request: Request, limiter: RateLimiter | None, budget: BudgetMeter | None, price: Price | None
+    ) -> None:
+        self._request = request
+        self._limiter = limiter
+        self._budget = budget
+        self._price = price
+        self._sent: Sent | None = None
+        most = Usage(request.input_tokens, request.output_tokens)
+        self._booked_money = None if price is None else price.cost(most)
+
+    async def pay(self) -> None:
+        """Wait for the rate limiter, then book the sending.
+
+        Raises:
+            ModelError: the budget is used up, or the run has ended meanwhile.
+        """
+        if self._limiter is not None:
+            self._sent = await self._limiter.wait(self._request.input_tokens + self._request.output_tokens)
+        if self._budget is not None:
+            await self._budget.pay(self._request.input_tokens, self._booked_money)
+
+    def failed(self, fault: Fault) -> None:
+        """Give back what a sending without a reply did not cost."""
+        if self._budget is not None and not fault.billed:
+            self._budget.settle(-1, -self._request.input_tokens, -(self._booked_money or 0))
+
+    def answered(self, reply: Reply) -> Reply:
+        """Replace the booked estimate by what the reply used; return the reply, with its cost if it has a price."""
+        request, usage = self._request, reply.usage
+        if usage.estimated:
+            usage = Usage(request.input_tokens, usage.output_tokens)
+        tokens = usage.input_tokens + usage.output_tokens
+        if self._limiter is not None and self._sent is not None:
+            self._limiter.settle(self._sent, tokens)
+        money = 0 if self._price is None else self._price.cost(usage, reply.metadata.get("cached_tokens", 0))
+        if self._budget is not None:
+            self._budget.settle(0, tokens - request.input_tokens, money - (self._booked_money or 0))
+        if self._price is None:
+            return reply
+        return replace(reply, metadata={**reply.metadata, "cost": units(money)})

@@ -1,4 +1,4 @@
-"""An endpoint that goes on with a text: `/v1/completions` of vLLM, llama.cpp, TGI, SGLang and OpenAI's older models.
+"""An endpoint that continues a text: `/v1/completions` of vLLM, llama.cpp, TGI, SGLang and OpenAI's older models.
 
 What it is here for is the likelihood of a text that was not generated: with `echo` and `logprobs` the endpoint gives
 every token of the prompt with its log probability, which no chat endpoint does.
@@ -10,15 +10,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any, ClassVar
 
-from steelyard.models.base import Answer, Fault, Request, Wire, usage_of
+from steelyard.errors import ConfigError
+from steelyard.models.base import Answer, Fault, Request, Wire, finish_named, usage_of
 from steelyard.models.faults import error_body, fault_in_body, fault_of, is_content_filter, parse_json, quoted
-from steelyard.models.finish import finish_named
-from steelyard.models.openai_endpoint import check_endpoint, mapping_or_empty, post
-from steelyard.text.prompt_files import content_text
-from steelyard.text.token_estimate import estimate_tokens
-from steelyard.types import Message, Reply, Usage
+from steelyard.models.openai_compatible import check_endpoint, mapping_or_empty, post
+from steelyard.prompts.conversation import content_text, transcript_of
+from steelyard.prompts.message_parts import has_other_parts
+from steelyard.types import Message, Reply, Usage, estimate_tokens
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +34,10 @@ class Completions:
             Data: no `${NAME}` is resolved in it.
         headers: sent with every call; values may hold `${NAME}`.
         timeout_s: limit of one attempt, in seconds.
+        api_version: of Azure OpenAI, `2024-10-21`: sent as `?api-version=`, and the key in the header `api-key`. Empty
+            for every other endpoint, and for Azure's own `/openai/v1`.
+        proxy: `http://user:${PASSWORD}@host:3128`; `none` is a direct way; empty is what the environment says.
+        ca_file: certificates in PEM form that are trusted as well as the system's.
     """
 
     completes: ClassVar[bool] = True
@@ -43,6 +48,9 @@ class Completions:
     parameters: Mapping[str, Any] = field(default_factory=dict)
     headers: Mapping[str, str] = field(default_factory=dict)
     timeout_s: float = 120.0
+    api_version: str = ""
+    proxy: str = ""
+    ca_file: Path | None = None
 
     def check(self) -> None:
         """Find what is wrong before anything is sent.
@@ -92,14 +100,21 @@ class Completions:
 
 
 def prompt_of(messages: str | list[Message]) -> str:
-    r"""The text that is gone on with.
+    r"""The text that is gone on with; of a conversation with answers in it the transcript.
+
+    Raises:
+        ConfigError: a part that is no text, such as an image, which has no place in it.
 
     >>> prompt_of([{"role": "system", "content": "Be brief."}, {"role": "user", "content": "Why?"}])
     'Be brief.\n\nWhy?'
     """
     if isinstance(messages, str):
         return messages
-    return "\n\n".join(content_text(one.get("content")) for one in messages)
+    if any(has_other_parts(one.get("content")) for one in messages):
+        raise ConfigError("a completions endpoint takes text alone, and a message has a part that is none")
+    if all(one.get("role") in {"system", "user"} for one in messages):
+        return "\n\n".join(content_text(one.get("content")) for one in messages)
+    return transcript_of(messages)
 
 
 def _first_choice(data: Any, answer: Answer) -> Mapping[str, Any]:

@@ -15,15 +15,15 @@ from array import array
 from base64 import b64decode, b64encode
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from steelyard.errors import ConfigError, ModelError, expect_number
 from steelyard.models.base import Answer, Fault, Request, Wire, usage_of
 from steelyard.models.faults import error_body, fault_in_body, fault_of, is_content_filter, parse_json, quoted
-from steelyard.models.openai_endpoint import check_endpoint, mapping_or_empty, post
-from steelyard.text.prompt_files import content_text
-from steelyard.text.token_estimate import estimate_tokens
-from steelyard.types import Asks, Message, Reply, Usage
+from steelyard.models.openai_compatible import check_endpoint, mapping_or_empty, post
+from steelyard.prompts.conversation import content_text
+from steelyard.types import Asks, Message, Reply, Usage, estimate_tokens
 
 if TYPE_CHECKING:
     import numpy as np
@@ -46,6 +46,10 @@ class Embeddings:
         headers: sent with every call; values may hold `${NAME}`.
         timeout_s: limit of one attempt, in seconds.
         batch: texts of one call at most; endpoints have limits from 16 to 2048.
+        api_version: of Azure OpenAI, `2024-10-21`: sent as `?api-version=`, and the key in the header `api-key`. Empty
+            for every other endpoint, and for Azure's own `/openai/v1`.
+        proxy: `http://user:${PASSWORD}@host:3128`; `none` is a direct way; empty is what the environment says.
+        ca_file: certificates in PEM form that are trusted as well as the system's.
     """
 
     name: str
@@ -55,6 +59,9 @@ class Embeddings:
     headers: Mapping[str, str] = field(default_factory=dict)
     timeout_s: float = 120.0
     batch: int = 64
+    api_version: str = ""
+    proxy: str = ""
+    ca_file: Path | None = None
 
     def check(self) -> None:
         """Find what is wrong before anything is sent.
@@ -121,7 +128,7 @@ class Embeddings:
         if reply.metadata.get("dimension") and (came := _count(reply)) != texts:
             raise Fault("malformed", f"{texts} texts were sent and {came} vectors came", billed=True)
 
-    def rehearsal(self, request: Request) -> Reply:
+    def mock_reply(self, request: Request) -> Reply:
         """What a dry run gets, which sends nothing: one number for each text, so that what follows can be counted."""
         texts = json.loads(request.payload)["input"]
         return _reply([array("f", [1.0] * _REHEARSED) for _ in texts], Usage(request.input_tokens, estimated=True))
@@ -176,7 +183,7 @@ def vectors_of(reply: Reply, n: int) -> NDArray[np.float32]:
     Raises:
         ModelError: kind `malformed`: it holds none, or not `n`.
 
-    >>> vectors_of(Embeddings("m").rehearsal(Embeddings("m").request(["a", "b"], {})), 2).tolist()
+    >>> vectors_of(Embeddings("m").mock_reply(Embeddings("m").request(["a", "b"], {})), 2).tolist()
     [[1.0], [1.0]]
     """
     import numpy as np

@@ -5,12 +5,16 @@
 | 429 | rate_limit | yes, after what Retry-After says |
 | 5xx, 408, 409, 425 | server | yes |
 | 2xx with HTML or broken JSON | malformed | yes |
-| 401, 403 (but for one that is about logprobs) | auth | no, the run ends |
-| 402, or a code that says the account is out of money or quota (also under 429) | quota | no, the run ends |
-| 404, or a code that says there is no such model | unknown_model | no, the run ends |
+| 401, 407, or a code that says the key is wrong | auth | no, the run ends (1) |
+| 402, or a code that says the account is out of money or quota (also under 429) | quota | no, the run ends (1) |
+| a code that says there is no such model | unknown_model | no, the run ends (1) |
+| 4xx or 500 whose text names it (`models.refusals`) | auth, unknown_model, quota | no; a second one ends the run |
+| 404, 405 that name nothing | bad_request | no; the same, until the endpoint's first good reply |
 | 3xx | bad_request | no, the run ends: a redirect would carry the key elsewhere |
 | any other 4xx | bad_request | no; the next sample may fare better |
 | 4xx because of a content filter | no fault | it is an outcome of the sample: `is_content_filter` |
+
+(1) Once the endpoint has given a good reply, a second sample must be refused in equal words: see `models.limits`.
 """
 
 from __future__ import annotations
@@ -25,6 +29,7 @@ from types import MappingProxyType
 from typing import Any, Final, NamedTuple
 
 from steelyard.models.base import Answer, Fault
+from steelyard.models.refusals import ENDING, NAMED, UNPROVEN, refusal_kind
 from steelyard.types import Json
 
 _QUOTED: Final = 200
@@ -32,11 +37,13 @@ _CODES: Final[Mapping[str, tuple[str, ...]]] = MappingProxyType(
     {
         "quota": (
             "insufficient_quota", "insufficient_user_quota", "insufficient_balance", "billing_hard_limit_reached",
-            "billing_not_active", "exceeded_current_quota_error", "arrearage", "accountoverdueerror",
+            "billing_not_active", "exceeded_current_quota_error", "arrearage", "accountoverdueerror", "budget_exceeded",
             "1113", "1304", "1308", "1309", "1310",
         ),
         "auth": ("invalid_api_key", "1110", "1111", "1112", "1121", "1220"),
-        "unknown_model": ("model_not_found", "modelnotopen", "invalidendpointormodel.notfound", "1211", "1222"),
+        "unknown_model": (
+            "model_not_found", "modelnotopen", "deploymentnotfound", "invalidendpointormodel.notfound", "1211", "1222",
+        ),
         "rate_limit": ("1302", "1303", "1305", "1312"),
         "content_filter": (
             "content_filter", "content_policy_violation", "responsibleaipolicyviolation", "data_inspection_failed",
@@ -47,10 +54,14 @@ _CODES: Final[Mapping[str, tuple[str, ...]]] = MappingProxyType(
 """Codes of error bodies, in lower case; the numbers are ZhipuAI's, from its public list of business error codes."""
 _KIND_OF_CODE: Final = MappingProxyType({code: kind for kind, codes in _CODES.items() for code in codes})
 _KIND_OF_STATUS: Final[Mapping[int, str]] = MappingProxyType(
-    {401: "auth", 402: "quota", 403: "auth", 404: "unknown_model", 408: "server", 409: "server", 425: "server"}
-    | {429: "rate_limit"}
+    {401: "auth", 402: "quota", 407: "auth", 408: "server", 409: "server", 425: "server", 429: "rate_limit"}
 )
-_ENDS_RUN: Final = frozenset({"auth", "quota", "unknown_model"})
+_SERVER_ERROR: Final = 500
+_NOTHING_THERE: Final = frozenset({404, 405})
+"""What a wrong address answers to every call; behind a right one it is about a single call."""
+_PASSING_STATUSES: Final = frozenset({408, 409, 425, 429, 502, 503, 504, 529})
+"""Sent again whatever words come with them; 529 is Anthropic's "overloaded". 500 is missing: some servers answer it to
+a wrong key, so its words count."""
 _RETRIED: Final = frozenset({"rate_limit", "server"})
 
 
@@ -59,6 +70,11 @@ class ErrorBody(NamedTuple):
 
     message: str = ""
     codes: tuple[str, ...] = ()
+
+    @property
+    def text(self) -> str:
+        """Message and codes, for whoever reads words."""
+        return " ".join((self.message, *self.codes)).strip()
 
     def kind(self) -> str:
         """The kind that a code names for certain, `content_filter` among them, or ""."""
@@ -72,9 +88,13 @@ def error_body(value: Json) -> ErrorBody:
     ErrorBody(message='no money', codes=('1113',))
     >>> error_body({"code": 404, "msg": "no such knowledge base"})
     ErrorBody(message='no such knowledge base', codes=('404',))
+    >>> error_body([{"error": {"code": 400, "message": "API key not valid"}}]).message
+    'API key not valid'
     """
     if isinstance(value, str):
         return ErrorBody(value)
+    if isinstance(value, list) and len(value) == 1:
+        value = value[0]  # as Gemini's OpenAI-compatible endpoint writes it
     if not isinstance(value, Mapping):
         return ErrorBody()
     inner = value.get("error") or value
@@ -103,12 +123,15 @@ def fault_of(answer: Answer, error: ErrorBody | None = None, *, now: float | Non
     kind = _kind(answer.status, error)
     if kind == "content_filter":
         return None
+    if (refusal := _refusal(answer.status, kind, error.text or answer.body.decode("utf-8", "replace"))) is not None:
+        named, basis = refusal
+        return _refused(named or "bad_request", _message(answer, error), basis)
     return Fault(
         kind,
         _message(answer, error),
         retry=kind in _RETRIED,
         retry_after_s=retry_after_s(answer.headers, now=now) if kind in _RETRIED else None,
-        ends_run=kind in _ENDS_RUN or answer.status < 400,
+        ends_run=kind in ENDING or answer.status < 400,
     )
 
 
@@ -119,21 +142,44 @@ def fault_in_body(error: ErrorBody, answer: Answer, *, now: float | None = None)
     that answers so lacks one thing (a knowledge base), not its address. A code that says neither is not sent again.
     An error without any code is an exception that the service caught, so it counts as a 500 and may have been billed.
     """
-    kind = error.kind()
+    kind, named, status = error.kind(), "", 0
     if not kind:
         statuses = [int(code) for code in error.codes if code.isascii() and code.isdigit() and len(code) == 3]
         status = statuses[0] if statuses else 400 if error.codes else 500
         kind = "bad_request" if status == 404 else _kind(status, error)
+        named = refusal_kind(error.text, passing=True) if kind in {"bad_request", "server"} else ""
     if kind == "content_filter":
         return None
+    message = f"an error came with status {answer.status}: {_worded(error) or quoted(answer.body)}"
+    if named and status not in _PASSING_STATUSES:
+        return _refused(named, message, NAMED)
     return Fault(
         kind,
-        f"an error came with status {answer.status}: {_worded(error) or quoted(answer.body)}",
+        message,
         retry=kind in _RETRIED,
         retry_after_s=retry_after_s(answer.headers, now=now) if kind in _RETRIED else None,
         billed=kind == "server",
-        ends_run=kind in _ENDS_RUN,
+        ends_run=kind in ENDING,
     )
+
+
+def _refusal(status: int, kind: str, text: str) -> tuple[str, str] | None:
+    """What a status that leaves it open means by the words beside it: the kind they name, and what a second one needs.
+
+    None where the status or a code has said for certain what it is, or nothing is named.
+    """
+    if kind != "bad_request" and status != _SERVER_ERROR:
+        return None
+    named = refusal_kind(text, passing=status == _SERVER_ERROR) if status >= 400 else ""
+    if named:
+        return named, NAMED
+    return ("", UNPROVEN) if status in _NOTHING_THERE else None
+
+
+def _refused(kind: str, message: str, basis: str) -> Fault:
+    fault = Fault(kind, message, retry=False)
+    fault.refusal = basis
+    return fault
 
 
 def is_content_filter(answer: Answer, error: ErrorBody | None = None) -> bool:
@@ -195,6 +241,7 @@ def quoted(body: bytes | str) -> str:
     >>> quoted(b"<b>\x1b[31m\n")
     '<b>\\x1b[31m\\n'
     """
+    # A character of UTF-8 has at most four bytes; the rest of a long body need not be decoded.
     text = body if isinstance(body, str) else body[: _QUOTED * 4].decode("utf-8", "replace")
     shown = "".join(_visible(mark) for mark in text[:_QUOTED])
     return shown + "…" if len(text) > _QUOTED else shown
@@ -205,9 +252,6 @@ def _kind(status: int, error: ErrorBody) -> str:
         return "server"
     if (kind := error.kind()) and (kind != "rate_limit" or status not in _KIND_OF_STATUS):
         return kind
-    if status == 403 and "logprobs" in error.message:
-        # A key that is good for everything else: this model gives nobody log-probabilities, and can be asked without.
-        return "bad_request"
     return _KIND_OF_STATUS.get(status, "bad_request")
 
 

@@ -1,32 +1,63 @@
-"""Any JSON endpoint as a model: a typed template of the body, and JMESPath expressions for what comes back."""
+"""Any JSON endpoint as a model: a typed template of the body, and JMESPath expressions for what comes back.
+
+Services that many people call are presets: the keys that a model or target would have to be given otherwise. Sources
+of these: the request models of Langchain-Chatchat v0.2.10 and v0.3.1 (`server/chat/knowledge_base_chat.py`,
+`server/chat/kb_chat.py`); the chat-completions references of OpenAI and ZhipuAI.
+"""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, fields, replace
+from pathlib import Path
+from types import MappingProxyType
 from typing import Any, Final, Literal
 from urllib.parse import quote, urlsplit
 
 from steelyard.errors import ConfigError, did_you_mean, expect_number
 from steelyard.models.base import Answer, Request, Wire, as_messages, endpoint_of
+from steelyard.models.connection import check_connection
 from steelyard.models.faults import error_of, fault_of, is_content_filter
-from steelyard.models.openai_endpoint import most_tokens
-from steelyard.models.presets import PRESETS, Preset
-from steelyard.models.references import check_secrets, check_sent
+from steelyard.models.openai_compatible import most_tokens
+from steelyard.models.references import check_secrets, check_sent, masked
 from steelyard.models.response import ResponseMap, reply_in, watch_for
-from steelyard.text.plain_json import plain
-from steelyard.text.prompt_files import content_text
-from steelyard.text.secret_signs import masked
-from steelyard.text.template import check_names, fill, lookup, names_in, render
-from steelyard.text.token_estimate import estimate_tokens
-from steelyard.types import Json, Message, Reply
+from steelyard.plain_json import plain
+from steelyard.prompts.conversation import content_text
+from steelyard.prompts.message_parts import has_other_parts
+from steelyard.prompts.template import check_names, fill, lookup, names_in, render
+from steelyard.types import Json, Message, Reply, estimate_tokens
 
+_OPENAI_TEXT: Final = "not_null(choices[0].delta.content, choices[0].message.content)"
+_OPENAI_END: Final = "choices[0].finish_reason"
+_OPENAI_BODY: Final = MappingProxyType({"messages": "{{messages}}", "stream": False})
+_CHATCHAT_ERROR: Final = "error || (code && code != `200` && (msg || message || to_string(code)))"
 PresetName = Literal["", "chatchat-0.2", "chatchat-0.3", "zhipu", "openai"]
 MESSAGE_NAMES: Final = ("prompt", "system", "history", "messages")
 """What the messages of a call give to the body."""
-
 _SENT_ALWAYS: Final = (("Content-Type", "application/json"), ("Accept", "application/json, text/event-stream"))
+
+
+@dataclass(frozen=True, slots=True)
+class Preset:
+    """What a service is asked with and how its answer is read; each may be overridden.
+
+    Args:
+        url: used where none is given.
+        path: put behind a given address that has none.
+        body: what is not given.
+        response: likewise; the keys of `ResponseMap`.
+        needs: keys that only the user knows and that must be in `body`.
+        key: what the reference to its key is usually called. The header stands in the user's file, where every
+            reference can be seen and looked up; without one, `url` is refused.
+    """
+
+    body: Mapping[str, Any]
+    response: Mapping[str, str]
+    url: str = ""
+    path: str = ""
+    needs: tuple[str, ...] = ()
+    key: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,13 +74,15 @@ class HttpModel:
         method: the HTTP method.
         headers: sent with every call; keys only as `"Bearer ${NAME}"`.
         body: over the preset's, key by key. A value that is only `{{prompt}}` keeps its JSON type. There are
-            `{{prompt}}` (the last message of the user), `{{system}}`, `{{history}}` (the other messages),
-            `{{messages}}` (all of them) and the names in `parameters`.
+            `{{prompt}}` (the last message of the user; with an image in it, its parts), `{{system}}`, `{{history}}`
+            (the other messages), `{{messages}}` (all of them) and the names in `parameters`.
         response: how the answer is read.
         parameters: values for further placeholders; those of a single call win. A parameter of a call that no
             placeholder asks for is not sent.
         timeout_s: limit of one attempt, in seconds.
         accept_status: statuses besides 2xx whose body is a reply.
+        proxy: `http://user:${PASSWORD}@host:3128`; `none` is a direct way; empty is what the environment says.
+        ca_file: certificates in PEM form that are trusted as well as the system's.
     """
 
     url: str = ""
@@ -61,6 +94,8 @@ class HttpModel:
     parameters: Mapping[str, Any] = field(default_factory=dict)
     timeout_s: float = 120.0
     accept_status: tuple[int, ...] = ()
+    proxy: str = ""
+    ca_file: Path | None = None
 
     def __post_init__(self) -> None:
         if not self.preset:
@@ -74,6 +109,11 @@ class HttpModel:
         """The names that will have a value."""
         return (*MESSAGE_NAMES, *self.parameters)
 
+    @property
+    def without_question(self) -> str:
+        """What would be the same for every call; empty where the messages have a place."""
+        return "" if shows_messages([self.url, self.body]) else "the body has neither {{prompt}} nor {{messages}}"
+
     def check(self) -> None:
         """Find what is wrong before anything is sent.
 
@@ -82,6 +122,7 @@ class HttpModel:
         """
         _check_address(self.url)
         check_secrets(self.url, self.headers)
+        check_connection(self.proxy, self.ca_file)
         check_sent("body", self.body)
         check_sent("parameters", self.parameters)
         if self.preset:
@@ -100,7 +141,7 @@ class HttpModel:
         """
         asked = as_messages(messages)
         given = _values_of(asked)
-        _check_places(given, names_in([self.url, self.body]))
+        _check_places(given, [self.url, self.body])
         values = {**self.parameters, **parameters, **given}
         body = fill(self.body, values) if self.body else {}
         return Request(
@@ -112,6 +153,8 @@ class HttpModel:
             timeout_s=self.timeout_s,
             input_tokens=sum(estimate_tokens(content_text(one.get("content"))) for one in asked),
             output_tokens=most_tokens(body) if isinstance(body, Mapping) else 0,
+            proxy=self.proxy,
+            ca_file=str(self.ca_file or ""),
         )
 
     async def send(self, request: Request, wire: Wire) -> Answer:
@@ -164,21 +207,48 @@ def _values_of(asked: list[Message]) -> dict[str, Any]:
     """The values that messages give, by the names in `MESSAGE_NAMES`."""
     users = [no for no, one in enumerate(asked) if one.get("role") == "user"]
     last = users[-1] if users else -1
+    content: Any = asked[last].get("content") if users else ""
     return {
-        "prompt": content_text(asked[last].get("content")) if users else "",
+        "prompt": list(content) if has_other_parts(content) else content_text(content),
         "system": "\n\n".join(content_text(one.get("content")) for one in asked if one.get("role") == "system"),
         "history": [dict(one) for no, one in enumerate(asked) if no != last and one.get("role") != "system"],
         "messages": [dict(one) for one in asked],
     }
 
 
-def _check_places(given: Mapping[str, Any], used: Iterable[str]) -> None:
+def shows_messages(template: Json) -> bool:
+    """Whether an address and body have a place for what is asked."""
+    return any(name.partition(".")[0] in {"prompt", "messages"} for name in names_in(template))
+
+
+def _check_places(given: Mapping[str, Any], template: Json) -> None:
     """A message that is left out would change what is asked without anyone noticing."""
-    names = {name.partition(".")[0] for name in used}
+    names = {name.partition(".")[0] for name in names_in(template)}
+    if {"messages", "transcript"} & names:
+        return
     for name in ("system", "history"):
-        if given[name] and name not in names and "messages" not in names:
+        if given[name] and name not in names:
             what = "a system message" if name == "system" else f"{len(given[name])} earlier messages"
-            raise ConfigError(f"the body has no place for {what}: use {{{{{name}}}}} or {{{{messages}}}}")
+            raise ConfigError(
+                f"the body has no place for {what}: use {{{{{name}}}}} or {{{{messages}}}}; the body of a target may "
+                "use {{transcript}} too, which is all turns as one text"
+            )
+    if not isinstance(given["prompt"], str) and "{{prompt}}" not in set(_texts_in(template)):
+        raise ConfigError(
+            "the body has no place for a part that is no text, such as an image: use {{messages}}, or a value that is "
+            "{{prompt}} alone"
+        )
+
+
+def _texts_in(template: Json) -> Iterator[str]:
+    if isinstance(template, str):
+        yield template.replace(" ", "")
+    elif isinstance(template, Mapping):
+        for one in template.values():
+            yield from _texts_in(one)
+    elif isinstance(template, list | tuple):
+        for one in template:
+            yield from _texts_in(one)
 
 
 def _filled_url(url: str, values: Mapping[str, Any]) -> str:
@@ -204,3 +274,48 @@ def _check_address(url: str) -> None:
         raise ConfigError(f"url must be an http(s) address, not {masked(url)!r}" if url else "the key 'url' is missing")
     if "{{" in parts.netloc:
         raise ConfigError(f"the host of {masked(url)!r} cannot be a placeholder: calls to one host share one limit")
+
+
+PRESETS: Final[Mapping[str, Preset]] = MappingProxyType(
+    {
+        "chatchat-0.2": Preset(
+            path="/chat/knowledge_base_chat",
+            body={"query": "{{prompt}}", "history": "{{history}}", "stream": False},
+            response={
+                "text": "not_null(answer, choices[0].delta.content, choices[0].message.content)",
+                "contexts": "docs",
+                "context_clean": "chatchat",
+                "error": _CHATCHAT_ERROR,
+            },
+            needs=("knowledge_base_name",),
+        ),
+        # Only its stream carries the passages, in the first chunk.
+        "chatchat-0.3": Preset(
+            path="/chat/kb_chat",
+            body={"query": "{{prompt}}", "history": "{{history}}", "mode": "local_kb", "stream": True},
+            response={
+                "text": f"not_null(answer, {_OPENAI_TEXT})",
+                "contexts": "docs",
+                "context_clean": "chatchat",
+                "error": _CHATCHAT_ERROR,
+            },
+            needs=("kb_name",),
+        ),
+        "openai": Preset(
+            url="https://api.openai.com/v1/chat/completions",
+            path="/v1/chat/completions",
+            key="OPENAI_API_KEY",
+            body=_OPENAI_BODY,
+            response={"text": _OPENAI_TEXT, "complete": _OPENAI_END},
+            needs=("model",),
+        ),
+        "zhipu": Preset(
+            url="https://open.bigmodel.cn/api/paas/v4/chat/completions",
+            path="/api/paas/v4/chat/completions",
+            key="ZHIPU_API_KEY",
+            body=_OPENAI_BODY,
+            response={"text": _OPENAI_TEXT, "complete": _OPENAI_END},
+            needs=("model",),
+        ),
+    }
+)

@@ -2,29 +2,182 @@
 
 The gate is shared by all workers. A 429 closes it for as long as the endpoint says and lowers the number of calls that
 may be in flight (to 0.7 of it, once per round); every answer raises it again by 1/limit: additive increase,
-multiplicative decrease, as in D. Chiu and R. Jain, "Analysis of the increase and decrease algorithms", 1989.
+multiplicative decrease, as in D. Chiu and R. Jain, "Analysis of the increase and decrease algorithms", 1989. Until the
+first good reply at most 4 calls are in flight: a wrong key or an unknown model then costs no more than that, and a
+healthy endpoint one round trip.
 """
 
 from __future__ import annotations
 
 import asyncio
 import random
+from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import Final
 
 from steelyard.errors import Attempt, ModelError, SteelyardError, expect_number
-from steelyard.models.base import Answer, Fault, Model, Request, Wire
-from steelyard.models.gates import MARGIN_S, Gate, Pauses
-from steelyard.models.tolls import Terms, Toll, Tolls
+from steelyard.models.base import Fault, Model, Request, Wire
+from steelyard.models.budget import MeteredCall, Metering, Quota
+from steelyard.models.refusals import ENDING, NAMED, Refusals
 from steelyard.types import Reply, Usage
 
+MARGIN_S: Final = 0.03
+"""Added to a Retry-After: an endpoint that rounds it down would refuse a call that comes exactly then."""
+_DECREASE: Final = 0.7
+_UNPROVEN: Final = 4
+"""Calls in flight at an endpoint that has given no good reply yet."""
 _FLOOR_S: Final = 0.1
-"""No retry comes sooner: an endpoint that just failed is given a breath."""
+"""The shortest wait before a retry: jitter may draw 0, and an endpoint that has just failed needs a moment. Also the
+shortest time limit of an attempt."""
 _MOST_DOUBLINGS: Final = 60
 """A back-off is doubled no more often: any cap is reached by then, and a float is not left."""
 _UNREACHED_ATTEMPTS: Final = 5
 """Connections that may fail before an endpoint that never answered counts as not there."""
+
+
+class Pauses:
+    """Everything that waits without anything in flight: back-offs and queues; `end` wakes them all with an error."""
+
+    def __init__(self) -> None:
+        self._futures: set[asyncio.Future[None]] = set()
+        self._ended: SteelyardError | None = None
+
+    @property
+    def ended(self) -> SteelyardError | None:
+        """Why nothing more may be sent, or None."""
+        return self._ended
+
+    def resume(self) -> None:
+        """Allow waiting again: what ended the pauses concerned one run, and the next one begins."""
+        self._ended = None
+
+    def end(self, error: SteelyardError) -> None:
+        """Let every pause, now and later, raise `error`."""
+        self._ended = error
+        for future in tuple(self._futures):
+            if not future.done():
+                future.set_exception(error)
+
+    async def wait(self, future: asyncio.Future[None]) -> None:
+        """Wait until `future` is done or the pauses are ended."""
+        if self._ended is not None:
+            raise self._ended
+        self._futures.add(future)
+        try:
+            await future
+        finally:
+            self._futures.discard(future)
+
+    async def sleep(self, seconds: float) -> None:
+        """Wait `seconds`, unless the pauses are ended first."""
+        loop = asyncio.get_running_loop()
+        future: asyncio.Future[None] = loop.create_future()
+        handle = loop.call_later(seconds, _finish, future)
+        try:
+            await self.wait(future)
+        finally:
+            handle.cancel()
+
+
+class Gate:
+    """How many calls may be in flight at one endpoint, and from when on.
+
+    Args:
+        most: the limit that is never passed.
+        pauses: ended when the run stops, so that nobody queues for ever.
+    """
+
+    def __init__(self, most: int, pauses: Pauses) -> None:
+        self.answered = False
+        self.proven = False
+        self.refusals = Refusals()
+        self._most = float(most)
+        self._limit = float(min(most, _UNPROVEN))
+        self._eased = False
+        self._active = 0
+        self._open_at = 0.0
+        self._last_cut = -1.0
+        self._queue: deque[asyncio.Future[None]] = deque()
+        self._timer: asyncio.TimerHandle | None = None
+        self._pauses = pauses
+
+    @property
+    def limit(self) -> int:
+        """Calls that may be in flight now."""
+        return int(self._limit)
+
+    async def enter(self) -> None:
+        """Wait for a place; first come, first served."""
+        loop = asyncio.get_running_loop()
+        if not self._queue and self._active < self.limit and loop.time() >= self._open_at:
+            self._active += 1
+            return
+        future: asyncio.Future[None] = loop.create_future()
+        self._queue.append(future)
+        self._let_in()
+        try:
+            await self._pauses.wait(future)
+        except BaseException:
+            # Cancelled in the moment in which it was given a place: nobody else would give that back.
+            if future.done() and not future.cancelled() and future.exception() is None:
+                self.leave()
+            elif future in self._queue:
+                self._queue.remove(future)
+            raise
+
+    def leave(self) -> None:
+        """Give the place back."""
+        self._active -= 1
+        if self._queue:
+            self._let_in()
+
+    def increase_concurrency(self) -> None:
+        """A good reply came: raise the limit a little; the first lets all in, unless the endpoint put calls off."""
+        self.answered = True
+        if not self.proven:
+            self.proven = True
+            self._limit = self._limit if self._eased else self._most
+        if self._limit < self._most:
+            self._limit = min(self._most, self._limit + 1 / self._limit)
+
+    def hold_back(self) -> None:
+        """A refusal came before any good reply: wait for the other calls in flight, which may say the same."""
+        if not self.proven:
+            self._limit = max(1.0, self._limit - 1)
+
+    def reduce_concurrency(self, sent_at: float, retry_after_s: float | None) -> None:
+        """A call sent at `sent_at` was put off: lower the limit, once per round, and close for as long as told."""
+        now = asyncio.get_running_loop().time()
+        self._eased = True
+        # Calls that were sent before the last cut say nothing of the lower limit; eight of them would cut 16 to 1.
+        if sent_at > self._last_cut:
+            self._limit = max(1.0, min(self._limit, float(self._active)) * _DECREASE)
+            self._last_cut = now
+        if retry_after_s is not None:
+            self._open_at = max(self._open_at, now + retry_after_s + MARGIN_S)
+
+    def _let_in(self) -> None:
+        loop = asyncio.get_running_loop()
+        now = loop.time()
+        if now < self._open_at:
+            if self._timer is None:
+                self._timer = loop.call_at(self._open_at, self._reopen)
+            return
+        while self._queue and self._active < self.limit:
+            future = self._queue.popleft()
+            if not future.done():
+                self._active += 1
+                future.set_result(None)
+
+    def _reopen(self) -> None:
+        self._timer = None
+        self._let_in()
+
+
+def _finish(future: asyncio.Future[None]) -> None:
+    if not future.done():
+        future.set_result(None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,9 +208,11 @@ class Retry:
 
 
 @dataclass(slots=True)
-class Course:
+class CallProgress:
     """One call on its way: what was tried, since when, and how long it waits before the next sending."""
 
+    sample: str = ""
+    model: str = ""
     started: float = 0.0
     attempts: list[Attempt] = field(default_factory=list)
     wait_s: float = 0.0
@@ -71,7 +226,7 @@ class Limits:
         concurrency: calls in flight at one endpoint at most.
         seed: for the jitter of back-offs.
         refusal: why a reply could not be kept, or None; asked before every sending, retries included.
-        terms: budget, rates and prices.
+        quota: budget, rates and prices.
     """
 
     def __init__(
@@ -81,14 +236,14 @@ class Limits:
         *,
         seed: int = 0,
         refusal: Callable[[], SteelyardError | None] = lambda: None,
-        terms: Terms = Terms(),
+        quota: Quota = Quota(),
     ) -> None:
         self.pauses = Pauses()
         self._retry = retry
         self._concurrency = concurrency
         self._refusal = refusal
         self._gates: dict[str, Gate] = {}
-        self._tolls = Tolls(terms, self.pauses)
+        self._metering = None if quota.free else Metering(quota, self.pauses.sleep)
         self._random = random.Random(seed)  # noqa: S311  # jitter, not a secret
 
     def gate(self, endpoint: str) -> Gate:
@@ -98,8 +253,14 @@ class Limits:
             gate = self._gates[endpoint] = Gate(self._concurrency, self.pauses)
         return gate
 
-    async def call(self, model: Model, request: Request, wire: Wire) -> Reply:
+    async def call(self, model: Model, request: Request, wire: Wire, sample: str = "") -> Reply:
         """Send until there is a reply, or none for good.
+
+        Args:
+            model: what is asked.
+            request: the call.
+            wire: what is open.
+            sample: the id of the sample that the call is for: an equal refusal of two different ones ends the run.
 
         Raises:
             ModelError: with every attempt that was made.
@@ -107,66 +268,84 @@ class Limits:
         """
         loop = asyncio.get_running_loop()
         gate = self.gate(request.endpoint)
-        course = Course()
-        toll = self._tolls.of(model, request)
+        progress = CallProgress(sample, str(getattr(model, "name", "")))
+        metered = None if self._metering is None else self._metering.of(model, request)
+        expect_reply = getattr(model, "expect_reply", None)
         while True:
             await gate.enter()
             try:
-                await self._admit(toll)
+                await self._admit(metered)
                 sent_at = loop.time()
-                reply = _read(model, await model.send(self._cut(request, course, sent_at), wire), request)
+                reply = model.read(await model.send(self._cut(request, progress, sent_at), wire))
+                if expect_reply is not None:  # what is returned here is kept for good
+                    expect_reply(reply, request)
             except Fault as fault:
-                if toll is not None:
-                    toll.failed(fault)
-                self._judge(fault, gate, course, sent_at)
+                if metered is not None:
+                    metered.failed(fault)
+                self._judge(fault, gate, progress, sent_at)
             else:
-                if toll is not None:
-                    reply = toll.answered(reply)
-                gate.praise()
-                return _finished(reply, request, course, loop.time() - sent_at)
+                if metered is not None:
+                    reply = metered.answered(reply)
+                gate.increase_concurrency()
+                return _finished(reply, request, progress, loop.time() - sent_at)
             finally:
                 gate.leave()
-            await self.pauses.sleep(course.wait_s)
+            await self.pauses.sleep(progress.wait_s)
 
-    def _cut(self, request: Request, course: Course, sent_at: float) -> Request:
+    def _cut(self, request: Request, progress: CallProgress, sent_at: float) -> Request:
         """The request with no more time for this attempt than the whole call has left."""
-        left = self._retry.total_s - (sent_at - course.started if course.attempts else 0.0)
+        left = self._retry.total_s - (sent_at - progress.started if progress.attempts else 0.0)
         return request if request.timeout_s <= left else replace(request, timeout_s=max(left, _FLOOR_S))
 
-    async def _admit(self, toll: Toll | None) -> None:
+    async def _admit(self, metered: MeteredCall | None) -> None:
         """Let a call through, retries too, unless the run has ended or its reply could not be kept; pay for it."""
         if (error := self.pauses.ended or self._refusal()) is not None:
             raise error
-        if toll is not None:
-            await toll.pay()
+        if metered is not None:
+            await metered.pay()
             # What is booked is sent, also where another call has just ended the run: the budget has paid for it.
             if (error := self._refusal()) is not None:
                 raise error
 
-    def _judge(self, fault: Fault, gate: Gate, course: Course, sent_at: float) -> None:
+    def _judge(self, fault: Fault, gate: Gate, progress: CallProgress, sent_at: float) -> None:
         """Record the failed attempt and set the wait before the next, or give up."""
         now = asyncio.get_running_loop().time()
-        if not course.attempts:
-            course.started = sent_at
-        course.attempts.append(Attempt(fault.kind, now - sent_at, course.wait_s, fault.message))
+        if not progress.attempts:
+            progress.started = sent_at
+        progress.attempts.append(Attempt(fault.kind, now - sent_at, progress.wait_s, fault.message))
         if fault.kind != "connection":
             gate.answered = True
         told = fault.retry_after_s
         put_off = told is not None and told > self._retry.total_s
         if (fault.kind == "rate_limit" or told is not None) and not put_off:
-            gate.punish(sent_at, told)
-        course.wait_s = self._back_off(len(course.attempts), fault)
-        left = self._retry.total_s - (now - course.started)
-        unreached = not gate.answered and len(course.attempts) >= _UNREACHED_ATTEMPTS
-        if fault.retry and not unreached and len(course.attempts) < self._retry.attempts and course.wait_s < left:
+            gate.reduce_concurrency(sent_at, told)
+        # Also for a fault that is sent again: it counts the refusal and holds other calls back.
+        refused = self._refuses_all(fault, gate, progress)
+        progress.wait_s = self._back_off(len(progress.attempts), fault)
+        left = self._retry.total_s - (now - progress.started)
+        unreached = not gate.answered and len(progress.attempts) >= _UNREACHED_ATTEMPTS
+        if fault.retry and not unreached and len(progress.attempts) < self._retry.attempts and progress.wait_s < left:
             return
         # Told to wait longer than any call may take, every other call would be: the gate would stay shut for hours.
         raise ModelError(
-            self._last_words(fault, course, unreached=unreached),
+            self._last_words(fault, progress, unreached=unreached),
             kind=fault.kind,
-            attempts=course.attempts,
-            ends_run=fault.ends_run or unreached or put_off,
+            attempts=progress.attempts,
+            ends_run=refused or unreached or put_off,
         ) from fault
+
+    def _refuses_all(self, fault: Fault, gate: Gate, progress: CallProgress) -> bool:
+        """Whether every other call would be refused like this one.
+
+        A status or code that leaves no doubt is enough at an endpoint that has given no good reply. Once it has, and
+        wherever words decide, another sample must have got the same before: a gateway may refuse single samples.
+        """
+        certain = fault.ends_run and not (gate.proven and progress.sample and fault.kind in ENDING)
+        if certain or not (fault.refusal or fault.ends_run):
+            return certain
+        gate.hold_back()
+        repeats = gate.refusals.repeats(progress.model, fault.message, progress.sample)
+        return repeats and (fault.refusal == NAMED or fault.ends_run or not gate.proven)
 
     def _back_off(self, n: int, fault: Fault) -> float:
         """Exponential with full jitter, or what the endpoint told us, whichever is longer."""
@@ -174,28 +353,19 @@ class Limits:
         own = max(_FLOOR_S, self._random.uniform(0.0, most))
         return own if fault.retry_after_s is None else max(own, fault.retry_after_s + MARGIN_S)
 
-    def _last_words(self, fault: Fault, course: Course, *, unreached: bool) -> str:
+    def _last_words(self, fault: Fault, progress: CallProgress, *, unreached: bool) -> str:
         if unreached:
             return f"cannot be reached: {fault.message}"
         if not fault.retry:
             return fault.message
-        tried, told = len(course.attempts), fault.retry_after_s
+        tried, told = len(progress.attempts), fault.retry_after_s
         if told is not None and told > self._retry.total_s:
             return f"{fault.message} (told to wait {told:.0f} s; retry.total_s allows {self._retry.total_s:g} s)"
         return f"{fault.message} (after {tried} attempt{'s' if tried > 1 else ''})"
 
 
-def _read(model: Model, answer: Answer, request: Request) -> Reply:
-    """The reply, once the model has held it to what was asked, if it can: what is returned here is kept for good."""
-    reply = model.read(answer)
-    expect_reply = getattr(model, "expect_reply", None)
-    if expect_reply is not None:
-        expect_reply(reply, request)
-    return reply
-
-
-def _finished(reply: Reply, request: Request, course: Course, seconds: float) -> Reply:
-    attempts = (*course.attempts, Attempt("", seconds, course.wait_s))
+def _finished(reply: Reply, request: Request, progress: CallProgress, seconds: float) -> Reply:
+    attempts = (*progress.attempts, Attempt("", seconds, progress.wait_s))
     usage = reply.usage
     if usage.estimated and not usage.input_tokens:
         usage = Usage(request.input_tokens, usage.output_tokens, estimated=True)

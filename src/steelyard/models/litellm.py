@@ -25,14 +25,11 @@ from typing import Any, Final
 
 from steelyard.errors import ConfigError, expect_number
 from steelyard.models.base import Answer, Fault, Request, Wire, as_messages, endpoint_of
-from steelyard.models.openai_compatible import read_completion
-from steelyard.models.openai_endpoint import encode_body, most_tokens
+from steelyard.models.openai_compatible import encode_body, most_tokens, read_completion
 from steelyard.models.prices import PER, Price, PriceTable
-from steelyard.models.references import check_key, check_secrets, check_sent
-from steelyard.text.prompt_files import content_text
-from steelyard.text.secret_signs import masked
-from steelyard.text.token_estimate import estimate_tokens
-from steelyard.types import Message, Reply
+from steelyard.models.references import check_key, check_secrets, check_sent, masked
+from steelyard.prompts.conversation import content_text
+from steelyard.types import Message, Reply, estimate_tokens
 
 _OURS: Final = (
     *("messages", "model", "stream", "api_key", "api_base", "base_url", "timeout", "num_retries", "max_retries"),

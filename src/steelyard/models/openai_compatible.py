@@ -6,19 +6,142 @@ where it comes. A thin client: the openai package costs 2.1 ms of CPU a call, th
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import json
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from functools import lru_cache
+from pathlib import Path
+from typing import Any, Final, Protocol
+from urllib.parse import quote, urlsplit
 
 from steelyard.errors import ConfigError, expect_number
-from steelyard.models.base import Answer, Fault, Request, Wire, as_messages, usage_of
+from steelyard.models.base import (
+    WITHOUT_TEXT,
+    Answer,
+    Fault,
+    Request,
+    Wire,
+    as_messages,
+    endpoint_of,
+    finish_named,
+    usage_of,
+)
+from steelyard.models.connection import check_connection
 from steelyard.models.faults import error_body, fault_in_body, fault_of, is_content_filter, parse_json, quoted
-from steelyard.models.finish import WITHOUT_TEXT, finish_named
-from steelyard.models.openai_endpoint import check_endpoint, mapping_or_empty, post
+from steelyard.models.references import check_key, check_secrets, check_sent, masked
 from steelyard.models.streaming import completion_in, send_streamed, streamed_text
-from steelyard.text.prompt_files import content_text
-from steelyard.text.token_estimate import estimate_tokens
-from steelyard.types import Message, Reply, Usage
+from steelyard.prompts.conversation import content_text
+from steelyard.types import Message, Reply, Usage, estimate_tokens
+
+_KEY: Final = ("Authorization", "Bearer ")
+_AZURE_KEY: Final = ("api-key", "")
+_ENCODE: Final = json.JSONEncoder(ensure_ascii=True, separators=(",", ":")).encode
+
+
+class Endpoint(Protocol):
+    """The fields that such models have in common; `models.openai_compatible` describes them."""
+
+    @property
+    def base_url(self) -> str:
+        """Up to and without the path of a call."""
+
+    @property
+    def api_key(self) -> str:
+        """A reference, or empty."""
+
+    @property
+    def parameters(self) -> Mapping[str, Any]:
+        """Sent with every call."""
+
+    @property
+    def headers(self) -> Mapping[str, str]:
+        """Sent with every call."""
+
+    @property
+    def timeout_s(self) -> float:
+        """Limit of one attempt, in seconds."""
+
+    @property
+    def api_version(self) -> str:
+        """Of Azure OpenAI, or empty."""
+
+    @property
+    def proxy(self) -> str:
+        """See `models.connection`."""
+
+    @property
+    def ca_file(self) -> Path | None:
+        """Certificates that are trusted as well."""
+
+
+def check_endpoint(model: Endpoint, reserved: Iterable[str]) -> None:
+    """Find what is wrong before anything is sent.
+
+    Args:
+        model: its fields.
+        reserved: keys of the body that parameters may not set.
+
+    Raises:
+        ConfigError: no address, a key that is written out, or a parameter that is not one.
+    """
+    parts = urlsplit(model.base_url)
+    if parts.scheme not in {"http", "https"} or not parts.netloc:
+        raise ConfigError(f"base_url {masked(model.base_url)!r} is not an http(s) address")
+    check_key(model.api_key)
+    check_connection(model.proxy, model.ca_file)
+    check_secrets(model.base_url, model.headers)
+    if parts.query or parts.fragment:
+        raise ConfigError("base_url ends before the `?`: api-version has a key of its own, api_version")
+    check_sent("parameters", model.parameters)
+    expect_number("timeout_s", model.timeout_s, 0.001)
+    for name in reserved:
+        if name in model.parameters:
+            raise ConfigError(f"parameters may not hold {name!r}")
+
+
+def post(model: Endpoint, path: str, body: Mapping[str, Any], input_tokens: int) -> Request:
+    """One POST of a JSON body to `path` below the base address."""
+    return Request(
+        endpoint=endpoint_of(model.base_url),
+        url=f"{model.base_url.rstrip('/')}/{path}{_query(model.api_version)}",
+        payload=encode_body(body),
+        headers=_headers(_AZURE_KEY if model.api_version else _KEY, model.api_key, tuple(model.headers.items())),
+        timeout_s=model.timeout_s,
+        input_tokens=input_tokens,
+        output_tokens=most_tokens(body),
+        proxy=model.proxy,
+        ca_file=str(model.ca_file or ""),
+    )
+
+
+def encode_body(body: Mapping[str, Any]) -> bytes:
+    """Compact JSON in ASCII, so that half of a surrogate pair can be sent as well."""
+    return _ENCODE(body).encode()
+
+
+def most_tokens(body: Mapping[str, Any]) -> int:
+    """The most tokens that a reply to `body` may have; 0 where it sets no limit.
+
+    >>> most_tokens({"max_tokens": 9}), most_tokens({"max_completion_tokens": 5}), most_tokens({})
+    (9, 5, 0)
+    """
+    found = body.get("max_completion_tokens", body.get("max_tokens"))
+    return found if type(found) is int and found > 0 else 0
+
+
+@lru_cache(maxsize=256)
+def _headers(form: tuple[str, str], api_key: str, headers: tuple[tuple[str, str], ...]) -> tuple[tuple[str, str], ...]:
+    key = ((form[0], f"{form[1]}{api_key}"),) if api_key else ()
+    return (("Content-Type", "application/json"), *key, *headers)
+
+
+def _query(api_version: str) -> str:
+    return f"?api-version={quote(api_version, safe='')}" if api_version else ""
+
+
+def mapping_or_empty(value: Any) -> Mapping[str, Any]:
+    """`value` where it is a mapping: services put null, texts and lists in places where one should stand."""
+    return value if isinstance(value, Mapping) else {}
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +160,10 @@ class OpenAICompatible:
             same call without: it is the same question.
         idle_s: limit between two parts of a stream, in seconds; 0 is none. A model that thinks unseen may be silent
             for long, so there is none by default.
+        api_version: of Azure OpenAI, `2024-10-21`: sent as `?api-version=`, and the key in the header `api-key`. Empty
+            for every other endpoint, and for Azure's own `/openai/v1`.
+        proxy: `http://user:${PASSWORD}@host:3128`; `none` is a direct way; empty is what the environment says.
+        ca_file: certificates in PEM form that are trusted as well as the system's.
     """
 
     name: str
@@ -47,6 +174,9 @@ class OpenAICompatible:
     timeout_s: float = 120.0
     stream: bool = False
     idle_s: float = 0.0
+    api_version: str = ""
+    proxy: str = ""
+    ca_file: Path | None = None
 
     def check(self) -> None:
         """Find what is wrong before anything is sent.

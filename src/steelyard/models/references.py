@@ -1,14 +1,64 @@
-"""Keys are references: what is written out would be stored with the run, so it is refused before anything is sent."""
+"""Keys are references: `${NAME}` stands for a secret whose value comes from the environment.
+
+A key that is written out would be stored with the run, so it is refused before anything is sent. References are for
+what is sent around a question: an address, a header, a key. Words that are asked are data: a template may say
+`${price}` and means it, so nothing is looked up there.
+
+What a secret looks like is decided here alone, for refusing and for masking: by the name it stands under, or by
+itself. A name is a secret's where one of its words is `auth`, `token`, `secret`, `password`, `credential`, `cookie` or
+`bearer`, or where `key` follows `api`, `access`, `private` and the like. `max_tokens`, `prompt_tokens` and `author`
+are none. A value is a secret's where it begins as the keys of well-known services do, or is `Bearer` and a long word;
+in a header or an address also where it is 32 or more hexadecimal or base64 digits that look random.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
+import re
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from math import log2
+from typing import Any, Final
 from urllib.parse import parse_qsl, urlsplit
 
 from steelyard.errors import ConfigError
-from steelyard.text.references import REFERENCE, texts_in
-from steelyard.text.secret_signs import is_written_out, looks_secret, written_out
+
+REFERENCE: Final = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)\}")
+TEXT_KEYS: Final = frozenset({"template", "system", "text", "default", "task", "criteria", "question", "pattern"})
+"""Keys whose text is asked, answered or described as it stands."""
+BODY_KEYS: Final = frozenset(
+    {"samples", "parameters", "body", "replies", "steps", "guidelines", "levels", "schema", "criteria"}
+)
+"""Keys below which everything is such data."""
+SHORTEST: Final = 8
+"""Local servers are given "EMPTY" or "none", and `auth: basic` is a setting: what is shorter is no secret."""
+_WORD: Final = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+[0-9]*|[0-9]+")
+_SECRET: Final = re.compile(
+    r"auth|authori[sz]ation|\w*token\d*|\w*apikeys?|\w*secrets?|\w*passw(?:or)?ds?|pwd|passphrase|credentials?"
+    r"|\w*cookies?|bearer"
+)
+_BEFORE_KEY: Final = re.compile(
+    r"api|access|account|auth|client|encryption|functions?|license|master|private|secret|service|shared|signing"
+    r"|subscription|x"
+)
+_COUNTED: Final = re.compile(
+    r"max|min|num|n|counts?|limit|budget|rate|per|length|type|f1|overlap|recall|precision"
+    r"|eos|bos|pad|stop|start|end|sep|unk|mask|new|next"
+)
+"""Words beside `token` that make it one of a text."""
+_KEY: Final = re.compile(
+    r"(?<![A-Za-z0-9])(?:sk-[A-Za-z0-9_-]{8,}|(?:gsk|hf)_[A-Za-z0-9]{20,}|gh[opsu]_[A-Za-z0-9]{30,}"
+    r"|github_pat_\w{30,}|glpat-[\w-]{16,}|xox[abp]-[\w-]{16,}|AKIA[0-9A-Z]{16}|AIza[\w-]{30,}"
+    r"|(?<![\w-])eyJ[\w-]{8,}\.eyJ[\w-]{8,}\.[\w-]*|[0-9a-f]{32}\.[A-Za-z0-9]{12,})|(?<=(?i:bearer) )[\w.~+/=-]{12,}"
+)
+_DIGITS: Final = re.compile(r"[A-Za-z0-9+/_=-]{32,}")
+_UUID: Final = re.compile(r"[0-9A-Fa-f]{8}(?:-[0-9A-Fa-f]{4}){3}-[0-9A-Fa-f]{12}")
+_LEAST_BITS: Final = 3.0  # 32 random hexadecimal digits have 3.6 bits each on average and hardly ever below 3.2
+_PASSWORD: Final = re.compile(r"(?<=://)([^/@\s:]*):([^/@\s${]+)(?=@)")
+_NAMED: Final = re.compile(
+    r"""(?P<name>[\w.-]+)["']?\s*(?P<sign>[:=])\s*
+    (?:"(?P<double>(?:[^"\\]|\\.)*)|'(?P<single>[^']*)|(?P<bare>[^\s"',}\]&#\[{][^"',}\]&]*))""",
+    re.VERBOSE,
+)
 
 
 def check_key(key: str) -> None:
@@ -60,3 +110,152 @@ def check_sent(where: str, sent: Mapping[str, Any]) -> None:
     for text in texts_in(sent):
         if found := REFERENCE.search(text):
             raise ConfigError(f"{found[0]} in {where} is not resolved: a key belongs into a header or the address")
+
+
+def is_data(key: str, *, is_text: bool) -> bool:
+    """Whether what stands under `key` is data, in which `${...}` is no reference.
+
+    >>> is_data("refine_template", is_text=True), is_data("body", is_text=False), is_data("api_key", is_text=True)
+    (True, True, False)
+    """
+    return key in BODY_KEYS or (is_text and (key in TEXT_KEYS or key.endswith("_template")))
+
+
+def references(value: Any) -> Iterator[str]:
+    """Every NAME of a `${NAME}` in the strings of a plain value, but for those that are data.
+
+    >>> list(references({"headers": ["Bearer ${KEY}"], "template": "It costs ${price}."}))
+    ['KEY']
+    """
+    if isinstance(value, str):
+        yield from REFERENCE.findall(value)
+    elif isinstance(value, Mapping):
+        for key, one in value.items():
+            if not is_data(key, is_text=isinstance(one, str)):
+                yield from references(one)
+    elif isinstance(value, list | tuple):
+        for one in value:
+            yield from references(one)
+
+
+def texts_in(value: Any) -> Iterator[str]:
+    """Every string in a plain value, keys left out.
+
+    >>> list(texts_in({"a": ["b", 1, {"c": "d"}]}))
+    ['b', 'd']
+    """
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, Mapping):
+        for one in value.values():
+            yield from texts_in(one)
+    elif isinstance(value, list | tuple):
+        for one in value:
+            yield from texts_in(one)
+
+
+def names_secret(name: str, *, bare_key: bool = False) -> bool:
+    """Whether what stands under `name` is a secret.
+
+    Args:
+        name: of a key, a header or a parameter of an address.
+        bare_key: whether `key` alone is one, as in an address or a header.
+
+    >>> [names_secret(one) for one in ("X-Auth", "apiKey", "max_tokens", "author", "token_count", "key")]
+    [True, True, False, False, False, False]
+    """
+    words = [one.lower() for one in _WORD.findall(name)]
+    for before, word in zip(["", *words], words, strict=False):
+        if word in {"key", "keys"} and (_BEFORE_KEY.fullmatch(before) or (bare_key and word == words[-1])):
+            return True
+        counted = "token" in word and any(map(_COUNTED.fullmatch, words))
+        if _SECRET.fullmatch(word) and not counted:
+            return True
+    return False
+
+
+def looks_secret(text: str, *, digits: bool = False) -> bool:
+    """Whether a secret stands in `text`, whatever it is called.
+
+    Args:
+        text: any text; references in it are none.
+        digits: whether long random hexadecimal or base64 digits are one, as in a header or an address.
+
+    >>> looks_secret("sk-3f9a0c1e"), looks_secret("Bearer ${KEY}"), looks_secret("0c1e" * 10, digits=True)
+    (True, False, False)
+    """
+    return next(_spans(REFERENCE.sub(" ", text), digits=digits), None) is not None
+
+
+def is_written_out(name: str, value: Any, *, outside: bool = False) -> bool:
+    """Whether `value` is a secret and no reference to one.
+
+    Args:
+        name: what it stands under.
+        value: a text or a number; anything else is none.
+        outside: whether it stands in a header or an address, where it need not be long.
+    """
+    if isinstance(value, bool) or not isinstance(value, str | int):
+        return False
+    text = str(value)
+    if looks_secret(text, digits=outside):
+        return True
+    named = names_secret(name, bare_key=outside) and not REFERENCE.search(text)
+    return named and len(text.strip()) >= (1 if outside else SHORTEST)
+
+
+def written_out(value: Any, name: str = "") -> str | None:
+    """The name under which the first secret is written out in a plain value; None where there is none.
+
+    >>> written_out({"a": [{"token": "abcdefgh"}]}), written_out({"max_tokens": 12345678})
+    ('token', None)
+    """
+    if isinstance(value, Mapping):
+        return next((found for key, one in value.items() if (found := written_out(one, str(key))) is not None), None)
+    if isinstance(value, list | tuple):
+        return next((found for one in value if (found := written_out(one, name)) is not None), None)
+    return name if is_written_out(name, value) else None
+
+
+def masked(line: str) -> str:
+    """`line` with stars for every secret in it, as long as it is; references stay.
+
+    >>> masked('{X-Auth: abc, model: m, api_key: "${KEY}"}')
+    '{X-Auth: ***, model: m, api_key: "${KEY}"}'
+    """
+    spans = [*_spans(line, digits=True), *(found.span(2) for found in _PASSWORD.finditer(line)), *_named(line)]
+    marks = [*line]
+    for start, end in spans:
+        marks[start:end] = "*" * (end - start)
+    return "".join(marks)
+
+
+def _named(line: str) -> Iterator[tuple[int, int]]:
+    """Where values of names that are a secret's stand; what is behind a name may hold another name."""
+    at = 0
+    while found := _NAMED.search(line, at):
+        group = next(one for one in ("double", "single", "bare") if found[one] is not None)
+        bare_key = found["sign"] == "=" or "-" in found["name"]
+        if names_secret(found["name"], bare_key=bare_key) and not REFERENCE.search(found[group]):
+            yield found.start(group), found.start(group) + len(found[group].rstrip())
+            at = found.end()
+        else:
+            at = found.start(group)
+
+
+def _spans(text: str, *, digits: bool) -> Iterator[tuple[int, int]]:
+    yield from (found.span() for found in _KEY.finditer(text))
+    if digits:
+        yield from (found.span() for found in _DIGITS.finditer(text) if _is_random(found[0]))
+
+
+def _is_random(word: str) -> bool:
+    """Whether a long word is digits that mean nothing: letters and figures mixed, and no UUID.
+
+    >>> _is_random("0123456789abcdef" * 2), _is_random("vnd-openxmlformats-officedocument-sheet")
+    (True, False)
+    """
+    if _UUID.fullmatch(word) or sum(one.isdigit() for one in word) < 4 or not any(one.isalpha() for one in word):
+        return False
+    shares = [count / len(word) for count in Counter(word).values()]
+    return -sum(share * log2(share) for share in shares) >= _LEAST_BITS

@@ -11,11 +11,9 @@ from functools import lru_cache
 from typing import Any, Final, Literal
 
 from steelyard.errors import ConfigError
-from steelyard.models.base import Answer, Fault, Watch, usage_of
+from steelyard.models.base import WITHOUT_TEXT, Answer, Fault, Watch, finish_named, usage_of
 from steelyard.models.faults import ErrorBody, error_body, fault_in_body, quoted
-from steelyard.models.finish import WITHOUT_TEXT, finish_named
-from steelyard.models.framing import DONE, Framing, opened, values_in
-from steelyard.models.streaming import first_of
+from steelyard.models.streaming import DONE, Framing, first_of, opened, values_in
 from steelyard.types import Json, Reply, Usage
 
 _SOURCE_LINE: Final = re.compile(r"\A\s*出处\s*\[\d+\][^\n]*(?:\n\s*|$)")

@@ -8,10 +8,10 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
-from steelyard.models.base import Answer, Fault, Request, Wire, as_messages, usage_of
-from steelyard.text.plain_json import digest_of
-from steelyard.text.prompt_files import question_of
-from steelyard.types import Message, Reply
+from steelyard.models.base import Answer, Fault, Request, Wire, as_messages
+from steelyard.plain_json import digest_of
+from steelyard.prompts.conversation import content_text, last_user_turn
+from steelyard.types import Message, Reply, Usage, estimate_tokens
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +47,11 @@ class Scripted:
     def answer(self, messages: str | list[Message]) -> Answer:
         """What the script says to these messages."""
         asked = as_messages(messages)
-        text = self.function(asked) if self.function else self._look_up(question_of(asked))
+        if self.function:
+            text = self.function(asked)
+        else:
+            last = last_user_turn(asked)
+            text = self._look_up("" if last is None else content_text(asked[last].get("content")))
         if not isinstance(text, str):
             raise TypeError(f"a scripted reply is a text, not {text!r:.80}")
         return Answer(200, {}, text.encode("utf-8", "surrogatepass"))
@@ -61,7 +65,7 @@ class Scripted:
         if answer.status != 200:
             raise Fault("server", f"status {answer.status}")
         text = answer.body.decode("utf-8", "surrogatepass")
-        return Reply("", text, usage=usage_of(None, None, text))
+        return Reply("", text, usage=Usage(0, estimate_tokens(text), estimated=True))
 
     def _version(self) -> str:
         """Differs between scripts, so that the journal does not answer for another one."""
@@ -70,7 +74,10 @@ class Scripted:
     def _look_up(self, asked: str) -> str:
         if asked in self.replies:
             return self.replies[asked]
-        return next((reply for part, reply in self.replies.items() if part in asked), self.default)
+        for part, reply in self.replies.items():
+            if part in asked:
+                return reply
+        return self.default
 
 
 def _source_of(function: Any) -> list[str]:

@@ -1,28 +1,155 @@
-"""A chat completion that comes as a stream: asked for, watched for its first token, and joined to a whole one.
+"""Bodies that come in parts: how they are framed, and a chat completion that comes as a stream.
 
-The stream is read to its end before anything is made of it: the journal keeps whole replies alone. How a reply travels
-is no part of what is asked, so `stream` stays out of the request's digest: a run that is streamed from now on pays
-nothing again.
+    json           one value; a JSON string that holds JSON is opened
+    sse            server-sent events (WHATWG HTML, section 9.2.6), each with JSON in its data
+    jsonl          one value per line
+    concatenated   values one after the other, with or without blanks between
+    auto           sse where the first line is a field or a comment of it, else concatenated, which covers the others
 
-Source: OpenAI API reference, "Streaming"; server-sent events as in WHATWG HTML, section 9.2.6.
+What is announced in Content-Type does not count: services send JSON as text/event-stream and the reverse. The stream is
+read to its end before anything is made of it: the journal keeps whole replies alone, and a character that was split
+between two network chunks is whole again. How a reply travels is no part of what is asked, so `stream` stays out of the
+request's digest: a run that is streamed from now on pays nothing again.
+
+Source: OpenAI API reference, "Streaming".
 """
 
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any, Final
+from types import MappingProxyType
+from typing import Any, Final, Literal
 
 from steelyard.models.base import Answer, Fault, Request, Watch, Wire
-from steelyard.models.faults import error_body, fault_in_body, quoted
-from steelyard.models.framing import DONE, event_value, events_of, is_event_stream
-from steelyard.text.prompt_files import content_text
+from steelyard.models.faults import error_body, error_of, fault_in_body, quoted
+from steelyard.models.refusals import refusal_kind
+from steelyard.prompts.conversation import content_text
+from steelyard.types import Json
 
+Framing = Literal["auto", "json", "sse", "jsonl", "concatenated"]
+_LINE_END: Final = re.compile(r"\r\n|\n|\r")
+_FIRST_FIELD: Final = re.compile(r"[\r\n]*(?:data|event|id|retry)?:")
+_BLANKS: Final = re.compile(r"[ \t\r\n]*")
+DONE: Final = "[DONE]"
+"""What the last event of many streams says; it is no JSON."""
+_JSON_STARTS: Final = ("{", "[", '"')
+_MOST_LAYERS: Final = 3
+"""How often JSON inside a JSON string is opened at most; what is deeper stays a text."""
+_WORDS: Final[Mapping[Framing, str]] = MappingProxyType(
+    {
+        "auto": "JSON, event stream or sequence of JSON values",
+        "json": "JSON",
+        "sse": "event stream of JSON",
+        "jsonl": "sequence of lines of JSON",
+        "concatenated": "sequence of JSON values",
+    }
+)
+# Each replaces the closing brace of a payload, an object with at least `model` and `messages`. The request that is
+# looked up keeps its payload: its digest, and so the journal's key, is that of the call without a stream.
 _ASKED: Final = b',"stream":true}'
 _ASKED_WITH_USAGE: Final = b',"stream":true,"stream_options":{"include_usage":true}}'
 _SPOKEN: Final = ("content", "reasoning_content", "reasoning", "refusal")
 _TAIL: Final = 200
+
+
+def values_in(answer: Answer, framing: Framing = "auto") -> tuple[Json, ...]:
+    """Every JSON value in the body of `answer`, in order; none for an empty body or a stream without events.
+
+    Raises:
+        Fault: `malformed`, sent again: HTML, broken or truncated JSON, bytes that are no UTF-8.
+    """
+    try:
+        text = answer.body.decode("utf-8-sig")
+        return tuple(opened(value) for value in _READERS[framing](text))
+    except (ValueError, RecursionError) as error:
+        what = quoted(answer.body) or "an empty body"
+        message = f"status {answer.status}, but the body is no complete {_WORDS[framing]}: {what}"
+        raise Fault("malformed", message, billed=True) from error
+
+
+def opened(value: Json) -> Json:
+    r"""The value inside, where JSON was sent as a JSON string or an event was sent as JSON with JSON in its `data`.
+
+    >>> opened('{"a": 1}'), opened({"data": '{"error": "x"}'}), opened("plain"), opened({"data": "plain"})
+    ({'a': 1}, {'error': 'x'}, 'plain', {'data': 'plain'})
+    """
+    for _ in range(_MOST_LAYERS):
+        inner = value["data"] if isinstance(value, Mapping) and set(value) == {"data"} else value
+        if not isinstance(inner, str) or not inner.lstrip().startswith(_JSON_STARTS):
+            return value
+        try:
+            value = json.loads(inner)
+        except ValueError:
+            return value
+    return value
+
+
+def events_of(text: str) -> Iterator[str]:
+    r"""The data of each server-sent event in `text`, a last one without its blank line included.
+
+    Lines end in CRLF, LF or CR; several data lines are joined by LF; comments and other fields are left out.
+
+    >>> list(events_of(": ping\r\n\r\ndata: a\rdata:b\r\rid: 1\n\ndata: c"))
+    ['a\nb', 'c']
+    """
+    lines: list[str] = []
+    for line in (*_LINE_END.split(text), ""):
+        if not line and lines:
+            yield "\n".join(lines)
+            lines = []
+        name, _, value = line.partition(":")
+        if name == "data":
+            lines.append(value.removeprefix(" "))
+
+
+def _sse(text: str) -> Iterator[Any]:
+    for data in events_of(text):
+        if data.strip() == DONE:
+            return
+        yield event_value(data)
+
+
+def event_value(data: str) -> Any:
+    """The JSON in an event; bare words and numbers are a text as they stand, so that "1.50" stays what it is."""
+    return json.loads(data) if data.lstrip().startswith(_JSON_STARTS) else data
+
+
+def _jsonl(text: str) -> Iterator[Any]:
+    return (json.loads(line) for line in _LINE_END.split(text) if line.strip())
+
+
+def _concatenated(text: str) -> Iterator[Any]:
+    decoder = json.JSONDecoder()
+    place = _after_blanks(text, 0)
+    while place < len(text):
+        value, place = decoder.raw_decode(text, place)
+        yield value
+        place = _after_blanks(text, place)
+
+
+def _after_blanks(text: str, place: int) -> int:
+    match = _BLANKS.match(text, place)
+    return match.end() if match else place
+
+
+def is_event_stream(text: str) -> bool:
+    r"""Whether the first line is a field or a comment of server-sent events.
+
+    >>> is_event_stream(": ping\n"), is_event_stream('{"data": 1}')
+    (True, False)
+    """
+    return _FIRST_FIELD.match(text) is not None
+
+
+def _auto(text: str) -> Iterator[Any]:
+    return _sse(text) if is_event_stream(text) else _concatenated(text)
+
+
+def _json(text: str) -> Iterator[Any]:
+    yield json.loads(text)
 
 
 async def send_streamed(request: Request, wire: Wire, *, idle_s: float) -> Answer:
@@ -42,6 +169,9 @@ async def send_streamed(request: Request, wire: Wire, *, idle_s: float) -> Answe
             wire.learned[known] = True
         if answer.status not in {400, 422} or (takes and b"stream_options" not in answer.body):
             return answer
+        error = error_of(answer)
+        if error.kind() or refusal_kind(error.text):
+            return answer  # of the key or the model: the same call without them would be refused as well
     answer = await wire.exchange(replace(watched, payload=request.payload[:-1] + _ASKED))
     if answer.status < 300:
         wire.learned[known] = False
@@ -202,3 +332,8 @@ class _Joined:
             message["tool_calls"] = [self.calls[place] for place in sorted(self.calls)]
         choice = {"message": message, "finish_reason": self.finish, "logprobs": {"content": self.logprobs}}
         return {**self.head, "choices": [choice]}
+
+
+_READERS: Final[Mapping[Framing, Callable[[str], Iterator[Any]]]] = MappingProxyType(
+    {"auto": _auto, "json": _json, "sse": _sse, "jsonl": _jsonl, "concatenated": _concatenated}
+)

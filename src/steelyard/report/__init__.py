@@ -1,1 +1,36 @@
-"""Pages made of what is stored: charts, one-file HTML, Markdown."""
+"""Pages and files made from stored runs: HTML, Markdown, tables of records, charts."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from steelyard.lazy import lazy_names
+
+if TYPE_CHECKING:
+    from steelyard.report.chart_drawing import draw, svg
+    from steelyard.report.comparison import difference_chart
+    from steelyard.report.html import html_report
+    from steelyard.report.markdown import markdown_report
+    from steelyard.report.scores import group_chart
+    from steelyard.report.targets import rate_chart
+else:
+    __getattr__, __dir__ = lazy_names(
+        __name__,
+        "steelyard.report.comparison:difference_chart",
+        "steelyard.report.chart_drawing:draw",
+        "steelyard.report.scores:group_chart",
+        "steelyard.report.html:html_report",
+        "steelyard.report.markdown:markdown_report",
+        "steelyard.report.targets:rate_chart",
+        "steelyard.report.chart_drawing:svg",
+    )
+
+__all__ = [
+    "difference_chart",
+    "draw",
+    "group_chart",
+    "html_report",
+    "markdown_report",
+    "rate_chart",
+    "svg",
+]

@@ -1,100 +1,256 @@
-"""What stands behind the rate of an exam, as rows of text: page, Markdown and terminal show the same.
+"""The section of an exam: averages, chance, bounds, rotations and repeats behind its rate; letters; other tools' rules.
 
-exam_figures    averages, what guessing solves, bounds, rotations, repeats, the review queue: a column per run
-letter_views    recall by letter of the key, a table per run
-beside_rows     the same replies as other tools would read them
-verdict_lines   whose verdicts on replies are counted, and where nobody looked
+exam_section         all of it
+position_sentence    whether the letter of the key matters
+macro_sentences      both averages of a score with groups that is no exam
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Final, NamedTuple
+from collections.abc import Callable, Iterator, Sequence
+from typing import Final
 
-from steelyard.report.exam_figures import NO_FIGURE, Figure, Row, exam_score, rate_rows
-from steelyard.report.numbers import counted, is_share, mean_text, p_text, score_title, signed_text, value_text
-from steelyard.summary import Labelled, LetterBias, RunSummary, ScoreSummary
+from steelyard.analysis.exam_values import Exam, LetterBias
+from steelyard.analysis.intervals import Mean
+from steelyard.analysis.summary_values import Labelled, RunSummary, ScoreSummary
+from steelyard.report.numbers import (
+    MISSING,
+    bounds_text,
+    counted,
+    is_share,
+    mean_text,
+    p_text,
+    score_phrase,
+    score_title,
+    signed_text,
+    value_text,
+)
+from steelyard.report.section import (
+    EVERYWHERE,
+    HTML,
+    PAGES,
+    TERMINAL,
+    Medium,
+    Section,
+    SectionTable,
+    TableCell,
+    TableColumn,
+    kept,
+    sentences,
+    text_row,
+)
 
-_RULES: Final = {
+_OTHER_RULES: Final = {
     "strict_only_letter": "only a lone letter counts",
     "last_letter": "last letter of the reply",
     "first_option": "first option named",
 }
+_MOST_ON_TERMINAL: Final = 2
+"""Runs whose intervals fit 80 characters side by side; more are on the page."""
+_NO_FIGURE: Final = TableCell("")
 
 
-class LetterView(NamedTuple):
-    """Recall by letter in one run.
-
-    Args:
-        run: its label.
-        rows: letter, times it was the key, times it was chosen, recall with its interval.
-        sentence: how far the letters differ, and whether that may be chance.
-        caution: why it may say something else; "" where nothing speaks against it.
-    """
-
-    run: str
-    rows: tuple[tuple[str, str, str, str], ...]
-    sentence: str
-    caution: str
-
-
-class ExamView(NamedTuple):
-    """Everything that a page shows of an exam; each part may be empty.
+def exam_section(summaries: Sequence[RunSummary], labels: Sequence[str]) -> Section:
+    """The details of the rates of an exam; empty where none of the runs is one.
 
     Args:
-        title: of the score.
-        rates: a line per figure.
-        letters: a table per run.
-        beside: a line per rule.
-        averages: both averages of a score that is no exam, a sentence per run.
-        verdicts: whose verdicts are counted.
-        warnings: where nobody looked.
+        summaries: of the runs.
+        labels: what the page calls them.
     """
-
-    title: str
-    rates: list[Row]
-    letters: list[LetterView]
-    beside: list[Row]
-    averages: list[str]
-    verdicts: list[str]
-    warnings: list[str]
-
-    @property
-    def shown(self) -> bool:
-        """Whether the page needs a section for it."""
-        return bool(self.rates or self.letters or self.beside or self.verdicts)
-
-
-def exam_view(summaries: Sequence[RunSummary], labels: Sequence[str], score: str) -> ExamView:
-    """What a page shows of the runs' exam, and both averages of `score`."""
-    return ExamView(
-        score_title(exam_score(summaries)),
-        rate_rows(summaries),
-        letter_views(summaries, labels),
-        beside_rows(summaries),
-        macro_lines(summaries, labels, score),
-        verdict_told(summaries, labels),
-        verdict_warnings(summaries, labels),
+    score = _exam_score(summaries)
+    media = EVERYWHERE if len(summaries) <= _MOST_ON_TERMINAL else PAGES
+    decided = [_decided(label, summary.labelled) for label, summary in _pairs(labels, summaries) if summary.labelled]
+    rates = Section(
+        "Details of the rate",
+        SectionTable(
+            _run_columns("details of the rate", labels),
+            tuple(_rate_rows(summaries)) if score else (),
+            "With 95 % CI; rotations, repeats and paraphrases of a question count as one",
+        ),
+        # The summary of several runs has to fit a screen.
+        detail=len(summaries) > 1,
+        media=media,
+    )
+    return Section(
+        f"{score_title(score)} in full",
+        key="exam",
+        parts=kept(
+            [
+                _verdict_notes(decided, _skewed(summaries, labels)),
+                rates,
+                _letters(summaries, labels, media),
+                _other_rules(summaries, labels, media),
+            ]
+        ),
     )
 
 
-def letter_views(summaries: Sequence[RunSummary], labels: Sequence[str]) -> list[LetterView]:
-    """A table per run that has two letters as key or more."""
-    both = zip(labels, summaries, strict=True)
-    return [_letter_view(label, one.exam.letters) for label, one in both if one.exam and one.exam.letters]
+def _verdict_notes(decided: Sequence[str], warnings: Sequence[str]) -> Section:
+    return Section("", notes=(*sentences(decided, "fact"), *sentences(warnings, "warning")))
 
 
-def _letter_view(label: str, bias: LetterBias) -> LetterView:
+def _pairs(labels: Sequence[str], summaries: Sequence[RunSummary]) -> Iterator[tuple[str, RunSummary]]:
+    return zip(labels, summaries, strict=True)
+
+
+def _run_columns(short: str, labels: Sequence[str]) -> tuple[TableColumn, ...]:
+    return (TableColumn("", "name", short), *(TableColumn(label, series=True) for label in labels))
+
+
+def _exam_score(summaries: Sequence[RunSummary]) -> str:
+    """The exam score that a page is about; "" where no run has one."""
+    return next((summary.exam.score for summary in summaries if summary.exam), "")
+
+
+def _rate_rows(summaries: Sequence[RunSummary]) -> Iterator[tuple[TableCell, ...]]:
+    """A line per figure that any of the runs has."""
+    exams = [summary.exam for summary in summaries if summary.exam]
+    orders = max((exam.rotations.orders for exam in exams if exam.rotations), default=0)
+    repeats = max((exam.repeats.repeats for exam in exams if exam.repeats), default=0)
+    for title, figure in _FIGURES:
+        cells = [figure(summary, summary.exam) if summary.exam else _NO_FIGURE for summary in summaries]
+        if any(cell.text for cell in cells):
+            yield (TableCell(title.format(orders=orders, repeats=repeats)), *(_written(cell, cells) for cell in cells))
+
+
+def _written(cell: TableCell, cells: Sequence[TableCell]) -> TableCell:
+    """A dash where there is no figure; beside other runs a terminal has room for the figure alone."""
+    if not cell.text:
+        return TableCell(MISSING)
+    return TableCell(cell.text, cell.more, cell.text if len(cells) > 1 else "", value=cell.value)
+
+
+def _mean_cell(mean: Mean, more: str = "") -> TableCell:
+    return TableCell(mean_text(mean, share=True), more, value=mean.value)
+
+
+def _score(summary: RunSummary, exam: Exam) -> ScoreSummary | None:
+    return summary.score(exam.score)
+
+
+def _micro(summary: RunSummary, exam: Exam) -> TableCell:
+    score = _score(summary, exam)
+    return _mean_cell(score.headline) if score else _NO_FIGURE
+
+
+def _macro(summary: RunSummary, exam: Exam) -> TableCell:
+    score = _score(summary, exam)
+    return _mean_cell(score.macro) if score and score.macro else _NO_FIGURE
+
+
+def _answered(summary: RunSummary, exam: Exam) -> TableCell:
+    score = _score(summary, exam)
+    if score is None or score.answered.n == score.headline.n:
+        return _NO_FIGURE
+    return _mean_cell(score.answered, f"n {score.answered.n:,}")
+
+
+def _bounds(summary: RunSummary, exam: Exam) -> TableCell:
+    score = _score(summary, exam)
+    return TableCell(bounds_text(score)) if score else _NO_FIGURE
+
+
+def _chance(_: RunSummary, exam: Exam) -> TableCell:
+    return _NO_FIGURE if exam.chance is None else TableCell(value_text(exam.chance, share=True), value=exam.chance)
+
+
+def _corrected(_: RunSummary, exam: Exam) -> TableCell:
+    return _mean_cell(exam.corrected) if exam.corrected else _NO_FIGURE
+
+
+def _questions(summary: RunSummary, exam: Exam) -> TableCell:
+    score = _score(summary, exam)
+    return TableCell(f"{exam.questions:,}") if score and score.headline.n != exam.questions else _NO_FIGURE
+
+
+def _all_right(_: RunSummary, exam: Exam) -> TableCell:
+    return _mean_cell(exam.rotations.all_right) if exam.rotations else _NO_FIGURE
+
+
+def _rotated_majority(_: RunSummary, exam: Exam) -> TableCell:
+    return _voted(exam.rotations.majority, exam.rotations.tied) if exam.rotations else _NO_FIGURE
+
+
+def _incomplete(_: RunSummary, exam: Exam) -> TableCell:
+    found = exam.rotations
+    return TableCell(f"{found.incomplete:,}") if found and found.incomplete else _NO_FIGURE
+
+
+def _flipped(_: RunSummary, exam: Exam) -> TableCell:
+    return _mean_cell(exam.repeats.flipped) if exam.repeats else _NO_FIGURE
+
+
+def _off(_: RunSummary, exam: Exam) -> TableCell:
+    off = exam.repeats.off if exam.repeats else None
+    return _NO_FIGURE if off is None else TableCell(value_text(off, share=True), value=off)
+
+
+def _repeated_majority(_: RunSummary, exam: Exam) -> TableCell:
+    return _voted(exam.repeats.majority, exam.repeats.tied) if exam.repeats else _NO_FIGURE
+
+
+def _queue(_: RunSummary, exam: Exam) -> TableCell:
+    kinds = ", ".join(f"{n:,} {kind}" for kind, n in exam.queue.items())
+    return TableCell(counted(sum(exam.queue.values()), "reply"), kinds) if exam.queue else _NO_FIGURE
+
+
+def _voted(mean: Mean, tied: int) -> TableCell:
+    return _mean_cell(mean, f"{tied:,} tied" if tied else "")
+
+
+_FIGURES: Final[tuple[tuple[str, Callable[[RunSummary, Exam], TableCell]], ...]] = (
+    ("micro average, over questions", _micro),
+    ("macro average, over groups", _macro),
+    ("accuracy (answered)", _answered),
+    ("bounds by unparsed", _bounds),
+    ("solved by guessing", _chance),
+    ("chance-corrected", _corrected),
+    ("independent questions", _questions),
+    ("all {orders} orders right", _all_right),
+    ("most frequent of {orders} orders", _rotated_majority),
+    ("questions with a failed order", _incomplete),
+    ("answer differs in {repeats} repeats", _flipped),
+    ("repeats off the most frequent", _off),
+    ("most frequent of {repeats} repeats", _repeated_majority),
+    ("review queue", _queue),
+)
+"""What a line is about, and its cell for a run; a cell without text is no figure."""
+
+
+def _letters(summaries: Sequence[RunSummary], labels: Sequence[str], media: frozenset[Medium]) -> Section:
+    """Recall by the letter of the key: a table per run that has two letters as key or more."""
+    found = [(label, one.exam.letters) for label, one in _pairs(labels, summaries) if one.exam and one.exam.letters]
+    cautions = dict.fromkeys(bias.caution for _, bias in found if bias.caution)
+    return Section(
+        "Position bias",
+        notes=(
+            *sentences([f"{label}: {position_sentence(bias)}" for label, bias in found], "item"),
+            *sentences(cautions, "warning"),
+        ),
+        parts=tuple(_letter_table(label, bias, alone=len(summaries) == 1) for label, bias in found),
+        detail=True,
+        media=media,
+    )
+
+
+def _letter_table(label: str, bias: LetterBias, *, alone: bool) -> Section:
+    columns = (
+        TableColumn("Key at", "name", "key at" if alone else f"{label}: key at"),
+        TableColumn("Times", short="times"),
+        TableColumn("Chosen", short="chosen"),
+        TableColumn("Recall", short="recall (95 % CI)"),
+    )
     rows = tuple(
-        (one.letter, f"{one.key:,}", f"{one.chosen:,}", mean_text(one.recall, share=True)) for one in bias.letters
+        (*text_row(one.letter, f"{one.key:,}", f"{one.chosen:,}"), _mean_cell(one.recall)) for one in bias.letters
     )
-    return LetterView(label, rows, letter_sentence(bias), bias.caution)
+    caption = f"{label}: recall by the letter of the key, with 95 % CI"
+    return Section("", SectionTable(columns, rows, caption), media=HTML | TERMINAL)
 
 
-def letter_sentence(bias: LetterBias) -> str:
+def position_sentence(bias: LetterBias) -> str:
     """How far recall differs between letters, and whether chance alone does that.
 
-    >>> print(letter_sentence(LetterBias((), 0.31, 0.12, "Cochran's Q", 19.2, 3, 0.00025, 60, 60, "")))
+    >>> print(position_sentence(LetterBias((), 0.31, 0.12, "Cochran's Q", 19.2, 3, 0.00025, 60, 60, "")))
     Recall differs by 31.0 points between letters, standard deviation 12.0 (Cochran's Q p = 0.00025): evidence that \
 the letter matters.
     """
@@ -102,70 +258,70 @@ the letter matters.
     figures = f"{spread}, standard deviation {100 * bias.deviation:.1f}"
     if bias.p is None:
         return f"{figures}."
-    found = "evidence that the letter matters" if bias.p < 0.05 else "no evidence that the letter matters"
+    verdict = "evidence that the letter matters" if bias.p < 0.05 else "no evidence that the letter matters"
     p = p_text(bias.p)
-    return f"{figures} ({bias.test} p {p if p.startswith('<') else f'= {p}'}): {found}."
+    return f"{figures} ({bias.test} p {p if p.startswith('<') else f'= {p}'}): {verdict}."
 
 
-def beside_rows(summaries: Sequence[RunSummary]) -> list[Row]:
+def _other_rules(summaries: Sequence[RunSummary], labels: Sequence[str], media: frozenset[Medium]) -> Section:
     """Our reading first, then those of other tools over the same replies; nothing where none was asked for."""
-    names = dict.fromkeys(name for one in summaries for name in one.beside)
-    found = [name for name in names if any(one.score(name) for one in summaries)]
-    own = exam_score(summaries) or next((one.primary for one in summaries if one.primary), "")
-    return [
-        (_RULES.get(name, score_title(name)) if name in names else "Steelyard", _cells(summaries, name))
-        for name in ([own, *found] if found else ())
+    asked = dict.fromkeys(name for summary in summaries for name in summary.also_scored)
+    scored = [name for name in asked if any(summary.score(name) for summary in summaries)]
+    own = _exam_score(summaries) or next((one.primary for one in summaries if one.primary), "")
+    rows = [
+        (
+            TableCell(_OTHER_RULES.get(name, score_title(name)) if name in asked else "Steelyard"),
+            *(_rule_cell(summary.score(name)) for summary in summaries),
+        )
+        for name in ([own, *scored] if scored else ())
     ]
+    return Section(
+        "As other tools would read it",
+        SectionTable(
+            _run_columns("as other tools would read it", labels),
+            tuple(rows),
+            "The same replies by other tools' rules",
+        ),
+        detail=True,
+        media=media,
+    )
 
 
-def _cells(summaries: Sequence[RunSummary], name: str) -> tuple[Figure, ...]:
-    found = [one.score(name) for one in summaries]
-    return tuple(_beside_cell(one) if one else NO_FIGURE for one in found)
+def _rule_cell(score: ScoreSummary | None) -> TableCell:
+    if score is None:
+        return TableCell(MISSING)
+    unread = f"{score.unparsed + score.refused:,} unparsed or refused" if score.unparsed + score.refused else ""
+    return TableCell(mean_text(score.headline, share=is_share(score)), unread, value=score.headline.value)
 
 
-def _beside_cell(score: ScoreSummary) -> Figure:
-    unread = f"{score.unparsed + score.refused:,} unread" if score.unparsed + score.refused else ""
-    return Figure(mean_text(score.headline, share=is_share(score)), unread)
-
-
-def macro_lines(summaries: Sequence[RunSummary], labels: Sequence[str], name: str) -> list[str]:
+def macro_sentences(summaries: Sequence[RunSummary], labels: Sequence[str], name: str) -> list[str]:
     """Both averages of a score with groups, a sentence per run; exams have them in their own table."""
-    found = []
-    for label, one in zip(labels, summaries, strict=True):
-        score = one.score(name)
-        if score and score.macro and not any(exam.score == name for exam in one.exams):
+    texts = []
+    for label, summary in _pairs(labels, summaries):
+        score = summary.score(name)
+        if score and score.macro and not any(exam.score == name for exam in summary.exams):
             share = is_share(score)
             over = f"macro average over {score.macro.n:,} groups {mean_text(score.macro, share=share)}"
             micro = f"micro average over {counted(score.headline.n, 'record')}"
-            found.append(f"{label}: {over}; {micro} {mean_text(score.headline, share=share)}.")
-    return found
+            texts.append(f"{label}: {over}; {micro} {mean_text(score.headline, share=share)}.")
+    return texts
 
 
-def verdict_lines(summaries: Sequence[RunSummary], labels: Sequence[str]) -> list[str]:
-    """Per run how many replies people decided and how far that moved the rate; and a warning where nobody looked."""
-    return [*verdict_told(summaries, labels), *verdict_warnings(summaries, labels)]
-
-
-def verdict_told(summaries: Sequence[RunSummary], labels: Sequence[str]) -> list[str]:
-    """Per run how many replies people decided, who, and how far that moved the rate."""
-    found = zip(labels, summaries, strict=True)
-    return [_told(label, one.labelled) for label, one in found if one.labelled]
-
-
-def _told(label: str, found: Labelled) -> str:
+def _decided(label: str, found: Labelled) -> str:
+    """How many replies of a run people decided, who, and how far that moved the rate."""
     who = ", ".join(f"{n:,} by {author}" for author, n in found.decided.items()) or "none"
     parts = [f"{label}: replies decided by people: {who}"]
     if found.total:
-        moved = f"{score_title(found.score).lower()} moves by {signed_text(found.moved, share=True)} points"
+        moved = f"{score_phrase(found.score)} moves by {signed_text(found.moved, share=True)} points"
         parts.append(f"{moved}, from {value_text(found.before, share=True)} to {value_text(found.after, share=True)}")
     if found.conflicting:
         parts.append(f"people disagree on {counted(found.conflicting, 'reply')}, which count as they were read")
     return f"{'; '.join(parts)}."
 
 
-def verdict_warnings(summaries: Sequence[RunSummary], labels: Sequence[str]) -> list[str]:
+def _skewed(summaries: Sequence[RunSummary], labels: Sequence[str]) -> list[str]:
     """Where people decided replies of one run, and nobody looked at the queue of another, the comparison is skewed."""
-    found = [(label, one.labelled) for label, one in zip(labels, summaries, strict=True) if one.labelled]
+    found = [(label, one.labelled) for label, one in _pairs(labels, summaries) if one.labelled]
     if not any(one.total or one.conflicting for _, one in found):
         return []
     return [

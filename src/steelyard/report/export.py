@@ -8,10 +8,10 @@ from csv import writer
 from dataclasses import fields
 from typing import Any
 
+from steelyard.escaping import cell_text, csv_cell, json_line, writable
 from steelyard.report.export_table import ExportTable, labels_by_record
 from steelyard.report.stored import StoredRun
-from steelyard.text.inert import cell_text, csv_cell, json_line, writable
-from steelyard.types import Failure, Label, Record, Reply
+from steelyard.types import Failure, Label, Note, Record, Reply
 
 _BYTE_ORDER_MARK = "\ufeff"
 
@@ -92,3 +92,8 @@ def _plain_reply(reply: Reply) -> dict[str, Any]:
 def _plain_failure(failure: Failure) -> dict[str, Any]:
     attempts = [_fields(attempt) for attempt in failure.attempts]
     return {"stage": failure.stage, "kind": failure.kind, "message": failure.message, "attempts": attempts}
+
+
+def plain_note(note: Note) -> dict[str, str]:
+    """A note of a run as plain JSON."""
+    return {"run": note.run, "at": note.at.isoformat(timespec="seconds"), "author": note.author, "text": note.text}

@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import Any, Final
 
 from steelyard.errors import ConfigError
+from steelyard.escaping import cell_text, writable
 from steelyard.report.export_table import ExportTable, Kind
 from steelyard.report.stored import StoredRun
-from steelyard.text.inert import cell_text, writable
 
 _ROWS: Final = 5_000
 """Of one row group: so much is held in memory at once."""

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, Literal
 
+from steelyard.data.table import origin_keys
+from steelyard.prompts.agent_messages import reported_usage
+from steelyard.prompts.sample_values import option_label
 from steelyard.report.stored import StoredRun
-from steelyard.text.prompt_files import option_label
-from steelyard.types import Label, Record
+from steelyard.types import Label, Record, Reply
 
 Kind = Literal["text", "number", "count"]
 
@@ -28,6 +30,7 @@ class ExportTable:
     Args:
         run: what is exported.
         scores: its scores, in order.
+        origin: `source` and `sheet`, where its dataset has several files or sheets.
         tags: the names of its target's tags.
         labels: the names of its labels.
     """
@@ -36,18 +39,26 @@ class ExportTable:
     scores: tuple[str, ...]
     tags: tuple[str, ...]
     labels: tuple[str, ...]
+    origin: tuple[str, ...] = ()
 
     @classmethod
     def of(cls, run: StoredRun) -> ExportTable:
         """The table of `run`; its records are read when `rows` is."""
         said = dict.fromkeys(label.name for label in run.remarks().labels)
-        return cls(run, tuple(score_names(run)), tuple(sorted(run.tags)), tuple(said))
+        return cls(
+            run,
+            tuple(score_names(run)),
+            tuple(sorted(run.tags)),
+            tuple(said),
+            origin_keys(run.manifest.get("breakdowns", ())),
+        )
 
     @property
     def columns(self) -> list[tuple[str, Kind]]:
         """Each column's name and what it holds, in order; a score may be named like another column."""
-        names = ["run", "target", *(f"tag_{tag}" for tag in self.tags), "id", "group", "repeat", "question", "options"]
-        columns = [(name, _NUMBERS.get(name, "text")) for name in (*names, "reference", "output")]
+        names = ["run", "target", *(f"tag_{tag}" for tag in self.tags), "id", "group", *self.origin, "repeat"]
+        names += ["question", "options", "reference", "output"]
+        columns = [(name, _NUMBERS.get(name, "text")) for name in names]
         for score in self.scores:
             columns += [(score, "number"), (f"{score}_outcome", "text"), (f"{score}_reason", "text")]
         names = ["failure", "input_tokens", "output_tokens", "attempts", "seconds"]
@@ -90,6 +101,14 @@ def score_names(run: StoredRun) -> list[str]:
     return list(dict.fromkeys([*announced, *(row.name for row in run.score_rows() if row.name)]))
 
 
+def _tokens(record: Record, replies: Sequence[Reply]) -> list[int | None]:
+    """Tokens in and out of all replies and of what the output reports; None where nothing says any."""
+    usages = [(one.usage.input_tokens, one.usage.output_tokens) for one in replies]
+    reported = reported_usage(record.output, asked=bool(record.replies.get("target")))
+    usages += [(reported["input_tokens"], reported["output_tokens"])] if reported else []
+    return [sum(side) for side in zip(*usages, strict=True)] if usages else [None, None]
+
+
 def _cells(table: ExportTable, record: Record) -> list[Any]:
     sample = record.sample
     found = {score.name: score for score in record.scores}
@@ -106,6 +125,7 @@ def _cells(table: ExportTable, record: Record) -> list[Any]:
         *(table.run.tags[tag] for tag in table.tags),
         sample.id,
         sample.group,
+        *(sample.metadata.get(key) for key in table.origin),
         record.repeat,
         sample.input,
         options,
@@ -113,8 +133,7 @@ def _cells(table: ExportTable, record: Record) -> list[Any]:
         record.output.value if record.output else None,
         *scores,
         f"{failure.stage} ({failure.kind}): {failure.message}" if failure else None,
-        sum(reply.usage.input_tokens for reply in replies),
-        sum(reply.usage.output_tokens for reply in replies),
+        *_tokens(record, replies),
         sum(len(reply.attempts) for reply in replies),
         record.seconds,
     ]

@@ -6,10 +6,11 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, Final
 
+from steelyard.analysis.retrieval_matches import RETRIEVAL_SCORES
 from steelyard.errors import ConfigError
+from steelyard.escaping import cell_text, writable
 from steelyard.report.export_table import ExportTable
 from steelyard.report.stored import StoredRun
-from steelyard.text.inert import cell_text, writable
 
 _MOST_CHARACTERS: Final = 32_767
 _MOST_ROWS: Final = 1_048_576
@@ -42,13 +43,12 @@ def write_workbook(runs: Sequence[StoredRun], path: Path) -> None:
     except ImportError as error:
         raise ConfigError('writing .xlsx needs openpyxl: pip install "steelyard[xlsx]"') from error
     book = openpyxl.Workbook(write_only=True)
-    _add_summaries(book, runs)
-    titles = ["Summary", _RESERVED]
-    for run in runs:
-        if run.done >= _MOST_ROWS:
-            raise ConfigError(f"run {run.id} has {run.done} records, a sheet {_MOST_ROWS} rows: export it as Parquet")
-        titles.append(_title(run.target, titles))
-        _add_records(book, titles[-1], run)
+    try:
+        _fill(book, runs)
+    except BaseException:
+        for sheet in book.worksheets:  # else lxml prints a traceback when the unfinished sheets are collected
+            sheet.close()
+        raise
     part = path.with_name(f"{path.name}.part")
     try:
         book.save(part)
@@ -57,9 +57,19 @@ def write_workbook(runs: Sequence[StoredRun], path: Path) -> None:
         part.unlink(missing_ok=True)
 
 
+def _fill(book: Any, runs: Sequence[StoredRun]) -> None:
+    _add_summaries(book, runs)
+    titles = ["Summary", _RESERVED]
+    for run in runs:
+        if run.done >= _MOST_ROWS:
+            raise ConfigError(f"run {run.id} has {run.done} records, a sheet {_MOST_ROWS} rows: export it as Parquet")
+        titles.append(_title(run.target, titles))
+        _add_records(book, titles[-1], run)
+
+
 def _add_summaries(book: Any, runs: Sequence[StoredRun]) -> None:
     sheet = book.create_sheet("Summary")
-    names = ("value", "low", "high", "n", "scored", "unparsed", "refused", "not_applicable", "errors")
+    names = ("value", "low", "high", "n", "scored", "unparsed", "refused", "not_applicable", "errors", "warning")
     _append(sheet, ["run", "target", "state", "score", "group", *names])
     for run in runs:
         summary = run.summary()
@@ -68,7 +78,8 @@ def _add_summaries(book: Any, runs: Sequence[StoredRun]) -> None:
             ends = list(mean.interval or (None, None))
             counts = [score.scored, score.unparsed, score.refused, score.not_applicable, score.errors]
             head = [run.id, run.target, summary.state, score.name, score.group]
-            _append(sheet, [*head, mean.value, *ends, mean.n, *counts])
+            warning = summary.matching_warning(score.name) if score.name in RETRIEVAL_SCORES else None
+            _append(sheet, [*head, mean.value, *ends, mean.n, *counts, warning])
 
 
 def _add_records(book: Any, title: str, run: StoredRun) -> None:
@@ -88,7 +99,7 @@ def _add_records(book: Any, title: str, run: StoredRun) -> None:
 
 
 def _colour(value: Any, outcome: Any) -> str:
-    """That of a row: wrong, unread, or none."""
+    """That of a row: wrong, unparsed, or none."""
     if outcome in {"unparsed", "refused"}:
         return _UNREAD
     return _WRONG if value == 0 or outcome is None else ""

@@ -10,24 +10,27 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, Literal
 
-from steelyard.compare import PairedDifference, compare
-from steelyard.compare.differences import excludes_zero
+from steelyard.analysis.comparison import compare
+from steelyard.analysis.comparison_values import PairedDifference
+from steelyard.analysis.differences import excludes_zero
+from steelyard.analysis.retrieval_matches import RETRIEVAL_SCORES
+from steelyard.analysis.stopping import Stopping
+from steelyard.analysis.summary_values import RunSummary, ScoreSummary
 from steelyard.errors import ConfigError, did_you_mean
 from steelyard.report.numbers import score_title
 from steelyard.report.stored import StoredRun
 from steelyard.stats.intervals import Interval
-from steelyard.summary import RunSummary, ScoreSummary, Stopping
 from steelyard.types import Json, Note
 
 PAIRED_RECORDS: Final = 2_000
 """Up to so many records of a run its change is tested by pairs: that takes 0.2 s a run."""
 _ALPHA: Final = 0.05
 
-Told = Literal["better", "worse", "no_evidence", ""]
+ChangeVerdict = Literal["better", "worse", "no_evidence", ""]
 
 
 @dataclass(frozen=True, slots=True)
-class Change:
+class RunChange:
     """A run against the one before of its target.
 
     Args:
@@ -35,7 +38,7 @@ class Change:
         difference: this run minus the one before; over the samples of both where `paired`.
         interval: of the difference; None where it was not tested by pairs, or says nothing of its spread.
         n: pairs; 0 where it was not tested by pairs.
-        told: `better`, `worse` or `no_evidence`; "" where one of the two has no value.
+        verdict: `better`, `worse` or `no_evidence`; "" where one of the two has no value.
         paired: whether samples were paired.
     """
 
@@ -43,14 +46,14 @@ class Change:
     difference: float | None
     interval: Interval | None
     n: int
-    told: Told
+    verdict: ChangeVerdict
     paired: bool
 
     def to_json(self) -> dict[str, Json]:
         """Plain JSON."""
         interval = list(self.interval) if self.interval else None
-        told = {"told": self.told, "paired": self.paired, "n": self.n}
-        return {"before": self.before, "difference": self.difference, "interval": interval, **told}
+        verdict = {"told": self.verdict, "paired": self.paired, "n": self.n}
+        return {"before": self.before, "difference": self.difference, "interval": interval, **verdict}
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,6 +70,7 @@ class PastRun:
         differs: what is another than in that run: `samples`, `target`, `scorers`.
         notes: in the order they were given.
         stopping: the decision that ended it, or could have; None where there was none.
+        warning: why a retrieval score is likely wrong; "" where it is not.
     """
 
     run: str
@@ -78,10 +82,11 @@ class PastRun:
     score: ScoreSummary | None
     samples: int
     digest: str
-    change: Change | None
+    change: RunChange | None
     differs: tuple[str, ...]
     notes: tuple[Note, ...]
     stopping: Stopping | None = None
+    warning: str = ""
 
     @property
     def day(self) -> str:
@@ -107,6 +112,7 @@ class PastRun:
             "change": self.change.to_json() if self.change else None,
             "differs": list(self.differs),
             "stopping": self.stopping.to_json() if self.stopping else None,
+            "warning": self.warning,
             "notes": [
                 {"at": one.at.isoformat(timespec="seconds"), "author": one.author, "text": one.text}
                 for one in self.notes
@@ -215,6 +221,7 @@ def _past(
         differs=_differs(run, before[0]) if before else (),
         notes=notes,
         stopping=summary.stopping,
+        warning=summary.matching_warning(shown[0]) if shown[0] in RETRIEVAL_SCORES else "",
     )
 
 
@@ -235,29 +242,29 @@ def _differs(run: StoredRun, before: StoredRun) -> tuple[str, ...]:
 
 def _change(
     now: tuple[StoredRun, RunSummary], before: tuple[StoredRun, RunSummary], shown: tuple[str, str]
-) -> Change | None:
+) -> RunChange | None:
     (run, summary), (earlier, was) = now, before
     name, group = shown
     mine, its = summary.score(name, group), was.score(name, group)
     if mine is None or its is None or mine.headline.value is None or its.headline.value is None:
-        return Change(earlier.id, None, None, 0, "", paired=False)
+        return RunChange(earlier.id, None, None, 0, "", paired=False)
     if max(summary.done, was.done) <= PAIRED_RECORDS:
         pair = compare(earlier, run, score=name, summaries=(was, summary)).pairs[0]
         found = pair.headline if not group else next((one for one in pair.groups if one.group == group), None)
         if found is not None and found.n:
-            return Change(earlier.id, found.difference, found.interval, found.n, _by_test(found), paired=True)
+            return RunChange(earlier.id, found.difference, found.interval, found.n, _by_test(found), paired=True)
     difference = mine.headline.value - its.headline.value
-    return Change(earlier.id, difference, None, 0, _by_intervals(mine, its), paired=False)
+    return RunChange(earlier.id, difference, None, 0, _by_intervals(mine, its), paired=False)
 
 
-def _by_test(found: PairedDifference) -> Told:
+def _by_test(found: PairedDifference) -> ChangeVerdict:
     """As a comparison of the two would say it: the test and the interval have to agree."""
     if not found.difference or found.p is None or found.p >= _ALPHA or not excludes_zero(found.interval):
         return "no_evidence"
     return "better" if found.difference > 0 else "worse"
 
 
-def _by_intervals(mine: ScoreSummary, its: ScoreSummary) -> Told:
+def _by_intervals(mine: ScoreSummary, its: ScoreSummary) -> ChangeVerdict:
     """Better or worse where the 95 % intervals lie apart: sure enough, and blind to what pairs would show."""
     here, there = mine.headline.interval, its.headline.interval
     if here is None or there is None:

@@ -14,9 +14,10 @@ from tempfile import SpooledTemporaryFile
 from typing import Final
 from xml.sax.saxutils import escape, quoteattr
 
-from steelyard.gate import GateVerdict, RuleResult
+from steelyard.analysis.gate import GateVerdict, RuleResult
+from steelyard.escaping import cell_text, visible
+from steelyard.report.sample_table import input_text
 from steelyard.report.stored import StoredRun
-from steelyard.text.inert import cell_text, visible
 from steelyard.types import Record, Score
 
 _LONGEST: Final = 2_000
@@ -107,7 +108,7 @@ def _verdict(score: Score) -> tuple[str, str]:
 def _told(record: Record, score: Score) -> str:
     sample, output = record.sample, record.output
     parts = {
-        "question": cell_text(sample.input),
+        "question": input_text(sample.input),
         "reference": cell_text(sample.reference),
         "output": cell_text(output.value) if output else "",
         score.name: "" if score.value is None else f"{score.value:g}",

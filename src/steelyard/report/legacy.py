@@ -1,13 +1,64 @@
-"""Records in the shape of the result files that the widely copied exam script wrote: one JSON list per target."""
+"""Records in the shape of the result files that the widely copied exam script wrote.
+
+It wrote one JSON list per source and target, the lists of a source in a folder of their own.
+"""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from itertools import chain, count
 from typing import Any
 
-from steelyard.text.prompt_files import option_label, question_of
+from steelyard.data.table import SOURCE
+from steelyard.errors import ConfigError, did_you_mean
+from steelyard.prompts.conversation import transcript_of
+from steelyard.prompts.sample_values import option_label
+from steelyard.report.stored import StoredRun
 from steelyard.types import Record
+
+
+def legacy_files(runs: Sequence[StoredRun], source: str = "") -> dict[str, list[dict[str, Any]]]:
+    """File name -> its rows, for runs that differ: `TARGET.json`, or `SOURCE/TARGET.json` where there are several.
+
+    Runs of one target are told apart by their ids.
+
+    Args:
+        runs: each once.
+        source: only questions of this file of the dataset, and then no folders; "" is all.
+
+    Raises:
+        ConfigError: a run has no question of that source.
+    """
+    names = [_in_file_name(one.target) for one in runs]
+    counts = Counter(name.casefold() for name in names)
+    found: dict[str, list[dict[str, Any]]] = {}
+    for run, name in zip(runs, names, strict=True):
+        file = f"{name}.json" if counts[name.casefold()] == 1 else f"{name}.{run.id}.json"
+        of_sources: dict[str, list[Record]] = {}
+        for record in run.records():
+            of_sources.setdefault(str(record.sample.metadata.get(SOURCE, "")), []).append(record)
+        if source and source not in of_sources:
+            hint = did_you_mean(source, filter(None, of_sources)) or "; its dataset is one file"
+            raise ConfigError(f"--source: run {run.id} ({run.target}) has no questions of {source!r}{hint}")
+        for one, records in of_sources.items():
+            if source in {"", one}:
+                folder = f"{_in_file_name(one)}/" if one and not source else ""
+                found[_free(folder + file, found)] = legacy_rows(records)
+    return found
+
+
+def _free(name: str, taken: Iterable[str]) -> str:
+    """`name`, or with a number where another file has it: two sources may differ in what a file's name may not hold."""
+    lower, stem = {one.casefold() for one in taken}, name.removesuffix(".json")
+    others = (f"{stem}.{number}.json" for number in count(2))
+    return next(one for one in chain([name], others) if one.casefold() not in lower)
+
+
+def _in_file_name(text: str) -> str:
+    """A text without the characters that a file's name may not have; "." and ".." are no name either."""
+    return "".join(mark if mark.isalnum() or mark in "-_.[]=," else "_" for mark in text).lstrip(".") or "_"
 
 
 def legacy_rows(records: Iterable[Record]) -> list[dict[str, Any]]:
@@ -26,7 +77,7 @@ def legacy_rows(records: Iterable[Record]) -> list[dict[str, Any]]:
 def _row(record: Record) -> dict[str, Any]:
     sample = record.sample
     row: dict[str, Any] = {
-        "question": question_of(sample.input),
+        "question": transcript_of(sample.input),
         "options": [f"{option_label(no)}:{text}" for no, text in enumerate(sample.choices)],
         "correct_answer": sample.reference if sample.reference is None else _text(sample.reference),
         "type": sample.group,

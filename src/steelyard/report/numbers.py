@@ -3,15 +3,21 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 from typing import Final
 
+from steelyard.analysis.comparison_values import Comparison
+from steelyard.analysis.intervals import Mean
+from steelyard.analysis.summary_values import Consistency, RunSummary, ScoreSummary
+from steelyard.escaping import visible
 from steelyard.stats.intervals import Interval
-from steelyard.summary import Consistency, Mean, RunSummary, ScoreSummary
-from steelyard.text.inert import visible
 
 MISSING: Final = "–"
 """Stands where there is no number; never 0."""
+
+_MOST_DAMAGED: Final = 3
+"""Damaged records that a sentence names."""
 
 
 def is_share(score: ScoreSummary) -> bool:
@@ -89,7 +95,7 @@ def consistency_text(name: str, found: Consistency) -> str:
     return f"{name}: repeats of the judge have sd {found.sd:.2f}, flip rate {flips} (n {found.n:,})"
 
 
-def doubt_text(score: ScoreSummary) -> str:
+def bounds_text(score: ScoreSummary) -> str:
     """Between which the mean lies whatever the missing verdicts are worth; "" where none is missing."""
     return interval_text(score.doubt, share=is_share(score))
 
@@ -99,17 +105,49 @@ def left_out_text(score: ScoreSummary) -> str:
     counts = ((score.not_applicable, "not applicable"), (score.unparsed, "unparsed"), (score.refused, "refused"))
     rest = [f"{n:,} {what}" for n, what in counts if n]
     rest += [counted(score.errors, "error")] if score.errors else []
-    rest += [f"bounds {doubt_text(score)}{' %' if is_share(score) else ''}"] if score.doubt else []
+    rest += [f"bounds {bounds_text(score)}{' %' if is_share(score) else ''}"] if score.doubt else []
     return ", ".join([f"n {score.headline.n:,}", *rest])
+
+
+_NAMES: Final[Mapping[str, str]] = MappingProxyType(
+    {
+        "mrr": "MRR",
+        "ndcg": "nDCG",
+        "rouge_l": "ROUGE-L",
+        "ex_bird": "Execution accuracy (BIRD)",
+        "ex_qatch": "Execution accuracy (QATCH)",
+        "ex_spider": "Execution accuracy (Spider)",
+        "ex_spider_keep_distinct": "Execution accuracy (Spider, keep distinct)",
+    }
+)
+"""Scores that the field writes otherwise than a name with underscores turned into words."""
 
 
 def score_title(name: str) -> str:
     """A score's name as a heading.
 
-    >>> score_title("solve_rate")
-    'Solve rate'
+    >>> score_title("solve_rate"), score_title("ndcg")
+    ('Solve rate', 'nDCG')
     """
-    return visible(name.replace("_", " ").capitalize(), keep="") if name else "Score"
+    if not name:
+        return "Score"
+    return _NAMES.get(name) or visible(name.replace("_", " ").capitalize(), keep="")
+
+
+def score_phrase(name: str) -> str:
+    """A score's name within a sentence.
+
+    >>> score_phrase("solve_rate"), score_phrase("mrr"), score_phrase("ex_bird")
+    ('solve rate', 'MRR', 'execution accuracy (BIRD)')
+    """
+    title = score_title(name)
+    return title if name in _NAMES and not name.startswith("ex_") else title[0].lower() + title[1:]
+
+
+def one_line(text: str, most: int) -> str:
+    """A text on one line, cut at its end to `most` characters."""
+    text = " ".join(text.split())
+    return text if len(text) <= most else f"{text[: most - 1]}…"
 
 
 def counted(n: int, noun: str) -> str:
@@ -135,7 +173,7 @@ def headline(summary: RunSummary) -> str:
         return f"{summary.target}: nothing was scored."
     share, mean = is_share(score), score.headline
     if mean.value is None:
-        return f"{summary.target}: no record has a {score_title(score.name).lower()}."
+        return f"{summary.target}: no record has a {score_phrase(score.name)}."
     limits = interval_text(mean.interval, share=share)
     interval = f" (95 % interval {limits})" if limits else ""
     figure = value_text(mean.value, share=share)
@@ -146,7 +184,7 @@ def headline(summary: RunSummary) -> str:
     if score.doubt and score.over == "scored":
         low, high = (value_text(end, share=share) for end in score.doubt)
         doubt = f"; with the {counted(score.unread, 'missing verdict')} it lies between {low} and {high}"
-    return f"{summary.target} has {score_title(score.name).lower()} {figure} over {over}{interval}{doubt}."
+    return f"{summary.target} has {score_phrase(score.name)} {figure} over {over}{interval}{doubt}."
 
 
 def failed_elsewhere(summary: RunSummary, name: str = "") -> str:
@@ -160,7 +198,31 @@ def failed_elsewhere(summary: RunSummary, name: str = "") -> str:
     if score is None or summary.errors <= score.errors:
         return ""
     failed = f"{summary.target}: {summary.errors:,} of {counted(summary.done, 'record')} failed at some stage"
-    return f"{failed}, {score.errors:,} of them without {score_title(score.name).lower()}"
+    return f"{failed}, {score.errors:,} of them without {score_phrase(score.name)}"
+
+
+def matching_warnings(summaries: Sequence[RunSummary], comparison: Comparison | None = None) -> list[str]:
+    """Of each run whose passages match hardly any source, that its retrieval scores are likely wrong.
+
+    Args:
+        summaries: of the runs that a page shows.
+        comparison: of these runs, where its sentences stand on the same page: what they say is not said again.
+    """
+    said = " ".join(pair.sentence for pair in comparison.pairs) if comparison else ""
+    return [text for one in summaries if (text := one.matching_warning()) and text not in said]
+
+
+def damaged_records(summary: RunSummary) -> str:
+    """Which records cannot be read whole and what that leaves out; "" where all can."""
+    n = len(summary.damaged)
+    if not n:
+        return ""
+    more = f"; and {n - _MOST_DAMAGED:,} more" if n > _MOST_DAMAGED else ""
+    return (
+        f"{summary.target}: {counted(n, 'record')} of {summary.done:,} cannot be read whole, as the store is damaged. "
+        f"Means count {'its' if n == 1 else 'their'} stored values; the damaged parts are left out of all else: "
+        f"{'; '.join(summary.damaged[:_MOST_DAMAGED])}{more}"
+    )
 
 
 def unfinished(summary: RunSummary) -> str:

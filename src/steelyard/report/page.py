@@ -1,29 +1,202 @@
-"""How every page is put together: what a template puts out is text, and shows what it hides."""
+"""The report of some runs as Sections: gathered once, in the order that each medium has room for."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
 
-from steelyard.text.inert import visible
+from steelyard.analysis.comparison_values import Comparison
+from steelyard.analysis.gate import GateVerdict
+from steelyard.analysis.preferences import only_answers
+from steelyard.analysis.summary_values import RunSummary
+from steelyard.report.comparison import comparison_section
+from steelyard.report.costs import cached_sentence, costs_section, saved_calls
+from steelyard.report.exam import exam_section
+from steelyard.report.gate_section import gate_section
+from steelyard.report.numbers import headline, run_labels
+from steelyard.report.preferences import NO_PAIRS, Pairwise, answers_section, preferences_section
+from steelyard.report.regressions import regressions_comment
+from steelyard.report.scores import breakdowns_section, groups_section, scores_section
+from steelyard.report.section import (
+    HTML,
+    MARKDOWN,
+    PAGES,
+    TERMINAL,
+    Medium,
+    Section,
+    Sentence,
+    sentences,
+)
+from steelyard.report.standings import standings_section
+from steelyard.report.stored import StoredRun
+from steelyard.report.targets import alarms_section, run_remarks, targets_section
 
-if TYPE_CHECKING:
-    import jinja2
+# A comment may be cut at its end and a page is read from its beginning, so both begin with what may be concluded; a
+# terminal shows the end of what was printed.
+_ORDERS: Final[dict[Medium, tuple[str, ...]]] = {
+    "terminal": (
+        *("answers", "targets", "alarms", "scores", "exam", "costs", "groups", "breakdowns"),
+        *("preferences", "standings", "comparison", "gate"),
+    ),
+    "markdown": (
+        *("alarms", "conclusion", "gate", "standings", "preferences", "targets", "scores", "regressions", "exam"),
+        *("groups", "comparison", "costs", "breakdowns"),
+    ),
+    "html": (
+        *("alarms", "conclusion", "gate", "standings", "preferences", "answers", "targets", "scores", "costs"),
+        *("exam", "groups", "breakdowns", "comparison"),
+    ),
+}
 
 
-def page_environment() -> jinja2.Environment:
-    """Templates of this package; an unknown name in one is an error."""
-    import jinja2
+@dataclass(frozen=True, slots=True)
+class ReportContent:
+    """What a report is about.
 
-    return jinja2.Environment(
-        loader=jinja2.PackageLoader("steelyard.report"),
-        autoescape=True,
-        undefined=jinja2.StrictUndefined,
-        finalize=_shown,
-        trim_blocks=True,
-        lstrip_blocks=True,
+    Args:
+        runs: at least one; the first is the baseline where they are compared.
+        comparison: of those of these runs that judge no pairs, in this order; None where they are not compared.
+        gate: verdicts to show; None shows none.
+        pairwise: what the judging runs among `runs` say.
+        summaries: of `runs`, in order.
+    """
+
+    runs: Sequence[StoredRun]
+    comparison: Comparison | None
+    gate: GateVerdict | None
+    pairwise: Pairwise
+    summaries: Sequence[RunSummary]
+
+    @classmethod
+    def of(
+        cls,
+        runs: Sequence[StoredRun],
+        comparison: Comparison | None = None,
+        gate: GateVerdict | None = None,
+        pairwise: Pairwise = NO_PAIRS,
+    ) -> ReportContent:
+        """With the summaries that the comparison has already, and those of the other runs."""
+        known = {one.run: one for one in (comparison.baseline, *comparison.others)} if comparison else {}
+        return cls(runs, comparison, gate, pairwise, [known.get(run.id) or run.summary() for run in runs])
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """What the page calls each run."""
+        return run_labels(self.summaries)
+
+    @property
+    def scored(self) -> list[int]:
+        """Places of the runs that tables of scores are about: neither judging runs nor those that they judge."""
+        judging = self.pairwise.judging
+        return [at for at, run in enumerate(self.runs) if run.id not in judging and not only_answers(run.manifest)]
+
+    @property
+    def score(self) -> str:
+        """The score that the page is about; "" where there is none."""
+        if self.comparison:
+            return self.comparison.score
+        return next((self.summaries[at].primary for at in self.scored if self.summaries[at].primary), "")
+
+    @property
+    def title(self) -> str:
+        """The titles of all suites."""
+        return " · ".join(dict.fromkeys(summary.suite for summary in self.summaries))
+
+
+def report_sections(content: ReportContent, medium: Medium, *, chance: float | None = None) -> tuple[Section, ...]:
+    """The sections of a report in the order of a medium; parts that it does not show are still in them.
+
+    Args:
+        content: what the report is about.
+        medium: whose order is wanted.
+        chance: the share that guessing reaches; None where that is not known.
+    """
+    by_key = {section.key: section for section in _sections(content, chance)}
+    return tuple(by_key[key] for key in _ORDERS[medium] if by_key[key])
+
+
+def all_sections(content: ReportContent) -> tuple[Section, ...]:
+    """Every section once, in the order of a page, for JSON."""
+    return tuple(section for section in _sections(content, None) if section)
+
+
+def _sections(content: ReportContent, chance: float | None) -> list[Section]:
+    places, labels, score = content.scored, content.labels, content.score
+    summaries = [content.summaries[at] for at in places]
+    names = [labels[at] for at in places]
+    alone = len(places) == len(content.runs)
+    others = [at for at in range(len(content.runs)) if at not in places]
+    pairs = content.comparison.pairs if content.comparison else ()
+    changed = next((pair for pair in pairs if pair.regressions or pair.improvements), None)
+    regressions = regressions_comment(content.runs, changed) if changed else Section("")
+    reasons = [run.reason for run in content.runs]
+    return [
+        alarms_section(content.summaries, reasons, score, content.comparison),
+        _conclusion(content, summaries),
+        gate_section(content.gate),
+        standings_section(content.pairwise.standings),
+        preferences_section(content.pairwise.preferences),
+        answers_section([(labels[at], content.summaries[at]) for at in others], [reasons[at] for at in others]),
+        targets_section(summaries, names, score, chance=chance, remarks=_remarks(content, places)),
+        scores_section(summaries, names),
+        Section("", parts=(regressions,), key="regressions", media=MARKDOWN),
+        costs_section(content.summaries, labels),
+        exam_section(summaries, names),
+        groups_section(summaries, names, score, alone=alone),
+        breakdowns_section(summaries, names, score, alone=alone),
+        comparison_section(content.comparison, content.runs, names),
+    ]
+
+
+def _remarks(content: ReportContent, places: Sequence[int]) -> list[Sentence]:
+    """What must be known of each run beside its line."""
+    pairs = content.comparison.pairs if content.comparison else ()
+    # What was decided between two runs is the sentence of their comparison.
+    decided = {run for pair in pairs if pair.headline.stopped for run in (pair.baseline, pair.other)}
+    several = len(content.runs) > 1
+    remarks = [
+        remark
+        for at in places
+        for remark in run_remarks(
+            content.summaries[at],
+            content.runs[at].reason,
+            several=several,
+            decided=content.summaries[at].run in decided,
+        )
+    ]
+    cached = cached_sentence(content.summaries, [run.replies for run in content.runs])
+    return [*remarks, *sentences([cached, saved_calls(content.summaries)], media=TERMINAL)]
+
+
+def _conclusion(content: ReportContent, summaries: Sequence[RunSummary]) -> Section:
+    """What may be concluded, a sentence each; a terminal has them with their features."""
+    comparison = content.comparison
+    if comparison:
+        concluded = [pair.sentence for pair in comparison.pairs]
+    else:
+        concluded = [headline(summary) for summary in summaries if not summary.stopping]
+    texts = [
+        *content.pairwise.sentences,
+        *concluded,
+        *own_decisions(summaries, comparison),
+        saved_calls(content.summaries),
+    ]
+    n = sum(len(pair.warnings) for pair in comparison.pairs) if comparison else 0
+    first = f"Before believing this, read the {n} warning{'s' * (n > 1)} under Comparison." if n else ""
+    warnings = [text for pair in comparison.pairs for text in pair.warnings] if comparison else []
+    notes = (
+        *sentences(texts, "conclusion"),
+        *sentences([first, *(comparison.notes if comparison else ())], "warning", media=HTML),
+        *sentences(warnings, "warning", media=MARKDOWN),
     )
+    return Section("What may be concluded", notes=notes, key="conclusion", media=PAGES)
 
 
-def _shown(value: Any) -> Any:
-    """Every text that a template puts out, but for what is markup already: hidden characters become escapes."""
-    return visible(value) if isinstance(value, str) and not hasattr(value, "__html__") else value
+def own_decisions(summaries: Sequence[RunSummary], comparison: Comparison | None) -> list[str]:
+    """What rules decided, run by run; where the runs are compared, without what the comparison says already."""
+    return [
+        f"{summary.target}: {summary.stopping.sentence}"
+        for summary in summaries
+        if summary.stopping and not (comparison and summary.stopping.against)
+    ]

@@ -1,118 +1,180 @@
-"""Standings as rows of text: one wording of every number for terminal, Markdown and HTML."""
+"""The section of standings: a rank and a rating for every target that judging runs compare."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final, NamedTuple
+import math
+from collections.abc import Sequence
+from typing import Final
 
-from steelyard.compare.standings_values import Standing, Standings
-from steelyard.report.charts import WIDTH
+from steelyard.analysis.standings_values import Standing, Standings
+from steelyard.report.chart import ChartPoint, MatrixChart, RowChart
 from steelyard.report.numbers import MISSING, counted
-from steelyard.report.preference_charts import rank_text, rating_chart, win_matrix_chart
+from steelyard.report.section import (
+    HTML,
+    TERMINAL,
+    Section,
+    SectionTable,
+    Sentence,
+    TableCell,
+    TableColumn,
+    kept,
+    sentences,
+    text_row,
+)
 from steelyard.stats.intervals import Interval
 
-if TYPE_CHECKING:
-    import altair as alt
-
-_WORDS: Final = {
+_LEFT_OUT: Final = {
     "no_answer": "without an answer of a side",
-    "unread": "unread",
+    "unread": "unparsed",
     "refused": "refused by the judge",
     "not_applicable": "with nothing to go by",
     "errors": "failed",
 }
+_MOST_IN_MATRIX: Final = 8
+"""Targets whose matrix fits a terminal."""
+_ROUND: Final = 20
+"""Elo points to which the axis of ratings is rounded."""
 
 
-class StandingRow(NamedTuple):
-    """One target's place."""
-
-    rank: str
-    target: str
-    rating: str
-    elo: str
-    interval: str
-    win_rate: str
-    battles: str
-    wins: str
-    losses: str
-    even: str
-    unanswered: str
-
-
-@dataclass(frozen=True, slots=True)
-class StandingsView:
-    """Every number written out.
-
-    Args:
-        sentence: who leads.
-        caption: what it rests on.
-        rows: in order.
-        level: of the intervals.
-        sets: targets of which no two can be told apart, a line each; a set of one is left out.
-        matrix: per row its target and, against every target in order, the share that it won and of how many.
-        notes: one sentence each.
-    """
-
-    sentence: str
-    caption: str
-    rows: tuple[StandingRow, ...]
-    level: str
-    sets: tuple[str, ...]
-    matrix: tuple[tuple[str, tuple[tuple[str, str], ...]], ...]
-    notes: tuple[str, ...]
+def standings_section(found: Standings | None) -> Section:
+    """Who ranks where, what cannot be told apart, and who won how often against whom; empty without standings."""
+    if found is None:
+        return Section("Standings", key="standings")
+    apart = [", ".join(names) for names in found.sets if len(names) > 1]
+    conclusion = Sentence(found.sentence, "conclusion", media=HTML | TERMINAL)
+    table = Section(
+        "",
+        _table(found),
+        notes=(
+            Sentence(f"({_caption(found)})", media=TERMINAL),
+            *(Sentence(text, "fact", "cannot be told apart") for text in apart),
+        ),
+        chart=rating_chart(found.standings) if found.standings else None,
+    )
+    chart = win_matrix_chart(found.targets, found.win_matrix) if found.standings else None
+    return Section(
+        "Standings",
+        notes=(conclusion, *sentences(found.notes, "warning", media=HTML | TERMINAL)),
+        parts=kept([table, Section("", chart=chart, media=HTML), _matrix(found)]),
+        key="standings",
+    )
 
 
-def standings_view(found: Standings) -> StandingsView:
-    """The texts of the standings."""
-    left_out = [f"{n:,} {_WORDS.get(why, why)}" for why, n in found.left_out.items() if n]
+def _caption(found: Standings) -> str:
+    left_out = [f"{n:,} {_LEFT_OUT.get(why, why)}" for why, n in found.left_out.items() if n]
     rest = f"; left out: {', '.join(left_out)}" if left_out else ""
-    matrix = tuple(
-        (one.target, tuple(_met(share, n) for share, n in zip(shares, counts, strict=True)))
-        for one, shares, counts in zip(found.standings, found.win_matrix, found.battle_matrix, strict=True)
+    return f"{counted(found.battles, 'verdict')} on {counted(found.clusters, 'independent sample')}{rest}"
+
+
+def _table(found: Standings) -> SectionTable:
+    detail = HTML | TERMINAL
+    columns = (
+        TableColumn("rank", "text"),
+        TableColumn("target", "name"),
+        TableColumn("Elo"),
+        TableColumn(f"{100 * found.level:g} % CI", "interval"),
+        TableColumn("rating", media=HTML),
+        TableColumn("win rate"),
+        TableColumn("verdicts"),
+        TableColumn("won", media=detail),
+        TableColumn("lost", media=detail),
+        TableColumn("even", media=detail),
+        TableColumn("no answer", media=HTML),
     )
-    return StandingsView(
-        sentence=found.sentence,
-        caption=f"{counted(found.battles, 'verdict')} on {counted(found.clusters, 'independent sample')}{rest}",
-        rows=tuple(_row(one) for one in found.standings),
-        level=f"{100 * found.level:g} %",
-        sets=tuple(", ".join(one) for one in found.sets if len(one) > 1),
-        matrix=matrix,
-        notes=found.notes,
+    return SectionTable(columns, tuple(_row(standing) for standing in found.standings), _caption(found))
+
+
+def _row(standing: Standing) -> tuple[TableCell, ...]:
+    counts = (
+        standing.battles,
+        standing.wins,
+        standing.losses,
+        standing.ties + standing.inconsistent,
+        standing.unanswered,
+    )
+    return (
+        *text_row(rank_text(standing.rank_best, standing.rank_worst), standing.target),
+        TableCell(f"{standing.elo:.0f}", strong=True, value=standing.elo),
+        *text_row(_limits(standing.elo_interval), f"{standing.rating:+.2f}"),
+        TableCell(
+            MISSING if standing.win_rate is None else f"{100 * standing.win_rate:.1f} %", value=standing.win_rate
+        ),
+        *text_row(*(f"{n:,}" for n in counts)),
     )
 
 
-def standings_charts(found: Standings | None, *, width: int = WIDTH) -> list[alt.LayerChart]:
-    """Ratings with their ranges, and who won how often against whom; nothing without standings."""
-    if found is None or not found.standings:
-        return []
-    several = found.standings
-    ranks = [(one.rank_best, one.rank_worst) for one in several]
-    elo, intervals = [one.elo for one in several], [one.elo_interval for one in several]
-    return [
-        rating_chart(found.targets, elo, intervals, ranks=ranks, width=width),
-        win_matrix_chart(found.targets, found.win_matrix, width=width),
-    ]
+def rank_text(best: int, worst: int) -> str:
+    """A rank, or its range where it is not certain.
 
-
-def _row(one: Standing) -> StandingRow:
-    return StandingRow(
-        rank=rank_text(one.rank_best, one.rank_worst),
-        target=one.target,
-        rating=f"{one.rating:+.2f}",
-        elo=f"{one.elo:.0f}",
-        interval=_limits(one.elo_interval),
-        win_rate=MISSING if one.win_rate is None else f"{100 * one.win_rate:.1f} %",
-        battles=f"{one.battles:,}",
-        wins=f"{one.wins:,}",
-        losses=f"{one.losses:,}",
-        even=f"{one.ties + one.inconsistent:,}",
-        unanswered=f"{one.unanswered:,}",
-    )
+    >>> rank_text(1, 1), rank_text(2, 4)
+    ('1', '2 to 4')
+    """
+    return f"{best}" if best == worst else f"{best} to {worst}"
 
 
 def _limits(interval: Interval | None) -> str:
     return MISSING if interval is None else f"{interval.low:.0f} to {interval.high:.0f}"
 
 
-def _met(share: float | None, n: int) -> tuple[str, str]:
-    return (MISSING, "") if share is None else (f"{100 * share:.0f} %", f"{n:,}")
+def _matrix(found: Standings) -> Section:
+    """The share that each row won against each column; columns bear the rows' numbers."""
+    numbers = [TableColumn(str(number)) for number in range(1, len(found.standings) + 1)]
+    rows = tuple(
+        (
+            TableCell(f"{number}  {standing.target}"),
+            *(_met(share, n) for share, n in zip(shares, counts, strict=True)),
+        )
+        for number, (standing, shares, counts) in enumerate(
+            zip(found.standings, found.win_matrix, found.battle_matrix, strict=True), start=1
+        )
+    )
+    caption = "Share that the row won against the column, ties and disagreements as half, and of how many verdicts"
+    table = SectionTable((TableColumn("", "name", "won against"), *numbers), rows, caption)
+    media = HTML | TERMINAL if len(rows) <= _MOST_IN_MATRIX else HTML
+    return Section("Who won how often against whom", table, folded=True, media=media)
+
+
+def _met(share: float | None, n: int) -> TableCell:
+    if share is None:
+        return TableCell(MISSING)
+    text = f"{100 * share:.0f} %"
+    return TableCell(text, f"{n:,}", text, value=share)
+
+
+def rating_chart(standings: Sequence[Standing]) -> RowChart:
+    """Ratings on the Elo scale with their intervals, in order of rank; before each name the range of its rank."""
+    names = [f"{rank_text(one.rank_best, one.rank_worst)}  {one.target}" for one in standings]
+    points = tuple(
+        ChartPoint(
+            at,
+            0,
+            one.elo,
+            f"{one.elo:.0f}",
+            one.elo_interval.low if one.elo_interval else None,
+            one.elo_interval.high if one.elo_interval else None,
+        )
+        for at, one in enumerate(standings)
+    )
+    words = "; ".join(
+        f"{name}: {one.elo:.0f}" + (f" ({_limits(one.elo_interval)})" if one.elo_interval else "")
+        for name, one in zip(names, standings, strict=True)
+    )
+    ends = [end for point in points for end in (point.value, point.low, point.high) if end is not None]
+    # Ends of its own: the usual round ones would leave labels of four digits no room on a telephone.
+    domain = (_ROUND * math.floor(min(ends) / _ROUND), _ROUND * math.ceil(max(ends) / _ROUND + 0.01))
+    return RowChart("Rank and Elo rating, 95 % CI", words, tuple(names), points, domain=domain)
+
+
+def win_matrix_chart(names: Sequence[str], shares: Sequence[Sequence[float | None]]) -> MatrixChart:
+    """How often each row was preferred to each column, in percent, ties as half.
+
+    Args:
+        names: of the targets, rows from the top and columns from the left.
+        shares: per row its share in [0, 1] against every column; None where they did not meet.
+    """
+    values = tuple(tuple(None if share is None else 100 * share for share in row) for row in shares)
+    words = "; ".join(
+        f"{name}: " + ", ".join(MISSING if value is None else f"{value:.0f}" for value in row)
+        for name, row in zip(names, values, strict=True)
+    )
+    return MatrixChart("Share of the row against the column, in %", words, tuple(names), values)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Sequence
 from typing import Protocol
 
-from steelyard.compare import ComparableRun
+from steelyard.analysis.run_protocols import ComparableRun
 from steelyard.types import Record, Remarks
 
 
@@ -19,6 +19,10 @@ class StoredRun(ComparableRun, Protocol):
     @property
     def done(self) -> int:
         """How many records are stored."""
+
+    @property
+    def replies(self) -> int:
+        """How many replies its records hold."""
 
     @property
     def seconds(self) -> float:

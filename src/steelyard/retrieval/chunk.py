@@ -13,9 +13,8 @@ from dataclasses import dataclass
 from hashlib import blake2b
 from typing import Final, NamedTuple
 
-from steelyard.retrieval.cutting import cut, trimmed
-from steelyard.retrieval.sentences import sentences
-from steelyard.text.token_estimate import token_weight
+from steelyard.retrieval.sentences import cut, sentences, trimmed
+from steelyard.types import token_weight
 
 _HEADING: Final = re.compile(r"^ {0,3}(#{1,6})[ \t]+(\S.*)$", re.MULTILINE)
 _SENTENCE: Final = re.compile(r"[^\n。！？!?；]*?(?:[。！？!?；]+[”’」』）)\"']*|(?<!\d)\.(?=\s)|\n+|$)", re.DOTALL)
@@ -182,18 +181,19 @@ def split_chunks(
     if tokens < 1 or not 0 <= 2 * overlap <= tokens:
         raise ValueError(f"tokens {tokens} and overlap {overlap}: expected tokens of 1 or more, overlap at most half")
     headings = _headings(text)
-    places = [one.start for one in headings]
+    places = [heading.start for heading in headings]
     found = []
     for start, end in _gathered(_weighed(text, frozenset(places), tokens), tokens, overlap):
         above = bisect_right(places, start)
         page = bisect_right(pages, start) if pages else None
         path = headings[above - 1].path if above else ""
         body = text[start:end]
-        found.append(Chunk(_identity(document, start, end, body), document, body, start, end, page or None, path))
+        found.append(Chunk(identity_of(document, start, end, body), document, body, start, end, page or None, path))
     return tuple(found)
 
 
-def _identity(document: str, start: int, end: int, text: str) -> str:
+def identity_of(document: str, start: int, end: int, text: str) -> str:
+    """The id of a chunk: whoever has it and these four can tell that they belong together."""
     whole = f"{document}\0{start}\0{end}\0{text}".encode("utf-8", "surrogatepass")
     return blake2b(whole, digest_size=8).hexdigest()
 

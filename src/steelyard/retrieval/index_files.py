@@ -16,6 +16,7 @@ from secrets import token_hex
 from typing import Final
 
 _DIGEST: Final = 24
+"""Bytes of the checksum. It and the sign are at the end, so that a file that was cut off has neither."""
 _SIGN: Final = b"steelyrd"
 _ABANDONED_S: Final = 3_600.0
 """A file that is being written is not that old; it was left by a process that was killed."""
@@ -28,7 +29,11 @@ def read_kept(path: Path) -> bytes | None:
         whole = path.read_bytes() if path.is_file() else b""
     except OSError:
         return None
-    body, digest, sign = whole[: -_DIGEST - len(_SIGN)], whole[-_DIGEST - len(_SIGN) : -len(_SIGN)], whole[-8:]
+    body, digest, sign = (
+        whole[: -_DIGEST - len(_SIGN)],
+        whole[-_DIGEST - len(_SIGN) : -len(_SIGN)],
+        whole[-len(_SIGN) :],
+    )
     return body if sign == _SIGN and digest == _digest(body) else None
 
 

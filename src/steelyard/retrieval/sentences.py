@@ -1,11 +1,14 @@
 """Where sentences begin and end, in English and Chinese, without a dictionary or a model.
 
-A sentence ends at 。！？ with whatever closes behind it, at . ! ? before a blank, and where a block ends: at a blank
-line, around a heading, a list entry or a row of a table. A full stop ends none in "Dr. Wu", "e.g. this", "Fig. 3",
-"1. first" and "J. Smith"; in "the U.S." and "etc." only before a word that begins sentences. A single line break ends
-one unless the line looks wrapped: it is long, and the next goes on like a sentence.
+A sentence ends at 。！？ with whatever closes behind it, at . ! ? before a blank, and where a block ends: at a
+blank line, around a heading, a list entry or a row of a table. A full stop does not end a sentence in "Dr. Wu",
+"e.g. this", "Fig. 3", "1. first" and "J. Smith"; in "the U.S." and "etc." only before a word that begins sentences.
+A single line break ends one unless the line looks wrapped: it is long, and the next goes on like a sentence.
 
 One pass, in time that grows with the text alone, whatever stands in it.
+
+`cut` splits a sentence that is over a budget of tokens between clauses, and a clause that is still over it at
+characters.
 """
 
 from __future__ import annotations
@@ -17,7 +20,7 @@ from functools import cache
 from importlib.resources import files
 from typing import Final
 
-from steelyard.retrieval.cutting import trimmed
+from steelyard.types import token_weight
 
 _CLOSING: Final = "\"'”’」』）)】》〉］\\]*_"
 _STOP: Final = re.compile(rf"[。！？｡．]+[…。！？｡{_CLOSING}]*|[.!?]+[…!?{_CLOSING}]*|[\n\f\v\x85\u2028\u2029]")
@@ -32,6 +35,7 @@ _ROW: Final = re.compile(r"[^\S\n]*\S[^\n]*?(?:\t| \| )")
 _ENUMERATED: Final = re.compile(r"[ \t]*(?:\d{1,4}|[A-Za-z]|[ivx]{1,5})$")
 _WORD_BEFORE: Final = re.compile(r"(?:[^\W\d_]\.)+[^\W\d_]$|[^\W_]+$")
 _LONGEST_WORD: Final = 24
+"""Characters before and after a full stop that are examined, so that long lines do not take quadratic time."""
 _WRAPPED: Final = 40
 """Columns from which a line may have been wrapped; Chinese characters take two."""
 
@@ -128,3 +132,49 @@ def _may_end(word: str, follows: str) -> bool:
 def _words(kind: str) -> frozenset[str]:
     """Words of `full_stops.json`: what a full stop behind or before them means."""
     return frozenset(json.loads(files("steelyard.retrieval").joinpath("full_stops.json").read_text("utf-8"))[kind])
+
+
+_CLAUSE: Final = re.compile(r"[^，、,:：\s]*[，、,:：\s]*")
+
+
+def cut(text: str, start: int, stop: int, budget: int) -> Iterator[tuple[int, int]]:
+    """Pieces of `text[start:stop]` within a budget of estimated tokens: of whole clauses, else of characters.
+
+    One behind the other they are that text; blanks go with the clause before them.
+    """
+    begin = end = start
+    weight = 0.0
+    for match in _CLAUSE.finditer(text, start, stop):
+        clause = token_weight(match[0])
+        if end > begin and weight + clause > budget:
+            yield begin, end
+            begin, weight = end, 0.0
+        weight += clause
+        while weight > budget:
+            step = _fitting(text, begin, budget)
+            weight -= token_weight(text[begin:step])
+            yield begin, step
+            begin = step
+        end = match.end()
+    if end > begin:
+        yield begin, end
+
+
+def _fitting(text: str, start: int, budget: int) -> int:
+    """The end of the longest piece from `start` within the budget, at least one character on."""
+    if text[start : start + 4 * budget].isascii():
+        return min(start + 4 * budget, len(text))
+    end, weight = start, 0.0
+    while weight <= budget and end < len(text):
+        weight += 0.25 if text[end] < "\x80" else 1.0
+        end += 1
+    return max(start + 1, end - 1)
+
+
+def trimmed(text: str, start: int, stop: int) -> tuple[int, int]:
+    """The same piece without the blanks around it."""
+    while start < stop and text[start].isspace():
+        start += 1
+    while stop > start and text[stop - 1].isspace():
+        stop -= 1
+    return start, stop

@@ -14,11 +14,18 @@ from hashlib import blake2b
 from pathlib import Path
 from typing import Final, Protocol
 
+from steelyard.retrieval.bm25 import (
+    BM25,
+    FullText,
+    build_fulltext,
+    fulltext_idf,
+    has_fulltext,
+    joined_terms,
+    query_terms,
+    rare_below,
+)
 from steelyard.retrieval.chunk import Chunk
-from steelyard.retrieval.fulltext import FullText, build_fulltext, fulltext_idf, has_fulltext, rare_below
-from steelyard.retrieval.index import BM25
 from steelyard.retrieval.index_files import keep, read_kept
-from steelyard.retrieval.terms import joined_terms, query_terms
 
 _FORMAT: Final = "2"
 _PROBE: Final = "Rain-gauge No. 3's 12.5 mm ＡＢ 雨量计ガ 乾䷀ 한글 naïve_x"

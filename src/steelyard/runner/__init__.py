@@ -1,6 +1,22 @@
-"""Runs one target over a feed of samples: `runner` holds the workers, `step` how a target or scorer is called."""
+"""Runs one target over a feed of samples.
 
-from steelyard.runner.runner import Feed, Progress, Runner, Sink, Task, Work
-from steelyard.runner.step import Step, as_scores, distinct
+`runner` holds the workers, `step` how a target or scorer is called, `declared` what it declares about itself.
+"""
 
-__all__ = ["Feed", "Progress", "Runner", "Sink", "Step", "Task", "Work", "as_scores", "distinct"]
+from steelyard.runner.declared import score_infos, stage_info, stage_name
+from steelyard.runner.runner import Feed, Progress, Runner, RunPlan, Sink, Task
+from steelyard.runner.step import Step, distinct
+
+__all__ = [
+    "Feed",
+    "Progress",
+    "RunPlan",
+    "Runner",
+    "Sink",
+    "Step",
+    "Task",
+    "distinct",
+    "score_infos",
+    "stage_info",
+    "stage_name",
+]

@@ -16,15 +16,17 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Final, Protocol
 
 from steelyard.errors import ModelError, ScorerError, SteelyardError, StoreError, TargetError, boundary
-from steelyard.runner.step import Step, as_scores, distinct
+from steelyard.prompts.agent_messages import reported_usage
+from steelyard.runner.step import Step, distinct
 from steelyard.session.replies import pack_output, plain_output, unpack_output
 from steelyard.session.session import Ask, Session, journal_key
 from steelyard.types import Failure, Output, Record, Sample, Score
 
 _MOST_BACKLOG: Final = 1000
 """Operations that may wait to be written before workers pause: bounds the memory when the disk is slow."""
-_FEWEST_ERRORS: Final = 10
-"""A run is not given up for its share of errors before it has this many."""
+_ERRORS_TO_GIVE_UP: Final = 10
+"""A run is not given up before it has so many errors: the answers of a small one are worth having, though it will end
+as broken (`suite.objects.most_errors` decides that)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,8 +59,8 @@ class Sink(Protocol):
     def backlog(self) -> int:
         """Operations that wait to be written."""
 
-    def put(self, no: int, record: Record, *, replaces: bool | None = None) -> None:
-        """Take a record."""
+    def insert(self, no: int, record: Record, *, replaces: bool = False) -> None:
+        """Take a record; `replaces` says whether its place holds one already."""
 
 
 @dataclass(slots=True)
@@ -88,7 +90,7 @@ class Progress:
 
 
 @dataclass(frozen=True, slots=True)
-class Work:
+class RunPlan:
     """What is run and within which limits.
 
     Args:
@@ -97,7 +99,8 @@ class Work:
         feed: where tasks come from.
         concurrency: workers.
         sample_timeout_s: for one sample, target and scorers together.
-        most_errors: records that may fail before the run is given up.
+        most_errors: records that may fail; with one more, and at least 10, the run is given up: it would be broken
+            whatever else came.
         draw: "" unless a fresh draw was taken.
         run: the run's id: outputs of a target that does not ask are kept for this run alone.
     """
@@ -122,7 +125,7 @@ class Runner:
         progress: written as it goes.
     """
 
-    def __init__(self, work: Work, session: Session, sink: Sink, progress: Progress) -> None:
+    def __init__(self, work: RunPlan, session: Session, sink: Sink, progress: Progress) -> None:
         self.stopped: SteelyardError | None = None
         self._work = work
         self._session = session
@@ -131,7 +134,7 @@ class Runner:
         self._target = Step.of("target", work.target, session.sandbox)
         self._scorers = [Step.of(name, scorer, session.sandbox) for name, scorer in work.scorers.items()]
         # A target that asks has its replies in the journal, and an inline one costs nothing to run again.
-        self._keeps_outputs = not (self._target.asks or self._target.inline)
+        self._keeps_outputs = not (self._target.asks or self._target.info.inline)
         self._failed = 0
         self._ready: deque[Task] = deque()
 
@@ -178,7 +181,7 @@ class Runner:
             self._session.halt(error)
 
     def _next(self) -> Task | None:
-        ended = self._session.limits.pauses.ended or self._session.journal.refuse
+        ended = self._session.limits.pauses.ended or self._session.journal.store_error()
         if ended is not None:
             self._end(ended)
             return None
@@ -188,7 +191,7 @@ class Runner:
         return self._ready.popleft() if self._ready else None
 
     def _keep(self, task: Task, record: Record) -> None:
-        self._sink.put(task.no, record, replaces=task.replaces)
+        self._sink.insert(task.no, record, replaces=task.replaces is not None)
         self._work.feed.kept(task, record)
         progress = self._progress
         progress.done += task.replaces is None
@@ -198,13 +201,18 @@ class Runner:
                 progress.from_journal += reply.cached
                 progress.input_tokens += reply.usage.input_tokens
                 progress.output_tokens += reply.usage.output_tokens
+        reported = reported_usage(record.output, asked=bool(record.replies.get("target")))
+        if reported is not None:
+            progress.input_tokens += reported["input_tokens"]
+            progress.output_tokens += reported["output_tokens"]
         failure = record.failure
-        # Counted here and not over the whole run: a resume asks all failed ones again, and must come to do so.
+        # Errors of this process alone: with those of earlier ones a resume would be given up before it had asked the
+        # failed samples again.
         if failure is None:
             return
         self._failed += 1
         progress.last_error = f"{failure.stage}: {failure.message}"
-        if self._failed > max(self._work.most_errors, _FEWEST_ERRORS - 1):
+        if self._failed > max(self._work.most_errors, _ERRORS_TO_GIVE_UP - 1):
             text = f"{self._failed} errors; the last: {progress.last_error}"
             self._end(ModelError(text, kind="errors", ends_run=True))
 
@@ -250,7 +258,7 @@ class Runner:
 
     async def _call_target(self, task: Task, replies: dict[str, tuple[Any, ...]]) -> Output:
         with self._asking(task, "target", replies) as ask, boundary("target"):
-            return plain_output(await self._target(ask, task.sample))
+            return plain_output(await self._target(ask, task.sample), task.sample.input)
 
     async def _score(
         self, step: Step, task: Task, output: Output, scores: list[Score], replies: dict[str, tuple[Any, ...]]
@@ -258,7 +266,7 @@ class Runner:
         """Add what one scorer says to `scores`, or say why it could not."""
         try:
             with self._asking(task, step.stage, replies) as ask, boundary("scorer"):
-                scores += distinct(as_scores(step.stage, await step(ask, task.sample, output)), scores)
+                scores += distinct(step.scores(await step(ask, task.sample, output)), scores)
         except SteelyardError as error:
             return _failure(step.stage, error)
         return None

@@ -7,31 +7,45 @@ import inspect
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from numbers import Real
 from typing import Any
 
 from steelyard.errors import ConfigError
+from steelyard.plain_json import to_json
+from steelyard.runner.declared import score_infos, stage_info
 from steelyard.sql.sandbox import Sandbox
-from steelyard.text.plain_json import to_json
-from steelyard.types import Asks, Score
+from steelyard.types import Asks, Score, ScoreInfo, StageInfo
 
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """A target or scorer, and how it is called; found out once, not per sample."""
+    """A target or scorer, and how it is called; found out once, not per sample.
+
+    Attributes:
+        stage: its name.
+        function: what is called.
+        asks: whether it takes `ask`.
+        threaded: whether it runs in a thread of its own.
+        given: what else it is called with, by name.
+        info: how it is run, as it declares it.
+        infos: what it declares of its scores, by name; empty for a target.
+        number: what a number or truth value that it returns is: its only score, else one with the name of its stage.
+    """
 
     stage: str
     function: Callable[..., Any]
     asks: bool
-    inline: bool
     threaded: bool
     given: Mapping[str, Any]
+    info: StageInfo = StageInfo()
+    infos: Mapping[str, ScoreInfo] = field(default_factory=dict)
+    number: ScoreInfo = ScoreInfo("")
 
     @classmethod
     def of(cls, stage: str, given: Any, sandbox: Sandbox | None = None) -> Step:
-        """How `given` is called; `inline` ones say of themselves that they are quick and cost nothing.
+        """How `given` is called.
 
         Args:
             stage: its name.
@@ -39,7 +53,7 @@ class Step:
             sandbox: where it may run SQL.
 
         Raises:
-            ConfigError: it is no function, or wants Ask without being async.
+            ConfigError: it is no function, wants Ask without being async, or declares something else than an info.
         """
         function = given.unwrap() if hasattr(given, "unwrap") else given
         if not callable(function) or isinstance(function, type):
@@ -52,9 +66,11 @@ class Step:
         asks = "ask" in declared
         if asks and not is_async:
             raise ConfigError(f"{stage} takes `ask`, so it must be an `async def`")
-        inline = bool(getattr(given, "inline", False))
+        info = stage_info(function)
         extra = {"sandbox": sandbox} if "sandbox" in declared else {}
-        return cls(stage, function, asks, inline, not (is_async or inline), extra)
+        infos = {} if stage == "target" else {one.name: one for one in score_infos(function, stage)}
+        number = next(iter(infos.values())) if len(infos) == 1 else ScoreInfo(stage)
+        return cls(stage, function, asks, not (is_async or info.inline), extra, info, infos, number)
 
     async def __call__(self, ask: Asks | None, *values: Any) -> Any:
         """Call it with `values`; a plain function of a user's runs in a thread of its own."""
@@ -72,20 +88,41 @@ class Step:
                 raise
             raise RuntimeError("it was cancelled from inside") from error
 
+    def scores(self, value: Any) -> list[Score]:
+        """What the scorer returned, as scores; one that does not say whether it passed is held against its threshold.
 
-def as_scores(stage: str, value: Any) -> list[Score]:
-    """What a scorer returned, as scores: a Score, several, or a number or truth value named after the scorer.
+        Raises:
+            TypeError: it is none, or a score that could not be stored.
+            ValueError: likewise.
+        """
+        return [self._judged(score) for score in as_scores(self.number, value)]
+
+    def _judged(self, score: Score) -> Score:
+        info = self.infos.get(score.name)
+        if info is None or info.threshold is None or score.value is None or score.passed is not None:
+            return score
+        return replace(score, passed=info.passes(score.value))
+
+
+def as_scores(info: ScoreInfo, value: Any) -> list[Score]:
+    """What a scorer returned, as scores.
+
+    Args:
+        info: of a number or truth value. A truth value without a threshold passes where it is true, or where it is
+            false if lower is better.
+        value: a Score, several, or a number or truth value.
 
     Raises:
         TypeError: it is none of these, or a score that could not be stored.
         ValueError: likewise.
     """
-    if getattr(value, "shape", None) == ():
+    if getattr(value, "shape", None) == ():  # a scalar of numpy or torch
         value = value.item()
-    if isinstance(value, bool):
-        return [Score(stage, float(value), passed=value)]
+    if isinstance(value, bool):  # first, as Python counts a bool among the numbers
+        passed = None if info.threshold is not None else value is not info.lower_is_better
+        return [Score(info.name, float(value), passed=passed)]
     if isinstance(value, Real):
-        return [Score(stage, float(value))]
+        return [Score(info.name, float(value))]
     several = [value] if isinstance(value, Score) else value
     if not isinstance(several, Sequence) or not several or not all(isinstance(one, Score) for one in several):
         raise TypeError(f"a scorer returns a Score, several, or a number; this one returned {_described(value)}")
@@ -131,7 +168,7 @@ def _described(value: Any) -> str:
 
 def _raisable(error: BaseException) -> Exception:
     """A future cannot carry StopIteration, and a function of a user's that calls exit() must not end the run."""
-    if isinstance(error, Exception) and not isinstance(error, StopIteration):
+    if isinstance(error, Exception) and not isinstance(error, StopIteration):  # which a future refuses with a TypeError
         return error
     raised = RuntimeError(f"{type(error).__name__}: {error}")
     raised.__cause__ = error
@@ -139,7 +176,11 @@ def _raisable(error: BaseException) -> Exception:
 
 
 async def in_thread(function: Callable[..., Any], *values: Any) -> Any:
-    """Run a plain function in a thread of its own, which a function that never returns cannot keep from exiting."""
+    """Run a plain function in a daemon thread of its own.
+
+    Not in a pool: Python waits for the threads of a pool when it exits, so a function that never returns would keep the
+    process alive after its sample's time limit.
+    """
     loop = asyncio.get_running_loop()
     future: asyncio.Future[Any] = loop.create_future()
 

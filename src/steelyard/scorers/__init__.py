@@ -1,1 +1,84 @@
-"""Verdicts on outputs."""
+"""Scorers turn a sample and an output into scores: by rules, by execution, or by asking a model."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from steelyard.lazy import lazy_names
+
+if TYPE_CHECKING:
+    from steelyard.scorers.choice import Choice, LikelihoodAccuracy
+    from steelyard.scorers.formats import JsonSchema, Regex
+    from steelyard.scorers.human_preference import HumanPreference
+    from steelyard.scorers.judges.correctness import Correctness
+    from steelyard.scorers.judges.criteria import Guideline, Rubric
+    from steelyard.scorers.judges.faithfulness import ClaimFaithfulness, Faithfulness
+    from steelyard.scorers.judges.g_eval import GEval
+    from steelyard.scorers.judges.judge import Judge
+    from steelyard.scorers.judges.preference import Preference
+    from steelyard.scorers.judges.relevance import AnswerRelevancy, ContextRelevance, Relevance
+    from steelyard.scorers.lexical import ChrF, Contains, ExactMatch, RougeL, TokenF1
+    from steelyard.scorers.numbers import NumberMatch
+    from steelyard.scorers.preference import LexicalPreference
+    from steelyard.scorers.retrieval import Retrieval
+    from steelyard.scorers.sql import SqlResult
+    from steelyard.scorers.tables import TableMetrics
+else:
+    __getattr__, __dir__ = lazy_names(
+        __name__,
+        "steelyard.scorers.judges.relevance:AnswerRelevancy",
+        "steelyard.scorers.choice:Choice",
+        "steelyard.scorers.lexical:ChrF",
+        "steelyard.scorers.judges.faithfulness:ClaimFaithfulness",
+        "steelyard.scorers.lexical:Contains",
+        "steelyard.scorers.judges.relevance:ContextRelevance",
+        "steelyard.scorers.judges.correctness:Correctness",
+        "steelyard.scorers.lexical:ExactMatch",
+        "steelyard.scorers.judges.faithfulness:Faithfulness",
+        "steelyard.scorers.judges.g_eval:GEval",
+        "steelyard.scorers.judges.criteria:Guideline",
+        "steelyard.scorers.human_preference:HumanPreference",
+        "steelyard.scorers.formats:JsonSchema",
+        "steelyard.scorers.judges.judge:Judge",
+        "steelyard.scorers.preference:LexicalPreference",
+        "steelyard.scorers.choice:LikelihoodAccuracy",
+        "steelyard.scorers.numbers:NumberMatch",
+        "steelyard.scorers.judges.preference:Preference",
+        "steelyard.scorers.formats:Regex",
+        "steelyard.scorers.judges.relevance:Relevance",
+        "steelyard.scorers.retrieval:Retrieval",
+        "steelyard.scorers.lexical:RougeL",
+        "steelyard.scorers.judges.criteria:Rubric",
+        "steelyard.scorers.sql:SqlResult",
+        "steelyard.scorers.tables:TableMetrics",
+        "steelyard.scorers.lexical:TokenF1",
+    )
+
+__all__ = [
+    "AnswerRelevancy",
+    "Choice",
+    "ChrF",
+    "ClaimFaithfulness",
+    "Contains",
+    "ContextRelevance",
+    "Correctness",
+    "ExactMatch",
+    "Faithfulness",
+    "GEval",
+    "Guideline",
+    "HumanPreference",
+    "JsonSchema",
+    "Judge",
+    "LexicalPreference",
+    "LikelihoodAccuracy",
+    "NumberMatch",
+    "Preference",
+    "Regex",
+    "Relevance",
+    "Retrieval",
+    "RougeL",
+    "Rubric",
+    "SqlResult",
+    "TableMetrics",
+    "TokenF1",
+]

@@ -1,80 +1,32 @@
-"""Scores what was retrieved against what should have been: which passages answer to which expected sources.
+"""Retrieval scores in rank order; `passages` decides which retrieved passage matches which expected source.
 
-Systems that are compared cut documents into different passages, so ids alone cannot decide. A passage answers to an
-expected source when one of these holds:
+The measures take one thing, the answers: for each retrieved passage in rank order the places of the expected sources
+that it answers to. With ids as sources that is none or one place per passage, and every measure is the one of the
+textbooks. In general a passage may answer to several sources, and a source be answered by several passages, because
+systems that are compared cut documents differently; each docstring says what the measure is then. A source is newly
+answered at the first rank that answers to it; only that counts where a measure adds up over ranks, so that ten
+overlapping passages of one source are not ten successes. Every measure is in [0, 1].
 
-(a) both have an id, and the ids are equal;
-(b) both name the same document, and their ranges of characters overlap by a given share of the shorter one;
-(c) ranges cannot be compared, since one of them has none, and the text of one stands in the text of the other, blanks
-    left out. Unequal ids do not speak against it: every system numbers its own passages.
+Sources: C. D. Manning, P. Raghavan, H. Schütze, "Introduction to information retrieval", 2008, chapter 8;
+K. Järvelin, J. Kekäläinen, "Cumulated gain-based evaluation of IR techniques", ACM TOIS 20 (2002).
 """
 
 from __future__ import annotations
 
 import json
-import sys
-import unicodedata
-from collections.abc import Mapping, Sequence
+import math
+from collections.abc import Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from itertools import zip_longest
-from types import MappingProxyType
-from typing import Any, ClassVar, Final, get_args
+from typing import Any, ClassVar, Final, Literal, get_args
 
+from steelyard.analysis.retrieval_matches import NOTHING_RETRIEVED, RETRIEVAL_SCORES, WAYS
 from steelyard.errors import ConfigError, did_you_mean
-from steelyard.scorers.retrieval_measures import (
-    Gain,
-    average_precision,
-    hit_rate,
-    ndcg,
-    precision,
-    recall,
-    reciprocal_rank,
-)
-from steelyard.types import Output, Sample, Score
+from steelyard.scorers.passages import Match, SourcePassage, match
+from steelyard.types import INLINE, Output, Sample, Score, ScoreInfo, StageInfo
 
-_NAMES: Final = ("hit_rate", "mrr", "precision", "recall", "average_precision", "ndcg")
 _SHOWN: Final = 5
-
-
-@dataclass(frozen=True, slots=True)
-class Source:
-    """A passage, or what should be retrieved, as far as it is described.
-
-    Args:
-        id: of the passage in its index; "" is none.
-        document: name of the document; "" is none.
-        span: offsets of its first character and behind its last one in the document's text; None is unknown.
-        text: its text without blanks, width folded; "" is unknown.
-    """
-
-    id: str = ""
-    document: str = ""
-    span: tuple[float, float] | None = None
-    text: str = ""
-
-    @classmethod
-    def of(cls, value: Any, *, text: Any = "", document: Any = None) -> Source:
-        """What a mapping of `id`, `document`, `start`, `end` and `text` says; a bare text or number is an id.
-
-        Args:
-            value: the mapping; what it lacks stays unknown.
-            text: its text where the mapping holds none.
-            document: its document where the mapping names none.
-        """
-        if isinstance(value, str | int) and not isinstance(value, bool):
-            value = {"id": value}
-        told = value if isinstance(value, Mapping) else {}
-        return cls(
-            id=_name(told.get("id")),
-            document=_name(told.get("document") or document),
-            span=_span(told.get("start"), told.get("end")),
-            text=_condensed(told.get("text") or text),
-        )
-
-    @property
-    def told(self) -> bool:
-        """Whether anything can be found by it: an id, a range of a document, or a text."""
-        return bool(self.id or self.text) or (self.span is not None and bool(self.document))
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,8 +34,10 @@ class Retrieval:
     """How well a system retrieved: six scores per sample from the passages and the expected sources.
 
     Expected is `sample.metadata["sources"]`; retrieved, in rank order, `output.metadata["sources"]`, or the texts in
-    `output.contexts` where there is no such list. Without expected sources it does not apply. The measures, also for
-    passages that answer to several sources, are in `steelyard.scorers.retrieval_measures`.
+    `output.contexts` where there is no such list. Without expected sources it does not apply, nor where a source and
+    the passages have nothing in common that can be compared. Each score's detail says `matched_by` (`id`, `words`,
+    `range`, `page`, `nothing`, or `nothing retrieved`), and for each of the `passages` likewise. The measures, also for
+    passages that answer to several sources, are in `steelyard.scorers.retrieval`.
 
     Args:
         k: only the first k passages count; None: all that were retrieved.
@@ -92,15 +46,15 @@ class Retrieval:
 
     >>> sample = Sample("1", "?", metadata={"sources": [{"id": "a"}, {"id": "b"}]})
     >>> scores = Retrieval()(sample, Output("", metadata={"sources": [{"id": "x"}, {"id": "a"}]}))
-    >>> {one.name: round(one.value, 3) for one in scores}
+    >>> {score.name: round(score.value, 3) for score in scores}
     {'hit_rate': 1.0, 'mrr': 0.5, 'precision': 0.5, 'recall': 0.5, 'average_precision': 0.25, 'ndcg': 0.387}
     """
 
-    inline: ClassVar[bool] = True
-    score_names: ClassVar[tuple[str, ...]] = _NAMES
-    over: ClassVar[str] = "all"
-    primary: ClassVar[str] = "recall"
-    words: ClassVar[Mapping[str, tuple[str, str]]] = MappingProxyType({"hit_rate": ("hit", "miss")})
+    score_infos: ClassVar[tuple[ScoreInfo, ...]] = (
+        ScoreInfo("hit_rate", (0.0, 1.0), threshold=1.0, labels=("hit", "miss"), denominator="all"),
+        *(ScoreInfo(name, (0.0, 1.0), denominator="all", headline=name == "recall") for name in RETRIEVAL_SCORES[1:]),
+    )
+    stage_info: ClassVar[StageInfo] = INLINE
 
     k: int | None = None
     overlap: float = 0.5
@@ -123,24 +77,21 @@ class Retrieval:
     def __call__(self, sample: Sample, output: Output) -> Sequence[Score]:
         """Compare the passages of one output with its sample's sources."""
         given, document = _listed(sample.metadata.get("sources")), sample.metadata.get("document")
-        expected = list(dict.fromkeys(Source.of(one, document=document) for one in given))
+        expected = list(dict.fromkeys(SourcePassage.of(source, document=document) for source in given))
         if not expected:
-            return self._not_applicable("the sample names no sources")
-        if unknown := [at for at, one in enumerate(expected, start=1) if not one.told]:
-            return self._not_applicable(
-                f"source {unknown[0]} of the sample has no id, no range of a document and no text"
+            return _not_applicable("the sample names no sources")
+        if unknown := [at for at, source in enumerate(expected, start=1) if not source.is_comparable]:
+            return _not_applicable(
+                f"source {unknown[0]} of the sample has no id, no text, and no range or page of a document"
             )
-        passages = retrieved(output)[: self.k]
-        answers = [
-            {at for at, one in enumerate(expected) if answers_to(passage, one, overlap=self.overlap)}
-            for passage in passages
-        ]
-        return self._scores(answers, len(expected))
+        passages = retrieved(output, self.k)
+        matches = [[match(passage, source, overlap=self.overlap) for source in expected] for passage in passages]
+        if blind := _never_compared(matches, len(expected)):
+            return _not_applicable(_blind_reason(blind, expected[blind - 1], passages), matched_by="not compared")
+        return self._scores(matches, len(expected))
 
-    def _not_applicable(self, reason: str) -> Sequence[Score]:
-        return [Score(name, None, outcome="not_applicable", reason=reason) for name in _NAMES]
-
-    def _scores(self, answers: Sequence[set[int]], expected: int) -> Sequence[Score]:
+    def _scores(self, matches: Sequence[Sequence[Match]], expected: int) -> Sequence[Score]:
+        answers = [{at for at, way in enumerate(several) if way in WAYS} for several in matches]
         values = (
             hit_rate(answers),
             reciprocal_rank(answers),
@@ -149,47 +100,80 @@ class Retrieval:
             average_precision(answers, expected),
             ndcg(answers, expected, gain=self.ndcg_gain, k=self.k),
         )
-        ranks = [next((rank for rank, one in enumerate(answers, start=1) if at in one), None) for at in range(expected)]
-        reason = _reason(ranks, len(answers))
-        detail = {"ranks": ranks, "retrieved": len(answers), "k": self.k}
+        ranks = [
+            next((rank for rank, answered in enumerate(answers, start=1) if at in answered), None)
+            for at in range(expected)
+        ]
+        ways = [_strongest(several) for several in matches]
+        matched_by = _strongest(ways) if ways else NOTHING_RETRIEVED
+        detail = {
+            "matched_by": matched_by,
+            "passages": ways,
+            "ranks": ranks,
+            "retrieved": len(answers),
+            "k": self.k,
+        }
+        reason = _reason(ranks, len(answers), matched_by)
         return [
             Score(name, value, passed=value == 1 if name == "hit_rate" else None, reason=reason, detail=detail)
-            for name, value in zip(_NAMES, values, strict=True)
+            for name, value in zip(RETRIEVAL_SCORES, values, strict=True)
         ]
 
 
-def answers_to(passage: Source, expected: Source, *, overlap: float = 0.5) -> bool:
-    """Whether a retrieved passage answers to an expected source, by id, by range, or by text.
-
-    Args:
-        passage: what was retrieved.
-        expected: what should be.
-        overlap: share of the shorter range that both have in common, from which two ranges answer to each other.
-
-    >>> one = Source(document="a.pdf", span=(0, 100))
-    >>> [answers_to(Source(document="a.pdf", span=(start, start + 40)), one) for start in (0, 80, 81)]
-    [True, True, False]
-    """
-    if passage.id and passage.id == expected.id:
-        return True
-    if passage.document and expected.document and passage.span and expected.span:
-        if passage.document != expected.document:
-            return False
-        (start, end), (other_start, other_end) = passage.span, expected.span
-        shared = min(end, other_end) - max(start, other_start)
-        return shared >= overlap * min(end - start, other_end - other_start)
-    if not passage.text or not expected.text:
-        return False
-    return passage.text in expected.text or expected.text in passage.text
+def _not_applicable(reason: str, **detail: Any) -> Sequence[Score]:
+    return [Score(name, None, outcome="not_applicable", reason=reason, detail=detail) for name in RETRIEVAL_SCORES]
 
 
-def retrieved(output: Output) -> list[Source]:
+def _strongest(ways: Sequence[str]) -> str:
+    return next((way for way in WAYS if way in ways), "nothing")
+
+
+def _never_compared(matches: Sequence[Sequence[Match]], expected: int) -> int:
+    """Which source, counted from 1, no passage of its own document could be compared with; 0: there is none."""
+    blind = {frozenset({"not compared"}), frozenset({"not compared", "other document"})}
+    return next((at + 1 for at in range(expected) if {several[at] for several in matches} in blind), 0)
+
+
+def _blind_reason(no: int, source: SourcePassage, passages: Sequence[SourcePassage]) -> str:
+    """What a source and the passages have, which cannot be compared, and what to do about it."""
+    theirs = list(dict.fromkeys(part for passage in passages for part in _parts_of(passage)))
+    if source.span and not source.text.words:
+        remedy = "give the sources their texts, or name the suite's `documents`, which they are read from then"
+    else:
+        remedy = "give both a text"
+    return (
+        f"source {no} of the sample has {_named(_parts_of(source))} and the passages have {_named(theirs)}, which "
+        f"cannot be compared: {remedy}"
+    )
+
+
+def _parts_of(source: SourcePassage) -> list[str]:
+    parts = {
+        "an id": bool(source.id),
+        "a text": bool(source.text.words),
+        "a range": source.span is not None,
+        "a page": source.page is not None,
+    }
+    return [name for name, there in parts.items() if there]
+
+
+def _named(parts: Sequence[str]) -> str:
+    return " and ".join(filter(None, [", ".join(parts[:-1]), *parts[-1:]])) or "nothing"
+
+
+def retrieved(output: Output, k: int | None = None) -> list[SourcePassage]:
     """The passages of an output in rank order, each with its text where it is known.
 
-    There are as many as the longer of both lists has: a passage that no source tells of was retrieved all the same.
+    There are as many as the longer of both lists has: a passage that no source names was retrieved all the same.
+
+    Args:
+        output: with `metadata["sources"]`, contexts, or both.
+        k: only the first k; None is all.
     """
-    listed = _listed(output.metadata.get("sources"))
-    return [Source.of(one, text=text) for one, text in zip_longest(listed, output.contexts, fillvalue="")]
+    listed = _listed(output.metadata.get("sources"))[:k]
+    return [
+        SourcePassage.of(source, text=text) for source, text in zip_longest(listed, output.contexts[:k], fillvalue="")
+    ]
 
 
 def _listed(value: Any) -> list[Any]:
@@ -204,26 +188,131 @@ def _listed(value: Any) -> list[Any]:
     return [] if value is None or value == "" else [value]
 
 
-def _span(start: Any, end: Any) -> tuple[float, float] | None:
-    """A range of characters; None where it is empty or no range of any text."""
-    for one in (start, end):
-        if isinstance(one, bool) or not isinstance(one, int | float):
-            return None
-    return (start, end) if 0 <= start < end <= sys.maxsize else None
-
-
-def _name(value: Any) -> str:
-    return "" if value is None else str(value)
-
-
-def _condensed(text: Any) -> str:
-    """A text for comparing: line ends and blanks fall differently in every way of reading a PDF."""
-    return "".join(unicodedata.normalize("NFKC", text).split()) if isinstance(text, str) else ""
-
-
-def _reason(ranks: Sequence[int | None], retrieved_count: int) -> str:
+def _reason(ranks: Sequence[int | None], retrieved_count: int, matched_by: str) -> str:
     if not retrieved_count:
         return "nothing was retrieved"
-    found = [str(one) for one in ranks if one is not None]
-    where = f", first at rank {', '.join(found[:_SHOWN])}" if found else ""
-    return f"{len(found)} of {len(ranks)} sources among {retrieved_count} passages{where}"
+    first = [str(rank) for rank in ranks if rank is not None]
+    where = f", first at rank {', '.join(first[:_SHOWN])}, by {matched_by}" if first else ""
+    return f"{len(first)} of {len(ranks)} sources among {retrieved_count} passages{where}"
+
+
+Answers = Sequence[AbstractSet[int]]
+Gain = Literal["binary", "linear", "exponential"]
+
+
+def newly_answered(answers: Answers) -> list[int]:
+    """How many sources each rank answers to that no rank before it does.
+
+    >>> newly_answered([{0}, {0}, set(), {0, 1, 2}])
+    [1, 0, 0, 2]
+    """
+    seen: set[int] = set()
+    counts = []
+    for answer in answers:
+        counts.append(len(answer - seen))
+        seen |= answer
+    return counts
+
+
+def hit_rate(answers: Answers) -> float:
+    """1 where any retrieved passage answers to any expected source, else 0.
+
+    >>> hit_rate([set(), {1}]), hit_rate([])
+    (1.0, 0.0)
+    """
+    return float(any(answers))
+
+
+def reciprocal_rank(answers: Answers) -> float:
+    """1 / rank of the first passage that answers to an expected source; 0 where none does. Its mean is the MRR.
+
+    >>> reciprocal_rank([set(), {1}, {0}])
+    0.5
+    """
+    return next((1 / rank for rank, answer in enumerate(answers, start=1) if answer), 0.0)
+
+
+def precision(answers: Answers) -> float:
+    """Retrieved passages that answer to any expected source / retrieved passages; 0 where nothing was retrieved.
+
+    Manning et al., equation 8.1. A passage that answers to a source again counts: it is no noise.
+
+    >>> precision([{0}, set(), {0}, set()])
+    0.5
+    """
+    return sum(1 for answer in answers if answer) / len(answers) if answers else 0.0
+
+
+def recall(answers: Answers, expected: int) -> float:
+    """Expected sources that are answered by any passage / expected sources.
+
+    Manning et al., equation 8.2.
+
+    Args:
+        answers: of each passage in rank order.
+        expected: number of expected sources, at least 1.
+
+    >>> recall([{0}, {0}, {2}], 4)
+    0.5
+    """
+    return sum(newly_answered(answers)) / expected
+
+
+def average_precision(answers: Answers, expected: int) -> float:
+    """Precision at the ranks that newly answer sources, averaged over the expected sources.
+
+    AP = (1 / expected) * sum over ranks i of new_i * useful_i / i, where new_i sources are newly answered at rank i and
+    useful_i ranks up to i newly answered any. Sources that are never answered add 0. Its mean over questions is the
+    MAP; Manning et al., equation 8.8. One to one, new_i is 0 or 1 and this is their formula.
+
+    Args:
+        answers: of each passage in rank order.
+        expected: number of expected sources, at least 1.
+
+    >>> average_precision([{0}, set(), {1}, set()], 2)  # (1/1 + 2/3) / 2
+    0.8333333333333333
+    >>> average_precision([{0, 1}], 2), average_precision([{0}, {0}, {1}], 2)  # (2 * 1/1) / 2, (1/1 + 2/3) / 2
+    (1.0, 0.8333333333333333)
+    """
+    total, useful = 0.0, 0
+    for rank, new in enumerate(newly_answered(answers), start=1):
+        if new:
+            useful += 1
+            total += new * useful / rank
+    return total / expected
+
+
+def ndcg(answers: Answers, expected: int, *, gain: Gain = "binary", k: int | None = None) -> float:
+    """Discounted gain of the ranks that newly answer sources, as a share of the best there could be.
+
+    DCG = sum over ranks i of g(new_i) / log2(i + 1); nDCG = DCG / ideal DCG. The ideal has the same gains in the best
+    order, and behind them a passage of its own for each source that is not answered. One to one that is a gain of 1 at
+    each of the ranks 1 to `expected`, whichever `gain` is chosen.
+    Järvelin and Kekäläinen 2002, section 2.2, with the discount log2(i + 1) that has become the usual one.
+
+    Args:
+        answers: of each passage in rank order, cut off already.
+        expected: number of expected sources, at least 1.
+        gain: g(n) of n newly answered sources: `binary` 1 where n > 0, `linear` n, `exponential` 2^n - 1.
+        k: the ideal has at most this many ranks; None: as many as it needs, also where fewer were retrieved.
+
+    >>> round(ndcg([set(), {0}, {1}], 3), 4)  # (1/log2(3) + 1/log2(4)) / (1 + 1/log2(3) + 1/log2(4))
+    0.5307
+    >>> ndcg([{0, 1, 2}], 3), ndcg([{0, 1, 2}], 3, gain="linear")
+    (1.0, 1.0)
+    """
+    new = newly_answered(answers)
+    gains = [_gain(one, gain) for one in new]
+    missed = [1.0] * (expected - sum(new))
+    ideal = sorted((one for one in gains if one), reverse=True) + missed
+    return _discounted(gains) / _discounted(ideal[:k])
+
+
+def _gain(count: int, gain: Gain) -> float:
+    if gain == "binary":
+        return float(count > 0)
+    return float(count) if gain == "linear" else 2.0**count - 1
+
+
+def _discounted(gains: Sequence[float]) -> float:
+    return sum(gain / math.log2(rank + 1) for rank, gain in enumerate(gains, start=1))

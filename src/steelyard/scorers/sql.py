@@ -13,18 +13,18 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, ClassVar, Final, Literal, get_args
+from typing import Any, Final, Literal, get_args
 
 from steelyard.errors import ConfigError, did_you_mean
-from steelyard.scorers.database_digest import about_databases
-from steelyard.scorers.sql_runs import Bench, Place, about_failure, place_of
+from steelyard.scorers.sql_runs import Bench, SampleDatabase, about_databases, about_failure, place_of
+from steelyard.sql.extent import ComparisonStop
 from steelyard.sql.results import EngineName, Execution, SqlFailure, SqlLimits
 from steelyard.sql.sandbox import Sandbox
-from steelyard.sql.verdict import Verdict, verdict_of_failure
+from steelyard.sql.verdict import ResultVerdict, verdict_of_failure
 from steelyard.tables.locate import check_folder, database_ids, engines_in
 from steelyard.text.sql_reading import SqlReading, Wanted
 from steelyard.text.sql_reply import read_sql
-from steelyard.types import Output, Sample, Score
+from steelyard.types import NOT_COMPARED, Output, Sample, Score, ScoreInfo
 
 FORMAT_INCORRECT: Final = "format incorrect"
 SQL_INCORRECT: Final = "SQL incorrect"
@@ -33,6 +33,8 @@ PUBLISHED: Final = ("ex_spider", "ex_spider_keep_distinct", "ex_bird", "ex_qatch
 """Execution accuracy after Spider's test-suite evaluator, with DISTINCT dropped and kept, after BIRD, after QATCH."""
 
 _STAGES: Final = ("format", "execution", "result")
+_NAMED: Final = frozenset({"execution", "result"})
+"""Scores whose verdicts have names."""
 _STOPPED: Final = frozenset({"content_filter", "refusal"})
 _OWN_TABLE: Final = "the reply makes a table of its own, so there is no data that both queries run on"
 
@@ -57,10 +59,6 @@ class SqlResult:
         published: whether execution accuracy by the rules of Spider, BIRD and QATCH is given as well.
     """
 
-    over: ClassVar[str] = "all"
-    labelled: ClassVar[tuple[str, ...]] = ("execution", "result")
-    primary: ClassVar[str] = "result"
-
     form: Wanted = "auto"
     databases: Path | None = None
     engine: EngineName = "sqlite"
@@ -68,8 +66,22 @@ class SqlResult:
     published: bool = True
 
     @property
-    def score_names(self) -> tuple[str, ...]:
-        """The scores that it gives, in order."""
+    def score_infos(self) -> tuple[ScoreInfo, ...]:
+        """The three stages, then execution accuracy as published; all are 0 or 1."""
+        return tuple(
+            ScoreInfo(
+                name,
+                (0.0, 1.0),
+                threshold=1.0,
+                denominator="all",
+                headline=name == "result",
+                named_verdicts=name in _NAMED,
+            )
+            for name in self._names
+        )
+
+    @property
+    def _names(self) -> tuple[str, ...]:
         return (*_STAGES, *(PUBLISHED if self.published else ()))
 
     def check(self) -> None:
@@ -102,7 +114,7 @@ class SqlResult:
             sandbox.check(engine)
 
     def manifest(self) -> dict[str, Any]:
-        """What the databases hold: a run cannot go on with others."""
+        """What the databases hold: a run cannot be resumed with others."""
         return about_databases(self.databases)
 
     async def __call__(self, sample: Sample, output: Output, sandbox: Sandbox) -> Sequence[Score]:
@@ -111,14 +123,17 @@ class SqlResult:
         if finish in _STOPPED and reading.status != "read":
             return self._refused()
         problem = _problem(reading, finish)
-        bench, place = Bench(sandbox, self.limits), place_of(sample, self.databases, self.engine)
+        bench, place = Bench.of(sandbox, self.limits), place_of(sample, self.databases, self.engine)
         found = None if problem else await self._run(bench, place, reading)
-        wanted = await bench.reference(place, sample)
-        compared = await self._on_shared_data(bench, place, reading, (wanted, found))
-        results = await self._results(bench, place, (sample, reading), compared, problem)
+        try:
+            wanted = await bench.reference(place, sample)
+            compared = await self._on_shared_data(bench, place, reading, (wanted, found))
+            results = await self._results(bench, place, (sample, reading), compared, problem)
+        except ComparisonStop as stop:
+            results = _not_compared(self._names[2:], stop)
         return [_format_score(reading, problem), _execution_score(found, problem), *results]
 
-    async def _run(self, bench: Bench, place: Place, reading: SqlReading) -> Execution | str:
+    async def _run(self, bench: Bench, place: SampleDatabase, reading: SqlReading) -> Execution | str:
         """What the reply's SQL gave; a text says what is wrong with the dataset."""
         if place.problem and not reading.create:
             return place.problem
@@ -126,7 +141,11 @@ class SqlResult:
         return about_failure(found.failure) if found.failure and found.failure.part == "script" else found
 
     async def _on_shared_data(
-        self, bench: Bench, place: Place, reading: SqlReading, ran: tuple[Execution | str, Execution | str | None]
+        self,
+        bench: Bench,
+        place: SampleDatabase,
+        reading: SqlReading,
+        ran: tuple[Execution | str, Execution | str | None],
     ) -> tuple[Execution | str, Execution | str | None]:
         """What the reference and the reply's query gave on the same data: that of the sample's database.
 
@@ -141,13 +160,13 @@ class SqlResult:
     async def _results(
         self,
         bench: Bench,
-        place: Place,
+        place: SampleDatabase,
         asked: tuple[Sample, SqlReading],
         ran: tuple[Execution | str, Execution | str | None],
         problem: str,
     ) -> list[Score]:
         """The scores that compare with the reference."""
-        names = self.score_names[2:]
+        names = self._names[2:]
         wanted, found = ran
         reason = next((one for one in ran if isinstance(one, str)), "")
         if reason:
@@ -166,19 +185,22 @@ class SqlResult:
         scores = [_result_score(verdict)]
         if self.published:
             queries = (sample.reference, reading.query)
-            rights = await bench.published(place.database, queries, wanted.table, found.table)
-            scores += [Score(name, float(right), passed=right) for name, right in rights.items()]
+            try:
+                rights = await bench.published(place.database, queries, wanted.table, found.table)
+                scores += [Score(name, float(right), passed=right) for name, right in rights.items()]
+            except ComparisonStop as stop:
+                scores += _not_compared(PUBLISHED, stop)
         return scores
 
     def _refused(self) -> Sequence[Score]:
         return [
             Score(name, None, outcome="refused", reason="the model or a content filter refused", detail=_named(name))
-            for name in self.score_names
+            for name in self._names
         ]
 
 
 def _named(name: str) -> Mapping[str, Any]:
-    return {"label": "refused"} if name in SqlResult.labelled else {}
+    return {"label": "refused"} if name in _NAMED else {}
 
 
 def _problem(reading: SqlReading, finish: str) -> str:
@@ -213,7 +235,7 @@ def _execution_score(found: Execution | str | None, problem: str) -> Score:
     return Score("execution", 1.0, passed=True, reason=reason, detail={"label": SQL_CORRECT, "rows": rows})
 
 
-def _result_score(verdict: Verdict) -> Score:
+def _result_score(verdict: ResultVerdict) -> Score:
     detail = {
         "label": verdict.title,
         "kind": verdict.kind,
@@ -224,13 +246,19 @@ def _result_score(verdict: Verdict) -> Score:
 
 
 def _zero(name: str, reason: str, detail: Mapping[str, Any], label: str) -> Score:
-    named = {"label": label, **detail} if name in SqlResult.labelled else detail
+    named = {"label": label, **detail} if name in _NAMED else detail
     return Score(name, 0.0, passed=False, reason=reason, detail=named)
 
 
 def _not_applicable(name: str, reason: str, *, labelled: bool) -> Score:
     outcome: Literal["not_applicable"] = "not_applicable"
     return Score(name, None, outcome=outcome, reason=reason, detail={"label": "not applicable"} if labelled else {})
+
+
+def _not_compared(names: Sequence[str], stop: ComparisonStop) -> list[Score]:
+    """Neither right nor wrong: the sample's results are too large, or took too long; the run warns of the label."""
+    detail = {"label": NOT_COMPARED, "kind": stop.kind}
+    return [Score(name, None, outcome="not_applicable", reason=str(stop), detail=detail) for name in names]
 
 
 def _text(value: Any) -> str:

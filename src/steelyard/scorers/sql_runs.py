@@ -1,4 +1,7 @@
-"""What is run for one sample: its database, the reference, and what only some comparisons need."""
+"""Runs the SQL of one sample: on which database, the reference, and what only some comparisons need.
+
+The manifest holds a digest of the folder of databases: a run that is resumed on other data is another run.
+"""
 
 from __future__ import annotations
 
@@ -6,18 +9,21 @@ import asyncio
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache, partial
+from hashlib import blake2b
 from pathlib import Path
 from types import MappingProxyType
-from typing import Final, TypeVar
+from typing import Any, Final, TypeVar
 
 from steelyard.errors import ConfigError
 from steelyard.sql.accuracy import bird, qatch, spider, spider_order_matters, spider_query
+from steelyard.sql.extent import ComparisonStop, Effort, count_cells
 from steelyard.sql.order import ordering_of
 from steelyard.sql.results import Database, EngineName, Execution, ResultTable, SqlFailure, SqlLimits
 from steelyard.sql.sandbox import Sandbox
 from steelyard.sql.statements import split
-from steelyard.sql.verdict import Verdict, judge
-from steelyard.tables.locate import find_database
+from steelyard.sql.verdict import ResultVerdict, judge
+from steelyard.tables.locate import database_ids, find_database
 from steelyard.text.sql_reading import SqlReading
 from steelyard.types import Sample
 
@@ -44,7 +50,7 @@ _TABLES: Final[Mapping[EngineName, str]] = MappingProxyType(
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class SampleDatabase:
     """Where a sample's SQL runs: `database`, or the `problem` of the dataset that leaves none."""
 
     database: Database
@@ -53,10 +59,16 @@ class Place:
 
 @dataclass(frozen=True, slots=True)
 class Bench:
-    """A sandbox with the limits of one scorer."""
+    """A sandbox for one sample, with the limits of its scorer and the time that its comparisons share."""
 
     sandbox: Sandbox
     limits: SqlLimits
+    effort: Effort
+
+    @classmethod
+    def of(cls, sandbox: Sandbox, limits: SqlLimits) -> Bench:
+        """A bench whose comparisons have taken no time yet."""
+        return cls(sandbox, limits, Effort(limits.compare_timeout_s))
 
     async def run(self, database: Database, query: str, create: str = "") -> Execution:
         """Run a query within the limits."""
@@ -66,14 +78,18 @@ class Bench:
         """The result of a query; None where there is no query or no result."""
         return None if query is None else (await self.run(database, query)).table
 
-    async def predicted(self, place: Place, reading: SqlReading) -> Execution:
+    async def predicted(self, place: SampleDatabase, reading: SqlReading) -> Execution:
         """Run what a reply gave: on the sample's database, or with its own CREATE on an empty one."""
         if not reading.create:
             return await self.run(place.database, reading.query)
         return await self.run(Database(place.database.engine), reading.query, reading.create)
 
-    async def reference(self, place: Place, sample: Sample) -> Execution | str:
-        """Run the reference; a text says why the stage of results does not apply to the sample."""
+    async def reference(self, place: SampleDatabase, sample: Sample) -> Execution | str:
+        """Run the reference; a text says why the stage of results does not apply to the sample.
+
+        Raises:
+            ComparisonStop: its result is too large.
+        """
         if sample.reference is None or not str(sample.reference).strip():
             return "the sample has no reference query"
         if not isinstance(sample.reference, str):
@@ -82,6 +98,7 @@ class Bench:
             return place.problem
         found = await self.run(place.database, sample.reference)
         if found.failure is not None:
+            _expect_size(found.failure)
             return about_failure(found.failure)
         if place.database.file is None and not await self.holds_rows(place.database):
             return "the sample's database holds no row, so that equal results would say nothing"
@@ -101,10 +118,15 @@ class Bench:
                 return True
         return False
 
-    async def verdict(self, database: Database, query: str, wanted: ResultTable, found: ResultTable) -> Verdict:
-        """Judge two results; keys of the order and rows behind a LIMIT are fetched only where they may matter."""
+    async def verdict(self, database: Database, query: str, wanted: ResultTable, found: ResultTable) -> ResultVerdict:
+        """Judge two results; keys of the order and rows behind a LIMIT are fetched only where they may matter.
+
+        Raises:
+            ComparisonStop: comparing them took too long.
+        """
         ordering = ordering_of(query, engine=database.engine, columns=wanted.columns)
-        first = await _apart(wanted, found, lambda: judge(wanted, found, ordering=ordering))
+        judged = partial(judge, wanted, found, ordering=ordering, limits=self.limits)
+        first = await self._compare(wanted, found, judged)
         if ordering is None or first.right:
             return first
         keyed = await self.table(database, ordering.keyed_query)
@@ -112,9 +134,7 @@ class Bench:
         unlimited = await self.table(database, ordering.unlimited_query) if cut else None
         if keyed is None and unlimited is None:
             return first
-        return await _apart(
-            wanted, found, lambda: judge(wanted, found, ordering=ordering, keyed=keyed, unlimited=unlimited)
-        )
+        return await self._compare(wanted, found, partial(judged, keyed=keyed, unlimited=unlimited))
 
     async def published(
         self, database: Database, queries: tuple[str, str], wanted: ResultTable, found: ResultTable
@@ -126,17 +146,20 @@ class Bench:
             queries: the reference and the prediction.
             wanted: the reference's result.
             found: the prediction's.
+
+        Raises:
+            ComparisonStop: the reference without DISTINCT is too large, or comparing took too long.
         """
         order = spider_order_matters(queries[0])
         kept, dropped = [
             [
                 table if (text := spider_query(query, keep_distinct=keep, engine=database.engine)) == query
-                else await self.table(database, text)
+                else await self._rewritten(database, text, blames=query is queries[0])
                 for query, table in zip(queries, (wanted, found), strict=True)
             ]
             for keep in (True, False)
         ]  # fmt: skip
-        return await _apart(
+        return await self._compare(
             wanted,
             found,
             lambda: {
@@ -146,6 +169,23 @@ class Bench:
                 "ex_qatch": qatch(wanted, found),
             },
         )
+
+    async def _rewritten(self, database: Database, query: str, *, blames: bool) -> ResultTable | None:
+        """The result of a query as an evaluator runs it; where the reference's own is too large, nothing applies."""
+        done = await self.run(database, query)
+        if blames and done.failure is not None:
+            _expect_size(done.failure)
+        return done.table
+
+    async def _compare(self, wanted: ResultTable, found: ResultTable, compare: Callable[[], T]) -> T:
+        """Compare within the time that is left; large results in a thread, so that other samples go on."""
+
+        def timed() -> T:
+            with self.effort.spend():
+                return compare()
+
+        sizes = (count_cells(one.rows, _MANY_CELLS) for one in (wanted, found))
+        return await asyncio.to_thread(timed) if sum(sizes) > _MANY_CELLS else timed()
 
 
 def _surely_fills(script: str) -> bool:
@@ -162,15 +202,15 @@ def _spider(tables: Sequence[ResultTable | None], *, order_matters: bool) -> boo
     return spider(reference, prediction, order_matters=order_matters)
 
 
-def place_of(sample: Sample, databases: Path | None, engine: EngineName) -> Place:
+def place_of(sample: Sample, databases: Path | None, engine: EngineName) -> SampleDatabase:
     """Where a sample's SQL runs: the file that its `db_id` names, else a scratch database of its `schema`."""
     name, schema = (sample.metadata.get(key) for key in ("db_id", "schema"))
     if databases is not None and name:
         try:
-            return Place(find_database(databases, name))
+            return SampleDatabase(find_database(databases, name))
         except ConfigError as error:
-            return Place(Database(engine), str(error))
-    return Place(Database(engine, script=schema if isinstance(schema, str) else ""))
+            return SampleDatabase(Database(engine), str(error))
+    return SampleDatabase(Database(engine, script=schema if isinstance(schema, str) else ""))
 
 
 def about_failure(failure: SqlFailure) -> str:
@@ -179,7 +219,48 @@ def about_failure(failure: SqlFailure) -> str:
     return f"the sample's {what}: {failure.message}"
 
 
-async def _apart(wanted: ResultTable, found: ResultTable, weigh: Callable[[], T]) -> T:
-    """Compare large results in a thread, so that other samples go on."""
-    cells = sum(len(one.rows) * max(1, len(one.columns)) for one in (wanted, found))
-    return await asyncio.to_thread(weigh) if cells > _MANY_CELLS else weigh()
+def _expect_size(failure: SqlFailure) -> None:
+    if failure.kind == "too_large" and failure.part == "query":
+        raise ComparisonStop("too_large", f"the reference's result is too large to compare: {failure.message}")
+
+
+_WHOLE: Final = 64 * 2**20
+_PIECE: Final = 2**20
+
+
+def about_databases(folder: Path | None) -> dict[str, Any]:
+    """What a manifest says of a scorer's folder of databases; nothing where it has none."""
+    return {} if folder is None else {"databases": {"folder": folder.name, "digest": digest_of_databases(folder)}}
+
+
+def digest_of_databases(folder: Path) -> str:
+    """32 hexadecimal digits over the names and contents of all databases in `folder`; "" where there is no folder.
+
+    Of a file of more than 64 MiB its size, its first and its last MiB count: reading 30 GB before each run is worse
+    than missing a change in their midst.
+    """
+    if not folder.is_dir():
+        return ""
+    whole = blake2b(digest_size=16)
+    for name in database_ids(folder):
+        file = find_database(folder, name).file
+        if file is not None:
+            stat = file.stat()
+            whole.update(f"{name}\0{file.name}\0".encode("utf-8", "surrogatepass"))
+            whole.update(_digest(file, stat.st_size, stat.st_mtime_ns))
+    return whole.hexdigest()
+
+
+@lru_cache(maxsize=1024)
+def _digest(file: Path, size: int, _mtime_ns: int) -> bytes:
+    """Cached by what `stat` says: a manifest is made for each target."""
+    found = blake2b(str(size).encode(), digest_size=16)
+    with file.open("rb") as opened:
+        if size <= _WHOLE:
+            while piece := opened.read(_PIECE):
+                found.update(piece)
+        else:
+            found.update(opened.read(_PIECE))
+            opened.seek(-_PIECE, 2)
+            found.update(opened.read(_PIECE))
+    return found.digest()

@@ -8,22 +8,22 @@ applies. Two results without rows are equal and say so: flag `both_empty`.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping, Sequence, Sized
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from types import MappingProxyType
 from typing import Any, ClassVar, Final, Literal
 
 from steelyard.errors import ConfigError
-from steelyard.scorers.database_digest import about_databases
+from steelyard.scorers.sql_runs import about_databases
+from steelyard.sql.extent import ComparisonStop, Effort, count_cells
 from steelyard.sql.results import Database, SqlLimits
 from steelyard.sql.sandbox import Sandbox
 from steelyard.tables.evaluator import check_task
 from steelyard.tables.locate import check_folder, database_ids, engines_in, find_database
 from steelyard.tables.measure import ALL_METRICS, Measure, RuleName, Ties
-from steelyard.tables.queries import EQUAL_TEXT, as_run, equal_texts, of_table, ordered
+from steelyard.tables.native import shape_problem
 from steelyard.tables.reading import (
     TableText,
     blocks_of,
@@ -32,15 +32,18 @@ from steelyard.tables.reading import (
     read_notation,
     read_table,
 )
-from steelyard.tables.rules import check_rules, metric_names
-from steelyard.tables.shapes import shape_problem
-from steelyard.tables.sides import Side, all_right, ties_of, weigh
-from steelyard.types import Output, Sample, Score
+from steelyard.tables.rules import RuleSet, metric_names, rule_set
+from steelyard.tables.sides import TableSide, compare_equal_queries, compare_sides, ties_of
+from steelyard.types import NOT_COMPARED, Output, Sample, Score, ScoreInfo, StageInfo
 
 _STOPPED: Final = frozenset({"content_filter", "refusal"})
 _EXECUTION: Final = "execution_accuracy"
-_LARGE: Final = 2_000
-"""Rows from which a table is weighed in a thread: 200,000 take seconds, in which no other sample could go on."""
+_ORDER: Final = "tuple_order"
+_TOO_LARGE: Final = "too_large"
+_MARKS: Final = 4
+"""Brackets and commas per cell up to which a text is read as a table."""
+_LARGE: Final = 10_000
+"""Cells from which a table is measured in a thread: 500,000 take seconds, in which no other sample could go on."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +58,7 @@ class TableMetrics:
         rules: whose rules; `steelyard` by default, see docs/tables.md.
         databases: folder of `<id>/<id>.sqlite` or `<id>.sqlite` (.sqlite3, .db, .duckdb); None: no SQL is run.
         metrics: which; empty is all.
-        limits: of each query.
+        limits: of each query, and of the tables that are compared.
 
     >>> import asyncio
     >>> score = TableMetrics(metrics=("cell_recall",))
@@ -64,10 +67,7 @@ class TableMetrics:
     [('cell_recall', 0.5)]
     """
 
-    over: ClassVar[Mapping[str, str]] = MappingProxyType(
-        {name: "scored" if name == "tuple_order" else "all" for name in ALL_METRICS}
-    )
-    """A reply that holds no table counts as 0, which is the middle of what `tuple_order` can be, not its least."""
+    stage_info: ClassVar[StageInfo] = StageInfo(name="tables")
 
     task: Literal["QA", "SP"] = "QA"
     rules: RuleName = "steelyard"
@@ -76,20 +76,28 @@ class TableMetrics:
     limits: SqlLimits = SqlLimits()
 
     @property
-    def score_names(self) -> tuple[str, ...]:
-        """The scores that it gives, in order."""
+    def score_infos(self) -> tuple[ScoreInfo, ...]:
+        """The metrics in order; execution accuracy, else the first of them, is the headline and has named verdicts."""
+        return tuple(self._info(name) for name in self._names)
+
+    def _info(self, name: str) -> ScoreInfo:
+        return ScoreInfo(
+            name,
+            (-1.0 if name == _ORDER and self.rules == "steelyard" else 0.0, 1.0),
+            threshold=1.0 if name == _EXECUTION else None,
+            # A reply without a table would count as 0, which is the middle of what `tuple_order` can be, not its least.
+            denominator="answered" if name == _ORDER else "all",
+            headline=name == self._main,
+            named_verdicts=name == self._main,
+        )
+
+    @property
+    def _names(self) -> tuple[str, ...]:
         return tuple(self.metrics) or ALL_METRICS
 
     @property
-    def labelled(self) -> tuple[str, ...]:
-        """The score whose verdict has a name."""
-        names = self.score_names
-        return (_EXECUTION if _EXECUTION in names else names[0],)
-
-    @property
-    def primary(self) -> str:
-        """The score that headlines show."""
-        return self.labelled[0]
+    def _main(self) -> str:
+        return _EXECUTION if _EXECUTION in self._names else self._names[0]
 
     def check(self) -> None:
         """Find what cannot be meant.
@@ -98,10 +106,10 @@ class TableMetrics:
             ConfigError: an unknown task, rule set or metric, or a limit out of its range.
         """
         check_task(self.task)
-        check_rules(self.rules)
-        metric_names(self.score_names)
-        if len(set(self.score_names)) < len(self.score_names):
-            raise ConfigError(f"metrics names one of them twice: {', '.join(self.score_names)}")
+        rule_set(self.rules)
+        metric_names(self._names)
+        if len(set(self._names)) < len(self._names):
+            raise ConfigError(f"metrics names one of them twice: {', '.join(self._names)}")
         self.limits.check()
 
     def prepare(self, sandbox: Sandbox) -> None:
@@ -122,22 +130,27 @@ class TableMetrics:
             sandbox.check(engine)
 
     def manifest(self) -> dict[str, Any]:
-        """What the databases hold: a run cannot go on with others."""
+        """What the databases hold: a run cannot be resumed with others."""
         return about_databases(self.databases)
 
     async def __call__(self, sample: Sample, output: Output, sandbox: Sandbox) -> Sequence[Score]:
-        """Weigh the output against `sample.reference`.
+        """Compare the output with `sample.reference`.
 
         Raises:
             ConfigError: `metadata["db_id"]` names no database.
         """
-        reference = sample.reference
-        if is_missing(reference) or reference == "":
+        if is_missing(sample.reference) or sample.reference == "":
             return self._all_alike("not_applicable", "the sample has no reference")
-        if self.task == "SP":
-            return await self._weigh_queries(sample, output, sandbox)
+        measured = self._measure_queries if self.task == "SP" else self._measure_tables
+        try:
+            return await measured(sample, output, sandbox)
+        except ComparisonStop as stop:
+            return self._all_alike("not_applicable", str(stop), stop.kind, NOT_COMPARED)
+
+    async def _measure_tables(self, sample: Sample, output: Output, sandbox: Sandbox) -> Sequence[Score]:
+        reference = sample.reference
         read = self._read(output.value)
-        if read.kind:
+        if read.kind not in {"", _TOO_LARGE}:
             return self._unread(read, output)
         ties: Ties | None = None
         if isinstance(reference, str) and not looks_like_table(reference):
@@ -147,26 +160,55 @@ class TableMetrics:
                     "not_applicable", "the reference is SQL, and there are no databases to run it on"
                 )
             wanted = await self._run(sandbox, database, reference)
-            counts: bool | None = ordered(reference, self.rules, database.engine)
+            counts: bool | None = self._rules.ordered(reference, database.engine)
             ties = ties_of(wanted, reference, database.engine)
         else:
-            wanted, counts = self._given(reference), of_table(self.rules)
-        return self._scores(await self._weigh(wanted, Side.given(read.rows, self.rules), ordered=counts, ties=ties), {})
+            wanted, counts = self._given(reference), self._rules.ordered_tables
+        found = _too_large(read.reason) if read.kind else self._bounded(TableSide.given(read.rows, self._rules))
+        measures = await self._measure(self._bounded(wanted), found, ordered=counts, ties=ties)
+        return self._scores(measures, {"kind": found.kind} if found.kind else {})
 
-    def _given(self, reference: Any) -> Side:
+    @property
+    def _rules(self) -> RuleSet:
+        return rule_set(self.rules)
+
+    def _bounded(self, side: TableSide) -> TableSide:
+        """A table of more cells than are compared, as the reason why there is none."""
+        most = self.limits.max_cells
+        large = _cells(side.table, most) > most
+        return _too_large(f"more than {most:,} cells") if large else side
+
+    def _given(self, reference: Any) -> TableSide:
         """A reference that is a table or its text; what is neither is left to the metrics, which say so."""
+        problem = self._too_much(reference)
+        if problem:
+            return _too_large(problem)
         if isinstance(reference, str):
             with suppress(ValueError):
                 reference = read_notation(reference)
-        return Side.given(reference, self.rules)
+        return TableSide.given(reference, self._rules)
 
     def _read(self, value: Any) -> TableText:
-        """The output's table; by the rules `steelyard` of an even shape as well."""
+        """The output's table; rows of different widths are none by some rules."""
+        problem = self._too_much(value)
+        if problem:
+            return TableText(None, _TOO_LARGE, problem)
         read = read_table(value)
-        problem = "" if read.kind or self.rules != "steelyard" else shape_problem(read.rows)
+        problem = "" if read.kind or not self._rules.even_rows else shape_problem(read.rows)
         return TableText(None, "wrong_shape", f"the output is no table: {problem}") if problem else read
 
-    async def _weigh_queries(self, sample: Sample, output: Output, sandbox: Sandbox) -> Sequence[Score]:
+    def _too_much(self, value: Any) -> str:
+        """Why an output is not even read: what is made of it would take many times its own room."""
+        length, cells = self.limits.max_bytes, self.limits.max_cells
+        if isinstance(value, str):
+            if len(value) > length:
+                return f"more than {length:,} characters"
+            # Some stand in texts: a table of so many cells with so many marks in them is none that anybody wants.
+            return f"more than {cells:,} cells" if sum(map(value.count, "[{,")) > _MARKS * cells else ""
+        rows = value.get("rows", value.get("data")) if isinstance(value, Mapping) else value
+        return f"more than {cells:,} cells" if _cells(rows, cells) > cells else ""
+
+    async def _measure_queries(self, sample: Sample, output: Output, sandbox: Sandbox) -> Sequence[Score]:
         if not isinstance(sample.reference, str):
             return self._all_alike("not_applicable", "task SP compares with SQL, and the reference is none")
         query, problem = _query(output.value)
@@ -176,36 +218,49 @@ class TableMetrics:
         if database is None:
             return self._all_alike("not_applicable", "there are no databases to run the SQL on")
         columns = {"columns": {"sql": query}}
-        if equal_texts(sample.reference, query, self.rules):
-            counts = ordered(sample.reference, self.rules, database.engine, unrun=True)
-            return self._scores(all_right(self.rules, self.score_names, ordered=counts, reason=EQUAL_TEXT), columns)
+        if self._rules.equal_texts(sample.reference, query):
+            equal = compare_equal_queries(sample.reference, self._rules, self._names, database.engine)
+            return self._scores(equal, columns)
         wanted = await self._run(sandbox, database, sample.reference)
         found = await self._run(sandbox, database, query)
-        counts = ordered(sample.reference, self.rules, database.engine)
+        counts = self._rules.ordered(sample.reference, database.engine)
         detail = {**columns, "kind": found.kind} if found.failure and not wanted.failure else columns
         ties = ties_of(wanted, sample.reference, database.engine)
-        return self._scores(await self._weigh(wanted, found, ordered=counts, ties=ties), detail)
+        return self._scores(await self._measure(wanted, found, ordered=counts, ties=ties), detail)
 
     def _database(self, sample: Sample) -> Database | None:
         return None if self.databases is None else find_database(self.databases, sample.metadata.get("db_id"))
 
-    async def _run(self, sandbox: Sandbox, database: Database, query: str) -> Side:
-        return Side.of(await sandbox.arun(database, as_run(query, self.rules), limits=self.limits), self.rules)
+    async def _run(self, sandbox: Sandbox, database: Database, query: str) -> TableSide:
+        done = await sandbox.arun(database, self._rules.sent(query), limits=self.limits)
+        return TableSide.of(done, self._rules)
 
-    async def _weigh(
-        self, target: Side, prediction: Side, *, ordered: bool | None, ties: Ties | None
+    async def _measure(
+        self, target: TableSide, prediction: TableSide, *, ordered: bool | None, ties: Ties | None
     ) -> dict[str, Measure]:
+        if target.kind == _TOO_LARGE:
+            raise ComparisonStop(_TOO_LARGE, f"the wanted table is too large to compare: {target.failure}")
         work = partial(
-            weigh, target, prediction, rules=self.rules, metrics=self.score_names, ordered=ordered, ties=ties
+            _within,
+            Effort(self.limits.compare_timeout_s),
+            partial(
+                compare_sides,
+                target,
+                prediction,
+                rules=self._rules,
+                metrics=self._names,
+                ordered=ordered,
+                ties=ties,
+            ),
         )
-        large = max(_rows(target), _rows(prediction)) > _LARGE
+        large = max(_cells(side.table, _LARGE) for side in (target, prediction)) > _LARGE
         return await asyncio.to_thread(work) if large else work()
 
     def _scores(self, measures: Mapping[str, Measure], detail: Mapping[str, Any]) -> Sequence[Score]:
-        label = _label(measures[self.labelled[0]], detail)
+        label = _label(measures[self._main], detail)
         return [
-            _score(name, measures[name], {**detail, "label": label} if name in self.labelled else detail)
-            for name in self.score_names
+            _score(name, measures[name], {**detail, "label": label} if name == self._main else detail)
+            for name in self._names
         ]
 
     def _unread(self, read: TableText, output: Output) -> Sequence[Score]:
@@ -217,18 +272,32 @@ class TableMetrics:
         return self._all_alike("unparsed", read.reason, read.kind)
 
     def _all_alike(
-        self, outcome: Literal["not_applicable", "unparsed", "refused"], reason: str, kind: str = ""
+        self, outcome: Literal["not_applicable", "unparsed", "refused"], reason: str, kind: str = "", label: str = ""
     ) -> Sequence[Score]:
         detail = {"kind": kind} if kind else {}
-        named = {**detail, "label": outcome.replace("_", " ")}
+        named = {**detail, "label": label or outcome.replace("_", " ")}
         return [
-            Score(name, None, outcome=outcome, reason=reason, detail=named if name in self.labelled else detail)
-            for name in self.score_names
+            Score(name, None, outcome=outcome, reason=reason, detail=named if name == self._main else detail)
+            for name in self._names
         ]
 
 
-def _rows(side: Side) -> int:
-    return len(side.table) if isinstance(side.table, Sized) else 0
+def _too_large(failure: str) -> TableSide:
+    return TableSide(failure=failure, kind=_TOO_LARGE, problem="is too large")
+
+
+def _within(effort: Effort, work: Callable[[], dict[str, Measure]]) -> dict[str, Measure]:
+    with effort.spend():
+        return work()
+
+
+def _cells(table: Any, most: int) -> int:
+    """Cells of what may be a table; what is no row counts as one."""
+    if not isinstance(table, list | tuple):
+        return 0
+    if len(table) > most:
+        return len(table)
+    return count_cells([row if isinstance(row, list | tuple) else (row,) for row in table], most)
 
 
 def _score(name: str, measure: Measure, detail: Mapping[str, Any]) -> Score:
@@ -243,6 +312,8 @@ def _label(measure: Measure, detail: Mapping[str, Any]) -> str:
     """What reports count: in a word, what came of the sample."""
     if measure.value is None:
         return "not applicable"
+    if detail.get("kind") == _TOO_LARGE and "columns" not in detail:
+        return "too large"
     if "kind" in detail:
         return f"SQL failed: {detail['kind']}"
     if measure.flags:

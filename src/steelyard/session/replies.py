@@ -1,16 +1,20 @@
-"""Replies and outputs as the journal keeps them."""
+"""Replies and outputs as the journal keeps them, and the output and answer in whatever a target returned."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import json
+from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from steelyard.errors import Attempt
-from steelyard.text.plain_json import check_plain, from_json, to_json
+from steelyard.plain_json import check_plain, from_json, to_json
+from steelyard.prompts.agent_messages import conversation_output, with_plain_conversation
 from steelyard.types import Output, Reply, Usage
 
 _MOST_BYTES: Final = 32 << 20
 """A larger output is no answer, and a store of such could not be read any more."""
+STOPPED: Final = frozenset({"content_filter", "refusal"})
+"""How a reply ends that an endpoint or a model did not want to give."""
 
 
 def pack_reply(reply: Reply) -> bytes:
@@ -40,8 +44,12 @@ def unpack_output(body: bytes) -> Output:
     return Output(value, tuple(contexts), metadata)
 
 
-def plain_output(value: Any) -> Output:
+def plain_output(value: Any, asked: Any = None) -> Output:
     """Whatever a target returned, as an Output that is equal to what the store gives back.
+
+    Args:
+        value: what it returned; of a conversation the last answer is the value.
+        asked: the sample's input, which is no message of the target's.
 
     Raises:
         TypeError: there is no plain form of it (a generator), it is None: nearly always a forgotten `return`, or its
@@ -50,7 +58,10 @@ def plain_output(value: Any) -> Output:
     """
     if value is None:
         raise TypeError("it returned nothing; is a `return` missing? Output(None) says that nothing is meant")
-    output = value if isinstance(value, Output) else Output(value)
+    if isinstance(value, Output):
+        output = with_plain_conversation(value, asked) if value.metadata else value
+    else:
+        output = (None if isinstance(value, str) else conversation_output(value, asked)) or Output(value)
     if type(output.value) is str and not output.contexts and not output.metadata:
         _check_size(len(output.value))
         return Output(output.value)
@@ -73,3 +84,24 @@ def _check_contexts(contexts: Any) -> None:
 def _check_size(size: int) -> None:
     if size > _MOST_BYTES:
         raise ValueError(f"an output of {size >> 20} MiB is too large: at most {_MOST_BYTES >> 20} MiB are kept")
+
+
+def answer_of(output: Output) -> str:
+    """The candidate's text: a text, what a mapping holds at `answer` or `output`, or the value as JSON.
+
+    >>> answer_of(Output({"output": "Paris", "steps": 3})), answer_of(Output([1, 2]))
+    ('Paris', '[1, 2]')
+    """
+    value = output.value
+    if isinstance(value, Mapping):
+        value = next((value[key] for key in ("answer", "output") if isinstance(value.get(key), str)), value)
+    return value if isinstance(value, str) else "" if value is None else json.dumps(value, ensure_ascii=False)
+
+
+def refused_before(output: Output) -> bool:
+    """Whether the target gave no answer because its model refused or a content filter stopped it.
+
+    Words that come with a refusal are no answer. What a content filter cut off is one, as far as it came.
+    """
+    finish = str(output.metadata.get("finish"))
+    return finish == "refusal" or (finish in STOPPED and not answer_of(output).strip())

@@ -4,18 +4,25 @@ from __future__ import annotations
 
 import json
 import os
+import re
+from base64 import b64encode
 from collections.abc import Iterable, Mapping
 from typing import Any, Final
 from urllib.parse import quote
 
 from steelyard.errors import ConfigError
-from steelyard.text.references import REFERENCE, references
+from steelyard.models.references import REFERENCE, references
 
 __all__ = ["Secrets", "references"]
 
 _SHORTEST: Final = 6
 """Hiding a shorter value wherever it occurs would deface replies. Local servers are given keys like EMPTY or none:
 those are taken for no secrets and hidden only as they stand in a header, behind "Bearer"."""
+
+_LONG: Final = 12
+"""A value of so many characters is hidden in upper and lower case, a shorter one only if it holds a digit: a password
+like `October` is a word, and `october` in a reply is not it."""
+_URL_SAFE: Final = str.maketrans("+/", "-_")
 
 
 class Secrets:
@@ -24,6 +31,9 @@ class Secrets:
     Args:
         names: every reference that the targets and scorers use.
         given: values from a `.env` file or a test; the environment is asked for the others.
+
+    Attributes:
+        empty: whether there is nothing to keep out.
 
     Raises:
         ConfigError: a name has no value, or one that holds a control character.
@@ -38,16 +48,33 @@ class Secrets:
             if not value.isprintable():
                 raise ConfigError(f"the value of {name} holds a line break or another control character")
             self._values[name] = value
+        self._hide(self._values)
+
+    def hide(self, values: Mapping[str, str]) -> None:
+        """Keep further values out of everything: of a proxy's address in the environment, which no reference names."""
+        self._hide({**self._values, **values})
+
+    def _hide(self, values: Mapping[str, str]) -> None:
+        exact: dict[str, str] = {}
+        folded: dict[str, str] = {}
+        for name, value in values.items():
+            for form in _forms(value):
+                if form.isascii() and _is_distinct(value):
+                    folded.setdefault(form.lower(), f"[secret {name}]")
+                else:
+                    exact.setdefault(form, f"[secret {name}]")
         # The longest first: a key may be the beginning of another.
-        hidden = sorted((form, f"[secret {name}]") for name, value in self._values.items() for form in _forms(value))
-        self._texts = sorted(hidden, key=lambda one: -len(one[0]))
-        self._bytes = [(form.encode(), shown.encode()) for form, shown in self._texts]
+        self._exact = sorted(exact.items(), key=lambda one: -len(one[0]))
+        self._exact_bytes = [(form.encode(), shown.encode()) for form, shown in self._exact]
+        self._folded = sorted(folded.items(), key=lambda one: -len(one[0]))
+        self._folded_bytes = [form.encode() for form, _ in self._folded]
+        self._names = dict(self._folded)
+        self.empty = not (exact or folded)
+        self._pattern = re.compile("|".join(re.escape(form) for form, _ in self._folded), re.IGNORECASE)
+        self._shortest = min((len(form) for form in (*exact, *folded)), default=0)
 
     def __repr__(self) -> str:
         return f"Secrets({', '.join(self._values)})"
-
-    def __bool__(self) -> bool:
-        return bool(self._texts)
 
     def resolve(self, text: str) -> str:
         """`text` with every reference replaced by its value."""
@@ -57,21 +84,32 @@ class Secrets:
 
     def redact(self, data: bytes) -> bytes:
         """`data` with every value replaced by its name."""
-        for value, name in self._bytes:
+        lowered = data.lower()
+        if any(form in lowered for form in self._folded_bytes):
+            data = self._replaced(data.decode("utf-8", "surrogateescape")).encode("utf-8", "surrogateescape")
+        for value, name in self._exact_bytes:
             if value in data:
                 data = data.replace(value, name)
         return data
 
     def redact_text(self, text: str) -> str:
         """The same for a text."""
-        for value, name in self._texts:
+        if len(text) < self._shortest:
+            return text
+        lowered = text.lower()
+        if any(form in lowered for form, _ in self._folded):
+            text = self._replaced(text)
+        for value, name in self._exact:
             if value in text:
                 text = text.replace(value, name)
         return text
 
+    def _replaced(self, text: str) -> str:
+        return self._pattern.sub(lambda match: self._names.get(match[0].lower(), "[secret]"), text)
+
     def redact_value(self, value: Any) -> Any:
         """The same for every text in a plain value, keys included; without secrets it is the value itself."""
-        if not self._texts:
+        if self.empty:
             return value
         if isinstance(value, str):
             return self.redact_text(value)
@@ -82,9 +120,34 @@ class Secrets:
         return value
 
 
+def environment() -> Mapping[str, str]:
+    """The process's environment, read here alone: `session.routes` looks for proxies and certificates in it."""
+    return os.environ
+
+
+def _is_distinct(value: str) -> bool:
+    """Whether a value is no word that others may write as well, so that it is a secret in any case of its letters."""
+    return len(value) >= _LONG or (len(value) > _SHORTEST and any(mark.isdigit() for mark in value))
+
+
 def _forms(value: str) -> set[str]:
-    """How a secret may come back: as it is, as JSON writes it, or percent-encoded."""
+    """How a secret may come back: as it is, as JSON writes it, percent-encoded, in hexadecimal or in base64."""
     if len(value) < _SHORTEST:
         return {f"Bearer {value}"}
     escaped = json.dumps(value)[1:-1]
-    return {value, escaped, escaped.replace("/", "\\/"), quote(value, safe=""), quote(value)}
+    data = value.encode()
+    plain = {value, escaped, escaped.replace("/", "\\/"), quote(value, safe=""), quote(value)}
+    return plain | {data.hex(), data.hex().upper()} | _base64_forms(data)
+
+
+def _base64_forms(data: bytes) -> set[str]:
+    """A secret in base64, alone or within a longer text: `user:key` of a header puts it at any of three places.
+
+    Of the characters at both ends that hold bits of what stands beside it, none is part of a form.
+    """
+    forms = {b64encode(data).decode().rstrip("=")}
+    for before in range(3):
+        start = -(-before * 8 // 6)
+        end = (before + len(data)) * 8 // 6
+        forms.add(b64encode(b"\0" * before + data + b"\0\0").decode()[start:end])
+    return forms | {form.translate(_URL_SAFE) for form in forms}

@@ -12,20 +12,21 @@ from multidict import CIMultiDict
 
 from steelyard.errors import ConfigError
 from steelyard.models.base import Answer, Fault, Request
-from steelyard.session.secrets import Secrets
+from steelyard.session.routes import Route, Routes, authority_hint
+from steelyard.session.secrets import Secrets, environment
 
 _CONNECT_S: Final = 15.0
 """A host that takes no connection by then is not there; a long time limit is meant for long answers."""
 _MOST_BYTES: Final = 32 << 20
 """A reply beyond 32 MiB is no reply; a lying server must not fill the memory."""
-
-
 _OWN_HEADERS: Final = (("User-Agent", "steelyard"), ("Accept", "*/*"), ("Accept-Encoding", "identity"))
 """Compression is not asked for: unpacking costs more than a loopback's or a data centre's bytes."""
-
-
 _MOST_TIMEOUTS: Final = 100
-"""Time limits that are kept made; what is left of a call's time is a new one each time."""
+"""Time limits that are kept as aiohttp's objects. Most calls have their model's limit, but a retry near the end of a
+call's time has what is left of it, a different number each time."""
+_WRONG_PROTOCOL: Final = "WRONG_VERSION_NUMBER"
+_PROXY_AUTH_REQUIRED: Final = 407
+_SERVER_FAULTS: Final = 500
 
 
 class HttpWire:
@@ -40,6 +41,7 @@ class HttpWire:
         self._client: aiohttp.ClientSession | None = None
         self._headers: dict[tuple[tuple[str, str], ...], CIMultiDict[str]] = {}
         self._timeouts: dict[float, aiohttp.ClientTimeout] = {}
+        self.routes = Routes(secrets, environment())
         self.learned: dict[str, bool] = {}
         self.closers: dict[str, Callable[[], Awaitable[None]]] = {}
 
@@ -66,6 +68,7 @@ class HttpWire:
             ConfigError: the address is none.
         """
         client = self._client or self._open()
+        options = self._route(request).options
         sent_at = time.monotonic() if request.watch else 0.0
         try:
             async with client.request(
@@ -75,6 +78,7 @@ class HttpWire:
                 headers=self._resolved(request.headers),
                 timeout=self._timeout(request.timeout_s),
                 allow_redirects=False,
+                **options,
             ) as response:
                 body, first_at = await (_read_watched(response, request) if request.watch else _read(response))
                 headers = response.headers if response.status < 300 else self._clean(response.headers)
@@ -82,6 +86,8 @@ class HttpWire:
                 return Answer(response.status, headers, self._secrets.redact(body), first_s)
         except aiohttp.InvalidURL as error:
             raise ConfigError(f"{request.url!r} is not an address") from error
+        except (aiohttp.ClientSSLError, aiohttp.ClientHttpProxyError) as error:
+            raise self._refused(error, request) from error
         except aiohttp.ConnectionTimeoutError as error:
             raise Fault("connection", f"{request.endpoint}: no connection within {_CONNECT_S:g} s") from error
         except TimeoutError as error:
@@ -93,14 +99,52 @@ class HttpWire:
         """Fields of an answer that may be quoted: the address of a redirect can hold the key that we sent."""
         return {name.lower(): self._secrets.redact_text(value) for name, value in headers.items()}
 
+    def _route(self, request: Request) -> Route:
+        """The way to the endpoint; what the environment says wrongly of it ends the run, whoever asks first."""
+        try:
+            return self.routes.of(request)
+        except ConfigError as error:
+            raise Fault("connection", f"{request.endpoint}: {error}", retry=False, ends_run=True) from error
+
+    def _refused(self, error: aiohttp.ClientError, request: Request) -> Fault:
+        """No connection, for a reason that the next attempt would meet as well: the certificate, or the proxy."""
+        if isinstance(error, aiohttp.ClientHttpProxyError):
+            return self._refused_by_proxy(error, request)
+        if not isinstance(error, aiohttp.ClientConnectorCertificateError) and _WRONG_PROTOCOL not in str(error):
+            return self._dropped(error, request)
+        if isinstance(error, aiohttp.ClientConnectorCertificateError):
+            cause = error.certificate_error
+            what = f"its certificate is not trusted: {getattr(cause, 'verify_message', cause)}; {authority_hint(cause)}"
+        else:
+            what = "it does not speak TLS: is the address http:// and not https://?"
+        return Fault("connection", f"{request.endpoint}: {what}", retry=False, ends_run=True)
+
+    def _refused_by_proxy(self, error: aiohttp.ClientHttpProxyError, request: Request) -> Fault:
+        text = (
+            f"the proxy {self.routes.of(request).proxy} says {error.status} {self._secrets.redact_text(error.message)}"
+        )
+        if error.status == _PROXY_AUTH_REQUIRED:
+            what = f"{text}: it wants a user and a password, http://user:${{PASSWORD}}@host"
+            return Fault("auth", what, retry=False, ends_run=True)
+        if error.status >= _SERVER_FAULTS or error.status in {408, 429}:
+            return Fault("server", f"{request.endpoint}: {text}")
+        what = (
+            f"{request.endpoint}: {text}; for a direct way name the host in NO_PROXY, or set proxy: none at the model"
+        )
+        return Fault("connection", what, retry=False, ends_run=True)
+
     def _dropped(self, error: Exception, request: Request) -> Fault:
         text = self._secrets.redact_text(str(error) or type(error).__name__)[:200]
         sent = not isinstance(error, aiohttp.ClientConnectorError)
+        proxy = self.routes.of(request).proxy
+        if proxy and not sent:
+            text = f"the proxy {proxy} cannot be reached: {text}"
         return Fault("connection", f"{request.endpoint}: {text}", billed=sent)
 
     def _open(self) -> aiohttp.ClientSession:
         self._client = aiohttp.ClientSession(
             connector=aiohttp.TCPConnector(limit=0, ttl_dns_cache=300, keepalive_timeout=30.0),
+            # A cookie that came with one sample's reply must not be sent with another's: samples are independent.
             cookie_jar=aiohttp.DummyCookieJar(),
         )
         return self._client
@@ -128,6 +172,7 @@ async def _read(response: aiohttp.ClientResponse) -> tuple[bytes, None]:
     announced = response.content_length
     if announced is not None and announced > _MOST_BYTES:
         raise Fault("malformed", f"the answer announces {announced} bytes", billed=True)
+    # Of so many bytes no more can come, unless aiohttp unpacks them: then they are counted as they are unpacked.
     if announced is not None and "Content-Encoding" not in response.headers:
         return await response.content.read(), None
     parts: list[bytes] = []

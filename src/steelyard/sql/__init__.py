@@ -10,3 +10,33 @@ verdict      is one result what the other is, and if not, why: cells, columns (f
              layout), ties, alignment, in words (wording, showing)
 accuracy     the same after published evaluators
 """
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from steelyard.lazy import lazy_names
+
+if TYPE_CHECKING:
+    from steelyard.sql.order import ordering_of
+    from steelyard.sql.results import Database, ResultTable, SqlFailure, SqlLimits
+    from steelyard.sql.sandbox import Sandbox
+else:
+    __getattr__, __dir__ = lazy_names(
+        __name__,
+        "steelyard.sql.results:Database",
+        "steelyard.sql.results:ResultTable",
+        "steelyard.sql.sandbox:Sandbox",
+        "steelyard.sql.results:SqlFailure",
+        "steelyard.sql.results:SqlLimits",
+        "steelyard.sql.order:ordering_of",
+    )
+
+__all__ = [
+    "Database",
+    "ResultTable",
+    "Sandbox",
+    "SqlFailure",
+    "SqlLimits",
+    "ordering_of",
+]

@@ -13,6 +13,7 @@ from itertools import chain
 from typing import Any, Final
 
 from steelyard.sql.columns import match_columns
+from steelyard.sql.extent import check_time
 from steelyard.sql.fingerprints import Rows
 from steelyard.sql.layout import scan
 from steelyard.sql.results import EngineName, ResultTable
@@ -141,7 +142,12 @@ def _interned(*tables: Sequence[Sequence[Any]]) -> list[Rows]:
         except TypeError:
             return numbers.setdefault((type(cell), repr(cell)), len(numbers))
 
-    return [[tuple(map(number, row)) for row in rows] for rows in tables]
+    found: list[Rows] = []
+    for rows in tables:
+        check_time()
+        found.append([tuple(map(number, row)) for row in rows])
+    check_time()
+    return found
 
 
 def _quickly_alike(tables: Sequence[Sequence[Sequence[Any]]], keys: Sequence[Rows], *, order_matters: bool) -> bool:

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from steelyard.sql.columns import project
+from steelyard.sql.extent import check_time
 from steelyard.sql.fingerprints import Rows
 
 _MOST_OVERLAPS: Final = 2_000_000
@@ -20,7 +21,7 @@ _MOST_NEAR: Final = 200
 
 
 @dataclass(frozen=True, slots=True)
-class Alignment:
+class ColumnAlignment:
     """Columns laid side by side, and what differs then.
 
     Args:
@@ -36,7 +37,7 @@ class Alignment:
     same_sets: bool
 
 
-def align(reference: Rows, prediction: Rows, widths: tuple[int, int]) -> Alignment:
+def align(reference: Rows, prediction: Rows, widths: tuple[int, int]) -> ColumnAlignment:
     """Lay the columns side by side so that the most rows are shared; as they stand where that is as good.
 
     Args:
@@ -45,7 +46,7 @@ def align(reference: Rows, prediction: Rows, widths: tuple[int, int]) -> Alignme
         widths: columns of each.
 
     >>> align([(1, 2), (3, 4)], [(2, 1)], (2, 2))
-    Alignment(columns=((0, 1), (1, 0)), missing=(1,), extra=(), same_sets=False)
+    ColumnAlignment(columns=((0, 1), (1, 0)), missing=(1,), extra=(), same_sets=False)
     """
     in_place = tuple((column, column) for column in range(min(widths)))
     best = _differences(reference, prediction, in_place)
@@ -69,12 +70,13 @@ def nearest(row: Sequence[int], rows: Rows, places: Sequence[int], at: int) -> i
     return best if best is not None and (shared(best) or len(row) == 1) else None
 
 
-def _differences(reference: Rows, prediction: Rows, columns: tuple[tuple[int, int], ...]) -> Alignment:
+def _differences(reference: Rows, prediction: Rows, columns: tuple[tuple[int, int], ...]) -> ColumnAlignment:
+    check_time()
     mine = project(reference, [one for one, _ in columns])
     other = project(prediction, [one for _, one in columns])
     wanted, given = Counter(mine), Counter(other)
     missing, extra = _places(mine, wanted - given), _places(other, given - wanted)
-    return Alignment(columns, missing, extra, same_sets=wanted.keys() == given.keys())
+    return ColumnAlignment(columns, missing, extra, same_sets=wanted.keys() == given.keys())
 
 
 def _places(rows: Rows, lacking: Counter[tuple[int, ...]]) -> tuple[int, ...]:
@@ -92,6 +94,7 @@ def _by_overlap(reference: Rows, prediction: Rows, widths: tuple[int, int]) -> t
     """Pairs of columns with the most cells in common first; of equal ones those in place, then from the left."""
     mine = [Counter(column) for column in zip(*reference, strict=True)]
     other = [Counter(column) for column in zip(*prediction, strict=True)]
+    check_time()
     ranked = sorted(
         (-(one & two).total(), left != right, left, right)
         for left, one in enumerate(mine)

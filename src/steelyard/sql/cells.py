@@ -29,6 +29,9 @@ from operator import itemgetter, ne
 from typing import Any, Final
 from uuid import UUID
 
+from steelyard.sql.extent import check_time
+from steelyard.sql.results import plain_cell
+
 _WHOLE: Final = 10**9
 """Whole numbers below it have at most 9 digits, so their 9 digits are the number itself."""
 
@@ -56,6 +59,7 @@ _SIMPLE: Final[frozenset[type]] = frozenset({float, *_INEXACT_APART})
 _FEW_FLOATS: Final = 200
 """Writing so many out takes as long as finding out which need it."""
 _NEAR: Final = 2e-8
+"""Twice the largest relative distance of two floats with the same 9 digits, for what rounding adds."""
 _HUGE: Final = 1e300
 _TINY: Final = 1e-290
 
@@ -80,6 +84,7 @@ def intern_tables(*tables: Sequence[Sequence[Any]], exact: bool = False) -> list
     [[(0,), (0,)], [(0,)]]
     """
     blocks = [_block_of(rows) for rows in tables]
+    check_time()
     lexicon = _Lexicon([column for columns, _ in blocks for column in columns], exact=exact)
     return [rebuild([lexicon.numbers(column) for column in columns]) for columns, rebuild in blocks]
 
@@ -150,6 +155,7 @@ class _Lexicon:
 
     def numbers(self, column: Sequence[Any]) -> list[int]:
         """The number of each cell."""
+        check_time()
         kinds = set(map(type, column))
         if kinds <= _PLAIN:
             return list(map(self._vocabulary.__getitem__, column))
@@ -193,6 +199,7 @@ class _Lexicon:
         """A nested cell as one flat run of keys; a stack of our own, since nesting may be deeper than Python's."""
         waiting = [cell]
         while waiting:
+            check_time()
             part = plain_cell(waiting.pop())
             if isinstance(part, Mapping):
                 entries = sorted(((self.number(key), value) for key, value in part.items()), key=itemgetter(0))
@@ -200,31 +207,14 @@ class _Lexicon:
                 waiting.extend(value for _, value in reversed(entries))
             elif isinstance(part, list | tuple):
                 yield ("list", len(part))
-                waiting.extend(reversed(part))
+                if _PLAIN.issuperset(map(type, part)):
+                    yield from map(self._vocabulary.__getitem__, part)
+                else:
+                    waiting.extend(reversed(part))
             elif isinstance(part, set | frozenset):
                 yield ("set", frozenset(map(self.number, part)))
             else:
                 yield self.number(part)
-
-
-def plain_cell(cell: Any) -> Any:
-    """The value in Python's own types: numpy's scalars and arrays, missing values of pandas, and subclasses opened."""
-    kind = type(cell)
-    if kind.__name__ in {"NAType", "NaTType"}:
-        return None
-    if kind.__module__ == "numpy":
-        return _of_numpy(cell)
-    if isinstance(cell, bytearray | memoryview):
-        return bytes(cell)
-    return str.__str__(cell) if isinstance(cell, str) else cell
-
-
-def _of_numpy(cell: Any) -> Any:
-    if hasattr(cell, "dtype") and cell.dtype.kind == "M":
-        cell = cell.astype("datetime64[us]")
-    plain = cell.tolist()
-    # An extended float gives itself back.
-    return float(plain) if type(plain).__module__ == "numpy" else plain
 
 
 def _foreign(cell: Any) -> Hashable:
@@ -308,9 +298,10 @@ def _inexact(column: Sequence[Any]) -> Iterator[float | Decimal]:
     while waiting:
         cell = plain_cell(waiting.pop())
         if isinstance(cell, Mapping):
-            waiting.extend(chain(cell.keys(), cell.values()))
+            waiting.extend(part for part in chain(cell.keys(), cell.values()) if type(part) not in _PLAIN)
         elif isinstance(cell, list | tuple | set | frozenset):
-            waiting.extend(cell)
+            check_time()
+            waiting.extend(part for part in cell if type(part) not in _PLAIN)
         elif isinstance(cell, float) or (isinstance(cell, Decimal) and not cell.is_nan() and not _is_whole(cell)):
             yield cell
 

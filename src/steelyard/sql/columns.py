@@ -15,7 +15,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
-from steelyard.sql.fingerprints import Bag, Rows, Sheet, checksum, fingerprints, mix, row_hashes
+from steelyard.sql.extent import check_time
+from steelyard.sql.fingerprints import Bag, HashedTable, Rows, checksum, fingerprints, mix, row_hashes
 
 if TYPE_CHECKING:
     from steelyard.sql.fingerprints import Hashes
@@ -96,7 +97,7 @@ class _Pair:
 
     def __init__(self, reference: Rows, prediction: Rows, groups: Sequence[int] | None) -> None:
         self.reference, self.prediction, self._groups = reference, prediction, groups
-        self.left, self.right = Sheet(self._each(reference)), Sheet(self._each(prediction))
+        self.left, self.right = HashedTable(self._each(reference)), HashedTable(self._each(prediction))
 
     def holds(self, columns: Sequence[int]) -> bool:
         """Whether these columns of the prediction are the reference's rows, as a bag in each group.
@@ -105,6 +106,7 @@ class _Pair:
         """
         import numpy as np
 
+        check_time()
         mine, other = row_hashes(self.left, range(len(columns))), row_hashes(self.right, columns)
         first, second = np.argsort(mine), np.argsort(other)
         if not np.array_equal(mine[first], other[second]):
@@ -150,7 +152,7 @@ class _Search:
 
     def __init__(self, pair: _Pair, *, whole: bool) -> None:
         self._pair, self._whole = pair, whole
-        self._left, self._right = Sheet(pair.bag(pair.reference)), Sheet(pair.bag(pair.prediction))
+        self._left, self._right = HashedTable(pair.bag(pair.reference)), HashedTable(pair.bag(pair.prediction))
         self._mine, self._others = self._left.join_twins(), self._right.join_twins()
         visited = self._left.cells.size + self._right.cells.size + 1
         self._nodes = max(len(self._mine) + 1, min(_MOST_NODES, _MOST_CELLS // visited))
@@ -161,6 +163,7 @@ class _Search:
         while found is None and steps:
             if not self._nodes:
                 return Match(None, decided=False)
+            check_time()
             self._nodes -= 1
             step = steps.pop()
             left = _fixed(self._left, step.left, step.pair[0])
@@ -169,7 +172,7 @@ class _Search:
             steps.extend(more)
         return Match(found)
 
-    def _begin(self, sheet: Sheet, twins: Sequence[Sequence[int]]) -> _Colours:
+    def _begin(self, sheet: HashedTable, twins: Sequence[Sequence[int]]) -> _Colours:
         import numpy as np
 
         sizes = [len(each) if self._whole else 0 for each in twins]
@@ -210,6 +213,7 @@ class _Search:
 
         told_apart = 0
         while True:
+            check_time()
             left, right = _refined(self._left, left), _refined(self._right, right)
             if not np.array_equal(np.sort(left.columns), np.sort(right.columns)):
                 return None
@@ -225,6 +229,7 @@ class _Search:
         """
         fixed: set[int] = set()
         while True:
+            check_time()
             left = _Colours(left.rows, fingerprints(self._left, left.rows))
             right = _Colours(right.rows, fingerprints(self._right, right.rows))
             if checksum(self._left, left.rows) != checksum(self._right, right.rows):
@@ -265,13 +270,13 @@ def _in_order(candidates: Sequence[Sequence[int]]) -> list[int] | None:
     return guess
 
 
-def _fixed(sheet: Sheet, colours: _Colours, column: int) -> _Colours:
+def _fixed(sheet: HashedTable, colours: _Colours, column: int) -> _Colours:
     """The column in a colour of its own, and rows told apart by it."""
     columns = colours.columns.copy()
     columns[column] ^= columns.dtype.type(0x5DEECE66D)
     return _Colours(mix(colours.rows + sheet.cells[:, column]), columns)
 
 
-def _refined(sheet: Sheet, colours: _Colours) -> _Colours:
+def _refined(sheet: HashedTable, colours: _Colours) -> _Colours:
     rows = mix(colours.rows + mix(sheet.cells ^ colours.columns[None, :]).sum(axis=1))
     return _Colours(rows, mix(colours.columns + fingerprints(sheet, rows)))

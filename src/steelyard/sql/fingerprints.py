@@ -27,7 +27,7 @@ class Bag(NamedTuple):
     counts: Sequence[int] | None
 
 
-class Sheet:
+class HashedTable:
     """One table's rows as hashes.
 
     Attributes:
@@ -57,13 +57,13 @@ class Sheet:
         return list(places.values())
 
 
-def fingerprints(sheet: Sheet, rows: Hashes) -> Hashes:
+def fingerprints(sheet: HashedTable, rows: Hashes) -> Hashes:
     """A hash for each column: the bag of its cells, each with its row's colour."""
     found: Hashes = (mix(sheet.cells + rows[:, None]) * sheet.counts[:, None]).sum(axis=0)
     return found
 
 
-def row_hashes(sheet: Sheet, columns: Sequence[int]) -> Hashes:
+def row_hashes(sheet: HashedTable, columns: Sequence[int]) -> Hashes:
     """A hash for each row with its group, of these columns in this order."""
     rows = sheet.start
     for column in columns:
@@ -71,7 +71,7 @@ def row_hashes(sheet: Sheet, columns: Sequence[int]) -> Hashes:
     return rows
 
 
-def checksum(sheet: Sheet, rows: Hashes) -> int:
+def checksum(sheet: HashedTable, rows: Hashes) -> int:
     """A hash of the bag of the rows' colours."""
     return int((mix(rows) * sheet.counts).sum())
 

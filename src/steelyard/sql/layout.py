@@ -39,7 +39,7 @@ _SET_WORDS: Final = frozenset({"UNION", "INTERSECT", "EXCEPT"})
 _BODY_WORDS: Final = frozenset({"SELECT", "FROM", "VALUES", "ORDER", "TABLE", *_SET_WORDS})
 
 
-class Token(NamedTuple):
+class QueryToken(NamedTuple):
     """A token: its text, from where to where it stands, and how many brackets are open around it."""
 
     text: str
@@ -54,7 +54,7 @@ class Token(NamedTuple):
         return "" if self.kind == "quoted" else self.text.upper()
 
 
-class Cut(NamedTuple):
+class RowLimit(NamedTuple):
     """What a LIMIT leaves of the rows: `limit` rows (None: all) after `offset`; `known` where both can be told."""
 
     limit: int | None
@@ -63,7 +63,7 @@ class Cut(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Layout:
+class QueryLayout:
     """The outermost query of a text.
 
     Args:
@@ -76,13 +76,13 @@ class Layout:
 
     text: str
     bare: str
-    body: tuple[Token, ...]
-    tail: tuple[Token, ...]
+    body: tuple[QueryToken, ...]
+    tail: tuple[QueryToken, ...]
     deepest: int
 
     def key_texts(self) -> list[str]:
         """The keys of the ORDER BY at the top level, as they stand, without ASC, DESC and NULLS; [] without one."""
-        parts: list[list[Token]] = [[]]
+        parts: list[list[QueryToken]] = [[]]
         (start, end), depth = self._order(), self._depth()
         for token in self.body[start:end]:
             if token.text == "," and token.depth == depth:
@@ -92,10 +92,10 @@ class Layout:
         stripped = [_without_direction(part) for part in parts]
         return [self.text[part[0].start : part[-1].end] for part in stripped if part]
 
-    def cut(self) -> Cut | None:
+    def cut(self) -> RowLimit | None:
         """The LIMIT and OFFSET behind the ORDER BY; None where there is neither."""
         if self.tail:
-            return Cut(None, 0, known=False)
+            return RowLimit(None, 0, known=False)
         tokens = self._limit()
         if not tokens:
             return None
@@ -104,8 +104,8 @@ class Layout:
             if found := pattern.fullmatch(written):
                 named = {name: int(number.replace(" ", "")) for name, number in found.groupdict().items() if number}
                 limit = named.get("limit", -1)
-                return Cut(limit if limit >= 0 else None, max(0, named.get("offset", 0)), known=True)
-        return Cut(None, 0, known=False)
+                return RowLimit(limit if limit >= 0 else None, max(0, named.get("offset", 0)), known=True)
+        return RowLimit(None, 0, known=False)
 
     def unlimited(self, text: str) -> str:
         """`text`, which ends as this one does, without the LIMIT and OFFSET."""
@@ -127,7 +127,7 @@ class Layout:
             # `a IS DISTINCT FROM b` begins no clause.
             if words[place] in _AFTER_SELECT and words[place - 1] != "DISTINCT":
                 at = top[place].start
-                added = "".join(f", ({one})" for one in expressions)
+                added = "".join(f", ({expression})" for expression in expressions)
                 return f"{self.text[:at]}{added} {self.text[at:]}"
         return None
 
@@ -152,11 +152,11 @@ class Layout:
         behind = (place for place in places if self.body[place].depth == depth)
         return starts[-1], next((place for place in behind if self.body[place].word in _AFTER_ORDER), len(self.body))
 
-    def _limit(self) -> tuple[Token, ...]:
+    def _limit(self) -> tuple[QueryToken, ...]:
         return self.body[self._order()[1] :] if self.orders() else ()
 
 
-def layout_of(query: str, engine: EngineName) -> Layout:
+def layout_of(query: str, engine: EngineName) -> QueryLayout:
     """Find the outermost query of a text.
 
     >>> layout_of("(SELECT a, b FROM t ORDER BY lower(a) DESC, b LIMIT 3);", "sqlite").key_texts()
@@ -169,14 +169,14 @@ def layout_of(query: str, engine: EngineName) -> Layout:
     body = tokens
     while body and body[-1].text == ";":
         body = body[:-1]
-    tail: tuple[Token, ...] = ()
+    tail: tuple[QueryToken, ...] = ()
     while bracketed := _bracketed(body):
         body, behind = bracketed
         tail = behind + tail
-    return Layout(query, _without_comments(query, tokens), body, tail, deepest)
+    return QueryLayout(query, _without_comments(query, tokens), body, tail, deepest)
 
 
-def scan(query: str, engine: EngineName) -> Iterator[Token]:
+def scan(query: str, engine: EngineName) -> Iterator[QueryToken]:
     """The tokens of a text, comments and blanks left out; a bracket stands outside of what it encloses."""
     depth = 0
     for found in _SCANNERS[engine].finditer(query):
@@ -188,12 +188,12 @@ def scan(query: str, engine: EngineName) -> Iterator[Token]:
         text = found[0]
         if kind == "mark" and text in _CLOSING:
             depth = max(0, depth - 1)
-        yield Token(text, found.start(), found.end(), depth, kind)
+        yield QueryToken(text, found.start(), found.end(), depth, kind)
         if kind == "mark" and text in _OPENING:
             depth += 1
 
 
-def _without_comments(query: str, tokens: Sequence[Token]) -> str:
+def _without_comments(query: str, tokens: Sequence[QueryToken]) -> str:
     parts, at = [], 0
     for token in tokens:
         parts += [" " if token.start > at else "", token.text]
@@ -201,7 +201,7 @@ def _without_comments(query: str, tokens: Sequence[Token]) -> str:
     return "".join([*parts, " " if at < len(query) else ""])
 
 
-def _bracketed(body: tuple[Token, ...]) -> tuple[tuple[Token, ...], tuple[Token, ...]] | None:
+def _bracketed(body: tuple[QueryToken, ...]) -> tuple[tuple[QueryToken, ...], tuple[QueryToken, ...]] | None:
     """The inside of the brackets around a whole query and what stands behind them, if that is how it is written."""
     if not body:
         return None
@@ -220,7 +220,7 @@ def _bracketed(body: tuple[Token, ...]) -> tuple[tuple[Token, ...], tuple[Token,
     return inside, behind
 
 
-def _without_direction(tokens: list[Token]) -> list[Token]:
+def _without_direction(tokens: list[QueryToken]) -> list[QueryToken]:
     words = [token.word for token in tokens]
     if len(words) > 2 and words[-2] == "NULLS" and words[-1] in {"FIRST", "LAST"}:
         tokens, words = tokens[:-2], words[:-2]

@@ -12,37 +12,19 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
-from steelyard.sql.layout import Layout, layout_of
+from steelyard.sql.layout import QueryLayout, layout_of
 from steelyard.sql.results import EngineName
 
 if TYPE_CHECKING:
     from sqlglot import exp
+
+    from steelyard.sql.order_keys import OrderKey
 
 _MOST_PARSED: Final = 50_000
 """Characters of a query that are parsed at most, in a second or two; what is longer is read by words alone."""
 _DEEPEST_PARSED: Final = 100
 
 _UNPARSED: Final = "the query could not be parsed, so the keys of its ORDER BY are unknown"
-
-
-@dataclass(frozen=True, slots=True)
-class OrderKey:
-    """One key of an ORDER BY.
-
-    Args:
-        expression: as it stands in the query.
-        descending: whether DESC is said.
-        nulls_first: where NULLs go.
-        column: the 0-based output column that holds the key; None where none does: then it is a further column of
-            `Ordering.keyed_query` and `Ordering.unlimited_query`.
-        collation: `NOCASE`, `RTRIM` ... in capitals where it is said; "" otherwise.
-    """
-
-    expression: str
-    descending: bool = False
-    nulls_first: bool = True
-    column: int | None = None
-    collation: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,7 +90,7 @@ def ordering_of(query: str, *, engine: EngineName = "sqlite", columns: Sequence[
     return _by_keys(keys, layout) if keys else None
 
 
-def _by_keys(keys: tuple[OrderKey, ...], layout: Layout) -> Ordering:
+def _by_keys(keys: tuple[OrderKey, ...], layout: QueryLayout) -> Ordering:
     """An ordering by keys of the syntax tree, each with its words in the query's text."""
     texts = layout.key_texts()
     if len(texts) == len(keys):
@@ -118,7 +100,7 @@ def _by_keys(keys: tuple[OrderKey, ...], layout: Layout) -> Ordering:
     return _with_queries(Ordering(keys), layout)
 
 
-def _with_queries(ordering: Ordering, layout: Layout, *, missing: bool = False) -> Ordering:
+def _with_queries(ordering: Ordering, layout: QueryLayout, *, missing: bool = False) -> Ordering:
     """Add the LIMIT, and the queries that return keys and the rows behind the LIMIT."""
     cut = layout.cut()
     if cut is not None:
@@ -137,7 +119,7 @@ def _with_queries(ordering: Ordering, layout: Layout, *, missing: bool = False) 
     return replace(ordering, keyed_query=keyed, unlimited_query=layout.unlimited(keyed or layout.text))
 
 
-def _parsed(engine: EngineName, layout: Layout) -> exp.Expr | None:
+def _parsed(engine: EngineName, layout: QueryLayout) -> exp.Expr | None:
     """The one statement of a query; None where it cannot be parsed, or not cheaply."""
     if len(layout.text) > _MOST_PARSED or layout.deepest > _DEEPEST_PARSED:
         return None

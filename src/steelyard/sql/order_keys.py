@@ -11,8 +11,27 @@ from dataclasses import dataclass
 
 from sqlglot import exp
 
-from steelyard.sql.order import OrderKey
 from steelyard.sql.results import EngineName
+
+
+@dataclass(frozen=True, slots=True)
+class OrderKey:
+    """One key of an ORDER BY.
+
+    Args:
+        expression: as it stands in the query.
+        descending: whether DESC is said.
+        nulls_first: where NULLs go.
+        column: the 0-based output column that holds the key; None where none does: then it is a further column of
+            `Ordering.keyed_query` and `Ordering.unlimited_query`.
+        collation: `NOCASE`, `RTRIM` ... in capitals where it is said; "" otherwise.
+    """
+
+    expression: str
+    descending: bool = False
+    nulls_first: bool = True
+    column: int | None = None
+    collation: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +70,7 @@ def keys_of(top: Top, columns: Sequence[str], engine: EngineName) -> tuple[Order
     Returns None where the keys cannot be told: ORDER BY ALL of an unknown width, or a key of a set operation that is no
     output column.
     """
-    outputs = _Outputs(top, columns, engine)
+    outputs = _OutputColumns(top, columns, engine)
     keys: list[OrderKey] = []
     for ordered in top.order.expressions:
         if ordered.find(exp.Rand, exp.Uuid) or "random" in _functions(ordered):
@@ -66,10 +85,10 @@ def keys_of(top: Top, columns: Sequence[str], engine: EngineName) -> tuple[Order
 
 
 def _functions(node: exp.Expr) -> set[str]:
-    return {found.name.lower() for found in node.find_all(exp.Anonymous)}
+    return {call.name.lower() for call in node.find_all(exp.Anonymous)}
 
 
-class _Outputs:
+class _OutputColumns:
     """The output columns of a query, as far as they are known."""
 
     def __init__(self, top: Top, columns: Sequence[str], engine: EngineName) -> None:

@@ -21,14 +21,18 @@ class SqlLimits:
     Args:
         timeout_s: seconds of wall time; it has ended, or is ended, at most 1.5 s later.
         max_rows: rows of a result.
-        max_bytes: bytes of a result, counted as text.
+        max_bytes: bytes of a result, counted as text, each cell as 8 at least.
         memory_mib: MiB that the engine may hold.
+        max_cells: cells of a result, the parts of lists and maps among them; also of a table that is compared.
+        compare_timeout_s: seconds of CPU time that comparing a sample's results may take in your own process.
     """
 
     timeout_s: float = 30.0
     max_rows: int = 200_000
     max_bytes: int = 32 * 2**20
     memory_mib: int = 512
+    max_cells: int = 500_000
+    compare_timeout_s: float = 10.0
 
     def check(self) -> None:
         """Find what cannot be meant.
@@ -40,6 +44,8 @@ class SqlLimits:
         expect_number("max_rows", self.max_rows, 1, whole=True)
         expect_number("max_bytes", self.max_bytes, 1000, whole=True)
         expect_number("memory_mib", self.memory_mib, 64, 65536, whole=True)
+        expect_number("max_cells", self.max_cells, 1, whole=True)
+        expect_number("compare_timeout_s", self.compare_timeout_s, 0.05, 3600)
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +83,7 @@ class SqlFailure:
 
     Args:
         kind: `denied` (it is not one statement, or may not do what it wants to), `timeout`, `memory`, `too_large`
-            (rows or bytes), or `error` (the engine's own: syntax, no such table ...).
+            (rows, bytes or cells), or `error` (the engine's own: syntax, no such table ...).
         message: the engine's, or ours; one line for a person.
         part: which part failed: the database's `script`, the `create` statement or the `query`.
     """
@@ -89,8 +95,28 @@ class SqlFailure:
 
 @dataclass(frozen=True, slots=True)
 class Execution:
-    """What came of one query: either `table` or `failure`; `seconds` of wall time in the worker."""
+    """The result of one query: either `table` or `failure`; `seconds` of wall time in the worker."""
 
     table: ResultTable | None
     failure: SqlFailure | None = None
     seconds: float = 0.0
+
+
+def plain_cell(cell: Any) -> Any:
+    """The value in Python's own types: numpy's scalars and arrays, missing values of pandas, and subclasses opened."""
+    kind = type(cell)
+    if kind.__name__ in {"NAType", "NaTType"}:
+        return None
+    if kind.__module__ == "numpy":
+        return _of_numpy(cell)
+    if isinstance(cell, bytearray | memoryview):
+        return bytes(cell)
+    return str.__str__(cell) if isinstance(cell, str) else cell
+
+
+def _of_numpy(cell: Any) -> Any:
+    if hasattr(cell, "dtype") and cell.dtype.kind == "M":
+        cell = cell.astype("datetime64[us]")
+    plain = cell.tolist()
+    # An extended float gives itself back.
+    return float(plain) if type(plain).__module__ == "numpy" else plain

@@ -1,4 +1,4 @@
-"""The only way in which SQL of others is run: worker processes that are held by engine and operating system."""
+"""Runs untrusted SQL in worker processes, which the engine's settings and the operating system restrict."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import Self
 
 from steelyard.errors import expect_number
 from steelyard.sql.results import Database, EngineName, Execution, SqlLimits
-from steelyard.sql.workers.pool import Call, Pool, Request
+from steelyard.sql.workers.pool import Call, Pool, RunRequest
 
 
 class Sandbox:
@@ -58,7 +58,7 @@ class Sandbox:
         Raises:
             ConfigError: the file does not exist or is no database, or the engine is refused.
         """
-        return self._opened().run(Request(database, query, create, limits), Call())
+        return self._opened().run(RunRequest(database, query, create, limits), Call())
 
     async def arun(
         self, database: Database, query: str, *, create: str = "", limits: SqlLimits = SqlLimits()
@@ -66,7 +66,7 @@ class Sandbox:
         """The same as `run`, without blocking the event loop. Cancelled, it ends the query's worker."""
         call = Call()
         pool = self._opened()
-        request = Request(database, query, create, limits)
+        request = RunRequest(database, query, create, limits)
         try:
             return await asyncio.get_running_loop().run_in_executor(pool.executor, pool.run, request, call)
         except asyncio.CancelledError:
@@ -74,7 +74,7 @@ class Sandbox:
             raise
 
     def close(self) -> None:
-        """End the workers and delete the copies; the sandbox can be used again and starts anew."""
+        """End the workers and delete the copies; the next query starts new workers."""
         with self._lock:
             self._pool, end = None, self._end
         end()

@@ -4,24 +4,27 @@ DDL in public datasets is often no dialect's: keywords and numbers as bare names
 options behind the bracket, sentences in between. So the text is cut into tokens once, and each definition is read as
 far as its meaning is needed: name, type, keys. That is linear in the text and as flat for a million opening brackets as
 for one, which a full parser is not.
+
+Tokens know how deep in brackets they are. Unlike `sql.statements`, which decides what may be run and so follows SQLite
+to the letter, this reads what others wrote for other engines: a quote without its partner is a mark (in MySQL's kin it
+runs to the end), a second CREATE begins a statement of its own where the `;` between them is missing. Every pattern is
+possessive or stops at its own opening, so that time is linear in the text.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from itertools import pairwise
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from steelyard.errors import DataError
-from steelyard.sql.ddl_tokens import MAX_TOKENS, Token, statements
-from steelyard.sql.definitions import MAX_SKIPPED, Column, ForeignKey, Schema, Table
 
 if TYPE_CHECKING:
     from steelyard.sql.results import Database
     from steelyard.sql.sandbox import Sandbox
-
-__all__ = ["MAX_SKIPPED", "Column", "ForeignKey", "Schema", "Table", "ddl_of", "describe", "parse_schema"]
 
 _SHOWN: Final = 60
 _KINDS: Final = frozenset({"PRIMARY", "UNIQUE", "FOREIGN", "CHECK", "EXCLUDE", "NOT"})
@@ -57,11 +60,11 @@ def parse_schema(ddl: str, *, dialect: str = "sqlite") -> Schema:
     >>> schema.tables[0].foreign_keys
     (ForeignKey(columns=('u',), to_table='users', to_columns=('id',)),)
     """
-    tables: dict[str, Table] = {}
+    tables: dict[str, SchemaTable] = {}
     skipped: list[str] = []
     for number, tokens in enumerate(statements(ddl, dialect=dialect), start=1):
         found = _read(tokens)
-        if isinstance(found, Table):
+        if isinstance(found, SchemaTable):
             tables.setdefault(found.name.casefold(), found)
         elif found and len(skipped) < MAX_SKIPPED:
             start = tokens[0].start
@@ -111,7 +114,7 @@ def describe(schema: Schema) -> str:
     return "\n".join(f"{table.name}({', '.join(_columns_of(table))})" for table in schema.tables)
 
 
-def _columns_of(table: Table) -> Iterator[str]:
+def _columns_of(table: SchemaTable) -> Iterator[str]:
     keys = {name.casefold() for name in table.primary_key}
     links = {
         name.casefold(): f"-> {link.to_table}" + (f".{link.to_columns[at]}" if at < len(link.to_columns) else "")
@@ -123,7 +126,7 @@ def _columns_of(table: Table) -> Iterator[str]:
         yield " ".join(filter(None, (column.name, column.type, "*" if key in keys else "", links.get(key, ""))))
 
 
-def _read(tokens: Sequence[Token]) -> Table | str:
+def _read(tokens: Sequence[DdlToken]) -> SchemaTable | str:
     """The table that a statement makes; else why it could not be read, "" where nothing is missing."""
     first = tokens[0].word
     if first != "CREATE":
@@ -145,16 +148,18 @@ def _read(tokens: Sequence[Token]) -> Table | str:
     return _body(tokens[at:], name, view=kind in {"VIEW", "MATERIALIZED"})
 
 
-def _body(tokens: Sequence[Token], name: str, *, view: bool) -> Table | str:
+def _body(tokens: Sequence[DdlToken], name: str, *, view: bool) -> SchemaTable | str:
     parts = _parts(tokens) if tokens and tokens[0].text == "(" else []
     query = next((at for at, token in enumerate(tokens) if token.word in {"SELECT", "WITH"} and not token.depth), None)
     if query is not None and (view or not parts):
         named = [part[0].name for part in parts] or _selected(tokens[query:])
-        return Table(name, tuple(Column(one) for one in named), view=True) if named else "its columns are not known"
+        return (
+            SchemaTable(name, tuple(Column(one) for one in named), view=True) if named else "its columns are not known"
+        )
     return _table(name, parts)
 
 
-def _table(name: str, parts: Sequence[Sequence[Token]]) -> Table | str:
+def _table(name: str, parts: Sequence[Sequence[DdlToken]]) -> SchemaTable | str:
     columns: dict[str, Column] = {}
     keys: list[str] = []
     links: list[ForeignKey] = []
@@ -174,10 +179,10 @@ def _table(name: str, parts: Sequence[Sequence[Token]]) -> Table | str:
         links += _references(part, (column.name,))
     if not columns:
         return "it has no columns"
-    return Table(name, tuple(columns.values()), tuple(dict.fromkeys(keys)), tuple(links))
+    return SchemaTable(name, tuple(columns.values()), tuple(dict.fromkeys(keys)), tuple(links))
 
 
-def _is_constraint(part: Sequence[Token]) -> bool:
+def _is_constraint(part: Sequence[DdlToken]) -> bool:
     """Whether a definition is a constraint: `KEY a (b)` is, `key TEXT` and `check VARCHAR(20)` are columns."""
     words = [token.word for token in part]
     first, second = words[0], part[1] if len(part) > 1 else part[0]
@@ -191,7 +196,7 @@ def _is_constraint(part: Sequence[Token]) -> bool:
     return first in _SIGNS and (second.word or second.text) in _SIGNS[first]
 
 
-def _constraint(part: Sequence[Token]) -> tuple[list[str], list[ForeignKey]]:
+def _constraint(part: Sequence[DdlToken]) -> tuple[list[str], list[ForeignKey]]:
     words = [token.word for token in part]
     opening = next((at for at, token in enumerate(part) if token.text == "("), None)
     if opening is None:
@@ -201,7 +206,7 @@ def _constraint(part: Sequence[Token]) -> tuple[list[str], list[ForeignKey]]:
     return (_names(part, opening) if "PRIMARY" in words[:opening] else []), []
 
 
-def _column(part: Sequence[Token]) -> Column | None:
+def _column(part: Sequence[DdlToken]) -> Column | None:
     if not part[0].name:
         return None
     end = next((at for at in range(1, len(part)) if part[at].word in _AFTER_TYPE and not part[at].depth), len(part))
@@ -210,7 +215,7 @@ def _column(part: Sequence[Token]) -> Column | None:
     return Column(part[0].name, _joined(part[1:end]), nullable=not needed)
 
 
-def _references(part: Sequence[Token], columns: tuple[str, ...]) -> list[ForeignKey]:
+def _references(part: Sequence[DdlToken], columns: tuple[str, ...]) -> list[ForeignKey]:
     at = next((at for at, token in enumerate(part) if at and token.word == "REFERENCES"), None)
     if at is None or not columns:
         return []
@@ -219,7 +224,7 @@ def _references(part: Sequence[Token], columns: tuple[str, ...]) -> list[Foreign
     return [ForeignKey(columns, table, tuple(_names(part, after)) if opened else ())] if table else []
 
 
-def _names(part: Sequence[Token], opening: int) -> list[str]:
+def _names(part: Sequence[DdlToken], opening: int) -> list[str]:
     """The names in the bracket that opens there, without lengths and orders: `(a(10), b DESC)` -> a, b."""
     depth = part[opening].depth
     names: list[str] = []
@@ -235,7 +240,7 @@ def _names(part: Sequence[Token], opening: int) -> list[str]:
     return names
 
 
-def _name(tokens: Sequence[Token], at: int) -> tuple[str, int]:
+def _name(tokens: Sequence[DdlToken], at: int) -> tuple[str, int]:
     """The last part of a dotted name and the place behind it; "" where there is none."""
     name = ""
     while at < len(tokens) and tokens[at].name:
@@ -246,9 +251,9 @@ def _name(tokens: Sequence[Token], at: int) -> tuple[str, int]:
     return name, at
 
 
-def _parts(tokens: Sequence[Token]) -> list[list[Token]]:
+def _parts(tokens: Sequence[DdlToken]) -> list[list[DdlToken]]:
     """What stands between the commas of the first bracket; its tokens count their depth from there."""
-    parts: list[list[Token]] = [[]]
+    parts: list[list[DdlToken]] = [[]]
     for token in tokens[1:]:
         if token.depth < 1:
             break
@@ -259,7 +264,7 @@ def _parts(tokens: Sequence[Token]) -> list[list[Token]]:
     return [part for part in parts if part]
 
 
-def _joined(tokens: Sequence[Token]) -> str:
+def _joined(tokens: Sequence[DdlToken]) -> str:
     """A type as text: blanks between words, none beside brackets, commas and dots."""
     text = ""
     for token in tokens:
@@ -268,10 +273,10 @@ def _joined(tokens: Sequence[Token]) -> str:
     return text
 
 
-def _selected(tokens: Sequence[Token]) -> list[str]:
+def _selected(tokens: Sequence[DdlToken]) -> list[str]:
     """The names of a query's columns; [] where a `*` or an expression without a name hides one."""
     start = next((at for at, token in enumerate(tokens) if token.word == "SELECT" and not token.depth), len(tokens))
-    items: list[list[Token]] = [[]]
+    items: list[list[DdlToken]] = [[]]
     for token in tokens[start + 1 :]:
         if token.word in {"FROM", "UNION", "EXCEPT", "INTERSECT", "WHERE"} and not token.depth:
             break
@@ -281,3 +286,156 @@ def _selected(tokens: Sequence[Token]) -> list[str]:
             items[-1].append(token)
     names = [item[-1].name if item and item[-1].depth == 0 else "" for item in items]
     return names if all(names) else []
+
+
+_REST: Final = r"""
+      | (?P<name>"[^"]*+(?:""[^"]*+)*+" | `[^`]*+(?:``[^`]*+)*+` | \[[^\[\]]*+\])
+      | (?P<number>\d+\.\d+ | \.\d+)
+      | (?P<word>[^\W][\w$]*+)
+      | (?P<mark>.)"""
+_PLAIN: Final = re.compile(
+    r"""(?P<blank>[\s\ufeff]++|--[^\n]*+|/\*(?:[^*]|\*(?!/))*+(?:\*/|\Z))
+      | (?P<string>'[^']*+(?:''[^']*+)*+')"""
+    + _REST,
+    re.VERBOSE | re.DOTALL,
+)
+_MYSQL: Final = re.compile(
+    r"""(?P<blank>[\s\ufeff]++|--[^\n]*+|\#[^\n]*+|/\*(?:[^*]|\*(?!/))*+(?:\*/|\Z))
+      | (?P<string>'(?:[^'\\]|\\.|'')*+(?:'|\\?\Z))"""
+    + _REST,
+    re.VERBOSE | re.DOTALL,
+)
+_BACKSLASHES: Final = frozenset({"mysql", "mariadb", "doris", "starrocks", "singlestore", "bigquery"})
+
+
+MAX_TOKENS: Final = 50_000
+"""Tokens of a statement that are kept; a table of 2,000 columns has about 20,000."""
+
+
+class DdlToken(NamedTuple):
+    """One token of a statement.
+
+    Args:
+        text: as it stands.
+        kind: `word`, `name` (quoted), `string`, `number` or `mark`.
+        depth: how many brackets are open around it; a bracket itself stands outside.
+        start: its offset in the whole text.
+    """
+
+    text: str
+    kind: str
+    depth: int
+    start: int
+
+    @property
+    def word(self) -> str:
+        """A bare word in capitals; "" for anything else, a quoted name too."""
+        return self.text.upper() if self.kind == "word" else ""
+
+    @property
+    def name(self) -> str:
+        """What it names where a name is expected, without quotes; "" where it cannot be a name.
+
+        >>> DdlToken('"a ""b"', "name", 0, 0).name, DdlToken("7th", "word", 0, 0).name, DdlToken(",", "mark", 0, 0).name
+        ('a "b', '7th', '')
+        """
+        if self.kind == "word":
+            return self.text
+        if self.kind not in {"name", "string"}:
+            return ""
+        mark = self.text[-1]
+        return self.text[1:-1].replace(mark * 2, mark)
+
+    def lifted(self) -> DdlToken:
+        """The same token seen from inside the bracket around it."""
+        return self._replace(depth=self.depth - 1)
+
+
+def statements(text: str, *, dialect: str = "sqlite") -> Iterator[list[DdlToken]]:
+    """Every statement that is not blank; of those that do not begin with CREATE the first token alone.
+
+    Of a CREATE statement at most `MAX_TOKENS` are kept, and one more where there are more.
+
+    Args:
+        text: any text.
+        dialect: `mysql` and its kin have backslashes in strings and `#` comments.
+
+    >>> [[token.text for token in one] for one in statements("CREATE TABLE t (a); INSERT INTO t VALUES (';')")]
+    [['CREATE', 'TABLE', 't', '(', 'a', ')'], ['INSERT']]
+    """
+    pattern = _MYSQL if dialect.lower() in _BACKSLASHES else _PLAIN
+    found: list[DdlToken] = []
+    depth = 0
+    for match in pattern.finditer(text):
+        kind, piece = match.lastgroup or "mark", match[0]
+        if kind == "blank":
+            continue
+        again = kind == "word" and depth == 0 and piece.upper() == "CREATE"
+        if piece == ";" or again:
+            if found:
+                yield found
+            found, depth = [], 0
+            if not again:
+                continue
+        depth -= piece == ")" and depth > 0
+        if not found or (found[0].word == "CREATE" and len(found) <= MAX_TOKENS):
+            found.append(DdlToken(piece, kind, depth, match.start()))
+        depth += piece == "("
+    if found:
+        yield found
+
+
+MAX_SKIPPED: Final = 20
+"""Statements that are named at most when they cannot be read."""
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """One column; `type` as declared, blanks collapsed, "" where none is."""
+
+    name: str
+    type: str = ""
+    nullable: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class ForeignKey:
+    """`columns` point to `to_columns` of `to_table`; `to_columns` are () where its primary key is meant."""
+
+    columns: tuple[str, ...]
+    to_table: str
+    to_columns: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class SchemaTable:
+    """One table or view; names as written, without quotes and without the schema in front of them."""
+
+    name: str
+    columns: tuple[Column, ...]
+    primary_key: tuple[str, ...] = ()
+    foreign_keys: tuple[ForeignKey, ...] = ()
+    view: bool = False
+
+    def column(self, name: str) -> Column | None:
+        """The column of that name in any case, or None."""
+        wanted = name.casefold()
+        return next((column for column in self.columns if column.name.casefold() == wanted), None)
+
+
+@dataclass(frozen=True, slots=True)
+class Schema:
+    """The tables in the order of their statements.
+
+    Args:
+        tables: a name that is created again keeps its first definition.
+        skipped: at most `MAX_SKIPPED` statements that could not be read: where, their beginning, and why.
+    """
+
+    tables: tuple[SchemaTable, ...] = ()
+    skipped: tuple[str, ...] = ()
+
+    def table(self, name: str) -> SchemaTable | None:
+        """The table of that name in any case, or None."""
+        wanted = name.casefold()
+        return next((table for table in self.tables if table.name.casefold() == wanted), None)

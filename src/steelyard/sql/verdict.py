@@ -19,15 +19,15 @@ from itertools import chain
 from typing import Any, Final, Literal
 from uuid import UUID
 
-from steelyard.sql.alignment import Alignment, align
+from steelyard.sql.alignment import ColumnAlignment, align
 from steelyard.sql.cells import intern_tables
 from steelyard.sql.columns import match_columns
+from steelyard.sql.extent import ComparisonStop, Effort, count_cells
 from steelyard.sql.fingerprints import Rows
 from steelyard.sql.order import Ordering
-from steelyard.sql.results import FailureKind, ResultTable, SqlFailure
-from steelyard.sql.showing import one_line
-from steelyard.sql.ties import Window, choose_columns, match_in_order, window_of
-from steelyard.sql.wording import Wording
+from steelyard.sql.results import FailureKind, ResultTable, SqlFailure, SqlLimits
+from steelyard.sql.ties import TieGroups, choose_columns, match_in_order, window_of
+from steelyard.sql.wording import Wording, one_line
 
 VerdictKind = Literal[
     "same",
@@ -84,11 +84,12 @@ _OF_FAILURE: Final[Mapping[FailureKind, VerdictKind]] = {
 }
 _COMPARED_BY_PYTHON: Final[frozenset[type]] = frozenset({str, int, float, type(None), bytes})
 _EXACT: Final = (str, int, bytes, date, time, timedelta, UUID, type(None))
+_Behind = tuple[ResultTable | None, ResultTable | None]
 
 
 @dataclass(frozen=True, slots=True)
-class Verdict:
-    """What a comparison came to.
+class ResultVerdict:
+    """The result of comparing two results.
 
     Args:
         kind: stable, for programs.
@@ -128,8 +129,11 @@ def judge(
     ordering: Ordering | None = None,
     keyed: ResultTable | None = None,
     unlimited: ResultTable | None = None,
-) -> Verdict:
+    limits: SqlLimits = SqlLimits(),
+) -> ResultVerdict:
     """Compare what a prediction returned with what the reference returned.
+
+    A prediction of more cells than `limits` allows is wrong, `too_large`.
 
     Args:
         reference: the reference's result.
@@ -137,19 +141,34 @@ def judge(
         ordering: how the reference orders its rows (`ordering_of`); None: it does not.
         keyed: the result of `ordering.keyed_query`.
         unlimited: the result of `ordering.unlimited_query`.
+        limits: `max_cells` of each result, and `compare_timeout_s` unless the caller spends an `Effort` already.
+
+    Raises:
+        ComparisonStop: the reference is too large, or comparing took too long: nothing is said of the prediction.
 
     >>> judge(ResultTable(("a", "b"), [(1, 2.5)]), ResultTable(("b", "a"), [(2.5, 1)])).kind
     'columns_permuted'
     >>> judge(ResultTable(("name", "total"), [("Ann", 12)]), ResultTable(("n", "t"), [("Ann", 11)])).reason
     'row 1, column total: 12 expected, 11 returned'
     """
+    most = limits.max_cells
+    if count_cells(reference.rows, most) > most:
+        raise ComparisonStop("too_large", f"the reference's result has more than {most:,} cells")
+    if count_cells(prediction.rows, most) > most:
+        return verdict_of_failure(SqlFailure("too_large", f"more than {most:,} cells"))
+    with Effort(limits.compare_timeout_s).spend():
+        return _judged(reference, prediction, ordering, (keyed, unlimited))
+
+
+def _judged(
+    reference: ResultTable, prediction: ResultTable, ordering: Ordering | None, behind: _Behind
+) -> ResultVerdict:
     if not reference.rows and not prediction.rows:
         return _both_empty(reference, prediction)
     if _plainly_same(reference, prediction, ordered=ordering is not None):
-        return _agreeing(
-            reference, prediction, _Found(tuple(range(len(reference.columns))), "in_place", exact=True), ()
-        )
-    window = None if ordering is None else window_of(reference, ordering, keyed, unlimited)
+        in_place = _Found(tuple(range(len(reference.columns))), "in_place", exact=True)
+        return _agreeing(reference, prediction, in_place, ())
+    window = None if ordering is None else window_of(reference, ordering, *behind)
     flags = window.flags if window is not None else ()
     found = _agreement(reference, prediction, window)
     if found is not None:
@@ -157,7 +176,7 @@ def judge(
     return _differing(reference, prediction, (*flags, *(("order_unchecked",) if ordering is not None else ())))
 
 
-def verdict_of_failure(failure: SqlFailure) -> Verdict:
+def verdict_of_failure(failure: SqlFailure) -> ResultVerdict:
     """The verdict on a prediction that returned nothing.
 
     >>> verdict_of_failure(SqlFailure("error", "no such table: t")).kind
@@ -166,14 +185,14 @@ def verdict_of_failure(failure: SqlFailure) -> Verdict:
     kind = _OF_FAILURE[failure.kind]
     part = "" if failure.part == "query" else f" in the {failure.part}"
     message = one_line(failure.message[:300]).removeprefix("denied: ")
-    return Verdict(kind, right=False, title=TITLES[kind], reason=f"{TITLES[kind]}{part}: {message}")
+    return ResultVerdict(kind, right=False, title=TITLES[kind], reason=f"{TITLES[kind]}{part}: {message}")
 
 
-def _both_empty(reference: ResultTable, prediction: ResultTable) -> Verdict:
+def _both_empty(reference: ResultTable, prediction: ResultTable) -> ResultVerdict:
     same = len(reference.columns) == len(prediction.columns)
     reason = "neither returned a row, so that little is shown"
     flags = ("both_empty",) if same else ("both_empty", "widths_differ")
-    return Verdict("both_empty", right=True, title=TITLES["both_empty"], reason=reason, flags=flags)
+    return ResultVerdict("both_empty", right=True, title=TITLES["both_empty"], reason=reason, flags=flags)
 
 
 def _plainly_same(reference: ResultTable, prediction: ResultTable, *, ordered: bool) -> bool:
@@ -193,7 +212,7 @@ def _simple(rows: Sequence[Sequence[Any]]) -> bool:
     return set(map(type, chain.from_iterable(rows))) <= _COMPARED_BY_PYTHON
 
 
-def _agreement(reference: ResultTable, prediction: ResultTable, window: Window | None) -> _Found | None:
+def _agreement(reference: ResultTable, prediction: ResultTable, window: TieGroups | None) -> _Found | None:
     """The best way in which the results agree: exactly before within tolerance, in order before out of it."""
     found: list[_Found] = []
     if len(reference.rows) != len(prediction.rows):
@@ -214,7 +233,7 @@ def _inexact(table: ResultTable) -> bool:
     return not all(issubclass(kind, _EXACT) for kind in kinds)
 
 
-def _way(reference: ResultTable, prediction: ResultTable, window: Window | None, *, exact: bool) -> _Found | None:
+def _way(reference: ResultTable, prediction: ResultTable, window: TieGroups | None, *, exact: bool) -> _Found | None:
     source = window.source if window is not None else {}
     mine, other, *further = intern_tables(reference.rows, prediction.rows, *source.values(), exact=exact)
     swapped = len(reference.columns) > len(prediction.columns)
@@ -230,7 +249,7 @@ def _way(reference: ResultTable, prediction: ResultTable, window: Window | None,
     return _Found(columns, "in_place" if window is None else "wrong", exact) if columns is not None else None
 
 
-def _agreeing(reference: ResultTable, prediction: ResultTable, found: _Found, flags: tuple[str, ...]) -> Verdict:
+def _agreeing(reference: ResultTable, prediction: ResultTable, found: _Found, flags: tuple[str, ...]) -> ResultVerdict:
     """The verdict where the same rows are there, perhaps with more or fewer columns, or in a wrong order."""
     wide, narrow = len(prediction.columns), len(reference.columns)
     holding = _holding(found, missing=narrow > wide, extra=wide > narrow)
@@ -241,7 +260,7 @@ def _agreeing(reference: ResultTable, prediction: ResultTable, found: _Found, fl
         differences |= words.moved_rows()
     rest = (*holding[1:], *(("limit_tie",) if found.order == "limit_tie" else ()), *flags)
     reason = words.agreeing(kind, order=found.order)
-    return Verdict(kind, kind in RIGHT, TITLES[kind], reason, rest, differences)
+    return ResultVerdict(kind, kind in RIGHT, TITLES[kind], reason, rest, differences)
 
 
 def _holding(found: _Found, *, missing: bool, extra: bool) -> list[VerdictKind]:
@@ -263,7 +282,7 @@ def _pairs(found: _Found, *, swapped: bool) -> tuple[tuple[int, int], ...]:
     return tuple(sorted((other, mine) for mine, other in pairs)) if swapped else tuple(pairs)
 
 
-def _differing(reference: ResultTable, prediction: ResultTable, flags: tuple[str, ...]) -> Verdict:
+def _differing(reference: ResultTable, prediction: ResultTable, flags: tuple[str, ...]) -> ResultVerdict:
     """The verdict where rows differ however the columns are laid."""
     mine: Rows
     mine, other = intern_tables(reference.rows, prediction.rows)
@@ -280,7 +299,7 @@ def _differing(reference: ResultTable, prediction: ResultTable, flags: tuple[str
     words = Wording(reference, prediction, laid.columns)
     differences = {"columns": words.columns(), **words.differing_rows(laid)}
     rest = (*(note for holds, note in notes if holds), *flags)
-    return Verdict(
+    return ResultVerdict(
         kind,
         right=False,
         title=TITLES[kind],
@@ -294,7 +313,7 @@ def _decided(mine: Rows, other: Rows, *, swapped: bool) -> bool:
     return match_columns(*((other, mine) if swapped else (mine, other))).decided
 
 
-def _kind_of(laid: Alignment) -> VerdictKind:
+def _kind_of(laid: ColumnAlignment) -> VerdictKind:
     if laid.same_sets and (laid.missing or laid.extra):
         return "duplicates_differ"
     if not laid.extra and laid.missing:

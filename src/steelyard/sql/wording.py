@@ -1,17 +1,20 @@
-"""Verdicts in words: one sentence with the first difference by row, column and value, and differences as plain JSON."""
+"""Verdicts in words: one sentence with the first difference by row, column and value, and differences as plain JSON.
+
+Cells and rows are shown short and with nothing hidden in them (control characters are escaped).
+"""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from steelyard.sql.alignment import Alignment, nearest
+from steelyard.sql.alignment import ColumnAlignment, nearest
 from steelyard.sql.cells import intern_tables
 from steelyard.sql.columns import project
 from steelyard.sql.fingerprints import Rows
-from steelyard.sql.results import ResultTable
-from steelyard.sql.showing import json_row, show_cell, show_column, show_row
+from steelyard.sql.results import ResultTable, plain_cell
 
 _SHOWN: Final = 5
 """Rows of each side that are shown."""
@@ -53,7 +56,7 @@ class Wording:
             return f"{agree} but for rows with equal keys, of which the LIMIT may keep any"
         return f"{agree}, rows with equal keys in another order" if order == "ties" else agree
 
-    def differing(self, kind: str, laid: Alignment, keys: tuple[Rows, Rows]) -> str:
+    def differing(self, kind: str, laid: ColumnAlignment, keys: tuple[Rows, Rows]) -> str:
         """The reason where rows differ."""
         if kind == "duplicates_differ":
             return self._first_repeated(laid, keys)
@@ -65,7 +68,7 @@ class Wording:
             return "the columns agree one by one, but no way was found to lay the rows side by side"
         return self._first_different(laid, keys)
 
-    def differing_rows(self, laid: Alignment) -> dict[str, Any]:
+    def differing_rows(self, laid: ColumnAlignment) -> dict[str, Any]:
         """The first rows that are missing and extra, and how many there are."""
         return {
             "missing": [json_row(place + 1, self.reference.rows[place]) for place in laid.missing[:_SHOWN]],
@@ -114,7 +117,7 @@ class Wording:
         )
         return ", ".join(named)
 
-    def _first_different(self, laid: Alignment, keys: tuple[Rows, Rows]) -> str:
+    def _first_different(self, laid: ColumnAlignment, keys: tuple[Rows, Rows]) -> str:
         mine = project(keys[0], [one for one, _ in laid.columns])
         other = project(keys[1], [two for _, two in laid.columns])
         place = laid.missing[0]
@@ -127,7 +130,7 @@ class Wording:
             f"row {where + 1} of the result, {self._given(where)}, is not in the reference"
         )
 
-    def _first_repeated(self, laid: Alignment, keys: tuple[Rows, Rows]) -> str:
+    def _first_repeated(self, laid: ColumnAlignment, keys: tuple[Rows, Rows]) -> str:
         place, side = (laid.missing[0], 0) if laid.missing else (laid.extra[0], 1)
         mine = project(keys[0], [one for one, _ in laid.columns])
         other = project(keys[1], [two for _, two in laid.columns])
@@ -172,3 +175,101 @@ def _count(places: Sequence[int]) -> str:
 
 def _times(count: int) -> str:
     return "once" if count == 1 else f"{count} times"
+
+
+_TEXT: Final = 40
+_JSON_TEXT: Final = 200
+_CELLS: Final = 6
+_JSON_CELLS: Final = 50
+_BITS: Final = 256
+"""Longer whole numbers are not written out; Python itself refuses from 4,300 digits on."""
+
+
+def show_cell(cell: Any, most: int = _TEXT) -> str:
+    r"""A cell for a sentence, as SQL would write it.
+
+    Args:
+        cell: a cell of any type.
+        most: characters of it.
+
+    >>> [show_cell(one) for one in (None, True, 1.5, "it's\x1b", b"\x00\xff", float("nan"))]
+    ['NULL', 'true', '1.5', "'it''s\\x1b'", "x'00ff'", 'NaN']
+    """
+    cell = plain_cell(cell)
+    if cell is None:
+        return "NULL"
+    if isinstance(cell, bool):
+        return "true" if cell else "false"
+    if isinstance(cell, str):
+        quoted = _short(cell, most).replace("'", "''")
+        return f"'{one_line(quoted)}'"
+    if isinstance(cell, bytes):
+        return f"x'{_short(cell[:most].hex(), most)}'"
+    if isinstance(cell, float):
+        return "NaN" if math.isnan(cell) else repr(cell)
+    return _show_other(cell, most)
+
+
+def _show_other(cell: Any, most: int) -> str:
+    if isinstance(cell, int) and cell.bit_length() > _BITS:
+        return f"a whole number of {cell.bit_length()} bits"
+    if isinstance(cell, list | tuple | dict):
+        return f"{'a struct' if isinstance(cell, dict) else 'a list'} of {len(cell)}"
+    return one_line(_short(str(cell), most))
+
+
+def show_row(row: Sequence[Any]) -> str:
+    """The first cells of a row, in brackets.
+
+    >>> show_row((1, "a"))
+    "(1, 'a')"
+    """
+    rest = ", …" if len(row) > _CELLS else ""
+    return f"({', '.join(show_cell(cell) for cell in row[:_CELLS])}{rest})"
+
+
+def show_column(index: int, columns: Sequence[str]) -> str:
+    """The name of a column, or its number where it has none to speak of.
+
+    >>> show_column(0, ["total"]), show_column(1, ["a", ""])
+    ('column total', 'column 2')
+    """
+    name = one_line(_short(columns[index], _TEXT)).strip() if index < len(columns) else ""
+    return f"column {name}" if name else f"column {index + 1}"
+
+
+def json_row(number: int, row: Sequence[Any]) -> dict[str, Any]:
+    """A row as plain JSON: its 1-based number and its first cells.
+
+    >>> json_row(3, (1, "a", float("inf")))
+    {'row': 3, 'cells': [1, 'a', 'inf']}
+    """
+    return {"row": number, "cells": [_json_cell(cell) for cell in row[:_JSON_CELLS]]}
+
+
+def _json_cell(cell: Any) -> Any:
+    cell = plain_cell(cell)
+    if cell is None or isinstance(cell, bool):
+        return cell
+    if isinstance(cell, int) and cell.bit_length() <= 63:
+        return int(cell)
+    if isinstance(cell, float) and math.isfinite(cell):
+        return float(cell)
+    return one_line(_short(cell, _JSON_TEXT)) if isinstance(cell, str) else show_cell(cell, _JSON_TEXT)
+
+
+def one_line(text: str) -> str:
+    r"""A text with an escape for each character that is not seen, or that acts on whoever shows it.
+
+    >>> one_line("a\nb\x1b[1m\u202e易")
+    'a\\nb\\x1b[1m\\u202e易'
+    """
+    return text if text.isprintable() else "".join(one if one.isprintable() else _escaped(one) for one in text)
+
+
+def _escaped(character: str) -> str:
+    return character.encode("unicode_escape", "surrogatepass").decode("ascii")
+
+
+def _short(text: str, most: int) -> str:
+    return text if len(text) <= most else f"{text[: most - 1]}…"

@@ -5,9 +5,8 @@ from __future__ import annotations
 import math
 from typing import Final
 
-from steelyard.stats.beta import log_beta
 from steelyard.stats.intervals import Interval, check_counts, check_level
-from steelyard.stats.quantiles import beta_quantile
+from steelyard.stats.quantiles import beta_quantile, log_beta
 
 _EQUAL: Final = 1 + 1e-7
 """Two outcomes count as equally likely within this factor, as scipy and R have it: both are rounded."""

@@ -18,8 +18,10 @@ if TYPE_CHECKING:
 
 RESAMPLES: Final = 9_999
 _DRAWS: Final = 20_000_000
+"""Clusters drawn in all: 9,999 resamples of 2,000 clusters take 0.4 s, the 1,000 of 20,000 clusters as long."""
 _CELLS_AT_ONCE: Final = 2_000_000
 _ROUNDING: Final = 1e-12
+"""Relative difference of two sums that counts as none."""
 
 
 def percentile_bootstrap(

@@ -102,6 +102,8 @@ def decided_pairs_for_win_rate(rate: float, *, level: float = 0.95, power: float
     49
     """
     about = samples_for_rate(rate, level=level, power=power)
+    # Upwards one by one, as power does not grow with every pair; from below the approximation, which for rates from
+    # 0.51 to 0.99 exceeds the exact number by at most half its square root.
     n = max(1, about - 3 * math.isqrt(about) - 5)
     while sign_test_power(n, rate, level=level) < power:
         n += 1

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
 _MOST: Final = 1 << 40
+"""The first power of two above the 1e12 of the message; `_fewest` doubles."""
 _NEGLIGIBLE: Final = 1e-18
 _MANY: Final = 5_000
 

@@ -1,19 +1,13 @@
 """Bradley-Terry ratings: battles between pairs of models -> one strength per model.
 
-ranking            coded battles, their counts, the fit
-  ranking_graph    which models can be compared at all
-  ranking_newton   the maximum, for one table of wins or many
-  ranking_resample the fit repeated on resampled clusters
-  ranking_order    intervals, rank ranges, and sets that cannot be told apart
+Coded battles and their counts; which models can be compared at all; the maximum of the likelihood by Newton's method,
+for one table of wins or many. Intervals, rank ranges and shared places are in `ranking_order`.
 """
 
 from __future__ import annotations
 
 import math
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
-
-from steelyard.stats.ranking_graph import linked, strongly_connected
-from steelyard.stats.ranking_newton import solve
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -27,6 +21,9 @@ PRIOR: Final = 0.5
 ELO_CENTRE: Final = 1000.0
 ELO_POINTS: Final = 400 / math.log(10)
 """Elo points in one natural-log unit: 400 points are odds of ten to one."""
+_MOST_ITERATIONS: Final = 200
+_CELLS_AT_ONCE: Final = 1_000_000
+"""Numbers of one array, 8 MB; `_step` holds several of that size."""
 
 
 class Battles(NamedTuple):
@@ -105,9 +102,9 @@ def coded(
     scores = np.asarray(score, dtype=float).reshape(-1)
     weights = None if weight is None else np.asarray(weight, dtype=float).reshape(-1)
     clusters = None if cluster is None else np.asarray(cluster).reshape(-1)
-    columns = [*codes, scores, *(one for one in (weights, clusters) if one is not None)]
-    if len({len(one) for one in columns}) > 1:
-        raise ValueError(f"the columns of battles differ in length: {[len(one) for one in columns]}")
+    columns = [*codes, scores, *(column for column in (weights, clusters) if column is not None)]
+    if len({len(column) for column in columns}) > 1:
+        raise ValueError(f"the columns of battles differ in length: {[len(column) for column in columns]}")
     least, largest = _extent(codes)
     count = largest + 1 if models is None else models
     if least < 0 or largest >= count:
@@ -124,7 +121,7 @@ def coded(
 def _extent(codes: Sequence[Array]) -> tuple[int, int]:
     if not len(codes[0]):
         return 0, -1
-    return min(int(one.min()) for one in codes), max(int(one.max()) for one in codes)
+    return min(int(code.min()) for code in codes), max(int(code.max()) for code in codes)
 
 
 def count_battles(battles: Battles) -> Array:
@@ -186,9 +183,9 @@ def bradley_terry(wins: ArrayLike, *, prior: float | None = None) -> BradleyTerr
             separable += models
         if prior is not None or not alone:
             part += (PRIOR if prior is None else prior) / 2 * ((part + part.T) > 0)
-        found = solve(part[None], np.zeros((1, len(models))))
-        strengths[list(models)] = found.strengths[0]
-        converged, iterations = converged and bool(found.converged[0]), max(iterations, found.iterations)
+        fit = solve(part[None], np.zeros((1, len(models))))
+        strengths[list(models)] = fit.strengths[0]
+        converged, iterations = converged and bool(fit.converged[0]), max(iterations, fit.iterations)
     used = prior if prior is not None else PRIOR if separable else 0.0
     return BradleyTerry(strengths, converged, iterations, used, tuple(sorted(separable)), components)
 
@@ -200,3 +197,151 @@ def elo(strength: float) -> float:
     1128.7
     """
     return ELO_CENTRE + ELO_POINTS * strength
+
+
+def linked(wins: Array) -> tuple[tuple[int, ...], ...]:
+    """Sets of models linked by battles, each in order, by their first model.
+
+    Between two of these sets nothing was ever compared, so no rating of the one says anything about the other.
+
+    Args:
+        wins: n x n, `wins[a, b]` > 0 where a has beaten b or tied with it.
+
+    >>> import numpy as np
+    >>> linked(np.array([[0, 0, 2], [0, 0, 0], [0, 0, 0]]))
+    ((0, 2), (1,))
+    """
+    met = (wins > 0) | (wins.T > 0)
+    return _peeled(met, met)
+
+
+def strongly_connected(wins: Array) -> tuple[tuple[int, ...], ...]:
+    """Largest sets in which every model has beaten every other, directly or along a chain; by their first model.
+
+    The likelihood of Bradley and Terry has a maximum, and only one, exactly where there is a single such set: if one
+    part never loses to the rest, its ratings can always grow.
+
+    Source: L. R. Ford, "Solution of a ranking problem from binary comparisons", American Mathematical Monthly 64,
+    1957.
+
+    >>> import numpy as np
+    >>> strongly_connected(np.array([[0, 1, 2], [1, 0, 2], [0, 0, 0]]))
+    ((0, 1), (2,))
+    """
+    beat = wins > 0
+    return _peeled(beat, beat.T)
+
+
+def _peeled(forward: Array, backward: Array) -> tuple[tuple[int, ...], ...]:
+    """Components by repeatedly removing one model's, then splitting the rest by what it reaches and what reaches it.
+
+    No component spans two of these parts.
+
+    Source: L. Fleischer, B. Hendrickson and A. Pinar, "On identifying strongly connected components in parallel", 2000.
+    """
+    import numpy as np
+
+    components, waiting = [], [np.arange(len(forward))]
+    while waiting:
+        left = waiting.pop()
+        if not len(left):
+            continue
+        # The middle one halves a chain in which each model beats all that follow.
+        start = len(left) // 2
+        ahead = _reached(forward[np.ix_(left, left)], start)
+        behind = ahead if forward is backward else _reached(backward[np.ix_(left, left)], start)
+        components.append(tuple(int(model) for model in left[ahead & behind]))
+        waiting += [left[ahead & ~behind], left[behind & ~ahead], left[~ahead & ~behind]]
+    return tuple(sorted(components))
+
+
+def _reached(edges: Array, start: int) -> Array:
+    import numpy as np
+
+    seen = np.zeros(len(edges), dtype=bool)
+    seen[start] = True
+    new = seen.copy()
+    while new.any():
+        new = edges[new].any(axis=0) & ~seen
+        seen |= new
+    return seen
+
+
+class Solved(NamedTuple):
+    """Strengths per table (tables x models, each row summing to 0), whether each converged, and the iterations."""
+
+    strengths: Array
+    converged: Array
+    iterations: int
+
+
+def solve(wins: Array, start: Array, *, tolerance: float = 1e-9) -> Solved:
+    """The strengths r that maximise sum_ab w_ab log(1 / (1 + exp(r_b - r_a))), for each table w of wins.
+
+    With p_ab the modelled share of a and N_ab = w_ab + w_ba, the gradient is w_a. - sum_b N_ab p_ab and the negated
+    Hessian H the Laplacian of the weights N_ab p_ab p_ba. H s = gradient is solved for the step s, of which the part
+
+        t = log(1 + d) / d,    d = max |s_a - s_b| over compared pairs
+
+    is taken. Third derivatives along s are at most d times the second ones, so this part never passes the maximum
+    along s: the likelihood grows in every iteration and no line search is needed. Near the end t is 1.
+
+    Args:
+        wins: tables x models x models; each table's graph of wins must be strongly connected.
+        start: tables x models, where to begin.
+        tolerance: a table has converged when its last step moved no compared pair by more, in log units. The error
+            left is about the square of that step.
+
+    Source: R. A. Bradley and M. E. Terry, Biometrika 39, 1952; the step after T. Sun and Q. Tran-Dinh, "Generalized
+    self-concordant functions", Mathematical Programming 178, 2019, theorem 2 with nu = 2.
+    """
+    import numpy as np
+
+    tables, models, _ = wins.shape
+    strengths, converged, most = np.zeros((tables, models)), np.zeros(tables, dtype=bool), 0
+    rows = max(1, _CELLS_AT_ONCE // models**2)
+    for at in range(0, tables, rows):
+        part = slice(at, at + rows)
+        strengths[part], converged[part], taken = _solve_block(wins[part], start[part], tolerance)
+        most = max(most, taken)
+    return Solved(strengths - strengths.mean(axis=1, keepdims=True), converged, most)
+
+
+def _solve_block(wins: Array, start: Array, tolerance: float) -> tuple[Array, Array, int]:
+    import numpy as np
+
+    strengths, moving, iteration = start.astype(float), np.arange(len(wins)), 0
+    won, battles = wins.sum(axis=2), wins + wins.transpose(0, 2, 1)
+    if wins.shape[1] < 2:
+        return strengths, np.ones(len(wins), dtype=bool), 0
+    while len(moving) and iteration < _MOST_ITERATIONS:
+        iteration += 1
+        step, reach = _step(strengths[moving], won[moving], battles[moving])
+        part = np.where(reach > 0, np.log1p(reach) / np.maximum(reach, 1e-300), 1.0)
+        strengths[moving] += part[:, None] * step
+        moving = moving[reach > tolerance]
+    converged = np.ones(len(wins), dtype=bool)
+    converged[moving] = False
+    return strengths, converged, iteration
+
+
+def _step(strengths: Array, won: Array, battles: Array) -> tuple[Array, Array]:
+    """The full Newton step, and the most that it moves a compared pair."""
+    import numpy as np
+
+    behind = strengths[:, None, :] - strengths[:, :, None]
+    # Beyond e^700 a double overflows; what lies there is 0 in every sum.
+    share = 1 / (1 + np.exp(np.clip(behind, -700, 700)))
+    expected = battles * share
+    curvature = expected * share.transpose(0, 2, 1)
+    total = curvature.sum(axis=2)
+    # Strengths are known up to a constant, so the Laplacian has no inverse. The same number added everywhere, of the
+    # size of its entries, fixes the sum of the step to that of the gradient, which is 0.
+    level = total.mean(axis=1) / strengths.shape[1]
+    hessian = level[:, None, None] - curvature
+    diagonal = np.arange(strengths.shape[1])
+    hessian[:, diagonal, diagonal] += total
+    step = np.linalg.solve(hessian, (won - expected.sum(axis=2))[:, :, None])[:, :, 0]
+    moved = np.abs(step[:, :, None] - step[:, None, :])
+    moved[battles <= 0] = 0.0
+    return step, moved.max(axis=(1, 2))

@@ -1,4 +1,4 @@
-"""Early stop: is a mean above or below a threshold, looked at after every observation, with a guarantee?
+"""Early stop: tests, valid after every observation, of whether a mean is above or below a threshold.
 
 Somebody who looks after each reply and stops at the first p < 0.05 is wrong about a coin in four runs of ten. Here a
 gambler bets against "the mean is m" with odds that are fair if it is. If it is, the capital passes 2 / alpha with
@@ -25,10 +25,9 @@ of the hedged sum, and the growth of the bets without replacement. Any bet that 
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple
 
 from steelyard.stats.intervals import Interval, check_level
-from steelyard.stats.sequential_limits import BETS, EXACT, LARGEST_BET, STEPS_AT_ONCE, lower_limits
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -38,6 +37,14 @@ if TYPE_CHECKING:
     Array = NDArray[Any]
 
 Decision = Literal["", "above", "below", "equal"]
+
+_LARGEST_BET: Final = 0.95
+_BETS: Final = tuple(0.02 * (_LARGEST_BET / 0.02) ** (k / 15) for k in range(16))
+_EXACT: Final = 1e-9
+"""Two sums that differ by less are equal: what rounding leaves of a million fractions."""
+_STEPS_AT_ONCE: Final = 1_024
+"""16 bets on so many observations fit a processor's cache."""
+_RESOLUTION: Final = 1e-10
 
 
 class BettingTest:
@@ -81,8 +88,8 @@ class BettingTest:
         self.n = 0
         self.decision: Decision = ""
         self._goal = _goal(level)
-        self._above = [0.0] * len(BETS)
-        self._below = [0.0] * len(BETS)
+        self._above = [0.0] * len(_BETS)
+        self._below = [0.0] * len(_BETS)
         self._offered = 0
         self._sum = 0.0
         self._lost = 0.0
@@ -108,16 +115,16 @@ class BettingTest:
     def _bet(self, x: float) -> tuple[bool, bool]:
         """Place the bets on x, and say which of the two null hypotheses is refuted by the capital."""
         if self.total is None:
-            left, need, bets = 1, self.threshold, BETS
+            left, need, bets = 1, self.threshold, _BETS
         else:
             left = self.total - self.n
             need = self.total * self.threshold - self._sum - self._lost
             growth = self.total / left
-            bets = tuple(min(LARGEST_BET, bet * growth) for bet in BETS)
+            bets = tuple(min(_LARGEST_BET, bet * growth) for bet in _BETS)
         # With no need left nothing can be lost against it: there, only what is certain decides.
-        if need > EXACT:
+        if need > _EXACT:
             self._above = _stake(self._above, bets, x * left / need)
-        if left - need > EXACT:
+        if left - need > _EXACT:
             self._below = _stake(self._below, bets, (1 - x) * left / (left - need))
         return _refuted(self._above, self._goal), _refuted(self._below, self._goal)
 
@@ -133,9 +140,9 @@ class BettingTest:
             return ""
         surplus = self._sum + self._lost - self.total * self.threshold
         left = self.total - self.n
-        if surplus > EXACT:
+        if surplus > _EXACT:
             return "above"
-        if surplus + left < -EXACT:
+        if surplus + left < -_EXACT:
             return "below"
         return "" if left else "equal"
 
@@ -187,15 +194,15 @@ def confidence_sequence(
     data = np.asarray(values, dtype=float)
     moments = [len(data)] if at is None else list(at)
     _check(data, total, moments)
-    ends = sorted({*moments, *range(STEPS_AT_ONCE, len(data), STEPS_AT_ONCE)} - {0})
-    lows = lower_limits(data, total, ends, _goal(level))
-    highs = [1 - low for low in lower_limits(1 - data, total, ends, _goal(level))]
+    ends = sorted({*moments, *range(_STEPS_AT_ONCE, len(data), _STEPS_AT_ONCE)} - {0})
+    lows = _lower_limits(data, total, ends, _goal(level))
+    highs = [1 - low for low in _lower_limits(1 - data, total, ends, _goal(level))]
     sums = np.concatenate(([0.0], np.cumsum(data)))
-    found = {0: Interval(0.0, 1.0)}
+    intervals = {0: Interval(0.0, 1.0)}
     for end, low, high in zip(ends, lows, highs, strict=True):
         point = min(low, max(high, float(sums[end]) / end))
-        found[end] = Interval(low, high) if low <= high else Interval(point, point)
-    return [found[moment] for moment in moments]
+        intervals[end] = Interval(low, high) if low <= high else Interval(point, point)
+    return [intervals[moment] for moment in moments]
 
 
 def _check(data: Array, total: int | None, moments: Sequence[int]) -> None:
@@ -228,3 +235,109 @@ def unit_to_difference(interval: Interval) -> Interval:
     Interval(low=-0.5, high=0.5)
     """
     return Interval(2 * interval.low - 1, 2 * interval.high - 1)
+
+
+def _lower_limits(data: Array, total: int | None, ends: Sequence[int], goal: float) -> list[float]:
+    """The running lower limit of the mean after each of `ends`.
+
+    Args:
+        data: observations in [0, 1]; 1 - data gives 1 - the upper limits.
+        total: None for the population, N for a fixed set of N.
+        ends: rising counts of observations, at least 1.
+        goal: log of the capital that refutes.
+    """
+    game = _Game.of(data, total)
+    state = _State(0.0, *game.skip(0.0, 0))
+    limit, start, limits = 0.0, 0, []
+    for end in ends:
+        # Where less than the sum so far is asked for, the mean is certain to be larger: there is nothing to bet on.
+        certain = float(game.spent[end]) / game.total
+        if state.mean < certain + _EXACT / game.total:
+            mean = certain + _EXACT / game.total
+            state = _State(mean, *game.skip(mean, start))
+        state, raised = _advance(game, state, start, end, goal)
+        limit = max(limit, certain, state.mean if raised else 0.0)
+        limits.append(limit)
+        start = end
+    return limits
+
+
+class _State(NamedTuple):
+    """Each bet's log capital against one mean, and its derivative by that mean."""
+
+    mean: float
+    logs: Array
+    slopes: Array
+
+
+class _Game(NamedTuple):
+    """What both questions have in common: the payout is r_i = gain_i / (total * m - spent_i), at bets c * growth_i.
+
+    The population has total 1, spent 0 and growth 1; a set of N has gain (N - i + 1) x_i and spent S_{i-1}, which
+    is N + 1 long.
+    """
+
+    total: float
+    gain: Array
+    spent: Array
+    growth: Array
+
+    @classmethod
+    def of(cls, data: Array, total: int | None) -> _Game:
+        import numpy as np
+
+        n = len(data)
+        if total is None:
+            return cls(1.0, data, np.zeros(n + 1), np.ones(n))
+        left = total - np.arange(n)
+        return cls(float(total), data * left, np.concatenate(([0.0], np.cumsum(data))), total / left)
+
+    def factors(self, mean: float, start: int, end: int) -> tuple[Array, Array, Array]:
+        """What each step multiplies each bet's capital by; the derivative of its log by the mean, in two factors."""
+        import numpy as np
+
+        need = self.total * mean - self.spent[start:end]
+        bets = np.minimum(_LARGEST_BET, np.asarray(_BETS)[:, None] * self.growth[start:end])
+        grown = bets * (self.gain[start:end] / need - 1)
+        grown += 1
+        lean = np.subtract(1, bets, out=bets)
+        lean /= grown
+        lean -= 1
+        return grown, lean, self.total / need
+
+    def skip(self, mean: float, end: int) -> tuple[Array, Array]:
+        """Logs and slopes against `mean` after the first `end` steps."""
+        import numpy as np
+
+        logs, slopes = np.zeros(len(_BETS)), np.zeros(len(_BETS))
+        for start in range(0, end, _STEPS_AT_ONCE):
+            grown, lean, rate = self.factors(mean, start, min(end, start + _STEPS_AT_ONCE))
+            logs += np.log(grown, out=grown).sum(axis=1)
+            slopes += lean @ rate
+        return logs, slopes
+
+
+def _advance(game: _Game, state: _State, start: int, end: int, goal: float) -> tuple[_State, bool]:
+    """Raise the mean to the largest that the capital refutes at a moment in (start, end]; also: was it refuted?
+
+    The log of a mixture of convex falling functions of m is one too, and so is the largest over moments. Newton's
+    steps from the left therefore never pass the root: each is a valid limit, and few are needed.
+    """
+    import numpy as np
+
+    mean, logs, slopes = state
+    raised = False
+    while True:
+        grown, lean, rate = game.factors(mean, start, end)
+        path = logs[:, None] + np.cumsum(np.log(grown), axis=1)
+        top = path.max(axis=0)
+        capital = top + np.log(np.exp(path - top).mean(axis=0))
+        best = int(capital.argmax())
+        excess = float(capital[best]) - goal
+        raised = raised or excess >= 0
+        shares = np.exp(path[:, best] - capital[best]) / len(_BETS)
+        steepness = -float(shares @ (slopes + lean[:, : best + 1] @ rate[: best + 1]))
+        if excess <= _RESOLUTION * steepness:
+            return _State(mean, path[:, -1], slopes + lean @ rate), raised
+        mean += excess / steepness
+        logs, slopes = game.skip(mean, start)

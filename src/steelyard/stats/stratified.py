@@ -71,8 +71,8 @@ def stratified_mean(
     after Satterthwaite) and 5A.12 (groups of one, collapsed); effective n after Korn and Graubard 1998. What groups
     without spread count as is ours. Measured coverage is in docs/statistics.md.
 
-    >>> found = stratified_mean([1] * 9 + [0] + [1, 0, 1, 0], [0] * 10 + [1] * 4)
-    >>> round(found.mean, 2), found.interval.rounded(2)
+    >>> macro = stratified_mean([1] * 9 + [0] + [1, 0, 1, 0], [0] * 10 + [1] * 4)
+    >>> round(macro.mean, 2), macro.interval.rounded(2)
     (0.7, (0.28, 0.93))
     """
     import numpy as np
@@ -163,21 +163,21 @@ def _flat(parts: _Parts, mean: float) -> Array:
     return flat
 
 
-def _interval(found: _Estimate, level: float, scale: tuple[float, float] | None, *, rate: bool) -> Interval | None:
-    sizes = found.parts.sizes
-    if found.parts.unit.min() == found.parts.unit.max():
+def _interval(estimate: _Estimate, level: float, scale: tuple[float, float] | None, *, rate: bool) -> Interval | None:
+    sizes = estimate.parts.sizes
+    if estimate.parts.unit.min() == estimate.parts.unit.max():
         return Interval(0.0, 1.0) if rate else None
-    t = t_quantile((1 + level) / 2, max(1.0, found.df))
+    t = t_quantile((1 + level) / 2, max(1.0, estimate.df))
     balanced = len(sizes) ** 2 / float((1 / sizes).sum())
-    if found.variance > 1e-24 and not rate:
-        half = t * math.sqrt(found.variance)
-        low, high = found.mean - half, found.mean + half
+    if estimate.variance > 1e-24 and not rate:
+        half = t * math.sqrt(estimate.variance)
+        low, high = estimate.mean - half, estimate.mean + half
         return Interval(max(low, scale[0]), min(high, scale[1])) if scale else Interval(low, high)
     if scale is None:
         return None
     width = scale[1] - scale[0]
-    share = min(1.0, max(0.0, (found.mean - scale[0]) / width))
-    spread = found.variance / width**2
+    share = min(1.0, max(0.0, (estimate.mean - scale[0]) / width))
+    spread = estimate.variance / width**2
     effective = share * (1 - share) / spread if spread > 1e-24 and 0 < share < 1 else balanced
     low, high = score_interval(share, effective, t)
     return Interval(scale[0] + width * low, scale[0] + width * high)

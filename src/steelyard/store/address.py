@@ -1,4 +1,4 @@
-"""Where a store is: a file, or a schema of a PostgreSQL database, and how that is shown without its password."""
+"""The address of a store: a file, or a schema of a PostgreSQL database, parsed and shown without its password."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ _NAME: Final = re.compile(r"[a-z_][a-z0-9_]{0,62}")
 
 
 class Address(str):
-    """The address of a server's store as it is shown; whoever opens it finds the whole of it in `url`.
+    """The address of a store on a server, as a text without its password; `url` is the whole address.
 
-    It is a text, so that it can be handed on (`evaluate(..., store=store.path)`) and printed.
+    It is a text, so that it can be passed on (`evaluate(..., store=store.path)`) and printed.
     """
 
     __slots__ = ("schema", "url")
@@ -39,20 +39,20 @@ class Address(str):
         query = {"host": url.query["host"]} if "host" in url.query else {}
         query |= {} if schema == SCHEMA else {"schema": schema}
         shown = URL.create("postgresql", url.username, None, url.host, url.port, url.database, query)
-        made = cls(shown.render_as_string())
-        made.url, made.schema = url, schema
-        return made
+        address = cls(shown.render_as_string())
+        address.url, address.schema = url, schema
+        return address
 
     def without_password(self, text: str) -> str:
         """`text`, a message of the server or its driver, without the password that may be quoted in it."""
-        hidden = [str(self.url.password or ""), *(str(self.url.query.get(key, "")) for key in _SECRET_KEYS)]
-        for one in hidden:
-            text = text.replace(one, "[password]") if one else text
+        passwords = [str(self.url.password or ""), *(str(self.url.query.get(key, "")) for key in _SECRET_KEYS)]
+        for password in filter(None, passwords):
+            text = text.replace(password, "[password]")
         return text
 
 
 def locate(where: str | Path | None) -> Path | Address:
-    """Where a store is.
+    """Parse the address of a store.
 
     Args:
         where: a file's path; `postgresql://user@host:5432/database`, with `?schema=name` for a schema other than
@@ -60,7 +60,7 @@ def locate(where: str | Path | None) -> Path | Address:
             stands for the value of that environment variable.
 
     Raises:
-        ConfigError: an address that cannot be meant, or a name without a value. No message quotes a password.
+        ConfigError: an address that is not valid, or a name without a value. No message quotes a password.
     """
     if isinstance(where, Address):
         return where
@@ -83,7 +83,7 @@ def locate(where: str | Path | None) -> Path | Address:
 
 
 def has_password(where: str | Path | None) -> bool:
-    """Whether an address holds a password as it is typed: other users of the machine see it in the list of processes.
+    """Whether an address holds a password in clear text: other users of the machine see it in the list of processes.
 
     >>> has_password("postgresql://me:abc@h/db"), has_password("postgresql://me:${PW}@h/db"), has_password("a.db")
     (True, False, False)
@@ -95,8 +95,8 @@ def has_password(where: str | Path | None) -> bool:
         url = make_url(text)
     except (ArgumentError, ValueError):
         return False
-    given = [str(url.password or ""), *(str(url.query.get(key, "")) for key in _SECRET_KEYS)]
-    return any(one and not list(references(one)) for one in given)
+    passwords = [str(url.password or ""), *(str(url.query.get(key, "")) for key in _SECRET_KEYS)]
+    return any(password and not list(references(password)) for password in passwords)
 
 
 def _file_of(text: str) -> Path:
@@ -124,23 +124,23 @@ def _server_of(text: str) -> Address:
 
 
 def _resolved(url: URL) -> URL:
-    """The address with the values of the references in it: after it was taken apart, so that a value may hold an @."""
+    """The address with the values of its references, filled in after it was parsed, so that a value may hold an @."""
     parts: Mapping[str, str | None] = {
         "username": url.username, "password": _plain(url.password), "host": url.host, "database": url.database
     }  # fmt: skip
     names = set(
-        references([*filter(None, parts.values()), *(one for one in url.query.values() if isinstance(one, str))])
+        references([*filter(None, parts.values()), *(value for value in url.query.values() if isinstance(value, str))])
     )
     if not names:
         return url
     try:
         secrets = Secrets(names, {})
     except ConfigError as error:
-        said = error.message.replace(" or put it into .env", "")  # which belongs to a configuration, and not to a store
-        raise ConfigError(f"the address of the store: {said}") from error
-    known = {key: secrets.resolve(part) for key, part in parts.items() if part is not None}
-    query = {key: secrets.resolve(one) if isinstance(one, str) else one for key, one in url.query.items()}
-    return url.set(**known, query=query)  # type: ignore[arg-type]  # the keys are those of the address
+        message = error.message.replace(" or put it into .env", "")  # a configuration has one, a store has not
+        raise ConfigError(f"the address of the store: {message}") from error
+    resolved = {key: secrets.resolve(part) for key, part in parts.items() if part is not None}
+    query = {key: secrets.resolve(value) if isinstance(value, str) else value for key, value in url.query.items()}
+    return url.set(**resolved, query=query)  # type: ignore[arg-type]  # the keys are those of the address
 
 
 def _plain(password: object) -> str | None:

@@ -1,25 +1,36 @@
-"""What a database has to offer to hold a store, beside the SQL that all of them understand."""
+"""What differs between the databases that can hold a store, and what a user is told where a database is damaged.
+
+`sqlite` and `postgres` implement the protocol `Backend`; everything else is SQL that both understand, written with
+SQLAlchemy. A message about damage names the commands that help.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import json
+import shlex
+from collections.abc import Callable, Mapping, Sequence
+from functools import cache
 from pathlib import Path
-from typing import Any, Literal, Protocol
+from typing import Any, Final, Literal, Protocol
 
-from sqlalchemy import Connection, Engine
-from sqlalchemy.exc import SQLAlchemyError
+from sqlalchemy import Connection, Engine, Table
+from sqlalchemy.exc import DBAPIError, SQLAlchemyError
 
+from steelyard.errors import StoreError
 from steelyard.store.address import Address
-from steelyard.store.reserve import Reserve
 
 Durability = Literal["normal", "full"]
 
 Transact = Callable[[Callable[[Connection], Any]], Any]
-"""Does something on the writing connection, in a transaction of its own or with others, and waits for it."""
+"""Runs a function in a transaction on the writing connection, and waits for its value."""
+
+REPAIR_HINT: Final = "`steelyard verify` lists what is wrong; `steelyard export --salvage` saves what can be read"
+_SIGNS_OF_DAMAGE: Final = ("malformed", "not a database", "disk I/O error", "corrupt", "decode", "has no column")
+"""Words of SQLite, and of Python's driver, about a damaged file."""
 
 
 class Lock(Protocol):
-    """Held while a run is written; nobody else can have it meanwhile.
+    """Held while a run is written: no second writer, in this process or another, can have it meanwhile.
 
     Attributes:
         run: the run's id.
@@ -28,51 +39,58 @@ class Lock(Protocol):
     run: str
 
     def release(self) -> None:
-        """Let others write the run; a second time does nothing."""
+        """Let others write the run; a second call does nothing."""
+
+
+class Reserve(Protocol):
+    """Space on the disk that is kept while a run is written, and given back when the disk is full."""
+
+    def release(self) -> bool:
+        """Give the space back; False where that was done before."""
 
 
 class Backend(Protocol):
-    """One place for all in which the databases differ.
+    """A database that holds a store.
 
     Attributes:
-        where: the store's place, as it may be shown.
+        where: the store's place, as it may be shown: without a password.
         engine: makes connections; those that write have the options `writing`.
-        shared: whether other processes may write while a transaction that writes is open.
-        reading: execution options of a connection whose reads are of one moment.
-        finding: of one on which each statement sees the newest.
-        writing: of one that writes.
+        shared: whether other processes may write while a writing transaction is open.
+        snapshot: execution options of a connection all of whose reads see one moment.
+        latest: of a connection each of whose statements sees the newest commits.
+        writing: of a connection that writes.
     """
 
     engine: Engine
 
     @property
     def where(self) -> Path | Address:
-        """See above."""
+        """See the class."""
 
     @property
     def shared(self) -> bool:
-        """See above."""
+        """See the class."""
 
     @property
-    def reading(self) -> Mapping[str, Any]:
-        """See above."""
+    def snapshot(self) -> Mapping[str, Any]:
+        """See the class."""
 
     @property
-    def finding(self) -> Mapping[str, Any]:
-        """See above."""
+    def latest(self) -> Mapping[str, Any]:
+        """See the class."""
 
     @property
     def writing(self) -> Mapping[str, Any]:
-        """See above."""
+        """See the class."""
 
     def exists(self) -> bool:
         """Whether there is anything to open."""
 
-    def make_room(self) -> None:
-        """Make what the tables are put into, where that does not need a transaction.
+    def create_folder(self) -> None:
+        """Create what holds the database, where that needs no transaction.
 
         Raises:
-            StoreError: it cannot be made.
+            StoreError: it cannot be created.
         """
 
     def check(self, connection: Connection) -> None:
@@ -82,21 +100,38 @@ class Backend(Protocol):
             StoreError: what it lacks.
         """
 
-    def exclude_makers(self, connection: Connection) -> None:
-        """Let no other process make tables until the transaction ends."""
+    def lock_schema(self, connection: Connection) -> None:
+        """Let no other process create or change tables until the transaction ends."""
+
+    def exclude_writers(self, connection: Connection) -> None:
+        """Let no other process write rows until the transaction ends."""
+
+    def copy(self, connection: Connection) -> Path | Address:
+        """Copy the store to a place beside it that is free: a file, or a schema of the same database.
+
+        Args:
+            connection: in a transaction that excludes writers and has changed nothing yet.
+
+        Returns:
+            The copy, which can be opened as a store.
+
+        Raises:
+            ConfigError: this user may not create it.
+            StoreError: there is no room for it.
+        """
 
     def tables(self, connection: Connection) -> set[str]:
-        """Names of the tables that are there."""
+        """Names of the store's tables."""
 
     def reserve(self) -> Reserve | None:
-        """Space that is kept free while a run runs; None where the disk is not ours.
+        """Keep some space free while a run is written; None where the disk is another machine's.
 
         Raises:
             StoreError: there is none.
         """
 
-    def begin_log(self, connection: Connection) -> None:
-        """Do before anything is asked what the first commit would have to wait for."""
+    def warm_up(self, connection: Connection) -> None:
+        """Do in advance what the first commit would have to wait for."""
 
     def changes(self, connection: Connection) -> int | None:
         """A number that changes when another connection has changed the database; None where that is not known."""
@@ -105,19 +140,19 @@ class Backend(Protocol):
         """Make sure that a failed transaction is over."""
 
     def check_pages(self, connection: Connection, *, deep: bool, notes: list[str]) -> list[str]:
-        """What the database itself finds wrong, a line each.
+        """What the database's own checks find wrong, a line each.
 
         Args:
             connection: that reads.
-            deep: look at the indexes too.
-            notes: takes what cannot be looked at.
+            deep: check the indexes too.
+            notes: receives a line for each check that is not possible.
         """
 
-    def is_passing(self, error: SQLAlchemyError) -> bool:
-        """Whether the same transaction may succeed now: it was given up for another one's sake."""
+    def is_transient(self, error: SQLAlchemyError) -> bool:
+        """Whether the same transaction may succeed when it is repeated: it lost against another one."""
 
     def is_lost(self, connection: Connection) -> str:
-        """Why an idle connection is of no use any more; "" while it is."""
+        """Why an idle connection is broken; "" while it is not."""
 
     def lock(self, run: str, transact: Transact) -> Lock:
         """Take the lock of a run.
@@ -128,3 +163,88 @@ class Backend(Protocol):
 
     def is_locked(self, run: str) -> bool:
         """Whether a living process writes a run."""
+
+
+def connect_writing(backend: Backend) -> Connection:
+    """A connection that writes."""
+    return backend.engine.connect().execution_options(**backend.writing)
+
+
+# Both databases write INSERT ... ON CONFLICT alike, but SQLAlchemy has it once for each.
+
+
+@cache
+def insert_or_skip(dialect: str, table: Table) -> Any:
+    """Insert rows; a row whose key exists already is left as it is."""
+    return _insert(dialect, table).on_conflict_do_nothing()
+
+
+@cache
+def insert_or_update(dialect: str, table: Table, keys: Sequence[str], columns: Sequence[str]) -> Any:
+    """Insert rows; where a key exists already, set `columns` to the new values."""
+    statement = _insert(dialect, table)
+    return statement.on_conflict_do_update(
+        index_elements=keys, set_={name: statement.excluded[name] for name in columns}
+    )
+
+
+@cache
+def insert_or_add(dialect: str, table: Table, keys: Sequence[str], columns: Sequence[str]) -> Any:
+    """Insert rows; where a key exists already, add the new values to `columns`."""
+    statement = _insert(dialect, table)
+    return statement.on_conflict_do_update(
+        index_elements=keys, set_={name: table.c[name] + statement.excluded[name] for name in columns}
+    )
+
+
+def _insert(dialect: str, table: Table) -> Any:
+    if dialect == "postgresql":
+        from sqlalchemy.dialects import postgresql
+
+        return postgresql.insert(table)
+    from sqlalchemy.dialects import sqlite
+
+    return sqlite.insert(table)
+
+
+def read_json(text: Any, what: str) -> dict[str, Any]:
+    """An object that is stored as JSON text: a manifest, a scoring version, a decision.
+
+    Args:
+        text: as it is stored.
+        what: names it in the error.
+
+    Raises:
+        StoreError: it is damaged.
+    """
+    try:
+        value = json.loads(text)
+    except (ValueError, TypeError) as error:
+        raise StoreError(f"{what} is damaged: {error}. {REPAIR_HINT}") from error
+    if not isinstance(value, dict):
+        raise StoreError(f"{what} is damaged: it is no object. {REPAIR_HINT}")
+    return value
+
+
+def cause_of(error: BaseException, where: Path | Address) -> str:
+    """The database's own message, on one line and without a password."""
+    message = str((error.orig if isinstance(error, DBAPIError) else None) or error)
+    line = " ".join(message.split())
+    return where.without_password(line) if isinstance(where, Address) else line
+
+
+def repair_hint(error: BaseException, where: Path | Address) -> str:
+    """The commands to type where the error is one of a damaged file; "" for any other error."""
+    message = cause_of(error, where)
+    return repair_commands(where) if any(sign in message for sign in _SIGNS_OF_DAMAGE) else ""
+
+
+def repair_commands(where: Path | Address) -> str:
+    """The commands for a damaged file, each on a line of its own so that it can be copied; "" for a server."""
+    if isinstance(where, Address):
+        return ""
+    store = shlex.quote(str(where))
+    return (
+        f"\nSee what is wrong:\n  steelyard verify --store {store}\n"
+        f"Save what can be read:\n  steelyard export --salvage --out salvaged.jsonl --store {store}"
+    )

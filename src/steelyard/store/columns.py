@@ -1,22 +1,29 @@
-"""The rows of a run as columns, read once: what summaries and comparisons of 100,000 samples compute with."""
+"""The rows of a run as columns, read once: what summaries and comparisons of 100,000 samples compute with.
+
+They come straight from the driver's own cursor into arrays, some thousand rows at a time: a Python object per row, and
+SQLAlchemy's own row around it, take several times as long, which is seconds for a run of 100,000 samples; a list of
+all rows takes memory that an array does not.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol
+from itertools import islice
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, cast
 
-from sqlalchemy import Connection, case, null, select
+from sqlalchemy import Connection, Select, case, null, select
+from sqlalchemy.exc import DBAPIError
 
+from steelyard.analysis.score_columns import CODES, Answered, ScoreColumns, Texts, by_appearance
+from steelyard.analysis.score_infos import names_where, score_infos
+from steelyard.analysis.stopping import Used
 from steelyard.errors import StoreError
 from steelyard.store import schema
-from steelyard.store.asked_records import AskedRecords, HeldReplies
-from steelyard.store.cursors import column_arrays, tables
-from steelyard.store.details import AnsweredReader
-from steelyard.store.reading import unpacker_of
-from steelyard.store.stopping import Used
-from steelyard.store.stored_samples import StoredSamples, read_samples
-from steelyard.summary import CODES, Answered, ScoreColumns, Texts, by_appearance
+from steelyard.store.backend import REPAIR_HINT
+from steelyard.store.records import CACHED, KEY_BYTES, ReadableRun, unpacker_of
+from steelyard.store.schema import unescape
+from steelyard.store.scores import AnsweredReader
 from steelyard.types import OUTCOMES
 
 if TYPE_CHECKING:
@@ -24,20 +31,216 @@ if TYPE_CHECKING:
 
     Array = NDArray[Any]
 
+_CHUNK: Final = 20_000
+"""Rows in one array: of so many rows ids, bodies and keys of replies are Python objects at the same time."""
+_SAMPLE: Final = (("num", "i8"), ("hash", "i8"), ("id", "O"), ("grp", "O"), ("cluster", "O"))
+_SAMPLE_NUMBERS: Final = (("num", "i8"), ("hash", "i8"), ("grp", "i4"), ("cluster", "i4"))
 _RECORD: Final = (("no", "i4"), ("repeat", "i4"), ("sample", "i8"), ("failed", "i1"), ("millis", "i4"))
 _SCORE: Final = (("no", "i4"), ("repeat", "i4"), ("name", "i4"), ("outcome", "i1"), ("value", "f8"))
 _ANSWERED: Final = ("answered", "i4")
+_DENSE: Final = 2
+"""Samples are read as one range of numbers, and those of other runs dropped here, if the range is less than this many
+times as long as the run has samples. Else they are looked up one by one, by the numbers that the records hold."""
+_MOST_ROWS: Final = 1_000_000
+"""Rows that are cached, some 60 MB with their samples; the run read last is cached however many it has."""
 
 
-class Scored(Protocol):
-    """The run whose rows are read."""
+def tables(connection: Connection, query: Select[Any], columns: Sequence[tuple[str, str]]) -> Iterator[Array]:
+    """The rows of a query in arrays with a field per column.
 
-    num: int
-    layer: int
+    Args:
+        connection: to the store.
+        query: gives numbers, texts and bytes as the database keeps them: types of SQLAlchemy's own are not applied.
+        columns: name of the field and numpy's type, in the order of the query's columns; a NULL is NaN in a float.
 
-    @property
-    def manifest(self) -> Mapping[str, Any]:
-        """Everything the run was made of."""
+    Raises:
+        StoreError: a value is of another type than its column: the store is damaged.
+    """
+    import numpy as np
+
+    driver = connection.dialect.loaded_dbapi
+    # Without `stream_results`, with which SQLAlchemy takes the first row for itself. SQLite streams all the same; what
+    # a server sends is held by its driver until it is read, some 60 bytes a row.
+    result = connection.execute(query)
+    try:
+        rows = iter(cast("Iterable[Any]", result.cursor))
+        while len(table := np.fromiter(islice(rows, _CHUNK), dtype=list(columns))):
+            yield table
+    except driver.Error as error:
+        # In the words of SQLAlchemy, as whoever reads a store expects it of a damaged one.
+        raise DBAPIError(str(query), None, error) from error
+    except (TypeError, ValueError, OverflowError) as error:
+        raise StoreError(f"a row of the store is damaged: {error}. {REPAIR_HINT}") from error
+    finally:
+        result.close()
+
+
+def column_arrays(
+    chunks: Iterable[Array | Mapping[str, Array]], columns: Sequence[tuple[str, str]]
+) -> dict[str, Array]:
+    """Field -> all its values in one array, of these fields, which hold numbers; others are left behind."""
+    import numpy as np
+
+    parts = {name: [np.zeros(0, dtype=kind)] for name, kind in columns}
+    for chunk in chunks:
+        for (name, kind), arrays in zip(columns, parts.values(), strict=True):
+            arrays.append(chunk[name].astype(kind))  # a copy, so that the whole chunk can go
+    return {name: np.concatenate(arrays) for name, arrays in parts.items()}
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class SampleColumns:
+    """Samples in the order of their numbers in the store.
+
+    Args:
+        nums: these numbers, ascending.
+        hashes: of their content, the id included; 64 bits, signed.
+        ids: of each; likewise `groups` and `clusters`.
+    """
+
+    nums: Array
+    hashes: Array
+    ids: Sequence[str]
+    groups: Texts
+    clusters: Texts
+
+    def are(self, nums: Array) -> bool:
+        """Whether they are those of these numbers, which are ascending."""
+        import numpy as np
+
+        return np.array_equal(self.nums, nums)
+
+    def places(self, nums: Array) -> Array:
+        """Where each number stands; -1 where there is no such sample."""
+        import numpy as np
+
+        if not len(self.nums):
+            return np.full(len(nums), -1)
+        at = np.minimum(np.searchsorted(self.nums, nums), len(self.nums) - 1)
+        return np.where(self.nums[at] == nums, at, -1)
+
+
+def read_samples(connection: Connection, run: int, nums: Array) -> SampleColumns:
+    """The samples of a run, those that are there.
+
+    Args:
+        connection: to the store.
+        run: the run's number.
+        nums: numbers of its samples, ascending.
+
+    Raises:
+        StoreError: one of them is damaged.
+    """
+    import numpy as np
+
+    sample, record = schema.sample, schema.record
+    query = select(sample.c.num, sample.c.hash, sample.c.id, sample.c.grp, sample.c.cluster).order_by(sample.c.num)
+    if len(nums) and nums[-1] - nums[0] < _DENSE * len(nums):
+        query = query.where(sample.c.num.between(int(nums[0]), int(nums[-1])))
+    else:
+        query = query.where(sample.c.num.in_(select(record.c.sample).where(record.c.run == run)))
+    decode = _decoder(connection)
+    ids: list[str] = []
+    groups, clusters = _TextCodes(), _TextCodes()
+
+    def chunks() -> Iterator[Mapping[str, Array]]:
+        for table in tables(connection, query, _SAMPLE):
+            kept = table[np.isin(table["num"], nums)]
+            ids.extend(map(decode, kept["id"].tolist()))
+            grp, cluster = (texts.codes(map(decode, kept[name].tolist())) for name, texts in names)
+            yield {"num": kept["num"], "hash": kept["hash"], "grp": grp, "cluster": cluster}
+
+    names = (("grp", groups), ("cluster", clusters))
+    read = column_arrays(chunks(), _SAMPLE_NUMBERS)
+    return SampleColumns(read["num"], read["hash"], ids, groups.texts(read["grp"]), clusters.texts(read["cluster"]))
+
+
+class _TextCodes:
+    """Different texts in order of first appearance."""
+
+    def __init__(self) -> None:
+        self._numbers: dict[str, int] = {}
+
+    def codes(self, texts: Iterable[str]) -> Array:
+        """The number of each."""
+        import numpy as np
+
+        return np.asarray([self._numbers.setdefault(text, len(self._numbers)) for text in texts], dtype=np.int32)
+
+    def texts(self, codes: Array) -> Texts:
+        """The column of these numbers."""
+        return Texts(tuple(self._numbers), codes)
+
+
+def _decoder(connection: Connection) -> Callable[[str], str]:
+    """What makes a text of what the driver gives: only PostgreSQL needs some characters escaped."""
+    return unescape if connection.dialect.name == "postgresql" else str
+
+
+class ReplyColumns(NamedTuple):
+    """The replies that records hold; arrays with an entry per reply, in the order they were asked.
+
+    Args:
+        records: how many there are.
+        owner: place of the reply's record.
+        stage: number of the stage that asked.
+        key: the journal's, a row of bytes.
+    """
+
+    records: int
+    owner: Array
+    stage: Array
+    key: Array
+
+    @classmethod
+    def of(cls, packed: Sequence[bytes | None]) -> ReplyColumns:
+        """Take apart what records hold; one that holds no whole number of keys is damaged and counts as without any."""
+        import numpy as np
+
+        parts = [keys if isinstance(keys, bytes) and not len(keys) % KEY_BYTES else b"" for keys in packed]
+        sizes = np.fromiter(map(len, parts), dtype=np.int64, count=len(parts))
+        table = np.frombuffer(b"".join(parts), dtype=np.uint8).reshape(-1, KEY_BYTES)
+        owner = np.repeat(np.arange(len(parts)), sizes // KEY_BYTES)
+        return cls(len(parts), owner, table[:, 0] & ~np.uint8(CACHED), table[:, 1:].copy())
+
+    @classmethod
+    def joined(cls, chunks: Sequence[ReplyColumns]) -> ReplyColumns:
+        """Those of records that follow each other."""
+        import numpy as np
+
+        if not chunks:
+            return cls.of([])
+        begins = np.cumsum([0, *(chunk.records for chunk in chunks)])
+        owner = np.concatenate([chunk.owner + begin for chunk, begin in zip(chunks, begins.tolist(), strict=False)])
+        stage, key = (np.concatenate([getattr(chunk, name) for chunk in chunks]) for name in ("stage", "key"))
+        return cls(int(begins[-1]), owner, stage, key)
+
+    def only(self, wanted: Array) -> ReplyColumns:
+        """Those of the records that `wanted` is true for."""
+        import numpy as np
+
+        chosen = wanted[self.owner]
+        owner = (np.cumsum(wanted) - 1)[self.owner[chosen]]
+        return ReplyColumns(int(wanted.sum()), owner, self.stage[chosen], self.key[chosen])
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class RecordColumns:
+    """Records in order of samples and repeats; arrays with an entry per record.
+
+    Args:
+        sample: number of the record's sample.
+        failed: whether it holds a failure.
+        millis: wall time, queueing, retries and scorers included.
+        replies: that they hold.
+        hashes: per sample, of its content, the id included; 64 bits, signed.
+    """
+
+    sample: Array
+    failed: Array
+    millis: Array
+    replies: ReplyColumns
+    hashes: Array
 
 
 class RunColumns(NamedTuple):
@@ -50,12 +253,12 @@ class RunColumns(NamedTuple):
     """
 
     scores: ScoreColumns
-    records: AskedRecords
-    samples: StoredSamples
+    records: RecordColumns
+    samples: SampleColumns
 
 
 def read_columns(
-    connection: Connection, run: Scored, used: Used | None, known: Iterable[StoredSamples] = ()
+    connection: Connection, run: ReadableRun, used: Used | None, known: Iterable[SampleColumns] = ()
 ) -> RunColumns:
     """Every row of a run.
 
@@ -70,13 +273,13 @@ def read_columns(
     """
     records, replies = _records(connection, run.num)
     nums = _ascending(records["sample"])
-    samples = next((one for one in known if one.are(nums)), None) or read_samples(connection, run.num, nums)
+    samples = next((columns for columns in known if columns.are(nums)), None) or read_samples(connection, run.num, nums)
     at = samples.places(records["sample"])
     if (at < 0).any():
-        # A sample that is gone takes its records with it; `verify` tells of it.
-        there = at >= 0
-        replies = replies.only(there)
-        records, at = {name: one[there] for name, one in records.items()}, at[there]
+        # A sample that is gone takes its records with it; `verify` reports it.
+        stored = at >= 0
+        replies = replies.only(stored)
+        records, at = {name: column[stored] for name, column in records.items()}, at[stored]
     number, order, ids = _numbered(samples, at)
     rows = _Rows.read(connection, run, records).with_failures(records["failed"], run.manifest.get("scores", ()))
     scores = ScoreColumns(
@@ -95,11 +298,11 @@ def read_columns(
     if used is not None:
         scores = scores.only(used.among(records["no"][rows.record]))
     failed = records["failed"].astype(bool)
-    asked = AskedRecords(number, failed, records["millis"], replies, samples.hashes[order])
+    asked = RecordColumns(number, failed, records["millis"], replies, samples.hashes[order])
     return RunColumns(scores, asked, samples)
 
 
-def _records(connection: Connection, run: int) -> tuple[dict[str, Array], HeldReplies]:
+def _records(connection: Connection, run: int) -> tuple[dict[str, Array], ReplyColumns]:
     """Columns of all records in order of samples and repeats, and the replies that they hold."""
     record = schema.record
     query = (
@@ -107,15 +310,15 @@ def _records(connection: Connection, run: int) -> tuple[dict[str, Array], HeldRe
         .where(record.c.run == run)
         .order_by(record.c.no, record.c.repeat)
     )
-    replies: list[HeldReplies] = []
+    replies: list[ReplyColumns] = []
 
     def chunks() -> Iterator[Array]:
         for table in tables(connection, query, (*_RECORD, ("replies", "O"))):
-            replies.append(HeldReplies.of(table["replies"].tolist()))
+            replies.append(ReplyColumns.of(table["replies"].tolist()))
             yield table
 
     columns = column_arrays(chunks(), _RECORD)
-    return columns, HeldReplies.together(replies)
+    return columns, ReplyColumns.joined(replies)
 
 
 def _ascending(nums: Array) -> Array:
@@ -125,7 +328,7 @@ def _ascending(nums: Array) -> Array:
     return nums if (np.diff(nums) > 0).all() else np.unique(nums)
 
 
-def _numbered(samples: StoredSamples, at: Array) -> tuple[Array, Array, Sequence[str]]:
+def _numbered(samples: SampleColumns, at: Array) -> tuple[Array, Array, Sequence[str]]:
     """Per record the number of its sample, in order of first appearance; where each number stands; and its id."""
     import numpy as np
 
@@ -157,43 +360,44 @@ class _Rows:
     answered: Array
 
     @classmethod
-    def read(cls, connection: Connection, run: Scored, records: Mapping[str, Array]) -> _Rows:
+    def read(cls, connection: Connection, run: ReadableRun, records: Mapping[str, Array]) -> _Rows:
         """Those that belong to a record."""
         import numpy as np
 
         words = {row.num: row.text for row in connection.execute(select(schema.word.c.num, schema.word.c.text))}
-        exams = [num for num, text in words.items() if text in run.manifest.get("exam", ())]
-        found, kept = _scores(connection, run, exams)
-        record = _record_of(records, found)
+        of_exams = names_where(score_infos(run.manifest), lambda info: info.exam)
+        exams = [num for num, text in words.items() if text in of_exams]
+        scores, kept = _scores(connection, run, exams)
+        record = _record_of(records, scores)
         if (record < 0).any():
-            found, record = {name: one[record >= 0] for name, one in found.items()}, record[record >= 0]
-        codes = np.asarray([CODES[one] for one in OUTCOMES], dtype=np.int8)
-        if not _all_below(len(codes), found["outcome"]):
-            raise StoreError("the store is damaged: a score has an outcome that there is not")
+            scores, record = {name: column[record >= 0] for name, column in scores.items()}, record[record >= 0]
+        codes = np.asarray([CODES[outcome] for outcome in OUTCOMES], dtype=np.int8)
+        if not _all_below(len(codes), scores["outcome"]):
+            raise StoreError(f"the store is damaged: a score has an unknown outcome. {REPAIR_HINT}")
         nums = np.asarray(sorted(words), dtype=np.int64)
-        name = np.searchsorted(nums, found["name"])
-        if not _all_below(len(nums), name) or (nums[name] != found["name"]).any():
-            raise StoreError("the store is damaged: a score has no name")
+        name = np.searchsorted(nums, scores["name"])
+        if not _all_below(len(nums), name) or (nums[name] != scores["name"]).any():
+            raise StoreError(f"the store is damaged: a score has no name. {REPAIR_HINT}")
         names = tuple(words[num] for num in nums.tolist())
-        return cls(record, names, name, codes[found["outcome"]], found["value"], kept, found["answered"])
+        return cls(record, names, name, codes[scores["outcome"]], scores["value"], kept, scores["answered"])
 
     def with_failures(self, failed: Array, announced: Sequence[str]) -> _Rows:
         """The same, with an error behind the rows of each failed record for every score that it lacks."""
         import numpy as np
 
-        expected = [one for one in announced if one]
+        expected = [name for name in announced if name]
         names = {name: code for code, name in enumerate(self.names)}
         had: dict[int, set[int]] = {at: set() for at in np.flatnonzero(failed).tolist()}
         if not had:
             return self
-        mine = np.isin(self.record, list(had))
-        for record, name in zip(self.record[mine].tolist(), self.name[mine].tolist(), strict=True):
+        of_failed = np.isin(self.record, list(had))
+        for record, name in zip(self.record[of_failed].tolist(), self.name[of_failed].tolist(), strict=True):
             had[record].add(name)
         missing = [
-            (record, names.setdefault(one, len(names)))
-            for record, there in had.items()
-            for one in (expected or ([] if there else [""]))
-            if names.get(one) not in there
+            (record, names.setdefault(name, len(names)))
+            for record, present in had.items()
+            for name in (expected or ([] if present else [""]))
+            if names.get(name) not in present
         ]
         added = np.asarray(missing, dtype=np.int64).reshape(-1, 2)
         record = np.concatenate([self.record, added[:, 0]])
@@ -210,7 +414,9 @@ class _Rows:
         )
 
 
-def _scores(connection: Connection, run: Scored, exams: Sequence[int]) -> tuple[dict[str, Array], tuple[Answered, ...]]:
+def _scores(
+    connection: Connection, run: ReadableRun, exams: Sequence[int]
+) -> tuple[dict[str, Array], tuple[Answered, ...]]:
     """Columns of all scores, in order of samples and repeats, with what was kept of letters beside those of exams."""
     import numpy as np
 
@@ -218,7 +424,7 @@ def _scores(connection: Connection, run: Scored, exams: Sequence[int]) -> tuple[
     body = case((score.c.name.in_(exams), score.c.body)) if exams else null()
     query = (
         select(*(score.c[name] for name, _ in _SCORE), body)
-        .where((score.c.run == run.num) & (score.c.layer == run.layer))
+        .where((score.c.run == run.num) & (score.c.layer == run.scoring_version))
         .order_by(score.c.no, score.c.repeat, score.c.name)
     )
     reader = AnsweredReader(unpacker_of(connection))
@@ -239,7 +445,7 @@ def _record_of(records: Mapping[str, Array], scores: Mapping[str, Array]) -> Arr
     import numpy as np
 
     repeats = 1 + int(max(records["repeat"].max(initial=0), scores["repeat"].max(initial=0)))
-    keys, wanted = (one["no"].astype(np.int64) * repeats + one["repeat"] for one in (records, scores))
+    keys, wanted = (columns["no"].astype(np.int64) * repeats + columns["repeat"] for columns in (records, scores))
     if not len(keys):
         return np.full(len(wanted), -1)
     at = np.minimum(np.searchsorted(keys, wanted), len(keys) - 1)
@@ -249,3 +455,38 @@ def _record_of(records: Mapping[str, Array], scores: Mapping[str, Array]) -> Arr
 def _all_below(size: int, numbers: Array) -> bool:
     """Whether all are from 0 on, and below `size`."""
     return not len(numbers) or bool(numbers.min() >= 0 and numbers.max() < size)
+
+
+class ColumnCache:
+    """Columns of the runs that were read last: a command reads a run once, however often it computes with it.
+
+    Only finished runs are cached: they do not change any more.
+    """
+
+    def __init__(self) -> None:
+        self._runs: dict[tuple[str, int], RunColumns] = {}
+
+    def read(self, connection: Connection, run: ReadableRun, used: Used | None) -> RunColumns:
+        """The columns of a run, cached where it is finished.
+
+        Raises:
+            StoreError: something is damaged.
+        """
+        # By id, not by number: SQLite gives the number of a deleted run to the next one.
+        name = (run.id, run.scoring_version)
+        columns = self._runs.pop(name, None)
+        if columns is None:
+            columns = read_columns(connection, run, used, self._samples(connection))
+        if run.state == "finished":
+            self._runs[name] = columns
+            while len(self._runs) > 1 and sum(len(cached.scores) for cached in self._runs.values()) > _MOST_ROWS:
+                del self._runs[next(iter(self._runs))]
+        return columns
+
+    def _samples(self, connection: Connection) -> list[SampleColumns]:
+        """Samples of runs that are still there: SQLite gives the numbers of deleted ones to others."""
+        if not self._runs:
+            return []
+        names = {name for name, _ in self._runs}
+        stored = set(connection.scalars(select(schema.run.c.id).where(schema.run.c.id.in_(names))))
+        return [columns.samples for (name, _), columns in self._runs.items() if name in stored]

@@ -2,34 +2,70 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from html import escape
 from importlib.util import find_spec
-from typing import TYPE_CHECKING, Any, Final, Literal
+from typing import TYPE_CHECKING, Any, Final, Literal, Protocol
 
+from steelyard.analysis.score_infos import names_where
+from steelyard.data.table import SHEET, SOURCE, origin_keys
 from steelyard.errors import ConfigError
-from steelyard.text.inert import cell_text, visible
+from steelyard.escaping import cell_text, visible
 
 if TYPE_CHECKING:
-    from steelyard.store.run import Run
-    from steelyard.summary import Mean, ScoreSummary
-    from steelyard.types import Record, Reply
+    from steelyard.analysis.intervals import Mean
+    from steelyard.analysis.score_columns import ScoreRow
+    from steelyard.analysis.summary_values import RunSummary, ScoreSummary
+    from steelyard.types import Record, Remarks, Reply, ScoreInfo
 
 BACKENDS: Final[tuple[Literal["pandas", "polars", "pyarrow"], ...]] = ("pandas", "polars", "pyarrow")
 """What a frame is made of: the first of these that is installed."""
 
-_BEFORE: Final = ("id", "group", "repeat", "question", "reference", "output", "response")
+_BEFORE: Final = ("id", "group", SOURCE, SHEET, "repeat", "question", "reference", "output", "response")
 _AFTER: Final = ("seconds", "target", "model", "run")
 _LEFT_OUT: Final = ("unparsed", "refused", "not applicable", "errors")
 _TAKEN: Final = frozenset({*_BEFORE, *_AFTER, "label", "failure"})
 
 
-def to_frame(run: Run) -> Any:
+class FramedRun(Protocol):
+    """What a data frame is made of; `steelyard.store.Run` is one."""
+
+    id: str
+    target: str
+
+    @property
+    def manifest(self) -> Mapping[str, Any]:
+        """Everything the run was made of."""
+
+    @property
+    def tags(self) -> Mapping[str, str]:
+        """The target's report columns."""
+
+    @property
+    def score_infos(self) -> Mapping[str, ScoreInfo]:
+        """Score -> what its scorer declared."""
+
+    @property
+    def score_order(self) -> Mapping[str, int]:
+        """Score -> its place among those that the scorers announced."""
+
+    def score_rows(self) -> Iterator[ScoreRow]:
+        """Every score."""
+
+    def remarks(self) -> Remarks:
+        """Its notes and labels."""
+
+    def records(self) -> Iterator[Record]:
+        """Every record."""
+
+
+def to_frame(run: FramedRun) -> Any:
     """One row per record, in order of samples and repeats.
 
-    Columns: id, group, repeat, question, reference, output (what the target made of the reply), response (the text of
-    its last reply, or the output where none was asked for), what scorers add (`sql`), per score its value and
-    `<score>_outcome`, label (the name of the verdict, where a scorer gives names; further ones as `<score>_label`),
+    Columns: id, group, source and sheet (where the dataset has several files or sheets), repeat, question, reference,
+    output (what the target made of the reply), response (the text of its last reply, or the output where none was asked
+    for), what scorers add (`sql`), per score its value and `<score>_outcome`, label (the name of the verdict, where a
+    scorer gives names; further ones as `<score>_label`),
     seconds, target, model (as the endpoint calls it), run, `tag_<name>` for every tag, failure, `label_<name>` for
     every label that a person or a review gave (the newest, where several did). A score that was not given is null,
     never 0; a score that is named like another column stands as `score_<name>`.
@@ -55,22 +91,22 @@ def to_frame(run: Run) -> Any:
     return nw.from_dict(columns, schema=schema, backend=backend).to_native()
 
 
-def _columns(run: Run, names: Sequence[str]) -> dict[str, list[Any]]:
+def _columns(run: FramedRun, names: Sequence[str]) -> dict[str, list[Any]]:
     tags = {f"tag_{tag}": value for tag, value in run.tags.items()}
     labels = _label_columns(run)
     scores = [column for name in names for column in (_column_of(name), f"{_column_of(name)}_outcome")]
     remarks = run.remarks().labels
-    said = dict.fromkeys(f"label_{one.name}" for one in remarks)
-    given: dict[tuple[str, int], dict[str, Any]] = {}
-    for one in remarks:
-        given.setdefault((one.sample, one.repeat), {})[f"label_{one.name}"] = cell_text(one.value)
-    order = list(dict.fromkeys([*_BEFORE, *scores, *labels.values(), *_AFTER, *tags, "failure", *said]))
+    given = dict.fromkeys(f"label_{label.name}" for label in remarks)
+    by_record: dict[tuple[str, int], dict[str, Any]] = {}
+    for label in remarks:
+        by_record.setdefault((label.sample, label.repeat), {})[f"label_{label.name}"] = cell_text(label.value)
+    order = list(dict.fromkeys([*_BEFORE, *scores, *labels.values(), *_AFTER, *tags, "failure", *given]))
     columns: dict[str, list[Any]] = {name: [] for name in order}
     added: dict[str, list[Any]] = {}
     asked = {"target": run.target, "run": run.id, "model": _model_of(run.manifest.get("target"))} | tags
     for n, record in enumerate(run.records()):
-        own = given.get((record.sample.id, record.repeat), {})
-        row = dict.fromkeys(said) | asked | _row(record, names) | _labels(record, labels) | own
+        own = by_record.get((record.sample.id, record.repeat), {})
+        row = dict.fromkeys(given) | asked | _row(record, names) | _labels(record, labels) | own
         for name, value in row.items():
             columns[name].append(_plain(value))
         for name, value in _added(record).items():
@@ -79,24 +115,26 @@ def _columns(run: Run, names: Sequence[str]) -> dict[str, list[Any]]:
     n = len(columns["id"])
     extra = {name: column + [None] * (n - len(column)) for name, column in added.items() if name not in columns}
     place = len(_BEFORE)
-    return {name: (columns | extra)[name] for name in [*order[:place], *extra, *order[place:]]}
+    # A dataset of one file has no column that says which it is.
+    absent = {SOURCE, SHEET} - set(origin_keys(run.manifest.get("breakdowns", ())))
+    return {name: (columns | extra)[name] for name in [*order[:place], *extra, *order[place:]] if name not in absent}
 
 
-def _label_columns(run: Run) -> dict[str, str]:
+def _label_columns(run: FramedRun) -> dict[str, str]:
     """Score -> the column of its verdict's name; the first is just `label`."""
-    labelled = run.manifest.get("labelled", ())
+    labelled = names_where(run.score_infos, lambda info: info.named_verdicts)
     return {name: "label" if place == 0 else f"{_column_of(name)}_label" for place, name in enumerate(labelled)}
 
 
 def _labels(record: Record, columns: Mapping[str, str]) -> dict[str, Any]:
-    found = {score.name: score.detail.get("label") for score in record.scores}
-    return {column: found.get(name) for name, column in columns.items()}
+    verdicts = {score.name: score.detail.get("label") for score in record.scores}
+    return {column: verdicts.get(name) for name, column in columns.items()}
 
 
 def _added(record: Record) -> dict[str, Any]:
     """What scorers put beside their scores: `detail["columns"]`."""
     given = [score.detail.get("columns") for score in record.scores]
-    return {str(name): value for one in given if isinstance(one, Mapping) for name, value in one.items()}
+    return {str(name): value for columns in given if isinstance(columns, Mapping) for name, value in columns.items()}
 
 
 def _model_of(target: Any) -> str | None:
@@ -108,17 +146,18 @@ def _model_of(target: Any) -> str | None:
 
 
 def _last_reply(record: Record) -> Reply | None:
-    several = record.replies.get("target", ())
-    return several[-1] if several else None
+    replies = record.replies.get("target", ())
+    return replies[-1] if replies else None
 
 
 def _row(record: Record, names: Sequence[str]) -> dict[str, Any]:
     sample, failure, reply = record.sample, record.failure, _last_reply(record)
     output = None if record.output is None else cell_text(record.output.value)
-    found = {score.name: score for score in record.scores}
+    scores = {score.name: score for score in record.scores}
     row = {
         "id": sample.id,
         "group": sample.group,
+        **{key: sample.metadata.get(key) for key in (SOURCE, SHEET)},
         "repeat": record.repeat,
         "question": cell_text(sample.input),
         "reference": None if sample.reference is None else cell_text(sample.reference),
@@ -129,7 +168,7 @@ def _row(record: Record, names: Sequence[str]) -> dict[str, Any]:
         "failure": f"{failure.stage} ({failure.kind}): {failure.message}" if failure else None,
     }
     for name in names:
-        score = found.get(name)
+        score = scores.get(name)
         row[_column_of(name)] = score.value if score else None
         row[f"{_column_of(name)}_outcome"] = score.outcome if score else None
     return row
@@ -144,22 +183,25 @@ def _plain(value: Any) -> Any:
     return value.encode("utf-8", "backslashreplace").decode() if isinstance(value, str) else value
 
 
-def summary_html(run: Run) -> str:
+def summary_html(summary: RunSummary) -> str:
     """The summary as an HTML table for notebooks; every text in it is escaped."""
-    summary = run.summary()
     head = f"{summary.suite}: {summary.target}, run {summary.run}, {summary.state}"
     counts = f"{summary.done} of {summary.planned} records, {summary.errors} error{'s' * (summary.errors != 1)}"
     doubted = any(score.doubt for score in summary.scores)
-    names = ["score", "mean", "95 % interval", *(["bounds by unread"] if doubted else []), "n", *_LEFT_OUT]
+    names = ["score", "mean", "95 % CI", *(["bounds by unparsed"] if doubted else []), "n", *_LEFT_OUT]
     rows = [_cells(names, "th"), *(_cells(_score_row(score, doubted=doubted), "td") for score in summary.scores)]
-    return f"<table><caption>{_html(head)}; {counts}</caption>{''.join(rows)}</table>"
+    warning = f"; warning: {_html(text)}" if (text := summary.matching_warning()) else ""
+    return f"<table><caption>{_html(head)}; {counts}{warning}</caption>{''.join(rows)}</table>"
 
 
 def _score_row(score: ScoreSummary, *, doubted: bool) -> list[str]:
     mean: Mean = score.headline
     share = score.is_share
     intervals = [mean.interval, *([score.doubt] if doubted else [])]
-    limits = ["–" if one is None else " to ".join(_number(end, share=share) for end in one) for one in intervals]
+    limits = [
+        "–" if interval is None else " to ".join(_number(end, share=share) for end in interval)
+        for interval in intervals
+    ]
     value = "–" if mean.value is None else _number(mean.value, share=share)
     counts = (mean.n, score.unparsed, score.refused, score.not_applicable, score.errors)
     return [score.name, value, *limits, *(str(count) for count in counts)]

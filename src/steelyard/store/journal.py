@@ -1,4 +1,7 @@
-"""The journal as the session sees it, and the operations behind it."""
+"""What is written while runs run: replies into the journal, spendings, and records as they are complete.
+
+A reply is committed before anything uses it, so that a process that is killed has paid for at most what was in flight.
+"""
 
 from __future__ import annotations
 
@@ -6,22 +9,28 @@ import asyncio
 import contextlib
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from sqlalchemy import bindparam, select, update
 
+from steelyard.analysis.stopping import Stopped
 from steelyard.errors import StoreError
+from steelyard.session.replies import unpack_reply
 from steelyard.store import schema
-from steelyard.store.conflicts import add_or_leave, add_or_set
-from steelyard.store.spending import put_spending
-from steelyard.store.tickets import LoopTicket, Ticket
-from steelyard.store.writer import Batch, Operation, Writer
+from steelyard.store.backend import Lock, insert_or_skip, insert_or_update
+from steelyard.store.open_store import OpenStore
+from steelyard.store.records import unpacker_of
+from steelyard.store.run import Run
+from steelyard.store.run_rows import InsertRecord, end_run
+from steelyard.store.usage import add_spending
+from steelyard.store.writer import Batch, LoopTicket, Ticket, Writer
+from steelyard.types import Record, Reply
 
 _FIND = select(schema.reply.c.key, schema.reply.c.body).where(schema.reply.c.key.in_(bindparam("keys", expanding=True)))
 
 
 @dataclass(frozen=True, slots=True)
-class Find:
+class FindReply:
     """Look a key up."""
 
     rank: ClassVar[int] = 0
@@ -32,24 +41,24 @@ class Find:
     ticket: Ticket | None
 
     @classmethod
-    def apply(cls, batch: Batch, operations: Sequence[Find]) -> Sequence[bytes | None]:
+    def apply(cls, batch: Batch, operations: Sequence[FindReply]) -> Sequence[bytes | None]:
         """One query for all."""
-        found = _bodies(batch, [one.key for one in operations])
-        return [found.get(one.key) for one in operations]
+        bodies = _bodies(batch, [find.key for find in operations])
+        return [bodies.get(find.key) for find in operations]
 
 
 def _bodies(batch: Batch, keys: Sequence[bytes]) -> dict[bytes, bytes]:
-    """The bodies that are kept, without those that are damaged: they are asked again and written over."""
-    found: dict[bytes, bytes] = {}
+    """The stored bodies, without those that are damaged: these are asked again and written over."""
+    bodies: dict[bytes, bytes] = {}
     for key, body in batch.connection.execute(_FIND, {"keys": keys}).all():
         with contextlib.suppress(StoreError):
-            found[bytes(key)] = batch.unpacker.unpack(bytes(body))
-    return found
+            bodies[bytes(key)] = batch.unpacker.unpack(bytes(body))
+    return bodies
 
 
 @dataclass(frozen=True, slots=True)
-class Keep:
-    """Keep a reply."""
+class InsertReply:
+    """Store a reply."""
 
     rank: ClassVar[int] = 0
     writes: ClassVar[bool] = True
@@ -60,37 +69,39 @@ class Keep:
     ticket: Ticket | None
 
     @classmethod
-    def apply(cls, batch: Batch, operations: Sequence[Keep]) -> Sequence[bytes]:
+    def apply(cls, batch: Batch, operations: Sequence[InsertReply]) -> Sequence[bytes]:
         """One statement for all. The first reply of a key stays; whoever came later gets it back."""
         if batch.shared:
-            return _keep_first(batch, operations)
+            return _insert_first(batch, operations)
         pack = batch.packer.pack
-        kept = {} if batch.alone else _bodies(batch, [one.key for one in operations])
-        rows = [{"key": one.key, "body": pack("reply", one.body)} for one in operations if one.key not in kept]
+        stored = {} if batch.alone else _bodies(batch, [reply.key for reply in operations])
+        rows = [
+            {"key": reply.key, "body": pack("reply", reply.body)} for reply in operations if reply.key not in stored
+        ]
         if rows:
             _write_over(batch, rows)
-        return [kept.get(one.key, one.body) for one in operations]
+        return [stored.get(reply.key, reply.body) for reply in operations]
 
 
-def _keep_first(batch: Batch, operations: Sequence[Keep]) -> Sequence[bytes]:
+def _insert_first(batch: Batch, operations: Sequence[InsertReply]) -> Sequence[bytes]:
     """The same where another process may add the same key at the same moment: whoever came first is known afterwards.
 
     Keys are in order, so that two processes that add the same ones wait for each other and not both.
     """
-    pack, mine = batch.packer.pack, {one.key: one.body for one in reversed(operations)}
-    rows = [{"key": key, "body": pack("reply", mine[key])} for key in sorted(mine)]
-    insert = add_or_leave(batch.connection.dialect.name, schema.reply).returning(schema.reply.c.key)
+    pack, own = batch.packer.pack, {reply.key: reply.body for reply in reversed(operations)}
+    rows = [{"key": key, "body": pack("reply", own[key])} for key in sorted(own)]
+    insert = insert_or_skip(batch.connection.dialect.name, schema.reply).returning(schema.reply.c.key)
     added = {bytes(key) for key in batch.connection.scalars(insert, rows)}
     others = [row for row in rows if row["key"] not in added]
-    kept = _bodies(batch, [row["key"] for row in others]) if others else {}
-    if damaged := [row for row in others if row["key"] not in kept]:
+    stored = _bodies(batch, [row["key"] for row in others]) if others else {}
+    if damaged := [row for row in others if row["key"] not in stored]:
         _write_over(batch, damaged)
-    return [kept.get(one.key, mine[one.key]) for one in operations]
+    return [stored.get(reply.key, own[reply.key]) for reply in operations]
 
 
 def _write_over(batch: Batch, rows: Sequence[dict[str, bytes]]) -> None:
-    """Add replies. A row that stands in the way is a damaged one: one that can be read is not written again."""
-    insert = add_or_set(batch.connection.dialect.name, schema.reply, ("key",), ("body",))
+    """Add replies. A row that is there already is a damaged one: one that can be read is not written again."""
+    insert = insert_or_update(batch.connection.dialect.name, schema.reply, ("key",), ("body",))
     batch.connection.execute(insert, rows)
 
 
@@ -113,19 +124,19 @@ class Spend:
     def apply(cls, batch: Batch, operations: Sequence[Spend]) -> Sequence[None]:
         """One update per evaluation, and one more where money or time were counted."""
         table = schema.evaluation
-        for num in sorted({one.evaluation for one in operations}):
-            mine = [one for one in operations if one.evaluation == num]
+        for num in sorted({spend.evaluation for spend in operations}):
+            of_evaluation = [spend for spend in operations if spend.evaluation == num]
             batch.connection.execute(
                 update(table)
                 .where(table.c.num == num)
                 .values(
-                    calls=table.c.calls + sum(one.calls for one in mine),
-                    tokens=table.c.tokens + sum(one.tokens for one in mine),
+                    calls=table.c.calls + sum(spend.calls for spend in of_evaluation),
+                    tokens=table.c.tokens + sum(spend.tokens for spend in of_evaluation),
                 )
             )
-            money, millis = sum(one.money for one in mine), sum(one.millis for one in mine)
+            money, millis = (sum(spend.money for spend in of_evaluation), sum(spend.millis for spend in of_evaluation))
             if money or millis:
-                put_spending(batch, num, money, millis)
+                add_spending(batch, num, money, millis)
         return [None] * len(operations)
 
 
@@ -135,18 +146,15 @@ class StoreJournal:
     Args:
         writer: of the store.
         evaluation: whose spendings are booked.
-        asked: the keys that this process has asked for; one for all journals of a writer.
+        seen: the keys that this process has asked for; one for all journals of a writer.
     """
 
-    def __init__(self, writer: Writer, evaluation: int, asked: Asked) -> None:
+    def __init__(self, writer: Writer, evaluation: int, seen: SeenKeys) -> None:
         self._writer = writer
         self._evaluation = evaluation
-        self._asked = asked
-
-    @property
-    def refuse(self) -> StoreError | None:
-        """Why nothing more may be sent, or None."""
-        return self._writer.refuse
+        self._seen = seen
+        # The writer's own method: it is asked before every call of a model.
+        self.store_error = writer.store_error
 
     async def find(self, key: bytes) -> bytes | None:
         """The body kept under `key`, or None.
@@ -154,38 +162,40 @@ class StoreJournal:
         A journal that holds nothing but what this process put there need not be looked into for a key that was never
         asked here: that saves a tenth of a sample's CPU on a first run.
         """
-        asked_before = self._asked.add(key)
-        if self._writer.alone and not asked_before:
+        seen_before = self._seen.add(key)
+        if self._writer.alone and not seen_before:
             return None
+        # By the writer's thread, although nothing is written: it looks up all keys that arrived together in one query.
         ticket = _ticket()
-        found: bytes | None = await self._do(Find(key, ticket), ticket)
-        return found
+        self._writer.submit(FindReply(key, ticket))
+        body: bytes | None = await ticket.future
+        return body
 
     async def commit(self, key: bytes, body: bytes) -> bytes:
         """Keep `body`; returns once it is on disk, with the body kept: another process's where that was first."""
-        self._asked.add(key)
+        self._seen.add(key)
         ticket = _ticket()
-        kept: bytes = await self._do(Keep(key, body, ticket), ticket)
-        return kept
+        self._writer.submit(InsertReply(key, body, ticket))
+        stored: bytes = await ticket.future
+        return stored
 
     async def book(self, calls: int, tokens: int, money: int = 0, millis: int = 0) -> None:
         """Add to what the evaluation has spent; returns once it is on disk."""
         ticket = _ticket()
-        await self._do(Spend(self._evaluation, calls, tokens, ticket, money, millis), ticket)
+        self._writer.submit(Spend(self._evaluation, calls, tokens, ticket, money, millis))
+        await ticket.future
 
     def correct(self, calls: int, tokens: int, money: int = 0, millis: int = 0) -> None:
         """Add to it without waiting."""
+        # The reservation has been on disk since before the call: a kill loses the difference to what was charged.
         self._writer.submit(Spend(self._evaluation, calls, tokens, None, money, millis))
 
-    async def _do(self, operation: Operation, ticket: LoopTicket) -> Any:
-        self._writer.submit(operation)
-        return await ticket.future
 
+class SeenKeys:
+    """A Bloom filter of keys (B. H. Bloom, CACM 1970): 2 MiB of bits, and three hashes of 24 bits a key.
 
-class Asked:
-    """A Bloom filter of keys (B. H. Bloom, CACM 1970): 2 MiB, three of the key's own bytes triples as hashes.
-
-    It never forgets a key; of 100,000 keys it takes one in 180,000 others for known, which costs a look-up.
+    A key is a hash itself, so bytes 0-2, 3-5 and 6-8 of it serve as the three: 2 MiB are 2^24 bits. It never forgets a
+    key; with 100,000 keys in it, it takes one in 180,000 others for known, which costs a look-up.
     """
 
     def __init__(self) -> None:
@@ -204,3 +214,63 @@ class Asked:
 def _ticket() -> LoopTicket:
     loop = asyncio.get_running_loop()
     return LoopTicket(loop, loop.create_future())
+
+
+def find_reply(store: OpenStore, key: bytes) -> Reply | None:
+    """The reply kept under `key`, or None; for those who only read.
+
+    Raises:
+        StoreError: it is damaged.
+    """
+    with store.reading() as connection:
+        body = connection.scalar(select(schema.reply.c.body).where(schema.reply.c.key == key))
+        return None if body is None else unpack_reply(key.hex(), unpacker_of(connection).unpack(bytes(body)))
+
+
+class RunWriter:
+    """Writes the records of one run; holds its lock until `finish` or `abandon`."""
+
+    def __init__(self, writer: Writer, run: Run, lock: Lock) -> None:
+        self.run = run
+        self._writer = writer
+        self._lock = lock
+        self._stages = run.stages
+
+    @property
+    def backlog(self) -> int:
+        """Operations that wait to be written."""
+        return self._writer.backlog
+
+    def insert(self, no: int, record: Record, *, replaces: bool = False) -> None:
+        """Hand over a record; it is on disk a few milliseconds later, and at the latest after `finish`.
+
+        Args:
+            no: the sample's place in the dataset.
+            record: what to store.
+            replaces: whether the place holds a record already, which this one replaces.
+
+        Raises:
+            StoreError: the store failed before.
+        """
+        self._writer.submit(InsertRecord(self.run.num, no, record, self._stages, replaces=replaces))
+
+    def finish(self, state: str, reason: str, seconds: float, stopped: Stopped | None = None) -> None:
+        """Store the state that the run ends in, adding `seconds` of work, and let go of it.
+
+        Args:
+            state: `finished`, `interrupted` or `broken`.
+            reason: why, where it is not finished.
+            seconds: of work.
+            stopped: what a stopping rule decided, and on which places of the dataset (None: on all).
+
+        Raises:
+            StoreError: it could not be written.
+        """
+        try:
+            self._writer.change(lambda batch: end_run(batch, self.run.num, state, reason, seconds, stopped))
+        finally:
+            self._lock.release()
+
+    def abandon(self) -> None:
+        """Let go of the run as it is, unfinished."""
+        self._lock.release()

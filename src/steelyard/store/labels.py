@@ -1,31 +1,30 @@
-"""Labels on records: what people and models say of single answers, beside the scores and never instead of them."""
+"""Labels on records and notes on runs: what people and models say beside the scores, and never instead of them."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from sqlalchemy import Connection, inspect, select
 
 from steelyard.errors import ConfigError, did_you_mean
+from steelyard.plain_json import check_plain, from_json, to_json
 from steelyard.store import schema
-from steelyard.store.notes import notes_in
+from steelyard.store.open_store import OpenStore
+from steelyard.store.records import ReadableRun
 from steelyard.store.writer import Batch
-from steelyard.text.plain_json import check_plain, from_json, to_json
-from steelyard.types import Label, Remarks
-
-if TYPE_CHECKING:
-    from steelyard.store.run import Run
-    from steelyard.store.store import Store
+from steelyard.types import Label, Note, Remarks
 
 MODEL: Final = "model:"
 """What the author of a model's labels begins with."""
+MOST_CHARACTERS: Final = 10_000
+"""A note is a remark; what is longer belongs into a file, and the note says where that is."""
 _Key = tuple[str, int, str, str]
 
 
-def add_labels(store: Store, run: Run, labels: Sequence[Label]) -> int:
-    """Keep labels, all or none; returns once they are on disk. What its author says already is not said again.
+def add_labels(store: OpenStore, run: ReadableRun, labels: Sequence[Label]) -> int:
+    """Store labels, all or none; returns once they are on disk. What its author says already is not stored again.
 
     Args:
         store: where the run is.
@@ -39,15 +38,15 @@ def add_labels(store: Store, run: Run, labels: Sequence[Label]) -> int:
         ConfigError: a label without a name or author, or of a sample that the run has not asked.
         StoreError: they could not be written.
     """
-    _check(store, run, labels)
+    _check(store, run, labels)  # here, as an error in the writer's transaction would end all writing
 
     def change(batch: Batch) -> int:
-        held = {_key(one): one.value for one in _read(batch.connection, run)}
+        held = {_key(label): label.value for label in _read(batch.connection, run.num)}
         rows = []
-        for one in labels:
-            if held.get(_key(one)) != one.value:
-                held[_key(one)] = one.value
-                rows.append(_row(run, one))
+        for label in labels:
+            if held.get(_key(label)) != label.value:
+                held[_key(label)] = label.value
+                rows.append(_row(run.num, label))
         if rows:
             batch.connection.execute(schema.label.insert(), rows)
         return len(rows)
@@ -55,73 +54,68 @@ def add_labels(store: Store, run: Run, labels: Sequence[Label]) -> int:
     return int(store.writer.change(change))
 
 
-def read_labels(store: Store, run: Run) -> tuple[Label, ...]:
-    """The labels that count: the newest of each sample, repeat, name and author, without those withdrawn."""
-    with store.reading() as connection:
-        return labels_in(connection, run)
-
-
-def all_labels(store: Store, run: Run) -> tuple[Label, ...]:
+def all_labels(store: OpenStore, run: ReadableRun) -> tuple[Label, ...]:
     """Every label that was ever given, oldest first."""
     with store.reading() as connection:
-        return tuple(_read(connection, run))
+        return tuple(_read(connection, run.num))
 
 
-def labels_in(connection: Connection, run: Run) -> tuple[Label, ...]:
-    """As `read_labels`, on a connection; nothing in a store that is older than labels."""
+def current_labels(connection: Connection, run: int) -> tuple[Label, ...]:
+    """The labels of a run that count: the newest of each sample, repeat, name and author, without those withdrawn.
+
+    Nothing in a store that is older than labels.
+    """
     newest: dict[_Key, Label] = {}
-    for one in _read(connection, run):
-        newest.pop(_key(one), None)
-        newest[_key(one)] = one
-    return tuple(one for one in newest.values() if one.value is not None)
+    for label in _read(connection, run):
+        # Out and in again: a dictionary would keep the place of the older label.
+        newest.pop(_key(label), None)
+        newest[_key(label)] = label
+    return tuple(label for label in newest.values() if label.value is not None)
 
 
-def remarks_in(connection: Connection, run: Run) -> Remarks:
-    """All that is said of a run beside its scores."""
-    return Remarks(notes_in(connection, {run.num: run.id})[run.id], labels_in(connection, run))
+def remarks_on(connection: Connection, run: ReadableRun) -> Remarks:
+    """The notes on a run, and the labels of its records that count."""
+    return Remarks(_notes(connection, {run.num: run.id})[run.id], current_labels(connection, run.num))
 
 
 def by_record(labels: Iterable[Label]) -> dict[tuple[str, int], tuple[Label, ...]]:
     """(sample's id, repeat) -> its labels."""
-    found: dict[tuple[str, int], tuple[Label, ...]] = {}
-    for one in labels:
-        found[one.sample, one.repeat] = (*found.get((one.sample, one.repeat), ()), one)
-    return found
+    grouped: dict[tuple[str, int], tuple[Label, ...]] = {}
+    for label in labels:
+        grouped[label.sample, label.repeat] = (*grouped.get((label.sample, label.repeat), ()), label)
+    return grouped
 
 
-def _check(store: Store, run: Run, labels: Sequence[Label]) -> None:
-    """Refuse what cannot be kept; here, as an error in the writer's transaction would end all writing."""
+def _check(store: OpenStore, run: ReadableRun, labels: Sequence[Label]) -> None:
+    """Refuse labels that cannot be stored."""
+    record, sample = schema.record, schema.sample
+    joined = record.join(sample, sample.c.num == record.c.sample)
     with store.reading() as connection:
-        known = _samples(connection, run)
-    for one in labels:
-        if not one.name.strip() or not one.author.strip():
-            raise ConfigError(f"a label has a name and an author: {one.name!r} by {one.author!r} lacks one")
-        check_plain(one.value)
-        if one.sample not in known:
-            near = did_you_mean(one.sample, known)
-            raise ConfigError(f"run {run.id} has no sample {one.sample!r}{near if near.startswith(':') else ''}")
+        asked = connection.scalars(select(sample.c.id).select_from(joined).where(record.c.run == run.num))
+        known = set(asked)
+    for label in labels:
+        if not label.name.strip() or not label.author.strip():
+            raise ConfigError(f"a label has a name and an author: {label.name!r} by {label.author!r} lacks one")
+        check_plain(label.value)
+        if label.sample not in known:
+            near = did_you_mean(label.sample, known)
+            raise ConfigError(f"run {run.id} has no sample {label.sample!r}{near if near.startswith(':') else ''}")
 
 
 def _key(label: Label) -> _Key:
     return label.sample, label.repeat, label.name, label.author
 
 
-def _samples(connection: Connection, run: Run) -> set[str]:
-    record, sample = schema.record, schema.sample
-    joined = record.join(sample, sample.c.num == record.c.sample)
-    return set(connection.scalars(select(sample.c.id).select_from(joined).where(record.c.run == run.num)))
-
-
-def _read(connection: Connection, run: Run) -> list[Label]:
+def _read(connection: Connection, run: int) -> list[Label]:
     table = schema.label
     if not inspect(connection).has_table(table.name):
         return []
-    rows = connection.execute(select(table).where(table.c.run == run.num).order_by(table.c.num))
+    rows = connection.execute(select(table).where(table.c.run == run).order_by(table.c.num))
     return [
         Label(
             row.sample,
             row.name,
-            from_json(row.value.encode()),
+            _value(row.value),
             row.author,
             datetime.fromtimestamp(row.created, UTC),
             row.repeat,
@@ -130,9 +124,17 @@ def _read(connection: Connection, run: Run) -> list[Label]:
     ]
 
 
-def _row(run: Run, label: Label) -> dict[str, Any]:
+def _value(text: Any) -> Any:
+    """The value of a label; one that cannot be read is shown as it is stored, and called damaged."""
+    try:
+        return from_json(text.encode())
+    except (ValueError, AttributeError):
+        return f"(damaged in the store: {text!r:.40})"
+
+
+def _row(run: int, label: Label) -> dict[str, Any]:
     return {
-        "run": run.num,
+        "run": run,
         "sample": label.sample,
         "repeat": label.repeat,
         "name": label.name,
@@ -140,3 +142,54 @@ def _row(run: Run, label: Label) -> dict[str, Any]:
         "created": label.at.timestamp(),
         "value": to_json(label.value).decode("utf-8", "replace"),
     }
+
+
+def add_note(store: OpenStore, run: ReadableRun, text: str, *, author: str, at: datetime) -> Note:
+    """Store a note on a run: what a person wants the next one who looks at it to know; returns once it is on disk.
+
+    A run that is finished takes notes too: they change nothing of it.
+
+    Args:
+        store: where the run is.
+        run: what the note is about.
+        text: blanks around it are dropped.
+        author: who says so.
+        at: when.
+
+    Raises:
+        ConfigError: it says nothing, nobody says it, or it is longer than `MOST_CHARACTERS`.
+        StoreError: it could not be written.
+    """
+    # A terminal may hand over half a surrogate pair, which SQLite's driver refuses.
+    body = text.encode("utf-8", "replace").decode().strip()
+    by = author.encode("utf-8", "replace").decode().strip()
+    if not body:
+        raise ConfigError("a note must not be blank")
+    if len(body) > MOST_CHARACTERS:
+        raise ConfigError(f"a note has at most {MOST_CHARACTERS:,} characters, not {len(body):,}")
+    if not by:
+        raise ConfigError("a note has an author; this name is blank")
+    row = {"run": run.num, "created": at.timestamp(), "author": by, "text": body}
+
+    def change(batch: Batch) -> None:
+        batch.connection.execute(schema.note.insert(), row)
+
+    store.writer.change(change)
+    return Note(run.id, body, by, at)
+
+
+def read_notes(store: OpenStore, runs: Iterable[ReadableRun]) -> dict[str, tuple[Note, ...]]:
+    """Run's id -> its notes, in the order they were given; every one of `runs` has an entry."""
+    with store.reading() as connection:
+        return _notes(connection, {run.num: run.id for run in runs})
+
+
+def _notes(connection: Connection, runs: dict[int, str]) -> dict[str, tuple[Note, ...]]:
+    """The same for runs by number -> id; nothing in a store that is older than notes."""
+    table = schema.note
+    by_run: dict[str, tuple[Note, ...]] = dict.fromkeys(runs.values(), ())
+    if inspect(connection).has_table(table.name):
+        for row in connection.execute(select(table).order_by(table.c.num)):
+            if name := runs.get(row.run):
+                by_run[name] += (Note(name, row.text, row.author, datetime.fromtimestamp(row.created, UTC)),)
+    return by_run

@@ -1,8 +1,8 @@
-"""A store in a schema of a PostgreSQL database: how its connections are set up, and what only a server has.
+"""A store in a schema of a PostgreSQL database: how its connections are set up, and the lock of a run.
 
 The least version is 12; every release since then has what is used here. A run's lock is an advisory lock of the
-connection that writes: when the process dies, however it dies, the server lets it go, and what is written after the
-connection was lost cannot be written without the lock.
+connection that writes, so that whoever can write has the lock, and whoever has lost the lock (the server was restarted,
+the line was cut) cannot write. When the process dies, however it dies, the server releases it.
 """
 
 from __future__ import annotations
@@ -10,8 +10,11 @@ from __future__ import annotations
 import os
 import select
 import socket
+import time
 from collections.abc import Mapping
+from contextlib import suppress
 from hashlib import blake2b
+from itertools import count
 from typing import Any, ClassVar, Final
 
 from sqlalchemy import Connection, Engine, create_engine
@@ -20,15 +23,33 @@ from sqlalchemy.pool import QueuePool
 
 from steelyard.errors import ConfigError, StoreError
 from steelyard.store.address import Address
-from steelyard.store.backend import Durability, Lock, Transact
-from steelyard.store.server_lock import ServerLock, holder_of
+from steelyard.store.backend import Durability, Transact, cause_of
 
 _LEAST: Final = 12
 _NOT_PERMITTED: Final = "42501"
 _KEPT_OPEN: Final = 2
 """Connections that are kept for the next reading: making one costs the server some milliseconds."""
 _MOST_OPEN: Final = 20
+"""Connections beyond these at most, each closed after its use; a further reader waits up to 30 s for one."""
 _CONNECT_S: Final = 10
+"""libpq would wait as long as the operating system does, for minutes."""
+_LOCK_ATTEMPTS: Final = 10
+_LOCK_PAUSE_S: Final = 0.05
+"""The server notices within milliseconds that the process was killed which had the lock."""
+_SERIALS: Final = """SELECT c.relname, a.attname FROM pg_catalog.pg_attrdef d
+    JOIN pg_catalog.pg_attribute a ON a.attrelid = d.adrelid AND a.attnum = d.adnum
+    JOIN pg_catalog.pg_class c ON c.oid = d.adrelid JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
+    WHERE n.nspname = %(schema)s AND starts_with(pg_get_expr(d.adbin, d.adrelid), 'nextval(')"""
+"""Columns that are numbered by a sequence."""
+_LONGEST_STEM: Final = 40
+"""Of the 63 characters of a schema's name, so that there is room for what is added to it."""
+_TAKE: Final = "SELECT pg_try_advisory_lock(%(key)s)"
+_RELEASE: Final = "SELECT pg_advisory_unlock(%(key)s)"
+_HOLDER: Final = """SELECT l.pid, coalesce(a.application_name, '') FROM pg_catalog.pg_locks l
+    LEFT JOIN pg_catalog.pg_stat_activity a USING (pid)
+    WHERE l.locktype = 'advisory' AND l.objsubid = 1 AND l.granted
+    AND l.classid::bigint = %(high)s AND l.objid::bigint = %(low)s
+    AND l.database = (SELECT oid FROM pg_catalog.pg_database WHERE datname = current_database())"""
 _SETTINGS: Final = {
     # As long as SQLite waits: another process's transaction takes milliseconds, so whoever waits longer should hear.
     "lock_timeout": "30s",
@@ -55,8 +76,8 @@ class PostgresSchema:
     """
 
     shared: ClassVar[bool] = True
-    reading: ClassVar[Mapping[str, Any]] = {"isolation_level": "REPEATABLE READ", "postgresql_readonly": True}
-    finding: ClassVar[Mapping[str, Any]] = {"isolation_level": "AUTOCOMMIT"}
+    snapshot: ClassVar[Mapping[str, Any]] = {"isolation_level": "REPEATABLE READ", "postgresql_readonly": True}
+    latest: ClassVar[Mapping[str, Any]] = {"isolation_level": "AUTOCOMMIT"}
     writing: ClassVar[Mapping[str, Any]] = {"isolation_level": "READ COMMITTED", "writes": True}
 
     def __init__(self, where: Address, durability: Durability) -> None:
@@ -67,7 +88,7 @@ class PostgresSchema:
         """Whether the schema holds tables.
 
         Raises:
-            StoreError: the server cannot be asked.
+            StoreError: the server cannot be reached.
         """
         try:
             with self.engine.connect() as connection:
@@ -75,8 +96,8 @@ class PostgresSchema:
         except SQLAlchemyError as error:
             raise _unreachable(error, self.where) from error
 
-    def make_room(self) -> None:
-        """Nothing: the schema is made with the tables in it."""
+    def create_folder(self) -> None:
+        """Do nothing: the schema is created with its tables."""
 
     def check(self, connection: Connection) -> None:
         """Refuse a server that is too old, and a database that cannot hold every text."""
@@ -91,12 +112,43 @@ class PostgresSchema:
                 "make one with CREATE DATABASE ... ENCODING 'UTF8' TEMPLATE template0"
             )
 
-    def exclude_makers(self, connection: Connection) -> None:
-        """Take a lock that ends with the transaction, and make the schema where there is none."""
+    def lock_schema(self, connection: Connection) -> None:
+        """Take a lock that ends with the transaction, and create the schema where there is none."""
         connection.exec_driver_sql("SELECT pg_advisory_xact_lock(%(key)s)", {"key": _number(self.where.schema)})
         schema = self.where.schema
         if connection.exec_driver_sql("SELECT to_regnamespace(%(name)s)", {"name": schema}).scalar() is None:
             connection.exec_driver_sql(f'CREATE SCHEMA "{schema}"')
+
+    def exclude_writers(self, connection: Connection) -> None:
+        """Lock the tables; first those that every writer uses, in its order, so that two do not wait for each other."""
+        order = ("reply", "record", "sample", "run")
+        names = sorted(self.tables(connection), key=lambda name: (order.index(name) if name in order else 9, name))
+        listed = ", ".join(f'"{name}"' for name in names)
+        connection.exec_driver_sql(f"LOCK TABLE {listed} IN SHARE ROW EXCLUSIVE MODE")
+
+    def copy(self, connection: Connection) -> Address:
+        """A schema `NAME_before_upgrade` in the same database, in the same transaction: it is there whole or not."""
+        known = set(connection.exec_driver_sql("SELECT nspname FROM pg_catalog.pg_namespace").scalars())
+        stem = target = f"{self.where.schema[:_LONGEST_STEM]}_before_upgrade"
+        numbers = count(2)
+        while target in known:
+            target = f"{stem}_{next(numbers)}"
+        try:
+            connection.exec_driver_sql(f'CREATE SCHEMA "{target}"')
+        except DBAPIError as error:
+            if getattr(error.orig, "sqlstate", "") != _NOT_PERMITTED:
+                raise
+            raise ConfigError(
+                f"this role may not create a schema for a copy of {self.where}: "
+                f"copy it with pg_dump --schema={self.where.schema}, then upgrade it with --no-copy"
+            ) from error
+        for table in sorted(self.tables(connection)):
+            new, old = f'"{target}"."{table}"', f'"{self.where.schema}"."{table}"'
+            connection.exec_driver_sql(f"CREATE TABLE {new} (LIKE {old} INCLUDING ALL)")
+            connection.exec_driver_sql(f"INSERT INTO {new} SELECT * FROM {old}")  # noqa: S608  # our own names
+        for table, column in connection.exec_driver_sql(_SERIALS, {"schema": target}).all():
+            _give_sequence(connection, f'"{target}"."{table}"', column, f'"{target}"."{table}_{column}_seq"')
+        return Address.of(self.where.url, target)
 
     def tables(self, connection: Connection) -> set[str]:
         """Names of the tables in the schema."""
@@ -104,35 +156,35 @@ class PostgresSchema:
         return {str(name) for (name,) in connection.exec_driver_sql(query, {"name": self.where.schema})}
 
     def reserve(self) -> None:
-        """None: the disk is the server's."""
+        """None: the disk is the server's, not ours."""
 
-    def begin_log(self, connection: Connection) -> None:
-        """Have the first transaction behind us; what follows finds a server that has read its catalogues."""
+    def warm_up(self, connection: Connection) -> None:
+        """Do a first transaction, so that the server has read its catalogues before the first call is sent."""
         with connection.begin():
             connection.exec_driver_sql("SELECT 1")
 
     def changes(self, connection: Connection) -> None:
-        """Not known: a server does not count other connections' changes."""
+        """Not known: a server does not count the changes of other connections."""
 
     def undo(self, connection: Connection) -> None:
-        """Nothing: a server has ended what failed, with the connection where that was lost."""
+        """Do nothing: the server has ended the transaction that failed."""
 
     def check_pages(self, connection: Connection, *, deep: bool, notes: list[str]) -> list[str]:
         """With `deep` the extension amcheck, where it is installed and permitted; pages are checked as they are read.
 
-        Only the server's check sums (initdb --data-checksums) find every flipped bit of a page.
+        Only the server's checksums (initdb --data-checksums) find every flipped bit of a page.
         """
         if connection.exec_driver_sql("SHOW data_checksums").scalar_one() != "on":
-            notes.append("the server keeps no check sums of its pages (initdb --data-checksums)")
+            notes.append("the server keeps no checksums of its pages (initdb --data-checksums)")
         if not deep:
-            notes.append("indexes were not held against their tables: --deep does that")
+            notes.append("indexes were not compared with their tables: --deep does that")
             return []
         home = (
             "SELECT n.nspname FROM pg_proc p JOIN pg_namespace n ON n.oid = p.pronamespace WHERE p.proname = %(name)s"
         )
-        found = connection.exec_driver_sql(home, {"name": "bt_index_check"}).scalar()
-        if found is None:
-            notes.append("indexes were not held against their tables: CREATE EXTENSION amcheck makes that possible")
+        namespace = connection.exec_driver_sql(home, {"name": "bt_index_check"}).scalar()
+        if namespace is None:
+            notes.append("indexes were not compared with their tables: CREATE EXTENSION amcheck makes that possible")
             return []
         indexes = """SELECT i.indexrelid::regclass::text, i.indexrelid FROM pg_index i
             JOIN pg_class c ON c.oid = i.indrelid JOIN pg_namespace n ON n.oid = c.relnamespace
@@ -141,56 +193,64 @@ class PostgresSchema:
         for name, number in connection.exec_driver_sql(indexes, {"schema": self.where.schema}).all():
             try:
                 with connection.begin_nested():
-                    connection.exec_driver_sql(f'SELECT "{found}".bt_index_check(%(number)s, true)', {"number": number})
+                    connection.exec_driver_sql(
+                        f'SELECT "{namespace}".bt_index_check(%(number)s, true)', {"number": number}
+                    )
             except DBAPIError as error:
                 if getattr(error.orig, "sqlstate", "") == _NOT_PERMITTED:
-                    notes.append("indexes were not held against their tables: this role may not call bt_index_check")
+                    notes.append("indexes were not compared with their tables: this role may not call bt_index_check")
                     break
                 wrong.append(f"index {name}: {' '.join(str(error.orig).split())}")
         return wrong
 
-    def is_passing(self, error: SQLAlchemyError) -> bool:
-        """Of two transactions that wait for each other the server ends one, with a code of class 40."""
+    def is_transient(self, error: SQLAlchemyError) -> bool:
+        """Whether the code is of class 40: of two transactions that wait for each other the server ends one."""
         return str(getattr(getattr(error, "orig", None), "sqlstate", "") or "").startswith("40")
 
     def is_lost(self, connection: Connection) -> str:
-        """Look whether the server has hung up, without asking it; some microseconds."""
-        # An invalidated connection would be made anew when it is touched, and a new one holds no lock.
+        """Whether the server has hung up, without a query: it takes some microseconds."""
+        # An invalidated connection would be replaced when it is touched, and a new one holds no lock.
         raw: Any = None if connection.invalidated else connection.connection.dbapi_connection
         if raw is None or raw.closed:
             return "the connection to the server is closed"
         poll = select.poll()
-        # Only the end is looked for: a setting that changed is told unasked too. macOS tells of the end without a wish.
+        # Only the end counts: the server also reports changed settings unasked. macOS reports the end in any case.
         poll.register(raw.fileno(), getattr(select, "POLLRDHUP", 0))
         return "the server has closed the connection" if poll.poll(0) else ""
 
-    def lock(self, run: str, transact: Transact) -> Lock:
+    def lock(self, run: str, transact: Transact) -> ServerLock:
         """An advisory lock of the connection that writes."""
         return ServerLock(run, _number(f"{self.where.schema}/{run}"), transact)
 
     def is_locked(self, run: str) -> bool:
         """Whether a living connection writes the run."""
         try:
-            with self.engine.connect().execution_options(**self.finding) as connection:
+            with self.engine.connect().execution_options(**self.latest) as connection:
                 return bool(holder_of(connection, _number(f"{self.where.schema}/{run}")))
         except SQLAlchemyError as error:
             raise _unreachable(error, self.where) from error
 
 
+def _give_sequence(connection: Connection, table: str, column: str, sequence: str) -> None:
+    """Let a copied table number its rows by a sequence of its own: LIKE copies the default, which names the old one."""
+    connection.exec_driver_sql(f'CREATE SEQUENCE {sequence} OWNED BY {table}."{column}"')
+    connection.exec_driver_sql(f"ALTER TABLE {table} ALTER \"{column}\" SET DEFAULT nextval('{sequence}')")
+    newest = f'SELECT coalesce(max("{column}"), 0) + 1 FROM {table}'  # noqa: S608  # our own names
+    connection.exec_driver_sql(f"SELECT setval('{sequence}', ({newest}), false)")
+
+
 def _number(text: str) -> int:
-    """The number of an advisory lock: 64 bits of a hash, which other programs' numbers hardly meet."""
+    """The number of an advisory lock: 64 bits of a hash, unlikely to be another program's number."""
     return int.from_bytes(blake2b(f"steelyard/{text}".encode(), digest_size=8).digest(), "big", signed=True)
 
 
 def _unreachable(error: SQLAlchemyError, where: Address) -> StoreError:
-    from steelyard.store.engine import cause_of
-
     return StoreError(f"{where}: {cause_of(error, where)}")
 
 
 def _engine(where: Address, durability: Durability) -> Engine:
     try:
-        import psycopg  # noqa: F401  # so that its absence is told here, in our words
+        import psycopg  # noqa: F401  # so that a missing driver is reported here, in our words
     except ImportError as error:
         raise ConfigError(
             f"a store in PostgreSQL needs psycopg ({error}): pip install 'steelyard[postgres]'"
@@ -201,9 +261,9 @@ def _engine(where: Address, durability: Durability) -> Engine:
         **_SETTINGS,
     }
     given = where.url.query
-    mine = " ".join(f"-c {name}={value}" for name, value in settings.items())
+    ours = " ".join(f"-c {name}={value}" for name, value in settings.items())
     options = {
-        "options": f"{given.get('options', '')} {mine}".strip(),
+        "options": f"{given.get('options', '')} {ours}".strip(),
         "application_name": given.get("application_name", _name_of_process()),
         "connect_timeout": given.get("connect_timeout", str(_CONNECT_S)),
     }
@@ -212,13 +272,63 @@ def _engine(where: Address, durability: Durability) -> Engine:
         poolclass=QueuePool,
         pool_size=_KEPT_OPEN,
         max_overflow=_MOST_OPEN,
+        # A connection that was kept may have been cut by a firewall or a restart of the server since its last use.
         pool_pre_ping=True,
         connect_args=options,
-        use_native_hstore=False,
-        insertmanyvalues_page_size=2000,
+        use_native_hstore=False,  # no column is one: saves the query for its type at the first connection
+        insertmanyvalues_page_size=2000,  # all replies of a transaction of the writer in one statement
     )
 
 
 def _name_of_process() -> str:
-    """What the server shows of us: the process's number and the computer's name, for whoever waits for a run's lock."""
+    """The application name that the server shows: it tells whoever waits for a run's lock who holds it."""
+    # PostgreSQL keeps at most 63 bytes of such a name (NAMEDATALEN).
     return f"steelyard pid {os.getpid()} on {socket.gethostname()}"[:63]
+
+
+class ServerLock:
+    """The advisory lock of a run.
+
+    Args:
+        run: the run's id.
+        key: the number of the lock.
+        transact: runs a function on the writing connection.
+
+    Raises:
+        StoreError: another process writes this run, or the server is gone.
+    """
+
+    def __init__(self, run: str, key: int, transact: Transact) -> None:
+        self.run = run
+        self._key = key
+        self._transact = transact
+        # A connection may take its lock twice, so two writers of one process need the check of the holder too.
+        if not any(_taken(transact, key, pause) for pause in [0.0] + [_LOCK_PAUSE_S] * (_LOCK_ATTEMPTS - 1)):
+            holder = transact(lambda connection: holder_of(connection, key))
+            raise StoreError(f"run {run} is being written by another process ({holder or 'it ended just now'})")
+        self._held = True
+
+    def release(self) -> None:
+        """Let others write the run."""
+        if self._held:
+            self._held = False
+            with suppress(StoreError):  # a lost connection has lost the lock as well
+                self._transact(lambda connection: connection.exec_driver_sql(_RELEASE, {"key": self._key}).scalar())
+
+
+def _taken(transact: Transact, key: int, pause: float) -> bool:
+    time.sleep(pause)
+
+    def take(connection: Connection) -> bool:
+        return not holder_of(connection, key) and bool(connection.exec_driver_sql(_TAKE, {"key": key}).scalar())
+
+    return bool(transact(take))
+
+
+def holder_of(connection: Connection, key: int) -> str:
+    """The process that holds a lock, as far as the server shows it; "" where none does."""
+    unsigned = key & (2**64 - 1)
+    row = connection.exec_driver_sql(_HOLDER, {"high": unsigned >> 32, "low": unsigned & 0xFFFFFFFF}).first()
+    if row is None:
+        return ""
+    return str(row[1]).removeprefix("steelyard ") or f"the server's process {row[0]}"

@@ -1,26 +1,80 @@
-"""Records to rows and back."""
+"""Records to rows of the database and back, a chunk at a time.
+
+What is damaged is a failure of its record and hides no other.
+"""
 
 from __future__ import annotations
 
 import struct
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from hashlib import blake2b
-from typing import Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple, Protocol, cast
 
-from sqlalchemy import bindparam, select
+from sqlalchemy import Connection, Select, bindparam, select
 
-from steelyard.errors import Attempt
+from steelyard.errors import Attempt, SteelyardError, StoreError
+from steelyard.plain_json import from_json, to_json
+from steelyard.session.replies import unpack_reply
 from steelyard.store import schema
-from steelyard.store.conflicts import add_or_leave
+from steelyard.store.backend import insert_or_skip
+from steelyard.store.codec import Unpacker, load_dictionary
 from steelyard.store.writer import Batch
-from steelyard.text.plain_json import from_json, to_json
 from steelyard.types import OUTCOMES, Failure, Output, Record, Reply, Sample, Score
 
-_CODE: Final = {outcome: code for code, outcome in enumerate(OUTCOMES)}
 KEY_BYTES: Final = 11
+"""A reply of a record takes so many bytes: its stage's number, then the journal's key."""
 CACHED: Final = 0x80
+"""Bit of the stage's number: the run got the reply from the journal."""
 MOST_STAGES: Final = CACHED - 1
 """Scorers of a suite at most: with the target, their numbers fit into seven bits."""
+DAMAGED: Final = "damaged"
+"""Kind of the failure of a record that cannot be read whole."""
+
+_CODE: Final = {outcome: code for code, outcome in enumerate(OUTCOMES)}
+_UNREADABLE: Final = (ValueError, TypeError, LookupError, AttributeError)
+"""What reading a body raises that passes its check sum and is not what was written, or is of another type."""
+_REPLIES: Final = select(schema.reply.c.key, schema.reply.c.body).where(
+    schema.reply.c.key.in_(bindparam("keys", expanding=True))
+)
+_WORDS: Final = select(schema.word.c.text, schema.word.c.num).where(
+    schema.word.c.text.in_(bindparam("texts", expanding=True))
+)
+_SCORES: Final = (
+    select(schema.score, schema.word.c.text)
+    .join(schema.word, schema.word.c.num == schema.score.c.name)
+    .where(
+        (schema.score.c.run == bindparam("run"))
+        & (schema.score.c.layer == bindparam("layer"))
+        & schema.score.c.no.between(bindparam("first"), bindparam("last"))
+    )
+    .order_by(schema.score.c.no, schema.score.c.repeat, schema.score.c.name)
+)
+
+
+class ReadableRun(Protocol):
+    """What reading the rows of a run needs of it; `steelyard.store.Run` is one."""
+
+    id: str
+    num: int
+    target: str
+    scoring_version: int
+
+    @property
+    def state(self) -> str:
+        """`finished`, or one in which it may change."""
+
+    @property
+    def manifest(self) -> Mapping[str, Any]:
+        """Everything the run was made of."""
+
+    @property
+    def stages(self) -> Sequence[str]:
+        """Names of the stages that ask, by number."""
+
+    @property
+    def score_order(self) -> Mapping[str, int]:
+        """Score -> its place among those that the scorers announced."""
 
 
 def pack_sample(sample: Sample) -> tuple[int, bytes]:
@@ -56,10 +110,12 @@ def pack_record(record: Record) -> bytes | None:
         body["o"] = [record.output.value, record.output.contexts, record.output.metadata]
     if record.failure is not None:
         tried = [
-            [one.fault, round(one.seconds, 3), round(one.waited, 3), one.message] for one in record.failure.attempts
+            [attempt.fault, round(attempt.seconds, 3), round(attempt.waited, 3), attempt.message]
+            for attempt in record.failure.attempts
         ]
         body["f"] = [record.failure.stage, record.failure.kind, record.failure.message, tried]
         if record.output is None:
+            # Without this mark, the target's last reply would be read as the output of a record that has none.
             body["n"] = 1
     return to_json(body) if body else None
 
@@ -70,7 +126,7 @@ def unpack_record(body: bytes | None, replies: Sequence[Reply]) -> tuple[Output 
     failure = None
     if "f" in held:
         stage, kind, message, tried = held["f"]
-        failure = Failure(stage, kind, message, tuple(Attempt(*one) for one in tried))
+        failure = Failure(stage, kind, message, tuple(Attempt(*fields) for fields in tried))
     if "o" in held:
         value, contexts, metadata = held["o"]
         return Output(value, tuple(contexts), metadata), failure
@@ -95,8 +151,8 @@ def pack_keys(replies: Mapping[str, Iterable[Reply]], stages: Sequence[str]) -> 
     """11 bytes a reply: its stage's number, with the highest bit where it came from the journal, and its key."""
     parts = [
         struct.pack("B10s", stages.index(stage) | (CACHED if reply.cached else 0), bytes.fromhex(reply.key))
-        for stage, several in replies.items()
-        for reply in several
+        for stage, of_stage in replies.items()
+        for reply in of_stage
     ]
     return b"".join(parts) or None
 
@@ -145,10 +201,174 @@ def word_numbers(batch: Batch, names: Sequence[str]) -> dict[str, int]:
     if any(name not in batch.words for name in names):
         # In order, so that two processes that add the same ones wait for each other and not both.
         rows = [{"text": name} for name in sorted(names)]
-        batch.connection.execute(add_or_leave(batch.connection.dialect.name, schema.word), rows)
-        found = batch.connection.execute(_WORDS, {"texts": list(names)})
-        batch.words.update({row.text: row.num for row in found})
+        batch.connection.execute(insert_or_skip(batch.connection.dialect.name, schema.word), rows)
+        numbered = batch.connection.execute(_WORDS, {"texts": list(names)})
+        batch.words.update({row.text: row.num for row in numbered})
     return batch.words
 
 
-_WORDS = select(schema.word.c.text, schema.word.c.num).where(schema.word.c.text.in_(bindparam("texts", expanding=True)))
+def unpacker_of(connection: Connection) -> Unpacker:
+    """Reads bodies with the dictionaries that are stored beside them."""
+    return Unpacker(lambda number: load_dictionary(connection, number))
+
+
+def record_query(run: int, samples: Collection[str] | None = None) -> Select[Any]:
+    """The rows that `read_records` takes, of one run, in order of samples and repeats.
+
+    Args:
+        run: its number.
+        samples: ids of those that are wanted, at most some hundreds; None is all.
+    """
+    record, sample = schema.record, schema.sample
+    query = (
+        select(
+            record.c.no, record.c.repeat, record.c.millis, record.c.replies, record.c.body,
+            sample.c.id, sample.c.grp, sample.c.cluster, sample.c.body.label("sample_body"),
+        )
+        .select_from(record.join(sample, sample.c.num == record.c.sample))
+        .where(record.c.run == run)
+        .order_by(record.c.no, record.c.repeat)
+    )  # fmt: skip
+    if samples is None:
+        return query
+    # Ids have no index: the samples are gone through once, not once a record.
+    return query.where(record.c.sample.in_(select(sample.c.num).where(sample.c.id.in_(samples))))
+
+
+def read_records(
+    connection: Connection, unpacker: Unpacker, run: ReadableRun, rows: Sequence[Any]
+) -> Iterator[tuple[int, Record]]:
+    """(no, record) of each row.
+
+    A body that cannot be read, or a reply that is gone from the journal, spoils its record alone: the record has the
+    failure `damaged`, which names the run, the sample and the part. What can be read of it stays: a damaged score
+    keeps its value without its reason and detail. The output is None where it, its reply or its sample is damaged, so
+    that nobody scores it again.
+    """
+    keys = [_keys(row, run) for row in rows]
+    bodies = reply_bodies(connection, {reply.key for of_record in keys for reply in of_record or ()})
+    scores = _scores(connection, run, rows)
+    for row, of_record in zip(rows, keys, strict=True):
+        reader = _RowReader(unpacker, bodies, run.id)
+        yield row.no, reader.read(row, of_record, scores.get((row.no, row.repeat), ()))
+
+
+def _keys(row: Any, run: ReadableRun) -> list[ReplyKey] | None:
+    """Where the replies of a record are; None where its list of them is damaged."""
+    try:
+        if len(row.replies or b"") % KEY_BYTES:
+            return None
+        return unpack_keys(row.replies, run.stages)
+    except (IndexError, TypeError):
+        return None
+
+
+def reply_bodies(connection: Connection, keys: Collection[bytes]) -> dict[bytes, Any]:
+    """The journal's bodies by key, packed as they are stored; of at most some hundreds of keys."""
+    if not keys:
+        return {}
+    return {bytes(key): body for key, body in connection.execute(_REPLIES, {"keys": list(keys)})}
+
+
+def _scores(connection: Connection, run: ReadableRun, rows: Sequence[Any]) -> Mapping[tuple[int, int], list[Any]]:
+    # The scores of all rows of a chunk in one query; most chunks are places that follow each other.
+    span = {"run": run.num, "layer": run.scoring_version, "first": rows[0].no, "last": rows[-1].no}
+    by_place: dict[tuple[int, int], list[Any]] = {}
+    for row in connection.execute(_SCORES, span):
+        by_place.setdefault((row.no, row.repeat), []).append(row)
+    order = run.score_order
+    for of_record in by_place.values():
+        of_record.sort(key=lambda row: order.get(row.text, len(order)))
+    return by_place
+
+
+class _RowReader:
+    """Reads the parts of one record; `damages` says what could not be read."""
+
+    __slots__ = ("_bodies", "_run", "_unpacker", "damages")
+
+    def __init__(self, unpacker: Unpacker, bodies: Mapping[bytes, Any], run: str) -> None:
+        self._unpacker = unpacker
+        self._bodies = bodies
+        self._run = run
+        self.damages: list[str] = []
+
+    def read(self, row: Any, keys: Sequence[ReplyKey] | None, scores: Sequence[Any]) -> Record:
+        """The record, with a failure where a part is damaged."""
+        if keys is None:
+            self.damages.append("its list of replies cannot be read")
+        sample = self._part("its sample", self._sample, row)
+        asked: dict[str, list[Reply]] = {}
+        for held in keys or ():
+            reply = self._part(f"its reply {held.key.hex()} ({held.stage})", self._reply, held)
+            asked.setdefault(held.stage, []).extend([] if reply is None else [reply])
+        outcome = self._part("its output", self._outcome, row, keys, asked.get("target", ()))
+        output, failure = outcome or (None, None)
+        given = [score for scored in scores if (score := self._score(scored)) is not None]
+        if self.damages:
+            place = f"run {self._run}, sample {row.id}" + (f", repeat {row.repeat}" if row.repeat else "")
+            failure = Failure("store", DAMAGED, f"{place}: {'; '.join(self.damages)}")
+        return Record(
+            sample=sample or Sample(row.id, None, group=row.grp, cluster=row.cluster),
+            output=None if sample is None else output,
+            scores=tuple(given),
+            replies={stage: tuple(replies) for stage, replies in asked.items()},
+            failure=failure,
+            seconds=row.millis / 1000,
+            repeat=row.repeat,
+        )
+
+    def _part(self, what: str, read: Callable[..., Any], *values: Any) -> Any:
+        """What `read` gives; None, with a line in `damages`, where the part is damaged."""
+        try:
+            return read(*values)
+        except (SteelyardError, *_UNREADABLE) as error:
+            self.damages.append(f"{what}: {_why(error)}")
+            return None
+
+    def _sample(self, row: Any) -> Sample:
+        return unpack_sample(row.id, row.grp, row.cluster, self._unpacker.unpack(row.sample_body))
+
+    def _reply(self, held: ReplyKey) -> Reply:
+        if held.key not in self._bodies:
+            raise StoreError("it is missing from the journal")
+        reply = unpack_reply(held.key.hex(), self._unpacker.unpack(self._bodies[held.key]))
+        return replace(reply, cached=held.cached)
+
+    def _outcome(
+        self, row: Any, keys: Sequence[ReplyKey] | None, replies: Sequence[Reply]
+    ) -> tuple[Output | None, Failure | None]:
+        body = None if row.body is None else self._unpacker.unpack(row.body)
+        output, failure = unpack_record(body, replies)
+        # Where the target's last reply is damaged, the one before it is not what it answered.
+        whole = keys is not None and sum(key.stage == "target" for key in keys) == len(replies)
+        return output if whole else None, failure
+
+    def _score(self, row: Any) -> Score | None:
+        whole = self._part(f"score {row.text}", self._whole_score, row)
+        if whole is not None:
+            return cast("Score", whole)
+        try:
+            return unpack_score(row.text, row.outcome, row.value, row.passed, None)
+        except (SteelyardError, *_UNREADABLE):
+            return None
+
+    def _whole_score(self, row: Any) -> Score:
+        body = None if row.body is None else self._unpacker.unpack(row.body)
+        return unpack_score(row.text, row.outcome, row.value, row.passed, body)
+
+
+def _why(error: BaseException) -> str:
+    return str(error) if isinstance(error, SteelyardError) else f"{type(error).__name__}: {error}"
+
+
+def damage_lines(run: str, done: int, records: Iterable[Record]) -> tuple[str, ...]:
+    """What is damaged among the records of a run, a line per record, and how many of `done` there are not."""
+    lines, n = [], 0
+    for record in records:
+        n += 1
+        if record.failure is not None and record.failure.kind == DAMAGED:
+            lines.append(record.failure.message)
+    if n < done:
+        lines.append(f"run {run}: {done - n} of {done} records cannot be found, as their rows or samples are gone")
+    return tuple(lines)

@@ -2,53 +2,57 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final, cast
 
-from sqlalchemy import Connection
+from sqlalchemy import Connection, select
 
-from steelyard.errors import boundary
+from steelyard.analysis.contingency import contingency_tables
+from steelyard.analysis.exam import exams
+from steelyard.analysis.histograms import histograms
+from steelyard.analysis.intervals import Intervals
+from steelyard.analysis.score_columns import Answered, JudgedRow, ScoreColumns, ScoreRow
+from steelyard.analysis.score_infos import names_where, range_of, score_infos
+from steelyard.analysis.stopped_runs import as_stopped, exam_as_stopped
+from steelyard.analysis.stopping import Stopped, Stopping, Used
+from steelyard.analysis.summary import summarize
+from steelyard.analysis.summary_values import RunState, RunSummary
+from steelyard.analysis.usage import StageCost
+from steelyard.registry import with_present_keys
 from steelyard.store import schema
-from steelyard.store.asked import Asked
-from steelyard.store.counting import stage_costs
-from steelyard.store.labels import remarks_in
-from steelyard.store.layers import scoring_of
-from steelyard.store.reading import read_records, record_query, unpacker_of
-from steelyard.store.rows import (
+from steelyard.store.backend import read_json
+from steelyard.store.frame import summary_html, to_frame
+from steelyard.store.labels import current_labels, remarks_on
+from steelyard.store.open_store import OpenStore
+from steelyard.store.records import damage_lines, read_records, record_query, unpacker_of
+from steelyard.store.run_rows import read_stopping, scoring_of
+from steelyard.store.scores import (
+    DAMAGED_DETAIL,
     PlacedValue,
+    breakdowns,
+    changed_verdicts,
+    consistency,
     counted_texts,
     done_places,
     examined_rows,
     judged_rows,
+    matched,
+    not_compared,
     placed_values,
     sample_places,
     score_rows,
 )
-from steelyard.store.sections import breakdowns, consistency, crosses, exams, histograms
-from steelyard.store.stopping import Stopped, Used, read_stopping
-from steelyard.summary import (
-    Answered,
-    Intervals,
-    JudgedRow,
-    RunState,
-    RunSummary,
-    ScoreColumns,
-    ScoreRow,
-    StageCost,
-    Stopping,
-    as_stopped,
-    summarize,
-)
-from steelyard.types import Outcome, Record, Remarks
-
-if TYPE_CHECKING:
-    from steelyard.store.store import Store
+from steelyard.store.usage import RunUsage, reported, stage_costs
+from steelyard.types import Label, Outcome, Record, Remarks, Sample, ScoreInfo
 
 _CHUNK: Final = 500
 """Records that are read together: memory stays flat whatever the size of the run."""
+_LOOKED_THROUGH: Final = 5000
+"""Up to so many records a summary opens every body (0.2 s of CPU); of a larger run only where it met damage."""
+_AHEAD: Final = 200
+"""Records that `RecordReader` reads together where a run is gone through in order."""
 
 
 class Run:
@@ -59,7 +63,7 @@ class Run:
         row: its row in the table of runs, read when the handle was made.
     """
 
-    def __init__(self, store: Store, row: Any) -> None:
+    def __init__(self, store: OpenStore, row: Any) -> None:
         self._store = store
         self._row = row
         self.num: int = row.num
@@ -74,24 +78,24 @@ class Run:
         self.errors: int = row.errors
         self.replies: int = row.replies
         self.from_journal: int = row.from_journal
-        self.layer: int = row.layer
+        self.scoring_version: int = row.layer
         self.seconds: float = row.seconds
 
     def __repr__(self) -> str:
         return f"Run({self.id!r}, target={self.target!r}, state={self.state!r}, done={self.done}/{self.planned})"
 
     @property
-    def store(self) -> Store:
-        """Where it is kept, with the other runs."""
+    def store(self) -> OpenStore:
+        """The store that holds the run; a `Store` where the run was found in one."""
         return self._store
 
     @property
     def state(self) -> RunState:
         """`finished`, `running`, `interrupted` (killed or stopped: it can be resumed) or `broken`."""
+        # A killed process leaves "open" behind, but the operating system has let its lock go.
         if self._row.state == "open":
             return "running" if self._store.is_written(self.id) else "interrupted"
-        state: RunState = self._row.state
-        return state
+        return cast("RunState", self._row.state)
 
     @property
     def created(self) -> datetime:
@@ -102,30 +106,37 @@ class Run:
     def manifest(self) -> Mapping[str, Any]:
         """What was run: target, scorers, samples, options, versions; secrets by name only.
 
-        Of a run that was scored again, what is said of its scorers and scores is that of the newest layer.
+        Of a run that was scored again, the keys about scorers and scores are those of the newest scoring version.
         """
-        if not self.layer:
+        if not self.scoring_version:
             return self.first_manifest
         with self._store.reading() as connection:
-            return {**self.first_manifest, **scoring_of(connection, self.num, self.layer)}
+            newest = scoring_of(connection, self.num, self.scoring_version)
+        return {**self.first_manifest, **with_present_keys(newest)}
 
     @cached_property
     def first_manifest(self) -> Mapping[str, Any]:
         """The same as it was when the run was made, however often it was scored again."""
-        manifest: dict[str, Any] = json.loads(self._row.manifest)
-        return manifest
+        written = read_json(self._row.manifest, f"the manifest of run {self.id} ({self.target})")
+        return cast("Mapping[str, Any]", with_present_keys(written))
+
+    @cached_property
+    def score_infos(self) -> Mapping[str, ScoreInfo]:
+        """Score -> what its scorer declared, in the scorers' order; of a run that was scored again, the newest."""
+        return score_infos(self.manifest)
+
+    def _names_where(self, holds: Callable[[ScoreInfo], bool]) -> tuple[str, ...]:
+        return names_where(self.score_infos, holds)
 
     @property
     def tags(self) -> Mapping[str, str]:
         """The target's report columns."""
-        tags: dict[str, str] = self.manifest.get("tags", {})
-        return tags
+        return cast("Mapping[str, str]", self.manifest.get("tags", {}))
 
     @property
     def stages(self) -> Sequence[str]:
         """Names of the stages that ask, the target first."""
-        stages: list[str] = self.manifest["stages"]
-        return stages
+        return cast("Sequence[str]", self.manifest["stages"])
 
     @property
     def score_order(self) -> Mapping[str, int]:
@@ -134,33 +145,35 @@ class Run:
 
     def refresh(self) -> Run:
         """The handle on the run as it is now."""
-        return self._store.run(self.id)
+        with self._store.reading() as connection:
+            row = connection.execute(select(schema.run).where(schema.run.c.num == self.num)).one()
+        return Run(self._store, row)
 
     def score_rows(self) -> Iterator[ScoreRow]:
         """Every score in order of samples and repeats; an `error` row per score that a failed record lacks.
 
         Where a stopping rule ended the run, of the samples that its decision rests on.
         """
-        with self._store.reading() as connection:
+        with self._store.reading(self.id) as connection:
             yield from score_rows(connection, self, self._used)
 
     def examined_rows(self) -> Iterator[tuple[ScoreRow, Answered | None]]:
         """The same rows, each of an exam score with the letters that were read and wanted; None beside any other."""
-        with self._store.reading() as connection:
-            yield from examined_rows(connection, self, self._used, self.manifest.get("exam", ()))
+        with self._store.reading(self.id) as connection:
+            yield from examined_rows(connection, self, self._used, self._names_where(lambda info: info.exam))
 
-    def columns(self) -> tuple[ScoreColumns, Asked]:
+    def columns(self) -> tuple[ScoreColumns, RunUsage]:
         """The same rows column by column, and what was asked, with the same numbers for samples.
 
         A finished run is read once.
         """
         with self._store.reading() as connection:
             scores, records, _ = self._store.columns.read(connection, self, self._used)
-        return scores, Asked(self._store, self.num, self.stages, scores.samples, records)
+        return scores, RunUsage(self._store.reading, self.num, self.stages, scores.samples, records)
 
     def judged_rows(self, score: str) -> Iterator[JudgedRow]:
         """The rows of one score, likewise, each with the detail that its scorer kept."""
-        with self._store.reading() as connection:
+        with self._store.reading(self.id) as connection:
             yield from judged_rows(connection, self, score, self._used)
 
     @cached_property
@@ -171,32 +184,45 @@ class Run:
     @property
     def stopping(self) -> Stopping | None:
         """What a stopping rule decided; None where there was none, or where it has not come to an end."""
-        if self._stopped is None or not self.layer:
+        if self._stopped is None or not self.scoring_version:
             return self._stopped[0] if self._stopped else None
-        found = self._stopped[0]
-        return found.undone(self.manifest.get("scales", {}).get(found.score, (0.0, 1.0)))
+        # The rule decided on scores that were replaced since.
+        stopping = self._stopped[0]
+        return stopping.undone(range_of(self.score_infos.get(stopping.score)))
 
     @property
     def _used(self) -> Used | None:
         return self._stopped[1] if self._stopped else None
 
     def remarks(self) -> Remarks:
-        """What people and models say of it: its notes, and the labels of its records."""
+        """Notes on the run, and the labels of its records that count."""
         with self._store.reading() as connection:
-            return remarks_in(connection, self)
+            return remarks_on(connection, self)
+
+    def labels(self) -> tuple[Label, ...]:
+        """The labels that count: the newest of each sample, repeat, name and author, without those withdrawn."""
+        with self._store.reading() as connection:
+            return current_labels(connection, self.num)
+
+    def changed_verdicts(self, before: Run) -> dict[str, int]:
+        """Score -> records of which it says something else than in the scoring version of `before`, the same run."""
+        with self._store.reading() as connection:
+            return changed_verdicts(connection, self.num, (before.scoring_version, self.scoring_version))
 
     def summary(self) -> RunSummary:
-        """Means, intervals and counts of the newest layer of scores."""
+        """Means, intervals and counts of the newest scores."""
         columns, _ = self.columns()
-        over, scales = self.manifest.get("over", {}), self.manifest.get("scales", {})
-        scores, groups = summarize(columns, over=over, scales=scales, intervals=Intervals.of(self.manifest))
+        scores, groups = summarize(columns, infos=self.score_infos, intervals=Intervals.of(self.manifest))
         scores, groups = as_stopped(scores, groups, self.stopping)
         order = self.score_order
         scores = tuple(sorted(scores, key=lambda score: order.get(score.name, len(order))))
         primary = self.manifest.get("primary") or (scores[0].name if scores else "")
         with self._store.reading() as connection:
-            agreed = consistency(connection, self.num, self.layer, scorers=self.manifest.get("scorers"))
+            agreed = consistency(connection, self.num, self.scoring_version, scorers=self.manifest.get("scorers"))
             by_metadata = breakdowns(connection, self.num, columns, self.manifest)
+            passages = matched(connection, self, self._used, scores)
+            uncompared = not_compared(connection, self, self._used, scores)
+            of_framework = reported(connection, self.num, self.stages, self.manifest)
         return RunSummary(
             run=self.id,
             suite=self.suite,
@@ -214,23 +240,31 @@ class Run:
             scores=scores,
             groups=groups,
             primary=primary,
-            # Other scores may not read the same replies for reasons of their own: those of the headline stand first.
+            # Other scores may fail to parse the same replies for other reasons: the primary score's are shown.
             unparsed_kinds=self._counted("kind", outcome="unparsed", name=primary)
             or self._counted("kind", outcome="unparsed"),
+            not_compared=uncompared,
             labels={
                 name: counts
-                for name in self.manifest.get("labelled", ())
+                for name in self._names_where(lambda info: info.named_verdicts)
                 if (counts := self._counted("label", name=name))
             },
             stages=self.stage_costs(),
-            spreads=histograms(columns, self.manifest),
-            crosses=crosses(columns, self.manifest),
+            spreads=histograms(columns, self.score_infos),
+            contingency_tables=contingency_tables(columns, self.score_infos, self.manifest.get("crossed", ())),
             breakdowns=by_metadata,
             consistency=agreed,
             stopping=self.stopping,
-            exams=exams(columns, scores, self.manifest, self.stopping),
-            beside=tuple(self.manifest.get("beside", ())),
+            exams=tuple(exam_as_stopped(exam, self.stopping) for exam in exams(columns, scores, self.score_infos)),
+            also_scored=self._names_where(lambda info: info.also_scored),
+            matched=passages,
+            **of_framework,
+            damaged=self.damages() if self.done <= _LOOKED_THROUGH or DAMAGED_DETAIL in columns.kept else (),
         )
+
+    def damages(self) -> tuple[str, ...]:
+        """What is damaged, a line per record: run, sample, and the part that cannot be read. Opens every body."""
+        return damage_lines(self.id, self.done, self.records())
 
     def stage_costs(self) -> tuple[StageCost, ...]:
         """What the target and every scorer asked; empty where an earlier version stored a part of the run."""
@@ -243,15 +277,11 @@ class Run:
         Raises:
             ConfigError: none of them is.
         """
-        from steelyard.store.frame import to_frame
-
         return to_frame(self)
 
     def _repr_html_(self) -> str:
         """The summary as a table, for notebooks."""
-        from steelyard.store.frame import summary_html
-
-        return summary_html(self)
+        return summary_html(self.summary())
 
     def _counted(self, key: str, *, outcome: Outcome | None = None, name: str = "") -> dict[str, int]:
         with self._store.reading() as connection:
@@ -264,7 +294,7 @@ class Run:
     def reply_keys(self) -> dict[str, frozenset[str]]:
         """Sample id -> the journal's keys of the last reply that its target got in each repeat.
 
-        What it asked before, an embedding of the question say, is no answer: two runs may share it and still differ.
+        Only the last one is the answer: two runs may share an earlier one, such as an embedding, and still differ.
         """
         return self.columns()[1].reply_keys()
 
@@ -275,13 +305,13 @@ class Run:
 
     def records(self) -> Iterator[Record]:
         """Every record in order of samples and repeats, read in chunks."""
-        for _, record in self.numbered_records():
-            yield record
+        return (record for _, record in self.numbered_records())
 
     def numbered_records(self) -> Iterator[tuple[int, Record]]:
         """(no, record) for every record; `no` is the sample's place in its dataset."""
+        # By the last place that was read, not by OFFSET, which would go through all earlier rows again.
         place = (-1, 0)
-        with self._store.reading() as connection, boundary("store", f"run {self.id} is damaged"):
+        with self._store.reading(self.id) as connection:
             unpacker = unpacker_of(connection)
             while rows := self._chunk(connection, place):
                 place = (rows[-1].no, rows[-1].repeat)
@@ -295,13 +325,13 @@ class Run:
     def records_between(self, first: int, last: int) -> list[tuple[int, Record]]:
         """(no, record) of the places from `first` to `last`."""
         query = record_query(self.num).where(schema.record.c.no.between(first, last))
-        with self._store.reading() as connection, boundary("store", f"run {self.id} is damaged"):
+        with self._store.reading(self.id) as connection:
             rows = connection.execute(query).all()
             return list(read_records(connection, unpacker_of(connection), self, rows)) if rows else []
 
     def records_of(self, samples: Collection[str]) -> list[Record]:
         """Records of some samples, in order; for a few of them, as each is read by itself."""
-        with self._store.reading() as connection, boundary("store", f"run {self.id} is damaged"):
+        with self._store.reading(self.id) as connection:
             rows = connection.execute(record_query(self.num, samples)).all()
             unpacker = unpacker_of(connection)
             return [record for row in rows for _, record in read_records(connection, unpacker, self, [row])]
@@ -313,5 +343,66 @@ class Run:
 
     def placed_values(self, score: str) -> list[PlacedValue]:
         """One score of every record by place, whatever a stopping rule made of the run."""
-        with self._store.reading() as connection:
+        with self._store.reading(self.id) as connection:
             return list(placed_values(connection, self, score))
+
+
+_Block = dict[tuple[int, int], Record]
+"""Records by place and repeat."""
+
+
+class RecordReader:
+    """Reads what a run has of a sample: a handful of statements for a pass in order, one for any other record.
+
+    Args:
+        run: a run whose records are there already; one that is still being written may be given `add` as they come.
+    """
+
+    def __init__(self, run: Run) -> None:
+        self._run = run
+        self._places = run.places()
+        self._block = -1
+        self._blocks: tuple[_Block, _Block] = ({}, {})
+        self._added: dict[tuple[str, int], Record] = {}
+
+    def add(self, record: Record) -> None:
+        """Know a record that may not be in the store yet."""
+        self._added[record.sample.id, record.repeat] = record
+
+    def drop(self, sample: str) -> None:
+        """Forget what was added of a sample: it is in the store by now, or nobody wants it any more."""
+        for key in [key for key in self._added if key[0] == sample]:
+            del self._added[key]
+
+    def __call__(self, sample: str, repeat: int) -> Record | None:
+        """The record of that sample; None where the run has none."""
+        added = self._added.get((sample, repeat))
+        if added is not None:
+            return added
+        no = self._places.get(sample)
+        if no is None:
+            return None
+        for block in self._blocks:
+            if (no, repeat) in block:
+                return block[no, repeat]
+        if no // _AHEAD != self._block + 1:
+            return self._read(no, no).get((no, repeat))
+        self._block += 1
+        # Workers are not quite in step: the block before is kept for those that are behind.
+        self._blocks = (self._blocks[1], self._read(self._block * _AHEAD, (self._block + 1) * _AHEAD - 1))
+        return self._blocks[1].get((no, repeat))
+
+    def _read(self, first: int, last: int) -> _Block:
+        return {(no, record.repeat): record for no, record in self._run.records_between(first, last)}
+
+
+def samples_of(runs: Iterable[Run]) -> list[Sample]:
+    """The samples that all of the runs have, by id, as the first run holds them and in its order."""
+    first, *rest = runs
+    others = [set(run.places()) for run in rest]
+    shared: dict[str, Sample] = {}
+    for record in first.records():
+        ident = record.sample.id
+        if ident not in shared and all(ident in places for places in others):
+            shared[ident] = record.sample
+    return list(shared.values())

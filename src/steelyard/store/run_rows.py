@@ -1,20 +1,53 @@
-"""Rows of runs as they are begun, reopened and scored anew, each with its seals."""
+"""Rows that are written about a run: begun, its records, its end, and scored again.
+
+A record is inserted with its sample and scores, the run's counters and its checksums, in one transaction. So counters
+and checksums are right after a kill at any moment, and no page has to read the journal to say what a judge cost.
+
+A run that is scored again gets a further scoring version; the newest is read, the earlier ones stay. The database calls
+a scoring version a layer.
+"""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, ClassVar, Final, Protocol
 
-from sqlalchemy import func, select, update
+from sqlalchemy import Connection, bindparam, delete, func, inspect, select, text, update
 
+from steelyard.analysis.stopping import Stopped, Stopping, Used
+from steelyard.errors import StoreError
+from steelyard.models.prices import billionths
+from steelyard.plain_json import to_json
+from steelyard.session.replies import unpack_reply
 from steelyard.store import schema
-from steelyard.store.records import score_row, word_numbers
-from steelyard.store.seals import HEAD, ROWS, begin_seals, of_head, of_score, set_head, sum_of
-from steelyard.store.writer import Batch
-from steelyard.text.plain_json import to_json
-from steelyard.types import Score
+from steelyard.store.backend import insert_or_add, insert_or_skip, insert_or_update, read_json
+from steelyard.store.checksums import (
+    HEAD,
+    ROWS,
+    checksums_at,
+    combine,
+    head_digest,
+    insert_checksums,
+    record_digest,
+    score_digest,
+    set_head_checksum,
+    update_checksum,
+)
+from steelyard.store.records import (
+    pack_keys,
+    pack_record,
+    pack_sample,
+    score_row,
+    unpack_keys,
+    unpack_record,
+    word_numbers,
+)
+from steelyard.store.usage import OF_FRAMEWORK, OF_RUN, OF_STAGE, OF_STAGE_MONEY, reported_counts
+from steelyard.store.writer import Batch, Ticket
+from steelyard.types import Output, Record, Reply, Score
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +69,41 @@ class NewRun:
     manifest: Mapping[str, Any]
 
 
-class Named(Protocol):
+def begin_runs(batch: Batch, created: float, idents: Sequence[str], new: Sequence[NewRun]) -> int:
+    """Begin an evaluation with its runs.
+
+    Args:
+        batch: to write with.
+        created: seconds since 1970.
+        idents: ids of the runs.
+        new: what each is begun with.
+
+    Returns:
+        The evaluation's number.
+    """
+    evaluation = _insert(batch, schema.evaluation, {"created": created})
+    for ident, run in zip(idents, new, strict=True):
+        row = {
+            "id": ident,
+            "evaluation": evaluation,
+            "suite": run.suite,
+            "kind": run.kind,
+            "target": run.target,
+            "state": "open",
+            "created": created,
+            "planned": run.planned,
+            "manifest": to_json(run.manifest).decode("utf-8", "replace"),
+        }
+        insert_checksums(batch.connection, _insert(batch, schema.run, row), {HEAD: head_digest(row), ROWS: 0})
+    return evaluation
+
+
+def _insert(batch: Batch, table: Any, row: Mapping[str, Any]) -> int:
+    inserted = batch.connection.execute(table.insert(), row)
+    return int(inserted.inserted_primary_key[0])  # type: ignore[index]  # one row was inserted, so it has a key
+
+
+class NamedRun(Protocol):
     """A run that is there already, as far as its row needs it."""
 
     num: int
@@ -46,62 +113,313 @@ class Named(Protocol):
     target: str
 
 
-def begin_runs(batch: Batch, created: float, idents: Sequence[str], new: Sequence[NewRun]) -> int:
-    """Begin an evaluation with its runs; its number."""
-    evaluation = _insert(batch, schema.evaluation, {"created": created})
-    for ident, one in zip(idents, new, strict=True):
-        row = _run_row(ident, evaluation, created, one)
-        begin_seals(batch, _insert(batch, schema.run, row), {HEAD: of_head(row), ROWS: 0})
-    return evaluation
-
-
-def reopen(batch: Batch, run: Named, manifest: Mapping[str, Any], planned: int) -> bool:
-    """Open an unfinished run again with what it goes on with; whether it still is unfinished."""
-    # New records are scored into layer 0; what `rescore` made of the unfinished run stays as an older layer.
+def reopen(batch: Batch, run: NamedRun, manifest: Mapping[str, Any], planned: int) -> bool:
+    """Reopen an unfinished run with the manifest that it is resumed with; False if another process has finished it."""
+    # New records are scored into version 0; what `rescore` made of the unfinished run stays as an older version.
     table, held = schema.run, to_json(manifest).decode("utf-8", "replace")
     values = {"state": "open", "reason": "", "planned": planned, "layer": 0, "manifest": held}
     unfinished = update(table).where(table.c.num == run.num, table.c.state != "finished").values(values)
     if not batch.connection.execute(unfinished).rowcount:
         return False
     named = {"id": run.id, "suite": run.suite, "kind": run.kind, "target": run.target}
-    set_head(batch, run.num, of_head({**named, **values}))
+    set_head_checksum(batch.connection, run.num, head_digest({**named, **values}))
     return True
 
 
-def add_layer(batch: Batch, run: int, scoring: Any, scores: Sequence[tuple[int, int, Sequence[Score]]]) -> None:
-    """Add a layer of scores, given as (no, repeat, scores) of every record, and let it be the one that is read."""
-    # Two processes that score one run at the same moment get a layer each.
+def end_run(batch: Batch, run: int, state: str, reason: str, seconds: float, stopped: Stopped | None) -> None:
+    """Store the state that a run ends in, and what a stopping rule decided; `seconds` of work are added."""
+    table = schema.run
+    text = reason.encode("utf-8", "replace").decode()  # it quotes errors, and those may hold anything
+    values = {"state": state, "reason": text, "seconds": table.c.seconds + seconds}
+    batch.connection.execute(update(table).where(table.c.num == run).values(values))
+    if stopped is not None:
+        stopping, used = stopped
+        row = {"run": run, "body": to_json(stopping.to_json()).decode(), "used": used.bits if used else None}
+        batch.connection.execute(schema.stopping.delete().where(schema.stopping.c.run == run))
+        batch.connection.execute(schema.stopping.insert(), row)
+
+
+def read_stopping(connection: Connection, run: int) -> Stopped | None:
+    """What was decided and on which places (None: on all); None where no rule ended the run."""
+    table = schema.stopping
+    if not inspect(connection).has_table(table.name):
+        return None
+    row = connection.execute(select(table.c.body, table.c.used).where(table.c.run == run)).first()
+    if row is None:
+        return None
+    decision = read_json(row.body, f"the stopping decision of run number {run}")
+    return Stopping.of_json(decision), None if row.used is None else Used(bytes(row.used))
+
+
+def add_scoring_version(
+    batch: Batch, run: int, scoring: Any, scores: Sequence[tuple[int, int, Sequence[Score]]]
+) -> None:
+    """Add a scoring version, which is the one that is read from now on.
+
+    Args:
+        batch: to write with.
+        run: the run's number.
+        scoring: the keys of the manifest that are others for these scores.
+        scores: (no, repeat, scores) of every record.
+    """
+    # Two processes that score one run at the same moment get a version each.
     batch.connection.execute(select(schema.run.c.num).where(schema.run.c.num == run).with_for_update())
     last = select(func.max(schema.layer.c.layer)).where(schema.layer.c.run == run)
     number = (batch.connection.scalar(last) or 0) + 1
     row = {"run": run, "layer": number, "created": time.time(), "scorers": to_json(scoring).decode()}
     batch.connection.execute(schema.layer.insert(), row)
-    names = word_numbers(batch, sorted({one.name for _, _, several in scores for one in several}))
+    names = word_numbers(batch, sorted({score.name for _, _, of_record in scores for score in of_record}))
     rows = [
-        score_row(batch, (run, number, no, repeat), names[one.name], one)
-        for no, repeat, several in scores
-        for one in several
+        score_row(batch, (run, number, no, repeat), names[score.name], score)
+        for no, repeat, of_record in scores
+        for score in of_record
     ]
     if rows:
         batch.connection.execute(schema.score.insert(), rows)
-    begin_seals(batch, run, {number: sum_of(map(of_score, rows))})
+    insert_checksums(batch.connection, run, {number: combine(map(score_digest, rows))})
     batch.connection.execute(update(schema.run).where(schema.run.c.num == run).values(layer=number))
 
 
-def _run_row(ident: str, evaluation: int, created: float, new: NewRun) -> dict[str, Any]:
-    return {
-        "id": ident,
-        "evaluation": evaluation,
-        "suite": new.suite,
-        "kind": new.kind,
-        "target": new.target,
-        "state": "open",
-        "created": created,
-        "planned": new.planned,
-        "manifest": to_json(new.manifest).decode("utf-8", "replace"),
-    }
+def scoring_of(connection: Connection, run: int, version: int) -> Mapping[str, Any]:
+    """What a later scoring version has in place of the run's manifest; earlier releases noted its scorers alone."""
+    table = schema.layer
+    scorers = select(table.c.scorers).where((table.c.run == run) & (table.c.layer == version))
+    scoring = read_json(connection.scalar(scorers) or "{}", f"scoring version {version} of run number {run}")
+    return scoring if isinstance(scoring.get("scores"), list) else {}
 
 
-def _insert(batch: Batch, table: Any, row: Mapping[str, Any]) -> int:
-    inserted = batch.connection.execute(table.insert(), row)
-    return int(inserted.inserted_primary_key[0])  # type: ignore[index]  # one row was inserted, so it has a key
+@dataclass(frozen=True, slots=True)
+class InsertRecord:
+    """Store a record with its sample and scores, and add it to the run's counters.
+
+    Args:
+        run: the run's number.
+        no: the sample's place in the dataset.
+        record: what to store.
+        stages: names by number, the target first.
+        replaces: whether the place holds a record already, which this one replaces.
+    """
+
+    rank: ClassVar[int] = 2
+    writes: ClassVar[bool] = True
+    urgent: ClassVar[bool] = False
+    outlives: ClassVar[bool] = False
+    run: int
+    no: int
+    record: Record
+    stages: Sequence[str]
+    replaces: bool = False
+    ticket: Ticket | None = None
+
+    @classmethod
+    def apply(cls, batch: Batch, operations: Sequence[InsertRecord]) -> Sequence[None]:
+        """A statement per table for all."""
+        # What a replaced record counted and hashed to must be read before its rows are overwritten.
+        replacing = [insert for insert in operations if insert.replaces]
+        replaced = [(insert.run, _counted_before(batch, insert)) for insert in replacing]
+        digests = [
+            (insert.run, checksums_at(batch.connection, insert.run, insert.no, insert.record.repeat))
+            for insert in replacing
+        ]
+        records = _insert_records(batch, operations, _insert_samples(batch, operations))
+        digests += [(row["run"], {ROWS: record_digest(row)}) for row in records]
+        digests += [(row["run"], {row["layer"]: score_digest(row)}) for row in _insert_scores(batch, operations)]
+        _move_checksums(batch, digests)
+        for run in sorted({insert.run for insert in operations}):
+            before = [moves for number, moves in replaced if number == run]
+            _count(batch, run, [insert for insert in operations if insert.run == run], before)
+        return [None] * len(operations)
+
+
+_SAMPLES_KNOWN = select(schema.sample.c.hash, schema.sample.c.num).where(
+    schema.sample.c.hash.in_(bindparam("hashes", expanding=True))
+)
+_LAST_SAMPLE = select(func.max(schema.sample.c.num))
+_ADDING_RECORDS = text("LOCK TABLE record IN ROW EXCLUSIVE MODE")
+"""Whoever deletes runs excludes this: a sample that is known now must still be there when its record is stored."""
+_ADDING_SAMPLES = text("LOCK TABLE sample IN SHARE ROW EXCLUSIVE MODE")
+_RECORD_KEY = ("run", "no", "repeat")
+_RECORD_REST = ("sample", "failed", "millis", "replies", "body")
+
+
+def _insert_samples(batch: Batch, operations: Sequence[InsertRecord]) -> list[int]:
+    """Store the samples that are new; the number of each operation's sample."""
+    if batch.shared:
+        batch.connection.execute(_ADDING_RECORDS)
+    packed = [pack_sample(insert.record.sample) for insert in operations]
+    hashes = [key for key, _ in packed]
+    known = _known_samples(batch, hashes)
+    fresh: dict[int, dict[str, Any]] = {}
+    for insert, (key, body) in zip(operations, packed, strict=True):
+        if key not in known and key not in fresh:
+            sample = insert.record.sample
+            named = {"hash": key, "id": sample.id, "grp": sample.group, "cluster": sample.cluster}
+            fresh[key] = {**named, "body": batch.packer.pack("sample", body)}
+    if fresh:
+        known |= _add_shared(batch, fresh) if batch.shared else _add_samples(batch, fresh)
+    return [known[key] for key in hashes]
+
+
+def _known_samples(batch: Batch, hashes: Sequence[int]) -> dict[int, int]:
+    return {row.hash: row.num for row in batch.connection.execute(_SAMPLES_KNOWN, {"hashes": hashes})}
+
+
+def _add_samples(batch: Batch, fresh: Mapping[int, dict[str, Any]]) -> dict[int, int]:
+    """Number them ourselves: that saves reading the numbers back."""
+    last = batch.connection.scalar(_LAST_SAMPLE) or 0
+    numbers = {key: last + place for place, key in enumerate(fresh, start=1)}
+    batch.connection.execute(schema.sample.insert(), [{**row, "num": numbers[key]} for key, row in fresh.items()])
+    return numbers
+
+
+def _add_shared(batch: Batch, fresh: Mapping[int, dict[str, Any]]) -> dict[int, int]:
+    """Have them numbered by the database, as another process may add some of them at the same moment.
+
+    One process at a time adds samples: two that add the same ones in different orders would wait for each other.
+    """
+    batch.connection.execute(_ADDING_SAMPLES)
+    insert = insert_or_skip(batch.connection.dialect.name, schema.sample)
+    batch.connection.execute(insert, list(fresh.values()))
+    return _known_samples(batch, list(fresh))
+
+
+def _move_checksums(batch: Batch, digests: Sequence[tuple[int, Mapping[int, int]]]) -> None:
+    moves: dict[tuple[int, int], int] = {}
+    for run, parts in digests:
+        for part, digest in parts.items():
+            moves[run, part] = moves.get((run, part), 0) ^ digest
+    for (run, part), by in sorted(moves.items()):
+        update_checksum(batch.connection, run, part, by)
+
+
+def _insert_records(
+    batch: Batch, operations: Sequence[InsertRecord], samples: Sequence[int]
+) -> Sequence[dict[str, Any]]:
+    """Store the records; their rows."""
+    rows = []
+    for insert, sample in zip(operations, samples, strict=True):
+        record = insert.record
+        body = pack_record(record)
+        rows.append(
+            {
+                "run": insert.run,
+                "no": insert.no,
+                "repeat": record.repeat,
+                "sample": sample,
+                "failed": int(record.failure is not None),
+                "millis": round(record.seconds * 1000),
+                "replies": pack_keys(record.replies, insert.stages),
+                "body": None if body is None else batch.packer.pack("record", body),
+            }
+        )
+    batch.connection.execute(
+        insert_or_update(batch.connection.dialect.name, schema.record, _RECORD_KEY, _RECORD_REST), rows
+    )
+    table = schema.score
+    for insert in operations:
+        if insert.replaces:
+            # The new record may have fewer scores than the one before it, of any version.
+            at_place = (table.c.run == insert.run) & (table.c.no == insert.no)
+            batch.connection.execute(delete(table).where(at_place & (table.c.repeat == insert.record.repeat)))
+    return rows
+
+
+def _insert_scores(batch: Batch, operations: Sequence[InsertRecord]) -> Sequence[dict[str, Any]]:
+    """Store the scores, which are always of the run's first scoring version; their rows."""
+    names = sorted({score.name for insert in operations for score in insert.record.scores})
+    numbers = word_numbers(batch, names)
+    rows = [
+        score_row(batch, (insert.run, 0, insert.no, insert.record.repeat), numbers[score.name], score)
+        for insert in operations
+        for score in insert.record.scores
+    ]
+    if rows:
+        batch.connection.execute(schema.score.insert(), rows)
+    return rows
+
+
+_Moves = dict[str, Counter[str]]
+"""Stage -> by how much its counters move; "" holds those of the run that no stage has, `OF_FRAMEWORK` as
+`framework_NAME`."""
+_MOVE_RUN: Final = (
+    update(schema.run)
+    .where(schema.run.c.num == bindparam("run"))
+    .values({name: schema.run.c[name] + bindparam(f"by_{name}") for name in OF_RUN})
+)
+
+
+def _count(batch: Batch, run: int, operations: Sequence[InsertRecord], replaced: Iterable[_Moves]) -> None:
+    """Move the counters of a run and of its stages by what was just stored, and back by what was replaced."""
+    failures = sum(insert.record.failure is not None for insert in operations)
+    moves: _Moves = {"": Counter(done=len(operations), errors=failures)}
+    for insert in operations:
+        replies = insert.record.replies
+        moves[""].update(_of_framework(insert.record.output, asked=bool(replies.get("target"))))
+        for stage, of_stage in replies.items():
+            for reply in of_stage:
+                _count_reply(moves.setdefault(stage, Counter()), reply, cached=reply.cached)
+    for before in replaced:
+        for stage, counters in before.items():
+            moves.setdefault(stage, Counter()).subtract(counters)
+    whole = moves.pop("")
+    for counters in moves.values():
+        whole.update({name: counters[name] for name in OF_RUN})
+        whole["replies"] += counters["calls"]
+    batch.connection.execute(_MOVE_RUN, {"run": run, **{f"by_{name}": whole[name] for name in OF_RUN}})
+    _count_stages(batch, run, operations[0].stages, moves)
+    if any(whole[f"framework_{name}"] for name in OF_FRAMEWORK):
+        row = {"run": run, **{name: whole[f"framework_{name}"] for name in OF_FRAMEWORK}}
+        move = insert_or_add(batch.connection.dialect.name, schema.framework_usage, ("run",), OF_FRAMEWORK)
+        batch.connection.execute(move, [row])
+
+
+def _count_stages(batch: Batch, run: int, stages: Sequence[str], moves: _Moves) -> None:
+    priced = {stage: counters for stage, counters in moves.items() if counters["priced"] or counters["money"]}
+    of_tables = ((schema.stage, OF_STAGE, moves), (schema.stage_money, OF_STAGE_MONEY, priced))
+    for table, names, by_stage in of_tables:
+        rows = [
+            {"run": run, "stage": stages.index(stage), **{name: counters[name] for name in names}}
+            for stage, counters in by_stage.items()
+        ]
+        if rows:
+            move = insert_or_add(batch.connection.dialect.name, table, ("run", "stage"), names)
+            batch.connection.execute(move, rows)
+
+
+def _of_framework(output: Output | None, *, asked: bool) -> dict[str, int]:
+    return {f"framework_{name}": n for name, n in reported_counts(output, asked=asked).items()}
+
+
+def _count_reply(counters: Counter[str], reply: Reply, *, cached: bool) -> None:
+    counters["calls"] += 1
+    counters["from_journal"] += cached
+    counters["input_tokens"] += reply.usage.input_tokens
+    counters["output_tokens"] += reply.usage.output_tokens
+    counters["estimated"] += reply.usage.estimated
+    if isinstance(cost := reply.metadata.get("cost"), float):
+        counters["priced"] += 1
+        counters["money"] += billionths(cost)
+
+
+def _counted_before(batch: Batch, operation: InsertRecord) -> _Moves:
+    """By how much the record that `operation` replaces had moved the counters."""
+    table, journal = schema.record, schema.reply
+    place = (table.c.run == operation.run) & (table.c.no == operation.no)
+    row = batch.connection.execute(
+        select(table.c.failed, table.c.replies, table.c.body).where(place & (table.c.repeat == operation.record.repeat))
+    ).first()
+    if row is None:
+        return {}
+    moves: _Moves = {"": Counter(done=1, errors=row.failed)}
+    keys = unpack_keys(row.replies, operation.stages)
+    if row.body is not None and not any(key.stage == "target" for key in keys):
+        output, _ = unpack_record(batch.unpacker.unpack(bytes(row.body)), ())
+        moves[""].update(_of_framework(output, asked=False))
+    for key in keys:
+        body = batch.connection.scalar(select(journal.c.body).where(journal.c.key == key.key))
+        try:
+            reply = Reply("", "") if body is None else unpack_reply("", batch.unpacker.unpack(body))
+        except (StoreError, ValueError, TypeError, LookupError):
+            reply = Reply("", "")  # its tokens stay counted; `verify` says by how many the counters are too high
+        _count_reply(moves.setdefault(key.stage, Counter()), reply, cached=key.cached)
+    return moves

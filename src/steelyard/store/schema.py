@@ -1,11 +1,13 @@
-"""The tables. Summaries stand apart from bodies: a list of runs or a table of rates opens no body.
+"""The tables of a store, as the newest version creates them; `migrations` says how they came about.
 
-Bodies are JSON, compressed against a shared dictionary where that helps (see `codec`).
+Numbers that summaries need are columns apart from the bodies, so that a list of runs or a table of rates unpacks no
+body. Bodies are JSON, compressed against a shared dictionary where that helps (see `codec`).
 """
 
 from __future__ import annotations
 
-from typing import Final
+import re
+from typing import Any, Final
 
 from sqlalchemy import (
     BigInteger,
@@ -20,17 +22,73 @@ from sqlalchemy import (
     Table,
     Text,
 )
+from sqlalchemy.types import TypeDecorator
 
-from steelyard.store.escaped import EscapedText
+_MARK: Final = "\x1a"
+_ODD: Final = re.compile("[\0\x1a\ud800-\udfff]")
+_ESCAPED: Final = re.compile("\x1a(\x1a|0|D[89A-F][0-9A-F]{2})")
 
-VERSION: Final = 1
-"""Raised when a table changes; a store of another version is refused with both numbers."""
+
+def escape(text: str) -> str:
+    r"""`text` without anything that PostgreSQL refuses.
+
+    >>> escape("a\0b\udc80")
+    'a\x1a0b\x1aDC80'
+    """
+    return _ODD.sub(_escaped, text)
+
+
+def unescape(text: str) -> str:
+    r"""The text that `escape` was given.
+
+    >>> unescape(escape("a\0b\x1a0\udc80")) == "a\0b\x1a0\udc80"
+    True
+    """
+    return _ESCAPED.sub(_unescaped, text) if _MARK in text else text
+
+
+def _escaped(match: re.Match[str]) -> str:
+    mark = match[0]
+    return _MARK + ("0" if mark == "\0" else mark if mark == _MARK else f"{ord(mark):04X}")
+
+
+def _unescaped(match: re.Match[str]) -> str:
+    code = match[1]
+    return "\0" if code == "0" else code if code == _MARK else chr(int(code, 16))
+
+
+class EscapedText(TypeDecorator[str]):
+    """A text column of PostgreSQL that takes any Python text, compared and sorted by code points as SQLite does.
+
+    PostgreSQL knows neither the character of code 0 nor half a surrogate pair, but an id or a group may hold what a
+    spreadsheet or a program put there. These characters are escaped, all others are stored as they are, so that a
+    person who looks into the database reads them:
+
+        code 0                  SUB 0
+        half a surrogate pair   SUB and its four hexadecimal digits in capitals
+        SUB (U+001A) itself     SUB SUB
+    """
+
+    impl = Text
+    cache_ok = True
+
+    def __init__(self) -> None:
+        super().__init__(collation="C")
+
+    def process_bind_param(self, value: str | None, dialect: Any) -> str | None:  # noqa: ARG002  # the base's
+        """Escape on the way in."""
+        return None if value is None else escape(value)
+
+    def process_result_value(self, value: str | None, dialect: Any) -> str | None:  # noqa: ARG002  # the base's
+        """And back on the way out."""
+        return None if value is None else unescape(value)
+
 
 metadata: Final = MetaData()
 
 _Id = BigInteger().with_variant(Integer, "sqlite")
 _Text = Text().with_variant(EscapedText(), "postgresql")
-"""Any text, half a surrogate pair excepted where SQLite keeps it."""
+"""Any text; SQLite alone refuses half a surrogate pair."""
 
 about = Table(
     "about",
@@ -88,8 +146,8 @@ stage = Table(
     Column("estimated", Integer, nullable=False),
     sqlite_with_rowid=False,
 )
-"""What each stage of a run asked, by its number; moved like the run's counters. A store that was made before there was
-this table gets it when it is next written, and is read as if it were empty until then."""
+"""The usage of each stage of a run, by the stage's number; updated like the run's counters. It came after the first
+tables (see `migrations`): a store that lacks it is read as if it were empty."""
 
 stage_money = Table(
     "stage_money",
@@ -232,7 +290,7 @@ label = Table(
 author counts; older ones stay. The sample is named by its id: its place may be another's after a resume that allowed
 changed inputs. It came later, like `stage`."""
 
-seal = Table(
+checksum = Table(
     "seal",
     metadata,
     Column("run", Integer, primary_key=True),
@@ -240,8 +298,20 @@ seal = Table(
     Column("digest", BigInteger, nullable=False),
     sqlite_with_rowid=False,
 )
-"""A check sum over the rows of a part of a run, see `seals`. It came later, like `stage`; a run that was begun without
-one never gets one."""
+"""A checksum over the rows of a part of a run, see `checksums`. It came later, like `stage`."""
 
-LATER: Final = (stage, stage_money, spending, stopping, note, label, seal)
-"""Tables that a store of an earlier version lacks until it is next written."""
+framework_usage = Table(
+    "framework_usage",
+    metadata,
+    Column("run", Integer, primary_key=True),
+    Column("records", Integer, nullable=False),
+    Column("in_part", Integer, nullable=False),
+    Column("input_tokens", BigInteger, nullable=False),
+    Column("output_tokens", BigInteger, nullable=False),
+    sqlite_with_rowid=False,
+)
+"""Tokens that outputs of a run report of models which did not go through the journal: in how many records, and in how
+many of these only for some of the calls. It came later, like `stage`."""
+
+RUN_TABLES: Final = tuple(table for table in metadata.sorted_tables if "run" in table.c)
+"""Tables whose rows belong to a run each, by its number."""

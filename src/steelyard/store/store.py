@@ -1,36 +1,41 @@
-"""The Store: runs are begun, reopened and found here."""
+"""The Store: runs are begun, reopened and found here, by the names that mean them."""
 
 from __future__ import annotations
 
 import contextlib
+import json
+import secrets
+import shlex
 import time
-import weakref
-from collections.abc import Iterator, Mapping, Sequence
-from pathlib import Path
-from typing import Any, Self
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path, PurePath
+from typing import Any, Final
 
-from sqlalchemy import Connection, select
+from sqlalchemy import select
 
-from steelyard.errors import ConfigError, StoreError
+from steelyard.errors import ConfigError, did_you_mean
 from steelyard.models.budget import Spent
 from steelyard.store import schema
-from steelyard.store.address import Address, locate
-from steelyard.store.backend import Durability, Lock
-from steelyard.store.engine import cause_of, check, complete, create, open_backend
-from steelyard.store.journal import Asked, StoreJournal
-from steelyard.store.kept import KeptColumns
-from steelyard.store.names import meant, new_id
-from steelyard.store.reserve import Reserve
+from steelyard.store.backend import Durability
+from steelyard.store.journal import RunWriter, SeenKeys, StoreJournal
+from steelyard.store.open_store import OpenStore
 from steelyard.store.run import Run
-from steelyard.store.run_rows import NewRun, add_layer, begin_runs, reopen
-from steelyard.store.run_writer import RunWriter
-from steelyard.store.spending import check_currency, read_spending, set_currency
-from steelyard.store.writer import Writer
+from steelyard.store.run_rows import NewRun, add_scoring_version, begin_runs, reopen
+from steelyard.store.usage import check_currency, read_spending, set_currency
 from steelyard.types import Score
 
+_ALPHABET: Final = "23456789abcdefghjkmnpqrstuvwxyz"
+"""No letter or digit that is read as another."""
+_MOST_LISTED: Final = 12
+LATEST: Final = "latest"
 
-class Store:
-    """A store, in a file or on a server; it is read at once, and written from the first change on.
+
+class Store(OpenStore):
+    """Runs with their records and the journal of replies, in a file or on a server.
+
+    It can be read at once, and is written from the first change on; the writing thread starts then.
 
     Args:
         where: a file, or `postgresql://user@host/database`; None is `.steelyard/steelyard.db` in the current folder.
@@ -49,86 +54,8 @@ class Store:
     def __init__(
         self, where: str | Path | None = None, *, create_missing: bool = False, durability: Durability = "normal"
     ) -> None:
-        self._backend = open_backend(where, durability=durability)
-        self.path: Path | Address = self._backend.where
-        # Whoever does not close a store still does not leave connections to a server behind.
-        weakref.finalize(self, self._backend.engine.dispose)
-        self._writer: Writer | None = None
-        self._reserve: Reserve | None = None
-        self._asked = Asked()
-        self.columns = KeptColumns()
-        if not self._backend.exists():
-            if not create_missing:
-                raise ConfigError(f"there is no store at {self.path}: run something first, or name one with --store")
-            self._backend.make_room()
-        if create_missing:
-            with _as_store_error(self.path):
-                create(self._backend)
-        check(self._backend)
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
-
-    def close(self) -> None:
-        """Write what is queued and let go of the disk or the server."""
-        if self._writer is not None:
-            self._writer.close()
-            self._writer = None
-        if self._reserve is not None:
-            self._reserve.release()
-            self._reserve = None
-        self._backend.engine.dispose()
-
-    def is_at(self, where: str | Path | None) -> bool:
-        """Whether `where` means this store."""
-        return locate(where) == self.path
-
-    def is_written(self, run: str) -> bool:
-        """Whether a living process writes the run of that id."""
-        return self._backend.is_locked(run)
-
-    def tables(self, connection: Connection) -> set[str]:
-        """Names of the tables that are there."""
-        return self._backend.tables(connection)
-
-    def check_pages(self, connection: Connection, *, deep: bool, notes: list[str]) -> list[str]:
-        """What the database itself finds wrong with its pages, and with `deep` its indexes; see `Backend`."""
-        return self._backend.check_pages(connection, deep=deep, notes=notes)
-
-    @contextlib.contextmanager
-    def reading(self) -> Iterator[Connection]:
-        """A connection whose reads are of one moment."""
-        with _as_store_error(self.path), self._backend.engine.connect() as opened:
-            connection = opened.execution_options(**self._backend.reading)
-            with connection.begin():
-                yield connection
-
-    @property
-    def writer(self) -> Writer:
-        """The one writer of this process, started on first use."""
-        if self._writer is None:
-            self._reserve = self._backend.reserve()
-            try:
-                with _as_store_error(self.path):
-                    complete(self._backend)
-                    self._writer = Writer(self._backend, self._reserve)
-            except StoreError:
-                if self._reserve is not None:
-                    self._reserve.release()
-                raise
-        return self._writer
-
-    def lock(self, run: str) -> Lock:
-        """Take the lock that the writer of a run holds.
-
-        Raises:
-            StoreError: another process writes it.
-        """
-        writer = self.writer
-        return self._backend.lock(run, lambda act: writer.change(lambda batch: act(batch.connection)))
+        super().__init__(where, create_missing=create_missing, durability=durability)
+        self._seen = SeenKeys()
 
     def begin_evaluation(self, new: Sequence[NewRun]) -> tuple[int, list[RunWriter]]:
         """Begin runs that are started together, and lock them: all of them or none, whenever the process is killed.
@@ -139,6 +66,7 @@ class Store:
         writer, created = self.writer, time.time()
         idents = [new_id() for _ in new]
         with contextlib.ExitStack() as failing:
+            # Locked before they exist: a run that is open without a lock is taken for one that was killed.
             locks = []
             for ident in idents:
                 locks.append(self.lock(ident))
@@ -167,15 +95,15 @@ class Store:
             ConfigError: it has spent in another currency.
         """
         with self.reading() as connection:
-            spending = read_spending(connection, evaluation)
+            money, millis, before = read_spending(connection, evaluation)
         if currency:
-            check_currency(spending, currency)
+            check_currency(money, before, currency)
             self.writer.change(lambda batch: set_currency(batch, evaluation, currency))
-        return Spent(*self.spent(evaluation), *spending[:2])
+        return Spent(*self.spent(evaluation), money, millis)
 
     def journal(self, evaluation: int) -> StoreJournal:
         """The journal for one evaluation."""
-        return StoreJournal(self.writer, evaluation, self._asked)
+        return StoreJournal(self.writer, evaluation, self._seen)
 
     def reopen_run(self, run: Run, *, manifest: Mapping[str, Any], planned: int) -> RunWriter:
         """Lock an unfinished run to write on.
@@ -194,24 +122,25 @@ class Store:
                 return reopened
         raise ConfigError(f"run {run.id} is finished: there is nothing to resume")
 
-    def add_layer(self, run: Run, scoring: Any, scores: Iterator[tuple[int, int, Sequence[Score]]]) -> Run:
-        """Score a run anew: a further layer, which is read from now on; the earlier ones stay.
+    def add_scoring_version(self, run: Run, scoring: Any, scores: Iterator[tuple[int, int, Sequence[Score]]]) -> Run:
+        """Store the scores of a run that was scored again; they are read from now on, the earlier ones stay.
 
         Args:
             run: the run.
             scoring: the keys of the manifest that are others for these scores.
             scores: (no, repeat, scores) of every record.
         """
+        # Before the writer's transaction: an error of a scorer there would end all writing.
         everything = list(scores)
 
-        self.writer.change(lambda batch: add_layer(batch, run.num, scoring, everything))
+        self.writer.change(lambda batch: add_scoring_version(batch, run.num, scoring, everything))
         return run.refresh()
 
-    def held(self, keys: Sequence[bytes]) -> set[bytes]:
+    def stored_keys(self, keys: Sequence[bytes]) -> set[bytes]:
         """Those of `keys` that the journal holds."""
         with self.reading() as connection:
-            found = connection.scalars(select(schema.reply.c.key).where(schema.reply.c.key.in_(keys)))
-            return {bytes(key) for key in found}
+            stored = connection.scalars(select(schema.reply.c.key).where(schema.reply.c.key.in_(keys)))
+            return {bytes(key) for key in stored}
 
     def runs(self) -> list[Run]:
         """Every run, newest first."""
@@ -220,17 +149,32 @@ class Store:
         return [Run(self, row) for row in rows]
 
     def run(self, name: str) -> Run:
-        """The run that `name` means: an id or the beginning of one, a target's name (its newest run), or `latest`.
+        """The run that `name` means: an id or the beginning of one, a target's name, `SUITE/TARGET`, or `latest`.
+
+        A target's name means its newest run.
 
         Raises:
-            ConfigError: no run or several are meant.
+            ConfigError: there is no such run, or several are meant: all are listed. A target's name means several
+                where several suites have it.
+        """
+        return self.runs_named([name])[0][0]
+
+    def runs_named(self, names: Sequence[str], *, unique: bool = False) -> list[tuple[Run, str]]:
+        """The runs that several names mean together, each with a sentence that says which of several was taken.
+
+        Targets' names mean runs that were started together, where there are such, and else the newest run of each.
+
+        Args:
+            names: as for `run`.
+            unique: whether a name that several runs have is refused, even where the newest would be meant.
+
+        Raises:
+            ConfigError: as for `run`.
         """
         table = schema.run
         with self.reading() as connection:
             rows = connection.execute(select(table).order_by(table.c.num.desc())).all()
-        if name == "latest" and rows:
-            return Run(self, rows[0])
-        return Run(self, meant(name, rows))
+        return [(Run(self, named.row), named.choice) for named in named_together(names, rows, unique=unique)]
 
     def runs_of(self, evaluation: int) -> list[Run]:
         """The runs that were started together, in the order of their targets."""
@@ -240,11 +184,154 @@ class Store:
         return [Run(self, row) for row in rows]
 
 
-@contextlib.contextmanager
-def _as_store_error(where: Path | Address) -> Iterator[None]:
-    from sqlalchemy.exc import SQLAlchemyError
+def new_id() -> str:
+    """Six characters that are easy to read out: 31**6 or 900 million ids."""
+    return "".join(secrets.choice(_ALPHABET) for _ in range(6))
 
-    try:
-        yield
-    except (SQLAlchemyError, UnicodeDecodeError) as error:  # what SQLite says of a damaged file may quote it
-        raise StoreError(f"{where}: {cause_of(error, where)}") from error
+
+@dataclass(frozen=True, slots=True)
+class NamedRow:
+    """The row of the run that a name means.
+
+    Args:
+        name: as it was typed.
+        row: of the table of runs.
+        others: rows of the same suite and target that the name could have meant as well, newest first.
+    """
+
+    name: str
+    row: Any
+    others: tuple[Any, ...] = ()
+
+    @property
+    def choice(self) -> str:
+        """Which of several runs was taken, as a sentence; "" where there was only one."""
+        if not self.others:
+            return ""
+        row, n = self.row, len(self.others) + 1
+        run = f"{self.name}: run {row.id} of {_time(row)}"
+        if newer := sum(other.num > row.num for other in self.others):
+            passed_over = f"{newer} {'is' if newer == 1 else 'are'} newer"
+            return f"{run}, one of {n} in suite {row.suite} ({passed_over}): it was started together with the others"
+        return f"{run}, the newest of {n} in suite {row.suite}"
+
+
+def named_together(names: Sequence[str], rows: Sequence[Any], *, unique: bool = False) -> list[NamedRow]:
+    """The rows of the runs that several names mean, in their order.
+
+    A name is an id or the beginning of one, `latest`, a target's name, or `SUITE/TARGET`. Of several runs of one target
+    in one suite the newest is meant; where several such names are given and an evaluation has a run of each, those of
+    the newest such evaluation. Of several suites with the same target's name, one is meant only if it alone has all
+    names.
+
+    Args:
+        names: as they were typed.
+        rows: of the table of runs, newest first.
+        unique: whether a name that several runs have is refused even where the newest would be meant.
+
+    Raises:
+        ConfigError: a name means no run, or it is not clear which; then all of them are listed.
+    """
+    candidates = [_candidates(name, rows) for name in names]
+    shared = _shared_suites(candidates)
+    narrowed = []
+    for name, of_name in zip(names, candidates, strict=True):
+        of_shared = [row for row in of_name if _suite(row) in shared] if len(shared) == 1 else of_name
+        _refuse_unclear(name, of_shared or of_name, unique=unique)
+        narrowed.append(of_shared or of_name)
+    # An id says which run is meant and draws no other name to its own evaluation: it may be last week's baseline.
+    evaluations = [
+        {row.evaluation for row in of_name}
+        for name, of_name in zip(names, narrowed, strict=True)
+        if name in {of_name[0].target, _qualified(of_name[0])}
+    ]
+    common = set.intersection(*evaluations) if len(evaluations) > 1 else set()
+    return [_chosen(name, of_name, common) for name, of_name in zip(names, narrowed, strict=True)]
+
+
+def _candidates(name: str, rows: Sequence[Any]) -> list[Any]:
+    """All rows that a name may mean, newest first."""
+    if name == LATEST and rows:
+        return [rows[0]]
+    # A whole id or target before the beginning of an id: a target may be named like one.
+    exact = [row for row in rows if row.id == name]
+    of_target = [row for row in rows if row.target == name] or [row for row in rows if _qualified(row) == name]
+    begins = [row for row in rows if row.id.startswith(name)] if name else []
+    if exact or of_target:
+        return exact or of_target
+    if len(begins) > 1:
+        raise ConfigError(f"{name!r} is the beginning of several ids:\n{_listed(begins)}\ntype more of one")
+    if begins:
+        return begins
+    known = {row.id for row in rows} | {row.target for row in rows}
+    if "/" in name:
+        known |= {_qualified(row) for row in rows}
+    raise ConfigError(f"there is no run {name!r}{did_you_mean(name, known)}" if rows else "the store holds no runs")
+
+
+def _qualified(row: Any) -> str:
+    return f"{row.suite}/{row.target}"
+
+
+def _suite(row: Any) -> tuple[str, str]:
+    return row.suite, row.kind
+
+
+def _shared_suites(candidates: Iterable[Sequence[Any]]) -> set[tuple[str, str]]:
+    """The suites in which every name has a run."""
+    return set.intersection(*({_suite(row) for row in of_name} for of_name in candidates))
+
+
+def _refuse_unclear(name: str, rows: Sequence[Any], *, unique: bool) -> None:
+    """Refuse a name that runs of several suites have, or of several configurations that give a suite one title."""
+    suites = {_suite(row) for row in rows}
+    if len(suites) > 1:
+        # A suite of another kind may have the same title, and then only ids tell the runs apart.
+        titles = {suite for suite, _ in suites}
+        hint = (
+            f"its id, or the suite before it, such as {shlex.quote(_qualified(rows[0]))}"
+            if len(titles) > 1
+            else "its id"
+        )
+        raise ConfigError(
+            f"{name!r} is a target of {len(suites)} suites; which run is meant?\n{_listed(rows)}\ntype {hint}"
+        )
+    if len(rows) > 1 and len(paths := _configurations(rows)) > 1:
+        raise ConfigError(
+            f"{name!r} is a target of suite {rows[0].suite!r} in {len(paths)} configurations "
+            f"({', '.join(sorted(paths))}); which run is meant?\n{_listed(rows)}\ntype its id"
+        )
+    if len(rows) > 1 and unique:
+        raise ConfigError(f"{name!r} is the target of {len(rows)} runs; which is meant?\n{_listed(rows)}\ntype its id")
+
+
+def _configurations(rows: Sequence[Any]) -> set[str]:
+    """File names of the configurations that runs were started with, as far as they were started with one.
+
+    Without their folders: a team has the same configuration at other paths.
+    """
+    configs = [json.loads(row.manifest).get("config") for row in rows]
+    return {PurePath(config["path"]).name for config in configs if isinstance(config, Mapping) and config.get("path")}
+
+
+def _chosen(name: str, rows: Sequence[Any], common: set[int]) -> NamedRow:
+    """The newest of the rows, among those of the newest evaluation that has all names where there is one."""
+    newest = max(common, default=None)
+    row = next((row for row in rows if row.evaluation == newest), rows[0])
+    return NamedRow(name, row, tuple(other for other in rows if other is not row))
+
+
+def _listed(rows: Sequence[Any]) -> str:
+    """A line per run: id, suite, target, start, records."""
+    lines = [
+        f"  {row.id}  {_qualified(row)}  {_time(row)}  {row.done}/{row.planned} done"
+        + (f", {row.errors} error{'' if row.errors == 1 else 's'}" if row.errors else "")
+        for row in rows[:_MOST_LISTED]
+    ]
+    if len(rows) > _MOST_LISTED:
+        lines.append(f"  and {len(rows) - _MOST_LISTED} older ones")
+    return "\n".join(lines)
+
+
+def _time(row: Any) -> str:
+    return f"{datetime.fromtimestamp(row.created, UTC):%Y-%m-%d %H:%M} UTC"

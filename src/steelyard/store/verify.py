@@ -1,130 +1,233 @@
-"""Whether a store is sound: everything in it is read, unpacked, counted again and held against its check sums.
+"""Whether a store is sound: everything in it is read, unpacked, counted again and compared with its checksums.
 
-Each run is read in one moment, so that a store that is being written can be looked at too. What is found and what
-cannot be found is told in docs/store.md.
+Each run is read in one snapshot, so that a store that is being written can be checked too. What is found, and what
+cannot be found, is documented in docs/store.md.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import json
+import struct
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
-from sqlalchemy import Connection, Select, Table, func, select
+from sqlalchemy import Connection, Select, Table, bindparam, func, inspect, select
+from sqlalchemy.exc import SQLAlchemyError
 
 from steelyard.errors import StoreError
+from steelyard.plain_json import from_json
+from steelyard.session.replies import unpack_reply
 from steelyard.store import schema
-from steelyard.store.damage import Verdict
-from steelyard.store.reading import unpacker_of
-from steelyard.store.records import sample_hash
-from steelyard.store.verify_run import RunCheck
-from steelyard.text.plain_json import from_json
+from steelyard.store.checksums import HEAD, ROWS, head_digest, read_checksums, record_digest, score_digest
+from steelyard.store.migrations import LATER_TABLES
+from steelyard.store.records import (
+    KEY_BYTES,
+    ReplyKey,
+    sample_hash,
+    unpack_keys,
+    unpack_record,
+    unpack_score,
+    unpacker_of,
+)
+from steelyard.store.usage import OF_FRAMEWORK, reported_counts
+from steelyard.types import Reply
 
 if TYPE_CHECKING:
     from steelyard.store.run import Run
     from steelyard.store.store import Store
 
-_KEY_BYTES: Final = 10
-_OF_RUNS: Final = (
-    schema.record, schema.score, schema.stage, schema.stage_money, schema.layer, schema.stopping, schema.seal,
-    schema.note, schema.label,
-)  # fmt: skip
+_MOST_REMEMBERED: Final = 1000
+_OTHER_TYPES: Final = (ValueError, TypeError, LookupError, struct.error)
+"""What reading a column raises that holds another type than was written: SQLite lets any column hold any."""
+_HASH_BYTES: Final = 10
+"""Of a reply's key; see `session.journal_key`."""
+_MOST_TWICE: Final = 10
+"""Keys that are listed where several replies have the same one."""
+_CHUNK: Final = 500
+"""Records that are read together."""
+_STATES: Final = frozenset({"open", "finished", "interrupted", "broken"})
+_RUN_COUNTERS: Final = ("done", "errors", "replies", "from_journal", "input_tokens", "output_tokens")
+_STAGE_COUNTERS: Final = ("calls", "from_journal", "input_tokens", "output_tokens", "estimated")
+_REPLIES: Final = select(schema.reply.c.key, schema.reply.c.body).where(
+    schema.reply.c.key.in_(bindparam("keys", expanding=True))
+)
 
 
-def verify(store: Store, run: Run | None = None, *, deep: bool = False) -> Verdict:
-    """Look at a whole store, or at one run with all it needs.
+@dataclass(frozen=True, slots=True)
+class Damage:
+    """One thing that is wrong.
+
+    Args:
+        what: says it.
+        run: the run's id; "" where it is of none, or of several.
+        sample: the sample's id; likewise.
+        repeat: of the sample.
+    """
+
+    what: str
+    run: str = ""
+    sample: str = ""
+    repeat: int = 0
+
+    def __str__(self) -> str:
+        """The place and what is wrong there, for a person."""
+        place = [f"run {self.run}"] if self.run else []
+        place += [f"sample {self.sample}"] if self.sample else []
+        place += [f"repeat {self.repeat}"] if self.repeat else []
+        return f"{', '.join(place)}: {self.what}" if place else self.what
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain JSON."""
+        return {"run": self.run, "sample": self.sample, "repeat": self.repeat, "what": self.what}
+
+
+@dataclass(slots=True)
+class Verification:
+    """What was checked, and what is wrong.
+
+    Attributes:
+        counts: what was checked -> how many.
+        damages: the first thousand things that are wrong.
+        found: how many there are in all.
+        notes: what could not be checked, and why.
+    """
+
+    counts: Counter[str] = field(default_factory=Counter)
+    damages: list[Damage] = field(default_factory=list)
+    found: int = 0
+    notes: list[str] = field(default_factory=list)
+
+    @property
+    def is_sound(self) -> bool:
+        """Whether nothing is wrong."""
+        return not self.found
+
+    def add(self, what: str, **place: Any) -> None:
+        """Count something that is wrong."""
+        self.found += 1
+        if len(self.damages) < _MOST_REMEMBERED:
+            self.damages.append(Damage(what, **place))
+
+    @contextmanager
+    def reading(self, what: str) -> Iterator[None]:
+        """Count it as damage where the database itself cannot read on."""
+        try:
+            yield
+        except (SQLAlchemyError, StoreError, *_OTHER_TYPES) as error:
+            cause = getattr(error, "orig", None) or error
+            # The other lines of a StoreError tell the user to run this very command.
+            self.add(f"{what} cannot be read: {str(cause).partition(chr(10))[0]}")
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain JSON."""
+        return {
+            "sound": self.is_sound,
+            "looked_at": dict(self.counts),
+            "found": self.found,
+            "damages": [damage.to_json() for damage in self.damages],
+            "notes": self.notes,
+        }
+
+
+def verify(store: Store, run: Run | None = None, *, deep: bool = False) -> Verification:
+    """Check a whole store, or one run with its samples and replies.
 
     Args:
         store: is read only.
-        run: look at this run alone.
-        deep: let the database check its indexes against its tables too, which takes longer.
+        run: check this run alone.
+        deep: let the database compare its indexes with its tables too, which takes longer.
 
     Returns:
-        What was looked at, and what is wrong.
+        What was checked, and what is wrong.
     """
-    verdict = Verdict()
-    with verdict.reading("the file"), store.reading() as connection:
-        for line in store.check_pages(connection, deep=deep, notes=verdict.notes):
-            verdict.add(line)
-    with verdict.reading("the tables"), store.reading() as connection:
-        _check_tables(store.tables(connection), verdict)
+    result = Verification()
+    with result.reading("the file"), store.reading() as connection:
+        for line in store.check_pages(connection, deep=deep, notes=result.notes):
+            result.add(line)
+    with result.reading("the tables"), store.reading() as connection:
+        _check_tables(store.tables(connection), result)
     if run is None:
         for what, check in (("samples", _check_samples), ("replies", _check_replies), ("words", _check_words)):
-            with verdict.reading(what), store.reading() as connection:
-                check(connection, verdict)
-        for table in _OF_RUNS:
-            with verdict.reading(f"table {table.name}"), store.reading() as connection:
-                _check_owner(connection, table, verdict)
-    with verdict.reading("the table of runs"):
-        for one in [run] if run is not None else store.runs():
-            with verdict.reading(f"run {one.id}"), store.reading() as connection:
-                RunCheck(connection, one.num, one.id, verdict).check()
-    return verdict
+            with result.reading(what), store.reading() as connection:
+                check(connection, result)
+        for table in schema.RUN_TABLES:
+            with result.reading(f"table {table.name}"), store.reading() as connection:
+                _check_owner(connection, table, result)
+    with result.reading("the table of runs"):
+        for checked in [run] if run is not None else store.runs():
+            with result.reading(f"run {checked.id}"), store.reading() as connection:
+                RunCheck(connection, checked.num, checked.id, result).check()
+    return result
 
 
-def _check_tables(known: set[str], verdict: Verdict) -> None:
-    later = {table.name for table in schema.LATER}
+def _check_tables(known: set[str], result: Verification) -> None:
+    later = {table.name for table in LATER_TABLES}
     for table in schema.metadata.sorted_tables:
         if table.name not in known and table.name not in later:
-            verdict.add(f"table {table.name} is missing")
+            result.add(f"table {table.name} is missing")
     if missing := sorted(later - known):
-        verdict.notes.append(f"an earlier version made this store; it has no table {', '.join(missing)} yet")
+        result.notes.append(f"an earlier version made this store; it has no table {', '.join(missing)} yet")
 
 
 def _streamed(connection: Connection, query: Select[Any]) -> Iterator[Any]:
     return iter(connection.execution_options(yield_per=1000).execute(query))
 
 
-def _check_samples(connection: Connection, verdict: Verdict) -> None:
-    """Each unpacks to what its hash was made of."""
+def _check_samples(connection: Connection, result: Verification) -> None:
+    """Each sample unpacks to what its hash was made of."""
     table, unpack = schema.sample, unpacker_of(connection).unpack
     for row in _streamed(connection, select(table).order_by(table.c.num)):
-        verdict.counts["samples"] += 1
+        result.counts["samples"] += 1
         try:
             body = unpack(bytes(row.body))
         except StoreError as error:
-            verdict.add(str(error), sample=row.id)
+            result.add(str(error), sample=row.id)
             continue
         if sample_hash(row.id, row.grp, row.cluster, body) != row.hash:
-            verdict.add("the sample is not what its hash was made of", sample=row.id)
+            result.add("the sample is not what its hash was made of", sample=row.id)
 
 
-def _check_replies(connection: Connection, verdict: Verdict) -> None:
-    """Each unpacks to a JSON list under a key of ten bytes, and has its key alone."""
+def _check_replies(connection: Connection, result: Verification) -> None:
+    """Each reply unpacks to a JSON list, and has a key of ten bytes that no other has."""
     table, unpack = schema.reply, unpacker_of(connection).unpack
     for row in _streamed(connection, select(table).order_by(table.c.num)):
-        verdict.counts["replies"] += 1
+        result.counts["replies"] += 1
         key = bytes(row.key)
-        if len(key) != _KEY_BYTES:
-            verdict.add(f"reply {key.hex()} has a key of {len(key)} bytes, not {_KEY_BYTES}")
+        if len(key) != _HASH_BYTES:
+            result.add(f"reply {key.hex()} has a key of {len(key)} bytes, not {_HASH_BYTES}")
         try:
             if not isinstance(from_json(unpack(bytes(row.body))), list):
-                verdict.add(f"reply {key.hex()} is no list")
+                result.add(f"reply {key.hex()} is not a list")
         except (StoreError, ValueError) as error:
-            verdict.add(f"reply {key.hex()}: {error}")
-    # An index that lost a row would not notice a second one, so the table itself is grouped.
-    grouped = func.substr(table.c.key, 1, 2 * _KEY_BYTES)
+            result.add(f"reply {key.hex()}: {error}")
+    # An index that lost a row would not notice a second one, so the table itself is grouped: by an expression, which
+    # keeps the database from using the index. It gives the whole key, as keys have half that length.
+    grouped = func.substr(table.c.key, 1, 2 * _HASH_BYTES)
     twice = select(grouped).group_by(grouped).having(func.count() > 1)
-    for (several,) in connection.execute(twice.limit(_KEY_BYTES)):
-        verdict.add(f"reply {bytes(several).hex()} is there more than once")
+    for (key,) in connection.execute(twice.limit(_MOST_TWICE)):
+        result.add(f"reply {bytes(key).hex()} is there more than once")
 
 
-def _check_words(connection: Connection, verdict: Verdict) -> None:
-    """No text has two numbers, and every dictionary holds something."""
+def _check_words(connection: Connection, result: Verification) -> None:
+    """No name has two numbers, and no dictionary is empty."""
     word, dictionary = schema.word, schema.dictionary
     seen: dict[str, int] = {}
     for row in connection.execute(select(word).order_by(word.c.num)):
-        verdict.counts["names"] += 1
+        result.counts["names"] += 1
         if row.text in seen:
-            verdict.add(f"the name {row.text!r} has two numbers, {seen[row.text]} and {row.num}")
+            result.add(f"the name {row.text!r} has two numbers, {seen[row.text]} and {row.num}")
         seen[row.text] = row.num
     for row in connection.execute(select(dictionary)):
-        verdict.counts["dictionaries"] += 1
+        result.counts["dictionaries"] += 1
         if not row.data:
-            verdict.add(f"dictionary {row.num} is empty")
+            result.add(f"dictionary {row.num} is empty")
 
 
-def _check_owner(connection: Connection, table: Table, verdict: Verdict) -> None:
-    """Every row is of a run that is there."""
+def _check_owner(connection: Connection, table: Table, result: Verification) -> None:
+    """Every row belongs to a run that exists."""
     if not connection.dialect.has_table(connection, table.name):
         return
     rows = (
@@ -134,4 +237,284 @@ def _check_owner(connection: Connection, table: Table, verdict: Verdict) -> None
         .order_by(table.c.run)
     )
     for number, count in connection.execute(rows):
-        verdict.add(f"table {table.name} has {count} rows of run number {number}, which is not there")
+        result.add(f"table {table.name} has {count} rows of run number {number}, which is not there")
+
+
+class RunCheck:
+    """Checks one run, on a connection all of whose reads see one moment.
+
+    Args:
+        connection: to the store.
+        run: the run's number.
+        ident: its id.
+        result: receives what is wrong.
+    """
+
+    def __init__(self, connection: Connection, run: int, ident: str, result: Verification) -> None:
+        self._connection = connection
+        self._run = run
+        self._id = ident
+        self._result = result
+        self._unpack = unpacker_of(connection).unpack
+        self._stages: Sequence[str] = ()
+        self._counted: Counter[str] = Counter()
+        self._by_stage: dict[int, Counter[str]] = {}
+        self._checksums: dict[int, int] = {ROWS: 0}
+        self._samples: set[tuple[str, int]] = set()
+        self._names: Mapping[int, str] = {}
+        self._scoring_versions: set[int] = {0}
+        self._lost_replies = False
+        self._lost_outputs = False
+        self._reported: Counter[str] = Counter()
+
+    def check(self) -> None:
+        """Check all of it."""
+        row = dict(self._connection.execute(select(schema.run).where(schema.run.c.num == self._run)).mappings().one())
+        self._result.counts["runs"] += 1
+        self._check_head(row)
+        word, layer = schema.word, schema.layer
+        self._names = {
+            word_row.num: word_row.text for word_row in self._connection.execute(select(word.c.num, word.c.text))
+        }
+        self._scoring_versions |= set(self._connection.scalars(select(layer.c.layer).where(layer.c.run == self._run)))
+        self._check_scoring_versions(row["layer"])
+        last = (-1, 0)
+        while rows := self._chunk(last):
+            self._check_chunk(rows)
+            last = (rows[-1]["no"], rows[-1]["repeat"])
+        self._check_counters(row)
+        self._check_stages()
+        self._check_reported()
+        self._check_checksums()
+        self._check_remarks()
+
+    def _add(self, what: str, sample: str = "", repeat: int = 0) -> None:
+        self._result.add(what, run=self._id, sample=sample, repeat=repeat)
+
+    def _check_head(self, row: Mapping[str, Any]) -> None:
+        try:
+            manifest = json.loads(row["manifest"])
+            self._stages = [str(stage) for stage in manifest["stages"]]
+        except (ValueError, KeyError, TypeError) as error:
+            self._add(f"the manifest cannot be read: {error}")
+        if row["state"] not in _STATES:
+            self._add(f"unknown state {row['state']!r}")
+        evaluation = schema.evaluation
+        if self._connection.scalar(select(evaluation.c.num).where(evaluation.c.num == row["evaluation"])) is None:
+            self._add(f"evaluation {row['evaluation']}, which holds what was spent, is missing")
+        stored = read_checksums(self._connection, self._run)
+        if not stored:
+            self._result.counts["runs without a checksum"] += 1
+        elif HEAD in stored and stored[HEAD] != head_digest(row):
+            self._add("its checksum is wrong: the manifest, a name or the planned number is not what it was begun with")
+
+    def _check_scoring_versions(self, newest: int) -> None:
+        if newest not in self._scoring_versions:
+            self._add(f"scoring version {newest} is missing")
+        layer = schema.layer
+        for row in self._connection.execute(select(layer).where(layer.c.run == self._run)):
+            try:
+                json.loads(row.scorers)
+            except ValueError as error:
+                self._add(f"scoring version {row.layer} cannot be read: {error}")
+
+    def _chunk(self, after: tuple[int, int]) -> Sequence[dict[str, Any]]:
+        record, sample = schema.record, schema.sample
+        later = (record.c.no > after[0]) | ((record.c.no == after[0]) & (record.c.repeat > after[1]))
+        query = (
+            select(
+                record, sample.c.num.label("sample_num"), sample.c.hash.label("sample_hash"), sample.c.id, sample.c.grp,
+                sample.c.cluster, sample.c.body.label("sample_body"),
+            )
+            .select_from(record.outerjoin(sample, sample.c.num == record.c.sample))
+            .where((record.c.run == self._run) & later)
+            .order_by(record.c.no, record.c.repeat)
+            .limit(_CHUNK)
+        )  # fmt: skip
+        return [dict(row) for row in self._connection.execute(query).mappings()]
+
+    def _check_chunk(self, rows: Sequence[dict[str, Any]]) -> None:
+        keys = [self._keys_of(row) for row in rows]
+        wanted = {key.key for listed in keys for key in listed}
+        stored = self._connection.execute(_REPLIES, {"keys": list(wanted)}) if wanted else ()
+        bodies = {bytes(key): bytes(body) for key, body in stored}
+        scores = self._scores(rows)
+        for row, listed in zip(rows, keys, strict=True):
+            sample_key = (row["id"] or "", row["repeat"])
+            self._result.counts["records"] += 1
+            self._add_digest(ROWS, record_digest, row, sample_key)
+            self._samples.add(sample_key)
+            self._check_sample(row, sample_key)
+            replies = [self._reply(key, bodies, sample_key) for key in listed]
+            self._count(row, listed, replies)
+            asked = any(key.stage == "target" for key in listed)
+            self._check_record(row, sample_key, [reply for reply in replies if reply is not None], asked=asked)
+            for score in scores.pop((row["no"], row["repeat"]), ()):
+                self._check_score(score, sample_key)
+        for (no, repeat), left in scores.items():
+            self._add(f"place {no}, repeat {repeat} has {len(left)} scores and no record")
+
+    def _keys_of(self, row: Mapping[str, Any]) -> list[ReplyKey]:
+        packed = bytes(row["replies"] or b"")
+        with suppress(IndexError):  # a stage that the run has not
+            if not len(packed) % KEY_BYTES:
+                return unpack_keys(packed, self._stages)
+        self._add("its list of replies cannot be read", row["id"] or "", row["repeat"])
+        return []
+
+    def _add_digest(
+        self, part: int, digest: Callable[[Mapping[str, Any]], int], row: Any, sample_key: tuple[str, int]
+    ) -> None:
+        try:
+            self._checksums[part] = self._checksums.get(part, 0) ^ digest(row)
+        except (struct.error, TypeError):
+            self._add("a row holds something else than the numbers that belong there", *sample_key)
+
+    def _check_sample(self, row: Mapping[str, Any], sample_key: tuple[str, int]) -> None:
+        if row["sample_num"] is None:
+            self._add(f"sample number {row['sample']} is missing (place {row['no']} of the dataset)", *sample_key)
+            return
+        try:
+            body = self._unpack(bytes(row["sample_body"]))
+        except StoreError as error:
+            self._add(f"its sample: {error}", *sample_key)
+            return
+        if sample_hash(row["id"], row["grp"], row["cluster"], body) != row["sample_hash"]:
+            self._add("the sample is not what its hash was made of", *sample_key)
+
+    def _reply(self, stored: ReplyKey, bodies: Mapping[bytes, bytes], sample_key: tuple[str, int]) -> Reply | None:
+        if stored.key not in bodies:
+            self._lost_replies = True
+            self._add(f"reply {stored.key.hex()} is missing from the journal", *sample_key)
+            return None
+        try:
+            return unpack_reply(stored.key.hex(), self._unpack(bodies[stored.key]))
+        except (StoreError, ValueError, TypeError) as error:
+            self._lost_replies = True
+            self._add(f"reply {stored.key.hex()}: {error}", *sample_key)
+            return None
+
+    def _count(self, row: Mapping[str, Any], keys: Sequence[ReplyKey], replies: Sequence[Reply | None]) -> None:
+        self._counted.update(done=1, errors=row["failed"], replies=len(keys))
+        for stored, reply in zip(keys, replies, strict=True):
+            stage = self._by_stage.setdefault(self._stages.index(stored.stage), Counter())
+            for counter in (self._counted, stage):
+                counter["from_journal"] += stored.cached
+                if reply is not None:
+                    counter["input_tokens"] += reply.usage.input_tokens
+                    counter["output_tokens"] += reply.usage.output_tokens
+            stage["calls"] += 1
+            stage["estimated"] += reply is not None and reply.usage.estimated
+
+    def _check_record(
+        self, row: Mapping[str, Any], sample_key: tuple[str, int], replies: Sequence[Reply], *, asked: bool
+    ) -> None:
+        try:
+            body = None if row["body"] is None else self._unpack(bytes(row["body"]))
+            output, failure = unpack_record(body, replies)
+        except (StoreError, ValueError, TypeError, KeyError) as error:
+            self._lost_outputs = True
+            self._add(f"its output: {error}", *sample_key)
+            return
+        self._reported.update(reported_counts(output, asked=asked))
+        if bool(row["failed"]) != (failure is not None):
+            self._add("it is counted as failed and holds no failure, or the other way round", *sample_key)
+
+    def _scores(self, rows: Sequence[Any]) -> dict[tuple[int, int], list[Mapping[str, Any]]]:
+        """The scores of these records, and of places between them."""
+        score = schema.score
+        query = select(score).where((score.c.run == self._run) & score.c.no.between(rows[0]["no"], rows[-1]["no"]))
+        first, last = ((rows[at]["no"], rows[at]["repeat"]) for at in (0, -1))
+        scores: dict[tuple[int, int], list[Mapping[str, Any]]] = {}
+        for row in self._connection.execute(query).mappings():
+            # A chunk may end between two repeats of a sample.
+            if first <= (row["no"], row["repeat"]) <= last:
+                scores.setdefault((row["no"], row["repeat"]), []).append(dict(row))
+        return scores
+
+    def _check_score(self, row: Mapping[str, Any], sample_key: tuple[str, int]) -> None:
+        self._result.counts["scores"] += 1
+        self._add_digest(row["layer"], score_digest, row, sample_key)
+        name = self._names.get(row["name"])
+        if name is None:
+            self._add(f"a score's name, number {row['name']}, is missing", *sample_key)
+        if row["layer"] not in self._scoring_versions:
+            self._add(f"a score is of scoring version {row['layer']}, which is not there", *sample_key)
+        try:
+            body = None if row["body"] is None else self._unpack(bytes(row["body"]))
+            unpack_score(name or "", row["outcome"], row["value"], row["passed"], body)
+        except (StoreError, ValueError, TypeError, IndexError) as error:
+            self._add(f"score {name or row['name']}: {error}", *sample_key)
+
+    def _check_counters(self, row: Mapping[str, Any]) -> None:
+        for name in _RUN_COUNTERS:
+            # The tokens of a lost reply are not known; that it is lost is reported already.
+            if row[name] != self._counted[name] and not (self._lost_replies and name.endswith("tokens")):
+                self._add(f"it counts {row[name]} {name.replace('_', ' ')}, its records hold {self._counted[name]}")
+        if row["state"] == "finished" and row["done"] != row["planned"]:
+            stopping = schema.stopping
+            if self._has(stopping.name) and self._connection.scalar(
+                select(func.count()).select_from(stopping).where(stopping.c.run == self._run)
+            ):
+                return
+            self._add(f"it is finished with {row['done']} of {row['planned']} records")
+
+    def _check_stages(self) -> None:
+        table = schema.stage
+        if not self._has(table.name):
+            return
+        rows = {
+            row["stage"]: dict(row)
+            for row in self._connection.execute(select(table).where(table.c.run == self._run)).mappings()
+        }
+        calls = sum(row["calls"] for row in rows.values())
+        if not rows or calls < self._counted["replies"]:
+            # An earlier version stored a part of the run and counted no stages; nothing is shown of them then.
+            self._result.counts["runs without counted stages"] += bool(self._counted["replies"])
+            return
+        for stage in sorted(rows.keys() | self._by_stage.keys()):
+            stored, counted = rows.get(stage, {}), self._by_stage.get(stage, Counter())
+            wrong = [name for name in _STAGE_COUNTERS if stored.get(name, 0) != counted[name]]
+            if self._lost_replies:
+                wrong = [name for name in wrong if name in {"calls", "from_journal"}]
+            if wrong:
+                self._add(f"stage {stage} counts other {', '.join(wrong).replace('_', ' ')} than its records hold")
+
+    def _check_reported(self) -> None:
+        table = schema.framework_usage
+        if self._lost_outputs or not self._has(table.name):
+            return
+        row = self._connection.execute(select(table).where(table.c.run == self._run)).mappings().first()
+        # An earlier version counted none; nothing is shown of them then.
+        wrong = [name for name in OF_FRAMEWORK if row[name] != self._reported[name]] if row else []
+        if wrong:
+            self._add(f"the tokens its outputs report are counted with other {', '.join(wrong).replace('_', ' ')}")
+
+    def _check_checksums(self) -> None:
+        stored = read_checksums(self._connection, self._run)
+        for part, digest in stored.items():
+            if part != HEAD and digest != self._checksums.get(part, 0):
+                what = "its records or scores" if part == ROWS else f"the scores of scoring version {part}"
+                self._add(f"its checksum is wrong: {what} are not those that were stored")
+
+    def _check_remarks(self) -> None:
+        """What was written about the run later: labels belong to its samples, and the stopping decision is JSON."""
+        label, stopping, known = schema.label, schema.stopping, {ident for ident, _ in self._samples}
+        if self._has(label.name):
+            for row in self._connection.execute(select(label).where(label.c.run == self._run)):
+                self._result.counts["labels"] += 1
+                if row.sample not in known:
+                    self._add(f"label {row.name!r} is of a sample that the run has not", row.sample, row.repeat)
+                self._parse(row.value.encode("utf-8", "surrogatepass"), f"label {row.name!r}", row.sample)
+        if self._has(stopping.name):
+            for body in self._connection.scalars(select(stopping.c.body).where(stopping.c.run == self._run)):
+                self._parse(body.encode(), "what its stopping rule decided")
+
+    def _parse(self, body: bytes, what: str, sample: str = "") -> None:
+        try:
+            from_json(body)
+        except ValueError as error:
+            self._add(f"{what} cannot be read: {error}", sample)
+
+    def _has(self, table: str) -> bool:
+        return inspect(self._connection).has_table(table)

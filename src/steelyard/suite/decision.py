@@ -1,6 +1,6 @@
 """One decision on its way: scores in the drawn order, whatever order they come in.
 
-A sample's value is the mean over its repeats, as its headline counts it: an unread reply is 0 where the score is over
+A sample's value is the mean over its repeats, as its headline counts it: an unparsed reply is 0 where the score is over
 all replies. A sample without a value says nothing: to `full` it counts as the threshold itself, which leaves the
 question of the whole set as it is; to `population` it does not count. What is shown is about the samples with a value:
 a distance from the threshold is shared among them alone, by their share so far, which at the end is that of the set.
@@ -13,15 +13,16 @@ from dataclasses import dataclass, field
 from hashlib import blake2b
 from typing import Any, Final
 
+from steelyard.analysis.stopping import DecidedSide, Stopping
 from steelyard.errors import ScorerError
 from steelyard.stats.intervals import Interval
 from steelyard.stats.sequential import BettingTest, confidence_sequence, difference_to_unit, unit_to_difference
-from steelyard.summary.stopping import Side, Stopping
 from steelyard.types import Sample
 
 _POINTS: Final = 200
 """Moments at which the path of a confidence sequence is kept."""
 _NOT_SOLVED: Final = frozenset({"unparsed", "refused"})
+"""Outcomes that count as the lowest value where the score is over all replies: the solve rate of an exam."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +46,9 @@ class DrawnOrder:
             seed: of the draw.
             clustered: samples of one cluster stand together and are one unit, as they are not independent.
         """
-        names = [f"c{one.cluster}" if clustered and one.cluster else f"s{one.id}" for one in samples]
+        # The letters keep a cluster apart from a sample with the same id, which would join its unit.
+        names = [f"c{sample.cluster}" if clustered and sample.cluster else f"s{sample.id}" for sample in samples]
+        # First by the unit's hash, so that its samples stand together; the second hash orders them among themselves.
         drawn = sorted(range(len(samples)), key=lambda no: (_drawn(names[no], seed), _drawn(samples[no].id, seed)))
         units: list[int] = []
         for at, no in enumerate(drawn):
@@ -68,7 +71,7 @@ class _Values:
 
 
 @dataclass(frozen=True, slots=True)
-class Aim:
+class Hypothesis:
     """What is decided.
 
     Args:
@@ -100,14 +103,14 @@ class Decision:
     """Takes values as they come, and looks at them in the drawn order alone.
 
     Attributes:
-        aim: what is decided.
+        hypothesis: what is decided.
         order: in which samples are looked at.
         repeats: of each sample.
         frontier: the place in the order of the next sample to be looked at.
         end: the place in the order from which on there is nothing to look at; None is the end of the order.
     """
 
-    aim: Aim
+    hypothesis: Hypothesis
     order: DrawnOrder
     repeats: int
     frontier: int = 0
@@ -119,12 +122,14 @@ class Decision:
     _test: BettingTest = field(init=False)
 
     def __post_init__(self) -> None:
-        full = self.aim.question == "full"
-        self._test = BettingTest(self._threshold, level=self.aim.level, total=len(self.order.places) if full else None)
+        full = self.hypothesis.question == "full"
+        self._test = BettingTest(
+            self._threshold, level=self.hypothesis.level, total=len(self.order.places) if full else None
+        )
 
     @property
     def _threshold(self) -> float:
-        return 0.5 if len(self.aim.targets) == 2 else self.aim.unit_value(self.aim.threshold)
+        return 0.5 if len(self.hypothesis.targets) == 2 else self.hypothesis.unit_value(self.hypothesis.threshold)
 
     @property
     def is_closed(self) -> bool:
@@ -147,14 +152,14 @@ class Decision:
             return
         known = self._values.setdefault((target, no), _Values())
         known.repeats += 1
-        if value is None and outcome in _NOT_SOLVED and self.aim.over == "all":
-            value = self.aim.scale[0]
+        if value is None and outcome in _NOT_SOLVED and self.hypothesis.over == "all":
+            value = self.hypothesis.scale[0]
         if value is not None:
-            on_scale = self.aim.unit_value(value)
+            on_scale = self.hypothesis.unit_value(value)
             if not 0 <= on_scale <= 1:
-                low, high = self.aim.scale
+                low, high = self.hypothesis.scale
                 raise ScorerError(
-                    f"stop_when_decided: {self.aim.score} is {value:g}, outside its scale of {low:g} to {high:g}"
+                    f"stop_when_decided: {self.hypothesis.score} is {value:g}, outside its scale of {low:g} to {high:g}"
                 )
             known.total += on_scale
             known.counted += 1
@@ -170,16 +175,16 @@ class Decision:
         """Look at every sample whose turn has come."""
         while not self.is_closed:
             unit = self.next_unit
-            if not all(self.has(target, no) for target in self.aim.targets for no in unit):
+            if not all(self.has(target, no) for target in self.hypothesis.targets for no in unit):
                 return
             self._look_at(self._value_of(unit))
-            for target in self.aim.targets:
+            for target in self.hypothesis.targets:
                 for no in unit:
                     del self._values[target, no]
             self.frontier, self._unit = self.frontier + len(unit), self._unit + 1
 
     def _look_at(self, value: float | None) -> None:
-        seen = self._threshold if value is None and self.aim.question == "full" else value
+        seen = self._threshold if value is None and self.hypothesis.question == "full" else value
         if seen is not None:
             self._test.observe(seen)
             self._seen.append(seen)
@@ -197,7 +202,7 @@ class Decision:
 
     def _sample_value(self, no: int) -> float | None:
         means = []
-        for target in self.aim.targets:
+        for target in self.hypothesis.targets:
             known = self._values[target, no]
             if not known.counted:
                 return None
@@ -216,13 +221,13 @@ class Decision:
             target: one of its targets.
             stored: samples that its run has.
         """
-        aim, seen = self.aim, self._seen
-        full = len(self.order.places) if aim.question == "full" else None
+        hypothesis, seen = self.hypothesis, self._seen
+        full = len(self.order.places) if hypothesis.question == "full" else None
         spread = {max(1, round(len(seen) * at / _POINTS)) for at in range(1, _POINTS + 1)} if seen else set()
         moments = sorted(n for n in spread if self._valued[n - 1])
-        limits = confidence_sequence(seen, level=aim.level, total=full, at=moments) if moments else []
+        limits = confidence_sequence(seen, level=hypothesis.level, total=full, at=moments) if moments else []
         means = _means(seen, moments)
-        flipped = len(aim.targets) == 2 and target == aim.targets[0]
+        flipped = len(hypothesis.targets) == 2 and target == hypothesis.targets[0]
         points = [
             (n, *self._shown(*self._of_valued(n, mean, interval), flipped=flipped))
             for n, mean, interval in zip(moments, means, limits, strict=True)
@@ -230,11 +235,11 @@ class Decision:
         whole = self._shown(0.5, Interval(0.0, 1.0), flipped=flipped)
         _, _, low, high = points[-1] if points else (0, *whole)
         return Stopping(
-            question=aim.question,
-            score=aim.score,
-            threshold=0.0 if len(aim.targets) == 2 else aim.threshold,
-            level=aim.level,
-            against=next((one for one in aim.targets if one != target), ""),
+            question=hypothesis.question,
+            score=hypothesis.score,
+            threshold=0.0 if len(hypothesis.targets) == 2 else hypothesis.threshold,
+            level=hypothesis.level,
+            against=next((one for one in hypothesis.targets if one != target), ""),
             planned=len(self.order.places),
             used=self.frontier,
             beyond=max(0, stored - self.frontier),
@@ -244,7 +249,7 @@ class Decision:
         )
 
     @property
-    def _side(self) -> Side:
+    def _side(self) -> DecidedSide:
         """Where the mean lies; nowhere where no sample has a value."""
         return self._test.decision if self._valued and self._valued[-1] else ""
 
@@ -258,16 +263,16 @@ class Decision:
 
     def _shown(self, mean: float, interval: Interval, *, flipped: bool) -> tuple[float, float, float]:
         """Mean and limits in units of the score, or of a difference between two."""
-        low, high = self.aim.scale
+        low, high = self.hypothesis.scale
         span = high - low
-        if len(self.aim.targets) == 1:
+        if len(self.hypothesis.targets) == 1:
             return low + span * mean, low + span * interval.low, low + span * interval.high
         sign = -span if flipped else span
         ends = sorted(sign * end for end in unit_to_difference(interval))
         return sign * (2 * mean - 1), ends[0], ends[1]
 
 
-_OTHER_SIDE: Final[Mapping[Side, Side]] = {"above": "below", "below": "above", "equal": "equal", "": ""}
+_OTHER_SIDE: Final[Mapping[DecidedSide, DecidedSide]] = {"above": "below", "below": "above", "equal": "equal", "": ""}
 
 
 def _means(values: Sequence[float], moments: Sequence[int]) -> list[float]:

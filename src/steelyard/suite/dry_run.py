@@ -3,29 +3,31 @@
 from __future__ import annotations
 
 import contextlib
+import json
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any, Final
 
 from steelyard.errors import ConfigError, ScorerError, TargetError, boundary
 from steelyard.models.base import Model, Request
+from steelyard.models.embeddings import Embeddings
 from steelyard.models.prices import PriceTable, units
-from steelyard.models.rates import Rates
+from steelyard.models.rate_limit import Rates
 from steelyard.runner import Step
 from steelyard.session.replies import plain_output
 from steelyard.session.session import Keys
 from steelyard.store import Store
 from steelyard.suite.objects import Suite
-from steelyard.suite.pricing import prices_of
+from steelyard.suite.scorer_infos import scorer_stages
 from steelyard.suite.sides import with_samples
-from steelyard.suite.survey import scorer_stages, survey
+from steelyard.suite.survey import prices_of, survey
 from steelyard.targets.pair import Pair
 from steelyard.types import Output, Reply, Sample, Usage
 
 _LOOK_UP: Final = 500
 """Calls whose keys are looked up together."""
-_STAND_IN: Final = "..."
+_MOCK_OUTPUT: Final = "..."
 """For an answer that is not known yet: a judge that gets none might ask nothing."""
 
 
@@ -37,9 +39,12 @@ class StageEstimate:
         stage: `target`, or the scorer's name.
         calls: requests to endpoints; retries come on top.
         in_journal: of these, how many are answered by the journal.
-        input_tokens: estimated, see `steelyard.text.token_estimate`; of a judge without the answers, which are not
+        input_tokens: estimated, see `steelyard.types`; of a judge without the answers, which are not
             known yet.
         output_tokens: at most, where `max_tokens` is set; else 0.
+        embedding_calls: how many of the calls ask for vectors of texts.
+        embedded_texts: how many texts those send that the journal does not answer: chunks of documents once for all
+            samples, and each sample's question.
         money: what these tokens cost at the suite's prices, with the output as far as it is limited; None where there
             are no prices, or a model has none.
     """
@@ -49,6 +54,8 @@ class StageEstimate:
     in_journal: int = 0
     input_tokens: int = 0
     output_tokens: int = 0
+    embedding_calls: int = 0
+    embedded_texts: int = 0
     money: float | None = None
 
 
@@ -75,12 +82,12 @@ class Estimate:
     @property
     def calls(self) -> int:
         """Of all stages."""
-        return sum(one.calls for one in self.stages)
+        return sum(stage.calls for stage in self.stages)
 
     @property
     def in_journal(self) -> int:
         """Of all stages."""
-        return sum(one.in_journal for one in self.stages)
+        return sum(stage.in_journal for stage in self.stages)
 
     def to_json(self) -> dict[str, Any]:
         """Plain JSON; `calls` and `in_journal` are those of all stages."""
@@ -90,9 +97,10 @@ class Estimate:
 async def estimate(suite: Suite, *, store: str | None = None, fresh: bool = False) -> list[Estimate]:
     """Calls and tokens of every target and its judges, counted by running them with an Ask that sends nothing.
 
-    Whoever asks is answered with its `rehearsal` (a text, or a function `rehearse` of the messages), which makes it
-    go on to all it may ask; without one, with an empty text. A judge sees what the target would have retrieved and a
-    stand-in for its answer (its own `stand_in`, where it reads no other); a plain function is not run.
+    Whoever asks is answered with the mock reply of its `StageInfo`, which makes it go on to all it may ask; without
+    one, with an empty text. A judge sees what the target would have retrieved and a placeholder for its answer (its
+    own mock output, where it reads no other). A function is called only where it declares `ask`; any other, an engine
+    or a chain is not even imported, as that may cost.
 
     Args:
         suite: what would be run.
@@ -112,67 +120,78 @@ async def estimate(suite: Suite, *, store: str | None = None, fresh: bool = Fals
 
 @dataclass(frozen=True, slots=True)
 class _Known:
-    """What calls are held against: the journal that may answer them, and what they cost."""
+    """What calls are checked against: the journal that may answer them, and their prices."""
 
     journal: Store | None
     prices: PriceTable | None
 
 
 async def _estimate(name: str, target: Any, suite: Suite, known: _Known) -> Estimate:
-    step = Step.of("target", target)
+    step = _step_of(target)
     scorers = scorer_stages(suite.scorers_for(name))
     judges = [one for stage, scorer in scorers.items() if (one := Step.of(stage, scorer)).asks]
-    rehearsals = [_Rehearsal(one, known) for one in (step, *judges)]
+    estimates = [_StageDryRun(one, known) for one in (step, *judges)]
     asks = step.asks and not isinstance(target, Pair)
-    found = Estimate(name, asks=asks, stages=[one.found for one in rehearsals[not asks :] if one.step.asks])
+    found = Estimate(name, asks=asks, stages=[one.found for one in estimates[not asks :] if one.step.asks])
     for sample in suite.samples:
         for repeat in range(suite.options.repeats):
             found.records += 1
-            output = await _rehearsed_output(rehearsals[0], sample, repeat) if asks else None
-            for judge in rehearsals[1:]:
-                # What it asked before it failed counts: a stand-in is no answer that it need understand.
+            output = await _mock_output_of(estimates[0], sample, repeat) if asks else None
+            for judge in estimates[1:]:
+                # What it asked before it failed counts: a mock output is no answer that it need understand.
                 with contextlib.suppress(ScorerError), boundary("scorer"):
                     shown = judge.shown(output or await _known_output(step, sample))
                     await judge.step(judge.ask(sample, repeat), sample, shown)
-    for rehearsal in rehearsals:
-        rehearsal.count()
+    for estimate in estimates:
+        estimate.count()
     found.currency = known.prices.currency if known.prices is not None else ""
-    found.minutes = _least_minutes(rehearsals, suite.options.rates)
+    found.minutes = _least_minutes(estimates, suite.options.rates)
     return found
 
 
-def _least_minutes(rehearsals: Sequence[_Rehearsal], rates: Rates) -> float | None:
+def _step_of(target: Any) -> Step:
+    """How a target is called; one of a user's own module that asks nothing here is neither imported nor built."""
+    if hasattr(target, "unwrap") and not getattr(target, "may_ask", False):
+        return Step("target", _never, asks=False, threaded=False, given={})
+    return Step.of("target", target)
+
+
+def _never(sample: Sample) -> Output:
+    raise TargetError(f"a dry run does not ask the target for sample {sample.id!r}")
+
+
+def _least_minutes(estimates: Sequence[_StageDryRun], rates: Rates) -> float | None:
     """The time of the slowest endpoint, since the stages of a run go on side by side."""
     if not rates:
         return None
     sent: Counter[str] = Counter()
     tokens: Counter[str] = Counter()
-    for one in rehearsals:
-        sent.update(one.sent)
-        tokens.update(one.tokens)
+    for estimate in estimates:
+        sent.update(estimate.sent)
+        tokens.update(estimate.tokens)
     return max((rates.least_s(sent[endpoint], tokens[endpoint]) for endpoint in sent), default=0.0) / 60
 
 
-async def _rehearsed_output(target: _Rehearsal, sample: Sample, repeat: int) -> Output:
-    """What the target would retrieve, with a stand-in for its answer."""
+async def _mock_output_of(target: _StageDryRun, sample: Sample, repeat: int) -> Output:
+    """What the target would retrieve, with a mock output for its answer."""
     with contextlib.suppress(TargetError), boundary("target"):
         output = plain_output(await target.step(target.ask(sample, repeat), sample))
-        return replace(output, value=output.value or _STAND_IN)
+        return replace(output, value=output.value or _MOCK_OUTPUT)
     return _unknown_output(sample)
 
 
 async def _known_output(step: Step, sample: Sample) -> Output:
-    """The output of a target that asks nothing: itself where it is quick and free, else a stand-in."""
+    """The output of a target that asks nothing: itself where it is quick and free, else a mock output."""
     if isinstance(step.function, Pair):
         return step.function.expected()
-    if step.inline and not step.given:
+    if step.info.inline and not step.given:
         with contextlib.suppress(TargetError), boundary("target"):
             return plain_output(await step(None, sample))
     return _unknown_output(sample)
 
 
 def _unknown_output(sample: Sample) -> Output:
-    return Output(_STAND_IN, sample.contexts or (_STAND_IN,))
+    return Output(_MOCK_OUTPUT, sample.contexts or (_MOCK_OUTPUT,))
 
 
 @dataclass(frozen=True, slots=True)
@@ -182,9 +201,10 @@ class _Call:
     output_tokens: int
     endpoint: str
     cost: int | None
+    texts: int = 0
 
 
-class _Rehearsal:
+class _StageDryRun:
     """One stage with an Ask that sends nothing, and what it would have sent."""
 
     def __init__(self, step: Step, known: _Known) -> None:
@@ -197,8 +217,6 @@ class _Rehearsal:
         self._prices = known.prices
         self._calls: list[_Call] = []
         self._once: set[bytes] = set()
-        text = getattr(step.function, "rehearsal", "")
-        self._says: Callable[[Any], str] = getattr(step.function, "rehearse", lambda _messages: text)
 
     def ask(self, sample: Sample, repeat: int) -> _CountingAsk:
         if len(self._calls) >= _LOOK_UP:
@@ -206,9 +224,9 @@ class _Rehearsal:
         return _CountingAsk(self, Keys(sample.id, repeat, ""), repeat)
 
     def shown(self, output: Output) -> Output:
-        """What this scorer is shown of an output: where only a stand-in is known, one that it can read."""
-        stand_in = getattr(self.step.function, "stand_in", "")
-        return replace(output, value=stand_in) if stand_in and output.value == _STAND_IN else output
+        """What this scorer is shown of an output: where only a mock output is known, one that it can read."""
+        mock = self.step.info.mock_output
+        return replace(output, value=mock) if mock and output.value == _MOCK_OUTPUT else output
 
     def note(self, call: _Call) -> None:
         self._calls.append(call)
@@ -218,23 +236,22 @@ class _Rehearsal:
             self._once.add(call.key)
             self._calls.append(call)
 
-    def says(self, messages: Any) -> str:
-        return self._says(messages)
-
     def count(self) -> None:
         """Add the calls to the estimate, and forget them."""
         found, calls = self.found, self._calls
-        held = self._journal.held([one.key for one in calls]) if self._journal is not None and calls else set()
+        held = self._journal.stored_keys([one.key for one in calls]) if self._journal is not None and calls else set()
         found.calls += len(calls)
-        for one in calls:
-            if one.key in held:
+        for call in calls:
+            found.embedding_calls += call.texts > 0
+            if call.key in held:
                 found.in_journal += 1
             else:
-                found.input_tokens += one.input_tokens
-                found.output_tokens += one.output_tokens
-                self.sent[one.endpoint] += 1
-                self.tokens[one.endpoint] += one.input_tokens + one.output_tokens
-                self._cost = None if self._cost is None or one.cost is None else self._cost + one.cost
+                found.embedded_texts += call.texts
+                found.input_tokens += call.input_tokens
+                found.output_tokens += call.output_tokens
+                self.sent[call.endpoint] += 1
+                self.tokens[call.endpoint] += call.input_tokens + call.output_tokens
+                self._cost = None if self._cost is None or call.cost is None else self._cost + call.cost
         found.money = None if self._cost is None else units(self._cost)
         calls.clear()
 
@@ -243,34 +260,35 @@ class _Rehearsal:
         most = request.output_tokens or _most_tokens(model, parameters)
         price = None if self._prices is None else self._prices.price(model)
         cost = None if price is None else price.cost(Usage(request.input_tokens, most))
-        return _Call(key, request.input_tokens, most, request.endpoint, cost)
+        texts = len(json.loads(request.payload)["input"]) if isinstance(model, Embeddings) else 0
+        return _Call(key, request.input_tokens, most, request.endpoint, cost, texts)
 
 
 class _CountingAsk:
     """An Ask that sends nothing and notes what it would have sent."""
 
-    def __init__(self, rehearsal: _Rehearsal, keys: Keys, repeat: int) -> None:
+    def __init__(self, estimate: _StageDryRun, keys: Keys, repeat: int) -> None:
         self.repeat = repeat
-        self._rehearsal = rehearsal
+        self._estimate = estimate
         self._keys = keys
 
     async def __call__(self, model: Model, messages: Any, /, **parameters: Any) -> Reply:
         request = model.request(messages, parameters)
-        call = self._rehearsal.call(self._keys.next(request.digest), model, request, parameters)
-        self._rehearsal.note(call)
-        return self._reply(model, request, call, messages)
+        call = self._estimate.call(self._keys.next(request.digest), model, request, parameters)
+        self._estimate.note(call)
+        return self._reply(model, request, call)
 
     async def once(self, model: Model, messages: Any, /, **parameters: Any) -> Reply:
         request = model.request(messages, parameters)
-        call = self._rehearsal.call(self._keys.once(request.digest), model, request, parameters)
-        self._rehearsal.note_once(call)
-        return self._reply(model, request, call, messages)
+        call = self._estimate.call(self._keys.once(request.digest), model, request, parameters)
+        self._estimate.note_once(call)
+        return self._reply(model, request, call)
 
-    def _reply(self, model: Any, request: Any, call: _Call, messages: Any) -> Reply:
-        if hasattr(model, "rehearsal"):
-            found: Reply = model.rehearsal(request)
+    def _reply(self, model: Any, request: Any, call: _Call) -> Reply:
+        if hasattr(model, "mock_reply"):
+            found: Reply = model.mock_reply(request)
             return replace(found, key=call.key.hex())
-        return Reply(call.key.hex(), self._rehearsal.says(messages))
+        return Reply(call.key.hex(), self._estimate.step.info.mock_reply)
 
 
 def _most_tokens(model: Any, parameters: Mapping[str, Any]) -> int:

@@ -19,14 +19,22 @@ from steelyard.session.secrets import Secrets, references
 from steelyard.session.session import Session
 from steelyard.sql.sandbox import Sandbox
 from steelyard.store import NewRun, Run, RunWriter, Store
-from steelyard.store.names import new_id
-from steelyard.suite.course import aims_of
-from steelyard.suite.objects import Options, Suite
-from steelyard.suite.pricing import load_models, prices_of
+from steelyard.store.store import new_id
+from steelyard.suite.objects import Options, Suite, build_targets
 from steelyard.suite.running import Running, run_all
 from steelyard.suite.sides import check_stored, side_store, with_samples
-from steelyard.suite.spending import in_time, terms_of
-from steelyard.suite.survey import changed_keys, check_suite, manifests, prepare, survey
+from steelyard.suite.stopping import hypotheses_of
+from steelyard.suite.survey import (
+    changed_keys,
+    check_suite,
+    in_time,
+    load_models,
+    manifests,
+    prepare,
+    prices_of,
+    quota_of,
+    survey,
+)
 from steelyard.types import Sample, Scorer, Target
 
 _OPTIONS: Final = frozenset(one.name for one in dataclasses.fields(Options))
@@ -35,7 +43,7 @@ T = TypeVar("T")
 
 
 @dataclass(slots=True)
-class Control:
+class RunHandle:
     """What a caller may see and do while a suite is running.
 
     Attributes:
@@ -48,7 +56,7 @@ class Control:
 
 
 @dataclass(frozen=True, slots=True)
-class How:
+class RunConfig:
     """How a suite is evaluated, beside its own options.
 
     Args:
@@ -70,7 +78,7 @@ class How:
     config: Mapping[str, Any] | None = None
 
 
-_HOW: Final = frozenset(one.name for one in dataclasses.fields(How)) - {"store"}
+_HOW: Final = frozenset(one.name for one in dataclasses.fields(RunConfig)) - {"store"}
 
 
 def evaluate(
@@ -111,7 +119,7 @@ async def aevaluate(
 ) -> Run:
     """The same as `evaluate`, for async callers."""
     label = str(getattr(target, "__name__", "") or type(target).__name__).lower()
-    how = How(store=store, **{key: options.pop(key) for key in tuple(options) if key in _HOW})
+    how = RunConfig(store=store, **{key: options.pop(key) for key in tuple(options) if key in _HOW})
     unknown = next((key for key in options if key not in _OPTIONS), None)
     if unknown is not None:
         raise ConfigError(f"evaluate() has no option {unknown!r}{did_you_mean(unknown, _HOW | _OPTIONS)}")
@@ -119,18 +127,21 @@ async def aevaluate(
     return (await aevaluate_suite(suite, how=how))[0]
 
 
-def evaluate_suite(suite: Suite, *, how: How = How()) -> tuple[Run, ...]:
+def evaluate_suite(suite: Suite, *, how: RunConfig = RunConfig()) -> tuple[Run, ...]:
     """Run every target of a suite; one run each, in order."""
     return _wait_for(aevaluate_suite(suite, how=how))
 
 
-async def aevaluate_suite(suite: Suite, *, how: How = How(), control: Control | None = None) -> tuple[Run, ...]:
+async def aevaluate_suite(
+    suite: Suite, *, how: RunConfig = RunConfig(), control: RunHandle | None = None
+) -> tuple[Run, ...]:
     """The same as `evaluate_suite`, for async callers; `control` shows progress and can stop it.
 
     A run that did not finish is returned like the others: its `state` and `reason` say what happened.
     """
     suite = with_samples(suite, how.store)
     check_suite(suite)
+    build_targets(suite)
     prices = prices_of(suite)
     await load_models(suite)
     seen = survey(suite.samples)
@@ -145,37 +156,37 @@ async def aevaluate_suite(suite: Suite, *, how: How = How(), control: Control | 
         draw = new_id() if how.fresh else ""
         plan = dict(manifests(suite, seen, draw=draw, config=how.config))
         if suite.options.stop_when_decided.question:
-            aims_of(suite, plan)  # a threshold that is off the scale is found before anything is begun
+            hypotheses_of(suite, plan)  # a threshold that is off the scale is found before anything is begun
         planned = seen.n * suite.options.repeats
         sides = held.enter_context(side_store(suite, store))
         check_stored(suite, sides)
         evaluation, writers = _open_runs(store, suite, plan, planned, how, held)
         options, journal = suite.options, store.journal(evaluation)
-        terms = terms_of(options, prices, store, evaluation)
+        quota = quota_of(options, prices, store, evaluation)
         async with (
             Session(
                 journal,
                 secrets,
                 retry=options.retry,
                 concurrency=options.concurrency,
-                terms=terms,
+                quota=quota,
                 sandbox=sandbox,
             ) as session,
-            in_time(terms.purse, session),
+            in_time(quota.budget, session),
         ):
-            control = control or Control()
+            control = control or RunHandle()
             control.stop = session.stop
             control.progress += [
-                Progress(one.run.target, planned, one.run.done, before=one.run.done) for one in writers
+                Progress(writer.run.target, planned, writer.run.done, before=writer.run.done) for writer in writers
             ]
             await run_all(Running(suite, session, store, evaluation, plan, sides), writers, control.progress)
         return tuple(store.runs_of(evaluation))
 
 
 def _open_runs(
-    store: Store, suite: Suite, plan: Mapping[str, Any], planned: int, how: How, held: contextlib.ExitStack
+    store: Store, suite: Suite, plan: Mapping[str, Any], planned: int, how: RunConfig, held: contextlib.ExitStack
 ) -> tuple[int, list[RunWriter]]:
-    """Begin the runs of a new evaluation, or reopen the unfinished ones of an old one; `held` lets go of them."""
+    """Begin the runs of a new evaluation, or reopen the unfinished ones of an old one; `held` releases their locks."""
     writers: list[RunWriter] = []
     if not how.resume:
         new = [NewRun(suite.name, suite.kind, name, planned, manifest) for name, manifest in plan.items()]
@@ -202,7 +213,7 @@ def _refuse_changes(runs: Sequence[Run], plan: Mapping[str, Any], *, allow: bool
         changed = changed_keys(run.first_manifest, plan[run.target])
         if changed and not allow:
             raise ConfigError(
-                f"run {run.id} ({run.target}) cannot go on: changed since it was started: {', '.join(changed)}. "
+                f"run {run.id} ({run.target}) cannot be resumed: changed since it was started: {', '.join(changed)}. "
                 "Undo that, start a new run, or resume with --allow-changed"
             )
 

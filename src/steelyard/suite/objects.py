@@ -1,20 +1,27 @@
-"""A Suite is samples + targets + scorers + options: the same object from Python and from a configuration file."""
+"""A Suite is samples + targets + scorers + options: the same object from Python and from a configuration file.
+
+Its targets and scorers are checked before the first call, and without cost: a user's own code is imported by
+`build_targets` alone, as the last thing before a run.
+"""
 
 from __future__ import annotations
 
+import dataclasses
 import math
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, Literal, get_args
+from typing import Any, Final, Literal, get_args
 
-from steelyard.errors import ConfigError, expect_number
+from steelyard.analysis.intervals import Intervals
+from steelyard.analysis.stopping import Question
+from steelyard.errors import ConfigError, boundary, expect_number
 from steelyard.models.budget import Budget
 from steelyard.models.limits import Retry
 from steelyard.models.prices import PriceTable
-from steelyard.models.rates import Rates
-from steelyard.summary import Intervals
-from steelyard.summary.stopping import Question
+from steelyard.models.rate_limit import Rates
+from steelyard.registry import name_of
+from steelyard.runner import Step
 from steelyard.targets.pair import Pair
 from steelyard.types import Sample, Scorer, Target
 
@@ -56,6 +63,33 @@ class StopWhen:
             expect_number("threshold", self.threshold, -math.inf)
 
 
+_SHARE_OF_ENDPOINTS: Final = 0.01
+_SHARE_OF_CODE: Final = 0.2
+"""An agent of 20 steps that fails in one sample of ten is a result; an endpoint that does so is a fault."""
+_RUN_OWN_CODE: Final = frozenset({"function", "langchain", "llama_index"})
+"""Registered targets that run code of the user's."""
+_FEWEST_ERRORS: Final = 2
+"""Errors that break no run, however small it is: with 20 samples 1 % would be none."""
+
+
+def error_share(target: Target, options: Options) -> float:
+    """The share of a run's records that may fail: what the options say, or the default of the target's kind."""
+    if options.max_errors is not None:
+        return options.max_errors
+    of_this_package = type(target).__module__.startswith("steelyard.")
+    is_own_code = not of_this_package or name_of("target", type(target)) in _RUN_OWN_CODE
+    return _SHARE_OF_CODE if is_own_code else _SHARE_OF_ENDPOINTS
+
+
+def most_errors(share: float, records: int) -> float:
+    """Errors with which a run of so many records is not broken yet; a share of 0 allows none.
+
+    >>> most_errors(0.01, 20), most_errors(0.01, 1000), most_errors(0.2, 20), most_errors(0.0, 20)
+    (2, 10.0, 4.0, 0)
+    """
+    return max(_FEWEST_ERRORS, share * records) if share else 0
+
+
 @dataclass(frozen=True, slots=True)
 class Options:
     """How a suite is run; none of these changes a score.
@@ -64,7 +98,9 @@ class Options:
         concurrency: samples in work at once, per target.
         repeats: how often each sample is asked, each time with a draw of its own.
         seed: for everything that is drawn here (baselines, random subsets).
-        max_errors: share of records in [0, 1] that may end in an error before the run counts as broken (exit code 4).
+        max_errors: share of records in [0, 1] that may end in an error; with more errors than that, and more than 2, or
+            with nothing but errors, a run is broken (exit code 4). By default 0.01, and 0.2 where the target is code
+            of yours: a function, an agent or a chain. 0 allows none.
         sample_timeout_s: limit for one sample, target and scorers together, in seconds.
         retry: what is done about passing faults of an endpoint.
         budget: limits on what may be sent; they hold across resumes.
@@ -74,12 +110,14 @@ class Options:
         durability: `normal` survives a killed process, `full` a power cut as well (one fsync per batch).
         stop_when_decided: whether a run may end before all samples were asked.
         intervals: which stand beside rates and means.
+        allow_constant_prompt: let a target send the same words for every sample. Else a template or body without the
+            question (`{{question}}`, `{{transcript}}`, or a key of the metadata) is refused.
     """
 
     concurrency: int = 16
     repeats: int = 1
     seed: int = 0
-    max_errors: float = 0.01
+    max_errors: float | None = None
     sample_timeout_s: float = 900.0
     retry: Retry = Retry()
     budget: Budget = Budget()
@@ -88,6 +126,7 @@ class Options:
     durability: Literal["normal", "full"] = "normal"
     stop_when_decided: StopWhen = StopWhen()
     intervals: Intervals = Intervals()
+    allow_constant_prompt: bool = False
 
     def check(self) -> None:
         """Find what cannot be meant, here and in `retry` and `budget`.
@@ -98,7 +137,8 @@ class Options:
         expect_number("concurrency", self.concurrency, 1, whole=True)
         expect_number("repeats", self.repeats, 1, whole=True)
         expect_number("seed", self.seed, 0, whole=True)
-        expect_number("max_errors", self.max_errors, 0, 1)
+        if self.max_errors is not None:
+            expect_number("max_errors", self.max_errors, 0, 1)
         expect_number("sample_timeout_s", self.sample_timeout_s, 0.001)
         parts = {
             "retry": Retry,
@@ -157,8 +197,9 @@ class Suite:
     scorers_of: Mapping[str, tuple[Scorer, ...]] = field(default_factory=dict)
 
     def scorers_for(self, target: str) -> tuple[Scorer, ...]:
-        """The scorers of one target."""
-        return self.scorers_of.get(target, self.scorers)
+        """The scorers of one target; those that ask what it was shown know it."""
+        scorers = self.scorers_of.get(target, self.scorers)
+        return tuple(_for_target(scorer, self.targets.get(target)) for scorer in scorers)
 
     @property
     def pairs(self) -> dict[str, Pair]:
@@ -173,3 +214,86 @@ class Suite:
             *self.scorers,
             *(one for several in self.scorers_of.values() for one in several),
         ]
+
+
+def _for_target(scorer: Any, target: Any) -> Any:
+    """`scorer` as it scores this target's outputs."""
+    bind = getattr(scorer, "for_target", None)
+    return bind(target) if callable(bind) else scorer
+
+
+@dataclass(frozen=True, slots=True)
+class ChosenSamples:
+    """Those of the samples whose ids are among some, in the order of the dataset.
+
+    Args:
+        samples: may be iterated several times.
+        ids: of those that are meant; one that no sample has counts nothing.
+    """
+
+    samples: Iterable[Sample]
+    ids: Collection[str]
+
+    def __iter__(self) -> Iterator[Sample]:
+        return (sample for sample in self.samples if sample.id in self.ids)
+
+
+def with_chosen(suite: Suite, ids: Collection[str], why: str) -> Suite:
+    """The suite with some of its samples.
+
+    Args:
+        suite: whose.
+        ids: of the samples that are to be asked.
+        why: which they are, for the run's notes.
+
+    Raises:
+        ConfigError: it has none of them.
+    """
+    chosen = ChosenSamples(suite.samples, ids)
+    count = sum(1 for _ in chosen)
+    if not count:
+        raise ConfigError(f"none of these samples is {why}; samples of two runs meet by their ids")
+    return replace(suite, samples=chosen, notes=(*suite.notes, f"{count} samples were asked: {why}"))
+
+
+def check_parts(value: Any) -> None:
+    """Run `check()` of a target or scorer and of everything inside it.
+
+    Raises:
+        ConfigError: what is wrong.
+    """
+    if hasattr(value, "check"):
+        with boundary("config", type(value).__name__):
+            value.check()
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        for one in dataclasses.fields(value):
+            check_parts(getattr(value, one.name))
+
+
+def build_targets(suite: Suite) -> None:
+    """Import and build what targets take from the user's own modules, as the last thing before a run begins.
+
+    Raises:
+        ConfigError: which target, and what is wrong with it.
+    """
+    for name, target in suite.targets.items():
+        if hasattr(target, "unwrap"):
+            with boundary("config", name):
+                Step.of("target", target)
+
+
+def constant_prompts(suite: Suite) -> Iterator[tuple[str, str]]:
+    """(target, what is wrong) for every target that would send the same words for every sample.
+
+    The name is empty for a judge. Nothing is wrong where the options say that it is meant.
+    """
+    if suite.options.allow_constant_prompt:
+        return
+    meant = "; where that is meant, write options: {allow_constant_prompt: true}"
+    for name, target in suite.targets.items():
+        if missing := getattr(target, "without_question", ""):
+            yield name, f"{missing}, so every sample would be asked the same{meant}"
+    for scorer in (*suite.scorers, *(one for several in suite.scorers_of.values() for one in several)):
+        model = getattr(getattr(scorer, "judge", None), "model", None)
+        if missing := getattr(model, "without_question", ""):
+            yield "", f"judge: {missing}, so it would be shown nothing{meant}"

@@ -1,4 +1,4 @@
-"""Scoring stored outputs again: a new layer of scores, no call to any model.
+"""Scoring stored outputs again: a new scoring version, no call to any model.
 
 A scorer that asks is answered with the replies that the journal holds for the very same requests. So a judge's other
 reading, threshold or weight costs nothing; another prompt, model or parameter would be another question.
@@ -9,23 +9,24 @@ from __future__ import annotations
 import asyncio
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
-from steelyard.errors import ConfigError, ModelError, boundary
+from steelyard.errors import ConfigError, ModelError, StoreError, boundary
 from steelyard.models.base import Model
-from steelyard.runner import Step, as_scores, distinct
+from steelyard.runner import Step, distinct
 from steelyard.session.session import Keys
 from steelyard.sql.sandbox import Sandbox
 from steelyard.store import Run, Store
-from steelyard.store.replies import find_reply
-from steelyard.suite.judged import scorers_say
-from steelyard.suite.survey import prepare, primary_of, scorer_stages, scoring_manifest
+from steelyard.store.journal import find_reply
+from steelyard.store.records import DAMAGED
+from steelyard.suite.scorer_infos import primary_of, scorer_stages, scoring_manifest
+from steelyard.suite.survey import prepare
 from steelyard.types import Record, Reply, Score, Scorer
 
 
 def rescore(store: Store, run: Run, scorers: Sequence[Scorer], *, unsafe_sql: bool = False) -> tuple[Run, int]:
-    """Apply `scorers` to the stored outputs of a run; the earlier scores stay as an older layer.
+    """Apply `scorers` to the stored outputs of a run; the earlier scores stay as an older version.
 
     Args:
         store: where the run is.
@@ -43,14 +44,31 @@ def rescore(store: Store, run: Run, scorers: Sequence[Scorer], *, unsafe_sql: bo
     if run.state == "running":
         raise ConfigError(f"run {run.id} is still running")
     stages = scorer_stages(scorers)
-    scoring = scoring_manifest(stages) | scorers_say(scorers)
+    scoring = scoring_manifest(stages)
     if run.manifest.get("primary") not in scoring["scores"]:
-        scoring["primary"] = primary_of(stages, scoring["scores"])
+        scoring["primary"] = primary_of(stages)
     with Sandbox(unsafe=unsafe_sql) as sandbox:
         steps = [Step.of(name, scorer, sandbox) for name, scorer in stages.items()]
         prepare(scorers, sandbox)
         again = _Again(store, run, steps)
-        return store.add_layer(run, scoring, again.scores()), again.damaged
+        return store.add_scoring_version(run, scoring, again.scores()), again.damaged
+
+
+def with_rule(scorers: Sequence[Scorer], rule: str) -> tuple[Scorer, ...]:
+    """The scorers, those of multiple-choice replies with another rule of reading.
+
+    Raises:
+        ConfigError: there is no such rule, or none of the scorers reads multiple-choice replies.
+    """
+    from steelyard.scorers.choice import Choice
+
+    if not any(isinstance(scorer, Choice) for scorer in scorers):
+        raise ConfigError("--rule: the run has no scorer of multiple-choice replies, so no rule to read them by")
+    changed = tuple(replace(scorer, rule=rule) if isinstance(scorer, Choice) else scorer for scorer in scorers)  # type: ignore[arg-type]  # checked below
+    for scorer in changed:
+        if isinstance(scorer, Choice):
+            scorer.check()
+    return changed
 
 
 _NOT_ASKED: Final = "not_asked"
@@ -75,10 +93,18 @@ class _Again:
         """(no, repeat, scores) of every record that has an output."""
         with asyncio.Runner() as loop:
             for no, record in self.run.numbered_records():
+                damaged = record.failure is not None and record.failure.kind == DAMAGED
                 if record.output is None:
-                    self.damaged += record.failure is not None and record.failure.kind == "damaged"
+                    self.damaged += damaged
+                    continue
+                try:
+                    scores = loop.run(self._scored(record))
+                except StoreError:
+                    if not damaged:
+                        raise
+                    self.damaged += 1  # a judge's reply is damaged: the target's output is not
                 else:
-                    yield no, record.repeat, loop.run(self._scored(record))
+                    yield no, record.repeat, scores
         if self.unasked:
             raise ConfigError(_refusal(self.unasked, self.run))
 
@@ -89,7 +115,7 @@ class _Again:
             try:
                 with boundary("scorer", step.stage):
                     value = await step(ask if step.asks else None, record.sample, record.output)
-                    found += distinct(as_scores(step.stage, value), found)
+                    found += distinct(step.scores(value), found)
             except ModelError as error:
                 if error.kind != _NOT_ASKED:
                     raise

@@ -1,4 +1,4 @@
-"""Running what was begun: one target after the other, or all side by side where a decision ends them."""
+"""Run the targets of an evaluation: one after the other, or all at once where early stopping decides between them."""
 
 from __future__ import annotations
 
@@ -8,21 +8,21 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
+from steelyard.analysis.stopping import Stopped
 from steelyard.errors import ModelError
-from steelyard.runner import Feed, Progress, Runner, Task, Work
+from steelyard.runner import Feed, Progress, Runner, RunPlan, Task
 from steelyard.session.session import Session
 from steelyard.store import Run, RunWriter, Store
-from steelyard.store.lookup import RecordLookup
-from steelyard.store.stopping import Stopped
-from steelyard.suite.course import Course
-from steelyard.suite.feeds import CourseFeed, DatasetFeed
-from steelyard.suite.objects import Suite
+from steelyard.store.run import RecordReader
+from steelyard.suite.objects import Suite, error_share, most_errors
+from steelyard.suite.scorer_infos import scorer_stages
 from steelyard.suite.sides import SuitePair, bound
-from steelyard.suite.survey import scorer_stages
+from steelyard.suite.stopping import DatasetFeed, ScheduledFeed, StoppingScheduler
 from steelyard.targets.pair import Pair
 from steelyard.types import Record, Target
 
 _RESUMABLE: Final = frozenset({"interrupted", "budget"})
+"""Kinds of errors that interrupt the whole evaluation; any other breaks one run, and the next target begins."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,11 +45,15 @@ class Running:
     plan: Mapping[str, Mapping[str, Any]]
     sides: Store
 
+    def error_share(self, name: str) -> float:
+        """The share of a target's records that may fail."""
+        return error_share(self.suite.targets[name], self.suite.options)
+
     def siblings(self) -> dict[str, Run]:
         """The evaluation's runs by target, as they are now."""
         return {run.target: run for run in self.store.runs_of(self.evaluation)}
 
-    def target(self, name: str) -> tuple[Target, Mapping[str, RecordLookup]]:
+    def target(self, name: str) -> tuple[Target, Mapping[str, RecordReader]]:
         """A target as it is run, and where a pair among them looks its answers up, by side."""
         target = self.suite.targets[name]
         if not isinstance(target, Pair):
@@ -61,7 +65,7 @@ class Running:
 async def run_all(running: Running, writers: Sequence[RunWriter], progress: Sequence[Progress]) -> None:
     """Run what is not finished; whatever ends it all leaves the rest to a resume."""
     if running.suite.options.stop_when_decided.question:
-        await _run_course(running, writers, progress)
+        await _run_side_by_side(running, writers, progress)
         return
     over: ModelError | None = None
     for writer, one in zip(writers, progress, strict=True):
@@ -72,29 +76,29 @@ async def run_all(running: Running, writers: Sequence[RunWriter], progress: Sequ
         done = writer.run.done_places() if writer.run.done else {}
         feed = DatasetFeed.of(running.suite.samples, running.suite.options.repeats, done)
         stopped, seconds = await _run_one(running, writer.run, target, feed, writer, one)
-        state, reason = _verdict(stopped, one, running.suite.options.max_errors)
+        state, reason = _verdict(stopped, one, running.error_share(writer.run.target))
         writer.finish(state, running.session.secrets.redact_text(reason), seconds)
         over = stopped if stopped is not None and stopped.kind in _RESUMABLE else None
 
 
-async def _run_course(running: Running, writers: Sequence[RunWriter], progress: Sequence[Progress]) -> None:
+async def _run_side_by_side(running: Running, writers: Sequence[RunWriter], progress: Sequence[Progress]) -> None:
     """Run all side by side, and end each when nothing that needs it is left to be decided."""
     suite = running.suite
-    course = Course.of(suite, list(suite.samples), running.plan)
+    scheduler = StoppingScheduler.of(suite, list(suite.samples), running.plan)
     open_now = {writer.run.target for writer in writers}
     for name, run in running.siblings().items():
-        course.know(run, again=name in open_now)
-    course.begin(open_now)
+        scheduler.know(run, again=name in open_now)
+    scheduler.begin(open_now)
     bench = _Bench.of(running, [writer.run.target for writer in writers])
 
     async def go(writer: RunWriter, one: Progress) -> tuple[ModelError | None, float]:
         name = writer.run.target
         done = writer.run.done_places() if writer.run.done else {}
-        feed = _WatchedFeed(CourseFeed(course, name, done), bench, name)
+        feed = _WatchedFeed(ScheduledFeed(scheduler, name, done), bench, name)
         try:
             return await _run_one(running, writer.run, bench.targets[name], feed, writer, one)
         finally:
-            course.wake()
+            scheduler.wake()
 
     tasks = [asyncio.create_task(go(writer, one)) for writer, one in zip(writers, progress, strict=True)]
     try:
@@ -103,11 +107,12 @@ async def _run_course(running: Running, writers: Sequence[RunWriter], progress: 
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
+    share = running.error_share
     ends = {
-        writer.run.target: (*_end_of_course(course, writer.run.target, stopped, one, suite.options.max_errors), seconds)
+        (name := writer.run.target): (*_end_of_decided_run(scheduler, name, stopped, one, share(name)), seconds)
         for writer, one, (stopped, seconds) in zip(writers, progress, came_to, strict=True)
     }
-    held = course.hold_back([name for name, end in ends.items() if end[0] != "finished"])
+    held = scheduler.hold_back([name for name, end in ends.items() if end[0] != "finished"])
     # Pairs come to their end before the answers that they show: killed in between, a resume has nothing left to judge.
     for writer in reversed(writers):
         name = writer.run.target
@@ -119,17 +124,17 @@ async def _run_course(running: Running, writers: Sequence[RunWriter], progress: 
 
 @dataclass(frozen=True, slots=True)
 class _Bench:
-    """The targets of a course, and where their pairs look answers up: by target, whoever shows it."""
+    """The targets of a scheduler, and the readers through which pairs look up the answers of each target."""
 
     targets: Mapping[str, Target]
-    shown_by: Mapping[str, Sequence[RecordLookup]]
-    shows: Mapping[str, Sequence[RecordLookup]]
+    shown_by: Mapping[str, Sequence[RecordReader]]
+    shows: Mapping[str, Sequence[RecordReader]]
 
     @classmethod
     def of(cls, running: Running, names: Sequence[str]) -> _Bench:
         targets: dict[str, Target] = {}
-        shown_by: dict[str, list[RecordLookup]] = {}
-        shows: dict[str, list[RecordLookup]] = {}
+        shown_by: dict[str, list[RecordReader]] = {}
+        shows: dict[str, list[RecordReader]] = {}
         for name in names:
             targets[name], lookups = running.target(name)
             shows[name] = list(lookups.values())
@@ -140,9 +145,9 @@ class _Bench:
 
 @dataclass(frozen=True, slots=True)
 class _WatchedFeed:
-    """A course's feed that hands answers on to the pairs that show them: the store has them a moment later."""
+    """A scheduler's feed that hands answers on to the pairs that show them: the store has them a moment later."""
 
-    feed: CourseFeed
+    feed: ScheduledFeed
     bench: _Bench
     target: str
 
@@ -157,7 +162,7 @@ class _WatchedFeed:
             lookup.add(record)
         self.feed.kept(task, record)
         for lookup in self.bench.shows[self.target]:
-            if self.feed.course.has(self.target, task.no):
+            if self.feed.scheduler.has(self.target, task.no):
                 lookup.drop(record.sample.id)
 
 
@@ -168,13 +173,13 @@ async def _run_one(
     options = running.suite.options
     progress.errors = run.errors
     progress.started = time.monotonic()
-    work = Work(
+    work = RunPlan(
         target=target,
         scorers=scorer_stages(running.suite.scorers_for(run.target)),
         feed=feed,
         concurrency=options.concurrency,
         sample_timeout_s=options.sample_timeout_s,
-        most_errors=options.max_errors * run.planned,
+        most_errors=most_errors(running.error_share(run.target), run.planned),
         draw=run.manifest["draw"],
         run=run.id,
     )
@@ -184,14 +189,14 @@ async def _run_one(
     return stopped, time.monotonic() - progress.started
 
 
-def _end_of_course(
-    course: Course, name: str, stopped: ModelError | None, progress: Progress, max_errors: float
+def _end_of_decided_run(
+    scheduler: StoppingScheduler, name: str, stopped: ModelError | None, progress: Progress, max_errors: float
 ) -> tuple[str, str, Stopped | None]:
     """State, reason and decision of a run that a decision may have ended."""
-    if stopped is None and course.is_decided(name):
+    if stopped is None and scheduler.is_decided(name):
         progress.ended_early = progress.done < progress.planned
-        state, reason = _too_many_failed(*course.failed(name), progress.last_error, max_errors)
-        return state, reason, course.stopped(name) if state == "finished" else None
+        state, reason = _too_many_failed(*scheduler.failed(name), progress.last_error, max_errors)
+        return state, reason, scheduler.stopped(name) if state == "finished" else None
     return *_verdict(stopped, progress, max_errors), None
 
 
@@ -207,7 +212,8 @@ def _verdict(stopped: ModelError | None, progress: Progress, max_errors: float) 
 
 
 def _too_many_failed(errors: int, records: int, last_error: str, max_errors: float) -> tuple[str, str]:
-    if errors <= max_errors * records:
+    all_failed = errors >= records > 0 and max_errors < 1
+    if errors <= most_errors(max_errors, records) and not all_failed:
         return "finished", ""
     share = f"{errors / max(1, records):.1%}; limit {max_errors:.1%}"
     last = f"; the last: {last_error}" if last_error else ""

@@ -9,14 +9,14 @@ from pathlib import Path
 
 from steelyard.errors import ConfigError
 from steelyard.store import Run, Store
-from steelyard.store.lookup import RecordLookup, samples_of
+from steelyard.store.run import RecordReader, samples_of
 from steelyard.suite.objects import Suite
-from steelyard.targets.pair import BoundPair, Pair, Side
+from steelyard.targets.pair import BoundPair, Pair, PairSide
 from steelyard.types import Sample, Target
 
 
 @dataclass(frozen=True, slots=True)
-class StoredSamples:
+class CommonSamples:
     """The samples that several stored runs have in common, read from the store each time.
 
     Args:
@@ -40,7 +40,7 @@ class SuitePair:
     """A pair that is being judged, with what its sides' runs hold."""
 
     target: Target
-    lookups: Mapping[str, RecordLookup]
+    lookups: Mapping[str, RecordReader]
 
 
 def bound(pair: Pair, siblings: Mapping[str, Run], store: Store) -> SuitePair:
@@ -55,8 +55,8 @@ def bound(pair: Pair, siblings: Mapping[str, Run], store: Store) -> SuitePair:
         ConfigError: a name that is neither a target nor a stored run.
     """
     runs = {name: siblings[name] if name in siblings else store.run(name) for name in pair.sides}
-    lookups = {name: RecordLookup(run) for name, run in runs.items()}
-    a, b = (Side(runs[name].id, lookups[name]) for name in pair.sides)
+    lookups = {name: RecordReader(run) for name, run in runs.items()}
+    a, b = (PairSide(runs[name].id, lookups[name]) for name in pair.sides)
     return SuitePair(BoundPair(a, b), lookups)
 
 
@@ -85,7 +85,7 @@ def check_stored(suite: Suite, store: Store) -> None:
 def with_samples(suite: Suite, where: str | Path | None) -> Suite:
     """The suite with samples that can be read several times, those of stored runs from `where` by default."""
     samples = suite.samples
-    if isinstance(samples, StoredSamples) and samples.store is None:
+    if isinstance(samples, CommonSamples) and samples.store is None:
         return replace(suite, samples=replace(samples, store=where))
     return replace(suite, samples=list(samples)) if iter(samples) is samples else suite
 
@@ -93,7 +93,7 @@ def with_samples(suite: Suite, where: str | Path | None) -> Suite:
 @contextlib.contextmanager
 def side_store(suite: Suite, store: Store) -> Iterator[Store]:
     """Where the stored runs of a suite's pairs are."""
-    where = suite.samples.store if isinstance(suite.samples, StoredSamples) else None
+    where = suite.samples.store if isinstance(suite.samples, CommonSamples) else None
     if where is None or store.is_at(where):
         yield store
         return

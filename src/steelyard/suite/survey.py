@@ -1,23 +1,42 @@
-"""What is looked at before the first call: every sample once, every target and scorer, every secret's name."""
+"""Checks before the first call: every sample once, every target and scorer, the names of secrets, prices, the budget.
+
+The budget of an evaluation starts with what its earlier sessions spent, and ends it when its minutes are over.
+"""
 
 from __future__ import annotations
 
+import asyncio
+import contextlib
 import dataclasses
 import platform
 import sys
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from hashlib import blake2b
+from pathlib import Path
 from typing import Any, Final
 
 from steelyard.errors import ConfigError, DataError, boundary, did_you_mean
-from steelyard.registry import describe, name_of
+from steelyard.models.budget import Budget, BudgetMeter, Quota
+from steelyard.models.prices import PriceTable, priced_names
+from steelyard.plain_json import check_plain
+from steelyard.registry import describe
 from steelyard.runner import Step
+from steelyard.session.session import Session
 from steelyard.sql.sandbox import Sandbox
-from steelyard.store.records import MOST_STAGES, pack_sample
-from steelyard.suite.judged import check_judged, judged_manifest
-from steelyard.suite.objects import Suite
-from steelyard.text.plain_json import check_plain
+from steelyard.store import Store
+from steelyard.store.records import pack_sample
+from steelyard.suite.objects import Options, Suite, check_parts, constant_prompts, error_share
+from steelyard.suite.scorer_infos import (
+    announced,
+    check_infos,
+    check_shown,
+    headline_of,
+    infos_of,
+    scorer_stages,
+    scoring_manifest,
+    shown_manifest,
+)
 from steelyard.types import Sample, Scorer
 
 _MOST_DEFECTS: Final = 20
@@ -95,9 +114,12 @@ def check_suite(suite: Suite) -> None:
         if not isinstance(name, str) or not name.isprintable() or not name:
             raise ConfigError(f"a target's name is a printable text, not {name!r}")
         check_parts(target)
-        Step.of("target", target)
+        if not hasattr(target, "unwrap"):  # what is unwrapped is the user's, and may cost: `build_targets` does it
+            Step.of("target", target)
+    for name, message in constant_prompts(suite):
+        raise ConfigError(f"targets: {name}: {message}" if name else message)
     check_sides(suite)
-    check_judged(suite, [score for scorers in _scorer_sets(suite) for score in _checked_scores(scorers)])
+    check_shown(suite, [score for scorers in _scorer_sets(suite) for score in _checked_scores(scorers)])
     check_stop(suite)
 
 
@@ -119,12 +141,8 @@ def _checked_scores(scorers: Iterable[Scorer]) -> list[str]:
         except ConfigError as error:
             raise ConfigError(f"{name}: {error.message}", error.place) from error
         Step.of(name, scorer)
+    check_infos(infos_of(stages))
     return announced(stages)
-
-
-def announced(stages: Mapping[str, Scorer]) -> list[str]:
-    """The scores that scorers announce, by their stages."""
-    return [score for stage, scorer in stages.items() for score in scores_of(scorer, stage)]
 
 
 def check_sides(suite: Suite) -> None:
@@ -162,20 +180,6 @@ def check_stop(suite: Suite) -> None:
         )
 
 
-def check_parts(value: Any) -> None:
-    """Run `check()` of a target or scorer and of everything inside it.
-
-    Raises:
-        ConfigError: what is wrong.
-    """
-    if hasattr(value, "check"):
-        with boundary("config", type(value).__name__):
-            value.check()
-    if dataclasses.is_dataclass(value) and not isinstance(value, type):
-        for one in dataclasses.fields(value):
-            check_parts(getattr(value, one.name))
-
-
 def prepare(parts: Iterable[Any], sandbox: Sandbox) -> None:
     """Let whatever runs SQL look at its engine and databases, before anything is asked.
 
@@ -186,23 +190,6 @@ def prepare(parts: Iterable[Any], sandbox: Sandbox) -> None:
         if hasattr(part, "prepare"):
             with boundary("config", type(part).__name__):
                 part.prepare(sandbox)
-
-
-def scorer_stages(scorers: Iterable[Scorer]) -> dict[str, Scorer]:
-    """Each scorer under a name of its own: its score's name, its registered one, or the function's.
-
-    Raises:
-        ConfigError: two have the same name, or there are too many.
-    """
-    stages: dict[str, Scorer] = {}
-    for scorer in scorers:
-        name = _name_of(scorer)
-        if name in stages or name == "target":
-            raise ConfigError(f"there are two scorers named {name!r}: give one of the functions another name")
-        stages[name] = scorer
-    if len(stages) > MOST_STAGES:
-        raise ConfigError(f"there are {len(stages)} scorers; a suite may have {MOST_STAGES}")
-    return stages
 
 
 def manifests(suite: Suite, seen: Survey, *, draw: str, config: Mapping[str, Any] | None) -> Iterator[tuple[str, Any]]:
@@ -216,7 +203,6 @@ def manifests(suite: Suite, seen: Survey, *, draw: str, config: Mapping[str, Any
     """
     for name, target in suite.targets.items():
         stages = scorer_stages(suite.scorers_for(name))
-        scoring = scoring_manifest(stages)
         yield (
             name,
             {
@@ -224,50 +210,47 @@ def manifests(suite: Suite, seen: Survey, *, draw: str, config: Mapping[str, Any
                 "python": platform.python_version(),
                 "samples": {"n": seen.n, "digest": seen.digest, "source": describe(suite.source)},
                 "target": describe(target),
-                **scoring,
-                "options": describe(suite.options),
+                **scoring_manifest(stages),
+                "options": {**describe(suite.options), "max_errors": error_share(target, suite.options)},
                 "draw": draw,
                 "tags": {key: str(value) for key, value in suite.tags.get(name, {}).items()},
                 "stages": ["target", *stages],
                 "primary": headline_of(suite, stages),
                 "gate": dict(suite.gate),
                 "notes": list(suite.notes),
-                **judged_manifest(suite, suite.scorers_for(name)),
+                **shown_manifest(suite),
                 "config": config,
             },
         )
 
 
-def scoring_manifest(stages: Mapping[str, Scorer]) -> dict[str, Any]:
-    """The keys `scorers`, `scores`, `over` and `labelled` of a manifest.
-
-    Args:
-        stages: scorers by their names.
-    """
-    given = {stage: scores_of(scorer, stage) for stage, scorer in stages.items()}
-    return {
-        "scorers": {stage: describe(scorer) for stage, scorer in stages.items()},
-        "scores": [score for several in given.values() for score in several],
-        "over": {score: _over(stages[stage], score) for stage, several in given.items() for score in several},
-        "labelled": [score for scorer in stages.values() for score in getattr(scorer, "labelled", ())],
-    }
-
-
 _DECIDES: Final = (
     *("samples.digest", "target", "scorers", "options.seed", "options.repeats", "options.stop_when_decided"),
 )
-"""What must be equal for a run to go on; concurrency, budgets and limits may change."""
+"""What must be unchanged for a run to be resumed; concurrency, budgets and limits may change."""
+_ROUTE_KEYS: Final = frozenset({"proxy", "ca_file"})
+"""How an endpoint is reached does not change what it answers."""
+_UNSET: Final = ("", None)
+"""Values that mean the same as a missing key: a newer version adds keys, and still resumes runs of an older one."""
 
 
 def changed_keys(old: Mapping[str, Any], new: Mapping[str, Any]) -> list[str]:
     """The keys, dotted, in which two manifests differ so that their records do not belong together."""
     before, after = dict(_flat(old)), dict(_flat(new))
-    keys = sorted({*before, *after})
     return [
         key
-        for key in keys
-        if before.get(key) != after.get(key) and any(key == one or key.startswith(f"{one}.") for one in _DECIDES)
+        for key in sorted({*before, *after})
+        if any(key == decide or key.startswith(f"{decide}.") for decide in _DECIDES) and _differs(before, after, key)
     ]
+
+
+def _differs(before: Mapping[str, Any], after: Mapping[str, Any], key: str) -> bool:
+    """Whether a key says something else; the way to an endpoint does not, nor one that a newer version has, unset."""
+    if not _ROUTE_KEYS.isdisjoint(key.split(".")):
+        return False
+    if key in before and key in after:
+        return bool(before[key] != after[key])
+    return before.get(key, after.get(key)) not in _UNSET
 
 
 def _flat(value: Any, at: str = "") -> Iterator[tuple[str, Any]]:
@@ -278,30 +261,109 @@ def _flat(value: Any, at: str = "") -> Iterator[tuple[str, Any]]:
         yield at, value
 
 
-def scores_of(scorer: Any, stage: str) -> tuple[str, ...]:
-    """The scores that a scorer announces: by default one, called like its stage."""
-    return tuple(getattr(scorer, "score_names", ())) or (getattr(scorer, "score_name", stage),)
+def prices_of(suite: Suite) -> PriceTable | None:
+    """The prices that a suite is run at; None where it names none.
+
+    Raises:
+        ConfigError: the file cannot be read, or the budget is in money and a model has no price.
+    """
+    given, money = suite.options.prices, suite.options.budget.money
+    if not given:
+        if money is not None:
+            raise ConfigError("budget.money needs prices: a table in options.prices, a .json or .csv file, or litellm")
+        return None
+    table = _table(given)
+    if money is not None:
+        unpriced = {_shown(one) for one in models_in(suite.parts) if table.price(one) is None}
+        if unpriced:
+            raise ConfigError(
+                f"budget.money cannot be held: there is no price for {', '.join(sorted(unpriced))}; "
+                "add it to options.prices (a pattern such as `glm-*` covers several, 0 is free)"
+            )
+    return table
 
 
-def primary_of(stages: Mapping[str, Any], scores: Sequence[str]) -> str:
-    """The score that headlines show where the suite names none: what the first scorer says, else its first."""
-    first = next(iter(stages.values()), None)
-    return getattr(first, "primary", "") or (scores[0] if scores else "")
+def models_in(value: Any) -> Iterator[Any]:
+    """Every model in targets and scorers, however deep in their fields."""
+    if all(callable(getattr(value, name, None)) for name in ("request", "send", "read")):
+        yield value
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        for field in dataclasses.fields(value):
+            yield from models_in(getattr(value, field.name))
+    elif isinstance(value, Mapping):
+        for one in value.values():
+            yield from models_in(one)
+    elif isinstance(value, list | tuple):
+        for one in value:
+            yield from models_in(one)
 
 
-def headline_of(suite: Suite, stages: Mapping[str, Any]) -> str:
-    """The score that headlines of one target's run show: the suite's, where that target has it."""
-    scores = announced(stages)
-    return suite.primary if suite.primary in scores else primary_of(stages, scores)
+async def load_models(suite: Suite) -> None:
+    """Let models import what they send with before the first call: it takes seconds, which no reply should be charged.
+
+    Raises:
+        ConfigError: what cannot be loaded.
+    """
+    for model in models_in(suite.parts):
+        load = getattr(model, "load", None)
+        if callable(load):
+            await asyncio.to_thread(load)
 
 
-def _over(scorer: Any, score: str) -> str:
-    """What a score's headline is over: the scorer's `over`, which may say it for each score."""
-    over = getattr(scorer, "over", "scored")
-    found: str = over.get(score, "scored") if isinstance(over, Mapping) else over
-    return found
+def _table(given: PriceTable | Path | str) -> PriceTable:
+    if isinstance(given, PriceTable):
+        return given
+    if given == "litellm":
+        from steelyard.models.litellm import cost_map
+
+        return cost_map()
+    from steelyard.models.prices import read_prices
+
+    return read_prices(Path(given))
 
 
-def _name_of(scorer: Any) -> str:
-    given = getattr(scorer, "score_name", "") or name_of("scorer", type(scorer))
-    return given or str(getattr(scorer, "__name__", "") or type(scorer).__name__)
+def _shown(model: Any) -> str:
+    return next(priced_names(model), type(model).__name__)
+
+
+_AGAIN_S: Final = 0.2
+"""Once its time is over, an evaluation is halted at this interval: a run that begins would let calls be sent again."""
+_BOOKED_EVERY_S: Final = 5.0
+"""A killed process loses at most so much of the time that it has used; each call stores it too."""
+
+
+def quota_of(options: Options, prices: PriceTable | None, store: Store, evaluation: int) -> Quota:
+    """What an evaluation may still send and spend.
+
+    Raises:
+        ConfigError: it has spent in another currency than that of `prices`.
+    """
+    currency = prices.currency if prices is not None else ""
+    if options.budget == Budget() and prices is None:
+        return Quota(None, options.rates)
+    spent = store.spending(evaluation, currency=currency)
+    budget = BudgetMeter(options.budget, spent, store.journal(evaluation), currency=currency)
+    return Quota(budget, options.rates, prices)
+
+
+@contextlib.asynccontextmanager
+async def in_time(budget: BudgetMeter | None, session: Session) -> AsyncIterator[None]:
+    """End the runs when the budget's minutes are over, whether or not anything is asked meanwhile."""
+    if budget is None or budget.left_s is None:
+        yield
+        return
+    watching = asyncio.create_task(_watch(budget, session))
+    try:
+        yield
+    finally:
+        watching.cancel()
+        budget.book_time()
+
+
+async def _watch(budget: BudgetMeter, session: Session) -> None:
+    while (left := budget.left_s or 0.0) > 0:
+        await asyncio.sleep(min(left, _BOOKED_EVERY_S))
+        budget.book_time()
+    while True:  # a run that ended just before leaves the next to be ended as well
+        session.halt(budget.out_of_time())
+        await asyncio.sleep(_AGAIN_S)

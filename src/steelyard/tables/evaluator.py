@@ -1,41 +1,49 @@
-"""QATCH's `MetricEvaluator`: code written for its documented API runs with the import changed.
+"""QATCH's own API, so that code written for its documentation runs with the import changed.
 
-What is compatible: names, arguments, column names, and with `rules="documented"` every printed example. What is not: a
+MetricEvaluator        every metric of one row or of a whole data frame, with SQL where there are databases
+CellPrecisionTag       share of predicted cells that are in the target
+CellRecallTag          share of the target's cells that were predicted
+TupleCardinalityTag    rows of the smaller table by rows of the larger
+TupleConstraintTag     share of the target's distinct rows that were predicted as often
+TupleOrderTag          whether the shared rows are in the same order
+
+What is compatible: names, arguments, column names, and with `rules="qatch-docs"` every printed example. What is not: a
 row that is given is never changed, a prediction is run in the sandbox and can neither write nor run for ever, and a
-missing column or an unknown metric is told before anything is run.
+missing column or an unknown metric is reported before anything is run.
 """
 
 from __future__ import annotations
 
+from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from functools import partial
-from typing import Any, Final, Literal, get_args
+from typing import Any, ClassVar, Final, Literal, get_args
 
-from steelyard.errors import ConfigError
+from steelyard.errors import ConfigError, did_you_mean
 from steelyard.tables.databases import MultipleDatabases
-from steelyard.tables.frames import Frame, check_key
 from steelyard.tables.measure import METRICS, Measure, RuleName
-from steelyard.tables.queries import EQUAL_TEXT, as_run, cleaned_identical, equal_texts, of_table, ordered
-from steelyard.tables.reading import looks_like_table, read_notation
-from steelyard.tables.results_cache import ResultsCache
-from steelyard.tables.rules import check_rules, metric_names
-from steelyard.tables.sides import Side, all_right, ties_of, weigh
+from steelyard.tables.metrics import table_metrics
+from steelyard.tables.reading import looks_like_table, plain_table, read_notation
+from steelyard.tables.rules import RuleSet, cleaned_identical, metric_names, rule_set
+from steelyard.tables.sides import TableSide, compare_equal_queries, compare_sides, ties_of
 
 Task = Literal["QA", "SP"]
-Run = Callable[[Any], Side]
+RunQuery = Callable[[Any], TableSide]
 
 TASKS: Final[tuple[Task, ...]] = get_args(Task)
-_READS_TEXT: Final[frozenset[RuleName]] = frozenset({"steelyard", "documented"})
+MOST_RESULTS: Final = 512
+MOST_CELLS: Final = 2_000_000
+"""Cells of all results that are cached, about 150 MB; a larger one alone is not cached."""
 
 
 class MetricEvaluator:
-    """Weighs predicted tables, or the results of predicted queries, against wanted ones.
+    """Evaluates predicted tables, or the results of predicted queries, against wanted ones.
 
     Args:
         databases: where queries are run; None where both sides are tables already.
         metrics: names of metrics, or tags (classes or instances); one or several; None is the five of `METRICS`.
-        rules: whose rules: `documented`, `steelyard`, or a release (`qatch-0.2.2`, `qatch-0.2.5`, `qatch-1.0.36`).
+        rules: whose rules: `qatch-docs`, `steelyard`, or a release (`qatch-0.2.2`, `qatch-0.2.5`, `qatch-1.0.36`).
 
     Attributes:
         databases: as given.
@@ -51,14 +59,18 @@ class MetricEvaluator:
     """
 
     def __init__(
-        self, databases: MultipleDatabases | None = None, metrics: Any = None, rules: RuleName = "documented"
+        self, databases: MultipleDatabases | None = None, metrics: Any = None, rules: RuleName = "qatch-docs"
     ) -> None:
         if databases is not None and not isinstance(databases, MultipleDatabases):
             raise ConfigError(f"databases must be a MultipleDatabases or None, not {databases!r}")
-        check_rules(rules)
+        rule_set(rules)
         self.databases = databases
         self.metrics = list(METRICS) if metrics is None else metric_names(metrics)
         self.rules = rules
+
+    @property
+    def _rules(self) -> RuleSet:
+        return rule_set(self.rules)
 
     @staticmethod
     def are_cleaned_sql_identical(target: str, prediction: str) -> bool:
@@ -72,7 +84,7 @@ class MetricEvaluator:
     def evaluate_single_test_QA(  # noqa: N802  # the documented name
         self, test: Any, prediction_col_name: str, target_col_name: str
     ) -> dict[str, float | None]:
-        """Weigh a predicted table against a wanted one.
+        """Evaluate a predicted table against a wanted one.
 
         Args:
             test: a mapping or pandas Series with the two columns; with `db_id` too where the target is SQL.
@@ -91,7 +103,7 @@ class MetricEvaluator:
     def evaluate_single_test_SP(  # noqa: N802  # the documented name
         self, test: Any, prediction_col_name: str, target_col_name: str
     ) -> dict[str, float | None]:
-        """Run a predicted and a wanted query on the database `db_id`, and weigh the one result against the other.
+        """Run a predicted and a wanted query on the database `db_id`, and compare their results.
 
         Args:
             test: a mapping or pandas Series with the two columns and `db_id`.
@@ -114,7 +126,7 @@ class MetricEvaluator:
         target_col_name: str = "query",
         keep_target: bool = False,  # noqa: FBT001, FBT002  # the documented signature
     ) -> Any:
-        """Weigh every row of a data frame.
+        """Evaluate every row of a data frame.
 
         Args:
             df: a pandas or polars data frame, or a pyarrow table; it is not changed.
@@ -132,16 +144,16 @@ class MetricEvaluator:
                 and a row that names no database there is.
         """
         kind = check_task(task)
-        frame = Frame(df)
+        frame = EagerFrame(df)
         targets, predictions = frame.cells(target_col_name), frame.cells(prediction_col_name)
         ids: Sequence[Any] = [None] * len(frame)
-        if kind == "SP" or any(self._is_query(one) for one in targets):
+        if kind == "SP" or any(map(self._is_query, targets)):
             self._databases_for(target_col_name)
             frame.check_column("db_id", "which says where SQL is run")
             ids = frame.cells("db_id")
         cache = ResultsCache(self._run)
         rows = [
-            self._weigh(kind, target, prediction, partial(cache.side, db_id))
+            self._measures(kind, target, prediction, partial(cache.side, db_id))
             for target, prediction, db_id in zip(targets, predictions, ids, strict=True)
         ]
         columns = {f"{name}_{prediction_col_name}": [row[name].value for row in rows] for name in self.metrics}
@@ -157,52 +169,64 @@ class MetricEvaluator:
             self._databases_for(target_col)
             check_key("db_id", keys, "which says where SQL is run")
             db_id = test["db_id"]
-        found = self._weigh(task, target, test[prediction_col], partial(self._run, db_id))
-        return {f"{name}_{prediction_col}": found[name].value for name in self.metrics}
+        measures = self._measures(task, target, test[prediction_col], partial(self._run, db_id))
+        return {f"{name}_{prediction_col}": measures[name].value for name in self.metrics}
 
-    def _weigh(self, task: Task, target: Any, prediction: Any, run: Run) -> Mapping[str, Measure]:
-        return self._weigh_queries(target, prediction, run) if task == "SP" else self._qa(target, prediction, run)
+    def _measures(self, task: Task, target: Any, prediction: Any, run: RunQuery) -> Mapping[str, Measure]:
+        compare = self._compare_queries if task == "SP" else self._compare_tables
+        return compare(target, prediction, run)
 
-    def _qa(self, target: Any, prediction: Any, run: Run) -> Mapping[str, Measure]:
-        query = self._is_query(target)
-        counts = ordered(target, self.rules) if query else of_table(self.rules)
-        wanted = run(target) if query else self._table(target)
-        found = self._predicted(prediction, run if query else None)
-        ties = ties_of(wanted, target) if query else None
-        return weigh(wanted, found, rules=self.rules, metrics=self.metrics, ordered=counts, ties=ties)
+    def _compare_tables(self, target: Any, prediction: Any, run: RunQuery) -> Mapping[str, Measure]:
+        if self._is_query(target):
+            return self._compare_results(target, run(target), self._predicted(prediction, run))
+        return compare_sides(
+            self._table(target),
+            self._predicted(prediction, None),
+            rules=self._rules,
+            metrics=self.metrics,
+            ordered=self._rules.ordered_tables,
+        )
 
-    def _predicted(self, prediction: Any, run: Run | None) -> Side:
-        """A predicted table; QATCH 1.0.36 takes a text for SQL and runs it, if need be in vain."""
-        if not isinstance(prediction, str) or self.rules != "qatch-1.0.36":
+    def _compare_queries(self, target: Any, prediction: Any, run: RunQuery) -> Mapping[str, Measure]:
+        both = isinstance(prediction, str) and isinstance(target, str)
+        if both and self._rules.equal_texts(target, prediction):
+            return compare_equal_queries(target, self._rules, self.metrics)
+        return self._compare_results(target if isinstance(target, str) else "", run(target), run(prediction))
+
+    def _compare_results(self, query: str, target: TableSide, prediction: TableSide) -> Mapping[str, Measure]:
+        """What the wanted query returned against a prediction."""
+        return compare_sides(
+            target,
+            prediction,
+            rules=self._rules,
+            metrics=self.metrics,
+            ordered=self._rules.ordered(query, "sqlite"),
+            ties=ties_of(target, query),
+        )
+
+    def _predicted(self, prediction: Any, run: RunQuery | None) -> TableSide:
+        """A predicted table; QATCH 1.0.36 takes a text for SQL and runs it, if there is anything to run it on."""
+        if not isinstance(prediction, str) or not self._rules.runs_predicted_text:
             return self._table(prediction)
-        return run(prediction) if run is not None else Side(failure="it is a text, and there is nothing to run it on")
+        if run is None:
+            return TableSide(failure="it is a text, and there is nothing to run it on")
+        return run(prediction)
 
-    def _weigh_queries(self, target: Any, prediction: Any, run: Run) -> Mapping[str, Measure]:
-        text = target if isinstance(target, str) else ""
-        if isinstance(prediction, str) and isinstance(target, str) and equal_texts(text, prediction, self.rules):
-            counts = ordered(text, self.rules, unrun=True)
-            return all_right(self.rules, self.metrics, ordered=counts, reason=EQUAL_TEXT)
-        wanted, found, counts = run(target), run(prediction), ordered(text, self.rules)
-        ties = ties_of(wanted, text)
-        return weigh(wanted, found, rules=self.rules, metrics=self.metrics, ordered=counts, ties=ties)
+    def _run(self, db_id: Any, query: Any) -> TableSide:
+        """The result of a query; those of the target and of the prediction alike are run in the sandbox."""
+        sent = self._rules.sent(query) if isinstance(query, str) else query
+        return TableSide.of(self._databases_for("query").execute(db_id, sent), self._rules)
 
-    def _run(self, db_id: Any, query: Any) -> Side:
-        """The result of a query; the target's and the prediction's alike are run in the sandbox."""
-        sent = as_run(query, self.rules) if isinstance(query, str) else query
-        return Side.of(self._databases_for("query").execute(db_id, sent), self.rules)
-
-    def _table(self, value: Any) -> Side:
+    def _table(self, value: Any) -> TableSide:
         """A table as it was given; the releases do not read one from its text."""
-        if isinstance(value, str) and self.rules in _READS_TEXT and looks_like_table(value):
+        if isinstance(value, str) and self._rules.reads_tables and looks_like_table(value):
             with suppress(ValueError):
                 value = read_notation(value)
-        return Side.given(value, self.rules)
+        return TableSide.given(value, self._rules)
 
     def _is_query(self, target: Any) -> bool:
         """Whether a target of QA is SQL that must be run first."""
-        if not isinstance(target, str):
-            return False
-        return not (self.rules in _READS_TEXT and looks_like_table(target))
+        return isinstance(target, str) and not (self._rules.reads_tables and looks_like_table(target))
 
     def _databases_for(self, column: str) -> MultipleDatabases:
         if self.databases is None:
@@ -219,7 +243,226 @@ def check_task(task: Any) -> Task:
     Raises:
         ConfigError: it is neither QA nor SP.
     """
-    found = next((one for one in TASKS if isinstance(task, str) and one == task.upper()), None)
-    if found is None:
+    known = next((name for name in TASKS if isinstance(task, str) and name == task.upper()), None)
+    if known is None:
         raise ConfigError(f"there is no task {task!r}; QA compares tables, SP runs the SQL of both sides")
-    return found
+    return known
+
+
+class MetricTag:
+    """One metric of two tables, named by the classes below.
+
+    Args:
+        rules: whose rules, see `table_metrics`.
+
+    Raises:
+        ConfigError: there are no such rules.
+    """
+
+    metric: ClassVar[str]
+
+    def __init__(self, rules: RuleName = "qatch-docs") -> None:
+        rule_set(rules)
+        self.rules = rules
+
+    def evaluate(self, target: Any, prediction: Any) -> float | None:
+        """The metric, empty tables and whatever is no table included.
+
+        Args:
+            target: the wanted rows, as lists, tuples or arrays of cells.
+            prediction: the rows to evaluate.
+
+        Returns:
+            a number in [0, 1]; None where the rules `steelyard` call it not applicable, which have order in [-1, 1].
+        """
+        measures = table_metrics(
+            plain_table(target), plain_table(prediction), rules=self.rules, metrics=(self.metric,), ordered=True
+        )
+        return measures[self.metric].value
+
+    def evaluate_single_no_special_case(self, target: Any, prediction: Any) -> float | None:
+        """The same as `evaluate`; special cases need no call of their own here."""
+        return self.evaluate(target, prediction)
+
+    def evaluate_single_test_metric(self, target: Any, prediction: Any) -> float | None:
+        """The same as `evaluate`, under the name that it has in QATCH 0.2."""
+        return self.evaluate(target, prediction)
+
+    def evaluate_tests(self, targets: Sequence[Any], predictions: Sequence[Any]) -> list[float | None]:
+        """The metric of each pair, in order.
+
+        Raises:
+            ValueError: there are more of the one than of the other.
+        """
+        return [self.evaluate(*pair) for pair in zip(targets, predictions, strict=True)]
+
+
+class CellPrecisionTag(MetricTag):
+    """Share of predicted cells that are in the target.
+
+    >>> CellPrecisionTag().evaluate([["a", "b"], ["c", "d"]], [["a", "b"], ["c", "e"]])
+    0.75
+    """
+
+    metric: ClassVar[str] = "cell_precision"
+
+
+class CellRecallTag(MetricTag):
+    """Share of the target's cells that were predicted.
+
+    >>> CellRecallTag().evaluate([["a", "b"], ["c", "d"]], [["a", "x"], ["y", "d"]])
+    0.5
+    """
+
+    metric: ClassVar[str] = "cell_recall"
+
+
+class TupleCardinalityTag(MetricTag):
+    """Rows of the smaller table by rows of the larger.
+
+    >>> TupleCardinalityTag().evaluate([["a"], ["b"]], [["a"], ["b"], ["c"], ["d"]])
+    0.5
+    """
+
+    metric: ClassVar[str] = "tuple_cardinality"
+
+
+class TupleConstraintTag(MetricTag):
+    """Share of the target's distinct rows that were predicted exactly as often.
+
+    >>> TupleConstraintTag().evaluate([["a", "b"], ["c", "d"]], [["a", "b"], ["a", "b"], ["c", "d"]])
+    0.5
+    """
+
+    metric: ClassVar[str] = "tuple_constraint"
+
+
+class TupleOrderTag(MetricTag):
+    """Whether the rows that both tables have are in the same order: 1 the same, 0 the opposite.
+
+    >>> TupleOrderTag().evaluate([["a", "b"], ["c", "d"]], [["c", "d"], ["a", "b"]])
+    0.0
+    """
+
+    metric: ClassVar[str] = "tuple_order"
+
+
+class ResultsCache:
+    """Results of queries that were run already, because many rows of a frame have the same target.
+
+    The least recently used are dropped first.
+
+    Args:
+        run: gives the result of a query on a database.
+    """
+
+    def __init__(self, run: Callable[[Any, Any], TableSide]) -> None:
+        self._run = run
+        self._kept: OrderedDict[tuple[Any, str], tuple[TableSide, int]] = OrderedDict()
+        self._cells = 0
+
+    def side(self, db_id: Any, query: Any) -> TableSide:
+        """The result of a query; run at most once while it is kept."""
+        if not isinstance(query, str) or not isinstance(db_id, str):
+            return self._run(db_id, query)
+        key = (db_id, query)
+        if key in self._kept:
+            self._kept.move_to_end(key)
+            return self._kept[key][0]
+        result = self._run(db_id, query)
+        self._keep(key, result)
+        return result
+
+    def _keep(self, key: tuple[Any, str], side: TableSide) -> None:
+        rows = side.table or ()
+        cells = 1 + (len(rows) * len(rows[0]) if rows else 0)
+        if cells > MOST_CELLS:
+            return
+        self._kept[key] = side, cells
+        self._cells += cells
+        while self._cells > MOST_CELLS or len(self._kept) > MOST_RESULTS:
+            self._cells -= self._kept.popitem(last=False)[1][1]
+
+
+class EagerFrame:
+    """A pandas, polars or pyarrow table, which is never changed itself.
+
+    Args:
+        native: a pandas or polars data frame, or a pyarrow table.
+
+    Raises:
+        ConfigError: it is none of these, is lazy, or has two columns of one name.
+    """
+
+    def __init__(self, native: Any) -> None:
+        import narwhals.stable.v1 as nw
+        from narwhals.exceptions import NarwhalsError
+
+        if hasattr(native, "collect") and not hasattr(native, "to_dict"):
+            raise ConfigError("a lazy frame has no rows yet: give its .collect()")
+        try:
+            self._frame = nw.from_native(native, eager_only=True)
+            self.columns = [*self._frame.columns]
+        except NarwhalsError as error:
+            raise ConfigError(f"the frame cannot be read: {' '.join(str(error).split())}") from error
+        except TypeError as error:
+            what = f"not {type(native).__name__}"
+            raise ConfigError(f"expected a pandas or polars data frame or a pyarrow table, {what}") from error
+
+    def __len__(self) -> int:
+        return len(self._frame)
+
+    def cells(self, column: str) -> list[Any]:
+        """The cells of a column, in order.
+
+        Raises:
+            ConfigError: there is no such column.
+        """
+        self.check_column(column)
+        found: list[Any] = self._frame[column].to_list()
+        return found
+
+    def check_column(self, column: str, why: str = "") -> None:
+        """Refuse a column that is not there.
+
+        Args:
+            column: its name.
+            why: what it is needed for, for the message.
+
+        Raises:
+            ConfigError: the nearest name, and all that there are.
+        """
+        check_key(column, self.columns, why)
+
+    def with_columns(self, numbers: Mapping[str, Sequence[float | None]], drop: Sequence[str] = ()) -> Any:
+        """A frame of the same kind and index with columns of numbers added, or replaced where they exist.
+
+        Args:
+            numbers: name -> one number or None a row; None becomes what the library has for it.
+            drop: columns to leave out.
+        """
+        import narwhals.stable.v1 as nw
+
+        backend = self._frame.implementation
+        added = [nw.new_series(name, list(cells), nw.Float64(), backend=backend) for name, cells in numbers.items()]
+        return self._frame.drop([*drop]).with_columns(*added).to_native()
+
+
+def check_key(name: str, known: Sequence[Any], why: str = "") -> None:
+    """Refuse a column or key that is not among `known`.
+
+    Raises:
+        ConfigError: the nearest name, and all that there are.
+
+    >>> check_key("qery", ["query", "db_id"])
+    Traceback (most recent call last):
+        ...
+    steelyard.errors.ConfigError: there is no column 'qery': did you mean 'query'? The columns are query, db_id
+    """
+    if name in known:
+        return
+    hint = did_you_mean(str(name), known)
+    near = hint if hint.startswith(":") else ";"
+    listed = f"the columns are {', '.join(map(str, known)) or 'none at all'}"
+    tail = f" {listed[0].upper()}{listed[1:]}" if near.endswith("?") else f" {listed}"
+    raise ConfigError(f"there is no column {name!r}{f', {why}' if why else ''}{near}{tail}")

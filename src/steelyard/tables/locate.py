@@ -29,13 +29,13 @@ def check_folder(folder: Path) -> None:
     """Refuse what is no folder.
 
     Raises:
-        ConfigError: which, and what stands beside it.
+        ConfigError: which, and similar names next to it.
     """
     if folder.is_dir():
         return
     if folder.exists():
         raise ConfigError(f"databases: {folder} is not a folder; it holds <id>/<id>.sqlite or <id>.sqlite")
-    beside = [one.name for one in folder.parent.iterdir() if one.is_dir()] if folder.parent.is_dir() else []
+    beside = [entry.name for entry in folder.parent.iterdir() if entry.is_dir()] if folder.parent.is_dir() else []
     hint = did_you_mean(folder.name, beside)
     raise ConfigError(f"databases: there is no folder {folder}{hint if hint.startswith(':') else ''}")
 
@@ -49,8 +49,8 @@ def database_ids(folder: Path) -> list[str]:
     check_folder(folder)
     with boundary("config", f"databases: {folder}"):
         entries = list(folder.iterdir())
-    flat = {one.stem for one in entries if one.suffix.lower() in _ENGINES and one.is_file()}
-    return sorted(flat | {one.name for one in entries if one.is_dir() and _file_of(folder, one.name)})
+    flat = {entry.stem for entry in entries if entry.suffix.lower() in _ENGINES and entry.is_file()}
+    return sorted(flat | {entry.name for entry in entries if entry.is_dir() and _file_of(folder, entry.name)})
 
 
 def find_database(folder: Path, db_id: Any) -> Database:
@@ -61,7 +61,7 @@ def find_database(folder: Path, db_id: Any) -> Database:
         db_id: a name; texts are stripped, whole numbers are names as well, anything else is refused.
 
     Raises:
-        ConfigError: there is none of that id; the message suggests one.
+        ConfigError: unknown id; the message suggests similar ones.
     """
     number = isinstance(db_id, Integral) and not isinstance(db_id, bool)
     name = str(db_id).strip() if number or isinstance(db_id, str) else ""
@@ -79,8 +79,8 @@ def engines_in(folder: Path) -> set[EngineName]:
 def _file_of(folder: Path, name: str) -> Path | None:
     if not _is_name(name):
         return None
-    places = (place / f"{name}{ending}" for place in (folder / name, folder) for ending in _ENGINES)
-    return next((one for one in places if one.is_file()), None)
+    files = (parent / f"{name}{ending}" for parent in (folder / name, folder) for ending in _ENGINES)
+    return next((file for file in files if file.is_file()), None)
 
 
 def _is_name(name: str) -> bool:

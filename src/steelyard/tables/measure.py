@@ -1,6 +1,6 @@
-"""What a metric is asked, and what it gives: a value, or the reason why there is none.
+"""A pair of tables to measure, and what a metric gives: a value, or the reason why there is none.
 
-A release's exception is a result as well: there is no number, and the reason says which exception.
+An exception of a QATCH release is a result as well: there is no number, and the reason names the exception.
 """
 
 from __future__ import annotations
@@ -10,18 +10,21 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, Literal
 
-RuleName = Literal["steelyard", "documented", "qatch-0.2.2", "qatch-0.2.5", "qatch-1.0.36"]
+from steelyard.sql.extent import check_time
+
+RuleName = Literal["steelyard", "qatch-docs", "qatch-0.2.2", "qatch-0.2.5", "qatch-1.0.36", "documented"]
+"""Names of rule sets in configurations and arguments; `documented` is the older name of `qatch-docs`."""
 
 METRICS: Final = ("cell_precision", "cell_recall", "tuple_cardinality", "tuple_constraint", "tuple_order")
 """The five metrics of QATCH."""
 
 ALL_METRICS: Final = (*METRICS, "tuple_order_unit", "execution_accuracy")
+ORDER_METRICS: Final = frozenset({"tuple_order", "tuple_order_unit"})
 
 UNORDERED: Final = "the wanted result has no order at its top level"
 
-
 RAISED: Final = (ArithmeticError, AttributeError, RecursionError, TypeError, ValueError)
-"""What the releases let through for tables that they cannot take."""
+"""Exceptions that the releases let through for tables that they cannot process."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +33,7 @@ class Measure:
 
     Args:
         value: in [0, 1], `tuple_order` of the rules `steelyard` in [-1, 1]; None: not applicable.
-        reason: why there is no value, or why a table counted as nothing; "" where all is ordinary.
+        reason: why there is no value, or why a table counted as nothing; "" otherwise.
         flags: `both_empty` where the value rests on two tables without rows.
     """
 
@@ -40,20 +43,20 @@ class Measure:
 
 
 Ties = Callable[[], Sequence[int] | None]
-"""Gives the group of each row of a target, where rows of one group may stand in any order; None: there is none."""
+"""Returns the group of each row of a target, where rows of one group may stand in any order; None if unknown."""
 
 
 @dataclass(frozen=True, slots=True)
-class Question:
-    """What is asked of a pair of tables.
+class TablePair:
+    """Two tables and how to compare them.
 
     Args:
-        target: the wanted rows, or whatever came in their place.
-        prediction: the rows to be weighed, or whatever came in their place.
+        target: the wanted rows, or any other value given in their place.
+        prediction: the rows to evaluate, or any other value given in their place.
         metrics: names out of `ALL_METRICS`.
         ordered: whether the wanted result has an order at its top level; None: not known.
         executed: the target is the result of a query that the evaluator itself ran.
-        ties: which of its rows the target's order leaves free; asked only where it matters. None: all are in order.
+        ties: which rows the target's order leaves free; called only where it matters. None: all are in order.
     """
 
     target: Any
@@ -63,28 +66,53 @@ class Question:
     executed: bool = False
     ties: Ties | None = None
 
-    def alike(self, measure: Measure) -> dict[str, Measure]:
-        """The same for every metric."""
-        return dict.fromkeys(self.metrics, measure)
+
+def measure_each(pair: TablePair, measure: Callable[[str], Measure], release: str) -> dict[str, Measure]:
+    """Each metric of the pair, for rules that have the five metrics of QATCH and `tuple_order` in [0, 1] already.
+
+    Args:
+        pair: names the metrics.
+        measure: returns one of the five.
+        release: named in the reason where there is no such metric.
+    """
+    measures = {}
+    for name in pair.metrics:
+        check_time()
+        formula = "tuple_order" if name == "tuple_order_unit" else name
+        measures[name] = measure(formula) if formula in METRICS else lacks_accuracy(release)
+    return measures
+
+
+def unless_unordered(pair: TablePair, measure: Callable[[str], Measure]) -> Callable[[str], Measure]:
+    """`measure`, with `tuple_order` not applicable where the wanted result has no order."""
+    if pair.ordered is not False:
+        return measure
+    return lambda name: Measure(None, UNORDERED) if name == "tuple_order" else measure(name)
 
 
 def attempt(release: str, compute: Callable[[], float]) -> Measure:
-    """What a release gives: its number, or none and the reason.
+    """The number that a release gives, or the reason why it gives none.
 
     Args:
         release: its version.
-        compute: gives the number, or raises what the release raises.
+        compute: returns the number, or raises what the release raises.
 
     >>> attempt("0.2.5", lambda: 1 / 0)
     Measure(value=None, reason='QATCH 0.2.5 raises ZeroDivisionError', flags=())
     """
+    check_time()
     try:
         value = compute()
     except RAISED as error:
-        return Measure(None, f"QATCH {release} raises {type(error).__name__}")
+        return raised(release, error)
     return Measure(None, f"QATCH {release} gives NaN") if math.isnan(value) else Measure(value)
 
 
+def raised(release: str, error: Exception) -> Measure:
+    """No number, because the release raises this exception."""
+    return Measure(None, f"QATCH {release} raises {type(error).__name__}")
+
+
 def lacks_accuracy(release: str) -> Measure:
-    """What a rule set without execution accuracy says."""
+    """The result of a rule set without execution accuracy."""
     return Measure(None, f"{release} has no execution_accuracy")

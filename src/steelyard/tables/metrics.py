@@ -4,8 +4,8 @@ Source of all of them: S. Papicchio, P. Papotti, L. Cagliero, "QATCH: Benchmarki
 Representation Learning Models on Your Data", NeurIPS 2023 Datasets and Benchmarks. What a table is, when two cells are
 equal and how they are counted depends on the rules:
 
-    steelyard       what the metrics mean to say; every deviation from the releases stands at the metric
-    documented      QATCH as its documentation describes and shows it
+    steelyard       what the metrics are meant to measure; each metric lists its deviations from the releases
+    qatch-docs      QATCH as its documentation describes and shows it
     qatch-0.2.2, qatch-0.2.5, qatch-1.0.36      the numbers of these releases, oddities included
 
 T and P are the target and the prediction: lists or tuples of rows of cells, of any JSON or SQL type.
@@ -16,8 +16,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from steelyard.tables.measure import METRICS, Measure, Question, RuleName
-from steelyard.tables.rules import metric_names, rules_of
+from steelyard.tables.measure import METRICS, Measure, RuleName, TablePair
+from steelyard.tables.rules import metric_names, rule_set
 
 
 def table_metrics(
@@ -33,7 +33,7 @@ def table_metrics(
 
     Args:
         target: the wanted rows.
-        prediction: the rows to be weighed.
+        prediction: the rows to evaluate.
         rules: by which.
         metrics: names out of `measure.ALL_METRICS`.
         ordered: whether the wanted result has an order at its top level. False: the metrics of order are not
@@ -52,7 +52,7 @@ def table_metrics(
     'fewer than two distinct rows are shared'
     """
     names = tuple(metric_names(metrics))
-    return rules_of(rules)(Question(target, prediction, names, ordered, executed))
+    return rule_set(rules).metrics(TablePair(target, prediction, names, ordered, executed))
 
 
 def cell_precision(target: Any, prediction: Any, *, rules: RuleName = "steelyard") -> float | None:
@@ -62,7 +62,7 @@ def cell_precision(target: Any, prediction: Any, *, rules: RuleName = "steelyard
 
     Args:
         target: the wanted rows.
-        prediction: the rows to be weighed.
+        prediction: the rows to evaluate.
         rules: by which.
 
     Returns:
@@ -99,7 +99,7 @@ def cell_recall(target: Any, prediction: Any, *, rules: RuleName = "steelyard") 
 
     Args:
         target: the wanted rows.
-        prediction: the rows to be weighed.
+        prediction: the rows to evaluate.
         rules: by which.
 
     Returns:
@@ -126,7 +126,7 @@ def tuple_cardinality(target: Any, prediction: Any, *, rules: RuleName = "steely
 
     Args:
         target: the wanted rows.
-        prediction: the rows to be weighed.
+        prediction: the rows to evaluate.
         rules: by which.
 
     Returns:
@@ -149,7 +149,7 @@ def tuple_constraint(target: Any, prediction: Any, *, rules: RuleName = "steelya
 
     Args:
         target: the wanted rows.
-        prediction: the rows to be weighed.
+        prediction: the rows to evaluate.
         rules: by which.
 
     Returns:
@@ -166,11 +166,11 @@ def tuple_constraint(target: Any, prediction: Any, *, rules: RuleName = "steelya
 
 
 def tuple_order(target: Any, prediction: Any, *, rules: RuleName = "steelyard") -> float | None:
-    """Rank correlation of the rows that both tables have: `steelyard.tables.order.rank_correlation`.
+    """Rank correlation of the rows that both tables have: `steelyard.tables.counting.rank_correlation`.
 
     Args:
         target: the wanted rows, in an order that is meant.
-        prediction: the rows to be weighed.
+        prediction: the rows to evaluate.
         rules: by which.
 
     Returns:
@@ -183,7 +183,7 @@ def tuple_order(target: Any, prediction: Any, *, rules: RuleName = "steelyard") 
     (0.8, -1.0)
     >>> tuple_order(wanted, [["d"]]) is None, tuple_order(wanted, [["d"]], rules="qatch-1.0.36")
     (True, 1.0)
-    >>> tuple_order([[1], [1], [2]], [[1], [2], [1]]), tuple_order([[1], [1], [2]], [[1], [2], [1]], rules="documented")
+    >>> tuple_order([[1], [1], [2]], [[1], [2], [1]]), tuple_order([[1], [1], [2]], [[1], [2], [1]], rules="qatch-docs")
     (0.5, 1.0)
     """
     return _value("tuple_order", target, prediction, rules)
@@ -194,7 +194,7 @@ def tuple_order_unit(target: Any, prediction: Any, *, rules: RuleName = "steelya
 
     Args:
         target: the wanted rows, in an order that is meant.
-        prediction: the rows to be weighed.
+        prediction: the rows to evaluate.
         rules: by which; all but `steelyard` have `tuple_order` in [0, 1] already.
 
     >>> tuple_order_unit([["a"], ["b"], ["c"], ["d"]], [["a"], ["b"], ["d"], ["c"]])
@@ -210,8 +210,8 @@ def execution_accuracy(
 
     Args:
         target: the wanted rows.
-        prediction: the rows to be weighed.
-        rules: by which; `documented` and the releases 0.2 have no such metric.
+        prediction: the rows to evaluate.
+        rules: by which; `qatch-docs` and the releases 0.2 have no such metric.
         ordered: True asks for the same order as well.
 
     Returns:

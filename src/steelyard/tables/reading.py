@@ -16,6 +16,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from itertools import chain
+from operator import ne
 from typing import Any, Final
 from uuid import UUID
 
@@ -112,6 +113,39 @@ def read_table(value: Any) -> TableText:
     return _shaped(plain_table(value))
 
 
+def rows_as_lists(table: Any) -> Any:
+    """A table with lists for rows that are tuples; the releases of QATCH tell the two apart.
+
+    >>> rows_as_lists([(1, 2), [3]])
+    [[1, 2], [3]]
+    """
+    if not isinstance(table, list | tuple):
+        return table
+    return [list(row) if isinstance(row, tuple) else row for row in table]
+
+
+def missing_as_null(table: Any) -> Any:
+    """NaN as NULL in a table that was given: lists made from a data frame have NaN where a cell is missing.
+
+    What a database returned keeps its NaN, which is a value there.
+
+    >>> missing_as_null([[float("nan"), 1.5]])
+    [[None, 1.5]]
+    """
+    if not isinstance(table, list):
+        return table
+    rows = (row for row in table if isinstance(row, list | tuple))
+    floats = [cell for cell in chain.from_iterable(rows) if type(cell) is float]
+    if not any(map(ne, floats, floats)):
+        return table
+    return [
+        [None if type(cell) is float and cell != cell else cell for cell in row]  # noqa: PLR0124  # only NaN differs
+        if isinstance(row, list | tuple)
+        else row
+        for row in table
+    ]
+
+
 def blocks_of(text: str) -> list[str]:
     r"""The insides of all fenced blocks, in order.
 
@@ -132,12 +166,12 @@ def _from_text(text: str) -> TableText:
     whole = _parsed(text)
     if not whole.kind or looks_like_table(text):
         return whole
-    found = [one for one in map(_parsed, blocks_of(text)) if not one.kind]
-    if not found:
+    tables = [table for table in map(_parsed, blocks_of(text)) if not table.kind]
+    if not tables:
         return whole
-    if any(one.rows != found[0].rows for one in found):
-        return TableText(None, "several", f"the output holds {len(found)} tables that differ")
-    return found[0]
+    if any(table.rows != tables[0].rows for table in tables):
+        return TableText(None, "several", f"the output holds {len(tables)} tables that differ")
+    return tables[0]
 
 
 def _parsed(text: str) -> TableText:
@@ -164,7 +198,7 @@ def _rows(value: list[Any]) -> list[Any]:
     if kinds <= {list, tuple}:
         if _PLAIN.issuperset(map(type, chain.from_iterable(value))):
             return value
-        return [row if _PLAIN.issuperset(map(type, row)) else [_cell(one) for one in row] for row in value]
+        return [row if _PLAIN.issuperset(map(type, row)) else [_cell(cell) for cell in row] for row in value]
     if all(isinstance(row, Mapping) for row in value):
         return _from_records(value)
     return [_row(row) for row in value]
@@ -173,7 +207,7 @@ def _rows(value: list[Any]) -> list[Any]:
 def _row(row: Any) -> Any:
     if isinstance(row, list | tuple) or hasattr(row, "tolist"):
         listed = _listed(row)
-        return [_cell(one) for one in listed] if isinstance(listed, list) else listed
+        return [_cell(cell) for cell in listed] if isinstance(listed, list) else listed
     return row
 
 
@@ -206,7 +240,7 @@ def _listed(value: Any) -> Any:
     listed = value.to_list() if hasattr(value, "to_list") else value
     listed = listed.tolist() if hasattr(listed, "tolist") else listed
     if isinstance(listed, list | tuple):
-        return [_listed(one) if hasattr(one, "tolist") else one for one in listed]
+        return [_listed(item) if hasattr(item, "tolist") else item for item in listed]
     return listed
 
 

@@ -1,36 +1,190 @@
-"""Rule sets and metrics by name: what each rule set takes as a table, compares as a cell and counts."""
+"""The rule sets by name, in one table: what each takes as a table, compares, counts, and does with the text of queries.
+
+The releases of QATCH look for words in the text of a query; `qatch-docs` and `steelyard` ask the syntax tree. So a
+table called `orders`, an `ORDER BY` of a window and a line break between the two words mislead the releases alone.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from typing import Any, Final, get_args
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from types import MappingProxyType
+from typing import Any, Final
 
 from steelyard.errors import ConfigError, did_you_mean
-from steelyard.tables.documented import documented_metrics
-from steelyard.tables.folded import early_release, late_release
-from steelyard.tables.measure import ALL_METRICS, Measure, Question, RuleName
-from steelyard.tables.typed import typed_metrics
-from steelyard.tables.unfolded import unfolded_metrics
+from steelyard.sql.order import ordering_of
+from steelyard.sql.results import EngineName
+from steelyard.tables.measure import ALL_METRICS, Measure, RuleName, TablePair
+from steelyard.tables.native import native_metrics
+from steelyard.tables.qatch_0_2 import early_release, late_release
+from steelyard.tables.qatch_1_0 import release_1_0_metrics
+from steelyard.tables.qatch_docs import documented_metrics
+from steelyard.tables.reading import missing_as_null, rows_as_lists
 
-Rules = Callable[[Question], dict[str, Measure]]
-
-RULES: Final[Mapping[RuleName, Rules]] = {
-    "steelyard": typed_metrics,
-    "documented": documented_metrics,
-    "qatch-0.2.2": early_release,
-    "qatch-0.2.5": late_release,
-    "qatch-1.0.36": unfolded_metrics,
-}
+_TARGET_CHANGES: Final = ((" ,", ","), ("  ", " "), ('"', ""), ("'", ""))
+_PREDICTION_CHANGES: Final = ((" ( ", "("), (" )", ")"))
 
 
-def rules_of(name: str) -> Rules:
-    """The rule set of this name.
+def cleaned_identical(target: str, prediction: str) -> bool:
+    """Whether two queries are equal without case, quotes and some blanks, as QATCH before 1.0 cleans them.
+
+    Blanks beside parentheses are removed from the prediction alone, as in the releases.
+
+    >>> cleaned_identical("SELECT a FROM t", 'select "a"  from t'), cleaned_identical("SELECT f(a)", "SELECT f ( a )")
+    (True, True)
+    """
+    cleaned, other = target.lower(), prediction.lower()
+    for old, new in _TARGET_CHANGES:
+        cleaned, other = cleaned.replace(old, new), other.replace(old, new)
+    for old, new in _PREDICTION_CHANGES:
+        other = other.replace(old, new)
+    return cleaned.strip() == other.strip()
+
+
+def _same_but_for_case(target: str, prediction: str) -> bool:
+    return target.lower() == prediction.lower()
+
+
+def _never_equal(target: str, prediction: str) -> bool:  # noqa: ARG001  # the signature of the others
+    return False
+
+
+@lru_cache(maxsize=1024)
+def _ordered_by_syntax(query: str, engine: EngineName) -> bool:
+    """Cached, because parsing takes a millisecond and the rows of a frame share their targets."""
+    return ordering_of(query, engine=engine) is not None
+
+
+def _ordered_by_words(query: str, engine: EngineName) -> bool:  # noqa: ARG001  # the signature of the others
+    return "order by" in query.lower()
+
+
+def _ordered_by_word(query: str, engine: EngineName) -> bool:  # noqa: ARG001  # the signature of the others
+    return "order" in query.lower()
+
+
+def _unchanged(value: Any) -> Any:
+    return value
+
+
+def _without_semicolons(query: str) -> str:
+    """QATCH 1.0.36 drops every semicolon, also in literals."""
+    return query.replace(";", "")
+
+
+@dataclass(frozen=True, slots=True)
+class RuleSet:
+    """The choices of one rule set.
+
+    Args:
+        name: as configurations have it.
+        metrics: the metrics of a pair: how cells are normalised and counted, and how order is measured.
+        has_accuracy: whether `execution_accuracy` is among its metrics.
+        reads_tables: whether the text of a table is read as a table; otherwise every text is SQL or no table.
+        runs_predicted_text: whether a text that is predicted in place of a table is run as SQL.
+        even_rows: whether predicted rows of different widths are no table.
+        from_value: a table that was given, as the rules see it.
+        from_query: the rows of a query, as the rules see them: the releases make lists of them.
+        sent: the text of a query, as it is sent to the database.
+        equal_texts: whether two queries are equal without being run.
+        ordered: whether the order of rows counts, by the text of the wanted query and its engine.
+        ordered_unrun: the same where the two texts are equal, so that neither query is run.
+        ordered_tables: the same where the target is a table; None: order is measured, but not required.
+        failed_target: every metric where the target cannot be run; None: not applicable.
+        failed_order: whether metrics of order are 0 also for a failed prediction whose target has no order.
+    """
+
+    name: RuleName
+    metrics: Callable[[TablePair], dict[str, Measure]]
+    has_accuracy: bool = False
+    reads_tables: bool = False
+    runs_predicted_text: bool = False
+    even_rows: bool = False
+    from_value: Callable[[Any], Any] = _unchanged
+    from_query: Callable[[Sequence[Any]], Sequence[Any]] = rows_as_lists
+    sent: Callable[[str], str] = _unchanged
+    equal_texts: Callable[[str, str], bool] = cleaned_identical
+    ordered: Callable[[str, EngineName], bool] = _ordered_by_words
+    ordered_unrun: Callable[[str, EngineName], bool] = _ordered_by_word
+    ordered_tables: bool | None = None
+    failed_target: float | None = 0.0
+    failed_order: bool = True
+
+
+RULE_SETS: Final[Mapping[str, RuleSet]] = MappingProxyType(
+    {
+        rules.name: rules
+        for rules in (
+            RuleSet(
+                "steelyard",
+                native_metrics,
+                has_accuracy=True,
+                reads_tables=True,
+                even_rows=True,
+                from_value=missing_as_null,
+                from_query=_unchanged,
+                equal_texts=_never_equal,
+                ordered=_ordered_by_syntax,
+                ordered_unrun=_ordered_by_syntax,
+                failed_target=None,
+                failed_order=False,
+            ),
+            RuleSet(
+                "qatch-docs",
+                documented_metrics,
+                reads_tables=True,
+                from_query=_unchanged,
+                ordered=_ordered_by_syntax,
+                ordered_unrun=_ordered_by_syntax,
+            ),
+            RuleSet("qatch-0.2.2", early_release),
+            RuleSet("qatch-0.2.5", late_release),
+            RuleSet(
+                "qatch-1.0.36",
+                release_1_0_metrics,
+                has_accuracy=True,
+                runs_predicted_text=True,
+                # The release checks its input with pydantic, which makes lists of tuples.
+                from_value=rows_as_lists,
+                sent=_without_semicolons,
+                equal_texts=_same_but_for_case,
+                ordered_unrun=_ordered_by_words,
+                ordered_tables=False,
+                failed_target=None,
+                failed_order=False,
+            ),
+        )
+    }
+)
+
+OLDER_NAMES: Final[Mapping[str, RuleName]] = MappingProxyType({"documented": "qatch-docs"})
+"""Names of earlier versions, which configurations may still have."""
+
+
+def rule_set(name: Any) -> RuleSet:
+    """The rule set of this name; names of earlier versions are read as well.
 
     Raises:
         ConfigError: there is none; the message suggests one.
+
+    >>> rule_set("documented").name
+    'qatch-docs'
     """
-    check_rules(name)
-    return next(RULES[known] for known in get_args(RuleName) if known == name)
+    known = RULE_SETS.get(OLDER_NAMES.get(name, name)) if isinstance(name, str) else None
+    if known is None:
+        raise ConfigError(f"there are no rules {name!r}{did_you_mean(str(name), [*RULE_SETS, *OLDER_NAMES])}")
+    return known
+
+
+def older_name_notes(name: str) -> tuple[str, ...]:
+    """A note where a rule set is given by the name of an earlier version.
+
+    >>> older_name_notes("documented")
+    ("rules: 'documented' is now called 'qatch-docs'; the older name is still read",)
+    """
+    new = OLDER_NAMES.get(name)
+    return () if new is None else (f"rules: {name!r} is now called {new!r}; the older name is still read",)
 
 
 def metric_names(metrics: Any) -> list[str]:
@@ -46,21 +200,10 @@ def metric_names(metrics: Any) -> list[str]:
     ['cell_recall']
     """
     several = metrics if isinstance(metrics, list | tuple | set | frozenset) else [metrics]
-    names = [one if isinstance(one, str) else getattr(one, "metric", repr(one)) for one in several]
+    names = [metric if isinstance(metric, str) else getattr(metric, "metric", repr(metric)) for metric in several]
     if not names:
         raise ConfigError(f"metrics names none; known: {', '.join(ALL_METRICS)}")
     for name in names:
         if name not in ALL_METRICS:
             raise ConfigError(f"there is no metric {name!r}{did_you_mean(name, ALL_METRICS)}")
     return list(dict.fromkeys(names))
-
-
-def check_rules(rules: Any) -> None:
-    """Refuse a rule set that there is not.
-
-    Raises:
-        ConfigError: the message suggests one.
-    """
-    known = get_args(RuleName)
-    if rules not in known:
-        raise ConfigError(f"there are no rules {rules!r}{did_you_mean(str(rules), known)}")

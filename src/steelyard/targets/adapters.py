@@ -13,9 +13,13 @@ from functools import lru_cache
 from typing import Any, Final
 
 from steelyard.errors import ConfigError
-from steelyard.targets.function import find_object
+from steelyard.targets.function import describe_path, find_object, missing_package
 
 _FOLDERS: Final = re.compile(r"[\\/]")
+_TAKES_ARGUMENTS: Final = (
+    "{} takes arguments: name the object itself, or a function without any that makes it; a function that answers by "
+    "itself is a target 'function'"
+)
 
 
 def resolve(given: Any, methods: Sequence[str], extra: str) -> Any:
@@ -45,6 +49,41 @@ def resolve(given: Any, methods: Sequence[str], extra: str) -> Any:
     return found
 
 
+def check_there(given: Any, methods: Sequence[str], extra: str) -> None:
+    """Look for the object that answers without importing its module or calling what makes it: either may cost.
+
+    Args:
+        given: as for `resolve`.
+        methods: likewise.
+        extra: likewise.
+
+    Raises:
+        ConfigError: what reading alone shows: no such module or name, a package that is missing, or no such object.
+    """
+    if isinstance(given, str):
+        if package := missing_package(given):
+            raise _needs(given, package, extra)
+        described = describe_path(given)
+        if described.needed:
+            raise ConfigError(_TAKES_ARGUMENTS.format(given))
+        kind = f"the class {given.rpartition(':')[2]}" if described.is_class else ""
+        if kind := kind or (f"a {described.plain}" if described.plain else ""):
+            raise ConfigError(f"{given} is {kind}, and has no method {' or '.join(methods)}")
+        return
+    if _has(given, methods) and not isinstance(given, type):
+        return
+    if callable(given) and not isinstance(given, type):
+        _check_no_arguments(given)
+        return
+    resolve(given, methods, extra)
+
+
+def _needs(path: str, package: str, extra: str) -> ConfigError:
+    return ConfigError(
+        f"{path!r} needs the package {package!r}, which is not installed: pip install 'steelyard[{extra}]'"
+    )
+
+
 def _has(found: Any, methods: Sequence[str]) -> bool:
     return any(callable(getattr(found, name, None)) for name in methods)
 
@@ -52,14 +91,15 @@ def _has(found: Any, methods: Sequence[str]) -> bool:
 @lru_cache(maxsize=64)
 def _made(make: Any) -> Any:
     """What a function without arguments makes; once, since an engine may take minutes to load."""
+    _check_no_arguments(make)
+    return make()
+
+
+def _check_no_arguments(make: Any) -> None:
     try:
         inspect.signature(make).bind()
     except (TypeError, ValueError) as error:
-        raise ConfigError(
-            f"{getattr(make, '__qualname__', make)} takes arguments: name the object itself, or a function without any "
-            "that makes it; a function that answers by itself is a target 'function'"
-        ) from error
-    return make()
+        raise ConfigError(_TAKES_ARGUMENTS.format(getattr(make, "__qualname__", make))) from error
 
 
 def _missing_package(path: str, error: ConfigError, extra: str) -> ConfigError | None:
@@ -68,7 +108,7 @@ def _missing_package(path: str, error: ConfigError, extra: str) -> ConfigError |
     name = cause.name if isinstance(cause, ModuleNotFoundError) else None
     if not name or path.partition(":")[0].startswith(name):
         return None
-    return ConfigError(f"{path!r} needs the package {name!r}, which is not installed: pip install 'steelyard[{extra}]'")
+    return _needs(path, name, extra)
 
 
 def name_of(given: Any) -> str:
@@ -100,6 +140,30 @@ def source(ident: Any, metadata: Mapping[str, Any], *, page: Any, span: tuple[An
     if type(page) is int or (isinstance(page, str) and page.isascii() and page.isdecimal()):
         found["page"] = int(page)
     return found
+
+
+def page_of(metadata: Mapping[str, Any], *, first: int) -> Any:
+    """The 1-based page of a passage, as the readers of LlamaIndex and LangChain write it; None where none does.
+
+    `page` is the place in the file; `page_label` is what is printed on the page, and may begin anew after a preface.
+    PyMuPDFReader of LlamaIndex writes the page's number as the text of `source`.
+
+    Args:
+        metadata: of the passage.
+        first: the number that the framework's readers give the first page in `page`.
+
+    >>> page_of({"page": 4, "page_label": "1"}, first=0), page_of({"source": "3", "total_pages": 9}, first=1)
+    (5, '3')
+    """
+    page = metadata.get("page")
+    if type(page) is int:
+        return page + 1 - first
+    for key in ("page_number", "page_label"):
+        if metadata.get(key) is not None:
+            return metadata[key]
+    reader = metadata.get("source")
+    known = any(key in metadata for key in ("total_pages", "file_path", "file_name"))
+    return reader if known and isinstance(reader, str) and reader.isascii() and reader.isdecimal() else None
 
 
 def _document(metadata: Mapping[str, Any]) -> str:

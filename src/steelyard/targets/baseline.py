@@ -1,9 +1,9 @@
 """Answers without a model: what a report's other figures have to beat, and what they cannot.
 
 Of multiple-choice questions `random` knows nothing, `longest` exploits that authors word the right option with more
-care, `retrieval` looks the options up, see `steelyard.targets.solver`. `rules` writes SQL, see
-`steelyard.targets.sql_rules`; `extractive` reads documents, see `steelyard.targets.extractive`. `reference` is the
-ceiling: what scorers say of it says something about the scorers and the references.
+care, `retrieval` looks the options up, see `steelyard.targets.baseline_readers`. `rules` writes SQL, see
+`steelyard.targets.sql_rules`; `extractive` reads documents, see `steelyard.targets.baseline_readers`. `reference` is
+the ceiling: what scorers say of it says something about the scorers and the references.
 """
 
 from __future__ import annotations
@@ -16,15 +16,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Final, Literal, get_args
 
 from steelyard.errors import ConfigError, did_you_mean, expect_number
+from steelyard.prompts.conversation import is_messages, search_text
+from steelyard.prompts.message_parts import shown_content
 from steelyard.retrieval.chunk import CHUNK_TOKENS
 from steelyard.sql.schema import Schema, parse_schema
-from steelyard.targets.library import Cut, digests_of, open_documents, paths_of
-from steelyard.targets.solver import Solver, open_solver
-from steelyard.text.prompt_files import question_of
-from steelyard.types import Output, Sample
+from steelyard.targets.baseline_readers import Solver, open_solver
+from steelyard.targets.library import ChunkSize, digests_of, open_documents, paths_of
+from steelyard.types import INLINE, Output, Sample, StageInfo
 
 if TYPE_CHECKING:
-    from steelyard.targets.extractive import Reader
+    from steelyard.targets.baseline_readers import ExtractiveReader
 
 Kind = Literal["random", "longest", "retrieval", "rules", "extractive", "reference"]
 
@@ -46,8 +47,8 @@ class Baseline:
     all of them tie. `metadata["evidence"]` says `passage`, `tie` or `none`, `metadata["scores"]` each option's score.
 
     `rules` reads the question with the CREATE statements in `metadata["schema"]` of the sample (in the dialect
-    `metadata["dialect"]`, SQLite's by default) and no data; `metadata["evidence"]` of its output names the rules that
-    spoke, `metadata["problem"]` why there is no more than `SELECT NULL`, where that is so.
+    `metadata["dialect"]`, SQLite's by default) and no data; `metadata["evidence"]` of its output names the clauses of
+    the statement, `metadata["problem"]` why there is no more than `SELECT NULL`, where that is so.
 
     `extractive` retrieves the best chunks of the knowledge (BM25) and answers with the sentence in them that has most
     of the question's words and the kind of thing it asks for. The chunks are the output's contexts.
@@ -64,7 +65,7 @@ class Baseline:
             `chunk_tokens`.
     """  # noqa: D205  # what the output is belongs to the first sentence
 
-    inline: ClassVar[bool] = True
+    stage_info: ClassVar[StageInfo] = INLINE
 
     baseline: Kind
     knowledge: Path | tuple[Path, ...] | None = None
@@ -100,6 +101,10 @@ class Baseline:
         """Digests of what is read, so that a run is not resumed on other documents."""
         return {"documents": digests_of(open_documents(self._paths))} if self.baseline in _READING else {}
 
+    def shows(self, key: str) -> bool:
+        """Whether it reads a key of the samples' metadata: the rules read the schema."""
+        return self.baseline == "rules" and key in {"schema", "dialect"}
+
     def __call__(self, sample: Sample) -> Output:
         """Answer with a letter, SQL, a sentence or the reference.
 
@@ -112,7 +117,7 @@ class Baseline:
         if self.baseline == "reference":
             return _reference_of(sample)
         if self.baseline == "extractive":
-            return self._reader().answer(question_of(sample.input), self.top_k)
+            return self._reader().answer(search_text(sample.input), self.top_k)
         if not 1 <= len(sample.choices) <= len(_LETTERS):
             raise ValueError(
                 f"sample {sample.id!r} has {len(sample.choices)} choices; a baseline picks from 1 to {len(_LETTERS)}"
@@ -131,18 +136,18 @@ class Baseline:
         return paths_of(self.knowledge)
 
     @property
-    def _cut(self) -> Cut:
-        return Cut(self.chunk_tokens, self.overlap_tokens)
+    def _cut(self) -> ChunkSize:
+        return ChunkSize(self.chunk_tokens, self.overlap_tokens)
 
     @property
     def _cut_or_top_k_given(self) -> bool:
-        return (self.top_k, self._cut) != (_TOP_K, Cut())
+        return (self.top_k, self._cut) != (_TOP_K, ChunkSize())
 
     def _solver(self) -> Solver:
         return open_solver(self._paths)
 
-    def _reader(self) -> Reader:
-        from steelyard.targets.extractive import open_reader
+    def _reader(self) -> ExtractiveReader:
+        from steelyard.targets.baseline_readers import open_reader
 
         return open_reader(self._paths, self._cut)
 
@@ -173,10 +178,10 @@ def _reference_of(sample: Sample) -> Output:
     if isinstance(value, list | tuple) and value and all(isinstance(one, str) for one in value):
         value = value[0]
     sources = sample.metadata.get("sources")
-    if not isinstance(sources, list) or not all(isinstance(one, Mapping) for one in sources):
+    if not isinstance(sources, list) or not all(isinstance(source, Mapping) for source in sources):
         return Output(value, sample.contexts)
-    texts = [one.get("text") for one in sources]
-    known = tuple(one for one in texts if isinstance(one, str))
+    texts = [source.get("text") for source in sources]
+    known = tuple(text for text in texts if isinstance(text, str))
     return Output(value, known if len(known) == len(texts) else sample.contexts, {"sources": sources})
 
 
@@ -199,9 +204,9 @@ def _parse(ddl: str, dialect: str) -> Schema:
 
 
 def _text_of(value: Any) -> str:
-    """The text of an input: itself, or the contents of its messages."""
-    if isinstance(value, str):
-        return value
-    if isinstance(value, Sequence):
-        return "\n".join(str(one.get("content", "")) for one in value if isinstance(one, Mapping))
+    """The text of an input: itself, or the words of its messages."""
+    if isinstance(value, str) or is_messages(value):
+        return search_text(value)
+    if isinstance(value, Sequence) and all(isinstance(one, Mapping) for one in value):
+        return "\n".join(shown_content(one.get("content")) for one in value)
     raise ValueError(f"the input is a {type(value).__name__}; a baseline reads a text or messages")

@@ -1,16 +1,22 @@
-"""A Python function as target, named by its import path."""
+"""A Python function as target, named by its import path.
+
+Import paths are checked without importing them: a user's module may build an index or call a model when it is imported.
+`check` and a dry run promise to cost nothing, so they read the source of the module: whether there is such a module,
+whether it binds the name, and which packages it needs. What only running it could tell is found when a run begins.
+"""
 
 from __future__ import annotations
 
+import ast
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import lru_cache
-from importlib import import_module
+from importlib import import_module, machinery, util
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
-from steelyard.errors import ConfigError, boundary
+from steelyard.errors import ConfigError, boundary, did_you_mean
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,12 +30,21 @@ class Function:
     function: str
 
     def check(self) -> None:
-        """Find the function before anything is run.
+        """Find the function in the source of its module, which is not imported yet: that may cost.
 
         Raises:
             ConfigError: there is none of that name.
         """
-        self.unwrap()
+        described = describe_path(self.function)
+        if described.is_class:
+            raise ConfigError(f"{self.function!r} is a class, not a function")
+        if described.plain:
+            raise ConfigError(f"{self.function!r} is a {described.plain}, not a function")
+
+    @property
+    def may_ask(self) -> bool:
+        """Whether the function declares `ask`, so that a dry run has to call it to count what it asks."""
+        return "ask" in (describe_path(self.function).arguments or ())
 
     def unwrap(self) -> Callable[..., Any]:
         """The function itself."""
@@ -54,11 +69,214 @@ def find_object(path: str) -> Any:
     module, _, name = path.partition(":")
     if not module or not name:
         raise ConfigError(f"{path!r} is no import path: write package.module:name")
-    here = str(Path.cwd())
-    if here not in sys.path:
-        sys.path.insert(0, here)
+    look_here()
     with boundary("config", f"{path!r} cannot be imported"):
         found: Any = import_module(module)
         for part in name.split("."):
             found = getattr(found, part)
     return found
+
+
+_SOURCES: Final = (".py", ".pyw")
+_PLAIN: Final = (bool, int, float, str, bytes, list, tuple, dict, set, type(None))
+_DISPLAYS: Final = ((ast.List, "list"), (ast.Tuple, "tuple"), (ast.Dict, "dict"), (ast.Set, "set"))
+
+
+@dataclass(frozen=True, slots=True)
+class Described:
+    """What the source of a module says of a name.
+
+    Args:
+        arguments: of the function of that name; None where it is no plain function, or nothing can be said.
+        needed: how many of them a caller has to give.
+        is_class: whether it is a class.
+        plain: the type of a plain value (`int`, `list`); "" for anything else.
+    """
+
+    arguments: tuple[str, ...] | None = None
+    needed: int = 0
+    is_class: bool = False
+    plain: str = ""
+
+
+def describe_path(path: str) -> Described:
+    """What stands at an import path, `package.module:name`, as far as reading tells; nothing is imported.
+
+    Raises:
+        ConfigError: it is no import path, there is no such module, it cannot be read, or it binds no such name.
+    """
+    module, _, name = path.partition(":")
+    if not module or not name:
+        raise ConfigError(f"{path!r} is no import path: write package.module:name")
+    look_here()
+    loaded = sys.modules.get(module)
+    if loaded is not None:
+        return _of_object(path, loaded, name)
+    tree = _tree_of(path, module)
+    if tree is None:
+        return Described()
+    bound = dict(_bound(tree.body))
+    first = name.partition(".")[0]
+    if first not in bound:
+        if "*" in bound or "__getattr__" in bound or _binds_by_hand(tree):
+            return Described()
+        message = f"module {module!r} has no attribute {first!r}{did_you_mean(first, bound)}"
+        raise ConfigError(f"{path!r} cannot be imported: AttributeError: {message}")
+    return _of_node(bound[first]) if first == name else Described()
+
+
+def missing_package(path: str) -> str:
+    """What the module of an import path imports at once and is not installed; "" where all is."""
+    module, _, name = path.partition(":")
+    look_here()
+    if not module or not name or module in sys.modules:
+        return ""
+    tree = _tree_of(path, module)
+    top = module.partition(".")[0]
+    for statement in tree.body if tree is not None else ():
+        for name in _imported(statement):
+            if name.partition(".")[0] != top and not _is_there(name):
+                return name
+    return ""
+
+
+def look_here() -> None:
+    """Let modules of the current folder be found."""
+    here = str(Path.cwd())
+    if here not in sys.path:
+        sys.path.insert(0, here)
+
+
+def _of_object(path: str, found: Any, name: str) -> Described:
+    """Of a module that is imported already; looking at it costs nothing."""
+    for part in name.split("."):
+        if not hasattr(found, part):
+            raise ConfigError(f"{path!r} cannot be imported: AttributeError: {found!r} has no attribute {part!r}")
+        found = getattr(found, part)
+    code = getattr(found, "__code__", None)
+    if code is None:
+        plain = type(found).__name__ if isinstance(found, _PLAIN) else ""
+        return Described(is_class=isinstance(found, type), plain=plain)
+    return Described(
+        tuple(code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]),
+        code.co_argcount - len(found.__defaults__ or ()),
+    )
+
+
+def _tree_of(path: str, module: str) -> ast.Module | None:
+    """The source of a module as a tree; None where it has none, as an extension.
+
+    Raises:
+        ConfigError: there is no such module, or its source cannot be read.
+    """
+    spec = _spec_of(module)
+    if spec is None:
+        raise ConfigError(f"{path!r} cannot be imported: ModuleNotFoundError: No module named {module!r}")
+    origin = spec.origin or ""
+    if not origin.endswith(_SOURCES):
+        return None
+    try:
+        stamp = Path(origin).stat()
+        return _parsed(origin, stamp.st_mtime_ns, stamp.st_size)
+    except (OSError, ValueError, SyntaxError) as error:
+        raise ConfigError(f"{path!r} cannot be imported: {type(error).__name__}: {error}") from error
+
+
+@lru_cache(maxsize=32)
+def _parsed(origin: str, _mtime_ns: int, _size: int) -> ast.Module:
+    return ast.parse(Path(origin).read_bytes(), origin)
+
+
+def _spec_of(module: str) -> machinery.ModuleSpec | None:
+    """Where a module is, without importing the packages that it is in."""
+    top, *rest = module.split(".")
+    try:
+        spec = util.find_spec(top)
+    except (ImportError, ValueError):
+        return None
+    name = top
+    for part in rest:
+        places = spec.submodule_search_locations if spec is not None else None
+        if places is None:
+            return None
+        name = f"{name}.{part}"
+        spec = _spec_inside(name, list(places))
+    return spec
+
+
+def _spec_inside(name: str, places: list[str]) -> machinery.ModuleSpec | None:
+    """Where a module of a package is, the package being in `places`."""
+    try:
+        return machinery.PathFinder.find_spec(name, places)
+    except KeyError:
+        # A package without an init file asks the package above it where it is, and that is not imported here.
+        spec = machinery.ModuleSpec(name, None, is_package=True)
+        spec.submodule_search_locations = [str(Path(place) / name.rpartition(".")[2]) for place in places]
+        return spec
+
+
+def _is_there(name: str) -> bool:
+    if name in sys.modules:
+        return sys.modules[name] is not None
+    if _spec_of(name) is not None:
+        return True
+    # Some packages make their modules themselves, so that only of a plain folder it is known what it lacks.
+    above = _spec_of(name.rpartition(".")[0]) if "." in name else None
+    return above is not None and not (above.origin or "").endswith(_SOURCES)
+
+
+def _bound(body: list[ast.stmt]) -> Iterator[tuple[str, ast.stmt]]:
+    """The names that a module binds, those inside `if`, `try` and `with` included, each with its statement."""
+    for statement in body:
+        if isinstance(statement, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+            yield statement.name, statement
+            continue
+        for node in ast.walk(statement):
+            if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+                yield node.id, statement
+            elif isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+                yield node.name, node
+            elif isinstance(node, ast.Import | ast.ImportFrom):
+                yield from ((alias.asname or alias.name.partition(".")[0], node) for alias in node.names)
+
+
+def _binds_by_hand(tree: ast.Module) -> bool:
+    """Whether a module may bind names that no statement of it shows."""
+    return any(
+        isinstance(node, ast.Global) or (isinstance(node, ast.Name) and node.id in {"globals", "setattr", "exec"})
+        for node in ast.walk(tree)
+    )
+
+
+def _of_node(node: ast.stmt) -> Described:
+    if isinstance(node, ast.ClassDef):
+        return Described(is_class=True)
+    if not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+        return Described(plain=_plain_in(node))
+    given = node.args
+    if node.decorator_list:  # it may fill arguments in, but most keep their names
+        return Described(_arguments(given))
+    needed = len(given.posonlyargs) + len(given.args) - len(given.defaults)
+    return Described(_arguments(given), needed + sum(default is None for default in given.kw_defaults))
+
+
+def _plain_in(node: ast.stmt) -> str:
+    """The type of the plain value that a statement binds; "" for any other."""
+    targets = node.targets if isinstance(node, ast.Assign) else [node.target] if isinstance(node, ast.AnnAssign) else []
+    single = len(targets) == 1 and isinstance(targets[0], ast.Name)
+    value = node.value if single and isinstance(node, ast.Assign | ast.AnnAssign) else None
+    if isinstance(value, ast.Constant):
+        return type(value.value).__name__
+    return next((name for kind, name in _DISPLAYS if isinstance(value, kind)), "")
+
+
+def _arguments(given: ast.arguments) -> tuple[str, ...]:
+    return tuple(posonlyarg.arg for posonlyarg in (*given.posonlyargs, *given.args, *given.kwonlyargs))
+
+
+def _imported(statement: ast.stmt) -> Iterator[str]:
+    """The modules that a statement of a module imports; what stands inside `try` or `if` may be missing."""
+    if isinstance(statement, ast.Import):
+        yield from (alias.name for alias in statement.names)
+    elif isinstance(statement, ast.ImportFrom) and statement.level == 0 and statement.module:
+        yield statement.module

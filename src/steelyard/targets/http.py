@@ -7,16 +7,19 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
-from steelyard.models.http import HttpModel
-from steelyard.text.examples import Draw, values_with_examples
-from steelyard.text.prompt_files import (
+from steelyard.models.http import HttpModel, shows_messages
+from steelyard.prompts.conversation import conversation_asked, is_messages
+from steelyard.prompts.sample_values import (
     SAMPLE_NAMES,
+    Draw,
+    asks_the_question,
     check_placeholders,
-    is_messages,
-    load_template,
+    has_transcript,
     sample_values,
+    shows_metadata,
+    values_with_examples,
 )
-from steelyard.text.template import render
+from steelyard.prompts.template import load_template, names_in, render
 from steelyard.types import Asks, Message, Output, Sample
 
 _CHINESE: Final = re.compile(r"[\u3400-\u9fff]")
@@ -26,8 +29,9 @@ _CHINESE: Final = re.compile(r"[\u3400-\u9fff]")
 class HttpEndpoint(HttpModel):
     """An endpoint that is itself the system under test; its keys are those of the `http` model and one more.
 
-    The body may also use what a template may: `{{question}}`, `{{options}}`, `{{choices}}`, `{{letters}}`,
-    `{{contexts}}`, `{{id}}`, `{{group}}` and `{{metadata.NAME}}`; a template `{{examples}}` too.
+    The body may also use what a template may: `{{question}}`, `{{transcript}}`, `{{options}}`, `{{choices}}`,
+    `{{letters}}`, `{{contexts}}`, `{{id}}`, `{{group}}` and `{{metadata.NAME}}`; a template `{{examples}}` too. A
+    conversation needs a place for its earlier turns in the body: `{{history}}`, `{{messages}}` or `{{transcript}}`.
 
     Args:
         template: what becomes `{{prompt}}`: a packaged prompt (`zh/four_options`), a file, or the text itself. Where
@@ -57,6 +61,25 @@ class HttpEndpoint(HttpModel):
         """The words that are sent, so that two versions of a prompt can be told apart."""
         return {"text": load_template(self.template)} if self.template else {}
 
+    @property
+    def without_question(self) -> str:
+        """What would be the same for every sample; empty where the question has a place."""
+        if asks_the_question(*self._own_places):
+            return ""
+        if not shows_messages([self.url, self.body]):
+            return "the body has none of {{prompt}}, {{messages}}, {{question}} and {{transcript}}"
+        asks = not self.template or asks_the_question(load_template(self.template))
+        return "" if asks else "the template has no {{question}}"
+
+    @property
+    def _own_places(self) -> list[str]:
+        """The placeholders of the address and the body."""
+        return [f"{{{{{name}}}}}" for name in names_in([self.url, self.body])]
+
+    def shows(self, key: str) -> bool:
+        """Whether the endpoint is shown a key of the samples' metadata."""
+        return shows_metadata(key, *self._own_places, *([load_template(self.template)] if self.template else []))
+
     async def __call__(self, sample: Sample, ask: Asks) -> Output:
         """Ask the endpoint once; passages that it retrieved become the output's contexts, with their sources."""
         reply = await ask(self, self.messages(sample), **sample_values(sample))
@@ -69,7 +92,9 @@ class HttpEndpoint(HttpModel):
         template = self.template or default_template(sample)
         if template:
             text = load_template(template)
-            return render(text, values_with_examples(sample, text, self.examples))
+            filled = render(text, values_with_examples(sample, text, self.examples))
+            asked = conversation_asked(sample.input, filled, whole=has_transcript(text))
+            return filled if len(asked) == 1 and asked[0]["content"] == filled else asked
         if is_messages(sample.input):
             return list(sample.input)
         question: str = sample_values(sample)["question"]

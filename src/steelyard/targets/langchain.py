@@ -2,13 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+import sys
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any, Final, Protocol
 
 from steelyard.errors import did_you_mean
-from steelyard.targets.adapters import name_of, resolve, source
-from steelyard.text.prompt_files import content_text, is_messages, question_of
+from steelyard.prompts.agent_messages import (
+    agent_metadata,
+    answers_among,
+    is_answered_conversation,
+    own_messages,
+    tokens_in,
+    tool_call,
+)
+from steelyard.prompts.conversation import content_text, is_messages, last_user_turn, question_of, transcript_of
+from steelyard.prompts.message_parts import shown_content
+from steelyard.targets.adapters import check_there, name_of, page_of, resolve, source
 from steelyard.types import Output, Sample
 
 _METHODS: Final = ("ainvoke", "invoke")
@@ -21,7 +31,7 @@ _STOPPED: Final = frozenset({"length", "content_filter"})
 class RunnableLike(Protocol):
     """What of LangChain's Runnable is used."""
 
-    async def ainvoke(self, value: Any, /) -> Any:
+    async def ainvoke(self, value: Any, /, **options: Any) -> Any:
         """Answer."""
 
 
@@ -31,35 +41,40 @@ class LangChainRunnable:
 
     What comes back may be a text, a message, or a mapping with the answer and the retrieved documents in it; of a
     mapping with `messages`, as agents and graphs give it, the last message of the model counts. `metadata["sources"]`
-    has the documents' ids, file names and pages where their metadata name them. What the runnable's own model is asked
-    does not go through the journal: its outputs do, tokens are not counted.
+    has the documents' ids, file names and pages where their metadata name them. An agent's messages, tool calls and the
+    tokens that LangChain reports are kept in `metadata["messages"]` and `metadata["usage"]`. What the runnable's own
+    model is asked does not go through the journal: its outputs do.
 
     Args:
         runnable: the import path of a runnable, or of a function without arguments that makes one; from Python also
             the runnable itself.
         input_key: the key of the question where the runnable takes a mapping; `messages` gives it as messages. Empty:
-            it takes the question itself, or the sample's input where that is a mapping already.
+            it takes the question itself, or the sample's input where that is a mapping already. Of a conversation the
+            question is its transcript, or its messages where the runnable is a chat model.
+        history_key: the key of the turns before the last question, as messages, where the runnable takes them apart
+            from the question (`chat_history`); `input_key` then has the last question alone.
         output_key: the key of the answer in a mapping; by default `answer`, `output`, `result` or `text`.
         contexts_key: the key of the retrieved documents or texts; by default `context`, `source_documents` or
             `documents`, where there is one.
         offsets: whether `start_index` in the documents' metadata counts from the start of the whole document, as this
             tool reads it, so that sources can be compared by it. Loaders that make a document of each page count from
-            the page, so it is off.
+            the page, so it is off. A range is used only where the text at it is the passage's.
     """
 
     runnable: str | RunnableLike
     input_key: str = ""
+    history_key: str = ""
     output_key: str = ""
     contexts_key: str = ""
     offsets: bool = False
 
     def check(self) -> None:
-        """Find the runnable before anything is run.
+        """Look for the runnable; it is not built yet, which may ask a model.
 
         Raises:
             ConfigError: there is none, or LangChain is not installed.
         """
-        resolve(self.runnable, _METHODS, _EXTRA)
+        check_there(self.runnable, _METHODS, _EXTRA)
 
     def manifest(self) -> dict[str, Any]:
         """The runnable by its name."""
@@ -70,15 +85,19 @@ class LangChainRunnable:
         runnable = resolve(self.runnable, _METHODS, _EXTRA)
 
         async def invoke(sample: Sample) -> Output:
-            return self._read(await runnable.ainvoke(self.input_of(sample)))
+            heard, listening = _listening(runnable)
+            given = await runnable.ainvoke(self.input_of(sample), **listening)
+            return self._with_agent(self._read(given), given, sample, heard)
 
         def invoke_in_thread(sample: Sample) -> Output:
-            return self._read(runnable.invoke(self.input_of(sample)))
+            heard, listening = _listening(runnable)
+            given = runnable.invoke(self.input_of(sample), **listening)
+            return self._with_agent(self._read(given), given, sample, heard)
 
         return invoke if callable(getattr(runnable, "ainvoke", None)) else invoke_in_thread
 
     def _read(self, given: Any) -> Output:
-        """The output in what came back.
+        """The output in the result of the chain.
 
         Raises:
             LookupError: it is a mapping that lacks a key.
@@ -86,34 +105,66 @@ class LangChainRunnable:
         documents = self._documents(given)
         answer = self._answer(given)
         contexts = tuple(map(_text_of_document, documents))
-        metadata: dict[str, Any] = {"sources": [self._source(one) for one in documents]} if documents else {}
+        metadata: dict[str, Any] = {"sources": [self._source(document) for document in documents]} if documents else {}
         if (finish := _finish(answer)) in _STOPPED:
             metadata["finish"] = finish
         return Output(_value(answer), contexts, metadata)
 
+    def _with_agent(self, output: Output, given: Any, sample: Sample, heard: Sequence[Any]) -> Output:
+        """The output with the agent's messages and tokens, as far as there are any.
+
+        Args:
+            output: what was read.
+            given: what came back.
+            sample: what was asked.
+            heard: the replies of models that LangChain reported on the way.
+        """
+        messages = given.get("messages") if isinstance(given, Mapping) else given
+        if _is_message(messages):
+            messages = [messages]
+        own: list[dict[str, Any]] = []
+        replies: Sequence[Any] = ()
+        if is_answered_conversation(messages):
+            own = own_messages(messages, sample.input)
+            replies = answers_among(messages, len(own))
+        if isinstance(given, Mapping) and given.get("intermediate_steps"):
+            own = [*_steps(given["intermediate_steps"]), {"role": "assistant", "content": str(output.value)}]
+        # A single answer is the output itself.
+        shown = own if len(own) > 1 or any("tool_calls" in one for one in own) else []
+        more = agent_metadata(shown, heard or replies)
+        return replace(output, metadata={**output.metadata, **more}) if more else output
+
     def input_of(self, sample: Sample) -> Any:
         """What the runnable is given for a sample."""
+        given = sample.input
+        if self.history_key:
+            last = last_user_turn(given) if is_messages(given) else None
+            before = [] if last is None else [*given[:last], *given[last + 1 :]]
+            question = question_of(given) if last is None else shown_content(given[last].get("content"))
+            return {self.input_key or "input": question, self.history_key: before}
         if self.input_key == "messages":
-            asked = list(sample.input) if is_messages(sample.input) else None
-            return {"messages": asked or [{"role": "user", "content": question_of(sample.input)}]}
+            asked = list(given) if is_messages(given) else None
+            return {"messages": asked or [{"role": "user", "content": question_of(given)}]}
         if self.input_key:
-            return {self.input_key: question_of(sample.input)}
-        return dict(sample.input) if isinstance(sample.input, Mapping) else question_of(sample.input)
+            return {self.input_key: transcript_of(given)}
+        if is_messages(given) and hasattr(resolve(self.runnable, _METHODS, _EXTRA), "_llm_type"):
+            return list(given)
+        return dict(given) if isinstance(given, Mapping) else transcript_of(given)
 
     def _answer(self, given: Any) -> Any:
-        """The answer in what came back, which may be a message still."""
+        """The answer in the result of the chain, which may still be a message."""
         if not isinstance(given, Mapping):
             return given
-        key = self.output_key or next((one for one in _OUTPUTS if one in given), "messages")
+        key = self.output_key or next((output for output in _OUTPUTS if output in given), "messages")
         if key not in given:
             raise LookupError(f"the runnable gave no {self.output_key or 'answer'!r}{did_you_mean(key, given)}")
         return given[key]
 
     def _documents(self, given: Any) -> Sequence[Any]:
-        """The retrieved documents or texts in what came back."""
+        """The retrieved documents or texts in the result of the chain."""
         if not isinstance(given, Mapping):
             return ()
-        key = self.contexts_key or next((one for one in _CONTEXTS if given.get(one)), "")
+        key = self.contexts_key or next((context for context in _CONTEXTS if given.get(context)), "")
         if self.contexts_key and key not in given:
             raise LookupError(f"the runnable gave no {key!r}{did_you_mean(key, given)}")
         found = given.get(key) or ()
@@ -123,20 +174,49 @@ class LangChainRunnable:
         metadata = getattr(document, "metadata", None) or {}
         start = metadata.get("start_index")
         span = (start, start + len(_text_of_document(document))) if self.offsets and type(start) is int else None
-        return source(getattr(document, "id", None), metadata, page=_page(metadata), span=span)
+        return source(getattr(document, "id", None), metadata, page=page_of(metadata, first=0), span=span)
+
+
+def _steps(steps: Sequence[Any]) -> Iterator[dict[str, Any]]:
+    """The pairs of action and observation of an AgentExecutor, as messages; what is no such pair as its text."""
+    for step in steps:
+        if not (isinstance(step, list | tuple) and len(step) == 2 and hasattr(step[0], "tool")):
+            yield {"role": "assistant", "content": str(step)}
+            continue
+        action, observation = step
+        call = tool_call(action)
+        call["id"] = str(getattr(action, "tool_call_id", "") or "")
+        yield {"role": "assistant", "content": str(getattr(action, "log", "") or ""), "tool_calls": [call]}
+        yield {"role": "tool", "content": str(observation), "tool_call_id": call["id"], "name": call["name"]}
+
+
+def _listening(runnable: Any) -> tuple[list[Any], dict[str, Any]]:
+    """A list that will hold the replies of all models inside a runnable, and what to invoke it with.
+
+    A chain gives its last value alone; LangChain's callbacks report every reply with its tokens. An object that is not
+    LangChain's own takes no such configuration.
+    """
+    core = sys.modules.get("langchain_core.runnables")
+    if core is None or not isinstance(runnable, core.Runnable):
+        return [], {}
+    from langchain_core.callbacks import BaseCallbackHandler
+
+    heard: list[Any] = []
+
+    class Listener(BaseCallbackHandler):
+        run_inline = True
+
+        def on_llm_end(self, response: Any, **_: Any) -> None:
+            for several in response.generations:
+                for one in several[:1]:
+                    message = getattr(one, "message", None)
+                    heard.append(message if tokens_in(message) is not None else response.llm_output or message)
+
+    return heard, {"config": {"callbacks": [Listener()]}}
 
 
 def _text_of_document(document: Any) -> str:
     return document if isinstance(document, str) else str(getattr(document, "page_content", document))
-
-
-def _page(metadata: Mapping[str, Any]) -> Any:
-    """The 1-based page; the loaders of PDF files count `page` from 0."""
-    for key in ("page_label", "page_number"):
-        if metadata.get(key) is not None:
-            return metadata[key]
-    page = metadata.get("page")
-    return page + 1 if type(page) is int else None
 
 
 def _value(answer: Any) -> Any:
@@ -158,9 +238,9 @@ def _last_said(messages: Sequence[Any]) -> Any:
     Raises:
         LookupError: there is none.
     """
-    for one in reversed(messages):
-        if one.type in {"ai", "AIMessageChunk"}:
-            return one
+    for message in reversed(messages):
+        if message.type in {"ai", "AIMessageChunk"}:
+            return message
     raise LookupError("the runnable gave messages, and none of them is the model's")
 
 

@@ -23,7 +23,7 @@ _SHARE: Final = CHUNK_TOKENS // OVERLAP_TOKENS
 
 
 @dataclass(frozen=True, slots=True)
-class Cut:
+class ChunkSize:
     """How documents are cut into chunks.
 
     Args:
@@ -99,7 +99,7 @@ def documents_at(paths: Paths, stamps: Stamps) -> tuple[Document, ...]:
 
 
 @lru_cache(maxsize=8)
-def chunks_at(paths: Paths, stamps: Stamps, cut: Cut) -> tuple[Chunk, ...]:
+def chunks_at(paths: Paths, stamps: Stamps, cut: ChunkSize) -> tuple[Chunk, ...]:
     """The chunks of all documents as they are at these stamps."""
     return tuple(
         chunk
@@ -110,7 +110,7 @@ def chunks_at(paths: Paths, stamps: Stamps, cut: Cut) -> tuple[Chunk, ...]:
     )
 
 
-def open_index(paths: Paths, cut: Cut, folder: Path | None = None) -> ChunkIndex:
+def open_index(paths: Paths, cut: ChunkSize, folder: Path | None = None) -> ChunkIndex:
     """The index of those chunks, searched by words.
 
     Args:
@@ -126,12 +126,13 @@ def open_index(paths: Paths, cut: Cut, folder: Path | None = None) -> ChunkIndex
 
 
 @lru_cache(maxsize=8)
-def _index_at(paths: Paths, stamps: Stamps, cut: Cut, folder: Path | None) -> ChunkIndex:
+def _index_at(paths: Paths, stamps: Stamps, cut: ChunkSize, folder: Path | None) -> ChunkIndex:
     return ChunkIndex(chunks_at(paths, stamps, cut), folder)
 
 
 def digests_of(documents: tuple[Document, ...]) -> Mapping[str, str]:
     """Document -> digest of its text, for a manifest: a run is not resumed on other documents."""
     return {
-        one.name: blake2b(one.text.encode("utf-8", "surrogatepass"), digest_size=16).hexdigest() for one in documents
+        document.name: blake2b(document.text.encode("utf-8", "surrogatepass"), digest_size=16).hexdigest()
+        for document in documents
     }

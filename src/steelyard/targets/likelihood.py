@@ -7,21 +7,34 @@ target of its own beside `prompt`, for base models and for figures that were pub
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from math import exp, fsum, log
 from pathlib import Path
 from typing import Any, ClassVar, Final, Literal
 
-from steelyard.errors import ConfigError, TargetError, expect_number
+from steelyard.errors import ConfigError, ModelError, TargetError, expect_number
 from steelyard.models.base import Model
+from steelyard.models.completions import prompt_of
 from steelyard.models.references import check_sent
-from steelyard.targets.likelihood_letters import letter_probabilities
-from steelyard.targets.likelihood_texts import TextLikelihood, text_likelihood
-from steelyard.text.examples import Draw, Form, values_with_examples, wants_examples
-from steelyard.text.language import language_of
-from steelyard.text.prompt_files import check_placeholders, load_template, option_label, question_of, template_language
-from steelyard.text.template import placeholders, render
+from steelyard.prompts.conversation import conversation_asked, question_of, with_system
+from steelyard.prompts.language import language_of
+from steelyard.prompts.sample_values import (
+    Draw,
+    Form,
+    asks_the_question,
+    check_placeholders,
+    has_transcript,
+    option_label,
+    shows_metadata,
+    template_language,
+    values_with_examples,
+    wants_examples,
+)
+from steelyard.prompts.template import load_template, load_words, placeholders, render, words_of_file
+from steelyard.session.session import proving
+from steelyard.targets.option_probabilities import TextLikelihood, letter_probabilities, text_likelihood
 from steelyard.types import Asks, Message, Output, Reply, Sample
 
 _MOST: Final = 26
@@ -31,6 +44,12 @@ _WITHOUT: Final = (
     "the endpoint gave no log probabilities, so no option has one: ask a model whose endpoint gives them, or use a "
     "prompt target"
 )
+_ABOUT_THEM: Final = re.compile(r"log_?prob|\becho\b", re.IGNORECASE)
+"""In a refusal: that it is about what a likelihood needs, and not about the sample."""
+
+
+class _WithoutError(TargetError):
+    """A reply without what a likelihood needs."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +65,7 @@ class Likelihood:
             probabilities of each option's text behind the prompt, one call per option.
         template: as of a `prompt`; empty is a packaged one in the question's language: `choice` for letters,
             `choice_likelihood` for texts.
-        system: a system message, or none.
+        system: a system message as a text or a file, or none.
         parameters: of every call, over those of the model.
         top_logprobs: how many tokens the endpoint is asked to list for `letters`; many allow 20, some 5.
         prompt_logprobs: ask for `texts` with vLLM's `prompt_logprobs` in place of `echo`.
@@ -59,7 +78,7 @@ class Likelihood:
     model: Model
     by: Literal["letters", "texts"] = "letters"
     template: Path | str = ""
-    system: str = ""
+    system: Path | str = ""
     parameters: Mapping[str, Any] = field(default_factory=dict)
     top_logprobs: int = 20
     prompt_logprobs: bool = False
@@ -70,8 +89,8 @@ class Likelihood:
         """Find what is wrong before anything is sent.
 
         Raises:
-            ConfigError: a model that gives no tokens of a prompt, a template without question or options, or a
-                parameter that is set here.
+            ConfigError: a model that gives no tokens of a prompt, a template without options, or a parameter that is
+                set here.
         """
         if not hasattr(self.model, "request"):
             raise ConfigError(f"{type(self.model).__name__} is no model")
@@ -80,7 +99,7 @@ class Likelihood:
                 "by: texts needs the log probabilities of a prompt, which chat endpoints do not give: take the model "
                 "completions, or by: letters"
             )
-        for text in (load_template(self.template) if self.template else "{{question}}{{options}}", self.system):
+        for text in self._texts:
             check_placeholders(text)
         self._check_template()
         check_sent("parameters", self.parameters)
@@ -94,28 +113,57 @@ class Likelihood:
             return
         text = load_template(self.template)
         named = {name for name, _ in placeholders(text)}
-        if "question" not in named:
-            raise ConfigError("the template lacks {{question}}, so every question would be the same")
         if self.by == "letters" and not {"options", "choices"} & named:
             raise ConfigError("the template lacks {{options}}, so the letters would mean nothing")
 
     def manifest(self) -> dict[str, Any]:
         """The words that are sent, so that two versions of a prompt can be told apart."""
+        system = words_of_file(self.system, "system")
         if self.template:
-            return {"text": load_template(self.template)}
-        return {"text": [load_template(f"{language}/{self._packaged}") for language in ("en", "zh")]}
+            return {"text": load_template(self.template), **system}
+        packaged = [load_template(f"{language}/{self._packaged}") for language in ("en", "zh")]
+        return {"text": packaged, **system}
+
+    @property
+    def without_question(self) -> str:
+        """What would be the same for every sample; empty where the question has a place."""
+        return "" if asks_the_question(*self._texts) else "the template has no {{question}}"
+
+    def shows(self, key: str) -> bool:
+        """Whether the model is shown a key of the samples' metadata."""
+        return shows_metadata(key, *self._texts)
+
+    @property
+    def _texts(self) -> tuple[str, str]:
+        """The words of the template and of the system message."""
+        template = load_template(self.template) if self.template else "{{question}}{{options}}"
+        return template, load_words(self.system, "system")
 
     async def __call__(self, sample: Sample, ask: Asks) -> Output:
         """Ask once for letters, once per option for texts.
 
         Raises:
-            TargetError: the sample has no options, or the endpoint does not give what was asked for.
+            TargetError: the sample has no options, or its reply not what was asked for.
+            ModelError: the endpoint does not give it at all, which ends the run; or a call failed for good.
         """
         if not 2 <= len(sample.choices) <= _MOST:
             raise TargetError(
                 f"a likelihood needs 2 to {_MOST} options, sample {sample.id!r} has {len(sample.choices)}"
             )
-        return await (self._by_letters(sample, ask) if self.by == "letters" else self._by_texts(sample, ask))
+        by = self._by_letters if self.by == "letters" else self._by_texts
+        # One call, then the message: an endpoint without them would be asked for nothing with every sample.
+        async with proving(ask, self.model, "log probabilities") as shown:
+            try:
+                return await by(sample, ask)
+            except _WithoutError as error:
+                if shown:
+                    raise
+                raise ModelError(str(error), kind="bad_request", ends_run=True) from error
+            except ModelError as error:
+                if error.ends_run or error.kind != "bad_request" or not _ABOUT_THEM.search(str(error)):
+                    raise
+                message = f"{_WITHOUT} (it says: {error})"
+                raise ModelError(message, kind=error.kind, attempts=error.attempts, ends_run=not shown) from error
 
     @property
     def _completes(self) -> bool:
@@ -133,11 +181,11 @@ class Likelihood:
         form: Form = "text" if self.by == "texts" else "letters"
         template = self._template(sample)
         prompt = render(template, values_with_examples(sample, template, self.examples, form))
-        asked: list[Message] = [{"role": "user", "content": prompt}]
-        if self.system:
-            system = render(self.system, values_with_examples(sample, self.system, self.examples, form))
-            return [{"role": "system", "content": system}, *asked]
-        return asked
+        asked = conversation_asked(sample.input, prompt, whole=has_transcript(*self._texts))
+        if not self.system:
+            return asked
+        words = load_words(self.system, "system")
+        return with_system(render(words, values_with_examples(sample, words, self.examples, form)), asked)
 
     @property
     def shows_examples(self) -> bool:
@@ -158,7 +206,7 @@ class Likelihood:
         listed = _listed(reply)
         found = letter_probabilities(listed, letters)
         if found is None or len(listed) < 2:
-            raise TargetError(_WITHOUT)
+            raise _WithoutError(_WITHOUT)
         said = {"by": "letters", "missing": found.missing, "rest": round(found.rest, _DIGITS)}
         if not found.found:
             reason = f"no letter of an option is among the {len(listed)} likeliest first tokens; the likeliest is "
@@ -171,15 +219,15 @@ class Likelihood:
         chinese = (template_language(template) or language_of(question_of(sample.input))) == "zh"
         delimiter = self.delimiter or ("" if chinese else " ")
         # The model joins messages itself; one text makes plain where the option begins.
-        before = "\n\n".join(str(one["content"]) for one in self.messages(sample))
+        before = prompt_of(self.messages(sample))
         listing: dict[str, Any] = {"prompt_logprobs": 0} if self.prompt_logprobs else {"logprobs": 1, "echo": True}
         texts = [f"{before}{delimiter}{choice}" for choice in sample.choices]
         # max_tokens is 1, as several servers refuse 0; the token is left out.
-        replies = [
-            await ask(self.model, one, **{"temperature": 0} | dict(self.parameters), **listing, max_tokens=1)
-            for one in texts
+        parameters = {"temperature": 0} | dict(self.parameters)
+        found = [
+            _of_text(text, len(before), await ask(self.model, text, **parameters, **listing, max_tokens=1))
+            for text in texts
         ]
-        found = [_of_text(text, len(before), reply) for text, reply in zip(texts, replies, strict=True)]
         logprobs = {option_label(no): one.logprob for no, one in enumerate(found)}
         return _output(logprobs, {"by": "texts", "tokens": [one.tokens for one in found], "shared": found[0].shared})
 
@@ -199,7 +247,9 @@ def _of_text(text: str, start: int, reply: Reply) -> TextLikelihood:
     echoed = reply.metadata.get("tokens")
     tokens = echoed or reply.metadata.get("prompt_tokens")
     if not tokens:
-        raise TargetError(_WITHOUT)
+        raise _WithoutError(_WITHOUT)
+    if echoed and sum(len(str(token[0] or "")) for token in tokens) < start:
+        raise _WithoutError(f"{_WITHOUT} (it does not echo the prompt)")
     try:
         return text_likelihood(text, start, tokens, generated=bool(echoed))
     except ValueError as error:

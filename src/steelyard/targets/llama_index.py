@@ -1,18 +1,34 @@
-"""A LlamaIndex query engine as target: its response is the output, its source nodes are the contexts."""
+"""A LlamaIndex query engine or agent as target: its response is the output, its source nodes are the contexts.
+
+An engine returns its answer alone. Which models it called, and what their endpoints reported about tokens, LlamaIndex
+tells the handlers of its instrumentation. Several samples run at a time, so that is kept by context (`contextvars`).
+"""
 
 from __future__ import annotations
 
+import contextlib
 import inspect
-from collections.abc import Callable
-from dataclasses import dataclass
+import json
+import sys
+from base64 import b64decode
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass, field, replace
+from functools import cache
+from importlib import import_module
 from typing import Any, Final, Protocol
 
-from steelyard.targets.adapters import name_of, resolve, source
-from steelyard.text.prompt_files import question_of
-from steelyard.types import Output, Sample
+from steelyard.errors import TargetError
+from steelyard.prompts.agent_messages import agent_metadata, plain_message, tokens_in
+from steelyard.prompts.conversation import is_messages, last_user_turn, question_of, transcript_of
+from steelyard.prompts.message_parts import has_other_parts, is_text_part
+from steelyard.targets.adapters import check_there, name_of, page_of, resolve, source
+from steelyard.types import Message, Output, Sample
 
-_METHODS: Final = ("aquery", "query")
+_METHODS: Final = ("aquery", "query", "run")
 _EXTRA: Final = "llamaindex"
+_ROLES: Final = {"human": "user", "ai": "assistant"}
 
 
 class QueryEngineLike(Protocol):
@@ -24,30 +40,35 @@ class QueryEngineLike(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class LlamaIndexEngine:
-    """A query engine of LlamaIndex, asked with the question of each sample.
+    """A query engine or an agent of LlamaIndex, asked with the question of each sample.
+
+    An engine takes one text: of a conversation it is given the transcript. An agent is given the turns as
+    its own messages, images, sound and calls of tools with them.
 
     The texts of the response's source nodes become contexts, in their order; `metadata["sources"]` has their ids, the
-    file's name and the page where the nodes' metadata name them, `metadata["scores"]` their scores. What the engine's
-    own model is asked does not go through the journal: its outputs do, tokens are not counted.
+    file's name and the page where the nodes' metadata name them, `metadata["scores"]` their scores. Of an agent
+    (`FunctionAgent`, `ReActAgent`, `AgentWorkflow`) `metadata["messages"]` has its messages and tool calls. The tokens
+    that LlamaIndex reports stand in `metadata["usage"]`. What the engine's own model is asked does not go through the
+    journal: its outputs do.
 
     Args:
-        engine: the import path of a query engine, or of a function without arguments that makes one; from Python also
-            the engine itself.
+        engine: the import path of a query engine or an agent, or of a function without arguments that makes one; from
+            Python also the engine itself.
         offsets: whether the nodes' character offsets count from the start of the whole document, as this tool reads
             it, so that sources can be compared by them. Readers that split files before they are cut (by page, by
-            heading) count from each part, so it is off.
+            heading) count from each part, so it is off. A range is used only where the text at it is the passage's.
     """
 
     engine: str | QueryEngineLike
     offsets: bool = False
 
     def check(self) -> None:
-        """Find the engine before anything is run.
+        """Look for the engine; it is not built yet, which may ask for embeddings.
 
         Raises:
             ConfigError: there is none, or LlamaIndex is not installed.
         """
-        resolve(self.engine, _METHODS, _EXTRA)
+        check_there(self.engine, _METHODS, _EXTRA)
 
     def manifest(self) -> dict[str, Any]:
         """The engine by its name."""
@@ -58,29 +79,262 @@ class LlamaIndexEngine:
         engine = resolve(self.engine, _METHODS, _EXTRA)
 
         async def query(sample: Sample) -> Output:
-            response = await engine.aquery(question_of(sample.input))
-            whole = getattr(response, "get_response", lambda: response)()
-            return self._read(await whole if inspect.isawaitable(whole) else whole)
+            with listening() as heard:
+                response = await engine.aquery(transcript_of(sample.input))
+                whole = getattr(response, "get_response", lambda: response)()
+                whole = await whole if inspect.isawaitable(whole) else whole
+            return _with_agent(self._read(whole), (), heard.calls() or [whole])
 
         def query_in_thread(sample: Sample) -> Output:
-            response = engine.query(question_of(sample.input))
-            return self._read(getattr(response, "get_response", lambda: response)())
+            with listening() as heard:
+                response = engine.query(transcript_of(sample.input))
+                whole = getattr(response, "get_response", lambda: response)()
+            return _with_agent(self._read(whole), (), heard.calls() or [whole])
 
-        return query if callable(getattr(engine, "aquery", None)) else query_in_thread
+        async def run(sample: Sample) -> Output:
+            with listening() as heard:
+                result, events = await _run_agent(engine, sample)
+            replies = [event for event in events if _is_step(event)]
+            # A single answer without a call of a tool is the output itself.
+            shown = _messages(events) if len(events) > 1 else []
+            return _with_agent(_agent_output(result), shown, heard.calls() or replies)
+
+        if callable(getattr(engine, "aquery", None)):
+            return query
+        return query_in_thread if callable(getattr(engine, "query", None)) else run
 
     def _read(self, response: Any) -> Output:
         """The output in a response; of a stream, or of an object in place of a text, what `get_response` gives."""
         nodes = list(getattr(response, "source_nodes", None) or ())
         text = response if isinstance(response, str) else getattr(response, "response", None)
-        contexts = tuple(str(one.node.get_content()) for one in nodes)
-        metadata: dict[str, Any] = {"sources": [self._source(one.node) for one in nodes]}
-        scores = [one.score for one in nodes]
-        if all(isinstance(one, int | float) for one in scores):
-            metadata["scores"] = [float(one) for one in scores]
+        contexts = tuple(str(node.node.get_content()) for node in nodes)
+        metadata: dict[str, Any] = {"sources": [self._source(node.node) for node in nodes]}
+        scores = [node.score for node in nodes]
+        if all(isinstance(score, int | float) for score in scores):
+            metadata["scores"] = [float(score) for score in scores]
         return Output("" if text is None else str(text), contexts, metadata)
 
     def _source(self, node: Any) -> dict[str, Any]:
         metadata = node.metadata or {}
         span = (getattr(node, "start_char_idx", None), getattr(node, "end_char_idx", None))
-        page = metadata.get("page_label", metadata.get("page_number"))
-        return source(node.node_id, metadata, page=page, span=span if self.offsets else None)
+        return source(node.node_id, metadata, page=page_of(metadata, first=1), span=span if self.offsets else None)
+
+
+async def _run_agent(agent: Any, sample: Sample) -> tuple[Any, list[Any]]:
+    """What an agent came to, and the events of its steps: a model's replies and the results of tools, in order."""
+    handler = agent.run(**_asked(sample.input))
+    stream = getattr(handler, "stream_events", None)
+    events = [one async for one in stream() if _is_step(one) or _is_result(one)] if stream else []
+    return (await handler if inspect.isawaitable(handler) else handler), events
+
+
+def _asked(value: Any) -> dict[str, Any]:
+    """The arguments of an agent's `run`: the question, and of a conversation the turns before it.
+
+    A conversation that does not end with the user is all history: LlamaIndex goes on from its last message.
+    """
+    if not is_messages(value):
+        return {"user_msg": question_of(value)}
+    messages = [_chat_message(message) for message in value]
+    if last_user_turn(value) != len(value) - 1:
+        return {"chat_history": messages}
+    question = messages[-1] if has_other_parts(value[-1].get("content")) else question_of(value)
+    return {"user_msg": question, **({"chat_history": messages[:-1]} if messages[1:] else {})}
+
+
+def _chat_message(message: Message) -> Any:
+    """A message as LlamaIndex's ChatMessage, whose parts are blocks; as it is where the agent is not LlamaIndex's."""
+    types = sys.modules.get("llama_index.core.base.llms.types")
+    if types is None:
+        return message
+    content = message.get("content")
+    parts = content if isinstance(content, list | tuple) else [content] if content else []
+    blocks = [_block(part, types) for part in parts]
+    more = {key: value for key, value in message.items() if key in {"name", "tool_call_id"}}
+    calls = message.get("tool_calls") or ()
+    if hasattr(types, "ToolCallBlock"):
+        blocks += [types.ToolCallBlock(**call) for call in map(_tool_call, calls)]
+    elif calls:
+        more["tool_calls"] = calls
+    role = str(message["role"]).lower()
+    return types.ChatMessage(role=_ROLES.get(role, role), blocks=blocks, additional_kwargs=more)
+
+
+def _tool_call(call: Mapping[str, Any]) -> dict[str, Any]:
+    function = call.get("function") or call
+    given = function.get("arguments", function.get("args", {}))
+    with contextlib.suppress(ValueError):  # text that is no JSON stays what the model wrote
+        given = json.loads(given) if isinstance(given, str) else given
+    return {"tool_call_id": call.get("id"), "tool_name": function["name"], "tool_kwargs": given}
+
+
+def _block(part: Any, types: Any) -> Any:
+    """A part of a message's content as LlamaIndex's block.
+
+    Raises:
+        TargetError: a kind of part for which it has none.
+    """
+    if is_text_part(part):
+        return types.TextBlock(text=part if isinstance(part, str) else part["text"])
+    kind = str(part.get("type")) if isinstance(part, Mapping) else type(part).__name__
+    if kind in {"image_url", "input_image"}:
+        image = part["image_url"]
+        url = image["url"] if isinstance(image, Mapping) else image
+        return types.ImageBlock(url=url, detail=image.get("detail") if isinstance(image, Mapping) else None)
+    if kind == "input_audio":
+        audio = part["input_audio"]
+        return types.AudioBlock(audio=b64decode(audio["data"]), format=audio.get("format"))
+    raise TargetError(f"a part of type {kind!r} cannot be given to a LlamaIndex agent: expected text, image or audio")
+
+
+def _is_step(event: Any) -> bool:
+    return all(hasattr(event, name) for name in ("response", "tool_calls", "raw")) and not hasattr(event, "delta")
+
+
+def _is_result(event: Any) -> bool:
+    return hasattr(event, "tool_output") and hasattr(event, "tool_name")
+
+
+def _messages(events: Sequence[Any]) -> list[dict[str, Any]]:
+    found = list(map(_event_message, events))
+    if _is_step(events[-1]):
+        # LlamaIndex puts the calls of all steps into the last one, which has none of its own: no result follows.
+        found[-1].pop("tool_calls", None)
+    return found
+
+
+def _event_message(event: Any) -> dict[str, Any]:
+    """The message that a step of an agent is."""
+    if _is_step(event):
+        calls = [{"id": call.tool_id, "name": call.tool_name, "args": call.tool_kwargs} for call in event.tool_calls]
+        content = getattr(event.response, "content", event.response)
+        return plain_message({"role": "assistant", "content": content, "tool_calls": calls})
+    failed = bool(getattr(event.tool_output, "is_error", False))
+    return plain_message(
+        {
+            "role": "tool",
+            "content": str(event.tool_output.content),
+            "tool_call_id": event.tool_id,
+            "name": event.tool_name,
+            **({"status": "error"} if failed else {}),
+        }
+    )
+
+
+def _agent_output(result: Any) -> Output:
+    """The answer of an agent: its structured response where it was asked for one, else its text."""
+    structured = getattr(result, "structured_response", None)
+    if structured is not None:
+        return Output(structured)
+    response = getattr(result, "response", result)
+    text = getattr(response, "content", response)
+    return Output("" if text is None else text if isinstance(text, str | Mapping | list) else str(text))
+
+
+def _with_agent(output: Output, messages: Sequence[Mapping[str, Any]], replies: Sequence[Any]) -> Output:
+    more = agent_metadata(messages, replies)
+    return replace(output, metadata={**output.metadata, **more}) if more else output
+
+
+_STARTS: Final = frozenset({"LLMChatStartEvent", "LLMCompletionStartEvent"})
+_ENDS: Final = frozenset({"LLMChatEndEvent", "LLMCompletionEndEvent"})
+"""The events around a whole reply of a model, streamed or not."""
+
+
+@dataclass(slots=True)
+class Heard:
+    """What was reported while one sample was worked on.
+
+    A model's methods call each other (`achat` may ask `acomplete`, and that `complete`) and each reports the reply that
+    all of them return: they are one call, that of the outermost span.
+    """
+
+    parents: dict[str, str | None] = field(default_factory=dict)
+    asking: set[str] = field(default_factory=set)
+    replies: dict[str, list[Any]] = field(default_factory=dict)
+
+    def calls(self) -> list[Any]:
+        """One reply per call of a model: one that names its tokens, where any does."""
+        return [
+            next((one for one in several if tokens_in(one) is not None), several[-1])
+            for several in self.replies.values()
+        ]
+
+    def take(self, event: Any) -> None:
+        """Hear of an event; all but starts and ends of replies are left alone."""
+        name, span = type(event).__name__, str(event.span_id)
+        if name in _STARTS:
+            self.asking.add(span)
+        elif name in _ENDS and event.response is not None:
+            self.replies.setdefault(self._outermost(span), []).append(event.response)
+
+    def _outermost(self, span: str) -> str:
+        found, above, seen = span, self.parents.get(span), {span}
+        while above is not None and above not in seen:
+            seen.add(above)
+            found = above if above in self.asking else found
+            above = self.parents.get(above)
+        return found
+
+
+_heard: ContextVar[Heard | None] = ContextVar("heard", default=None)
+
+
+@contextmanager
+def listening() -> Iterator[Heard]:
+    """What LlamaIndex reports inside; nothing where it is not imported, as for an engine of other making."""
+    if "llama_index.core" in sys.modules:
+        _listen()
+    heard = Heard()
+    token = _heard.set(heard)
+    try:
+        yield heard
+    finally:
+        _heard.reset(token)
+
+
+_INSTRUMENTATION: Final = "llama_index.core.instrumentation"
+
+
+@cache
+def _listen() -> None:
+    """Add our handlers; once in a process, as LlamaIndex takes none away again."""
+    dispatcher = import_module(_INSTRUMENTATION).root_dispatcher
+    dispatcher.add_event_handler(_event_listener())
+    dispatcher.add_span_handler(_span_listener())
+
+
+def _event_listener() -> Any:
+    base = import_module(f"{_INSTRUMENTATION}.event_handlers").BaseEventHandler
+
+    class EventListener(base):  # type: ignore[misc, valid-type]  # LlamaIndex is not imported before it is used
+        @classmethod
+        def class_name(cls) -> str:
+            return "SteelyardEventListener"
+
+        def handle(self, event: Any, **_: Any) -> None:
+            if (heard := _heard.get()) is not None:
+                heard.take(event)
+
+    return EventListener()
+
+
+def _span_listener() -> Any:
+    base = import_module(f"{_INSTRUMENTATION}.span_handlers").BaseSpanHandler
+
+    class SpanListener(base):  # type: ignore[misc, valid-type]  # likewise
+        @classmethod
+        def class_name(cls) -> str:
+            return "SteelyardSpanListener"
+
+        def new_span(self, id_: str, *_: Any, parent_span_id: str | None = None, **__: Any) -> None:
+            if (heard := _heard.get()) is not None:
+                heard.parents[id_] = parent_span_id
+
+        def prepare_to_exit_span(self, *_: Any, **__: Any) -> None:
+            """Spans are not kept open here."""
+
+        def prepare_to_drop_span(self, *_: Any, **__: Any) -> None:
+            """Likewise."""
+
+    return SpanListener()

@@ -11,13 +11,13 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, Final, NamedTuple
 
 from steelyard.errors import ConfigError
-from steelyard.session.answers import answer_of, refused_before
-from steelyard.types import Asks, Output, Record, Sample
+from steelyard.session.replies import answer_of, refused_before
+from steelyard.types import INLINE, Asks, Output, Record, Sample, StageInfo
 
 SIDES: Final = ("A", "B")
 
 
-class Side(NamedTuple):
+class PairSide(NamedTuple):
     """One run of a pair.
 
     Args:
@@ -39,7 +39,7 @@ class Pair:
         names: what reports call the two, where an id says little; empty: as above.
     """
 
-    inline: ClassVar[bool] = True
+    stage_info: ClassVar[StageInfo] = INLINE
     first: str
     second: str
     names: tuple[str, ...] = ()
@@ -56,7 +56,7 @@ class Pair:
             if not isinstance(name, str) or not name.strip():
                 raise ConfigError(f"a pair names two targets or runs, not {name!r}")
         if self.first == self.second:
-            raise ConfigError(f"a pair is of two different targets; {self.first!r} stands on both sides")
+            raise ConfigError(f"a pair is of two different targets; {self.first!r} is on both sides")
 
     @property
     def sides(self) -> tuple[str, str]:
@@ -80,9 +80,9 @@ class Pair:
 class BoundPair:
     """A pair with the runs that its answers come from."""
 
-    inline: ClassVar[bool] = True
-    a: Side
-    b: Side
+    stage_info: ClassVar[StageInfo] = INLINE
+    a: PairSide
+    b: PairSide
 
     async def __call__(self, sample: Sample, ask: Asks) -> Output:
         """The two answers of the same repeat."""

@@ -10,10 +10,19 @@ from typing import Any
 from steelyard.errors import ConfigError
 from steelyard.models.base import Model
 from steelyard.models.references import check_sent
-from steelyard.text.examples import Draw, Form, values_with_examples
-from steelyard.text.prompt_files import check_placeholders, load_template, option_label
-from steelyard.text.reply_schema import load_reply_schema, response_format
-from steelyard.text.template import render
+from steelyard.prompts.conversation import conversation_asked, is_messages, with_system
+from steelyard.prompts.reply_schema import load_reply_schema, response_format
+from steelyard.prompts.sample_values import (
+    Draw,
+    Form,
+    asks_the_question,
+    check_placeholders,
+    has_transcript,
+    option_label,
+    shows_metadata,
+    values_with_examples,
+)
+from steelyard.prompts.template import load_template, load_words, render, words_of_file
 from steelyard.types import Asks, Message, Output, Sample
 
 
@@ -25,8 +34,11 @@ class Prompt:
         model: what answers.
         template: a packaged prompt (`zh/choice`), a file, or the text itself; `{{question}}`, `{{options}}`,
             `{{letters}}`, `{{contexts}}`, `{{id}}`, `{{group}}` and `{{metadata.NAME}}` are filled from the sample,
-            `{{examples}}` from the solved questions that the suite draws.
-        system: a system message, or none; filled likewise.
+            `{{examples}}` from the solved questions that the suite draws. Of a conversation it is put in the place of
+            the user's last message, whose question `{{question}}` is, and the other messages are sent around it; a
+            template with `{{transcript}}` shows all turns itself and is sent alone.
+        system: a system message as a text or a file, or none; filled likewise. It stands before one that a
+            conversation begins with, in the same message.
         parameters: of every call, over those of the model.
         reply: the JSON schema that the reply is to follow, sent as `response_format`: `choice` (one letter of the
             sample's options), `choice_reasoned` (with the reasoning first), `choices` (several letters), `sql` (one
@@ -36,7 +48,7 @@ class Prompt:
 
     model: Model
     template: Path | str = "{{question}}"
-    system: str = ""
+    system: Path | str = ""
     parameters: Mapping[str, Any] = field(default_factory=dict)
     reply: Path | str | Mapping[str, Any] = ""
     examples: Draw | None = None
@@ -47,7 +59,7 @@ class Prompt:
         Raises:
             ConfigError: which, and what there is.
         """
-        for text in (load_template(self.template), self.system):
+        for text in self._texts:
             check_placeholders(text)
         check_sent("parameters", self.parameters)
         if not hasattr(self.model, "request"):
@@ -60,7 +72,18 @@ class Prompt:
     def manifest(self) -> dict[str, Any]:
         """The words that are sent, so that two versions of a prompt can be told apart."""
         schema = {"reply_schema": load_reply_schema(self.reply)} if self.reply else {}
-        return {"text": load_template(self.template), **schema}
+        return {"text": load_template(self.template), **words_of_file(self.system, "system"), **schema}
+
+    @property
+    def without_question(self) -> str:
+        """What would be the same for every sample; empty where the question has a place."""
+        if not asks_the_question(*self._texts):
+            return "the template has no {{question}}"
+        return str(getattr(self.model, "without_question", ""))
+
+    def shows(self, key: str) -> bool:
+        """Whether the model is shown a key of the samples' metadata."""
+        return shows_metadata(key, *self._texts)
 
     async def __call__(self, sample: Sample, ask: Asks) -> Output:
         """Ask the model once."""
@@ -72,13 +95,18 @@ class Prompt:
 
     def messages(self, sample: Sample) -> list[Message]:
         """What is sent for a sample; an input that is a list of messages already is sent as it is."""
-        if isinstance(sample.input, list) and self.template == "{{question}}":
+        if is_messages(sample.input) and self.template == "{{question}}":
             asked: list[Message] = list(sample.input)
         else:
-            asked = [{"role": "user", "content": self._filled(load_template(self.template), sample)}]
-        if self.system:
-            return [{"role": "system", "content": self._filled(self.system, sample)}, *asked]
-        return asked
+            template = load_template(self.template)
+            whole = has_transcript(*self._texts)
+            asked = conversation_asked(sample.input, self._filled(template, sample), whole=whole)
+        return with_system(self._filled(load_words(self.system, "system"), sample), asked) if self.system else asked
+
+    @property
+    def _texts(self) -> tuple[str, str]:
+        """The words of the template and of the system message."""
+        return load_template(self.template), load_words(self.system, "system")
 
     def _filled(self, template: str, sample: Sample) -> str:
         return render(template, values_with_examples(sample, template, self.examples, self._form))

@@ -12,10 +12,11 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any, ClassVar, Final
 
-from steelyard.data.sql_lines import SqlLine, split_line
+from steelyard.data.table import list_in
+from steelyard.data.text_tables import SqlLine, split_line
 from steelyard.errors import ConfigError, DataError, boundary, did_you_mean
-from steelyard.text.list_cell import list_in
-from steelyard.types import Output, Sample
+from steelyard.prompts.agent_messages import MESSAGES, USAGE, conversation_output
+from steelyard.types import INLINE, Output, Sample, StageInfo
 
 _LINES: Final = frozenset({".sql", ".txt"})
 
@@ -29,7 +30,8 @@ class Replay:
     .txt), a tab and the database behind it or not, and BIRD's predictions, a .json object whose keys count from "0".
 
     A row may also hold what was retrieved, so that contexts and retrieval can be scored: a list of texts in rank order,
-    and a list of their sources. A cell of a CSV file holds such a list as JSON, or texts as pandas writes them.
+    and a list of their sources. A cell of a CSV file holds such a list as JSON, or texts as pandas writes them. A row
+    of an agent may hold its conversation under `messages`, or as its output, and its tokens under `usage`.
 
     Args:
         file: JSON lines or CSV with one output a row; one SQL statement a line (.sql, .txt); or a .json object of id to
@@ -41,7 +43,7 @@ class Replay:
             `page` as far as known; rows may lack it.
     """
 
-    inline: ClassVar[bool] = True
+    stage_info: ClassVar[StageInfo] = INLINE
     file: Path
     id: str = "id"
     output: str = "output"
@@ -117,7 +119,7 @@ def _read(file: Path, names: tuple[str, str, str, str], _version: tuple[int, int
     outputs: dict[str, Output] = {}
     for line, row in _rows(file, text):
         for name in (ident, output):
-            if name not in row:
+            if name not in row and not (name == output and MESSAGES in row):
                 hint = "; a column with the question serves as well" if name == ident else ""
                 raise ConfigError(f"{file.name} line {line} has no {name!r}{did_you_mean(name, row)}{hint}")
         if str(row[ident]) in outputs:
@@ -137,12 +139,30 @@ def _output_of(row: Mapping[str, Any], names: tuple[str, str, str, str]) -> Outp
     """
     _, output, contexts, sources = names
     texts = _listed(row.get(contexts), contexts)
-    if not all(isinstance(one, str) for one in texts):
+    if not all(isinstance(text, str) for text in texts):
         raise ValueError(f"{contexts!r} is no list of texts")
     places = [_source(one, sources) for one in _listed(row.get(sources), sources)]
     if texts and places and len(texts) != len(places):
         raise ValueError(f"{len(texts)} {contexts} and {len(places)} {sources}: expected one for each")
-    return Output(row[output], tuple(texts), {"sources": places} if places else {})
+    agent = _conversation(row, output)
+    metadata = {**(agent.metadata if agent else {}), **({"sources": places} if places else {})}
+    return Output(agent.value if agent else row[output], tuple(texts), metadata)
+
+
+def _conversation(row: Mapping[str, Any], output: str) -> Output | None:
+    """The output of a row that holds a conversation.
+
+    Raises:
+        ValueError: what stands under `messages` is none.
+    """
+    if not row.get(MESSAGES):
+        value = row[output]
+        return conversation_output(value) if isinstance(value, list | Mapping) else None
+    messages = _listed(row[MESSAGES], MESSAGES)
+    found = conversation_output({MESSAGES: messages, "output": row.get(output), USAGE: row.get(USAGE)})
+    if found is None:
+        raise ValueError(f"{MESSAGES!r} is no list of chat messages with one of the assistant among them")
+    return found
 
 
 def _listed(value: Any, name: str) -> Sequence[Any]:
@@ -195,7 +215,7 @@ def _of_mapping(mapping: Mapping[str, Any], name: str) -> _Outputs:
     if mapping and set(mapping) == {str(place) for place in range(len(mapping))}:
         # BIRD's own evaluator scores an output that is no text (a refused prompt is 0) as an empty statement.
         texts = [mapping[str(place)] for place in range(len(mapping))]
-        return _Outputs(lines=tuple(split_line(one) if isinstance(one, str) else SqlLine("", "") for one in texts))
+        return _Outputs(lines=tuple(split_line(text) if isinstance(text, str) else SqlLine("", "") for text in texts))
     if any(isinstance(one, dict | list) for one in mapping.values()):
         raise DataError(f"{name}: expected an object of id to output, with a text for each")
     return _Outputs(MappingProxyType({ident: Output(one) for ident, one in mapping.items()}))
@@ -204,7 +224,7 @@ def _of_mapping(mapping: Mapping[str, Any], name: str) -> _Outputs:
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     found = dict(pairs)
     if len(found) < len(pairs):
-        raise ValueError("a key stands twice")
+        raise ValueError("a key occurs twice")
     return found
 
 

@@ -1,24 +1,50 @@
-"""A query engine of our own: the best chunks of some documents are retrieved, and a model answers from them alone."""
+"""A query engine of our own: the best chunks of some documents are retrieved, and a model answers from them alone.
+
+Chunks are found by BM25, or by vectors: embedded once for all samples, kept in a file, and searched by cosine.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import asyncio
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 from pathlib import Path
-from typing import Any, Literal, get_args
+from typing import TYPE_CHECKING, Any, Literal, cast, get_args
 
-from steelyard.errors import ConfigError, did_you_mean, expect_number
+from steelyard.errors import ConfigError, ModelError, did_you_mean, expect_number
 from steelyard.models.base import Model
+from steelyard.models.embeddings import Embeddings, embed
 from steelyard.models.references import check_sent
-from steelyard.retrieval.chunk import CHUNK_TOKENS
+from steelyard.prompts.conversation import conversation_asked, search_text, with_system
+from steelyard.prompts.fenced_prompt import fence, mark_for
+from steelyard.prompts.language import language_of
+from steelyard.prompts.sample_values import (
+    SAMPLE_NAMES,
+    asks_the_question,
+    has_transcript,
+    sample_values,
+    shows_metadata,
+)
+from steelyard.prompts.template import check_names, load_template, load_words, placeholders, render, words_of_file
+from steelyard.retrieval.chunk import CHUNK_TOKENS, Chunk
 from steelyard.retrieval.stored import Hit
-from steelyard.targets.library import Cut, Paths, digests_of, open_documents, open_index, paths_of
-from steelyard.targets.retrieval_vectors import VectorSearch, check_embeddings
-from steelyard.text.fencing import fence, mark_for
-from steelyard.text.language import language_of
-from steelyard.text.prompt_files import SAMPLE_NAMES, load_template, sample_values
-from steelyard.text.template import check_names, placeholders, render
+from steelyard.retrieval.vectors import VectorIndex, keep_vectors, kept_vectors, unit_rows, vectors_path
+from steelyard.targets.library import (
+    ChunkSize,
+    Paths,
+    chunks_at,
+    digests_of,
+    open_documents,
+    open_index,
+    paths_of,
+    stamps_of,
+)
 from steelyard.types import Asks, Message, Output, Sample
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
 
 Search = Literal["bm25", "vectors"]
 
@@ -33,7 +59,8 @@ class QueryEngine:
     The output's contexts are the chunks' texts in rank order; `metadata["sources"]` says of each its id, document,
     offsets and page, `metadata["scores"]` how well it fits. Each passage stands between marks that it cannot know, so
     that what is written in a document stays material. A sample with options is searched for with them, and asked with
-    the packaged prompt for multiple-choice questions with passages.
+    the packaged prompt for multiple-choice questions with passages. For a conversation passages are looked for with the
+    words of all its turns, and the model is sent the turns as messages, the last question with the passages.
 
     Args:
         model: what answers.
@@ -47,7 +74,7 @@ class QueryEngine:
         template: a packaged prompt, a file, or the text itself, with {{question}} and {{contexts}}; by default
             `answer_from_contexts` in the language of the question. {{mark}} stands in the marks around passages;
             otherwise the same names as in a prompt.
-        system: a system message, or none; filled likewise.
+        system: a system message as a text or a file, or none; filled likewise.
         parameters: of every call of the model, over its own.
         index: the folder where indexes are kept and used again; empty keeps none. It changes no result.
     """
@@ -60,7 +87,7 @@ class QueryEngine:
     search: Search = "bm25"
     embeddings: Model | None = None
     template: Path | str = ""
-    system: str = ""
+    system: Path | str = ""
     parameters: Mapping[str, Any] = field(default_factory=dict)
     index: str = ".steelyard/indexes"
 
@@ -92,24 +119,36 @@ class QueryEngine:
             raise ConfigError("embeddings are for search: vectors; leave them out, or set that")
 
     def _check_prompt(self) -> None:
-        check_names(self.system, _NAMES)
-        if not self.template:
-            return
-        text = load_template(self.template)
-        check_names(text, _NAMES)
-        named = {name for name, _ in placeholders(text)}
-        if missing := [name for name in ("question", "contexts") if name not in named]:
-            raise ConfigError(f"the template lacks {{{{{missing[0]}}}}}, so a model would answer without it")
+        for text in self._texts:
+            check_names(text, _NAMES)
+        if self.template and not any(name == "contexts" for name, _ in placeholders(load_template(self.template))):
+            raise ConfigError("the template lacks {{contexts}}, so a model would answer without it")
+
+    @property
+    def _texts(self) -> tuple[str, str]:
+        """The words of the template and of the system message."""
+        template = load_template(self.template) if self.template else "{{question}}{{contexts}}"
+        return template, load_words(self.system, "system")
+
+    @property
+    def without_question(self) -> str:
+        """What would be the same for every sample; empty where the question has a place."""
+        return "" if asks_the_question(*self._texts) else "the template has no {{question}}"
+
+    def shows(self, key: str) -> bool:
+        """Whether the model is shown a key of the samples' metadata."""
+        return shows_metadata(key, *self._texts)
 
     def manifest(self) -> dict[str, Any]:
         """Digests of the documents and the words that are sent; where indexes are kept is left out."""
         names = [self.template] if self.template else [f"{one}/answer_from_contexts" for one in ("en", "zh")]
         texts = [load_template(name) for name in names]
-        return {"documents": digests_of(open_documents(self._paths)), "text": texts, "index": ""}
+        system = words_of_file(self.system, "system")
+        return {"documents": digests_of(open_documents(self._paths)), "text": texts, "index": "", **system}
 
     async def __call__(self, sample: Sample, ask: Asks) -> Output:
         """Retrieve, then ask once."""
-        hits = await self._retrieve("\n".join([sample_values(sample)["question"], *sample.choices]), ask)
+        hits = await self._retrieve("\n".join([search_text(sample.input), *sample.choices]), ask)
         contexts = tuple(hit.chunk.text for hit in hits)
         reply = await ask(self.model, self.messages(sample, contexts), **self.parameters)
         metadata = {
@@ -127,10 +166,9 @@ class QueryEngine:
         passages = [fence(f"passage {no}", text, mark) for no, text in enumerate(contexts, start=1)]
         values |= {"contexts": "\n\n".join(passages) or _NOTHING[language], "mark": mark}
         packaged = f"{language}/{'with_contexts' if sample.choices else 'answer_from_contexts'}"
-        asked: Message = {"role": "user", "content": render(load_template(self.template or packaged), values)}
-        if self.system:
-            return [{"role": "system", "content": render(self.system, values)}, asked]
-        return [asked]
+        text = render(load_template(self.template or packaged), values)
+        asked = conversation_asked(sample.input, text, whole=has_transcript(*self._texts))
+        return with_system(render(load_words(self.system, "system"), values), asked) if self.system else asked
 
     async def _retrieve(self, query: str, ask: Asks) -> list[Hit]:
         if self.search == "bm25":
@@ -143,9 +181,123 @@ class QueryEngine:
         return paths_of(self.documents)
 
     @property
-    def _cut(self) -> Cut:
-        return Cut(self.chunk_tokens, self.overlap_tokens)
+    def _cut(self) -> ChunkSize:
+        return ChunkSize(self.chunk_tokens, self.overlap_tokens)
 
     @property
     def _folder(self) -> Path | None:
         return Path(self.index) if self.index else None
+
+
+def check_embeddings(model: Any) -> None:
+    """Refuse what gives no vectors.
+
+    Raises:
+        ConfigError: there is no model, or one that answers messages.
+    """
+    if model is None:
+        raise ConfigError("search: vectors needs embeddings, {embeddings: {name: ..., base_url: ...}}")
+    if not hasattr(model, "request") or not hasattr(model, "batches"):
+        raise ConfigError(f"embeddings: {type(model).__name__} embeds no texts; take the model `embeddings`")
+
+
+@dataclass(frozen=True, slots=True)
+class VectorSearch:
+    """What is searched, and by which vectors.
+
+    Args:
+        paths: files and folders.
+        cut: how they are cut into chunks; headings are embedded with them.
+        model: embeds texts, see `check_embeddings`.
+        folder: where the chunks' vectors are kept; None keeps them in memory alone.
+    """
+
+    paths: Paths
+    cut: ChunkSize
+    model: Any
+    folder: Path | None
+
+    async def nearest(self, query: str, k: int, ask: Asks) -> list[Hit]:
+        """The `k` chunks nearest to a query, by cosine.
+
+        Args:
+            query: a text; a blank one is near to nothing.
+            k: how many at most.
+            ask: asks for the chunks once for all samples, for the query once a sample.
+
+        Raises:
+            ModelError: no usable vectors for good.
+        """
+        stamps = stamps_of(self.paths)
+        chunks = chunks_at(self.paths, stamps, self.cut)
+        if not query.strip() or not chunks:
+            return []
+        # The request for one text stands for whatever changes a vector: address, name and parameters.
+        identity = self.model.request(["text"], {}).digest.hex()
+        shelf = _shelf(asyncio.get_running_loop(), (self.paths, stamps, self.cut, identity, self.folder))
+        rows = await self._rows(chunks, identity, shelf, ask)
+        asked = (await embed(ask, cast("Embeddings", self.model), [query]))[0]
+        if len(asked) == 1:
+            # A dry run, whose vectors say nothing: the first chunks stand for those that would be found.
+            return [Hit(chunk, 0.0) for chunk in chunks[:k]]
+        if len(asked) != rows.shape[1]:
+            had = f"the vector of a question has {len(asked)} numbers, those of the chunks have {rows.shape[1]}"
+            raise ModelError(had, kind="malformed")
+        return [Hit(chunks[place], cosine) for place, cosine in VectorIndex(rows).search(asked, k)]
+
+    async def _rows(self, chunks: Sequence[Chunk], identity: str, shelf: _Shelf, ask: Asks) -> NDArray[np.float32]:
+        """The chunks' vectors. Of the samples that want them at once one asks, and all fare as it does."""
+        while (pending := shelf.pending) is not None:
+            # None: its owner was cancelled, so we ask ourselves.
+            shared = await asyncio.shield(pending)
+            if shared is not None:
+                return shared
+        if shelf.rows is not None:
+            return shelf.rows
+        mine: asyncio.Future[NDArray[np.float32] | None] = asyncio.get_running_loop().create_future()
+        shelf.pending = mine
+        try:
+            rows = await self._kept_or_asked(chunks, identity, ask)
+        except BaseException as error:
+            if isinstance(error, Exception):
+                mine.set_exception(error)
+                mine.exception()
+            else:
+                mine.set_result(None)
+            raise
+        else:
+            mine.set_result(rows)
+            shelf.rows = rows if rows.shape[1] > 1 else None
+            return rows
+        finally:
+            shelf.pending = None
+
+    async def _kept_or_asked(self, chunks: Sequence[Chunk], identity: str, ask: Asks) -> NDArray[np.float32]:
+        texts = [chunk.indexed for chunk in chunks]
+        path = vectors_path(self.folder, texts, identity) if self.folder is not None else None
+        kept = kept_vectors(path, len(texts)) if path is not None else None
+        if kept is not None:
+            return kept
+        # `embed` calls what it is given and no more.
+        rows = unit_rows(await embed(cast("Asks", ask.once), cast("Embeddings", self.model), texts))
+        if path is None or rows.shape[1] == 1 or not keep_vectors(path, rows):
+            return rows
+        kept = kept_vectors(path, len(texts))
+        return rows if kept is None else kept
+
+
+class _Shelf:
+    """The vectors of one set of chunks while a process runs, or the promise of them."""
+
+    __slots__ = ("pending", "rows")
+
+    def __init__(self) -> None:
+        self.rows: NDArray[np.float32] | None = None
+        self.pending: asyncio.Future[NDArray[np.float32] | None] | None = None
+
+
+@lru_cache(maxsize=4)
+def _shelf(loop: asyncio.AbstractEventLoop, what: Hashable) -> _Shelf:
+    """One for each event loop, which a promise belongs to."""
+    del loop, what
+    return _Shelf()

@@ -8,7 +8,7 @@ from enum import IntEnum
 from typing import Final
 
 from steelyard.text.rating_aspects import Aspects, Subject
-from steelyard.text.rating_numbers import Number
+from steelyard.text.rating_numbers import RatingNumber
 from steelyard.text.rating_verdict import Scale
 
 _HEADING: Final = re.compile(
@@ -44,7 +44,7 @@ class Claim:
         begin: where the statement begins, label included.
     """
 
-    number: Number
+    number: RatingNumber
     strength: Strength
     subject: Subject
     other: str
@@ -69,7 +69,7 @@ class Around:
         aspects: tells what was asked for.
     """
 
-    number: Number
+    number: RatingNumber
     left: str
     here: str
     above: str

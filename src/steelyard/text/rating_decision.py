@@ -13,7 +13,7 @@ from typing import Final
 
 from steelyard.text.rating_aspects import Subject
 from steelyard.text.rating_claims import Claim, Strength
-from steelyard.text.rating_numbers import Number
+from steelyard.text.rating_numbers import RatingNumber
 from steelyard.text.rating_page import Page
 from steelyard.text.rating_verdict import Scale
 
@@ -60,7 +60,7 @@ def decide(claims: Sequence[Claim], page: Page, scale: Scale) -> Claim | str:
     return _one_of(inside or chosen, page)
 
 
-def is_inside(number: Number, scale: Scale) -> bool:
+def is_inside(number: RatingNumber, scale: Scale) -> bool:
     """Whether a number can be a rating on the scale; a range can, as it stands for one of its numbers."""
     if number.value is None:
         return True

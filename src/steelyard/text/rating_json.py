@@ -33,7 +33,7 @@ class _Frame:
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class RatingEntry:
     """One plain value of an object.
 
     Args:
@@ -55,14 +55,14 @@ class Entry:
 class Scanned:
     """The objects of a text: their entries, and where they stand."""
 
-    entries: tuple[Entry, ...]
+    entries: tuple[RatingEntry, ...]
     regions: tuple[tuple[int, int], ...]
 
 
 @dataclass(slots=True)
 class _Scan:
     stack: list[_Frame] = field(default_factory=list)
-    found: list[tuple[tuple[_Frame, ...], Entry]] = field(default_factory=list)
+    found: list[tuple[tuple[_Frame, ...], RatingEntry]] = field(default_factory=list)
     key: str = ""
     last: re.Match[str] | None = None
     wants_value: bool = False
@@ -79,7 +79,7 @@ class _Scan:
         if self.stack and self.key.lower() in _NAMES:
             self.stack[-1].named = value[:60]
         key = self.key or (self.stack[-1].key if self.stack else "")
-        self.found.append((tuple(self.stack), Entry("", key, value, start, is_text)))
+        self.found.append((tuple(self.stack), RatingEntry("", key, value, start, is_text)))
         self._reset()
 
     def _reset(self) -> None:
@@ -101,11 +101,11 @@ class _Scan:
         elif kind == "comma":
             self._reset()
 
-    def entries(self) -> Iterator[Entry]:
+    def entries(self) -> Iterator[RatingEntry]:
         """What was found, each with its path."""
         for frames, one in self.found:
             names = [name for frame in frames for name in (frame.key, frame.named) if name]
-            yield Entry(" ".join([*names, one.key]), one.key, one.value, one.start, one.is_text)
+            yield RatingEntry(" ".join([*names, one.key]), one.key, one.value, one.start, one.is_text)
 
 
 def scan(text: str) -> Scanned:
@@ -114,7 +114,7 @@ def scan(text: str) -> Scanned:
     >>> [(one.path, one.value) for one in scan("{'fluency': {'score': 4, 'reason': 'It").entries]
     [('fluency score', '4'), ('fluency reason', 'It')]
     """
-    entries: list[Entry] = []
+    entries: list[RatingEntry] = []
     regions: list[tuple[int, int]] = []
     place = 0
     for _ in range(_MOST_OBJECTS):
@@ -127,7 +127,7 @@ def scan(text: str) -> Scanned:
     return Scanned(tuple(entries), tuple(regions))
 
 
-def _object_at(text: str, start: int) -> tuple[list[Entry], int]:
+def _object_at(text: str, start: int) -> tuple[list[RatingEntry], int]:
     state = _Scan()
     end = len(text)
     for match in _TOKEN.finditer(text, start):

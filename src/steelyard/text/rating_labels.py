@@ -13,10 +13,10 @@ from functools import lru_cache
 from itertools import chain
 from typing import Any, Final
 
-from steelyard.text.normal import fold
+from steelyard.text.cleaned_reply import fold
 from steelyard.text.rating_verdict import Verdict
 from steelyard.text.verdict_json import said_in, value_span
-from steelyard.text.verdict_page import Found, Sheet, open_sheet, reason_in
+from steelyard.text.verdict_page import VerdictCandidate, VerdictText, open_sheet, reason_in
 
 _EN: Final = re.IGNORECASE
 _NOUN: Final = (
@@ -199,7 +199,7 @@ def _label(match: re.Match[str]) -> str:
     return _plain(match["token"])
 
 
-def _in_objects(sheet: Sheet, patterns: _Patterns) -> Iterator[Found]:
+def _in_objects(sheet: VerdictText, patterns: _Patterns) -> Iterator[VerdictCandidate]:
     def said(_key: str, value: Any) -> str:
         if isinstance(value, bool) or not isinstance(value, str | int):
             return ""
@@ -210,10 +210,10 @@ def _in_objects(sheet: Sheet, patterns: _Patterns) -> Iterator[Found]:
         if (found := said_in(one.values, _JSON_TIERS, said)) is not None:
             key, label = found
             start, end = value_span(sheet.reply, one, key)
-            yield Found(_DECLARED, label, start, end, "json", (one.start, one.end), reason_in(one.values))
+            yield VerdictCandidate(_DECLARED, label, start, end, "json", (one.start, one.end), reason_in(one.values))
 
 
-def _declared(sheet: Sheet, patterns: _Patterns) -> Iterator[Found]:
+def _declared(sheet: VerdictText, patterns: _Patterns) -> Iterator[VerdictCandidate]:
     for form, pattern in patterns.forms:
         for match in pattern.finditer(sheet.text):
             if not _is_denied(sheet.text, match.start("token"), conditions=form == "labelled"):
@@ -223,14 +223,14 @@ def _declared(sheet: Sheet, patterns: _Patterns) -> Iterator[Found]:
             yield one._replace(rank=_DECLARED, form="concluded")
 
 
-def _named(sheet: Sheet, patterns: _Patterns) -> Iterator[Found]:
+def _named(sheet: VerdictText, patterns: _Patterns) -> Iterator[VerdictCandidate]:
     """Lines that hold some name and a label: they must agree, unless a verdict on the whole is given."""
     for match in patterns.named.finditer(sheet.text):
         if not _is_denied(sheet.text, match.start("token"), conditions=True):
             yield sheet.at(_NAMED, _label(match), match, form="named")
 
 
-def _opening(sheet: Sheet, patterns: _Patterns) -> Iterator[Found]:
+def _opening(sheet: VerdictText, patterns: _Patterns) -> Iterator[VerdictCandidate]:
     """A reply that begins with its verdict; one that goes through the labels in turn does not."""
     match = patterns.opening.match(sheet.text)
     if match is None:
@@ -245,7 +245,7 @@ def _begins_line(text: str, match: re.Match[str]) -> bool:
     return "\n" in before and not before.rpartition("\n")[2].strip(" \t([{\"'<$|>.-")
 
 
-def _stated(sheet: Sheet, patterns: _Patterns) -> Iterator[Found]:
+def _stated(sheet: VerdictText, patterns: _Patterns) -> Iterator[VerdictCandidate]:
     for match in chain(patterns.stated.finditer(sheet.text), patterns.final.finditer(sheet.text)):
         if not _is_denied(sheet.text, match.start("token"), conditions=True):
             yield sheet.at(_STATED, _label(match), match, form="sentence")

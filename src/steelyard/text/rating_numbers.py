@@ -68,7 +68,7 @@ _EASTERN: Final = re.compile("[零〇一二两三四五六七八九十★⭐🌟
 _TERM: Final = re.compile(r"\s?(?:points?\s|分)?(?:[-+*×÷−]|minus|plus|减|加)\s?\d[^\n=]{0,40}=")
 
 
-class Number(NamedTuple):
+class RatingNumber(NamedTuple):
     """A number with what belongs to it; a tuple, as a reply may have a hundred of them.
 
     Args:
@@ -114,7 +114,7 @@ def _han_value(text: str) -> float:
     return float(10 * (_HAN[tens[-1]] if tens else 1) + (_HAN[ones[0]] if ones else 0))
 
 
-def numbers(text: str) -> list[Number]:
+def numbers(text: str) -> list[RatingNumber]:
     """The numbers in folded `text`, in order; of very many the first and the last ones."""
     found = list((_ANY if _EASTERN.search(text) else _WESTERN).finditer(text))
     kept = found if len(found) <= _FIRST + _LAST else [*found[:_FIRST], *found[-_LAST:]]
@@ -128,19 +128,19 @@ def _is_mark(text: str, match: re.Match[str]) -> bool:
     return _TERM.match(text, match.end()) is not None
 
 
-def _starred(match: re.Match[str]) -> Number:
+def _starred(match: re.Match[str]) -> RatingNumber:
     filled = sum(one in "★⭐🌟" for one in match["stars"])
     empty = sum(one in "☆✩" for one in match["empty"])
     value = filled + (0.5 if match["half_star"] else 0.0)
     end = match.start() + len(match.group().rstrip())
     top = float(filled + empty + bool(match["half_star"])) if empty else None
-    return Number(match.start(), end, end, value, top, "stars", "stars")
+    return RatingNumber(match.start(), end, end, value, top, "stars", "stars")
 
 
-def _plain(match: re.Match[str]) -> Number:
+def _plain(match: re.Match[str]) -> RatingNumber:
     digits = match["digits"]
     if digits and match.end() - match.start() == len(digits):
-        return Number(match.start(), match.end(), match.end(), float(digits), None, "", "digits")
+        return RatingNumber(match.start(), match.end(), match.end(), float(digits), None, "", "digits")
     group = next(name for name in ("digits", "word", "han", "alone") if match[name])
     start = match.start("sign") if match["sign"] else match.start(group)
     start += len(match[group]) - len(match[group].lstrip())
@@ -154,7 +154,7 @@ def _plain(match: re.Match[str]) -> Number:
     bounds = (value, value_of(match["other"])) if match["to"] else None
     if bounds:
         stop = match.end("other")
-    return Number(
+    return RatingNumber(
         start,
         stop,
         match.start() + len(match.group().rstrip()),

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from steelyard.text.choice_patterns import MARKS
-from steelyard.text.normal import fold
+from steelyard.text.cleaned_reply import fold
 
 _HEAD: Final = 8_000
 _TAIL: Final = 12_000

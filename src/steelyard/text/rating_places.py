@@ -8,7 +8,7 @@ from typing import Final
 
 from steelyard.text.rating_aspects import Subject
 from steelyard.text.rating_claims import Claim, Strength
-from steelyard.text.rating_numbers import Number
+from steelyard.text.rating_numbers import RatingNumber
 from steelyard.text.rating_page import Page
 from steelyard.text.rating_verdict import Scale
 from steelyard.text.rating_words import COUNTS, DESCRIBES
@@ -108,7 +108,7 @@ def list_marks(text: str, *, cut: bool = False) -> frozenset[int]:
     return frozenset(kept)
 
 
-def placed(page: Page, number: Number, scale: Scale, *, lone: bool) -> Claim | None:
+def placed(page: Page, number: RatingNumber, scale: Scale, *, lone: bool) -> Claim | None:
     """The claim of a number by its place; None where the place says nothing."""
     text = page.text
     line = max(text.rfind("\n", 0, number.start) + 1, number.start - _SHORT)
@@ -129,7 +129,7 @@ def placed(page: Page, number: Number, scale: Scale, *, lone: bool) -> Claim | N
     return _closing(text, number, before, scale, lone=lone)
 
 
-def _closing(text: str, number: Number, before: str, scale: Scale, *, lone: bool) -> Claim | None:
+def _closing(text: str, number: RatingNumber, before: str, scale: Scale, *, lone: bool) -> Claim | None:
     """The claim of a number at the end of its line, or of a short reply."""
     if _TIME.search(before) or (number.value == 1 and not number.unit and _ENTRY.match(text, number.end)):
         return None
@@ -142,7 +142,7 @@ def _closing(text: str, number: Number, before: str, scale: Scale, *, lone: bool
     return None
 
 
-def _alone(text: str, number: Number, entry: str, *, opens: bool) -> Claim:
+def _alone(text: str, number: RatingNumber, entry: str, *, opens: bool) -> Claim:
     """The claim of a number that has a line of its own; in a list it is one of several."""
     above = text[max(0, number.start - 24) : number.start]
     if not entry and (_AMONG_NUMBERS.match(text, number.end) or _BELOW_NUMBERS.search(above)):
@@ -159,7 +159,7 @@ def _closes_sentence(before: str, *, lone: bool) -> bool:
     return lone or _UNKNOWN_LABEL.fullmatch(before) is None
 
 
-def _leads_text(text: str, number: Number, scale: Scale) -> bool:
+def _leads_text(text: str, number: RatingNumber, scale: Scale) -> bool:
     """Whether the reply opens with the number as its rating and goes on with words about it."""
     behind = text[number.end : number.end + 1]
     goes_on = _GOES_ON.match(text, number.end) is not None
@@ -183,13 +183,13 @@ def _blames(text: str, end: int) -> bool:
     return _ONE_TEXT.match(text, end) is not None and _BAD.search(text, end, end + 250) is not None
 
 
-def _claim(number: Number, strength: Strength, form: str, *, final: bool = False, entry: str = "") -> Claim:
+def _claim(number: RatingNumber, strength: Strength, form: str, *, final: bool = False, entry: str = "") -> Claim:
     return Claim(
         number, strength, Subject.OTHER if entry else Subject.WHOLE, entry, form, final=final, begin=number.start
     )
 
 
-def without(found: Sequence[Number], marks: frozenset[int], page: Page) -> list[Number]:
+def without(found: Sequence[RatingNumber], marks: frozenset[int], page: Page) -> list[RatingNumber]:
     """`found` without the numbers of lists, of headings ("#2") and of a scale whose levels are named ("1 = poor")."""
     levels = {one.start for one in found if _LEVEL.match(page.text, one.end)}
     levels = levels if len(levels) > 1 else set()

@@ -13,7 +13,7 @@ from functools import partial
 from itertools import pairwise
 from typing import Any, Final
 
-from steelyard.text.normal import fold
+from steelyard.text.cleaned_reply import fold
 from steelyard.text.rating_preference_back import meant_by
 from steelyard.text.rating_preference_context import (
     ALTERNATIVE,
@@ -28,7 +28,7 @@ from steelyard.text.rating_preference_context import (
 from steelyard.text.rating_preference_words import Words, words_for
 from steelyard.text.rating_verdict import Verdict
 from steelyard.text.verdict_json import said_in, value_span
-from steelyard.text.verdict_page import Found, Sheet, open_sheet, reason_in
+from steelyard.text.verdict_page import VerdictCandidate, VerdictText, open_sheet, reason_in
 
 _VALUES: Final = {"A": 1.0, "tie": 0.5, "B": 0.0}
 _OTHER: Final = {"A": "B", "B": "A", "tie": "tie"}
@@ -85,12 +85,12 @@ def read_preference(text: str, *, finish: str = "stop", names: tuple[str, str] =
     return _informal(sheet, words, stated)
 
 
-def _closes(sheet: Sheet, last: Found | None) -> bool:
+def _closes(sheet: VerdictText, last: VerdictCandidate | None) -> bool:
     """Whether a declared verdict ends the reply, so that no sentence behind it need be looked for."""
     return last is not None and last.rank == _DECLARED and not sheet.reply[last.cut[1] :].strip(_ENDS)
 
 
-def _informal(sheet: Sheet, words: Words, stated: Sequence[Found]) -> Verdict:
+def _informal(sheet: VerdictText, words: Words, stated: Sequence[VerdictCandidate]) -> Verdict:
     """The verdict of sentences, where nothing is declared; in a reply that was cut off only the first can be one."""
     whole = sheet.finish != "length"
     plain = [one for one in stated if one.rank == _STATED]
@@ -107,11 +107,11 @@ def _informal(sheet: Sheet, words: Words, stated: Sequence[Found]) -> Verdict:
     return _verdict(sheet, aspects[-1])
 
 
-def _verdict(sheet: Sheet, one: Found) -> Verdict:
+def _verdict(sheet: VerdictText, one: VerdictCandidate) -> Verdict:
     return sheet.scored(one, _VALUES[one.label], one.label) if one.label in _VALUES else sheet.ambiguous(one)
 
 
-def _agreed(sheet: Sheet, found: Sequence[Found]) -> Verdict:
+def _agreed(sheet: VerdictText, found: Sequence[VerdictCandidate]) -> Verdict:
     if len({one.label for one in found}) > 1:
         return sheet.ambiguous(None)
     return _verdict(sheet, found[-1])
@@ -132,13 +132,13 @@ def _group(match: re.Match[str]) -> str:
     return next((name for name in ("relation", "reversed") if groups.get(name)), "token")
 
 
-def _in_objects(sheet: Sheet, words: Words, names: tuple[str, str]) -> Iterator[Found]:
+def _in_objects(sheet: VerdictText, words: Words, names: tuple[str, str]) -> Iterator[VerdictCandidate]:
     read = partial(_said_by, words=words, names=names)
     for one in sheet.objects:
         if (found := said_in(one.values, _JSON_TIERS, read)) is not None:
             key, label = found
             start, end = value_span(sheet.reply, one, key)
-            yield Found(_DECLARED, label, start, end, "json", (one.start, one.end), reason_in(one.values))
+            yield VerdictCandidate(_DECLARED, label, start, end, "json", (one.start, one.end), reason_in(one.values))
 
 
 def _said_by(key: str, value: Any, *, words: Words, names: tuple[str, str]) -> str:
@@ -156,7 +156,7 @@ def _said_by(key: str, value: Any, *, words: Words, names: tuple[str, str]) -> s
     return read_preference(plain, names=names).label if known and "{" not in plain else ""
 
 
-def _marked(sheet: Sheet, words: Words) -> Iterator[Found]:
+def _marked(sheet: VerdictText, words: Words) -> Iterator[VerdictCandidate]:
     marks = list(words.marked.finditer(sheet.text))
     enumerated = _enumerated(marks)
     single = len({_label(one) for one in marks}) == 1
@@ -192,7 +192,7 @@ def _enumerated(marks: Sequence[re.Match[str]]) -> set[int]:
     return found
 
 
-def _lines(sheet: Sheet, words: Words) -> Iterator[Found]:
+def _lines(sheet: VerdictText, words: Words) -> Iterator[VerdictCandidate]:
     """The first and the last line, where one of the two stands alone in it and is no heading."""
     text = sheet.text
     end = len(text.rstrip())
@@ -208,7 +208,7 @@ def _lines(sheet: Sheet, words: Words) -> Iterator[Found]:
             yield sheet.at(_DECLARED, _label(match), match, form="line", group=_group(match))
 
 
-def _opening(sheet: Sheet, words: Words) -> Iterator[Found]:
+def _opening(sheet: VerdictText, words: Words) -> Iterator[VerdictCandidate]:
     """A reply that begins with its verdict; one that goes through both in turn does not."""
     match = words.opening.match(sheet.text)
     if match is None or _label(match) == "":
@@ -234,7 +234,7 @@ def _begins_line(text: str, place: int) -> bool:
     return "\n" in before and not before.rpartition("\n")[2].strip(" \t([{\"'<$|>.-")
 
 
-def _stated(sheet: Sheet, words: Words) -> Iterator[Found]:
+def _stated(sheet: VerdictText, words: Words) -> Iterator[VerdictCandidate]:
     """Sentences that call one better, or both equal."""
     for match in words.stated.finditer(sheet.text):
         before = _before(sheet, match.start())
@@ -266,7 +266,7 @@ def _statement(match: re.Match[str]) -> tuple[str, str]:
     return (_OTHER[label] if match["loses"] or match["zh_loses"] else label), "token"
 
 
-def _aspects(sheet: Sheet, words: Words) -> Iterator[Found]:
+def _aspects(sheet: VerdictText, words: Words) -> Iterator[VerdictCandidate]:
     for match in words.aspects.finditer(sheet.text):
         before = _before(sheet, match.start())
         if not CONDITION.search(before):
@@ -277,6 +277,6 @@ def _aspects(sheet: Sheet, words: Words) -> Iterator[Found]:
             yield sheet.at(rank, label, match, form="sentence", group=prefix + "token")
 
 
-def _before(sheet: Sheet, place: int) -> str:
+def _before(sheet: VerdictText, place: int) -> str:
     """The part of the sentence in front of `place`."""
     return re.split(r"(?<=[.!?;])\s|[。\n;]", sheet.text[max(0, place - 160) : place])[-1]

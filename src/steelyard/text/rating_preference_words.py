@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Final
 
-from steelyard.text.normal import fold
+from steelyard.text.cleaned_reply import fold
 from steelyard.text.rating_preference_back import Back
 from steelyard.text.rating_preference_degrees import FOUND, LESS, LESS_OF, MORE, MORE_OF, ZH_MORE
 from steelyard.text.rating_preference_ties import tied

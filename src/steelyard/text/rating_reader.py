@@ -9,8 +9,8 @@ from typing import Final
 from steelyard.text.rating_aspects import Aspects, Subject, aspects_of
 from steelyard.text.rating_claims import Claim, Strength
 from steelyard.text.rating_decision import decide, is_inside
-from steelyard.text.rating_json import Entry, Scanned, scan
-from steelyard.text.rating_numbers import Number, numbers
+from steelyard.text.rating_json import RatingEntry, Scanned, scan
+from steelyard.text.rating_numbers import RatingNumber, numbers
 from steelyard.text.rating_page import Page, open_page
 from steelyard.text.rating_places import list_marks, placed, without
 from steelyard.text.rating_plain import plain_rating
@@ -123,7 +123,7 @@ def _plainer(one: Claim | None, other: Claim | None) -> Claim | None:
     return other if other.strength > one.strength and other.subject is not Subject.OTHER else one
 
 
-def _counts_something(text: str, number: Number) -> bool:
+def _counts_something(text: str, number: RatingNumber) -> bool:
     """Whether it numbers a thing, or a noun follows and no label stands before: the quick end of most numbers."""
     if number.top is not None or number.unit:
         return False
@@ -136,7 +136,7 @@ def _counts_something(text: str, number: Number) -> bool:
     return not CLOSES.match(text, number.end) and not PREDICATE.match(text, number.end)
 
 
-def _names_something(text: str, number: Number) -> bool:
+def _names_something(text: str, number: RatingNumber) -> bool:
     """Whether it is a year, the name of a thing ("sentence 2"), or "one" in the place of a noun."""
     if number.written == "word" and _PRONOUN.search(text, max(0, number.start - 12), number.start):
         return True
@@ -158,12 +158,12 @@ def _not_given(text: str, aspects: Aspects) -> bool:
     return any(aspects.asked(match["label"]) for match in _NOT_GIVEN.finditer(text))
 
 
-def _is_scale(number: Number, scale: Scale) -> bool:
+def _is_scale(number: RatingNumber, scale: Scale) -> bool:
     """Whether a range is that of the scale, and thus no doubt about a rating."""
     return number.bounds is not None and sorted(number.bounds) == [scale.low, scale.high]
 
 
-def _of_entry(entry: Entry, aspects: Aspects) -> list[Claim]:
+def _of_entry(entry: RatingEntry, aspects: Aspects) -> list[Claim]:
     """The claim of a JSON value, where its key is that of a rating or of an aspect."""
     path = _JOINED.sub(" ", entry.path)
     rated = _KEY.search(entry.key) or aspects.asked(path) or aspects.others(_JOINED.sub(" ", entry.key))
@@ -181,7 +181,7 @@ def _of_entry(entry: Entry, aspects: Aspects) -> list[Claim]:
     return [Claim(moved, Strength.STRUCTURED, subject, other, "json", begin=entry.start)]
 
 
-def _tabled(page: Page, found: list[Number], aspects: Aspects) -> tuple[list[Claim], set[int]]:
+def _tabled(page: Page, found: list[RatingNumber], aspects: Aspects) -> tuple[list[Claim], set[int]]:
     """The claims of cells that are a number, and where such cells begin: no other claim is made of them."""
     claims = []
     taken = set()

@@ -9,7 +9,7 @@ from typing import Final
 from steelyard.text.rating_aspects import Subject
 from steelyard.text.rating_claims import Around, Claim, Strength
 from steelyard.text.rating_foreign import is_foreign, is_foreign_chinese, is_reported, is_supposed
-from steelyard.text.rating_numbers import Number
+from steelyard.text.rating_numbers import RatingNumber
 from steelyard.text.rating_words import (
     ARTICLE,
     CLOSES,
@@ -117,7 +117,7 @@ def _elsewhere(this: Around) -> bool:
     return is_reported(this.here) or is_supposed(this.here, this.right) or is_foreign(this.here, this.right)
 
 
-def _is_result(number: Number) -> bool:
+def _is_result(number: RatingNumber) -> bool:
     """Whether it is the result of a game: "3-2" and "2-2" are no ranges, as those run upwards."""
     return number.bounds is not None and number.bounds[0] >= number.bounds[1]
 

@@ -9,7 +9,7 @@ from typing import Final
 from steelyard.text.rating_aspects import Aspects, Subject
 from steelyard.text.rating_claims import Around, Claim, Strength
 from steelyard.text.rating_labels_before import labelled, structured
-from steelyard.text.rating_numbers import Number
+from steelyard.text.rating_numbers import RatingNumber
 from steelyard.text.rating_page import Page
 from steelyard.text.rating_said import said
 from steelyard.text.rating_verdict import Scale
@@ -34,7 +34,7 @@ _BEHIND: Final = 120
 _ABOVE: Final = 600
 
 
-def stated(page: Page, number: Number, scale: Scale, aspects: Aspects) -> Claim | None:
+def stated(page: Page, number: RatingNumber, scale: Scale, aspects: Aspects) -> Claim | None:
     """The statement of a rating that `number` is part of; None where it is none."""
     this = _around(page, number, scale, aspects)
     if (match := AND.match(this.right)) and number.value is not None and BETWEEN.search(this.here[-12:]):
@@ -52,7 +52,7 @@ def stated(page: Page, number: Number, scale: Scale, aspects: Aspects) -> Claim 
     return _marked(this, found) if found else None
 
 
-def _around(page: Page, number: Number, scale: Scale, aspects: Aspects) -> Around:
+def _around(page: Page, number: RatingNumber, scale: Scale, aspects: Aspects) -> Around:
     begin = max(0, number.start - _WINDOW)
     left = page.text[begin : number.start]
     here = max(begin, page.sentence(number.start)) - begin

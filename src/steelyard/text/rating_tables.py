@@ -14,7 +14,7 @@ _RULE: Final = re.compile(r"[\s|:\-]+")
 
 
 @dataclass(frozen=True, slots=True)
-class Cell:
+class RatingCell:
     """A cell of a table's body: where its text begins, the text, and the names of its row and column."""
 
     start: int
@@ -23,7 +23,7 @@ class Cell:
     column: str
 
 
-def cells(text: str) -> list[Cell]:
+def cells(text: str) -> list[RatingCell]:
     r"""The cells of every table in `text` that has a ruled head.
 
     >>> [(one.row, one.column, one.text) for one in cells("|Aspect|Score|\n|--|--|\n|Fluency|4|")]
@@ -34,7 +34,7 @@ def cells(text: str) -> list[Cell]:
     return list(_cells(text))
 
 
-def _cells(text: str) -> Iterator[Cell]:
+def _cells(text: str) -> Iterator[RatingCell]:
     head: list[str] = []
     waiting: list[str] = []
     place = -1
@@ -49,7 +49,7 @@ def _cells(text: str) -> Iterator[Cell]:
         if head:
             named = 1 if len(parts) > 2 and _INDEX.fullmatch(head[0]) else 0
             for number, (start, one) in enumerate(parts):
-                yield Cell(
+                yield RatingCell(
                     start, one, parts[named][1] if number >= named else "", head[number] if number < len(head) else ""
                 )
         waiting = [one for _, one in parts]

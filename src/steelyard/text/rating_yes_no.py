@@ -12,7 +12,7 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import Any, Final
 
-from steelyard.text.normal import fold
+from steelyard.text.cleaned_reply import fold
 from steelyard.text.rating_verdict import Verdict
 from steelyard.text.rating_yes_no_words import (
     ASKED,
@@ -35,7 +35,7 @@ from steelyard.text.rating_yes_no_words import (
     TOKEN,
 )
 from steelyard.text.verdict_json import said_in, value_span
-from steelyard.text.verdict_page import SAYS, Found, Sheet, open_sheet, reason_in
+from steelyard.text.verdict_page import SAYS, VerdictCandidate, VerdictText, open_sheet, reason_in
 
 _VALUES: Final = {"yes": 1.0, "no": 0.0}
 _ALONE: Final = re.compile(
@@ -90,7 +90,7 @@ def read_yes_no(text: str, *, finish: str = "stop") -> Verdict:
     return _verdict(sheet, last) if concluded else _agreed(sheet, last, stated)
 
 
-def _formal(sheet: Sheet, found: Sequence[Found], best: Found) -> Verdict:
+def _formal(sheet: VerdictText, found: Sequence[VerdictCandidate], best: VerdictCandidate) -> Verdict:
     """The strongest of several; verdicts on single criteria must agree, and be all that were to come."""
     if best.rank != _CRITERION:
         bare = {one.label for one in found if one.form == "line"}
@@ -101,13 +101,13 @@ def _formal(sheet: Sheet, found: Sequence[Found], best: Found) -> Verdict:
     return _agreed(sheet, best, [one for one in found if one.rank == _CRITERION])
 
 
-def _agreed(sheet: Sheet, one: Found, found: Sequence[Found]) -> Verdict:
+def _agreed(sheet: VerdictText, one: VerdictCandidate, found: Sequence[VerdictCandidate]) -> Verdict:
     """The verdict `one`, if all of its kind say the same."""
     labels = {other.label for other in found if other.rank == one.rank}
     return sheet.ambiguous(None) if len(labels) > 1 else _verdict(sheet, one)
 
 
-def _verdict(sheet: Sheet, one: Found) -> Verdict:
+def _verdict(sheet: VerdictText, one: VerdictCandidate) -> Verdict:
     if one.label in _VALUES:
         return sheet.scored(one, _VALUES[one.label], one.label)
     return sheet.ambiguous(one, "partial" if one.label == "partial" else "")
@@ -146,15 +146,15 @@ def said_by(key: str, value: Any) -> str:
     return label
 
 
-def _in_objects(sheet: Sheet) -> Iterator[Found]:
+def _in_objects(sheet: VerdictText) -> Iterator[VerdictCandidate]:
     for one in sheet.objects:
         if (said := said_in(one.values, _JSON_TIERS, said_by)) is not None:
             key, label = said
             start, end = value_span(sheet.reply, one, key)
-            yield Found(_DECLARED, label, start, end, "json", (one.start, one.end), reason_in(one.values))
+            yield VerdictCandidate(_DECLARED, label, start, end, "json", (one.start, one.end), reason_in(one.values))
 
 
-def _declared(sheet: Sheet) -> Iterator[Found]:
+def _declared(sheet: VerdictText) -> Iterator[VerdictCandidate]:
     text = sheet.text
     for pattern, form in (
         (DECLARED, "labelled"),
@@ -179,7 +179,7 @@ def _declared(sheet: Sheet) -> Iterator[Found]:
         yield sheet.at(_DECLARED if final else _MENTIONED, label_of(match), match, form="labelled")
 
 
-def _mentioned(sheet: Sheet) -> Iterator[Found]:
+def _mentioned(sheet: VerdictText) -> Iterator[VerdictCandidate]:
     """Less formal verdicts: answers to the judge's own questions, the last sentence, and lines for single criteria."""
     text = sheet.text
     for pattern, form in ((ASKED, "answered"), (CALLED, "said")):
@@ -198,7 +198,7 @@ def _mentioned(sheet: Sheet) -> Iterator[Found]:
         yield sheet.at(_CRITERION, label_of(match, prefix), match, form="criterion", group=prefix + "token")
 
 
-def _lines(sheet: Sheet) -> Iterator[Found]:
+def _lines(sheet: VerdictText) -> Iterator[VerdictCandidate]:
     for match in LINE.finditer(sheet.text):
         single = "y" if match["y"] else "n"
         label = label_of(match) or {"y": "yes", "n": "no"}[single]
@@ -206,7 +206,7 @@ def _lines(sheet: Sheet) -> Iterator[Found]:
         yield sheet.at(rank, label, match, form="line", group="token" if match["token"] else single)
 
 
-def _opening(sheet: Sheet) -> Iterator[Found]:
+def _opening(sheet: VerdictText) -> Iterator[VerdictCandidate]:
     match = OPENING.match(sheet.text)
     if match is None:
         return
@@ -218,7 +218,7 @@ def _opening(sheet: Sheet) -> Iterator[Found]:
     yield sheet.at(_OPENED, name.removesuffix("_zh"), match, form="opening", group=name)
 
 
-def _stated(sheet: Sheet) -> Sequence[Found]:
+def _stated(sheet: VerdictText) -> Sequence[VerdictCandidate]:
     """What whole sentences say, in the order they stand; conditions and questions say nothing."""
     found = []
     text = sheet.text
@@ -253,7 +253,7 @@ def _statement(match: re.Match[str]) -> tuple[str, str]:
     return ("no" if match["denies"] else "yes"), "supports"
 
 
-def _sentence(sheet: Sheet, one: Found) -> str:
+def _sentence(sheet: VerdictText, one: VerdictCandidate) -> str:
     """The sentence of the reply in which `one` stands."""
     before = sheet.reply[max(0, one.cut[0] - 200) : one.end]
     return re.split(r"(?<=[.!?])\s|[。\n]", before)[-1]

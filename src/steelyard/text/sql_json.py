@@ -9,7 +9,7 @@ from functools import cache
 from typing import Any, Final
 
 from steelyard.text.sql_fences import JSON_WORDS, blocks_of, unfenced
-from steelyard.text.sql_reading import Form, Found, Problem, Wanted
+from steelyard.text.sql_reading import Form, Problem, SqlCandidate, Wanted
 
 KEYS: Final[Mapping[str, tuple[str, ...]]] = {"create_select": ("create", "select"), "sql_json": ("sql",)}
 """The keys of each form, all of them required."""
@@ -21,7 +21,7 @@ _MOST_ERRORS: Final = 3
 _SHOWN: Final = 60
 
 
-def objects_in(text: str, start: int, end: int, form: Wanted) -> Iterator[Found | Problem]:
+def objects_in(text: str, start: int, end: int, form: Wanted) -> Iterator[SqlCandidate | Problem]:
     """The JSON objects of a reply that hold SQL: the reply itself, in fences, or in prose."""
     if whole := _WHOLE.match(text, start, end):
         one, place = _object_at(text, whole.start("json"), end, form)
@@ -40,7 +40,7 @@ def objects_in(text: str, start: int, end: int, form: Wanted) -> Iterator[Found 
         yield from _in_prose(text, start, end, form)
 
 
-def _in_prose(text: str, start: int, end: int, form: Wanted) -> Iterator[Found | Problem]:
+def _in_prose(text: str, start: int, end: int, form: Wanted) -> Iterator[SqlCandidate | Problem]:
     place = start
     for _ in range(_MOST_OBJECTS):
         match = _EMBEDDED.search(text, place, end)
@@ -50,7 +50,7 @@ def _in_prose(text: str, start: int, end: int, form: Wanted) -> Iterator[Found |
         yield one
 
 
-def _object_at(text: str, at: int, end: int, form: Wanted) -> tuple[Found | Problem, int]:
+def _object_at(text: str, at: int, end: int, form: Wanted) -> tuple[SqlCandidate | Problem, int]:
     """The object that begins at `at`, and where the text goes on behind it."""
     try:
         value, length = _DECODER.raw_decode(text[at:end])
@@ -68,7 +68,7 @@ def _object_at(text: str, at: int, end: int, form: Wanted) -> tuple[Found | Prob
 _NEITHER: Final = "neither sql nor create and select"
 
 
-def _validated(value: Any, form: Wanted, span: tuple[int, int]) -> Found | Problem:
+def _validated(value: Any, form: Wanted, span: tuple[int, int]) -> SqlCandidate | Problem:
     if not isinstance(value, dict):
         return Problem(f"expected a JSON object, not {'a list' if isinstance(value, list) else 'a plain value'}", span)
     read: Form = "create_select"
@@ -86,7 +86,7 @@ def _validated(value: Any, form: Wanted, span: tuple[int, int]) -> Found | Probl
     if problem:
         return Problem(problem, span)
     create, query = (unfenced(value.get(key, "")).strip() for key in ("create", KEYS[read][-1]))
-    return Found(create, query, read, span)
+    return SqlCandidate(create, query, read, span)
 
 
 def _problem_of(value: Mapping[str, Any], form: Form) -> str:

@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 from typing import Final
 
-from steelyard.text.sql_reading import Found
+from steelyard.text.sql_reading import SqlCandidate
 
 _TOKEN: Final = re.compile(
     r"'[^']*+(?:'|\Z)|\"[^\"]*+(?:\"|\Z)|`[^`]*+(?:`|\Z)|(?P<skip>\s++|--[^\n]*+|/\*(?s:.*?)(?:\*/|\Z))|\w++|."
@@ -21,7 +21,7 @@ _OPENING: Final = re.compile(r"[`~]{3,}[ \t]*+[\w+.#-]*+\s*+\Z")
 _NEAR: Final = 300
 
 
-def meant(text: str, found: Sequence[Found]) -> Found | None:
+def meant(text: str, found: Sequence[SqlCandidate]) -> SqlCandidate | None:
     r"""The statement that a reply means; None where several differ and none of them is declared.
 
     Statements are the same where only blanks, comments, a closing `;` or the case of words outside quotes differ. The
@@ -31,7 +31,7 @@ def meant(text: str, found: Sequence[Found]) -> Found | None:
         text: the whole reply.
         found: at least one statement, in order.
 
-    >>> found = [Found("", "SELECT 1", "statement", (0, 8)), Found("", "SELECT 2", "statement", (26, 34))]
+    >>> found = [SqlCandidate("", "SELECT 1", "statement", (0, 8)), SqlCandidate("", "SELECT 2", "statement", (26, 34))]
     >>> meant("SELECT 1 corrected query: SELECT 2", found).query
     'SELECT 2'
     >>> meant("SELECT 1 or another query: SELECT 2", found) is None
@@ -44,7 +44,7 @@ def meant(text: str, found: Sequence[Found]) -> Found | None:
     return last if _declared(text[max(before.span[1], last.span[0] - _NEAR) : last.span[0]]) else None
 
 
-def different(found: Sequence[Found]) -> int:
+def different(found: Sequence[SqlCandidate]) -> int:
     """How many different statements there are."""
     return 1 if len(found) == 1 else len({(_plain(one.create), _plain(one.query)) for one in found})
 

@@ -33,7 +33,7 @@ class SqlReading:
     broken_off: bool = False
 
 
-class Found(NamedTuple):
+class SqlCandidate(NamedTuple):
     """SQL found in a reply."""
 
     create: str

@@ -15,7 +15,7 @@ from typing import Final
 from steelyard.text.sql_fences import readable
 from steelyard.text.sql_json import KEYS, objects_in
 from steelyard.text.sql_meant import different, meant
-from steelyard.text.sql_reading import Form, Found, Problem, SqlReading, Wanted
+from steelyard.text.sql_reading import Form, Problem, SqlCandidate, SqlReading, Wanted
 from steelyard.text.sql_text import blocks_in, inline_in, statements_in
 
 __all__ = ["Form", "SqlReading", "Wanted", "read_sql"]
@@ -50,18 +50,18 @@ def read_sql(text: str, *, form: Wanted = "auto") -> SqlReading:
     if not text[start:end].strip():
         message = "the reply broke off in its reasoning" if unfinished else "the reply is empty"
         return SqlReading("empty", message=message)
-    found: list[Found] = []
+    found: list[SqlCandidate] = []
     problems: list[Problem] = []
     for together in _FINDERS[form]:
         told = _outside_of_values([one for find in together for one in find(text, start, end, form)])
         problems += [one for one in told if isinstance(one, Problem)]
-        found += [one for one in told if isinstance(one, Found)]
+        found += [one for one in told if isinstance(one, SqlCandidate)]
         if found or problems:
             break
     return _reading(text, found, problems, form)
 
 
-def _outside_of_values(told: Sequence[Found | Problem]) -> list[Found | Problem]:
+def _outside_of_values(told: Sequence[SqlCandidate | Problem]) -> list[SqlCandidate | Problem]:
     """Without what stands inside a JSON value, such as a fence in one of its texts: the value speaks for itself."""
     values = sorted(one.span for one in told if (one.parsed if isinstance(one, Problem) else one.form in KEYS))
 
@@ -72,7 +72,7 @@ def _outside_of_values(told: Sequence[Found | Problem]) -> list[Found | Problem]
     return [one for one in told if not inside(one.span)]
 
 
-def _reading(text: str, found: Sequence[Found], problems: Sequence[Problem], form: Wanted) -> SqlReading:
+def _reading(text: str, found: Sequence[SqlCandidate], problems: Sequence[Problem], form: Wanted) -> SqlReading:
     if problems and not found:
         return SqlReading("incorrect", message=problems[0].message, span=problems[0].span)
     if not found:
@@ -84,7 +84,7 @@ def _reading(text: str, found: Sequence[Found], problems: Sequence[Problem], for
     return SqlReading("read", one.create, one.query, one.form, span=one.span, broken_off=one.broken_off)
 
 
-_Finder = Callable[[str, int, int, Wanted], Iterable[Found | Problem]]
+_Finder = Callable[[str, int, int, Wanted], Iterable[SqlCandidate | Problem]]
 _FINDERS: Final[Mapping[Wanted, tuple[tuple[_Finder, ...], ...]]] = MappingProxyType(
     {
         "auto": ((objects_in, blocks_in), (statements_in,), (inline_in,)),

@@ -8,7 +8,7 @@ from types import MappingProxyType
 from typing import Final
 
 from steelyard.text.sql_fences import JSON_WORDS, SQL_WORDS, Block, blocks_of
-from steelyard.text.sql_reading import Found, Problem, Wanted
+from steelyard.text.sql_reading import Problem, SqlCandidate, Wanted
 
 _READS: Final = (
     r"(?:\(\s*)*+(?:select(?=[\s*(\"'`\[\d:@-])|with\s++(?:recursive\s++)?[\w\"`\[][^\n]{0,200}?"
@@ -58,19 +58,19 @@ _NEAR: Final = 40
 _INLINE: Final = re.compile(r"(?<!`)`([^`\n]++)`(?!`)")
 
 
-def blocks_in(text: str, start: int, end: int, form: Wanted) -> Iterator[Found | Problem]:
+def blocks_in(text: str, start: int, end: int, form: Wanted) -> Iterator[SqlCandidate | Problem]:
     """The fenced blocks that hold SQL; beside a query, statements that only repeat the schema are left out."""
     found = [one for one in blocks_of(text, start, end) if _is_sql(text, one)]
     reading = [one for one in found if _is_reading(text, one)]
     for one in reading or found:
         sql = text[one.start : one.end].strip()
         if sql:
-            yield Found("", sql, "block", (one.start, one.end), broken_off=not one.closed)
+            yield SqlCandidate("", sql, "block", (one.start, one.end), broken_off=not one.closed)
         elif form == "block" or len(found) == 1:
             yield Problem("the fenced block is empty", (one.start, one.end))
 
 
-def statements_in(text: str, start: int, end: int, _: Wanted) -> Iterator[Found]:
+def statements_in(text: str, start: int, end: int, _: Wanted) -> Iterator[SqlCandidate]:
     """The statements that stand on lines of their own, a label before them or not.
 
     A statement ends with `;`, or before a paragraph that does not go on with it, or with the reply. What begins like a
@@ -98,7 +98,7 @@ def _unwrapped(text: str, start: int, end: int) -> tuple[int, int]:
     return (wrapped.end(), wrapped.end() + len(closed)) if closed != inside else (start, end)
 
 
-def _lines_in(text: str, start: int, end: int) -> Iterator[tuple[bool, Found]]:
+def _lines_in(text: str, start: int, end: int) -> Iterator[tuple[bool, SqlCandidate]]:
     """Statements that begin lines, and whether they can be nothing else; a possible item or sentence ends its line."""
     place = start
     while (line := _LINE.search(text, place, end)) is not None:
@@ -113,11 +113,11 @@ def _like_a_sentence(text: str) -> bool:
     return text[:1].isupper() and text[1:2].islower()
 
 
-def inline_in(text: str, start: int, end: int, _: Wanted) -> Iterator[Found]:
+def inline_in(text: str, start: int, end: int, _: Wanted) -> Iterator[SqlCandidate]:
     """Statements between single backticks in prose."""
     for match in _INLINE.finditer(text, start, end):
         if _ANY.match(match[1]) and " " in match[1].strip():
-            yield Found("", match[1].strip(), "statement", match.span(1))
+            yield SqlCandidate("", match[1].strip(), "statement", match.span(1))
 
 
 def _is_sql(text: str, block: Block) -> bool:
@@ -130,13 +130,15 @@ def _is_reading(text: str, block: Block) -> bool:
     return re.match(rf"{_COMMENTS}{_READS}", text[block.start : block.end], re.IGNORECASE) is not None
 
 
-def _statement(text: str, first: int, after: int, end: int) -> Found:
+def _statement(text: str, first: int, after: int, end: int) -> SqlCandidate:
     """The statement from `first` on, and those that follow it at once: whether several may run is not said here."""
     stop, closed = _end_of(text, after, end)
     while closed and (following := _ANY.match(text, stop, end)):
         stop, closed = _end_of(text, following.end(), end)
     sql = _FULL_STOP.sub("", text[first:stop].rstrip())
-    return Found("", sql, "statement", (first, first + len(sql)), broken_off=not closed and not text[stop:end].strip())
+    return SqlCandidate(
+        "", sql, "statement", (first, first + len(sql)), broken_off=not closed and not text[stop:end].strip()
+    )
 
 
 def _end_of(text: str, after: int, end: int) -> tuple[int, bool]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from steelyard.text.normal import fold
+from steelyard.text.cleaned_reply import fold
 
 _EN: Final = re.IGNORECASE
 _YES_NO: Final = (

@@ -11,8 +11,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Final, NamedTuple
 
-from steelyard.text.choice_page import Page, open_page, without_reasoning
 from steelyard.text.choice_patterns import REFUSAL
+from steelyard.text.cleaned_reply import CleanedReply, clean_reply, without_reasoning
 from steelyard.text.rating_verdict import Kind, Verdict
 from steelyard.text.sql_fences import JSON_WORDS, blocks_of
 from steelyard.text.verdict_json import JsonObject, json_objects
@@ -62,7 +62,7 @@ _REASON_KEYS: Final = (
 _EDGES: Final = " \t\n.,:;-–—*_#>[](){}\"'。，：；、"
 
 
-class Found(NamedTuple):
+class VerdictCandidate(NamedTuple):
     """A place of the page that gives a verdict.
 
     Args:
@@ -85,7 +85,7 @@ class Found(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Sheet:
+class VerdictText:
     """A reply to be read.
 
     Args:
@@ -99,7 +99,7 @@ class Sheet:
     """
 
     reply: str
-    page: Page
+    page: CleanedReply
     objects: tuple[JsonObject, ...]
     unfinished: bool
     finish: str
@@ -110,21 +110,21 @@ class Sheet:
         """The page's text."""
         return self.page.text
 
-    def at(self, rank: float, label: str, match: re.Match[str], *, form: str, group: str = "token") -> Found:
+    def at(self, rank: float, label: str, match: re.Match[str], *, form: str, group: str = "token") -> VerdictCandidate:
         """What `match` found on the page, its verdict being the named group."""
         start, end = self.span(*match.span(group))
-        return Found(rank, label, start, end, form, self.span(*match.span()))
+        return VerdictCandidate(rank, label, start, end, form, self.span(*match.span()))
 
     def span(self, start: int, end: int) -> tuple[int, int]:
         """A place of the page in the reply as it came."""
         first, last = self.page.span(start, end)
         return first + (self.gap if first >= _HEAD else 0), last + (self.gap if last > _HEAD else 0)
 
-    def scored(self, one: Found, value: float | None, label: str) -> Verdict:
+    def scored(self, one: VerdictCandidate, value: float | None, label: str) -> Verdict:
         """The verdict that `one` gives."""
         return Verdict("scored", value, label, "", (one.start, one.end), one.form, self.reason_of(one))
 
-    def ambiguous(self, one: Found | None, label: str = "") -> Verdict:
+    def ambiguous(self, one: VerdictCandidate | None, label: str = "") -> Verdict:
         """More than one verdict, or one between two."""
         if one is None:
             return Verdict("unparsed", kind="ambiguous", label=label, reason=self.reply.strip())
@@ -147,7 +147,7 @@ class Sheet:
             kind = "empty"
         return Verdict("unparsed", kind=kind, reason=reason)
 
-    def reason_of(self, one: Found) -> str:
+    def reason_of(self, one: VerdictCandidate) -> str:
         """The reply without reasoning and verdict."""
         if one.reason:
             return one.reason
@@ -159,7 +159,7 @@ class Sheet:
         return "\n".join(part for part in (before, after) if part.strip(_EDGES))
 
 
-def open_sheet(reply: str, finish: str) -> Sheet:
+def open_sheet(reply: str, finish: str) -> VerdictText:
     """Make `reply` ready for reading; quoted pieces that may hold the verdict itself are left where they are."""
     shown, unfinished = without_reasoning(reply)
     gap = max(0, len(shown) - _HEAD - _TAIL)
@@ -168,11 +168,11 @@ def open_sheet(reply: str, finish: str) -> Sheet:
     objects = json_objects(shown)
     for one in objects:
         shown = _blanked(shown, one.start, one.end)
-    page = open_page(_without_quotations(_without_blocks(shown)))
+    page = clean_reply(_without_quotations(_without_blocks(shown)))
     lead = len(page.text) - len(page.text.lstrip())  # markup became blanks, which must not part it from the beginning
     page = replace(page, text=page.text.strip(), offset=page.offset + lead)
     placed = (_placed(one, gap) for one in objects) if gap else objects
-    return Sheet(reply, page, tuple(placed), unfinished, finish, gap)
+    return VerdictText(reply, page, tuple(placed), unfinished, finish, gap)
 
 
 def _placed(one: JsonObject, gap: int) -> JsonObject:

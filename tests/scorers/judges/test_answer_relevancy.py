@@ -6,7 +6,7 @@ import pytest
 from tests.scorers.judges.judge_server import judged, said, sample
 
 from steelyard import ConfigError
-from steelyard.scorers.judges.answer_relevancy import AnswerRelevancy
+from steelyard.scorers.judges.relevance import AnswerRelevancy
 
 
 def relevancy(reply, answer="Paris", **more):

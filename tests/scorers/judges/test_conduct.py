@@ -8,12 +8,11 @@ from tests.scorers.judges.judge_server import judged, said, sample, token
 
 from steelyard import OpenAICompatible, Store, Suite
 from steelyard.config.build import Site, build
-from steelyard.config.positions import parse
+from steelyard.config.read import parse
+from steelyard.scorers.judges.criteria import Guideline, Rubric
 from steelyard.scorers.judges.g_eval import GEval
-from steelyard.scorers.judges.guideline import Guideline
 from steelyard.scorers.judges.judge import Judge
 from steelyard.scorers.judges.relevance import Relevance
-from steelyard.scorers.judges.rubric import Rubric
 from steelyard.suite.dry_run import estimate
 from steelyard.suite.rescore import rescore
 from steelyard.types import Scorer
@@ -35,8 +34,8 @@ def made(text):
         ("relevance", Relevance()),
         ("{relevance: {judged: reference}}", Relevance(judged="reference")),
         (
-            "{rubric: {name: tone, levels: {1: rude, 2.5: civil}, between: true}}",
-            Rubric(Judge(), "tone", levels={"1": "rude", "2.5": "civil"}, between=True),
+            "{rubric: {name: tone, levels: {1: rude, 2.5: civil}, allow_between: true}}",
+            Rubric(Judge(), "tone", levels={"1": "rude", "2.5": "civil"}, allow_between=True),
         ),
         ("{guideline: {guidelines: [Is polite.]}}", Guideline(Judge(), ("Is polite.",))),
     ],

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from tests.scorers.judges.judge_server import judged, sample
 
 from steelyard import ConfigError
-from steelyard.scorers.judges.context_relevance import ContextRelevance, average_precision
+from steelyard.scorers.judges.relevance import ContextRelevance, average_precision
 
 FOUND = ("Paris is the capital.", "Rome is a city.", "France has a capital.", "Bread is made of flour.")
 LONG = tuple(f"Passage {letter}. " + "It tells of the tower. " * 12 for letter in "abc")

@@ -6,11 +6,10 @@ import pytest
 from tests.scorers.judges.judge_server import failed, filtered, judged, refused, said, sample
 
 from steelyard import Output, Sample
+from steelyard.scorers.judges.criteria import Guideline, Rubric
 from steelyard.scorers.judges.g_eval import GEval
-from steelyard.scorers.judges.guideline import Guideline
 from steelyard.scorers.judges.judge import Judge
 from steelyard.scorers.judges.relevance import Relevance
-from steelyard.scorers.judges.rubric import Rubric
 
 LEVELS = {str(value): f"level {value}" for value in range(1, 6)}
 RATINGS = {
@@ -194,15 +193,15 @@ def test_the_judge_has_a_model_of_its_own_with_the_users_parameters():
     assert {"temperature", "max_tokens"}.isdisjoint(body)
 
 
-def test_a_rehearsal_can_be_read_by_its_own_judge(kind):
-    text = ALL[kind](Judge()).rehearsal
+def test_a_mock_reply_can_be_read_by_its_own_judge(kind):
+    text = ALL[kind](Judge()).stage_info.mock_reply
     assert judged(ALL[kind], sample(), lambda asked: text).only.outcome == "scored"
 
 
-def test_the_rehearsal_of_a_judge_that_writes_its_steps_reaches_the_rating():
+def test_the_mock_reply_of_a_judge_that_writes_its_steps_reaches_the_rating():
     def make(judge):
         return GEval(judge, "coherence", "Does it hang together?", low=0, high=10)
 
-    text = make(None).rehearsal
+    text = make(None).stage_info.mock_reply
     found = judged(make, sample(), lambda asked: text)
     assert (found.only.value, len(found.asked)) == (10, 2)

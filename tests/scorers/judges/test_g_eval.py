@@ -6,6 +6,7 @@ from tests.scorers.judges.judge_server import failed, judged, refused, said, sam
 from steelyard import ConfigError
 from steelyard.scorers.judges.g_eval import GEval
 from steelyard.scorers.judges.judge import Judge
+from steelyard.types import ScoreInfo
 
 STEPS = ("Read the answer.", "Compare it with the request.")
 FIVE = {"5": 0.5, "4": 0.3, "3": 0.1, "Well": 0.1}
@@ -170,12 +171,15 @@ class TestWeighting:
         assert found.failure.kind == "server"
         assert len(found.asked) == 1
 
-    def test_logprobs_that_are_wanted_and_refused_are_an_error(self):
+    def test_logprobs_that_are_wanted_and_refused_end_the_run_with_one_call(self):
         found = one(lambda asked: failed(400, "logprobs is not supported"), weighting="logprobs")
-        assert (found.failure.stage, found.failure.kind) == ("coherence", "bad_request")
+        assert (found.run.state, len(found.asked)) == ("broken", 1)
+        assert "set weighting to auto, samples or single" in found.run.reason
 
-    def test_logprobs_that_are_wanted_and_missing_are_an_error(self):
-        assert "gave no token probabilities" in one("4", weighting="logprobs").failure.message
+    def test_logprobs_that_are_wanted_and_missing_end_the_run_with_one_call(self):
+        found = one("4", weighting="logprobs")
+        assert (found.run.state, len(found.asked)) == ("broken", 1)
+        assert "gave no token probabilities" in found.run.reason
 
     def test_too_little_mass_is_a_single_rating_with_the_mass(self):
         sparse = {"5": 0.3, "4": 0.1, "Well": 0.6}
@@ -183,7 +187,7 @@ class TestWeighting:
         assert (score.value, score.detail["how"]) == (5, "single rating")
         assert score.detail["mass"] == pytest.approx(0.4)
         assert "only 0.4 of the probability" in score.detail["fallback"]
-        assert one(weighted(alternatives=sparse), least_mass=0.4).only.value == pytest.approx(4.75)
+        assert one(weighted(alternatives=sparse), min_probability_mass=0.4).only.value == pytest.approx(4.75)
 
     def test_single_asks_for_no_probabilities(self):
         found = one("3", weighting="single")
@@ -257,8 +261,7 @@ def test_two_metrics_stand_side_by_side_under_their_names_with_their_scales():
         lambda asked: "9" if "tone (0 to 10):" in asked.prompt else "4",
     )
     assert {name: one.value for name, one in found.scores["fr"].items()} == {"coherence": 4, "tone": 9}
-    assert coherent(Judge(), low=0, high=10).scales == {"coherence": (0, 10)}
-    assert coherent(Judge()).spread == ("coherence",)
+    assert coherent(Judge(), low=0, high=10).score_infos == (ScoreInfo("coherence", (0, 10), histogram=True),)
 
 
 @pytest.mark.parametrize(
@@ -272,7 +275,7 @@ def test_two_metrics_stand_side_by_side_under_their_names_with_their_scales():
         ({"low": 5}, "high must be a whole number of 6|high must be a whole number from 6"),
         ({"weighting": "logprob"}, "did you mean 'logprobs'"),
         ({"samples": 1}, "samples must be"),
-        ({"least_mass": 2}, "least_mass must be"),
+        ({"min_probability_mass": 2}, "min_probability_mass must be"),
         ({"threshold": 6}, "not on the scale"),
         ({"template": "Rate this: {{answer}}"}, "the prompt ends with"),
         ({"template": "Rate it by {{criteria}}."}, "nothing to judge"),

@@ -4,7 +4,7 @@ import pytest
 from tests.scorers.judges.judge_server import judged, refused, said, sample
 
 from steelyard import ConfigError
-from steelyard.scorers.judges.guideline import Guideline
+from steelyard.scorers.judges.criteria import Guideline
 from steelyard.scorers.judges.judge import Judge
 
 RULES = ("Names its sources.", "Gives no legal advice.", "Is polite.")
@@ -85,7 +85,7 @@ def test_a_repeat_that_cannot_be_read_is_left_out_of_the_mean_and_seen():
     [
         ((), {}, "a list of 1 to 50 texts"),
         ("Be nice.", {}, "a list of 1 to 50 texts"),
-        (("Be nice.", ""), {}, "says something"),
+        (("Be nice.", ""), {}, "not blank"),
         (RULES, {"name": ""}, "printable name"),
         (RULES, {"template": "{{guidelines}} {{answer}}"}, "ends with"),
     ],

@@ -6,7 +6,7 @@ import random
 import pytest
 from tests.scorers.judges.judge_server import token
 
-from steelyard.scorers.judges.logprobs import Expected, expected_rating
+from steelyard.scorers.judges.rating import Expected, expected_rating
 
 FIVE = range(1, 6)
 TEN = range(1, 11)

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from steelyard.scorers.judges.numbered import read_numbered, together_read
+from steelyard.scorers.judges.judge import read_numbered, together_read
 from steelyard.text.rating import Verdict
 from steelyard.types import Reply
 

@@ -8,9 +8,9 @@ import pytest
 from tests.scorers.judges.judge_server import failed, filtered, judged, refused, said
 
 from steelyard import ConfigError, Output, Sample
+from steelyard.prompts.language import language_of
 from steelyard.scorers.judges.judge import Judge
 from steelyard.scorers.judges.preference import Preference
-from steelyard.text.language import language_of
 
 PLACED = re.compile(r"<answer_a \w+>\n(.*?)\n</answer_a.*<answer_b \w+>\n(.*?)\n</answer_b", re.DOTALL)
 GOOD, POOR = "Boil it for nine minutes.", "No idea."
@@ -343,7 +343,7 @@ def test_the_manifest_has_the_words_that_are_sent():
     ("fields", "message"),
     [
         ({"name": " "}, "printable name"),
-        ({"criteria": ("short", " ")}, "each is a text that says something"),
+        ({"criteria": ("short", " ")}, "each must be a text that is not blank"),
         ({"criteria": {"a": 1}}, "criteria: a text, or a list"),
         ({"reference": "always"}, "reference: expected auto, true or false"),
         ({"orders": "AB"}, "orders: expected 'both' or 'random'"),

@@ -4,9 +4,8 @@ import re
 
 import pytest
 
-from steelyard.text.fenced_prompt import FencedPrompt
-from steelyard.text.prompt_files import load_template, packaged_prompts
-from steelyard.text.template import placeholders
+from steelyard.prompts.fenced_prompt import FencedPrompt
+from steelyard.prompts.template import load_template, packaged_prompts, placeholders
 
 NAMES = sorted(one.removeprefix("en/judge_") for one in packaged_prompts() if one.startswith("en/judge_"))
 MATERIAL = {"question", "answer", "reference", "contexts", "schema", "claims", "context", "passage", "passages"}

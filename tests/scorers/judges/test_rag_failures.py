@@ -9,12 +9,10 @@ import pytest
 from tests.scorers.judges.judge_server import failed, filtered, judged, refused, said, sample
 
 from steelyard import OpenAICompatible, Output, Sample
-from steelyard.scorers.judges.answer_relevancy import AnswerRelevancy
-from steelyard.scorers.judges.claims import ClaimFaithfulness
-from steelyard.scorers.judges.context_relevance import ContextRelevance
 from steelyard.scorers.judges.correctness import Correctness
-from steelyard.scorers.judges.faithfulness import Faithfulness
+from steelyard.scorers.judges.faithfulness import ClaimFaithfulness, Faithfulness
 from steelyard.scorers.judges.judge import Judge
+from steelyard.scorers.judges.relevance import AnswerRelevancy, ContextRelevance
 from steelyard.suite.dry_run import estimate
 from steelyard.suite.objects import Suite
 

@@ -6,13 +6,10 @@ import pytest
 from tests.scorers.judges.judge_server import judged, sample
 
 from steelyard import ConfigError
-from steelyard.scorers.judges.answer_relevancy import AnswerRelevancy
-from steelyard.scorers.judges.claims import ClaimFaithfulness
-from steelyard.scorers.judges.context_relevance import ContextRelevance
+from steelyard.prompts.template import load_template, placeholders
 from steelyard.scorers.judges.correctness import Correctness
-from steelyard.scorers.judges.faithfulness import Faithfulness
-from steelyard.text.prompt_files import load_template
-from steelyard.text.template import placeholders
+from steelyard.scorers.judges.faithfulness import ClaimFaithfulness, Faithfulness
+from steelyard.scorers.judges.relevance import AnswerRelevancy, ContextRelevance
 
 SHOWN = {
     "correctness": {"question", "reference", "answer"},

@@ -17,7 +17,7 @@ def request(answer="SELECT name FROM staff", **metadata):
 
 
 def relevance(given, reply="4", **fields):
-    return judged(lambda judge: Relevance(judge, **fields), given, lambda asked: reply)
+    return judged(lambda judge: Relevance(judge, **{"schema": "shown"} | fields), given, lambda asked: reply)
 
 
 def shown(prompt, name):

@@ -4,8 +4,9 @@ import pytest
 from tests.scorers.judges.judge_server import judged, sample
 
 from steelyard import ConfigError
+from steelyard.scorers.judges.criteria import Rubric
 from steelyard.scorers.judges.judge import Judge
-from steelyard.scorers.judges.rubric import Rubric
+from steelyard.types import ScoreInfo
 
 LEVELS = {"1": "Curt or rude.", "3": "Civil.", "5": "Warm, and to the point."}
 
@@ -36,8 +37,8 @@ def test_a_value_between_the_levels_is_out_of_scale_unless_it_is_allowed():
     score = tone(sample(), "4\nBetween civil and warm.").only
     assert (score.outcome, score.value, score.detail["kind"]) == ("unparsed", None, "out_of_scale")
     assert score.reason == "4 is none of the levels. Between civil and warm."
-    assert tone(sample(), "4", between=True).only.value == 4
-    assert tone(sample(), "6", between=True).only.detail["kind"] == "out_of_scale"
+    assert tone(sample(), "4", allow_between=True).only.value == 4
+    assert tone(sample(), "6", allow_between=True).only.detail["kind"] == "out_of_scale"
 
 
 def test_levels_may_have_decimals():
@@ -71,7 +72,7 @@ def test_a_threshold_passes_what_reaches_it():
 
 def test_scale_and_spread_are_announced():
     rubric = Rubric(Judge(), "tone", levels=LEVELS)
-    assert (rubric.scales, rubric.spread) == ({"tone": (1, 5)}, ("tone",))
+    assert rubric.score_infos == (ScoreInfo("tone", (1, 5), histogram=True),)
 
 
 @pytest.mark.parametrize(

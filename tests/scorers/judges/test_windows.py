@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from steelyard.errors import ConfigError
 from steelyard.scorers.judges.windows import LEAST_WINDOW, check_window, windows
-from steelyard.text.token_estimate import token_weight
+from steelyard.types import token_weight
 
 MARK = "0" * 12
 PROSE = st.lists(

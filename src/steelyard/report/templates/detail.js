@@ -50,7 +50,8 @@ function optionsOf(row) {
 
 function failureOf(run, record) {
   const [stage, kind, message] = run.failure[record].map((word) => WORDS[word]);
-  return [element("p", { class: "state error" }, `⚠ ${plainly(stage)} failed (${plainly(kind)})`), element("pre", { tabindex: 0, "aria-label": "Failure" }, shown(message))];
+  const head = kind === "damaged" ? "damaged in the store" : `${plainly(stage)} failed (${plainly(kind)})`;
+  return [element("p", { class: "state error" }, `⚠ ${head}`), element("pre", { tabindex: 0, "aria-label": "Failure" }, shown(message))];
 }
 
 function answerOf(run, number, record, row) {
@@ -91,6 +92,8 @@ function readingOf(run, record) {
 
 function factsOf(run, record) {
   const parts = run.scores[record].flatMap((score) => scoreOf(run, record, score));
+  const messages = messagesOf(run, record);
+  if (messages) parts.push(messages);
   const retrieved = retrievedOf(run, record);
   if (retrieved) parts.push(retrieved);
   run.calls[record].forEach((call, place) => parts.push(...callOf(call, run.latency[record][place])));

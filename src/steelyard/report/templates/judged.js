@@ -67,7 +67,7 @@ function verdictLike(text) {
 function spreadOf(told) {
   const parts = [];
   const percent = (share) => `${(100 * share).toFixed(1)} %`;
-  if (Array.isArray(told.repeats)) parts.push(`repeats ${told.repeats.map((one) => (one === null ? "unread" : said(one))).join(", ")}`);
+  if (Array.isArray(told.repeats)) parts.push(`repeats ${told.repeats.map((one) => (one === null ? "unparsed" : said(one))).join(", ")}`);
   if (typeof told.sd === "number") parts.push(`standard deviation ${told.sd.toFixed(2)}`);
   if (typeof told.flip_rate === "number") parts.push(`flip rate ${percent(told.flip_rate)}`);
   if (typeof told.mass === "number") parts.push(`${percent(told.mass)} of the probability covered`);
@@ -97,6 +97,24 @@ function aboutStep(step) {
   return step.context ? `passage ${step.context}` : "";
 }
 
+// What an agent said and which tools it called, in order.
+function messagesOf(run, record) {
+  const messages = run.messages?.[record] ?? [];
+  if (!messages.length) return null;
+  const entries = messages.map(([speaker, text, calls]) => {
+    const said = text ? element("div", { class: "text" }, shown(WORDS[text])) : null;
+    const called = calls.map(([name, given]) => element("div", { class: "text" }, element("strong", {}, shown(`calls ${WORDS[name]}`)), shown(` ${WORDS[given]}`)));
+    return element("li", { class: "text" }, element("div", { class: "quiet" }, shown(WORDS[speaker])), said, ...called);
+  });
+  const n = countCalls(messages);
+  const title = `Messages of the agent: ${messages.length}${n ? `, ${n} ${n === 1 ? "call of a tool" : "calls of tools"}` : ""}`;
+  return element("details", {}, element("summary", {}, title), element("ol", {}, ...entries));
+}
+
+function countCalls(messages) {
+  return messages.reduce((n, [, , called]) => n + called.length, 0);
+}
+
 // Retrieved passages with where they are from; those that answer to an expected source are marked.
 function retrievedOf(run, record) {
   const contexts = run.contexts[record];
@@ -107,7 +125,7 @@ function retrievedOf(run, record) {
   const entries = Array.from({ length: n }, (_, place) => {
     const [label, expected] = sources[place] ?? [0, 0];
     const head = element("div", { class: "quiet" }, shown(WORDS[label]));
-    if (expected) head.append(element("span", { class: "tag key" }, "✓ expected"));
+    if (expected) head.append(element("span", { class: "tag key" }, `✓ expected, by ${WORDS[expected]}`));
     return element("li", { class: "text" }, head, place < contexts.length ? shown(WORDS[contexts[place]]) : "");
   });
   const expected = sources.filter(([, one]) => one).length;

@@ -45,9 +45,9 @@ const FILTERS = {
   unparsed: ["Unparsed", (row, number) => has(row, number, "unparsed")],
   refused: ["Refused", (row, number) => has(row, number, "refused")],
   errors: ["Errors", (row, number) => row.records[number].some((record) => RUNS[number].failure[record])],
-  flips: ["Flips", (row, number) => row.flips[number] > 0],
-  fixed: ["Fixed", (row, number) => row.flips[number] === 1],
-  broken: ["Broken", (row, number) => row.flips[number] === 2],
+  flips: ["Changed", (row, number) => row.flips[number] > 0],
+  fixed: ["Improvements", (row, number) => row.flips[number] === 1],
+  broken: ["Regressions", (row, number) => row.flips[number] === 2],
 };
 
 function has(row, number, state) {

@@ -2,6 +2,7 @@
 
 const PAGE = 50;
 const WAYS = ["", "fixed", "broken"];
+const CHANGES = ["", "improvement", "regression"];
 const choice = { show: "all", text: "", group: "", target: "", failed: "", open: "" };
 const order = { by: "", down: false };
 const view = { page: 0, rows: ROWS };
@@ -119,7 +120,7 @@ function cell(name, content, kind = null) {
 }
 
 function flipOf(way) {
-  return way ? element("div", { class: `flip ${WAYS[way]}` }, element("span", { "aria-hidden": "true" }, way === 1 ? "▲ " : "▼ "), WAYS[way]) : null;
+  return way ? element("div", { class: `flip ${WAYS[way]}` }, element("span", { "aria-hidden": "true" }, way === 1 ? "▲ " : "▼ "), CHANGES[way]) : null;
 }
 
 function toggle(row, line, opener) {

@@ -8,20 +8,19 @@ question does not apply, where LlamaIndex judges against a placeholder.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, ClassVar, Final
 
 from steelyard.errors import expect_number
-from steelyard.scorers.judges.judge import Judge
-from steelyard.scorers.judges.summing_up import no_answer, not_applicable, reference_of, score_of, unless_stopped
-from steelyard.session.answers import answer_of, refused_before
-from steelyard.text.fenced_prompt import FencedPrompt
-from steelyard.text.prompt_files import question_of
+from steelyard.prompts.conversation import transcript_of
+from steelyard.prompts.fenced_prompt import FencedPrompt
+from steelyard.scorers.judges.judge import Judge, no_answer, not_applicable, reference_of, score_of, unless_stopped
+from steelyard.session.replies import answer_of, refused_before
 from steelyard.text.rating import Scale, Verdict, read_rating
-from steelyard.types import Asks, Output, Sample, Score
+from steelyard.types import Asks, Output, Sample, Score, ScoreInfo, StageInfo
 
 _SCALE: Final = Scale(1, 5)
 _BETWEEN: Final = MappingProxyType({"en": "\nOR\n", "zh": "\n或\n"})
@@ -42,16 +41,19 @@ class Correctness:
             in Chinese 或), {{answer}} and {{mark}}.
     """
 
-    score_names: ClassVar[tuple[str, ...]] = _NAMES
-    over: ClassVar[str] = "scored"
-    scales: ClassVar[Mapping[str, tuple[float, float]]] = MappingProxyType({"correctness": (1.0, 5.0)})
-    spread: ClassVar[tuple[str, ...]] = ("correctness",)
-    words: ClassVar[Mapping[str, tuple[str, str]]] = MappingProxyType({"correct": ("right", "wrong")})
-    rehearsal: ClassVar[str] = "5"
+    stage_info: ClassVar[StageInfo] = StageInfo(mock_reply="5")
 
     judge: Judge = Judge()
     threshold: float = 4.0
     template: Path | str = ""
+
+    @property
+    def score_infos(self) -> tuple[ScoreInfo, ...]:
+        """The rating, and whether it passes."""
+        return (
+            ScoreInfo("correctness", (_SCALE.low, _SCALE.high), threshold=self.threshold, histogram=True),
+            ScoreInfo("correct", (0.0, 1.0), threshold=1.0, labels=("right", "wrong")),
+        )
 
     def check(self) -> None:
         """Find what cannot be meant.
@@ -75,7 +77,7 @@ class Correctness:
             return [no_answer(name) for name in _NAMES]
         if not answer.strip():
             return self._scores([Verdict("scored", _SCALE.low, form="blank", reason="the answer is blank")], answer)
-        question = question_of(sample.input)
+        question = transcript_of(sample.input)
         language = self.judge.language_for(question, answer)
         values = {
             "question": question,

@@ -7,23 +7,22 @@ name, filled in with the score alone.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, ClassVar, Final
+from typing import Any, Final
 
 from steelyard.errors import ConfigError
-from steelyard.scorers.judges.g_eval_rating import Form, Rated, Weighting, rate, rated_score
-from steelyard.scorers.judges.judge import Judge
-from steelyard.scorers.judges.numbered import unread_reply
-from steelyard.scorers.judges.summing_up import no_answer
-from steelyard.session.answers import answer_of, refused_before
-from steelyard.text.fenced_prompt import FencedPrompt
-from steelyard.text.language import Language
+from steelyard.prompts.conversation import transcript_of
+from steelyard.prompts.fenced_prompt import FencedPrompt
+from steelyard.prompts.language import Language
+from steelyard.prompts.template import refuse_file_names
+from steelyard.registry import accepts_former_keys
+from steelyard.scorers.judges.judge import Judge, no_answer, unread_reply
+from steelyard.scorers.judges.rating import Form, Rated, Weighting, rate, rated_score
+from steelyard.session.replies import answer_of, refused_before
 from steelyard.text.listed import read_list
-from steelyard.text.prompt_files import question_of
 from steelyard.text.rating import Verdict
-from steelyard.types import Asks, Output, Reply, Sample, Score
+from steelyard.types import Asks, Output, Reply, Sample, Score, ScoreInfo, StageInfo
 
 _MOST_STEPS: Final = 20
 _STEPS_TOKENS: Final = 1024
@@ -31,6 +30,7 @@ _STEPS_NAMES: Final = ("task", "criteria", "metric")
 _NAMES: Final = (*_STEPS_NAMES, "low", "high", "steps")
 
 
+@accepts_former_keys
 @dataclass(frozen=True, slots=True)
 class GEval:
     """How well an answer meets criteria of your own, on a scale of whole numbers.
@@ -52,8 +52,8 @@ class GEval:
             the mean of several replies at temperature 1; `single` the rating as it was read. `auto` is `logprobs`
             where the endpoint gives them, else `single`.
         samples: how many replies `samples` asks for.
-        least_mass: the share of the probability, in [0, 1], that the scale's values must cover; below it the rating is
-            taken as it was read, which the score says.
+        min_probability_mass: the share of the probability, in [0, 1], that the scale's values must cover; below it the
+            rating is taken as it was read, which the score says.
         reasoning: whether the judge gives its reasons, behind the score. Where probabilities are asked for they come,
             and are stored, for every token of the reasons as well: about 30 kB a reply instead of 2.
         threshold: the lowest score that passes; null: nothing passes or fails.
@@ -61,8 +61,6 @@ class GEval:
             `{{criteria}}`, `{{steps}}`, `{{metric}}`, `{{low}}`, `{{high}}` and `{{mark}}`.
         steps_template: a prompt of your own for the steps; may use `{{task}}`, `{{criteria}}` and `{{metric}}`.
     """
-
-    over: ClassVar[str] = "scored"
 
     judge: Judge = Judge()
     name: str = ""
@@ -73,31 +71,21 @@ class GEval:
     high: int = 5
     weighting: Weighting = "auto"
     samples: int = 20
-    least_mass: float = 0.5
+    min_probability_mass: float = 0.5
     reasoning: bool = False
     threshold: float | None = None
     template: Path | str = ""
     steps_template: Path | str = ""
 
     @property
-    def score_name(self) -> str:
-        """The metric's name."""
-        return self.name
+    def score_infos(self) -> tuple[ScoreInfo, ...]:
+        """A rating under the metric's name."""
+        return (ScoreInfo(self.name, (self.low, self.high), threshold=self.threshold, histogram=True),)
 
     @property
-    def scales(self) -> Mapping[str, tuple[float, float]]:
-        """The lowest and the highest score."""
-        return {self.name: (float(self.low), float(self.high))}
-
-    @property
-    def spread(self) -> tuple[str, ...]:
-        """The score, which reports show as a histogram."""
-        return (self.name,)
-
-    @property
-    def rehearsal(self) -> str:
-        """A reply that can be read as steps and as a rating."""
-        return f"1. Read the answer.\n2. Compare it with the criteria.\n\nScore: {self.high}"
+    def stage_info(self) -> StageInfo:
+        """A dry run's reply can be read as steps and as a rating."""
+        return StageInfo(mock_reply=f"1. Read the answer.\n2. Compare it with the criteria.\n\nScore: {self.high}")
 
     def check(self) -> None:
         """Find what cannot be meant.
@@ -110,6 +98,7 @@ class GEval:
         self._form.check_judge(self.judge)
         if not self.criteria.strip():
             raise ConfigError("criteria: say what is judged, and what makes a high score and a low one")
+        refuse_file_names(criteria=self.criteria, task=self.task, steps=self.steps)
         if not _are_texts(self.steps):
             raise ConfigError(f"steps: a list of texts, not {self.steps!r}")
         if self.threshold is not None and not self.low <= self.threshold <= self.high:
@@ -127,7 +116,7 @@ class GEval:
         """Judge one answer."""
         if refused_before(output):
             return no_answer(self.name)
-        question, answer = question_of(sample.input), answer_of(output)
+        question, answer = transcript_of(sample.input), answer_of(output)
         language = self.judge.language_for(question, answer)
         steps = self.steps or await self._written_steps(ask, language)
         if isinstance(steps, Verdict):
@@ -149,7 +138,13 @@ class GEval:
     @property
     def _form(self) -> Form:
         return Form(
-            self.name, self.low, self.high, self.weighting, self.samples, self.least_mass, reasoning=self.reasoning
+            self.name,
+            self.low,
+            self.high,
+            self.weighting,
+            self.samples,
+            self.min_probability_mass,
+            reasoning=self.reasoning,
         )
 
     @property

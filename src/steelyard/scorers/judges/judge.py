@@ -1,18 +1,29 @@
-"""Who judges: a model of its own, set apart from the target's, and how it is asked."""
+"""The model that judges, how it is called, and how the verdicts that it returns become a score.
+
+Every judge of this package uses these parts: `Judge.ask` and `repeated` for its calls, `read_numbered` where one reply
+holds a verdict under each number, and `score_of` for the mean of the repeats with how sure it is.
+"""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+import json
+from collections import Counter
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, is_dataclass, replace
+from statistics import fmean, stdev
 from types import MappingProxyType
 from typing import Any, Final, Literal, TypeVar, get_args
 
 from steelyard.errors import ConfigError, did_you_mean, expect_number
 from steelyard.models.base import Model
 from steelyard.models.references import check_sent
-from steelyard.text.language import Language, language_of
-from steelyard.types import Asks, Message, Reply, Scorer
+from steelyard.prompts.language import Language, language_of
+from steelyard.session.replies import STOPPED, answer_of, refused_before
+from steelyard.text.listed import read_verdict_list
+from steelyard.text.rating import Verdict, read_yes_no
+from steelyard.text.verdict_like import verdict_like
+from steelyard.types import Asks, Message, Output, Reply, Sample, Score, Scorer
 
 STEADY: Final[Mapping[str, Any]] = MappingProxyType(
     {"temperature": 0, "top_p": 1, "frequency_penalty": 0, "presence_penalty": 0}
@@ -75,7 +86,7 @@ class Judge:
         return {name: value for name, value in given.items() if value is not None}
 
     async def repeated(self, once: Callable[[], Awaitable[T]]) -> tuple[T, ...]:
-        """What `once` gives, `repeats` times, asked side by side.
+        """The results of `repeats` concurrent calls of `once`.
 
         Raises:
             ModelError: of the first that failed, when all have come in: what the others paid for is kept.
@@ -84,7 +95,7 @@ class Judge:
 
 
 async def together(calls: Sequence[Callable[[], Awaitable[T]]]) -> tuple[T, ...]:
-    """What `calls` give, in their order, asked side by side.
+    """The results of `calls`, run concurrently, in their order.
 
     They begin in their order, so that of several equal ones the first is always the first in the journal. A procedure
     of several steps therefore takes each step in all its repeats together, and no repeat runs ahead.
@@ -110,3 +121,153 @@ def with_judge(scorers: Sequence[Scorer], judge: Judge) -> tuple[Scorer, ...]:
 def _given_judge(scorer: Any, judge: Judge) -> Any:
     wants = is_dataclass(scorer) and not isinstance(scorer, type) and getattr(scorer, "judge", None) == Judge()
     return replace(scorer, judge=judge) if wants else scorer
+
+
+_LONGEST_REASON: Final = 2000
+
+
+def contexts_of(sample: Sample, output: Output) -> tuple[str, ...]:
+    """The passages that an answer was made from: what the target retrieved, else what came with the question."""
+    return tuple(output.contexts or sample.contexts)
+
+
+def reference_of(sample: Sample, *, between: str = "\nOR\n") -> str:
+    r"""The expected answer as a text; "" where there is none.
+
+    Args:
+        sample: a list as its reference holds alternatives; any other value that is no text is shown as JSON.
+        between: what parts alternatives.
+
+    >>> reference_of(Sample("1", "Largest?", ["Jupiter", " ", "the fifth planet"])), reference_of(Sample("2", "?", 4))
+    ('Jupiter\nOR\nthe fifth planet', '4')
+    """
+    wanted = sample.reference
+    several = wanted if isinstance(wanted, list | tuple) else (wanted,)
+    texts = ("" if one is None else one if isinstance(one, str) else _as_json(one) for one in several)
+    return between.join(text for text in texts if text.strip())
+
+
+def _as_json(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=False)
+
+
+def unless_stopped(verdict: Verdict, reply: Reply) -> Verdict:
+    """`verdict`; refused where the endpoint stopped the judge before one was read.
+
+    Words that come as a refusal hold no verdict, whatever numbers are among them. Those before a filter may.
+    """
+    if reply.finish == "refusal" or (verdict.value is None and reply.finish in STOPPED):
+        return Verdict("refused", reason=reply.text.strip())
+    return verdict
+
+
+def no_answer(name: str) -> Score:
+    """The target refused, or its reply was stopped: there is nothing to judge."""
+    return Score(name, None, outcome="refused", reason="the target gave no answer: it refused or was stopped")
+
+
+def not_applicable(name: str, reason: str) -> Score:
+    """The question does not apply."""
+    return Score(name, None, outcome="not_applicable", reason=reason)
+
+
+def nothing_to_support(name: str, output: Output, contexts: Sequence[object]) -> Score | None:
+    """The score where nobody need be asked whether contexts support an answer; None where a judge has to look."""
+    if refused_before(output):
+        return no_answer(name)
+    if not contexts:
+        return not_applicable(name, "there are no contexts")
+    return None if answer_of(output).strip() else not_applicable(name, "nothing claimed: the answer is blank")
+
+
+def score_of(
+    name: str,
+    verdicts: Sequence[Verdict],
+    *,
+    candidate: str,
+    passes: Callable[[float], bool] | None = None,
+    detail: Mapping[str, Any] | None = None,
+) -> Score:
+    """The score that the verdicts of all repeats make.
+
+    The value is the mean of those that were read. Where none was, the score is `refused` when every one was refused,
+    else `unparsed` with the kind of the first unreadable one: never a number.
+
+    Args:
+        name: the score's.
+        verdicts: one per repeat.
+        candidate: the text that was judged; one that holds what looks like a verdict is flagged.
+        passes: whether a value is good enough; None where there is no threshold.
+        detail: more to keep.
+    """
+    told: dict[str, Any] = {"how": "single" if len(verdicts) == 1 else f"mean of {len(verdicts)} repeats"}
+    told |= detail or {}
+    if len(verdicts) > 1:
+        told["repeats"] = [verdict.value for verdict in verdicts]
+    if like := verdict_like(candidate):
+        told["verdict_like"] = like[:200]
+    read = [verdict for verdict in verdicts if verdict.value is not None]
+    first = (read or [verdict for verdict in verdicts if verdict.outcome == "unparsed"] or list(verdicts))[0]
+    reason = " ".join(first.reason.split())[:_LONGEST_REASON]
+    told["columns"] = {f"{name}_reason": reason, **told.get("columns", {})}
+    if not read:
+        return _unread(name, first, reason, told)
+    values = [one.value for one in read if one.value is not None]
+    value = fmean(values)
+    if len(values) > 1:
+        said = Counter(map(passes, values) if passes else values)
+        told |= {"sd": stdev(values), "flip_rate": 1 - max(said.values()) / len(values)}
+    told["form"] = first.form
+    return Score(name, value, passed=passes(value) if passes else None, reason=reason, detail=told)
+
+
+def _unread(name: str, verdict: Verdict, reason: str, told: Mapping[str, Any]) -> Score:
+    if verdict.outcome == "refused":
+        return Score(name, None, outcome="refused", reason=reason or "the judge refused", detail=told)
+    kind = verdict.kind or "none"
+    return Score(name, None, outcome="unparsed", reason=reason, detail={**told, "kind": kind})
+
+
+def read_numbered(reply: Reply, n: int) -> tuple[Verdict, ...]:
+    r"""One verdict for each number from 1 to `n`; what the reply says nothing readable on is unparsed or refused.
+
+    >>> [one.label or one.kind for one in read_numbered(Reply("", "1. YES\n3. NO"), 3)]
+    ['yes', 'none', 'no']
+    """
+    found = read_verdict_list(reply.text, n)
+    said = [one if one is not None and (one.value is not None or one.kind == "ambiguous") else None for one in found]
+    missing = _missing(reply) if any(said) else unread_reply(reply)
+    return tuple(unless_stopped(one or missing, reply) for one in said)
+
+
+def first_unread(verdicts: Iterable[Verdict]) -> Verdict | None:
+    """The first without a value, or None."""
+    return next((verdict for verdict in verdicts if verdict.value is None), None)
+
+
+def together_read(verdicts: Sequence[Verdict], value: float) -> Verdict:
+    """The verdicts under all numbers as one: `value` where every one was read, else as the first that was not."""
+    reason = "; ".join(_told(no, verdict) for no, verdict in enumerate(verdicts, start=1))
+    unread = first_unread(verdicts)
+    if unread is not None:
+        some = any(one.value is not None for one in verdicts)
+        return Verdict(unread.outcome, kind=unread.kind, reason=reason if some else unread.reason)
+    return Verdict("scored", value, form="numbered", reason=reason)
+
+
+def _told(number: int, verdict: Verdict) -> str:
+    said = verdict.label or verdict.kind or verdict.outcome
+    return f"{number}. {said}: {verdict.reason}" if verdict.reason and verdict.label else f"{number}. {said}"
+
+
+def unread_reply(reply: Reply) -> Verdict:
+    """Why a reply holds nothing that can be read: refused, empty, truncated or none."""
+    whole = unless_stopped(read_yes_no(reply.text, finish=reply.finish), reply)
+    if whole.outcome == "refused" or whole.kind in {"empty", "truncated"}:
+        return whole
+    return Verdict("unparsed", kind="none", reason=reply.text.strip())
+
+
+def _missing(reply: Reply) -> Verdict:
+    """Why one number of several has no verdict."""
+    return Verdict("unparsed", kind="truncated" if reply.finish == "length" else "none")

@@ -1,27 +1,30 @@
-"""Preference: which of two answers does a judge prefer, or does it call them equal?"""
+"""Preference: which of two answers does a judge prefer, or does it call them equal?
+
+A judge sees the answers by position only, in one order or in both. Here positions become sides again: of the order `BA`
+the first position is side B.
+"""
 
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 from hashlib import blake2b
 from pathlib import Path
-from typing import Any, ClassVar, Final, Literal
+from typing import Any, ClassVar, Final, Literal, NamedTuple
 
 from steelyard.errors import ConfigError, expect_number
-from steelyard.scorers.judges.judge import Judge, together
-from steelyard.scorers.judges.summing_up import not_applicable, reference_of, unless_stopped
-from steelyard.scorers.preference_orders import Order, Shown, combined, order_of, told
-from steelyard.scorers.preference_sides import VALUES, Sides, alike, sides_of
-from steelyard.text.fenced_prompt import FencedPrompt
-from steelyard.text.language import Language
-from steelyard.text.prompt_files import question_of
+from steelyard.prompts.conversation import transcript_of
+from steelyard.prompts.fenced_prompt import FencedPrompt
+from steelyard.prompts.language import Language
+from steelyard.prompts.template import placeholders, refuse_file_names
+from steelyard.scorers.judges.judge import Judge, not_applicable, reference_of, together, unless_stopped
+from steelyard.scorers.preference import VALUES, Label, Sides, alike, sides_of
 from steelyard.text.rating import Verdict, read_preference
-from steelyard.text.template import placeholders
 from steelyard.text.verdict_like import neutralised, verdict_like
-from steelyard.types import Asks, Message, Output, Sample, Score
+from steelyard.types import Asks, Message, Output, Sample, Score, ScoreInfo, StageInfo
 
 _TOKENS: Final = 1024
 """Reasons stand before the verdict, so a reply that is cut off has none: a few sentences take 100 to 300 tokens."""
@@ -60,9 +63,7 @@ class Preference:
         name: of the score.
     """
 
-    over: ClassVar[str] = "scored"
-    of_pairs: ClassVar[bool] = True
-    rehearsal: ClassVar[str] = "[[A]]"
+    stage_info: ClassVar[StageInfo] = StageInfo(mock_reply="[[A]]", compares_pairs=True)
 
     judge: Judge = Judge()
     criteria: str | tuple[str, ...] = ""
@@ -73,9 +74,9 @@ class Preference:
     name: str = "preference"
 
     @property
-    def score_name(self) -> str:
-        """The name given."""
-        return self.name
+    def score_infos(self) -> tuple[ScoreInfo, ...]:
+        """1 for side A, 0 for side B, 0.5 where neither."""
+        return (ScoreInfo(self.name, (0.0, 1.0)),)
 
     def check(self) -> None:
         """Find what cannot be meant.
@@ -87,6 +88,7 @@ class Preference:
         if not self.name.strip() or not self.name.isprintable():
             raise ConfigError(f"name: a score has a printable name, not {self.name!r}")
         self._check_criteria()
+        refuse_file_names(criteria=self.criteria)
         if self.reference not in ("auto", True, False):
             raise ConfigError(f"reference: expected auto, true or false, but got {self.reference!r}")
         if self.orders not in {"both", "random"}:
@@ -106,7 +108,7 @@ class Preference:
         if not isinstance(given, tuple | list) or len(given) > _MOST_CRITERIA:
             raise ConfigError(f"criteria: a text, or a list of at most {_MOST_CRITERIA} texts, not {given!r:.80}")
         if not all(isinstance(one, str) and one.strip() for one in given):
-            raise ConfigError("criteria: each is a text that says something")
+            raise ConfigError("criteria: each must be a text that is not blank")
 
     def manifest(self) -> dict[str, Any]:
         """The prompt, the criteria where they are ours, and their hashes."""
@@ -137,7 +139,7 @@ class Preference:
 
     def _prompts(self, sample: Sample, sides: Sides, reference: str) -> dict[Shown, list[Message]]:
         """What is sent, by order."""
-        question = question_of(sample.input)
+        question = transcript_of(sample.input)
         language = self.judge.language_for(question, *sides)
         prompts: dict[Shown, list[Message]] = {}
         for shown in self._orders(sample):
@@ -167,11 +169,11 @@ class Preference:
     def _score(self, sides: Sides, orders: Sequence[Order]) -> Score:
         found = combined(orders)
         reason = told(orders)[:_LONGEST_REASON]
-        detail: dict[str, Any] = {"by": "judge", "orders": [one.to_json() for one in orders]}
+        detail: dict[str, Any] = {"by": "judge", "orders": [order.to_json() for order in orders]}
         detail["columns"] = {
             f"{self.name}_label": found.label,
             f"{self.name}_reason": reason,
-            **{f"{self.name}_{one.shown}": one.reason[:_LONGEST_REASON] for one in orders},
+            **{f"{self.name}_{order.shown}": order.reason[:_LONGEST_REASON] for order in orders},
         }
         likes = (
             f"{side}: {likeness}" for side, text in zip("AB", sides, strict=True) if (likeness := verdict_like(text))
@@ -195,3 +197,125 @@ class Preference:
 def _disarmed(answer: str) -> str:
     """`answer` with its verdict marks made unreadable, so that a judge that quotes it says nothing by that."""
     return _ENCLOSED.sub(r"\g<0>·", neutralised(answer))
+
+
+Shown = Literal["AB", "BA"]
+DIVIDED: Final = "divided"
+"""The kind of an order whose repeats have no majority: it was read, and says nothing in one voice."""
+_SLOTS: Final = {"A": 1, "B": 2}
+
+
+@dataclass(frozen=True, slots=True)
+class Order:
+    """What a judge said of a pair in one order.
+
+    Args:
+        shown: which side stood first.
+        verdict: the side that it prefers, `tie`, or "" where nothing was read or its repeats are divided.
+        slot: the place that won, 1 or 2; 0 where none did.
+        outcome: `scored`, `unparsed` or `refused`.
+        kind: why it was not read, or `divided`.
+        reason: the judge's own words, in which A and B are places.
+        repeats: the verdict of each repeat, "" where it was not read; empty for a single one.
+    """
+
+    shown: Shown
+    verdict: str
+    slot: int
+    outcome: str
+    kind: str = ""
+    reason: str = ""
+    repeats: tuple[str, ...] = ()
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain JSON, as it stands in the score's detail."""
+        told: dict[str, Any] = {
+            "shown": self.shown,
+            "verdict": self.verdict,
+            "slot": self.slot,
+            "outcome": self.outcome,
+            "kind": self.kind,
+            "reason": self.reason,
+        }
+        return told | ({"repeats": list(self.repeats)} if self.repeats else {})
+
+
+def order_of(shown: Shown, verdicts: Sequence[Verdict]) -> Order:
+    """One order's verdict: of several repeats what more than half of those that were read say.
+
+    Args:
+        shown: which side stood first.
+        verdicts: one per repeat; their labels are places, `A` the first.
+
+    >>> order_of("BA", [Verdict("scored", 1.0, "A")]).verdict
+    'B'
+    """
+    read = [verdict for verdict in verdicts if verdict.value is not None]
+    repeats = tuple(_side(verdict.label, shown) if verdict.value is not None else "" for verdict in verdicts)
+    repeats = repeats if len(verdicts) > 1 else ()
+    if not read:
+        first = next((verdict for verdict in verdicts if verdict.outcome == "unparsed"), verdicts[0])
+        kind = "" if first.outcome == "refused" else first.kind or "none"
+        return Order(shown, "", 0, first.outcome, kind, _line(first.reason), repeats)
+    label, count = Counter(one.label for one in read).most_common(1)[0]
+    if 2 * count <= len(read):
+        return Order(shown, "", 0, "scored", DIVIDED, _line(read[0].reason), repeats)
+    reason = next(one.reason for one in read if one.label == label)
+    return Order(shown, _side(label, shown), _SLOTS.get(label, 0), "scored", "", _line(reason), repeats)
+
+
+def _side(place: str, shown: Shown) -> str:
+    return shown[_SLOTS[place] - 1] if place in _SLOTS else place
+
+
+def _line(text: str) -> str:
+    return " ".join(text.split())
+
+
+class Combined(NamedTuple):
+    """What all orders of a pair come to: a label where every one of them was read."""
+
+    outcome: Literal["scored", "unparsed", "refused"]
+    label: Label | Literal[""] = ""
+    kind: str = ""
+
+
+def combined(orders: Sequence[Order]) -> Combined:
+    """One verdict of one or two orders.
+
+    `inconsistent` where the two orders say different things, whatever these are, and where the repeats of one order
+    are divided. One order that was not read leaves the pair unparsed: half a swap is no swap. It is `refused` where the
+    judge refused an order and every other one was read, or refused as well.
+
+    >>> combined([Order("AB", "A", 1, "scored"), Order("BA", "tie", 0, "scored")]).label
+    'inconsistent'
+    """
+    unread = next((order for order in orders if order.outcome == "unparsed"), None)
+    if unread is not None:
+        return Combined("unparsed", "", unread.kind)
+    if any(order.outcome == "refused" for order in orders):
+        return Combined("refused")
+    said = {order.verdict for order in orders}
+    label: Any = said.pop()
+    return Combined("scored", "inconsistent" if said or label == "" else label)
+
+
+def told(orders: Sequence[Order]) -> str:
+    """What was said, in one line for a person: who, in which order, and why.
+
+    Of two orders that agree the reason is that in which A is shown first, so that its A and B are the sides.
+    """
+    found = combined(orders)
+    if found.outcome != "scored":
+        one = next(order for order in orders if order.outcome == found.outcome)
+        return one.reason or f"the judge {'refused' if found.outcome == 'refused' else 'gave no verdict'}"
+    if found.label == "inconsistent":
+        return "; ".join(f"{_said(order)} with {order.shown[0]} shown first" for order in orders)
+    first = orders[0]
+    where = "in both orders" if len(orders) > 1 else f"with {first.shown[0]} shown first"
+    named = "" if first.shown == "AB" or not first.reason else " (its A is side B)"
+    return f"{_said(first)} {where}{named}{f': {first.reason}' if first.reason else ''}"
+
+
+def _said(one: Order) -> str:
+    return one.verdict or "no majority"

@@ -1,43 +1,78 @@
-"""Relevance: does a query, or an answer, meet every point of the request, and nothing besides?
+"""Relevance of a query to its request, of an answer to its question, and of retrieved contexts to theirs.
 
-The fourth stage of judging generated SQL: whether it runs and returns the reference's result is told by running it
-(`steelyard.scorers.sql`); whether it answers what was asked has to be read. A G-Eval with criteria and steps of our
-own, so that nothing is written by the judge beforehand.
+`Relevance`: does a query or an answer meet every point of the request, and nothing else? The fourth stage of judging
+generated SQL: whether it runs and returns the reference's result is told by running it (`steelyard.scorers.sql`);
+whether it answers what was asked has to be read. A G-Eval with criteria and steps of our own, so that nothing is
+written by the judge beforehand.
+
+`AnswerRelevancy`: does the answer address the question? Two yes-or-no questions in one call. The questions (does it
+keep to the subject, does it give what was asked for) and their equal weight are those of LlamaIndex'
+AnswerRelevancyEvaluator, whose 0 to 2 is 0, 0.5 and 1 here; the words of the prompt are ours. Deviations: each verdict
+is read under its number, where LlamaIndex reads one digit of a sum; an answer that is true but says only that it does
+not know gets nothing for the second. Reverse questions by cosine (Ragas) would need a model of embeddings and reward an
+answer that repeats the question.
+
+`ContextRelevance`: which of the retrieved contexts are useful for the question, and do they come first?
+
+    context_relevance = contexts of use / contexts
+    context_precision = sum over ranks k of (precision@k * v_k) / contexts of use,  v_k = 1 where context k is of use
+
+Source of the second: Ragas, "Context Precision" (documentation of the metric, version 0.4), the average precision of
+information retrieval over what was retrieved; Ragas divides by the number of contexts of use plus 1e-10, so that it is
+0 where none is: so is ours. Deviations: one call judges all contexts of a window, where Ragas makes one for each;
+neither the reference nor the answer is shown, so that the verdict is on the retrieval alone.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
+from statistics import fmean
 from types import MappingProxyType
 from typing import Any, ClassVar, Final, Literal, get_args
 
-from steelyard.errors import ConfigError, did_you_mean
-from steelyard.scorers.judges.g_eval_rating import Form, Weighting, rate, rated_score
-from steelyard.scorers.judges.judge import Judge
-from steelyard.scorers.judges.summing_up import no_answer, not_applicable, reference_of
-from steelyard.session.answers import answer_of, refused_before
-from steelyard.text.fenced_prompt import FencedPrompt
-from steelyard.text.prompt_files import question_of
+from steelyard.errors import ConfigError, did_you_mean, expect_number
+from steelyard.prompts.conversation import transcript_of
+from steelyard.prompts.fenced_prompt import FencedPrompt
+from steelyard.prompts.language import Language
+from steelyard.registry import accepts_former_keys
+from steelyard.scorers.judges.judge import (
+    Judge,
+    contexts_of,
+    no_answer,
+    not_applicable,
+    read_numbered,
+    reference_of,
+    score_of,
+    together,
+    together_read,
+)
+from steelyard.scorers.judges.rating import Form, Weighting, rate, rated_score
+from steelyard.scorers.judges.windows import ContextWindow, check_window, windows
+from steelyard.session.replies import answer_of, refused_before
+from steelyard.text.rating import Verdict
 from steelyard.text.sql_reply import read_sql
-from steelyard.types import Asks, Output, Sample, Score
+from steelyard.types import Asks, Output, Sample, Score, ScoreInfo, StageInfo
 
 Judged = Literal["output", "reference"]
 Candidate = Literal["auto", "sql", "text"]
+Showing = Literal["auto", "shown", "hidden"]
 
 _STOPPED: Final = frozenset({"content_filter", "refusal"})
 _NAMES: Final[Mapping[str, str]] = MappingProxyType({"output": "relevance", "reference": "relevance_of_reference"})
 
 
+@accepts_former_keys
 @dataclass(frozen=True, slots=True)
 class Relevance:
     """From 1 to 5: whether all points of the request are covered, with nothing redundant or in excess.
 
-    The judge sees the request, the schema in `metadata["schema"]` where there is one, and the candidate: the SQL of a
-    reply, or the text of any other answer. A reply without SQL that can be read is not applicable here: its format
-    has a score of its own. The score says in `detail` how it was taken, as that of `g_eval` does.
+    The judge sees the request, the schema in `metadata["schema"]` where the candidate saw it, and the candidate: the
+    SQL of a reply, or the text of any other answer. A reply without SQL that can be read is not applicable here: its
+    format has a score of its own. The score says in `detail` how it was taken, as that of `g_eval` does.
 
     Args:
         judge: the model that judges.
@@ -45,41 +80,37 @@ class Relevance:
             dataset; its score is `relevance_of_reference`.
         candidate: `sql` takes the SQL out of a reply, `text` all of an answer; `auto` is `sql` for samples that name a
             database or a dialect.
+        schema: whether the judge is shown the sample's schema: `auto` where the target's template or body has a place
+            for it (`{{metadata.schema}}`) or its rules read it, and for references; of a function, an engine or stored
+            predictions nothing is known, so it is not shown. `shown` and `hidden` say it for all.
         weighting: as in `g_eval`.
         samples: how many replies `samples` asks for.
-        least_mass: as in `g_eval`.
+        min_probability_mass: as in `g_eval`.
         threshold: the lowest score that passes; null: nothing passes or fails.
-        template: a prompt of your own; may use `{{question}}`, `{{schema}}` (empty where there is none) and
+        template: a prompt of your own; may use `{{question}}`, `{{schema}}` (empty where none is shown) and
             `{{answer}}`, all fenced, and `{{mark}}`.
     """
 
-    over: ClassVar[str] = "scored"
-    rehearsal: ClassVar[str] = "5"
-    stand_in: ClassVar[str] = "SELECT 1"
+    stage_info: ClassVar[StageInfo] = StageInfo(mock_reply="5", mock_output="SELECT 1")
 
     judge: Judge = Judge()
     judged: Judged = "output"
     candidate: Candidate = "auto"
+    schema: Showing = "auto"
     weighting: Weighting = "auto"
     samples: int = 20
-    least_mass: float = 0.5
+    min_probability_mass: float = 0.5
     threshold: float | None = None
     template: Path | str = ""
 
     @property
-    def score_name(self) -> str:
-        """`relevance`, or `relevance_of_reference`."""
+    def score_infos(self) -> tuple[ScoreInfo, ...]:
+        """A rating: `relevance`, or `relevance_of_reference`."""
+        return (ScoreInfo(self._name, (1.0, 5.0), threshold=self.threshold, histogram=True),)
+
+    @property
+    def _name(self) -> str:
         return _NAMES.get(self.judged, "relevance")
-
-    @property
-    def scales(self) -> Mapping[str, tuple[float, float]]:
-        """The lowest and the highest score."""
-        return {self.score_name: (1.0, 5.0)}
-
-    @property
-    def spread(self) -> tuple[str, ...]:
-        """The score, which reports show as a histogram."""
-        return (self.score_name,)
 
     def check(self) -> None:
         """Find what cannot be meant.
@@ -90,6 +121,7 @@ class Relevance:
         for name, value, known in (
             ("judged", self.judged, get_args(Judged)),
             ("candidate", self.candidate, get_args(Candidate)),
+            ("schema", self.schema, get_args(Showing)),
         ):
             if value not in known:
                 raise ConfigError(f"{name}: there is no {value!r}{did_you_mean(str(value), known)}")
@@ -108,34 +140,46 @@ class Relevance:
         found = self._of_reference(sample) if self.judged == "reference" else self._of_output(sample, output)
         if isinstance(found, Score):
             return found
-        question, schema = question_of(sample.input), sample.metadata.get("schema") or ""
+        question = transcript_of(sample.input)
+        schema = (sample.metadata.get("schema") or "") if self._shows_schema else ""
         # The request alone decides: SQL is spelled in Latin letters whatever was asked.
         messages = self._prompt.messages(
             self.judge.language_for(question), {"question": question, "schema": _text(schema), "answer": found}
         )
         rated = await rate(self._form, self.judge, ask, messages)
-        return rated_score(self.score_name, rated, candidate=found, threshold=self.threshold)
+        return rated_score(self._name, rated, candidate=found, threshold=self.threshold)
+
+    def for_target(self, target: Any) -> Relevance:
+        """This scorer for the outputs of one target: whether the target showed the schema to what answered."""
+        if self.schema != "auto" or self.judged == "reference":
+            return self
+        shows = getattr(target, "shows", None)
+        return replace(self, schema="shown" if callable(shows) and shows("schema") else "hidden")
+
+    @property
+    def _shows_schema(self) -> bool:
+        return self.schema == "shown" or (self.schema == "auto" and self.judged == "reference")
 
     def _of_reference(self, sample: Sample) -> str | Score:
         reference = reference_of(sample)
-        return reference or not_applicable(self.score_name, "the sample has no reference")
+        return reference or not_applicable(self._name, "the sample has no reference")
 
     def _of_output(self, sample: Sample, output: Output) -> str | Score:
         """The text to judge, or the score where there is none."""
         if refused_before(output):
-            return no_answer(self.score_name)
+            return no_answer(self._name)
         if self.candidate == "text" or (self.candidate == "auto" and not _asks_for_sql(sample)):
             return answer_of(output)
         reading = read_sql(_text(output.value))
         if reading.status == "read":
             return f"{reading.create.rstrip('; ')};\n{reading.query}" if reading.create else reading.query
         if str(output.metadata.get("finish")) in _STOPPED:
-            return no_answer(self.score_name)
-        return not_applicable(self.score_name, f"no SQL could be read: {reading.message}")
+            return no_answer(self._name)
+        return not_applicable(self._name, f"no SQL could be read: {reading.message}")
 
     @property
     def _form(self) -> Form:
-        return Form("relevance", 1, 5, self.weighting, self.samples, self.least_mass)
+        return Form("relevance", 1, 5, self.weighting, self.samples, self.min_probability_mass)
 
     @property
     def _prompt(self) -> FencedPrompt:
@@ -150,3 +194,182 @@ def _text(value: Any) -> str:
     if isinstance(value, str):
         return value
     return "" if value is None else json.dumps(value, ensure_ascii=False, default=str)
+
+
+_NAME: Final = "answer_relevancy"
+_QUESTIONS: Final = 2
+
+
+@dataclass(frozen=True, slots=True)
+class AnswerRelevancy:
+    """Whether an answer keeps to the question (half) and gives what was asked for (half): 0, 0.5 or 1.
+
+    It needs no reference and no contexts, and does not ask whether the answer is true. A blank answer is 0; no call is
+    made for it.
+
+    Args:
+        judge: who judges.
+        threshold: the least value that passes, in [0, 1].
+        template: the user's own prompt, which asks two questions numbered 1 and 2; it may name {{question}}, {{answer}}
+            and {{mark}}.
+    """
+
+    stage_info: ClassVar[StageInfo] = StageInfo(mock_reply="1. YES\n2. YES")
+
+    judge: Judge = Judge()
+    threshold: float = 1.0
+    template: Path | str = ""
+
+    @property
+    def score_infos(self) -> tuple[ScoreInfo, ...]:
+        """0, 0.5 or 1."""
+        return (ScoreInfo(_NAME, (0.0, 1.0), threshold=self.threshold),)
+
+    def check(self) -> None:
+        """Find what cannot be meant.
+
+        Raises:
+            ConfigError: a threshold outside [0, 1], or a prompt that cannot be used.
+        """
+        expect_number("threshold", self.threshold, 0, 1)
+        self._prompt.check()
+
+    def manifest(self) -> dict[str, Any]:
+        """The words that are sent."""
+        return {"prompts": {_NAME: self._prompt.manifest()}}
+
+    async def __call__(self, sample: Sample, output: Output, ask: Asks) -> Score:
+        """Judge one answer."""
+        answer = answer_of(output)
+        if refused_before(output):
+            return no_answer(_NAME)
+        if not answer.strip():
+            return self._score([Verdict("scored", 0.0, form="blank", reason="the answer is blank")], answer)
+        question = transcript_of(sample.input)
+        values = {"question": question, "answer": answer}
+        messages = self._prompt.messages(self.judge.language_for(question, answer), values)
+
+        async def once() -> tuple[Verdict, ...]:
+            return read_numbered(await self.judge.ask(ask, messages), _QUESTIONS)
+
+        found = await self.judge.repeated(once)
+        verdicts = [together_read(both, fmean(one.value or 0.0 for one in both)) for both in found]
+        return self._score(verdicts, answer, [[one.label for one in both] for both in found])
+
+    def _score(self, verdicts: Sequence[Verdict], answer: str, said: Sequence[Sequence[str]] = ()) -> Score:
+        detail = {"verdicts": said[0] if len(said) == 1 else said} if said else {}
+        return score_of(_NAME, verdicts, candidate=answer, passes=lambda value: value >= self.threshold, detail=detail)
+
+    @property
+    def _prompt(self) -> FencedPrompt:
+        return FencedPrompt(f"judge_{_NAME}", self.template, fenced=("question", "answer"))
+
+
+_CONTEXT_NAMES: Final = ("context_relevance", "context_precision")
+_BLANK: Final = Verdict("scored", 0.0, label="no", form="blank", reason="the context is blank")
+
+
+@dataclass(frozen=True, slots=True)
+class ContextRelevance:
+    """The share of retrieved contexts that are of use, and whether those come first: two scores in [0, 1].
+
+    It needs neither reference nor answer. Without contexts the question does not apply; where the verdict on one
+    cannot be read, both scores are unparsed.
+
+    Args:
+        judge: who judges.
+        window_tokens: estimated tokens of the contexts that one call shows, 50 or more; a context that does not fit one
+            window is of use if a part of it is.
+        template: the user's own prompt; it may name {{question}}, {{contexts}} (numbered from 1), {{count}} and
+            {{mark}}.
+    """
+
+    score_infos: ClassVar[tuple[ScoreInfo, ...]] = tuple(ScoreInfo(name, (0.0, 1.0)) for name in _CONTEXT_NAMES)
+    stage_info: ClassVar[StageInfo] = StageInfo(mock_reply="1. YES")
+
+    judge: Judge = Judge()
+    window_tokens: int = 3000
+    template: Path | str = ""
+
+    def check(self) -> None:
+        """Find what cannot be meant.
+
+        Raises:
+            ConfigError: a window that holds nothing, or a prompt that cannot be used.
+        """
+        check_window(self.window_tokens)
+        self._prompt.check()
+
+    def manifest(self) -> dict[str, Any]:
+        """The words that are sent."""
+        return {"prompts": {"context_relevance": self._prompt.manifest()}}
+
+    async def __call__(self, sample: Sample, output: Output, ask: Asks) -> Sequence[Score]:
+        """Judge what was retrieved for one question."""
+        contexts = contexts_of(sample, output)
+        packed = windows(contexts, self.window_tokens)
+        if not packed:
+            return [not_applicable(name, "there are no contexts") for name in _CONTEXT_NAMES]
+        question = transcript_of(sample.input)
+        language = self.judge.language_for(question)
+        calls = [partial(self._judge, ask, (question, language), window) for window in packed] * self.judge.repeats
+        replies = await together(calls)
+        starts = range(0, len(replies), len(packed))
+        repeats = [_by_context(len(contexts), packed, replies[start : start + len(packed)]) for start in starts]
+        candidate, detail = "\n\n".join(contexts), {"contexts": _listed(repeats)}
+
+        def score(name: str, value: Callable[[Sequence[float]], float]) -> Score:
+            verdicts = [together_read(one, value([each.value or 0.0 for each in one])) for one in repeats]
+            return score_of(name, verdicts, candidate=candidate, detail=detail)
+
+        return [score("context_relevance", fmean), score("context_precision", average_precision)]
+
+    async def _judge(self, ask: Asks, about: tuple[str, Language], window: ContextWindow) -> tuple[Verdict, ...]:
+        question, language = about
+        count = len(window.numbers)
+        values = {"question": question, "contexts": window.renumbered().shown(), "count": str(count)}
+        return read_numbered(await self.judge.ask(ask, self._prompt.messages(language, values)), count)
+
+    @property
+    def _prompt(self) -> FencedPrompt:
+        return FencedPrompt("judge_context_relevance", self.template, fenced=("question", "contexts"), plain=("count",))
+
+
+def average_precision(of_use: Sequence[float]) -> float:
+    """Mean of precision@k over the ranks k that are of use; 0 where none is.
+
+    Args:
+        of_use: 1 or 0 by rank.
+
+    Ranks 1 and 3 of use: (1/1 + 2/3) / 2.
+
+    >>> round(average_precision([1, 0, 1]), 4), average_precision([0, 0])
+    (0.8333, 0.0)
+    """
+    ranks = [rank for rank, value in enumerate(of_use, start=1) if value]
+    return fmean(hits / rank for hits, rank in enumerate(ranks, start=1)) if ranks else 0.0
+
+
+def _by_context(n: int, packed: Sequence[ContextWindow], replies: Sequence[Sequence[Verdict]]) -> tuple[Verdict, ...]:
+    """One verdict for each context: of its parts the first YES, else the first that was not read, else NO."""
+    found: dict[int, list[Verdict]] = {number: [] for number in range(1, n + 1)}
+    for window, verdicts in zip(packed, replies, strict=True):
+        for number, verdict in zip(window.numbers, verdicts, strict=True):
+            found[number].append(verdict)
+    return tuple(_of_parts(parts) for parts in found.values())
+
+
+def _of_parts(parts: Sequence[Verdict]) -> Verdict:
+    yes = next((part for part in parts if part.value == 1), None)
+    unread = next((part for part in parts if part.value is None), None)
+    return yes or unread or (parts[0] if parts else _BLANK)
+
+
+def _listed(repeats: Sequence[Sequence[Verdict]]) -> list[dict[str, Any]]:
+    """Each context's verdict, "" where none was read."""
+    return [
+        {"context": number, "verdict": verdict.label, "reason": verdict.reason if verdict.label else ""}
+        | ({"repeat": no} if len(repeats) > 1 else {})
+        for no, verdicts in enumerate(repeats, start=1)
+        for number, verdict in enumerate(verdicts, start=1)
+    ]

@@ -7,20 +7,19 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from steelyard.errors import expect_number
-from steelyard.retrieval.cutting import cut
-from steelyard.retrieval.sentences import sentences
-from steelyard.text.fencing import fence, mark_for
-from steelyard.text.token_estimate import token_weight
+from steelyard.prompts.fenced_prompt import fence, mark_for
+from steelyard.retrieval.sentences import cut, sentences
+from steelyard.types import token_weight
 
 LEAST_WINDOW: Final = 50
 """Tokens of the smallest window: less would cut sentences."""
 _MOST_WINDOW: Final = 10_000_000
 _ANY_MARK: Final = "0" * 12
-"""As long as any, for weighing a passage before its mark is known."""
+"""As long as every mark, to measure a passage before its mark is known."""
 
 
 @dataclass(frozen=True, slots=True)
-class Window:
+class ContextWindow:
     """What one call shows of the contexts.
 
     Args:
@@ -34,7 +33,7 @@ class Window:
     def shown(self) -> str:
         r"""The passages by the numbers of their contexts, between marks that none of them can know.
 
-        >>> print(Window((2,), ("Paris.",)).shown())
+        >>> print(ContextWindow((2,), ("Paris.",)).shown())
         <passage 2 42f594c482b4>
         Paris.
         </passage 2 42f594c482b4>
@@ -42,7 +41,7 @@ class Window:
         mark = mark_for(dict(zip(map(str, self.numbers), self.texts, strict=True)))
         return "\n\n".join(_passage(no, text, mark) for no, text in zip(self.numbers, self.texts, strict=True))
 
-    def renumbered(self) -> Window:
+    def renumbered(self) -> ContextWindow:
         """The same passages, numbered from 1: for a reply that gives a verdict on each."""
         return replace(self, numbers=tuple(range(1, len(self.texts) + 1)))
 
@@ -56,7 +55,7 @@ def check_window(tokens: int) -> None:
     expect_number("window_tokens", tokens, LEAST_WINDOW, _MOST_WINDOW, whole=True)
 
 
-def windows(contexts: Sequence[str], tokens: int) -> tuple[Window, ...]:
+def windows(contexts: Sequence[str], tokens: int) -> tuple[ContextWindow, ...]:
     """Pack `contexts` into windows, in order.
 
     A context that fits a window stands in one whole; one that does not is cut at sentence borders, a sentence that
@@ -65,19 +64,19 @@ def windows(contexts: Sequence[str], tokens: int) -> tuple[Window, ...]:
 
     Args:
         contexts: in rank order.
-        tokens: estimated tokens of a window as it is shown (see `steelyard.text.token_estimate`).
+        tokens: estimated tokens of a window as it is shown (see `steelyard.types`).
 
     >>> [one.numbers for one in windows(["a" * 100, "b" * 100, "c" * 100], 80)]
     [(1, 2), (3,)]
     """
-    packed: list[Window] = []
-    here, weight = Window(), 0.0
+    packed: list[ContextWindow] = []
+    here, weight = ContextWindow(), 0.0
     for number, text in _parts(contexts, tokens):
         more = token_weight(_passage(number, text) + "\n\n")
         if here.numbers and weight + more > tokens:
             packed.append(here)
-            here, weight = Window(), 0.0
-        here, weight = Window((*here.numbers, number), (*here.texts, text)), weight + more
+            here, weight = ContextWindow(), 0.0
+        here, weight = ContextWindow((*here.numbers, number), (*here.texts, text)), weight + more
     return (*packed, here) if here.numbers else tuple(packed)
 
 

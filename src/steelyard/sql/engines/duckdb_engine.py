@@ -4,6 +4,8 @@ Every query has a database instance of its own, in memory or a private copy open
 secrets and logs end with it. DuckDB says itself that it knows no border between those who send it SQL, so the worker's
 limits of the operating system stand behind the settings; `printf`, `to_base64` and their like take memory that
 `memory_limit` does not count, and some loops hear no interrupt.
+
+`prepare` makes a private copy of a file ready: its write-ahead log folded in.
 """
 
 from __future__ import annotations
@@ -22,8 +24,7 @@ from typing import TYPE_CHECKING, Any, Final, Self
 import duckdb
 
 from steelyard.sql.engines import duckdb_guard as guard
-from steelyard.sql.engines.engine import SqlStop, Work
-from steelyard.sql.engines.fetching import fetch
+from steelyard.sql.engines.engine import EngineQuery, SqlStop, fetch
 from steelyard.sql.results import FailureKind, Part, ResultTable, SqlLimits
 
 if TYPE_CHECKING:
@@ -53,7 +54,7 @@ class DuckdbEngine:
     """
 
     def refusal(self) -> str:
-        """Why this build cannot be held; "" where it can. Opens a connection and closes it again."""
+        """Why the limits cannot be enforced on this build; "" if they can. Opens a connection and closes it."""
         if _version() < _OLDEST:
             oldest = ".".join(map(str, _OLDEST))
             return f"DuckDB {duckdb.__version__} is too old to be held; {oldest} or later is needed"
@@ -64,7 +65,7 @@ class DuckdbEngine:
         except (duckdb.Error, ValueError) as error:
             return f"DuckDB {duckdb.__version__} does not take the settings that hold it: {_told(error, '')}"
 
-    def execute(self, work: Work) -> ResultTable:
+    def execute(self, work: EngineQuery) -> ResultTable:
         """Build the database, run `create` and the query; see the protocol `Engine`."""
         if work.file and work.create.strip():
             raise SqlStop("denied", "denied: CREATE; a database file is only read", "create")
@@ -194,7 +195,7 @@ def _zones() -> Iterator[None]:
         sys.modules.pop("pytz", None)
 
 
-def _build(connection: DuckDBPyConnection, work: Work, clock: _Clock) -> None:
+def _build(connection: DuckDBPyConnection, work: EngineQuery, clock: _Clock) -> None:
     """Run the script of a dataset, statement by statement."""
     extract = partial(guard.extract_from, connection, part="script")
     with _stops("script", work.file, clock):
@@ -235,7 +236,7 @@ def _fetched(connection: DuckDBPyConnection, described: Sequence[tuple[str, str]
         return ResultTable((), ())
     if not any(_NESTED.search(kind) for _, kind in described):
         return ResultTable(columns, fetch(connection.fetchmany, limits))
-    return ResultTable(columns, fetch(lambda step: list(map(_plain_row, connection.fetchmany(step))), limits))
+    return ResultTable(columns, fetch(connection.fetchmany, limits, _plain_row))
 
 
 def _plain_row(row: tuple[Any, ...]) -> tuple[Any, ...]:
@@ -298,3 +299,24 @@ def _told(error: Exception, file: str) -> str:
     if file:
         message = message.replace(file, "the database")
     return " ".join(message.split())[:_MESSAGE] or type(error).__name__
+
+
+def prepare(file: str) -> str:
+    """Open the file as DuckDB opens what was left by a crash, and let it write what the log holds.
+
+    Args:
+        file: the private copy, alone in its folder but for its own log.
+
+    Returns:
+        Why it cannot be used; "" where it can.
+    """
+    settings = {"enable_external_access": "false", "autoinstall_known_extensions": "false", "threads": "1"}
+    try:
+        connection = duckdb.connect(file, config={**settings, "autoload_known_extensions": "false"})
+        try:
+            connection.execute("CHECKPOINT")
+        finally:
+            connection.close()
+    except duckdb.Error as error:
+        return str(error)
+    return ""

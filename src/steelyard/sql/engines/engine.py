@@ -1,15 +1,21 @@
-"""What an engine is to the worker that runs it. An engine's module is imported in workers only."""
+"""What an engine is to the worker that runs it. An engine's module is imported in workers only.
+
+`fetch` reads a result within its limits of rows, bytes and cells, never all at once.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from itertools import chain
+from typing import Any, Final, Protocol
 
+from steelyard.sql.extent import count_cells
 from steelyard.sql.results import EngineName, FailureKind, Part, ResultTable, SqlLimits
 
 
 @dataclass(frozen=True, slots=True)
-class Work:
+class EngineQuery:
     """One query with all that it needs.
 
     Args:
@@ -43,9 +49,9 @@ class Engine(Protocol):
     """An engine inside a worker process."""
 
     def refusal(self) -> str:
-        """Why this build cannot be held to the limits; "" where it can."""
+        """Why the limits cannot be enforced on this build; "" if they can."""
 
-    def execute(self, work: Work) -> ResultTable:
+    def execute(self, work: EngineQuery) -> ResultTable:
         """Build the database, run `create` and the query, and fetch the result within the limits.
 
         Nothing is left open. The caller has set the limits of the operating system, and kills the process after the
@@ -54,3 +60,69 @@ class Engine(Protocol):
         Raises:
             SqlStop: there is no result.
         """
+
+
+_STEP: Final = 512
+_STEP_BYTES: Final = 2**18
+_LEAST: Final = 8
+"""Bytes that a cell counts for at least: an empty text takes as much room as a number wherever it is held."""
+
+_Row = tuple[Any, ...]
+
+
+def fetch(
+    fetchmany: Callable[[int], Sequence[_Row]], limits: SqlLimits, convert: Callable[[_Row], _Row] | None = None
+) -> list[_Row]:
+    """All rows of a cursor.
+
+    The first step is one row; steps grow while rows are small, so that a step of wide rows stays near 256 KiB.
+
+    Args:
+        fetchmany: of a cursor.
+        limits: `max_rows`, `max_bytes` and `max_cells`.
+        convert: what to make of each row; its result is not measured.
+
+    Raises:
+        SqlStop: `too_large`, one row or one step after a limit is passed.
+    """
+    rows: list[tuple[Any, ...]] = []
+    held, cells, step = 0, 0, 1
+    while more := fetchmany(step):
+        if len(rows) + len(more) > limits.max_rows:
+            raise SqlStop("too_large", f"more than {limits.max_rows:,} rows")
+        # Before bytes: a list of millions is counted at once, and measured part by part.
+        cells += count_cells(more, limits.max_cells - cells)
+        if cells > limits.max_cells:
+            rest = f", after {len(rows):,} rows" if rows else ""
+            raise SqlStop("too_large", f"more than {limits.max_cells:,} cells, parts of lists counted{rest}")
+        size = size_of(more)
+        held += size
+        rows.extend(more if convert is None else map(convert, more))
+        if held > limits.max_bytes:
+            raise SqlStop("too_large", f"more than {limits.max_bytes:,} bytes, after {len(rows):,} rows")
+        step = max(1, min(_STEP, step * 2, _STEP_BYTES * len(more) // max(1, size)))
+    return rows
+
+
+def size_of(rows: Sequence[tuple[Any, ...]]) -> int:
+    """Bytes of some rows counted as text: text in UTF-8, blobs by their bytes, 8 for all else, and 8 at least.
+
+    >>> size_of([("ab", 1), ("é" * 10, None)])
+    44
+    """
+    return sum(_size(cell) for cell in chain.from_iterable(rows))
+
+
+def _size(cell: Any) -> int:
+    kind = type(cell)
+    if kind is str:
+        return max(_LEAST, len(cell) if cell.isascii() else len(cell.encode("utf-8", "surrogatepass")))
+    if kind is int or kind is float or cell is None:
+        return _LEAST
+    if isinstance(cell, (bytes, bytearray)):
+        return max(_LEAST, len(cell))
+    if isinstance(cell, dict):
+        return _LEAST + sum(_size(key) + _size(one) for key, one in cell.items())
+    if isinstance(cell, (list, tuple)):
+        return _LEAST + sum(map(_size, cell))
+    return _LEAST

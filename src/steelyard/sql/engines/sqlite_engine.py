@@ -1,13 +1,16 @@
-"""SQLite inside a worker: a new connection for each query, held by SQLite's limits, authorizer and progress handler.
+"""SQLite in a worker: a new connection per query, restricted by SQLite's limits, authorizer and progress handler.
 
 Source of the settings: SQLite's "Defense Against The Dark Arts" (sqlite.org/security.html). Its example limits are far
 too tight for analytic statements; those below stop what a limit has to stop and refuse nothing that an analyst writes.
 One setting of that page is left out: `trusted_schema = OFF` refuses every view over a full-text index. What it guards
 against, a view that calls a function which reaches outside, the authorizer denies in views too.
+
+`prepare` merges the log or journal of a private copy into the file and checks its pages.
 """
 
 from __future__ import annotations
 
+import os
 import sqlite3
 import time
 from collections.abc import Iterator
@@ -15,8 +18,7 @@ from contextlib import closing, contextmanager
 from typing import Final
 from urllib.parse import quote
 
-from steelyard.sql.engines.engine import SqlStop, Work
-from steelyard.sql.engines.fetching import fetch
+from steelyard.sql.engines.engine import EngineQuery, SqlStop, fetch
 from steelyard.sql.engines.sqlite_guard import REACHING_TABLES, Guard
 from steelyard.sql.results import Part, ResultTable
 from steelyard.sql.statements import Statement, main_verb, split
@@ -48,13 +50,13 @@ class SqliteEngine:
         self._barred = REACHING_TABLES & {name for (name,) in modules}
 
     def refusal(self) -> str:
-        """Why this build cannot be held; "" where it can."""
+        """Why the limits cannot be enforced on this build; "" if they can."""
         missing = [name for name in ("setlimit", "set_authorizer", "set_progress_handler") if not _has(name)]
         if missing:
             return f"this Python's sqlite3 has no {', '.join(missing)}; Python 3.11 or later has"
         return ""
 
-    def execute(self, work: Work) -> ResultTable:
+    def execute(self, work: EngineQuery) -> ResultTable:
         """Build the database, run `create` and the query; see the protocol `Engine`."""
         deadline = time.monotonic() + work.limits.timeout_s
         query = _one(work.query, "query")
@@ -72,7 +74,7 @@ class SqliteEngine:
                 return _read(connection, query.text, work)
 
     @contextmanager
-    def _built(self, work: Work, deadline: float) -> Iterator[tuple[sqlite3.Connection, Guard]]:
+    def _built(self, work: EngineQuery, deadline: float) -> Iterator[tuple[sqlite3.Connection, Guard]]:
         """A guarded connection on which the script was run: as a whole or, where that fails, anew in single steps."""
         for build in (_build_at_once, _build_in_steps):
             with closing(_open(work)) as connection:
@@ -138,14 +140,18 @@ def _expect_create(create: Statement) -> None:
     raise SqlStop("denied", f"denied: {name}; {expected}", "create")
 
 
-def _open(work: Work) -> sqlite3.Connection:
+def _open(work: EngineQuery) -> sqlite3.Connection:
+    # immutable: nothing changes a copy that `prepare` has left without a log, so SQLite needs no locks and no log file.
     where = f"file:{quote(work.file)}?mode=ro&immutable=1" if work.file else "file::memory:"
+    # SQLite asks the authorizer when it compiles a statement. One from Python's cache, compiled under the rules of an
+    # earlier part, would run again without being asked about.
     connection = sqlite3.connect(where, uri=True, isolation_level=None, cached_statements=0, check_same_thread=False)
     for limit, value in _LIMITS:
         connection.setlimit(limit, value)
     settings = ("temp_store = MEMORY", "mmap_size = 0", "cell_size_check = ON", "cache_size = -8000")
     for setting in settings:
         connection.execute(f"PRAGMA {setting}").close()
+    # Holds for the whole process, and SQLite lets the pragma only lower it: `Pool` keeps workers apart by this limit.
     heap = work.limits.memory_mib * 2**20
     connection.execute(f"PRAGMA hard_heap_limit = {heap}").close()
     return connection
@@ -195,7 +201,7 @@ def _make_read_only(connection: sqlite3.Connection, guard: Guard) -> None:
     connection.set_authorizer(guard)
 
 
-def _read(connection: sqlite3.Connection, query: str, work: Work) -> ResultTable:
+def _read(connection: sqlite3.Connection, query: str, work: EngineQuery) -> ResultTable:
     try:
         return _fetch(connection, query, work)
     except (sqlite3.OperationalError, UnicodeDecodeError) as error:
@@ -206,7 +212,7 @@ def _read(connection: sqlite3.Connection, query: str, work: Work) -> ResultTable
     return _fetch(connection, query, work)
 
 
-def _fetch(connection: sqlite3.Connection, query: str, work: Work) -> ResultTable:
+def _fetch(connection: sqlite3.Connection, query: str, work: EngineQuery) -> ResultTable:
     with closing(connection.cursor()) as cursor:
         cursor.execute(query)
         columns = tuple(column[0] for column in cursor.description or ())
@@ -241,3 +247,45 @@ def _stop_of(error: Exception, guard: Guard, part: Part, where: str) -> SqlStop:
     if code == sqlite3.SQLITE_TOOBIG:
         return SqlStop("too_large", f"{where}{error}", part)
     return SqlStop("error", f"{where}{error}", part)
+
+
+_CHECK_S: Final = 10.0
+"""Seconds that the check of a large file may take; what is not seen until then fails in the query that meets it."""
+
+
+def prepare(file: str) -> str:
+    """Fold a write-ahead log or a hot journal into the file, and check it.
+
+    Args:
+        file: the private copy, alone in its folder but for its own log or journal.
+
+    Returns:
+        Why it cannot be used; "" where it can.
+    """
+    beside = [file + end for end in ("-wal", "-journal") if os.path.exists(file + end)]  # noqa: PTH110 (a plain path)
+    try:
+        with closing(sqlite3.connect(f"file:{quote(file)}?mode=rw", uri=True, isolation_level=None)) as connection:
+            # No authorizer is set here. The setting that would refuse views over full-text indexes in a query (see
+            # above) costs nothing: no view is read.
+            connection.execute("PRAGMA trusted_schema = OFF")
+            connection.execute("PRAGMA mmap_size = 0")
+            if beside:
+                connection.execute("PRAGMA journal_mode = DELETE").fetchall()
+            deadline = time.monotonic() + _CHECK_S
+            connection.set_progress_handler(lambda: time.monotonic() > deadline, _PROGRESS_OPS)
+            # Opening reads nothing yet: the first query is what rolls back a hot journal and notices that the file is
+            # no database.
+            connection.execute("SELECT count(*) FROM sqlite_master").fetchall()
+            return _check_pages(connection)
+    except sqlite3.Error as error:
+        return str(error)
+
+
+def _check_pages(connection: sqlite3.Connection) -> str:
+    try:
+        found = connection.execute("PRAGMA quick_check(1)").fetchone()[0]
+    except sqlite3.OperationalError as error:
+        if error.sqlite_errorcode == sqlite3.SQLITE_INTERRUPT:
+            return ""
+        raise
+    return "" if found == "ok" else str(found)

@@ -1,4 +1,4 @@
-"""What SQLite may do in each part of a work: the rules of its authorizer, which sees every table, function and pragma.
+"""Rules of the SQLite authorizer: which tables, functions and pragmas the script, CREATE and query of a task may use.
 
 The authorizer is asked while a statement is compiled, for what stands in views and triggers too. A rule that looks too
 wide is one that virtual tables need: connecting json_each, pragma_table_info or FTS5 declares a table to the parser,
@@ -24,7 +24,7 @@ _NO_FUNCTIONS: Final = frozenset(
 """Functions that reach outside; most builds have none of them, some have."""
 
 REACHING_TABLES: Final = frozenset({"fsdir", "lsdir", "csv", "csv_wr", "zipfile", "vsv", "sqlite_memstat"})
-"""Modules that are tables of themselves and reach outside, where a build has them; else a dataset may use the name."""
+"""Table-valued functions that reach outside. Barred only where a build has them: a dataset may use the name."""
 
 _VIRTUAL: Final = frozenset(
     {"fts3", "fts4", "fts5", "rtree", "rtree_i32", "geopoly", "fts4aux", "fts5vocab", "fts3tokenize"}
@@ -37,7 +37,7 @@ _READ_PRAGMAS: Final = frozenset(
         *("foreign_key_check", "integrity_check", "quick_check"),
     }
 )
-"""Their argument is what they look at."""
+"""Allowed with an argument: it names the table or index to describe."""
 
 _ASKED_PRAGMAS: Final = frozenset(
     {
@@ -52,7 +52,7 @@ _ASKED_PRAGMAS: Final = frozenset(
         *("default_cache_size",),
     }
 )
-"""Harmless without an argument, where they only tell; settings with one."""
+"""Allowed without an argument, when they only return a value; with one they change a setting."""
 
 _SCRIPT_PRAGMAS: Final = frozenset(
     {
@@ -68,7 +68,7 @@ _SCRIPT_PRAGMAS: Final = frozenset(
 """What dumps and datasets set; all are properties of the one connection, on a database in memory."""
 
 _OFF: Final = frozenset({"0", "off", "no", "false"})
-"""Dumps end with `PRAGMA writable_schema = OFF`, which it is; they set `mmap_size` to 0."""
+"""Values to which a script may set `writable_schema` and `mmap_size`: dumps do so, and both are off anyway."""
 
 _WRITES: Final[dict[int, str]] = {
     sqlite3.SQLITE_DELETE: "DELETE FROM",
@@ -109,8 +109,10 @@ _READS: Final = frozenset({sqlite3.SQLITE_SELECT, sqlite3.SQLITE_READ, sqlite3.S
 _SCHEMA: Final = frozenset({"sqlite_master", "sqlite_temp_master", "sqlite_schema", "sqlite_temp_schema"})
 _RTREE: Final = ("_node", "_rowid", "_parent")
 
-Rule = Callable[[int, str, str], str]
-"""An action and its two arguments -> why it is denied, or "" where it may be."""
+Rule = Callable[[int, str, str | None], str]
+"""An action and its two arguments -> why it is denied, or "" where it may be.
+
+The second is None where there is none: `PRAGMA x` asks, `PRAGMA x = ''` sets."""
 
 
 class Guard:
@@ -127,7 +129,7 @@ class Guard:
 
     def __call__(self, action: int, one: str | None, two: str | None, *_: str | None) -> int:
         """Answer SQLite: allowed or denied."""
-        why = _RULES[self.part](action, one or "", two or "")
+        why = _RULES[self.part](action, one or "", two)
         if action == sqlite3.SQLITE_READ and one and one.lower() in self._barred:
             why = f"the table {one}"
         if why:
@@ -141,20 +143,20 @@ class Guard:
         self.denied = ""
 
 
-def _reading(action: int, one: str, two: str) -> str | None:
+def _reading(action: int, one: str, two: str | None) -> str | None:
     """The part that all rules share; None where it does not decide."""
     if action in _READS:
         return ""
     if action == sqlite3.SQLITE_FUNCTION:
-        return f"the function {two}" if two.lower() in _NO_FUNCTIONS else ""
+        return f"the function {two}" if two and two.lower() in _NO_FUNCTIONS else ""
     if action == sqlite3.SQLITE_PRAGMA:
         name = one.lower()
-        if name in _READ_PRAGMAS or (not two and name in _ASKED_PRAGMAS):
+        if name in _READ_PRAGMAS or (two is None and name in _ASKED_PRAGMAS):
             return ""
     return None
 
 
-def _query(action: int, one: str, two: str) -> str:
+def _query(action: int, one: str, two: str | None) -> str:
     known = _reading(action, one, two)
     if known is not None:
         return known
@@ -167,31 +169,32 @@ def _query(action: int, one: str, two: str) -> str:
     return _named(action, one, two)
 
 
-def _create(action: int, one: str, two: str) -> str:
+def _create(action: int, one: str, two: str | None) -> str:
     if action in _WRITES or action in _CREATES or action in _TEMP_CREATES or action == sqlite3.SQLITE_REINDEX:
         return ""
     return _script(action, one, two) if action == sqlite3.SQLITE_CREATE_VTABLE else _query(action, one, two)
 
 
-def _script(action: int, one: str, two: str) -> str:
+def _script(action: int, one: str, two: str | None) -> str:
     known = _reading(action, one, two)
     if known is not None:
         return known
     if action in _WRITES or action in _CREATES or action in _TEMP_CREATES or action in _CHANGES or action in _CONTROLS:
         return ""
     if action == sqlite3.SQLITE_CREATE_VTABLE:
-        return "" if two.lower() in _VIRTUAL else f"a virtual table of {two}"
+        return "" if two and two.lower() in _VIRTUAL else f"a virtual table of {two}"
     if action == sqlite3.SQLITE_PRAGMA and (
-        one.lower() in _SCRIPT_PRAGMAS or (one.lower() in {"writable_schema", "mmap_size"} and two.lower() in _OFF)
+        one.lower() in _SCRIPT_PRAGMAS
+        or (one.lower() in {"writable_schema", "mmap_size"} and (two or "").lower() in _OFF)
     ):
         return ""
     return _named(action, one, two)
 
 
-def _named(action: int, one: str, two: str) -> str:
+def _named(action: int, one: str, two: str | None) -> str:
     """What to call an action that is denied."""
     if action == sqlite3.SQLITE_PRAGMA:
-        return f"PRAGMA {one}" + (f" = {two[:40]}" if two else "")
+        return f"PRAGMA {one}" + ("" if two is None else f" = {two[:40] or repr(two)}")
     if action == sqlite3.SQLITE_ATTACH:
         return "ATTACH"
     if action == sqlite3.SQLITE_DETACH:

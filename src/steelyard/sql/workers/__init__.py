@@ -1,13 +1,12 @@
-"""The processes in which SQL of others is run: started, held by the operating system, talked to, and ended.
+"""The processes in which untrusted SQL is run: starting, restricting, talking to and ending them.
 
 pool         what a sandbox has open
 processes    the caller's side: a template that forks workers, and a worker
 copies       private copies of database files
-commands     what caller and template say to each other
-wire         what caller and worker say to each other
+wire         what caller, template and worker send each other
 template     the process that workers are forked from
 worker       one work after another
 confine      what the operating system takes from a worker: limits, and on Linux
 landlock         files
-seccomp          network and other processes
+seccomp          system calls, by a list of those that are allowed, with their numbers
 """

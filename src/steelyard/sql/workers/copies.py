@@ -18,11 +18,13 @@ from steelyard.sql.results import EngineName
 
 _BESIDE: Final[dict[EngineName, tuple[str, ...]]] = {"sqlite": ("-wal", "-journal"), "duckdb": (".wal",)}
 _MAGIC: Final[dict[EngineName, tuple[int, bytes]]] = {"sqlite": (0, b"SQLite format 3\0"), "duckdb": (8, b"DUCK")}
+"""Offset and first bytes of the file format; DuckDB's begins with 8 bytes of checksum."""
 _NAMES: Final[dict[EngineName, str]] = {"sqlite": "SQLite", "duckdb": "DuckDB"}
 KEPT_BYTES: Final = 8 * 2**30
 """Bytes of copies that are kept on the disk; the ones not used for longest go first."""
 
 _TRIES: Final = 5
+"""Copies of a file that changed while it was copied, after which it is refused."""
 
 Stamp = tuple[tuple[str, int, int, int, int], ...]
 Prepare = Callable[[EngineName, str], str]
@@ -126,7 +128,7 @@ class Copies:
 
 
 def _stamp(engine: EngineName, file: Path) -> Stamp:
-    """Inode, size and times of the file and of what stands beside it."""
+    """Inode, size and times of the file and of its logs."""
     try:
         found = file.stat()
     except (OSError, ValueError) as error:
@@ -155,7 +157,7 @@ def _name(engine: EngineName, file: Path) -> str:
 
 
 def _copy(engine: EngineName, file: Path, folder: Path) -> str:
-    """Copy the file with what stands beside it, again when another process wrote meanwhile.
+    """Copy the file and its logs, again when another process wrote to them meanwhile.
 
     Returns:
         Why it is no database, or "".

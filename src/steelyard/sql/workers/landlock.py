@@ -1,4 +1,4 @@
-"""Landlock, on Linux 5.13 and later: a worker opens no file but what it needs to read, and writes none.
+"""Landlock, on Linux 5.13 and later: a worker opens no file but what it needs to read, and writes at most its copy.
 
 What it needs: the private copies, the libraries that Python and an engine load on first use, and the time zones.
 Source: the kernel's Documentation/userspace-api/landlock.rst and include/uapi/linux/landlock.h.
@@ -18,11 +18,16 @@ _ASK_VERSION: Final = 1
 _PATH_BENEATH: Final = 1
 _READ_FILE: Final = 1 << 2
 _READ_FOLDER: Final = 1 << 3
+_WRITE: Final = 1 << 1 | 1 << 5 | 1 << 8
+"""To write to files of a folder, to delete them and to make regular ones."""
+_TRUNCATE: Final = 1 << 14
 _RIGHTS: Final = ((1, 13), (2, 14), (3, 15), (5, 16))
 """Since which version how many rights over files there are; all are taken away."""
 
 _TCP: Final = 3
+"""Binding (1) and connecting (2); bits as in the kernel's linux/landlock.h, here and below."""
 _SIGNALS_AND_SOCKETS: Final = 3
+"""Abstract Unix sockets (1) and signals (2) of processes outside."""
 
 _SYSTEM: Final = (
     "/usr/lib",
@@ -36,13 +41,14 @@ _SYSTEM: Final = (
 _DEVICES: Final = ("/dev/urandom", "/dev/null")
 
 
-def restrict(paths: Sequence[str]) -> bool:
+def restrict(paths: Sequence[str], written: str = "") -> bool:
     """Let this process read `paths`, libraries and time zones, and nothing else; cannot be undone.
 
     Threads that exist already are not restricted. New privileges must have been given up.
 
     Args:
         paths: files, and folders with all that is in them.
+        written: a folder in which files may be made, written and deleted as well; "" is none.
 
     Returns:
         Whether the kernel took it.
@@ -66,7 +72,10 @@ def restrict(paths: Sequence[str]) -> bool:
         return False
     try:
         for path in (*paths, *_libraries(sys.path), *_SYSTEM, *_DEVICES):
-            _allow(call, rules, path)
+            _allow(call, rules, path, _READ_FILE | _READ_FOLDER)
+        if written:
+            # A kernel that has no right to truncate does not refuse it either.
+            _allow(call, rules, written, (_READ_FILE | _READ_FOLDER | _WRITE | _TRUNCATE) & attributes[0])
         return bool(call(_RESTRICT_SELF, rules, 0) == 0)
     finally:
         os.close(rules)
@@ -83,12 +92,14 @@ def _libraries(paths: Sequence[str]) -> list[str]:
     return [own, standard, *packages]
 
 
-def _allow(call: ctypes._NamedFuncPointer, rules: int, path: str) -> None:
+def _allow(call: ctypes._NamedFuncPointer, rules: int, path: str, rights: int) -> None:
+    """Allow `rights` beneath a path; to a file only those that a file can have."""
     try:
         fd = os.open(path, os.O_PATH | os.O_CLOEXEC)
     except OSError:
         return
-    rights = _READ_FILE | _READ_FOLDER if os.path.isdir(path) else _READ_FILE  # noqa: PTH112 (no pathlib in a worker)
+    if not os.path.isdir(path):  # noqa: PTH112 (no pathlib in a worker)
+        rights &= _READ_FILE
     call(_ADD_RULE, rules, _PATH_BENEATH, struct.pack("=Qi", rights, fd), 0)
     # A rule is tied to what the kernel holds of a file; in /proc that is made anew once nobody has the file open.
     if not path.startswith("/proc/"):

@@ -14,14 +14,17 @@ from pathlib import Path
 from typing import Any, Final
 
 from steelyard.errors import ConfigError
-from steelyard.sql.engines.engine import Work
+from steelyard.sql.engines.engine import EngineQuery
+from steelyard.sql.extent import count_cells
 from steelyard.sql.results import EngineName, Execution, ResultTable, SqlFailure, SqlLimits
 from steelyard.sql.workers import wire
-from steelyard.sql.workers.commands import BOOT, COMMAND
+from steelyard.sql.workers.wire import BOOT, COMMAND
 
 GRACE_S: Final = 0.5
 """Seconds after the deadline in which a worker may still say itself that the time is over; then it is killed."""
 
+# Limits against a hang: the start of a template, which imports the engine; one order to it (a fork takes 1-2 ms); and
+# the preparation of a copy, in which SQLite or DuckDB may have to merge a large log.
 _START_S: Final = 60.0
 _ORDER_S: Final = 30.0
 _PREPARE_S: Final = 600.0
@@ -130,7 +133,7 @@ class Template:
 
     def _greet(self) -> None:
         try:
-            kind, said = wire.Reader(self._control).frame(2**16, time.monotonic() + _START_S)
+            kind, said = wire.FrameReader(self._control).frame(2**16, time.monotonic() + _START_S)
         except (wire.WireError, wire.DeadlineError):
             self._process.kill()
             self.close()
@@ -164,7 +167,7 @@ class Worker:
         self.lost = False
         self._template = template
         self._sock = sock
-        self._reader = wire.Reader(sock)
+        self._reader = wire.FrameReader(sock)
 
     @property
     def waits(self) -> bool:
@@ -178,7 +181,7 @@ class Worker:
             pass
         return False
 
-    def run(self, work: Work) -> Execution:
+    def run(self, work: EngineQuery) -> Execution:
         """Run one query; after anything but a table the worker is not to be used again."""
         started = time.monotonic()
         deadline = started + work.limits.timeout_s + GRACE_S
@@ -236,11 +239,18 @@ class Worker:
         return self._rows(tuple(columns), limits, deadline)
 
     def _rows(self, columns: tuple[str, ...], limits: SqlLimits, deadline: float) -> _Answer:
+        """The rows; a worker that was taken over can send no more than one that keeps to the limits."""
         rows: list[tuple[Any, ...]] = []
-        left = 8 * limits.max_bytes + 64 * limits.max_rows + wire.FRAME_BYTES
-        while True:
-            kind, body = self._reader.frame(min(left, wire.FRAME_BYTES), deadline)
+        left, cells = 8 * limits.max_bytes + 64 * limits.max_rows + wire.FRAME_BYTES, 0
+
+        def frame(most: int) -> tuple[bytes, bytes]:
+            nonlocal left
+            kind, body = self._reader.frame(min(left, most), deadline)
             left -= len(body)
+            return kind, body
+
+        while True:
+            kind, body = frame(wire.FRAME_BYTES)
             if kind == b"E":
                 seconds = wire.load(body)
                 if type(seconds) is not float:
@@ -248,17 +258,13 @@ class Worker:
                 return ResultTable(columns, rows), None, seconds
             if kind == b"F":
                 return None, _failure(wire.load(body)), 0.0
-            if kind != b"R":
+            if kind != b"R" or not columns:
                 raise wire.WireError(f"a frame {kind!r} where rows are expected")
-            rows += wire.unpack(body, len(columns), lambda size: self._long(size, limits, deadline))
-            if len(rows) > limits.max_rows:
-                raise wire.WireError("more rows than the limit")
-
-    def _long(self, size: int, limits: SqlLimits, deadline: float) -> bytes:
-        kind, body = self._reader.frame(8 * limits.max_bytes, deadline)
-        if kind != b"B" or len(body) != size:
-            raise wire.WireError("another long cell than announced")
-        return body
+            more = wire.unpack(body, len(columns), lambda size: _long(frame(left), size), limits.max_cells - cells)
+            cells += count_cells(more, limits.max_cells - cells)
+            rows += more
+            if len(rows) > limits.max_rows or cells > limits.max_cells:
+                raise wire.WireError("more rows or cells than the limit")
 
 
 def _start(engine: EngineName, theirs: socket.socket, folder: Path) -> subprocess.Popen[bytes]:
@@ -281,9 +287,17 @@ def _start(engine: EngineName, theirs: socket.socket, folder: Path) -> subproces
         raise ConfigError(f"the process that is to run SQL could not be started: {error}") from None
 
 
-def _request(work: Work) -> bytes:
+def _long(frame: tuple[bytes, bytes], size: int) -> bytes:
+    """The body of a long cell that was announced with this size."""
+    kind, body = frame
+    if kind != b"B" or len(body) != size:
+        raise wire.WireError("another long cell than announced")
+    return body
+
+
+def _request(work: EngineQuery) -> bytes:
     limits = work.limits
-    asked = [limits.timeout_s, limits.max_rows, limits.max_bytes, limits.memory_mib]
+    asked = [limits.timeout_s, limits.max_rows, limits.max_bytes, limits.memory_mib, limits.max_cells]
     return wire.dump([work.engine, work.file, work.script, work.create, work.query, asked])
 
 

@@ -22,7 +22,7 @@ from typing import Final, NoReturn
 
 from steelyard.sql.engines.engine import Engine
 from steelyard.sql.workers import wire, worker
-from steelyard.sql.workers.commands import COMMAND
+from steelyard.sql.workers.wire import COMMAND
 
 _LOOK_S: Final = 1.0
 """Seconds between two looks at whether the caller lives; its socket may be held open by a process that it forked."""
@@ -44,6 +44,8 @@ def main(control_fd: int, engine_name: str, folder: str) -> NoReturn:
         wire.send(control, b"I", str(error).encode("utf-8", "replace"))
         sys.exit(0)
     wire.send(control, b"H", refusal.encode())
+    # A collection in a worker would write to the header of every inherited object, and so copy the pages that workers
+    # share with this process.
     gc.collect()
     gc.freeze()
     _Template(control, engine, folder).obey()

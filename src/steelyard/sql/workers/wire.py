@@ -6,11 +6,14 @@ frame before it is read, its shape before it is used. JSON cannot carry code; pi
 A result is sent as a frame of columns, frames of rows, and an end. JSON holds None, bool, int, float (NaN and infinity
 by Python's extension) and text (lone surrogates as escapes); all else is `{tag: text}`. A cell longer than `INLINE`
 follows its rows in a frame of its own, so that a frame of JSON stays small however large the cells are.
+
+`COMMAND` and `BOOT` are what a caller and its template process send each other.
 """
 
 from __future__ import annotations
 
 import json
+import re
 import socket
 import struct
 import time
@@ -32,6 +35,10 @@ FRAME_BYTES: Final = 16 * 2**20
 CHUNK_ROWS: Final = 2000
 _CHUNK_CELLS: Final = 20_000
 _PLAIN: Final = frozenset({type(None), bool, int, float, str})
+_MARKS: Final = (b"[", b"{", b",")
+_MOST_MARKS: Final = 100_000
+"""Marks of JSON that a frame may hold beside those of its cells: rows, and what surrounds them."""
+_JSON_TEXT: Final = re.compile(rb'"(?:[^"\\]|\\.)*"', re.DOTALL)
 _READ: Final = 2**18
 _MOST_READ: Final = 2**20
 
@@ -41,7 +48,7 @@ class WireError(Exception):
 
 
 class DeadlineError(Exception):
-    """Nothing complete came in time."""
+    """No complete frame arrived before the deadline."""
 
 
 def send(sock: socket.socket, kind: bytes, body: bytes) -> None:
@@ -49,7 +56,7 @@ def send(sock: socket.socket, kind: bytes, body: bytes) -> None:
     sock.sendall(HEAD.pack(kind, len(body)) + body)
 
 
-class Reader:
+class FrameReader:
     """Frames from a socket, each of a size that the caller allows.
 
     Args:
@@ -217,7 +224,7 @@ _READERS: Final[dict[str, Callable[[Any], Any]]] = {
     "g": int,
     "f": float,
     "s": str,
-    "l": lambda values: [untag(one) for one in values],
+    "l": lambda values: [untag(value) for value in values],
     "m": lambda pairs: {_key(untag(key)): untag(one) for key, one in pairs},
 }
 
@@ -242,17 +249,19 @@ def _key(value: Any) -> Any:
     return repr(value) if isinstance(value, (list, dict)) else value
 
 
-def unpack(body: bytes, width: int, long: Callable[[int], bytes]) -> list[tuple[Any, ...]]:
+def unpack(body: bytes, width: int, long: Callable[[int], bytes], most: int = 2**31) -> list[tuple[Any, ...]]:
     """The rows of an `R` frame.
 
     Args:
         body: of the frame.
         width: how many cells each row must have.
         long: reads the next `B` frame, which must hold so many bytes.
+        most: cells that may still come, parts of lists counted.
 
     Raises:
-        WireError: these are no rows of such a width, or no cells.
+        WireError: these are no rows of such a width, or no cells, or more than `most`.
     """
+    _expect_few(body, most)
     rows = load(body)
     if type(rows) is not list or not set(map(type, rows)) <= {list} or not set(map(len, rows)) <= {width}:
         raise WireError("rows of another shape")
@@ -260,12 +269,24 @@ def unpack(body: bytes, width: int, long: Callable[[int], bytes]) -> list[tuple[
     if types <= _PLAIN:
         return list(map(tuple, rows))
     try:
-        return [tuple(_unpack(cell, long) for cell in row) for row in rows]
+        return [tuple(_unpack(cell, long, most) for cell in row) for row in rows]
     except (ValueError, TypeError, ArithmeticError, LookupError, AttributeError, RecursionError) as error:
         raise WireError(f"no cell: {error}") from None
 
 
-def _unpack(cell: Any, long: Callable[[int], bytes]) -> Any:
+def _expect_few(body: bytes, most: int) -> None:
+    """Refuse JSON of more values than so many cells can have, before Python makes objects of them.
+
+    A part of a list that JSON cannot say is a list and a map itself, with commas between: up to eight marks.
+    """
+    if len(body) > 8 * most and sum(map(body.count, _MARKS)) > 8 * most + _MOST_MARKS:
+        # Texts may hold any number of them.
+        bare = _JSON_TEXT.sub(b"", body)
+        if sum(map(bare.count, _MARKS)) > 8 * most + _MOST_MARKS:
+            raise WireError("more cells than the limit")
+
+
+def _unpack(cell: Any, long: Callable[[int], bytes], most: int) -> Any:
     if type(cell) is dict and len(cell) == 1:
         ((mark, held),) = cell.items()
         if mark == "S":
@@ -273,5 +294,17 @@ def _unpack(cell: Any, long: Callable[[int], bytes]) -> Any:
         if mark == "B":
             return long(held)
         if mark == "J":
-            return untag(json.loads(long(held)))
+            packed = long(held)
+            _expect_few(packed, most)
+            return untag(json.loads(packed))
     return untag(cell)
+
+
+COMMAND: Final = struct.Struct("!cq")
+"""F 0 with the worker's socket: fork, answers the process id or 0. K pid: kill. W pid: so too, answers how it ended."""
+
+BOOT: Final = (
+    "import sys;sys.path[:0]=sys.argv[4:];"
+    "from steelyard.sql.workers.template import main;"
+    "main(int(sys.argv[1]),*sys.argv[2:4])"
+)

@@ -1,4 +1,4 @@
-"""A worker: takes one work after another from its socket, and answers each with a result or a failure."""
+"""The loop of a worker process: reads requests from its socket and answers each with a result or a failure."""
 
 from __future__ import annotations
 
@@ -9,11 +9,12 @@ import socket
 import time
 from typing import Any, Final
 
-from steelyard.sql.engines.engine import Engine, SqlStop, Work
+from steelyard.sql.engines.engine import Engine, EngineQuery, SqlStop
 from steelyard.sql.results import EngineName, ResultTable, SqlLimits
 from steelyard.sql.workers import confine, wire
 
 _REQUEST_BYTES: Final = 2**30
+"""More than a frame of a result (`wire.FRAME_BYTES`): a request holds a whole script, and comes from the caller."""
 
 
 def engine_of(name: EngineName) -> Engine:
@@ -35,7 +36,7 @@ def serve(sock: socket.socket, engine: Engine, folder: str) -> None:
         engine: ready to use.
         folder: of the private copies.
     """
-    reader = wire.Reader(sock)
+    reader = wire.FrameReader(sock)
     held = False
     while True:
         kind, body = reader.frame(_REQUEST_BYTES)
@@ -44,6 +45,7 @@ def serve(sock: socket.socket, engine: Engine, folder: str) -> None:
             wire.send(sock, b"F" if why else b"E", why.encode("utf-8", "replace"))
             return
         work = _work_of(wire.load(body))
+        # Once: none of these limits can be loosened again. `Pool` sends a worker only requests with the same memory.
         if not held:
             confine.hold(work.engine, work.limits.memory_mib, folder)
             held = True
@@ -56,6 +58,7 @@ def main(sock: socket.socket, engine: Engine, folder: str) -> None:
     """Be a worker, then end without any of the template's clean-up."""
     code = 1
     try:
+        # Files may not grow (`confine.hold`). A write is then an error that the engine reports; the signal would kill.
         signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
         confine.leave_the_parent()
         gc.freeze()
@@ -67,7 +70,7 @@ def main(sock: socket.socket, engine: Engine, folder: str) -> None:
         os._exit(code)
 
 
-def _answer(sock: socket.socket, engine: Engine, work: Work) -> None:
+def _answer(sock: socket.socket, engine: Engine, work: EngineQuery) -> None:
     started = time.monotonic()
     try:
         table = engine.execute(work)
@@ -95,18 +98,18 @@ def _send_table(sock: socket.socket, table: ResultTable, seconds: float) -> None
     wire.send(sock, b"E", wire.dump(seconds))
 
 
-def _work_of(request: Any) -> Work:
+def _work_of(request: Any) -> EngineQuery:
     engine, file, script, create, query, limits = request
-    return Work(engine, file, script, create, query, SqlLimits(*limits))
+    return EngineQuery(engine, file, script, create, query, SqlLimits(*limits))
 
 
 def _prepare(asked: Any) -> str:
     engine, file = asked
-    confine.hold_while_preparing()
+    confine.hold_while_preparing(engine, file)
     if engine == "sqlite":
-        from steelyard.sql.engines.sqlite_file import prepare
+        from steelyard.sql.engines import sqlite_engine
 
-        return prepare(file)
-    from steelyard.sql.engines import duckdb_file
+        return sqlite_engine.prepare(file)
+    from steelyard.sql.engines import duckdb_engine
 
-    return duckdb_file.prepare(file)
+    return duckdb_engine.prepare(file)

@@ -9,15 +9,15 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
 from steelyard.errors import ConfigError
-from steelyard.suites.choice.few_shot import Drawn, Shots, groups_short_of
-from steelyard.suites.choice.option_references import has_own_order
+from steelyard.prompts.conversation import question_of
+from steelyard.prompts.sample_values import wants_examples
+from steelyard.prompts.template import load_template, load_words, placeholders
+from steelyard.suites.choice.few_shot import Drawn, FewShotExamples, groups_short_of
+from steelyard.suites.choice.orders import has_own_order
 from steelyard.suites.choice.rows import ChoiceData
 from steelyard.targets.http import HttpEndpoint
 from steelyard.targets.likelihood import Likelihood
 from steelyard.targets.prompt import Prompt
-from steelyard.text.examples import wants_examples
-from steelyard.text.prompt_files import load_template, question_of
-from steelyard.text.template import placeholders
 from steelyard.types import Sample, Target
 
 _SHOWN: Final = 3
@@ -57,27 +57,27 @@ def counted(data: ChoiceData) -> Overview:
     return Overview(data.n, sum(count for key, count in data.key_histogram.items() if len(key) > 1))
 
 
-def look_over(samples: Iterable[Sample], shots: Shots | None) -> Overview:
+def look_over(samples: Iterable[Sample], examples: FewShotExamples | None) -> Overview:
     """One pass over the questions that are asked, in the order they are given."""
-    found = Overview()
+    overview = Overview()
     for sample in samples:
-        found.n += 1
-        found.several += len(str(sample.reference)) > 1
-        found.groups[sample.group] += 1
+        overview.n += 1
+        overview.several += len(str(sample.reference)) > 1
+        overview.groups[sample.group] += 1
         if has_own_order(question_of(sample.input), sample.choices):
-            found.n_kept += 1
-            found.kept += [sample.id] if found.n_kept <= _SHOWN else []
-        found.in_examples += shots is not None and shots.has(sample)
-    return found
+            overview.n_kept += 1
+            overview.kept += [sample.id] if overview.n_kept <= _SHOWN else []
+        overview.in_examples += examples is not None and examples.has(sample)
+    return overview
 
 
-def with_examples(targets: Mapping[str, Target], shots: Shots | None) -> dict[str, Target]:
+def with_examples(targets: Mapping[str, Target], examples: FewShotExamples | None) -> dict[str, Target]:
     """The targets, each that has a template with the examples that it shows.
 
     Raises:
         ConfigError: there are examples and a template has no place for them, or the other way round.
     """
-    drawn = None if shots is None else Drawn(shots.digest, shots.draw)
+    drawn = None if examples is None else Drawn(examples.digest, examples.draw)
     shown: dict[str, Target] = {}
     for name, target in targets.items():
         places = _shows_examples(target)
@@ -113,7 +113,7 @@ def _texts(target: Any) -> list[str]:
         template = "zh/four_options"  # or the same in English, by the language of the question
     texts = [load_template(template)] if template else []
     system = getattr(target, "system", "")
-    return [*texts, system] if isinstance(system, str) and system else texts
+    return [*texts, load_words(system, "system")] if system else texts
 
 
 def notes_on_questions(seen: Overview, orders: str, seed: int) -> Iterator[str]:
@@ -131,16 +131,16 @@ def notes_on_questions(seen: Overview, orders: str, seed: int) -> Iterator[str]:
         yield f"{many if seen.n_kept > 1 else one} of each other: {', '.join(seen.kept)}{more}"
 
 
-def notes_on_examples(seen: Overview, shots: Shots | None) -> Iterator[str]:
+def notes_on_examples(seen: Overview, examples: FewShotExamples | None) -> Iterator[str]:
     """What a reader should know of the examples."""
-    if shots is None:
+    if examples is None:
         return
-    n, there = shots.few_shot.n, len(shots.mixed)
-    if shots.held_out:
-        yield f"{len(shots.held_out)} questions are held out as examples and not asked; {seen.n} are asked"
+    n, there = examples.few_shot.n, len(examples.mixed)
+    if examples.held_out:
+        yield f"{len(examples.held_out)} questions are held out as examples and not asked; {seen.n} are asked"
     if there < n:
         yield f"prompts show {there} examples, not {n}: there are no more"
-    elif short := groups_short_of(shots, seen.groups):
+    elif short := groups_short_of(examples, seen.groups):
         more = " ..." if len(short) > _SHOWN else ""
         names = ", ".join(group or "(no group)" for group in short[:_SHOWN])
         yield f"groups with fewer than {n} examples of their own, filled up from others: {names}{more}"

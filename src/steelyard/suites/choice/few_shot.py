@@ -16,13 +16,13 @@ from pathlib import Path
 from typing import Any, Final
 
 from steelyard.data.columns import find_layout
-from steelyard.data.files import SampleFiles
-from steelyard.data.roles import Role
+from steelyard.data.headers import Role
+from steelyard.data.sample_files import SampleFiles
 from steelyard.data.table import Column, Table, cell_at, render
 from steelyard.errors import ConfigError, expect_number
+from steelyard.prompts.conversation import question_of
+from steelyard.prompts.sample_values import Draw, Example
 from steelyard.suites.choice.rows import ChoiceData, load_choice
-from steelyard.text.examples import Draw, Example
-from steelyard.text.prompt_files import question_of
 from steelyard.types import Sample
 
 _RATIONALE: Final = "rationale"
@@ -73,11 +73,11 @@ class FewShot:
 
 
 @dataclass(frozen=True, slots=True)
-class Shots:
+class FewShotExamples:
     """The examples of a suite, and what of the dataset is left to be asked.
 
     Args:
-        examples: by group, each in the order of the draw.
+        by_group: the examples of each group, in the order of the draw.
         mixed: those of all groups, likewise.
         marks: of the draw, one for each.
         held_out: ids of samples that are not asked.
@@ -85,7 +85,7 @@ class Shots:
         seed: of the draw.
     """
 
-    examples: Mapping[str, Sequence[Example]]
+    by_group: Mapping[str, Sequence[Example]]
     mixed: Sequence[Example]
     marks: frozenset[bytes]
     held_out: frozenset[str]
@@ -95,7 +95,7 @@ class Shots:
     @classmethod
     def of(
         cls, examples: Mapping[str, Sequence[Example]], held_out: frozenset[str], few_shot: FewShot, seed: int
-    ) -> Shots:
+    ) -> FewShotExamples:
         """The same with the examples of all groups mixed by the draw."""
         marked = {_mark(seed, one.sample): one for several in examples.values() for one in several}
         mixed = [marked[mark] for mark in sorted(marked)]
@@ -112,7 +112,7 @@ class Shots:
         return tuple(found)
 
     def _in_turn(self, group: str) -> Iterator[Example]:
-        own = self.examples.get(group, ()) if self.few_shot.per_group else ()
+        own = self.by_group.get(group, ()) if self.few_shot.per_group else ()
         yield from own
         yield from (one for one in self.mixed if not own or one.sample.group != group)
 
@@ -124,8 +124,8 @@ class Shots:
     def digest(self) -> str:
         """16 bytes in hexadecimal that are equal for equal examples, chosen in the same way."""
         digest = blake2b(f"{self.few_shot.n} {self.few_shot.per_group} {self.seed}".encode(), digest_size=16)
-        for group in sorted(self.examples):
-            for sample, rationale in self.examples[group]:
+        for group in sorted(self.by_group):
+            for sample, rationale in self.by_group[group]:
                 said = [group, question_of(sample.input), *sample.choices, str(sample.reference), rationale]
                 digest.update("\0".join([*said, ""]).encode("utf-8", "surrogatepass"))
         return digest.hexdigest()
@@ -154,7 +154,7 @@ class Drawn:
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class RemainingSamples:
     """The samples of a dataset without those that are held out; each iteration reads them anew."""
 
     samples: Iterable[Sample]
@@ -164,7 +164,7 @@ class Asked:
         return (sample for sample in self.samples if sample.id not in self.held_out)
 
 
-def draw_shots(few_shot: FewShot, data: ChoiceData, seed: int) -> Shots:
+def draw_few_shot(few_shot: FewShot, data: ChoiceData, seed: int) -> FewShotExamples:
     """Read the examples of a file, or draw those that are held out of the dataset.
 
     Args:
@@ -179,7 +179,7 @@ def draw_shots(few_shot: FewShot, data: ChoiceData, seed: int) -> Shots:
     few_shot.check()
     seed = seed if few_shot.seed is None else few_shot.seed
     if few_shot.file:
-        return Shots.of(_by_group(_of_file(few_shot), seed), frozenset(), few_shot, seed)
+        return FewShotExamples.of(_by_group(_of_file(few_shot), seed), frozenset(), few_shot, seed)
     return _held_out(few_shot, data, seed)
 
 
@@ -199,7 +199,7 @@ def gives_away(example: Sample, asked: Sample) -> bool:
     return set(map(_plain, example.choices)) == set(map(_plain, asked.choices)) or bool(_right(example) & _right(asked))
 
 
-def _held_out(few_shot: FewShot, data: ChoiceData, seed: int) -> Shots:
+def _held_out(few_shot: FewShot, data: ChoiceData, seed: int) -> FewShotExamples:
     """So many of each group, those with the smallest marks: which they are depends on no other question."""
     kept: dict[str, list[tuple[bytes, Sample]]] = {}
     for sample in data.samples:
@@ -213,14 +213,14 @@ def _held_out(few_shot: FewShot, data: ChoiceData, seed: int) -> Shots:
         raise ConfigError(
             f"few_shot: held_out: {few_shot.held_out} of each group leaves none of {data.n} samples to ask"
         )
-    return Shots.of(examples, ids, few_shot, seed)
+    return FewShotExamples.of(examples, ids, few_shot, seed)
 
 
 def _of_file(few_shot: FewShot) -> Iterator[Example]:
     named = {role: column for role, column in few_shot.columns.items() if role != _RATIONALE}
     files = SampleFiles(few_shot.file, sheets=few_shot.sheets, columns=named)
     columns: dict[int, Column | None] = {}
-    for reading, row, question in load_choice(files).samples.rows():
+    for reading, row, question in load_choice(files, several_answers=True).samples.rows():
         place = id(reading)
         if place not in columns:
             columns[place] = _rationale(reading.table, few_shot, files)
@@ -240,8 +240,8 @@ def _rationale(table: Table, few_shot: FewShot, files: SampleFiles) -> Column | 
 def _by_group(examples: Iterable[Example], seed: int) -> dict[str, list[Example]]:
     """By group, each in the order of the draw, without those that say the same as one before."""
     found: dict[str, dict[bytes, Example]] = {}
-    for one in examples:
-        found.setdefault(one.sample.group, {}).setdefault(_mark(seed, one.sample), one)
+    for example in examples:
+        found.setdefault(example.sample.group, {}).setdefault(_mark(seed, example.sample), example)
     return {group: [marked[mark] for mark in sorted(marked)] for group, marked in found.items()}
 
 
@@ -262,8 +262,8 @@ def _right(sample: Sample) -> set[str]:
     return {_plain(sample.choices[_LETTERS.index(one)]) for one in str(sample.reference) if one in _LETTERS}
 
 
-def groups_short_of(shots: Shots, groups: Counter[str]) -> list[str]:
+def groups_short_of(examples: FewShotExamples, groups: Counter[str]) -> list[str]:
     """The groups among `groups` that have too few examples of their own, the largest first."""
-    if not shots.few_shot.per_group:
+    if not examples.few_shot.per_group:
         return []
-    return [group for group, _ in groups.most_common() if len(shots.examples.get(group, ())) < shots.few_shot.n]
+    return [group for group, _ in groups.most_common() if len(examples.by_group.get(group, ())) < examples.few_shot.n]

@@ -7,9 +7,8 @@ import unicodedata
 from collections.abc import Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
-from steelyard.data.table import render
+from steelyard.data.table import list_in, render
 from steelyard.suites.choice.keys import LETTERS
-from steelyard.text.list_cell import list_in
 
 _TEXTS: Final = ("text", "texts", "choices", "options", "content", "value", "option")
 _LABELS: Final = ("label", "labels", "key", "letter", "id")
@@ -21,14 +20,14 @@ _FORMS: Final = (
 )
 
 
-class Options(NamedTuple):
+class OptionTexts(NamedTuple):
     """The texts of the options, and what the dataset calls each of them ("1", "A"); no labels where it does not say."""
 
     texts: Sequence[str]
     labels: Sequence[str] = ()
 
 
-def options_of(value: Any) -> Options:
+def options_of(value: Any) -> OptionTexts:
     """The options in one cell.
 
     Args:
@@ -42,7 +41,7 @@ def options_of(value: Any) -> Options:
     >>> options_of(["A:天", "B:地"]).texts, options_of({"B": "地", "A": "天"}).texts
     (['A:天', 'B:地'], ['天', '地'])
     >>> options_of({"text": ["天", "地"], "label": ["1", "2"]})
-    Options(texts=['天', '地'], labels=['1', '2'])
+    OptionTexts(texts=['天', '地'], labels=['1', '2'])
     >>> options_of("A.天 B.地 C.雷").texts, options_of("天|地").texts
     (['天', '地', '雷'], ['天', '地'])
     """
@@ -55,19 +54,19 @@ def options_of(value: Any) -> Options:
     raise ValueError(f"options are no list of texts; expected {_FORMS}")
 
 
-def _of_list(value: Sequence[Any]) -> Options:
+def _of_list(value: Sequence[Any]) -> OptionTexts:
     if value and all(isinstance(one, Mapping) for one in value):
         texts = [_first(one, _TEXTS) for one in value]
         labels = [_first(one, _LABELS) for one in value]
         if None in texts or None in labels:
             raise ValueError("an option is an object without a text and a label")
-        return Options([render(one) for one in texts], [render(one) for one in labels])
+        return OptionTexts([render(text) for text in texts], [render(label) for label in labels])
     if any(isinstance(one, list | Mapping) for one in value):
         raise ValueError("an option is a list or an object, not a text")
-    return Options([render(one) for one in value])
+    return OptionTexts([render(one) for one in value])
 
 
-def _of_object(value: Mapping[Any, Any]) -> Options:
+def _of_object(value: Mapping[Any, Any]) -> OptionTexts:
     texts, labels = _first(value, _TEXTS), _first(value, _LABELS)
     if isinstance(texts, list):
         found = _of_list(texts)
@@ -75,7 +74,7 @@ def _of_object(value: Mapping[Any, Any]) -> Options:
             return found
         if not isinstance(labels, list) or len(labels) != len(texts):
             raise ValueError(f"there are {len(texts)} texts of options, and not as many labels")
-        return Options(found.texts, [render(one) for one in labels])
+        return OptionTexts(found.texts, [render(label) for label in labels])
     filled = {str(key): one for key, one in value.items() if one is not None}  # tables fill in the keys of other rows
     letters = sorted(filled)
     if "".join(letters).upper() != LETTERS[: len(letters)]:
@@ -87,19 +86,19 @@ def _first(value: Mapping[Any, Any], names: Sequence[str]) -> Any:
     return next((value[name] for name in names if name in value), None)
 
 
-def _in_text(text: str) -> Options:
+def _in_text(text: str) -> OptionTexts:
     listed = list_in(text)
     if listed is not None:
         return _of_list(listed)
     if text.startswith("{"):
         return _of_object(_object_in(text))
     if labelled := _labelled(text):
-        return Options(labelled)
+        return OptionTexts(labelled)
     for mark in ("\n", "|", "｜"):
         parts = [one.strip() for one in text.split(mark)]
-        parts = [one for one in parts if one] if mark == "\n" else parts
+        parts = [part for part in parts if part] if mark == "\n" else parts
         if len(parts) > 1 and not any(map(_LABEL.match, parts)):
-            return Options(parts)
+            return OptionTexts(parts)
     raise ValueError(f"the options {text[:40]!r} cannot be told apart; expected {_FORMS}")
 
 
@@ -124,4 +123,4 @@ def _labelled(text: str) -> list[str]:
         return []
     ends = [*(match.start() for _, match in marks[1:]), len(text)]
     pieces = [text[match.end() : end] for (_, match), end in zip(marks, ends, strict=True)]
-    return [one.strip(" \t\r\n\u3000;；,，、|") for one in pieces]
+    return [piece.strip(" \t\r\n\u3000;；,，、|") for piece in pieces]

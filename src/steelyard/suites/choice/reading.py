@@ -6,14 +6,24 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, NamedTuple
 
-from steelyard.data.classes import ClassName
-from steelyard.data.defects import Defect, faults_of
-from steelyard.data.roles import Layout, Role
-from steelyard.data.table import Column, Row, Table, cell_at, column_letter, is_blank, render
-from steelyard.suites.choice.judgement import judged_key, judged_options
-from steelyard.suites.choice.keys import LETTERS, MAX_OPTIONS, cut_labels, key_of_class, key_of_label, read_key
-from steelyard.suites.choice.options import Options, options_of
-from steelyard.types import Sample
+from steelyard.data.columns import ColumnLayout
+from steelyard.data.headers import Role
+from steelyard.data.parquet import ClassName
+from steelyard.data.rows import long_row
+from steelyard.data.table import Column, Defect, Row, Table, cell_at, column_letter, faults_of, is_blank, render
+from steelyard.prompts.conversation import flaw_in, messages_in, transcript_of
+from steelyard.suites.choice.keys import (
+    LETTERS,
+    MAX_OPTIONS,
+    cut_labels,
+    judged_key,
+    judged_options,
+    key_of_class,
+    key_of_label,
+    read_key,
+)
+from steelyard.suites.choice.options import OptionTexts, options_of
+from steelyard.types import Message, Sample
 
 
 def _key_likeness(text: str) -> float:
@@ -34,20 +44,24 @@ ROLES: Final = (
 )
 
 
-_NONE: Final = Options(())
+_NONE: Final = OptionTexts(())
 
 
-class Question(NamedTuple):
-    """What a sound row says; `key` is sorted letters, `judged` says that it is true or false by its kind."""
+class ChoiceQuestion(NamedTuple):
+    """What a sound row says; `key` is sorted letters, `judged` says that it is true or false by its kind.
+
+    `turns` are the messages of a conversation, whose transcript `text` is.
+    """
 
     text: str
     options: tuple[str, ...]
     key: str
     judged: bool = False
+    turns: tuple[Message, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
-class TableReading:
+class ChoiceTable:
     """A table and how its columns are read.
 
     Args:
@@ -61,7 +75,7 @@ class TableReading:
     """
 
     table: Table
-    layout: Layout
+    layout: ColumnLayout
     prefix: str
     groups: Mapping[int, str]
     question: Column
@@ -81,18 +95,19 @@ class TableReading:
         """What stands in the id column; empty where there is none."""
         return "" if self.id is None else render(cell_at(row.cells, self.id))
 
-    def sample(self, row: Row, question: Question) -> Sample:
+    def sample(self, row: Row, question: ChoiceQuestion) -> Sample:
         """The sample of a sound row."""
         own, group = self.own_id(row), "" if self.group is None else render(cell_at(row.cells, self.group))
         # The question that others paraphrase often leaves its own cluster blank: they name its id.
         cluster = "" if self.cluster is None else render(cell_at(row.cells, self.cluster)) or own
         return Sample(
             own or self.prefix + self.table.row_id(row.number),
-            question.text,
+            list(question.turns) or question.text,
             question.key,
             question.options,
             group=group or self.groups.get(row.number, ""),
             cluster=cluster,
+            metadata=self.table.origin,
         )
 
     def faults(self, row: Row) -> list[Defect]:
@@ -105,7 +120,7 @@ class TableReading:
         return Defect(kind, self.table.place(row.number, column), message)
 
 
-def open_reading(table: Table, layout: Layout, prefix: str) -> TableReading:
+def open_reading(table: Table, layout: ColumnLayout, prefix: str) -> ChoiceTable:
     """Bind a layout to its table, look closely at the columns that it names, and look up merged group cells.
 
     A table that says the kind of its questions and no group is grouped by kind.
@@ -114,7 +129,7 @@ def open_reading(table: Table, layout: Layout, prefix: str) -> TableReading:
     table = table.refined([column for several in columns.values() for column in several])
     kind = layout.column("kind")
     group = layout.column("group") if columns.get("group") else kind
-    return TableReading(
+    return ChoiceTable(
         table,
         layout,
         prefix,
@@ -134,18 +149,21 @@ def _merged_groups(table: Table, group: Column | None) -> dict[int, str]:
     spans = [one for one in table.merged if one.first_column == group and one.last_row > one.first_row]
     if not spans or group is None:
         return {}
-    firsts = {one.first_row for one in spans}
+    firsts = {span.first_row for span in spans}
     texts = {row.number: render(cell_at(row.cells, group)) for row in table if row.number in firsts}
-    return {number: texts.get(one.first_row, "") for one in spans for number in range(one.first_row, one.last_row + 1)}
+    return {
+        number: texts.get(span.first_row, "") for span in spans for number in range(span.first_row, span.last_row + 1)
+    }
 
 
-def read_row(reading: TableReading, row: Row, defects: list[Defect]) -> Question | None:
+def read_row(reading: ChoiceTable, row: Row, defects: list[Defect]) -> ChoiceQuestion | None:
     """The question of a row; None where it is blank or has defects, which are appended to `defects`."""
     if row.number in reading.table.faults and (faults := reading.faults(row)):
         defects.extend(faults)
         return None
     cells = row.cells
-    text = _text(cell_at(cells, reading.question))
+    turns = messages_in(cell_at(cells, reading.question)) or ()
+    text = transcript_of(turns) if turns else _text(cell_at(cells, reading.question))
     if not text and is_blank(row):
         return None
     kind = () if reading.kind is None else judged_options(render(cell_at(cells, reading.kind)))
@@ -154,11 +172,13 @@ def read_row(reading: TableReading, row: Row, defects: list[Defect]) -> Question
         defects.append(torn)
         return None
     before = len(defects)
-    if not text:
-        defects.append(reading.defect("blank question", row, reading.question, "the question is blank, or is no text"))
-    options, found = _options(reading, row, defects) if written else (kind, Options(kind))
+    if flaw := flaw_in(turns) if turns else "" if text else "the question is blank, or is no text":
+        defects.append(reading.defect("blank question", row, reading.question, flaw))
+    options, found = _options(reading, row, defects) if written else (kind, OptionTexts(kind))
     key = _key(reading, row, (options, found), defects) if options else ""
-    return Question(text, tuple(options), key, len(kind) == len(options)) if len(defects) == before else None
+    if len(defects) > before:
+        return None
+    return ChoiceQuestion(text, tuple(options), key, len(kind) == len(options), tuple(turns))
 
 
 def _is_filled(value: Any) -> bool:
@@ -171,14 +191,13 @@ def _text(value: Any) -> str:
     return "" if isinstance(value, list | dict) else render(value)
 
 
-def _torn(reading: TableReading, row: Row, *, judged: bool) -> Defect | None:
+def _torn(reading: ChoiceTable, row: Row, *, judged: bool) -> Defect | None:
     """A row that ends before its key, or goes on behind the last column."""
-    width, answer = reading.layout.width, reading.answer
+    answer = reading.answer
     if isinstance(row.cells, Mapping):
         return None
-    if len(row.cells) > width and any(map(render, row.cells[width:])):
-        message = f"{len(row.cells)} cells where {width} were expected; is a cell with a comma not in quotes?"
-        return reading.defect("long row", row, None, message)
+    if overlong := long_row(reading.table, reading.layout, row):
+        return overlong
     second = answer if judged or len(reading.options) < 2 else reading.options[1]
     needed = max(int(answer), int(second))
     if len(row.cells) > needed and row.cells[int(answer)] and row.cells[int(second)]:
@@ -190,7 +209,7 @@ def _torn(reading: TableReading, row: Row, *, judged: bool) -> Defect | None:
     return reading.defect("short row", row, None, message)
 
 
-def _options(reading: TableReading, row: Row, defects: list[Defect]) -> tuple[Sequence[str], Options]:
+def _options(reading: ChoiceTable, row: Row, defects: list[Defect]) -> tuple[Sequence[str], OptionTexts]:
     """The options, and as they stand there, with letters or labels of their own; none where they have a defect."""
     columns = reading.options or (reading.question,)
     try:
@@ -218,25 +237,25 @@ def _options(reading: TableReading, row: Row, defects: list[Defect]) -> tuple[Se
         _name_identical(reading, row, options, defects)
     if len(defects) > before:
         return (), _NONE
-    return options, Options(found.texts[:filled], found.labels[:filled])
+    return options, OptionTexts(found.texts[:filled], found.labels[:filled])
 
 
-def _raw_options(row: Row, columns: Sequence[Column]) -> Options:
+def _raw_options(row: Row, columns: Sequence[Column]) -> OptionTexts:
     if len(columns) > 1:
         cells = row.cells
         try:
-            return Options([_text(cells[column]) for column in columns])  # type: ignore[index]
+            return OptionTexts([_text(cells[column]) for column in columns])  # type: ignore[index]
         except (IndexError, KeyError):
-            return Options([_text(cell_at(cells, column)) for column in columns])
+            return OptionTexts([_text(cell_at(cells, column)) for column in columns])
     if not columns:
         raise ValueError("there is no column of options, and its kind is not that of a true-or-false question")
     value = cell_at(row.cells, columns[0])
     if value is None or value == "":
-        return Options(())
+        return OptionTexts(())
     return options_of(value)
 
 
-def _name_identical(reading: TableReading, row: Row, options: Sequence[str], defects: list[Defect]) -> None:
+def _name_identical(reading: ChoiceTable, row: Row, options: Sequence[str], defects: list[Defect]) -> None:
     columns, first = reading.options, dict[str, int]()
     for place, option in enumerate(options):
         same = first.setdefault(option, place)
@@ -246,7 +265,7 @@ def _name_identical(reading: TableReading, row: Row, options: Sequence[str], def
             defects.append(reading.defect("identical options", row, column, message))
 
 
-def _key(reading: TableReading, row: Row, found: tuple[Sequence[str], Options], defects: list[Defect]) -> str:
+def _key(reading: ChoiceTable, row: Row, found: tuple[Sequence[str], OptionTexts], defects: list[Defect]) -> str:
     value = cell_at(row.cells, reading.answer)
     try:
         if isinstance(value, list) and value:
@@ -257,7 +276,7 @@ def _key(reading: TableReading, row: Row, found: tuple[Sequence[str], Options], 
         return ""
 
 
-def _letters(reading: TableReading, value: Any, options: Sequence[str], found: Options) -> str:
+def _letters(reading: ChoiceTable, value: Any, options: Sequence[str], found: OptionTexts) -> str:
     """The letters of one key.
 
     Raises:

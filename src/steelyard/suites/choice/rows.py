@@ -11,20 +11,19 @@ from operator import itemgetter
 from sys import intern
 
 from steelyard.data.columns import find_layout
-from steelyard.data.defects import Defect, refuse
-from steelyard.data.files import SampleFiles
-from steelyard.data.reading import id_prefixes, read_tables
-from steelyard.data.table import Column, Row, Table
+from steelyard.data.load import id_prefixes, read_tables
+from steelyard.data.rows import about_selection
+from steelyard.data.sample_files import SampleFiles
+from steelyard.data.table import Column, Defect, Row, Table, refuse
 from steelyard.errors import ConfigError, DataError
+from steelyard.suites.choice.key_checks import OptionCounts, SeveralKeys, counts_from_zero
 from steelyard.suites.choice.keys import MAX_OPTIONS
-from steelyard.suites.choice.numbered import counts_from_zero
-from steelyard.suites.choice.option_counts import OptionCounts
-from steelyard.suites.choice.reading import ROLES, Question, TableReading, open_reading, read_row
+from steelyard.suites.choice.reading import ROLES, ChoiceQuestion, ChoiceTable, open_reading, read_row
 from steelyard.types import Sample
 
 
 @dataclass(frozen=True, slots=True)
-class Samples:
+class ChoiceSamples:
     """Samples in the order of the dataset; each iteration reads the rows anew, none is held.
 
     Args:
@@ -34,7 +33,7 @@ class Samples:
         count: how many are selected.
     """
 
-    readings: Sequence[TableReading]
+    readings: Sequence[ChoiceTable]
     bad: Container[tuple[int, int]]
     selected: Container[int]
     count: int
@@ -45,7 +44,7 @@ class Samples:
     def __iter__(self) -> Iterator[Sample]:
         return (reading.sample(row, question) for reading, row, question in self.rows())
 
-    def rows(self) -> Iterator[tuple[TableReading, Row, Question]]:
+    def rows(self) -> Iterator[tuple[ChoiceTable, Row, ChoiceQuestion]]:
         """Each sample's table, row and question, for who has to say where it stands."""
         position = given = 0
         for index, reading in enumerate(self.readings):
@@ -76,13 +75,13 @@ class ChoiceData:
         readings: each table with its layout; `reading.layout.describe()` is its mapping.
     """
 
-    samples: Samples
+    samples: ChoiceSamples
     skipped: int
     defects: tuple[Defect, ...]
     mapping: Mapping[str, str]
     key_histogram: Mapping[str, int]
     notes: tuple[str, ...]
-    readings: tuple[TableReading, ...]
+    readings: tuple[ChoiceTable, ...]
 
     @property
     def n(self) -> int:
@@ -90,26 +89,30 @@ class ChoiceData:
         return len(self.samples)
 
 
-def load_choice(files: SampleFiles) -> ChoiceData:
+def load_choice(files: SampleFiles, *, several_answers: bool = False) -> ChoiceData:
     """Read and check a dataset whole, as `examine_choice` does, and refuse one with defects.
+
+    Args:
+        files: the dataset.
+        several_answers: whether some questions have several right options, however few they are.
 
     Raises:
         ConfigError: a file, sheet or column does not exist.
         DataError: a file cannot be read; rows have defects and `skip_bad` is off (the message lists up to 20); or
             no sound row is left.
     """
-    data = examine_choice(files)
+    data = examine_choice(files, several_answers=several_answers)
     if not data.n or (data.defects and not files.skip_bad):
         refuse(data.defects)
     return data
 
 
-def examine_choice(files: SampleFiles) -> ChoiceData:
+def examine_choice(files: SampleFiles, *, several_answers: bool = False) -> ChoiceData:
     """Read and check a dataset whole, whatever is wrong with it; of files that stream, hashes are held and no rows.
 
     A duplicate is the same question with the same options in any order: exams repeat a stem ("which is right?")
     with other options. Blank rows are no defect. Blank options at the end of a row are a defect unless the sheet shows
-    that they are meant: see `option_counts`.
+    that they are meant: see `OptionCounts`; so is a key of several letters among keys of one: see `SeveralKeys`.
 
     Raises:
         ConfigError: a file, sheet or column does not exist.
@@ -119,23 +122,28 @@ def examine_choice(files: SampleFiles) -> ChoiceData:
     if not tables:
         raise DataError(f"{files.names}: no sheet with a filled cell")
     readings = tuple(map(_reading, tables, repeat(files), id_prefixes(files, tables)))
-    check = _check(readings)
+    check = _check(readings, several_answers=several_answers)
     if not check.keys and not check.defects:
         raise DataError(f"{readings[0].table.title}: there is no question below its header")
     selected = files.selected(len(check.keys))
     keys = [key for position, key in enumerate(check.keys) if position in selected]
     return ChoiceData(
-        Samples(readings, frozenset(check.bad), selected, len(keys)),
+        ChoiceSamples(readings, frozenset(check.bad), selected, len(keys)),
         len(check.bad),
         tuple(check.defects),
         readings[0].layout.describe(),
         dict(sorted(Counter(keys).items())),
-        (*notes, *_about(readings), *check.notes(), *_about_selection(files, len(keys))),
+        (
+            *notes,
+            *_notes_on_layouts(readings),
+            *check.notes(),
+            *about_selection(files, len(keys), len(check.bad) if files.skip_bad else 0),
+        ),
         readings,
     )
 
 
-def _reading(table: Table, files: SampleFiles, prefix: str) -> TableReading:
+def _reading(table: Table, files: SampleFiles, prefix: str) -> ChoiceTable:
     layout = find_layout(table, ROLES, files)
     options = len(layout.columns.get("options", ()))
     if options > MAX_OPTIONS:
@@ -144,7 +152,7 @@ def _reading(table: Table, files: SampleFiles, prefix: str) -> TableReading:
     return replace(reading, count_from=0) if counts_from_zero(reading) else reading
 
 
-def _about(readings: Sequence[TableReading]) -> Iterator[str]:
+def _notes_on_layouts(readings: Sequence[ChoiceTable]) -> Iterator[str]:
     for reading in readings:
         if reading.count_from == 0:
             yield f"{reading.table.title}: the numbers of the keys count from 0, so 0 is A"
@@ -154,26 +162,20 @@ def _about(readings: Sequence[TableReading]) -> Iterator[str]:
             yield f"{reading.table.title}: no header row, columns by position or letter"
 
 
-def _about_selection(files: SampleFiles, count: int) -> Iterator[str]:
-    wanted = files.first or files.last or files.random or 0
-    if wanted > count:
-        yield f"{wanted} samples were asked for, there are {count}"
-
-
-def _check(readings: Sequence[TableReading]) -> _Check:
+def _check(readings: Sequence[ChoiceTable], *, several_answers: bool) -> _ChoiceCheck:
     """Everything about the rows, in 16 bytes a row: whatever occurs twice is found among hashes of 8 bytes.
 
     Only where something does, a second pass learns the places; a mapping from hash to place would take 300 bytes a row.
     """
-    first = _Check(readings, frozenset())
+    first = _ChoiceCheck(readings, frozenset(), several_answers=several_answers)
     repeated = first.repeated()
-    return _Check(readings, repeated) if repeated else first
+    return _ChoiceCheck(readings, repeated, several_answers=several_answers) if repeated else first
 
 
-class _Check:
+class _ChoiceCheck:
     """One pass over all rows: what is bad, the keys of what is sound, and hashes of questions and ids."""
 
-    def __init__(self, readings: Sequence[TableReading], repeated: frozenset[int]) -> None:
+    def __init__(self, readings: Sequence[ChoiceTable], repeated: frozenset[int], *, several_answers: bool) -> None:
         self.bad: set[tuple[int, int]] = set()
         self.keys: list[str] = []
         self._marks = array("q")
@@ -181,6 +183,7 @@ class _Check:
         self._places: dict[int, str] = {}
         self._found: list[tuple[int, int, Defect]] = []
         self._counts = [OptionCounts(reading) for reading in readings]
+        self._several = [SeveralKeys(reading, meant=several_answers) for reading in readings]
         for index, reading in enumerate(readings):
             for row in reading.rows():
                 self._add(index, reading, row)
@@ -190,13 +193,14 @@ class _Check:
 
     def notes(self) -> list[str]:
         """What is odd about the tables and no defect."""
-        return [note for one in self._counts if (note := one.note())]
+        notes = [*(count.note() for count in self._counts), *(one.note() for one in self._several)]
+        return [note for note in notes if note]
 
     def _drop_lost(self) -> None:
-        """What only the whole table shows: rows where an option was lost."""
+        """What only the whole table shows: rows where an option was lost, or a key has a letter too many."""
         lost: set[int] = set()
-        for index, counts in enumerate(self._counts):
-            for number, position, defect in counts.lost():
+        for index, (counts, several) in enumerate(zip(self._counts, self._several, strict=True)):
+            for number, position, defect in (*counts.lost(), *several.slips()):
                 lost.add(position)
                 self.bad.add((index, number))
                 self._found.append((index, number, defect))
@@ -206,7 +210,7 @@ class _Check:
         """Hashes that occur more than once."""
         return frozenset(one for one, other in pairwise(sorted(self._marks)) if one == other)
 
-    def _add(self, index: int, reading: TableReading, row: Row) -> None:
+    def _add(self, index: int, reading: ChoiceTable, row: Row) -> None:
         found: list[Defect] = []
         question = read_row(reading, row, found)
         if question is None and not found:
@@ -222,12 +226,13 @@ class _Check:
         if question and not found:
             if not question.judged:
                 self._counts[index].add(row.number, len(self.keys), len(question.options))
+            self._several[index].add(row, len(self.keys), question)
             self.keys.append(intern(question.key))
         else:
             self._found.extend((index, row.number, one) for one in found)
             self.bad.add((index, row.number))
 
-    def _place_before(self, mark: int, reading: TableReading, row: Row, column: Column | None) -> str:
+    def _place_before(self, mark: int, reading: ChoiceTable, row: Row, column: Column | None) -> str:
         """Where the same was seen first; empty where it was not, and all through the first pass."""
         self._marks.append(mark)
         if mark not in self._repeated:

@@ -6,11 +6,11 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, get_args
 
-from steelyard.data.files import SampleFiles
+from steelyard.data.sample_files import SampleFiles
+from steelyard.data.table import origin_keys
 from steelyard.errors import ConfigError, expect_number
 from steelyard.registry import describe
-from steelyard.scorers.choice import Choice
-from steelyard.scorers.likelihood import LikelihoodAccuracy
+from steelyard.scorers.choice import Choice, LikelihoodAccuracy
 from steelyard.suite.objects import Options, Suite
 from steelyard.suites.choice.asking import (
     counted,
@@ -20,7 +20,7 @@ from steelyard.suites.choice.asking import (
     notes_on_targets,
     with_examples,
 )
-from steelyard.suites.choice.few_shot import Asked, FewShot, Shots, draw_shots
+from steelyard.suites.choice.few_shot import FewShot, FewShotExamples, RemainingSamples, draw_few_shot
 from steelyard.suites.choice.orders import Ordered, Orders
 from steelyard.suites.choice.rows import load_choice
 from steelyard.targets.likelihood import Likelihood
@@ -33,7 +33,7 @@ class ChoiceSuite:
 
     Args:
         samples: the files with question, options, key and category.
-        targets: what is examined, by name; each becomes a run.
+        targets: the systems to evaluate, by name; each produces one run.
         name: a title for reports; empty is the first file's name.
         tags: per target, report columns.
         scoring: how replies are read.
@@ -41,6 +41,9 @@ class ChoiceSuite:
             often as it has options, each time with another one first. Options that speak of each other ("all of the
             above") stay where they are.
         orders_seed: of the shuffling; left out it is the one of the options.
+        several_answers: some questions have several right options, however few these are. Left out, a key of several
+            letters is a defect where all but a few of its table have one letter and the question does not say that it
+            has several.
         few_shot: solved examples for the `{{examples}}` of templates.
         options: concurrency, repeats, limits, budget.
         gate: rules on the scores that decide the exit code, `{solve_rate: ">= 0.6"}`; `no_regression` holds runs
@@ -54,6 +57,7 @@ class ChoiceSuite:
     scoring: Choice = Choice()
     orders: Orders = "as_given"
     orders_seed: int | None = None
+    several_answers: bool = False
     few_shot: FewShot | None = None
     options: Options = Options()
     gate: Mapping[str, str | Mapping[str, float]] = field(default_factory=dict)
@@ -66,16 +70,16 @@ class ChoiceSuite:
             DataError: rows with defects, named with file, sheet and cell.
         """
         self._check()
-        data = load_choice(self.samples)
+        data = load_choice(self.samples, several_answers=self.several_answers)
         notes = [*data.notes]
-        if data.skipped:
-            notes.append(f"{data.skipped} row{'s' if data.skipped > 1 else ''} with a defect left out (skip_bad)")
-        shots = None if self.few_shot is None else draw_shots(self.few_shot, data, self.options.seed)
-        asked: Iterable[Sample] = Asked(data.samples, shots.held_out) if shots and shots.held_out else data.samples
-        targets = with_examples(self.targets, shots)
-        seen = counted(data) if shots is None and self.orders == "as_given" else look_over(asked, shots)
+        examples = None if self.few_shot is None else draw_few_shot(self.few_shot, data, self.options.seed)
+        asked: Iterable[Sample] = (
+            RemainingSamples(data.samples, examples.held_out) if examples and examples.held_out else data.samples
+        )
+        targets = with_examples(self.targets, examples)
+        seen = counted(data) if examples is None and self.orders == "as_given" else look_over(asked, examples)
         notes += notes_on_questions(seen, self.orders, self._seed)
-        notes += notes_on_examples(seen, shots)
+        notes += notes_on_examples(seen, examples)
         notes += notes_on_targets(targets, seen, self.options.repeats)
         return Suite(
             name=self.name or self.samples.title,
@@ -87,8 +91,9 @@ class ChoiceSuite:
             tags=self.tags,
             gate=self.gate,
             primary="solve_rate",
-            source=self._source(shots),
+            source=self._source(examples),
             notes=tuple(notes),
+            breakdowns=origin_keys(key for reading in data.readings for key in reading.table.origin),
             scorers_of=self._scorers_of(targets),
         )
 
@@ -104,13 +109,13 @@ class ChoiceSuite:
             if self.orders != "shuffled":
                 raise ConfigError("orders_seed: belongs to orders: shuffled")
 
-    def _source(self, shots: Shots | None) -> Any:
+    def _source(self, examples: FewShotExamples | None) -> Any:
         """What the manifest says of the samples: their files, and in which order and behind what they are asked."""
         told: dict[str, Any] = {} if self.orders == "as_given" else {"orders": self.orders}
         if self.orders == "shuffled":
             told["orders_seed"] = self._seed
-        if shots is not None:
-            told["few_shot"] = {**describe(self.few_shot), **shots.manifest()}
+        if examples is not None:
+            told["few_shot"] = {**describe(self.few_shot), **examples.manifest()}
         return {**describe(self.samples), **told} if told else self.samples
 
     def _scorers_of(self, targets: Mapping[str, Target]) -> dict[str, tuple[Scorer, ...]]:

@@ -1,20 +1,26 @@
-"""The `pairwise` suite: targets answer, each as a run of its own, then a judging run for each pair of them."""
+"""The `pairwise` suite: targets answer, each as a run of its own, then a judging run for each pair of them.
+
+The pairs are each with each, each against one, or those that are named.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import combinations
 from pathlib import Path
 from typing import Any, Final, Literal
 
-from steelyard.data.files import SampleFiles
-from steelyard.errors import ConfigError
+from steelyard.data.sample_files import SampleFiles
+from steelyard.data.table import origin_keys
+from steelyard.errors import ConfigError, did_you_mean
+from steelyard.prompts.template import refuse_file_names
+from steelyard.runner import stage_info
+from steelyard.scorers.human_preference import HumanPreference
 from steelyard.scorers.judges.judge import Judge, with_judge
 from steelyard.scorers.judges.preference import Preference
-from steelyard.scorers.preference_people import HumanPreference
 from steelyard.suite.objects import Options, Suite
-from steelyard.suite.sides import StoredSamples
-from steelyard.suites.pairwise.pairs import pair_names, pairs_of
+from steelyard.suite.sides import CommonSamples
 from steelyard.suites.pairwise.rows import load_pairwise
 from steelyard.targets.pair import Pair
 from steelyard.types import Sample, Scorer, Target
@@ -32,7 +38,7 @@ class PairwiseSuite:
     Args:
         samples: the files with the question, and where there are any the reference answer, group, cluster (equal for
             questions that depend on each other) and id. Without them the samples are those that all `runs` answered.
-        targets: what is asked, by name; each becomes a run, and takes part.
+        targets: the systems to evaluate, by name; each produces one run, and takes part.
         runs: stored runs that take part, by a name of your own: `{old: 20260801-1}`; nothing is asked of them again.
         store: where the stored runs are; empty is where the results go. It goes with `runs` that bring their samples.
         judge: the model that judges, and how.
@@ -79,11 +85,12 @@ class PairwiseSuite:
                 not exist.
             DataError: rows with defects, named with file, sheet and cell.
         """
+        refuse_file_names(criteria=self.criteria)
         sides = self._sides()
         pairs = pairs_of(list(sides), self.pairs, self.against)
         names = pair_names(pairs, list(sides))
         judging = self._judging()
-        answers = tuple(one for one in self.scorers if not _of_pairs(one))
+        answers = tuple(scorer for scorer in self.scorers if not stage_info(scorer).compares_pairs)
         samples, notes = self._samples()
         return Suite(
             name=self.name or (self.samples.title if self.samples else names[0]),
@@ -100,6 +107,7 @@ class PairwiseSuite:
             primary=self.primary,
             source=self.samples or {"runs": dict(self.runs)},
             notes=notes,
+            breakdowns=origin_keys(key for sample in samples for key in sample.metadata) if self.samples else (),
             scorers_of={
                 name: tuple(_between(one, pair) for one in judging) for name, pair in zip(names, pairs, strict=True)
             },
@@ -133,7 +141,7 @@ class PairwiseSuite:
             return data.samples, data.notes
         if not self.runs:
             raise ConfigError("samples: the questions are missing; name a file")
-        return StoredSamples(tuple(self.runs.values()), self.store or None), ()
+        return CommonSamples(tuple(self.runs.values()), self.store or None), ()
 
     def _judging(self) -> Sequence[Scorer]:
         """The scorers of every pair.
@@ -141,7 +149,7 @@ class PairwiseSuite:
         Raises:
             ConfigError: there is none, or what is said of the judge would not be heard.
         """
-        own = [one for one in self.scorers if _of_pairs(one)]
+        own = [scorer for scorer in self.scorers if stage_info(scorer).compares_pairs]
         changed = [key for key in ("criteria", "reference", "orders") if getattr(self, key) != _DEFAULTS[key]]
         if own:
             if changed or self.preferences is not None:
@@ -163,10 +171,6 @@ class PairwiseSuite:
 _DEFAULTS: Final[Mapping[str, Any]] = {"criteria": "", "reference": "auto", "orders": "both"}
 
 
-def _of_pairs(scorer: Any) -> bool:
-    return bool(getattr(scorer, "of_pairs", False))
-
-
 def _pair(sides: Mapping[str, str], pair: tuple[str, str]) -> Pair:
     """The target of a judging run; with the names of its sides where one of them is a stored run's id."""
     first, second = (sides[name] for name in pair)
@@ -176,3 +180,74 @@ def _pair(sides: Mapping[str, str], pair: tuple[str, str]) -> Pair:
 def _between(scorer: Any, pair: tuple[str, str]) -> Any:
     """`scorer` for one pair: votes name the sides, so who counts them knows their names."""
     return replace(scorer, sides=pair) if isinstance(scorer, HumanPreference) and not scorer.sides else scorer
+
+
+Pairs = Literal["round_robin"] | Sequence[Sequence[str]]
+
+_MOST_BYTES: Final = 150
+"""As for other targets: the name of a run becomes that of a file."""
+
+
+def pairs_of(sides: Sequence[str], pairs: Pairs, against: str) -> list[tuple[str, str]]:
+    """Every pair, side A first.
+
+    Args:
+        sides: the names of those that answered, in order.
+        pairs: `round_robin` is each with each, the earlier one first; else a list of two names each.
+        against: the one that every other is compared with; it is side B then. "" is none.
+
+    Raises:
+        ConfigError: fewer than two sides, a name that is none of them, a pair twice, or both `pairs` and `against`.
+
+    >>> pairs_of(["a", "b", "c"], "round_robin", "")
+    [('a', 'b'), ('a', 'c'), ('b', 'c')]
+    >>> pairs_of(["base", "new", "newer"], "round_robin", "base")
+    [('new', 'base'), ('newer', 'base')]
+    """
+    if len(sides) < 2:
+        raise ConfigError(f"a preference is between two: name two or more targets or runs, not {len(sides)}")
+    if not isinstance(pairs, str):
+        if against:
+            raise ConfigError("give pairs or against, not both")
+        return _named(sides, pairs)
+    if pairs != "round_robin":
+        raise ConfigError(f"pairs: expected 'round_robin' or a list of pairs of names, but got {pairs!r}")
+    if not against:
+        return list(combinations(sides, 2))
+    if against not in sides:
+        raise ConfigError(f"against: there is no target or run {against!r}{did_you_mean(against, sides)}")
+    return [(side, against) for side in sides if side != against]
+
+
+def _named(sides: Sequence[str], pairs: Sequence[Sequence[str]]) -> list[tuple[str, str]]:
+    found: list[tuple[str, str]] = []
+    for pair in pairs:
+        if isinstance(pair, str) or len(pair) != 2 or pair[0] == pair[1]:
+            raise ConfigError(f"pairs: each is two different names, as [new, old], not {pair!r}")
+        for name in pair:
+            if name not in sides:
+                raise ConfigError(f"pairs: there is no target or run {name!r}{did_you_mean(str(name), sides)}")
+        if any(set(pair) == set(other) for other in found):
+            raise ConfigError(f"pairs: {pair[0]} and {pair[1]} are named twice")
+        found.append((pair[0], pair[1]))
+    if not found:
+        raise ConfigError("pairs: the list is empty")
+    return found
+
+
+def pair_names(pairs: Sequence[tuple[str, str]], sides: Sequence[str]) -> list[str]:
+    """The names of the judging runs.
+
+    Raises:
+        ConfigError: two would have one name, one has that of a target, or it is too long for a file's name.
+
+    >>> pair_names([("a", "b")], ["a", "b"])
+    ['a vs b']
+    """
+    names = [f"{first} vs {second}" for first, second in pairs]
+    for name in names:
+        if names.count(name) > 1 or name in sides:
+            raise ConfigError(f"two runs would be named {name!r}: rename a target")
+        if len(name.encode("utf-8", "surrogatepass")) > _MOST_BYTES:
+            raise ConfigError(f"the name {name[:60]!r}... is longer than {_MOST_BYTES} bytes: rename a target")
+    return names

@@ -4,17 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 
-from steelyard.data.files import SampleFiles
+from steelyard.data.rows import RowDataset
+from steelyard.data.sample_files import SampleFiles
+from steelyard.data.table import origin_keys
 from steelyard.errors import ConfigError
-from steelyard.scorers.judges.answer_relevancy import AnswerRelevancy
 from steelyard.scorers.judges.correctness import Correctness
 from steelyard.scorers.judges.faithfulness import Faithfulness
 from steelyard.scorers.judges.judge import Judge, with_judge
+from steelyard.scorers.judges.relevance import AnswerRelevancy
 from steelyard.scorers.lexical import RougeL, TokenF1
 from steelyard.scorers.retrieval import Retrieval
 from steelyard.suite.objects import Options, Suite
-from steelyard.suites.rag.rows import RagData, load_rag
+from steelyard.suites.rag.rows import documents_of, load_rag
+from steelyard.suites.rag.source_texts import with_texts
+from steelyard.targets.baseline import Baseline
+from steelyard.targets.library import Paths, paths_of
+from steelyard.targets.retrieval import QueryEngine
 from steelyard.types import Scorer, Target
 
 
@@ -25,8 +32,11 @@ class RagSuite:
     Args:
         samples: the files with the question, and where there are any the reference answer, its source (the passage's
             text, its document and offsets, or the ids of passages), group and id.
-        targets: what is asked, by name; each becomes a run.
+        targets: the systems to evaluate, by name; each produces one run.
         judge: the model that judges, and how; of every scorer that has none of its own.
+        documents: files and folders that the sources' ranges refer to: a source with a range and no text gets the text
+            at that range, so that passages of any system can be compared with it. The documents of `retrieval` and
+            `baseline` targets are known without.
         scorers: what is scored. By default, with a judge, correctness, faithfulness and answer relevancy; in any case
             token F1 and ROUGE-L against the reference, and the retrieval metrics where questions have sources.
         name: a title for reports; empty is the first file's name.
@@ -40,6 +50,7 @@ class RagSuite:
     samples: SampleFiles
     targets: Mapping[str, Target]
     judge: Judge = Judge()
+    documents: Path | tuple[Path, ...] | None = None
     scorers: tuple[Scorer, ...] = ()
     name: str = ""
     tags: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
@@ -55,8 +66,8 @@ class RagSuite:
             DataError: rows with defects, named with file, sheet and cell.
         """
         if not self.targets:
-            raise ConfigError("nothing is to be weighed: name targets")
-        data = load_rag(self.samples)
+            raise ConfigError("there is nothing to evaluate: name targets")
+        data = with_texts(load_rag(self.samples), self._documents)
         scorers = with_judge(self.scorers or self._default_scorers(data), self.judge)
         judged = {type(scorer) for scorer in scorers}
         return Suite(
@@ -72,10 +83,22 @@ class RagSuite:
             source=self.samples,
             notes=data.notes,
             crossed=(("correct", "faithfulness"),) if {Correctness, Faithfulness} <= judged else (),
-            breakdowns=("document",) if len([name for name in data.documents if name]) > 1 else (),
+            breakdowns=(
+                *(("document",) if len(documents_of(data.samples).keys() - {""}) > 1 else ()),
+                *origin_keys(key for sample in data.samples for key in sample.metadata),
+            ),
         )
 
-    def _default_scorers(self, data: RagData) -> Sequence[Scorer]:
+    @property
+    def _documents(self) -> Paths:
+        """Those of the suite, then those that its own targets search."""
+        given = [self.documents]
+        for target in self.targets.values():
+            given += [target.documents] if isinstance(target, QueryEngine) else []
+            given += [target.knowledge] if isinstance(target, Baseline) else []
+        return tuple(dict.fromkeys(path for one in given for path in paths_of(one)))
+
+    def _default_scorers(self, data: RowDataset) -> Sequence[Scorer]:
         judges = (Correctness(), Faithfulness(), AnswerRelevancy()) if self.judge.model else ()
         sources = any("sources" in sample.metadata for sample in data.samples)
         return (*judges, TokenF1(), RougeL(), *((Retrieval(),) if sources else ()))

@@ -1,1 +1,1 @@
-"""Predicted tables, or predicted SQL by what it returns, weighed against wanted ones."""
+"""Predicted tables, or predicted SQL by what it returns, compared with the expected ones."""

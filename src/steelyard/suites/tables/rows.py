@@ -1,4 +1,8 @@
-"""Files -> samples of the `tables` suite; every defect is named in one pass, before anything is asked or run."""
+"""Files -> samples of the `tables` suite; every defect is named in one pass, before anything is asked or run.
+
+The `target` cell of a row is a table, or the SQL that gives it. Predictions may stand in the dataset itself, one column
+for each system.
+"""
 
 from __future__ import annotations
 
@@ -6,18 +10,16 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import count
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, ClassVar, Final
 
-from steelyard.data.defects import Defect
-from steelyard.data.files import SampleFiles
-from steelyard.data.opened import OpenTable, about_selection, open_tables, sound_samples
-from steelyard.data.roles import Role
-from steelyard.data.table import Column, cell_at
+from steelyard.data.headers import Role
+from steelyard.data.rows import OpenTable, RowDataset, about_selection, open_tables, sound_samples
+from steelyard.data.sample_files import SampleFiles
+from steelyard.data.table import Column, Defect, cell_at
 from steelyard.errors import ConfigError, did_you_mean
-from steelyard.suites.tables.predicted import PREDICTIONS
-from steelyard.suites.tables.wanted import Wanted, wanted
 from steelyard.tables.locate import database_ids
-from steelyard.types import Sample
+from steelyard.tables.reading import is_missing, looks_like_table, plain_table, read_notation
+from steelyard.types import INLINE, Output, Sample, StageInfo
 
 ROLES: Final = (
     Role("target", by_position=False),
@@ -28,28 +30,12 @@ ROLES: Final = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class TablesData:
-    """A dataset of wanted tables, and what was found out about it.
-
-    Args:
-        samples: in order; `reference` is rows or SQL, `metadata` has `db_id`, what the row predicts, and `position`:
-            the row's, counted from 0 over all files whatever is left out.
-        defects: of the rows that are left out; empty unless `skip_bad`.
-        mapping: role -> column of the first table, as a person names it.
-        notes: rows left out, hidden sheets, an unusual encoding, fewer samples than asked for.
-    """
-
-    samples: tuple[Sample, ...]
-    defects: tuple[Defect, ...]
-    mapping: Mapping[str, str]
-    notes: tuple[str, ...]
-
-
 def load_tables(
     files: SampleFiles, *, task: str, databases: Path | None, predictions: Sequence[str] = ()
-) -> TablesData:
+) -> RowDataset:
     """Read and check a dataset whole.
+
+    Of a sample, `reference` is rows or SQL, and `metadata` has `db_id` and what the row predicts (`predictions`).
 
     Args:
         files: which rows of which files.
@@ -63,13 +49,13 @@ def load_tables(
     """
     ids = None if databases is None else frozenset(database_ids(databases))
     tables, notes = open_tables(files, ROLES)
-    reader = _Reader(task, ids, {}, [], count())
+    reader = _TablesReader(task, ids, {}, [], count())
     found: list[Sample] = []
     for table in tables:
         found.extend(reader.samples(table, {name: _column_of(table, name) for name in predictions}))
     samples = sound_samples(files, found, reader.defects)
     about = (*notes, *about_selection(files, len(samples), len(reader.defects)))
-    return TablesData(samples, tuple(reader.defects), tables[0].layout.describe(), about)
+    return RowDataset(samples, tuple(reader.defects), tables[0].layout.describe(), about)
 
 
 def _column_of(opened: OpenTable, name: str) -> Column:
@@ -83,7 +69,7 @@ def _column_of(opened: OpenTable, name: str) -> Column:
 
 
 @dataclass(frozen=True, slots=True)
-class _Reader:
+class _TablesReader:
     """One pass over all tables: `seen` is id -> where it stands, `defects` are in order, `positions` count rows."""
 
     task: str
@@ -103,15 +89,16 @@ class _Reader:
             problem = self._about_database(target, db_id)
             if problem:
                 self.defects.append(place.defect("bad database", row, "db_id", problem))
+            question = place.question(row, self.defects)
             name = place.id_of(row, self.seen, self.defects)
             if len(self.defects) == before:
                 metadata: dict[str, Any] = {"position": position} | ({"db_id": db_id} if db_id else {})
+                metadata |= place.table.origin
                 if predictions:
                     metadata[PREDICTIONS] = {one: cell_at(row.cells, column) for one, column in predictions.items()}
-                question, group = place.text(row, "question"), place.text(row, "group")
-                yield Sample(name, question, target.reference, group=group, metadata=metadata)
+                yield Sample(name, question, target.reference, group=place.text(row, "group"), metadata=metadata)
 
-    def _about_database(self, target: Wanted, db_id: str) -> str:
+    def _about_database(self, target: WantedTable, db_id: str) -> str:
         """Why the SQL of a row cannot be run; "" where it can, or where there is none."""
         if not target.is_query:
             return ""
@@ -120,3 +107,61 @@ class _Reader:
         if not db_id:
             return "the target is SQL: a column db_id has to name its database"
         return "" if db_id in self.ids else f"there is no database {db_id!r}{did_you_mean(db_id, self.ids)}"
+
+
+@dataclass(frozen=True, slots=True)
+class WantedTable:
+    """What a row wants: rows or SQL as `reference`, or the `problem` with its cell."""
+
+    reference: Any = None
+    is_query: bool = False
+    problem: str = ""
+
+
+def wanted(cell: Any, task: str) -> WantedTable:
+    """Read a cell.
+
+    Args:
+        cell: of JSON, a list of rows or an object with `rows`; else a text.
+        task: `SP` takes SQL alone.
+
+    >>> wanted("SELECT 1", "SP").is_query, wanted('[["a", 1]]', "QA").reference
+    (True, [['a', 1]])
+    >>> wanted("[[1, 2", "QA").problem
+    'the target begins like a table and is neither JSON nor a Python list'
+    """
+    if is_missing(cell) or (isinstance(cell, str) and not cell.strip()):
+        return WantedTable(problem="the target is blank")
+    if isinstance(cell, str) and not looks_like_table(cell):
+        return WantedTable(cell.strip(), is_query=True)
+    if task == "SP":
+        return WantedTable(problem="task SP takes SQL as target, and this is none")
+    try:
+        table = plain_table(read_notation(cell) if isinstance(cell, str) else cell)
+    except ValueError as error:
+        return WantedTable(problem=f"the target begins like a table and is {error}")
+    if not isinstance(table, list) or not all(isinstance(row, list | tuple) for row in table):
+        shown = "an object without rows" if isinstance(table, Mapping) else f"{str(cell)[:40]!r}"
+        return WantedTable(problem=f"the target is no list of rows: {shown}")
+    return WantedTable(table)
+
+
+PREDICTIONS: Final = "predictions"
+"""The key of a sample's metadata that holds column -> prediction."""
+
+
+@dataclass(frozen=True, slots=True)
+class PredictedColumn:
+    """Gives each sample what a column of its own row predicts.
+
+    Args:
+        column: the column's header or key.
+    """
+
+    stage_info: ClassVar[StageInfo] = INLINE
+
+    column: str
+
+    def __call__(self, sample: Sample) -> Output:
+        """The cell; None where it is empty."""
+        return Output(sample.metadata[PREDICTIONS][self.column])

@@ -7,12 +7,13 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Literal
 
-from steelyard.data.files import SampleFiles
+from steelyard.data.sample_files import SampleFiles
+from steelyard.data.table import origin_keys
 from steelyard.errors import ConfigError
 from steelyard.scorers.tables import TableMetrics
 from steelyard.suite.objects import Options, Suite
-from steelyard.suites.tables.predicted import PredictedColumn
-from steelyard.suites.tables.rows import load_tables
+from steelyard.suites.tables.rows import PredictedColumn, load_tables
+from steelyard.tables.rules import older_name_notes
 from steelyard.types import Target
 
 
@@ -25,8 +26,8 @@ class TablesSuite:
             group and id.
         databases: folder of `<id>/<id>.sqlite` or `<id>.sqlite` (.sqlite3, .db, .duckdb); needed where SQL is run.
         task: `QA` (targets answer with tables) or `SP` (they answer with SQL, which is run).
-        targets: what is weighed, by name; each becomes a run.
-        predictions: what is weighed and stands in the same files: target's name -> column.
+        targets: the systems to evaluate, by name; each produces one run.
+        predictions: predictions to evaluate that are in the same files: target's name -> column.
         name: a title for reports; empty is the first file's name.
         tags: per target, report columns.
         scoring: rules, metrics and limits; its task and databases are those above.
@@ -50,14 +51,14 @@ class TablesSuite:
         """Read the dataset whole and check it; nothing is asked or run yet.
 
         Raises:
-            ConfigError: a file, column or folder that does not exist, nothing to weigh, or two targets of one name.
+            ConfigError: a file, column or folder that does not exist, nothing to evaluate, or two targets of one name.
             DataError: rows with defects, named with file and cell.
         """
         twice = sorted(set(self.targets) & set(self.predictions))
         if twice:
             raise ConfigError(f"predictions: {twice[0]!r} is the name of a target as well; give one another name")
         if not self.targets and not self.predictions:
-            raise ConfigError("nothing is to be weighed: name targets, or columns of predictions")
+            raise ConfigError("there is nothing to evaluate: name targets, or columns of predictions")
         data = load_tables(
             self.samples, task=self.task, databases=self.databases, predictions=tuple(self.predictions.values())
         )
@@ -72,7 +73,8 @@ class TablesSuite:
             options=self.options,
             tags=self.tags,
             gate=self.gate,
-            primary=scoring.primary,
+            primary=next(info.name for info in scoring.score_infos if info.headline),
             source=self.samples,
-            notes=data.notes,
+            notes=(*data.notes, *older_name_notes(scoring.rules)),
+            breakdowns=origin_keys(key for sample in data.samples for key in sample.metadata),
         )

@@ -8,17 +8,18 @@ query, db_id (Spider, CSpider, DuSQL); question_id, db_id, question, evidence, S
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import islice
 from typing import Any, Final, NamedTuple
 
 from steelyard.data.columns import HEAD_ROWS, find_layout
-from steelyard.data.defects import Defect, faults_of
-from steelyard.data.files import SampleFiles
-from steelyard.data.naming import all_names
-from steelyard.data.roles import Layout, Role
-from steelyard.data.table import Row, Table, cell_at, is_blank, render
+from steelyard.data.headers import Role, all_names
+from steelyard.data.rows import OpenTable, long_row
+from steelyard.data.sample_files import SampleFiles
+from steelyard.data.table import Defect, Row, Table, is_blank, render
 from steelyard.errors import ConfigError, did_you_mean
+from steelyard.prompts.conversation import flaw_in, is_messages, messages_in, transcript_of
+from steelyard.types import Message
 
 ROLES: Final = (
     # The SQL comes first: a column `query` holds it wherever there is a column `question` as well.
@@ -33,8 +34,11 @@ ROLES: Final = (
 _LINES: Final = (".sql", ".txt")
 
 
-class Asked(NamedTuple):
-    """What a sound row says; every part but `sql` may be blank."""
+class SqlQuestion(NamedTuple):
+    """What a sound row says; every part but `sql` may be blank.
+
+    `turns` are the messages of a conversation, whose transcript `question` is.
+    """
 
     sql: str
     question: str
@@ -43,57 +47,42 @@ class Asked(NamedTuple):
     group: str
     evidence: str
     id: str
+    turns: tuple[Message, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class TableReading:
-    """A table and how its columns are read.
+def numbered_rows(reading: OpenTable) -> Iterator[tuple[int, Row]]:
+    """(position, row) of the rows below the header that are not blank; positions count from 0.
 
-    Args:
-        table: where the rows are.
-        layout: role -> columns.
-        prefix: in front of ids made from places, where there are several files.
-        counts_blank: whether a blank row has a position of its own, as lines of SQL have.
+    Among lines of SQL a blank one has a position of its own: predictions are matched to them by line.
     """
-
-    table: Table
-    layout: Layout
-    prefix: str
-    counts_blank: bool
-
-    def rows(self) -> Iterator[tuple[int, Row]]:
-        """(position, row) of the rows below the header that are not blank; positions count from 0."""
-        position = 0
-        for row in self.layout.rows(self.table):
-            blank = row.number not in self.table.faults and is_blank(row)
-            if not blank:
-                yield position, row
-            position += not blank or self.counts_blank
-
-    def cell(self, row: Row, role: str) -> Any:
-        """What stands in the column of a role; None where there is none."""
-        column = self.layout.column(role)
-        return None if column is None else cell_at(row.cells, column)
-
-    def defect(self, kind: str, row: Row, role: str, message: str) -> Defect:
-        """A defect in the cell of a role, or in the row where the role has no column."""
-        return Defect(kind, self.table.place(row.number, self.layout.column(role)), message)
+    counts_blank = _is_lines(reading.table)
+    position = 0
+    for row in reading.layout.rows(reading.table):
+        blank = row.number not in reading.table.faults and is_blank(row)
+        if not blank:
+            yield position, row
+        position += not blank or counts_blank
 
 
-def open_reading(table: Table, files: SampleFiles, prefix: str) -> TableReading:
+def _is_lines(table: Table) -> bool:
+    """Whether a table is a file of SQL lines, which has no questions."""
+    return table.keyed and table.name.lower().endswith(_LINES)
+
+
+def open_reading(table: Table, files: SampleFiles, prefix: str) -> OpenTable:
     """Find the columns of a table.
 
     Raises:
         ConfigError: as `find_layout` does.
     """
-    lines = table.keyed and table.name.lower().endswith(_LINES)
+    lines = _is_lines(table)
     roles = [replace(role, required=False) if lines and role.name == "question" else role for role in ROLES]
     layout = find_layout(_texts_of(table, files), roles, files)
     used = [column for columns in layout.columns.values() for column in columns]
-    return TableReading(table.refined(used), layout, prefix, lines)
+    return OpenTable(table.refined(used), layout, prefix)
 
 
-def check_places(reading: TableReading) -> None:
+def check_places(reading: OpenTable) -> None:
     """Find a table none of whose columns says what its SQL runs on, where there is a folder of databases.
 
     Raises:
@@ -128,12 +117,14 @@ def _items(row: Row) -> Iterator[tuple[str, Any]]:
 
 
 def _is_structure(value: Any) -> bool:
+    if is_messages(value):
+        return False
     return isinstance(value, dict) or (isinstance(value, list) and not all(isinstance(one, str) for one in value))
 
 
 def read_row(
-    reading: TableReading, row: Row, databases: Mapping[str, Any] | None, defects: list[Defect]
-) -> Asked | None:
+    reading: OpenTable, row: Row, databases: Mapping[str, Any] | None, defects: list[Defect]
+) -> SqlQuestion | None:
     """What a row asks; None where it has defects, which are appended to `defects`.
 
     Args:
@@ -143,25 +134,27 @@ def read_row(
         defects: added to.
     """
     before = len(defects)
-    if torn := _torn(reading, row):
-        defects.append(torn)
+    if overlong := long_row(reading.table, reading.layout, row):
+        defects.append(overlong)
         return None
-    used = (column for columns in reading.layout.columns.values() for column in columns)
-    defects.extend(faults_of(reading.table, row.number, used))
+    defects.extend(reading.faults(row))
     values = {role.name: _text(reading, row, role.name, defects) for role in ROLES}
     for role in ("question", "sql"):
         if not values[role] and reading.layout.column(role) is not None and len(defects) == before:
             defects.append(reading.defect(f"blank {role}", row, role, f"the {_WORDS[role]} is blank"))
     if databases is not None:
         _check_database(reading, row, values, databases, defects)
-    return Asked(**values) if len(defects) == before else None
+    turns = messages_in(reading.cell(row, "question")) or ()
+    if turns and (flaw := flaw_in(turns)):
+        defects.append(reading.defect("blank question", row, "question", flaw))
+    return SqlQuestion(**values, turns=tuple(turns)) if len(defects) == before else None
 
 
 _WORDS: Final[Mapping[str, str]] = {"question": "question", "sql": "SQL"}
 
 
 def _check_database(
-    reading: TableReading,
+    reading: OpenTable,
     row: Row,
     values: Mapping[str, str],
     databases: Mapping[str, Any],
@@ -177,8 +170,10 @@ def _check_database(
         defects.append(reading.defect("no database", row, "db_id", message))
 
 
-def _text(reading: TableReading, row: Row, role: str, defects: list[Defect]) -> str:
+def _text(reading: OpenTable, row: Row, role: str, defects: list[Defect]) -> str:
     value = reading.cell(row, role)
+    if role == "question" and (messages := messages_in(value)) is not None:
+        return transcript_of(messages)
     if isinstance(value, list) and role == "schema" and all(isinstance(one, str) for one in value):
         return "\n".join(f"{one.strip().rstrip(';')};" for one in value if one.strip())
     if isinstance(value, list | dict):
@@ -186,12 +181,3 @@ def _text(reading: TableReading, row: Row, role: str, defects: list[Defect]) -> 
         defects.append(reading.defect(f"bad {role}", row, role, f"{role} is {what}, not a text"))
         return ""
     return render(value)
-
-
-def _torn(reading: TableReading, row: Row) -> Defect | None:
-    """A row that goes on behind the last column: a comma that is not in quotes, as SQL has many."""
-    width = reading.layout.width
-    if isinstance(row.cells, Mapping) or len(row.cells) <= width or not any(map(render, row.cells[width:])):
-        return None
-    message = f"{len(row.cells)} cells where {width} were expected; is a cell with a comma not in quotes?"
-    return Defect("long row", reading.table.place(row.number), message)

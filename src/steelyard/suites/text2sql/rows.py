@@ -12,15 +12,15 @@ from sys import intern
 from types import MappingProxyType
 from typing import Final, NamedTuple
 
-from steelyard.data.defects import SHOWN_DEFECTS, Defect, refuse
-from steelyard.data.files import SampleFiles
-from steelyard.data.reading import id_prefixes, read_tables
-from steelyard.data.table import Row
+from steelyard.data.load import id_prefixes, read_tables
+from steelyard.data.rows import OpenTable, about_selection
+from steelyard.data.sample_files import SampleFiles
+from steelyard.data.table import SHOWN_DEFECTS, Defect, Row, refuse
 from steelyard.errors import ConfigError, DataError
 from steelyard.sql.results import Database, EngineName
 from steelyard.sql.sandbox import Sandbox
 from steelyard.sql.schema import ddl_of
-from steelyard.suites.text2sql.reading import Asked, TableReading, check_places, open_reading, read_row
+from steelyard.suites.text2sql.reading import SqlQuestion, check_places, numbered_rows, open_reading, read_row
 from steelyard.tables.locate import database_ids, find_database
 from steelyard.types import Sample
 
@@ -33,7 +33,7 @@ _FILLS: Final = re.compile(
 
 
 @dataclass(frozen=True, slots=True)
-class Samples:
+class Text2SqlSamples:
     """Samples in the order of the dataset; each iteration reads the rows anew, none is held.
 
     `metadata` always has the keys `schema` (CREATE statements), `db_id`, `evidence`, `dialect` (SQLite or DuckDB), each
@@ -49,7 +49,7 @@ class Samples:
         dialect: of all others.
     """
 
-    readings: Sequence[TableReading]
+    readings: Sequence[OpenTable]
     bad: Container[tuple[int, int]]
     selected: Container[int]
     count: int
@@ -73,10 +73,10 @@ class Samples:
             if given == self.count:
                 return
 
-    def _sample(self, reading: TableReading, row: Row, asked: Asked, position: int) -> Sample:
+    def _sample(self, reading: OpenTable, row: Row, asked: SqlQuestion, position: int) -> Sample:
         return Sample(
             asked.id or reading.prefix + reading.table.row_id(row.number),
-            asked.question,
+            list(asked.turns) or asked.question,
             asked.sql,
             group=asked.group,
             metadata={
@@ -85,6 +85,7 @@ class Samples:
                 "evidence": asked.evidence,
                 "dialect": self.dialects.get(asked.db_id, self.dialect),
                 "position": position,
+                **reading.table.origin,
             },
         )
 
@@ -104,14 +105,14 @@ class Text2SqlData:
         readings: each table with its layout.
     """
 
-    samples: Samples
+    samples: Text2SqlSamples
     skipped: int
     defects: tuple[Defect, ...]
     mapping: Mapping[str, str]
     databases: Mapping[str, int]
     comparable: bool
     notes: tuple[str, ...]
-    readings: tuple[TableReading, ...]
+    readings: tuple[OpenTable, ...]
 
     @property
     def n(self) -> int:
@@ -142,16 +143,16 @@ def load_text2sql(files: SampleFiles, *, databases: Path | None = None, engine: 
     readings = tuple(map(open_reading, tables, repeat(files), id_prefixes(files, tables)))
     for reading in readings if known is not None else ():
         check_places(reading)
-    check = _Check(readings, known)
+    check = _Text2SqlCheck(readings, known)
     if not check.rows and not check.defects:
         raise DataError(f"{readings[0].table.title}: there is no row below its header")
     if not check.rows or (check.defects and not files.skip_bad):
         refuse(check.defects)
     selected = files.selected(len(check.rows))
-    chosen = [one for sound, one in enumerate(check.rows) if sound in selected]
+    chosen = [row for sound, row in enumerate(check.rows) if sound in selected]
     schemas = _schemas({one.db_id for one in chosen if not one.has_schema}, known or {})
     counts = Counter(one.db_id for one in chosen)
-    samples = Samples(
+    samples = Text2SqlSamples(
         readings,
         frozenset(check.bad),
         selected,
@@ -161,9 +162,13 @@ def load_text2sql(files: SampleFiles, *, databases: Path | None = None, engine: 
         DIALECTS[engine],
     )
     comparable = any(one.has_data or (known and one.db_id in known) for one in chosen)
-    about = (*notes, *_about_selection(files, len(chosen)), *_about_databases(chosen, known, comparable=comparable))
+    notes = (
+        *notes,
+        *about_selection(files, len(chosen), len(check.bad)),
+        *_notes_on_databases(chosen, known, comparable=comparable),
+    )
     described = readings[0].layout.describe()
-    return Text2SqlData(samples, len(check.bad), tuple(check.defects), described, counts, comparable, about, readings)
+    return Text2SqlData(samples, len(check.bad), tuple(check.defects), described, counts, comparable, notes, readings)
 
 
 def _known(folder: Path) -> Mapping[str, Database]:
@@ -178,14 +183,12 @@ def _known(folder: Path) -> Mapping[str, Database]:
     return found
 
 
-def _sound_rows(
-    readings: Sequence[TableReading], bad: Container[tuple[int, int]]
-) -> Iterator[tuple[TableReading, Row, int]]:
+def _sound_rows(readings: Sequence[OpenTable], bad: Container[tuple[int, int]]) -> Iterator[tuple[OpenTable, Row, int]]:
     """Every row that is not bad, with its position over all tables."""
     before = 0
     for index, reading in enumerate(readings):
         last = -1
-        for last, row in reading.rows():
+        for last, row in numbered_rows(reading):
             if (index, row.number) not in bad:
                 yield reading, row, before + last
         before += last + 1
@@ -214,13 +217,7 @@ def _schemas(wanted: set[str], known: Mapping[str, Database]) -> dict[str, str]:
     return found
 
 
-def _about_selection(files: SampleFiles, count: int) -> Iterator[str]:
-    wanted = files.first or files.last or files.random or 0
-    if wanted > count:
-        yield f"{wanted} samples were asked for, there are {count}"
-
-
-def _about_databases(
+def _notes_on_databases(
     chosen: Sequence[_Sound], known: Mapping[str, Database] | None, *, comparable: bool
 ) -> Iterator[str]:
     bare = sum(1 for one in chosen if not one.has_schema)
@@ -240,20 +237,20 @@ class _Sound(NamedTuple):
     has_data: bool
 
 
-class _Check:
+class _Text2SqlCheck:
     """One pass over all rows: what is bad, and what is kept of the others."""
 
-    def __init__(self, readings: Sequence[TableReading], known: Mapping[str, Database] | None) -> None:
+    def __init__(self, readings: Sequence[OpenTable], known: Mapping[str, Database] | None) -> None:
         self.bad: set[tuple[int, int]] = set()
         self.rows: list[_Sound] = []
         self.defects: list[Defect] = []
         self._known = known
         self._ids: dict[str, str] = {}
         for index, reading in enumerate(readings):
-            for _, row in reading.rows():
+            for _, row in numbered_rows(reading):
                 self._add(index, reading, row)
 
-    def _add(self, index: int, reading: TableReading, row: Row) -> None:
+    def _add(self, index: int, reading: OpenTable, row: Row) -> None:
         before = len(self.defects)
         asked = read_row(reading, row, self._known, self.defects)
         if asked and asked.id:

@@ -6,7 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from steelyard.data.files import SampleFiles
+from steelyard.data.sample_files import SampleFiles
+from steelyard.data.table import origin_keys
 from steelyard.errors import ConfigError
 from steelyard.scorers.judges.judge import Judge, with_judge
 from steelyard.scorers.sql import SqlResult
@@ -21,7 +22,7 @@ class Text2SqlSuite:
 
     Args:
         samples: the files with question, SQL, and schema or database: rows of a sheet or of JSON, or lines of SQL.
-        targets: what is asked, by name; each becomes a run.
+        targets: the systems to evaluate, by name; each produces one run.
         databases: folder of `<db_id>/<db_id>.sqlite` or `<db_id>.sqlite` (.sqlite3, .db, .duckdb); the schemas that
             prompts show are read from it. Left out where the rows bring their own schema.
         name: a title for reports; empty is the first file's name.
@@ -57,9 +58,6 @@ class Text2SqlSuite:
             raise ConfigError("databases: the suite and its scoring name two different folders; name it once")
         scoring = replace(self.scoring, databases=self.databases or self.scoring.databases)
         data = load_text2sql(self.samples, databases=scoring.databases, engine=scoring.engine)
-        notes = [*data.notes]
-        if data.skipped:
-            notes.append(f"{data.skipped} rows with a defect were left out (skip_bad)")
         return Suite(
             name=self.name or self.samples.title,
             kind="text2sql",
@@ -71,5 +69,6 @@ class Text2SqlSuite:
             gate=self.gate,
             primary="result" if data.comparable and scoring.form != "create_select" else "execution",
             source=self.samples,
-            notes=tuple(notes),
+            notes=data.notes,
+            breakdowns=origin_keys(key for reading in data.readings for key in reading.table.origin),
         )

@@ -1,14 +1,8 @@
 """Text-to-SQL without a model: rules over the question and the schema, as natural-language interfaces were built.
 
-words      the question as words; Chinese put into the same words
-linking    which tables and columns they mean
-filters    conditions
-adjectives conditions that are adjectives
-asked      counts, aggregates, groups, superlatives, order, columns to show
-joins      how tables hang together
-plan       what is asked for, before it is SQL
-compose    a plan as SQL
-reading    the rules in order
+question   the question as spans that mean tables, columns, operators or values; Chinese put into the same words
+rules      conditions, figures, groups, order and columns, read from the spans into a plan
+sql        the plan as SQL
 
 Words to tables and columns, phrases to operators, then a query tree follow F. Li, H. V. Jagadish, "Constructing an
 interactive natural language interface for relational databases", PVLDB 8(1), 2014. Deviations: no parse tree of the
@@ -18,6 +12,6 @@ are not looked up in the data, which a model that is given the schema alone does
 
 from __future__ import annotations
 
-from steelyard.targets.sql_rules.reading import Reading, read_question
+from steelyard.targets.sql_rules.rules import Reading, read_question
 
 __all__ = ["Reading", "read_question"]

@@ -76,3 +76,10 @@ CREATE TABLE t AS SELECT * FROM pragma_query_only(0) ||| SELECT 1
 CREATE TABLE t AS PRAGMA query_only=0 ||| SELECT 1
 CREATE TABLE t(a) ; --x ||| DELETE FROM t
 CREATE TABLE t AS WITH x AS (SELECT 1) SELECT * FROM x; ||| WITH q AS (SELECT 1) INSERT INTO t SELECT * FROM q
+PRAGMA/**/user_version/**/=/* a */''
+PRAGMA [user_version]=''
+PRAGMA `user_version` = ``
+PRAGMA "user_version" = []
+EXPLAIN PRAGMA user_version=''
+PRAGMA user_version(NULL)
+pragma⏎MAIN . "USER_VERSION"⏎=⏎''

@@ -83,3 +83,12 @@ PRAGMA query_only = OFF ||| SELECT 1
 ALTER TABLE emp RENAME TO gone ||| SELECT 1
 CREATE TRIGGER x AFTER INSERT ON emp BEGIN DELETE FROM emp; END ||| SELECT 1
 CREATE TABLE emp(a) ||| SELECT * FROM nothing
+PRAGMA user_version = ''
+PRAGMA user_version = ""
+PRAGMA user_version('')
+PRAGMA main.user_version = ''
+PRAGMA journal_mode = ''
+PRAGMA query_only = ''
+PRAGMA writable_schema = ''
+PRAGMA case_sensitive_like = ''
+PRAGMA anything = ''

@@ -1,0 +1,45 @@
+"""Scores of runs -> summaries, comparisons, preferences, standings and gates: pure functions over columns.
+
+Nothing here opens a store or runs anything: `run_protocols` names what is read of a run, and `steelyard.store.Run`
+meets it. A feature is up to three modules: `<feature>_values` (frozen dataclasses), `<feature>` (computes them), and
+`<feature>_wording` (the sentences).
+
+    score_columns, score_infos        what everything else is computed from
+    summary, exam, histograms, ...    one run
+    comparison and what it names      a run against a baseline, sample by sample
+    preferences, standings            runs in which a judge compared two targets
+    gate, gate_rules, baseline_*      rules on scores -> a verdict and an exit code
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from steelyard.lazy import lazy_names
+
+if TYPE_CHECKING:
+    from steelyard.analysis.comparison import compare
+    from steelyard.analysis.comparison_values import Comparison
+    from steelyard.analysis.preferences_values import Preferences
+    from steelyard.analysis.run_protocols import ComparableRun
+    from steelyard.analysis.standings_values import Standings
+    from steelyard.analysis.summary_values import RunSummary
+else:
+    __getattr__, __dir__ = lazy_names(
+        __name__,
+        "steelyard.analysis.run_protocols:ComparableRun",
+        "steelyard.analysis.comparison_values:Comparison",
+        "steelyard.analysis.preferences_values:Preferences",
+        "steelyard.analysis.summary_values:RunSummary",
+        "steelyard.analysis.standings_values:Standings",
+        "steelyard.analysis.comparison:compare",
+    )
+
+__all__ = [
+    "ComparableRun",
+    "Comparison",
+    "Preferences",
+    "RunSummary",
+    "Standings",
+    "compare",
+]

@@ -1,0 +1,291 @@
+"""Runs -> Comparison: every run against the first, over the samples they share.
+
+    alignment            which samples make a pair
+    overlap              how many do, and why others do not
+    differences          two vectors of values -> difference, interval, test
+    multiplicity         p-values corrected for the tests made together
+    costs                time, calls and tokens
+    comparison_warnings  in what else the runs differ
+    comparison_wording   the conclusion in one sentence
+
+The order matters: p-values of all runs are corrected together before a verdict or a sentence is made of any of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from steelyard.analysis.alignment import AlignedRuns, ComparedRun, align, names_of
+from steelyard.analysis.comparison_values import Comparison, PairComparison, PairedDifference, ScoreDifference
+from steelyard.analysis.comparison_warnings import comparison_warnings, what_differs
+from steelyard.analysis.comparison_wording import comparison_sentence, separate_sentence
+from steelyard.analysis.costs import CostDifference, CostPair, cost_differences, drawn_samples
+from steelyard.analysis.differences import PairedValues, changed_sides, paired_difference, verdict_of, with_needed
+from steelyard.analysis.multiplicity import group_notes, over_groups, over_runs, over_scores, run_notes, score_notes
+from steelyard.analysis.overlap import overlap_of, shared_samples
+from steelyard.analysis.retrieval_matches import RETRIEVAL_SCORES
+from steelyard.analysis.run_protocols import ComparableRun
+from steelyard.analysis.score_columns import by_appearance
+from steelyard.analysis.stopped_runs import as_decided, decision_on
+from steelyard.analysis.summary_values import NO_GROUP, Over, RunSummary
+from steelyard.errors import ConfigError, did_you_mean
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    Array = NDArray[Any]
+
+
+def compare(
+    *runs: ComparableRun,
+    score: str | None = None,
+    level: float = 0.95,
+    align_by: str = "",
+    groups: Sequence[str] = (),
+    summaries: Sequence[RunSummary] = (),
+) -> Comparison:
+    """Every run against the first, over the samples they share.
+
+    The headline compares what the score's headline counts: by default an unparsed or refused reply as not solved.
+    Repeats of a sample are averaged. A sample that failed on either side is left out and counted. The other scores
+    that both runs have are compared likewise, and so is what the runs took.
+
+    Args:
+        runs: at least two; the first is the baseline.
+        score: what is compared in full; None is the baseline's primary score.
+        level: confidence level of the intervals in (0, 1); a verdict needs p < 1 - level, corrected after Holm where
+            several runs are compared with the first.
+        align_by: what makes two samples a pair: `id`, `content`, a key of their metadata, or "" for ids, and content
+            where hardly any id is shared.
+        groups: only samples of these groups; none for all.
+        summaries: of the runs, where the caller has them already.
+
+    Raises:
+        ConfigError: fewer than two runs, a run without that score, no such group, or a key that is not in the samples
+            or does not tell them apart.
+    """
+    if len(runs) < 2:
+        raise ConfigError(f"a comparison needs two runs or more, not {len(runs)}")
+    if not 0 < level < 1:
+        raise ConfigError(f"a confidence level lies between 0 and 1 (0.95 for 95 %), not {level}")
+    summaries = tuple(summaries) or tuple(run.summary() for run in runs)
+    name = score or summaries[0].primary
+    for summary in summaries:
+        _check_score(summary, name)
+        _check_groups(summary, name, groups)
+    baseline, *others = (ComparedRun.of(run, summary, groups) for run, summary in zip(runs, summaries, strict=True))
+    tested = _corrected([_tested_pair(baseline, other, name, align_by, level) for other in others], level)
+    kind = _kind(name, summaries)
+    pairs = tuple(_compare_pair(pair, kind, level=level) for pair in tested)
+    return Comparison(
+        summaries[0],
+        summaries[1:],
+        name,
+        pairs,
+        (*_subset_notes(groups), *run_notes(pairs)),
+        group_notes(pairs),
+        score_notes(pairs),
+        tuple(groups),
+    )
+
+
+def _check_score(summary: RunSummary, name: str) -> None:
+    known = [score.name for score in summary.scores]
+    if not known:
+        raise ConfigError(f"run {summary.run} ({summary.target}) has no scores, so there is nothing to compare")
+    if name not in known:
+        raise ConfigError(f"run {summary.run} ({summary.target}) has no score {name!r}{did_you_mean(name, known)}")
+
+
+def _check_groups(summary: RunSummary, name: str, groups: Sequence[str]) -> None:
+    known = [score.group for score in summary.groups.get(name, ())]
+    for group in groups:
+        if group not in known:
+            hint = did_you_mean(group, known) if known else ": it has no groups"
+            raise ConfigError(f"run {summary.run} ({summary.target}) has no group {group!r}{hint}")
+
+
+def _subset_notes(groups: Sequence[str]) -> tuple[str, ...]:
+    return (f"Only samples of {' and '.join(groups)} are compared.",) if groups else ()
+
+
+class _ScoreKind(NamedTuple):
+    """A score as a comparison must know it.
+
+    Args:
+        name: the score's name.
+        over: what its headline is over.
+        scaled: it names a scale other than [0, 1], so that a rating of 1 is no rate of 100 %.
+    """
+
+    name: str
+    over: Over
+    scaled: bool
+
+
+def _kind(name: str, summaries: Sequence[RunSummary]) -> _ScoreKind:
+    """What is known of a score; its headline is that of the first run that has it."""
+    scores = [score for summary in summaries if (score := summary.score(name)) is not None]
+    return _ScoreKind(name, scores[0].over if scores else "all", any(score.scale for score in scores))
+
+
+@dataclass(frozen=True, slots=True)
+class _TestedPair:
+    """Two aligned runs with their differences, tested but not yet put into words."""
+
+    runs: AlignedRuns
+    headline: PairedDifference
+    scores: tuple[ScoreDifference, ...]
+
+
+def _tested_pair(baseline: ComparedRun, other: ComparedRun, name: str, align_by: str, level: float) -> _TestedPair:
+    summaries = (baseline.summary, other.summary)
+    alignment = align(baseline, other, align_by, names_of(baseline.run, other.run))
+    runs = AlignedRuns(baseline, other, alignment)
+    kind = _kind(name, summaries)
+    pairs = _paired_values(runs, kind.name, kind.over)
+    headline = with_needed(paired_difference(pairs, level=level, scaled=kind.scaled), pairs, level)
+    if (decision := decision_on(baseline, other, name)) is not None:
+        headline = as_decided(headline, decision)
+    further = [score.name for score in summaries[0].own_scores if score.name != name and summaries[1].score(score.name)]
+    return _TestedPair(
+        runs,
+        headline,
+        tuple(_score_difference(runs, _kind(score, summaries), level) for score in further),
+    )
+
+
+def _corrected(pairs: Sequence[_TestedPair], level: float) -> list[_TestedPair]:
+    headlines = over_runs([pair.headline for pair in pairs])
+    scores = over_scores([pair.scores for pair in pairs], level)
+    return [
+        replace(pair, headline=headline, scores=several)
+        for pair, headline, several in zip(pairs, headlines, scores, strict=True)
+    ]
+
+
+def _paired_values(runs: AlignedRuns, score: str, over: Over) -> PairedValues:
+    """The samples with a value on both sides; cluster and group are the baseline's."""
+    import numpy as np
+
+    before = runs.baseline.scores.sums_of(score).means(over)[runs.alignment.first]
+    after = runs.other.scores.sums_of(score).means(over)[runs.alignment.second]
+    places = np.flatnonzero(~(np.isnan(before) | np.isnan(after)))
+    clusters = _clusters(runs)
+    return PairedValues(places, before[places], after[places], None if clusters is None else clusters[places])
+
+
+def _clusters(runs: AlignedRuns) -> Array | None:
+    """A number per aligned sample, equal within a cluster; None where no sample names one."""
+    import numpy as np
+
+    clusters = runs.baseline.scores.clusters
+    alone = clusters.are("")
+    if alone.all():
+        return None
+    return np.where(alone, -1 - np.arange(len(alone)), clusters.codes)[runs.alignment.first]
+
+
+def _score_difference(runs: AlignedRuns, kind: _ScoreKind, level: float) -> ScoreDifference:
+    pairs = _paired_values(runs, kind.name, kind.over)
+    difference = paired_difference(pairs, level=level, scaled=kind.scaled)
+    shared = shared_samples(runs, kind.name)
+    not_read = len(shared.first) - difference.n - shared.errors
+    return ScoreDifference(kind.name, kind.over, shared.errors, not_read, difference, verdict_of(difference, level))
+
+
+def _compare_pair(pair: _TestedPair, kind: _ScoreKind, *, level: float) -> PairComparison:
+    """Everything that two runs show together, given the differences corrected for the tests of other runs."""
+    import numpy as np
+
+    runs, headline = pair.runs, pair.headline
+    baseline, other, alignment = runs.baseline, runs.other, runs.alignment
+    verdict = verdict_of(headline, level)
+    pairs = _paired_values(runs, kind.name, kind.over)
+    answered = _paired_values(runs, kind.name, "scored")
+    overlap = overlap_of(runs, kind.name, headline.n)
+    improved, regressed = _changed_places(pairs, headline)
+    sentence = comparison_sentence(headline, verdict, score=kind.name, names=runs.names, level=level)
+    return PairComparison(
+        baseline=baseline.run.id,
+        baseline_target=baseline.run.target,
+        other=other.run.id,
+        other_target=other.run.target,
+        score=kind.name,
+        over=kind.over,
+        **overlap._asdict(),
+        headline=headline,
+        answered_both=paired_difference(answered, level=level, scaled=kind.scaled),
+        groups=over_groups(_groups(pairs, runs, kind, level)),
+        improvements=tuple(baseline.ids(alignment.first[improved])),
+        regressions=tuple(baseline.ids(alignment.first[regressed])),
+        warnings=(*alignment.notes, *comparison_warnings(runs, overlap, kind.name)),
+        verdict=verdict,
+        sentence=sentence + ("" if headline.n else _apart(runs, kind.name)) + _unmatched(runs, kind.name),
+        level=level,
+        aligned=alignment.by,
+        differs=what_differs(baseline.run.manifest, other.run.manifest),
+        scores=pair.scores,
+        costs=_costs(runs, level),
+        other_ids=_other_ids(runs, np.concatenate([improved, regressed])),
+    )
+
+
+def _changed_places(pairs: PairedValues, headline: PairedDifference) -> tuple[Array, Array]:
+    """Places in the alignment of the samples that improved and of those that regressed."""
+    improved, regressed = (pairs.places[chosen] for chosen in changed_sides(pairs))
+    return (improved, regressed) if headline.unit else (improved[:0], regressed[:0])
+
+
+def _groups(pairs: PairedValues, runs: AlignedRuns, kind: _ScoreKind, level: float) -> tuple[PairedDifference, ...]:
+    """A difference per group, in order of first appearance; nothing where no sample names one."""
+    groups = runs.baseline.scores.groups.at(runs.alignment.first[pairs.places])
+    codes, order = by_appearance(groups.codes, len(groups.names))
+    names = [groups.names[code] for code in order.tolist()]
+    if not any(names):
+        return ()
+    return tuple(
+        paired_difference(pairs.part(codes == number), level=level, group=name or NO_GROUP, scaled=kind.scaled)
+        for number, name in enumerate(names)
+    )
+
+
+def _apart(runs: AlignedRuns, score: str) -> str:
+    """What the two show as separate sets, where they share no sample."""
+    first, second = runs.baseline.summary.score(score), runs.other.summary.score(score)
+    return separate_sentence(first, second, runs.names) if first and second else ""
+
+
+def _unmatched(runs: AlignedRuns, score: str) -> str:
+    """Why retrieval scores of the two are likely wrong: a sentence about them never appears without it."""
+    if score not in RETRIEVAL_SCORES:
+        return ""
+    warnings = [run.summary.matching_warning(score) for run in (runs.baseline, runs.other)]
+    return "".join(f" Warning: {warning}{'' if warning.endswith('?') else '.'}" for warning in warnings if warning)
+
+
+def _costs(runs: AlignedRuns, level: float) -> tuple[CostDifference, ...]:
+    """Of the pairs that failed on neither side; of many, of some that are drawn by seed."""
+    baseline, other, alignment = runs.baseline, runs.other, runs.alignment
+    if baseline.asked is None or other.asked is None:
+        return ()
+    drawn = drawn_samples(alignment.first)
+    first = baseline.scores.numbers[alignment.first[drawn]].tolist()
+    second = other.scores.numbers[alignment.second[drawn]].tolist()
+    before, after = baseline.asked.costs(first), other.asked.costs(second)
+    clusters = _clusters(runs)
+    pairs = [
+        CostPair(place if clusters is None else int(clusters[place]), before[one], after[two])
+        for place, one, two in zip(drawn, first, second, strict=True)
+        if one in before and two in after
+    ]
+    counted = not (baseline.summary.asks_itself or other.summary.asks_itself)
+    return cost_differences(pairs, level=level, counted=counted)
+
+
+def _other_ids(runs: AlignedRuns, places: Array) -> dict[str, str]:
+    """Baseline's id -> the other run's, at these places of the alignment, where the two are not equal."""
+    ids = runs.baseline.ids(runs.alignment.first[places]), runs.other.ids(runs.alignment.second[places])
+    return {first: second for first, second in zip(*ids, strict=True) if first != second}

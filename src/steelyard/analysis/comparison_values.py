@@ -1,0 +1,233 @@
+"""The values of a comparison, for the terminal, pages and `--json`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields
+from typing import Any, Literal, NamedTuple
+
+from steelyard.analysis.costs import CostDifference
+from steelyard.analysis.stopping import Stopping
+from steelyard.analysis.summary_values import Over, RunSummary
+from steelyard.stats.intervals import Interval
+from steelyard.types import Json
+
+Verdict = Literal["better", "worse", "no_evidence", "none"]
+
+
+class OutcomeTable(NamedTuple):
+    """Pairs of a 0/1 score by the outcome on each side; `improved` is wrong in the baseline and right in the other."""
+
+    both_right: int
+    improved: int
+    regressed: int
+    both_wrong: int
+
+    def to_json(self) -> dict[str, Json]:
+        """Plain JSON; improvements and regressions under the names that version 0.1 gave them."""
+        return _with_older_names(self._asdict(), {"improved": "fixed", "regressed": "broken"})
+
+
+@dataclass(frozen=True, slots=True)
+class PairedDifference:
+    """The other run minus the baseline over the same samples.
+
+    Args:
+        group: the group it covers; "" is all pairs.
+        n: pairs.
+        baseline: the baseline's mean over these pairs; None when n is 0, like the next two.
+        other: the other run's mean.
+        difference: other - baseline, in units of the score (0.05 is five points of a rate).
+        interval: of the difference; None when the pairs say nothing about its spread.
+        p: two-sided; None when n is 0.
+        relative: difference / baseline, to be labelled as relative change; None when the baseline is 0.
+        table: for 0/1 scores, else None.
+        unit: every value lies in [0, 1], so that the difference may be shown in points.
+        interval_method: `Newcombe 1998, method 10` or how else it was made; likewise `test`.
+        improved: pairs that went from below 0.5 to at least 0.5 (0/1 scores: wrong to right); `regressed` the reverse.
+            None for scores that are not on [0, 1].
+        p_adjusted: `p` corrected for the tests that were made together with it; None where it was made alone.
+        adjustment: how, and for how many tests; "" where `p_adjusted` is None.
+        detectable: the smallest true difference that a set like this shows in four cases of five; None where the
+            pairs do not say how much they vary.
+        needed: pairs that would show a difference as large as this one in four cases of five; told of a headline only,
+            None where nothing differs.
+        stopped: what a rule decided on this very difference; its confidence sequence is the interval then, and there
+            is no p-value.
+    """
+
+    group: str
+    n: int
+    baseline: float | None
+    other: float | None
+    difference: float | None
+    interval: Interval | None
+    p: float | None
+    relative: float | None
+    table: OutcomeTable | None
+    unit: bool
+    interval_method: str
+    test: str
+    improved: int | None = None
+    regressed: int | None = None
+    p_adjusted: float | None = None
+    adjustment: str = ""
+    detectable: float | None = None
+    needed: int | None = None
+    stopped: Stopping | None = None
+
+    @property
+    def decisive_p(self) -> float | None:
+        """The p-value that a verdict rests on: the corrected one where there is one."""
+        return self.p if self.p_adjusted is None else self.p_adjusted
+
+    def to_json(self) -> dict[str, Json]:
+        """Plain JSON, every field by its name, but `improved` as `fixed` and `regressed` as `broken`."""
+        plain = {field.name: getattr(self, field.name) for field in fields(self)}
+        plain = _with_older_names(plain, {"improved": "fixed", "regressed": "broken"})
+        return plain | {
+            "interval": list(self.interval) if self.interval else None,
+            "table": self.table.to_json() if self.table else None,
+            "stopped": self.stopped.to_json() if self.stopped else None,
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class ScoreDifference:
+    """The difference between two runs on a further score.
+
+    Args:
+        score: its name.
+        over: as in PairComparison; likewise the two counts.
+        left_out_errors: samples that are no pair because a side failed.
+        left_out_not_applicable: samples that are no pair for another reason.
+        difference: over all pairs; its p-value is adjusted for all such scores of all runs.
+        verdict: of that difference.
+    """
+
+    score: str
+    over: Over
+    left_out_errors: int
+    left_out_not_applicable: int
+    difference: PairedDifference
+    verdict: Verdict
+
+    def to_json(self) -> dict[str, Json]:
+        """Plain JSON, every field by its name."""
+        plain = {field.name: getattr(self, field.name) for field in fields(self)}
+        return plain | {"difference": self.difference.to_json()}
+
+
+@dataclass(frozen=True, slots=True)
+class PairComparison:
+    """One run against the baseline.
+
+    Args:
+        baseline: id of the baseline run, `baseline_target` its target; likewise `other`, `other_target`.
+        score: what is compared.
+        over: `all` counts an unparsed or refused reply as 0; `scored` compares what both sides answered.
+        n_paired: samples behind `headline`.
+        only_in_baseline: samples the other run lacks; likewise `only_in_other`.
+        left_out_errors: samples in both runs that are no pair because all repeats of a side failed.
+        left_out_not_applicable: the same because the score does not apply, or (`over` = scored) was not read.
+        changed_content: samples with the same id but other content.
+        shared_replies: samples for which both runs used the same stored reply.
+        headline: the difference that `sentence` and `verdict` are about.
+        answered_both: the same over the pairs that both sides answered.
+        groups: per group, in order of first appearance; empty when there are none.
+        improvements: ids of samples that went from below 0.5 to at least 0.5 (0/1 scores: wrong to right);
+            `regressions` the reverse. Empty for scores that are not on [0, 1].
+        warnings: what a reader must know before believing the difference, one sentence each.
+        verdict: `better`, `worse`, `no_evidence`, or `none` when nothing could be compared.
+        sentence: what may be concluded.
+        level: of the intervals; the verdict uses p < 1 - level.
+        aligned: what made two samples a pair: `id`, `content`, or a key of their metadata.
+        differs: in what the runs differ by their manifests, one phrase each ("model: glm-4 → qwen").
+        scores: the other scores that both runs have, in the baseline's order.
+        costs: time, calls and tokens per sample; empty where the runs cannot say.
+        other_ids: baseline's id -> the other run's id, for samples in `improvements` and
+            `regressions` where the two are not equal.
+    """
+
+    baseline: str
+    baseline_target: str
+    other: str
+    other_target: str
+    score: str
+    over: Over
+    n_paired: int
+    only_in_baseline: int
+    only_in_other: int
+    left_out_errors: int
+    left_out_not_applicable: int
+    changed_content: int
+    shared_replies: int
+    headline: PairedDifference
+    answered_both: PairedDifference
+    groups: tuple[PairedDifference, ...]
+    improvements: tuple[str, ...]
+    regressions: tuple[str, ...]
+    warnings: tuple[str, ...]
+    verdict: Verdict
+    sentence: str
+    level: float
+    aligned: str = "id"
+    differs: tuple[str, ...] = ()
+    scores: tuple[ScoreDifference, ...] = ()
+    costs: tuple[CostDifference, ...] = ()
+    other_ids: Mapping[str, str] = field(default_factory=dict)
+
+    def to_json(self) -> dict[str, Json]:
+        """Plain JSON, every field by its name, but `improvements` as `fixed` and `regressions` as `broken`."""
+        plain = {field.name: getattr(self, field.name) for field in fields(self)}
+        plain = _with_older_names(plain, {"improvements": "fixed", "regressions": "broken"})
+        lists = {name: list(plain[name]) for name in ("fixed", "broken", "warnings", "differs")}
+        differences = {name: plain[name].to_json() for name in ("headline", "answered_both")}
+        several = {name: [value.to_json() for value in plain[name]] for name in ("groups", "scores", "costs")}
+        return plain | lists | differences | several | {"other_ids": dict(self.other_ids)}
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """Several runs against the first.
+
+    Args:
+        baseline: summary of the first run.
+        others: summaries of the rest, in order.
+        score: what is compared.
+        pairs: one per other run, in the same order.
+        notes: what holds for all pairs together.
+        group_notes: what a reader of the pairs' groups must know.
+        score_notes: the same for the further scores.
+        only_groups: the groups that the comparison was restricted to; empty where it covers all.
+    """
+
+    baseline: RunSummary
+    others: tuple[RunSummary, ...]
+    score: str
+    pairs: tuple[PairComparison, ...]
+    notes: tuple[str, ...] = ()
+    group_notes: tuple[str, ...] = ()
+    score_notes: tuple[str, ...] = ()
+    only_groups: tuple[str, ...] = ()
+
+    def to_json(self) -> dict[str, Json]:
+        """Plain JSON, every field by its name."""
+        return {
+            "baseline": self.baseline.to_json(),
+            "others": [other.to_json() for other in self.others],
+            "score": self.score,
+            "pairs": [pair.to_json() for pair in self.pairs],
+            "notes": list(self.notes),
+            "group_notes": list(self.group_notes),
+            "score_notes": list(self.score_notes),
+            "only_groups": list(self.only_groups),
+        }
+
+    def __str__(self) -> str:
+        return "\n".join([pair.sentence for pair in self.pairs])
+
+
+def _with_older_names(plain: Mapping[str, Any], names: Mapping[str, str]) -> dict[str, Any]:
+    """The same in the same order with some keys under the names of version 0.1, on which users' scripts rely."""
+    return {names.get(name, name): value for name, value in plain.items()}

@@ -1,0 +1,231 @@
+"""The difference between two runs in one sentence: over pairs, over separate samples, or by a stopping rule."""
+
+from __future__ import annotations
+
+import math
+from typing import Final
+
+from steelyard.analysis.comparison_values import PairedDifference, Verdict
+from steelyard.analysis.differences import POWER, difference_of_rates, excludes_zero
+from steelyard.analysis.stopping import Stopping
+from steelyard.analysis.summary_values import ScoreSummary
+from steelyard.stats.intervals import Interval
+from steelyard.stats.power import detectable_rates, samples_for_rates
+
+_RATES_SOLVED: Final = ("solve_rate",)
+_COUNTLESS: Final = 1_000_000
+"""Pairs needed from which the number is not given: it grows with the inverse square of an uncertain difference."""
+
+
+def comparison_sentence(
+    difference: PairedDifference, verdict: Verdict, *, score: str, names: tuple[str, str], level: float
+) -> str:
+    """The conclusion of a comparison, with its numbers.
+
+    Args:
+        difference: over all pairs.
+        verdict: of that difference.
+        score: the score's name.
+        names: of the baseline and of the other run.
+        level: of the interval.
+    """
+    baseline, other = names
+    if difference.difference is None:
+        return f"{baseline} and {other} share no sample on which both have {score}, so nothing can be concluded."
+    if difference.stopped is not None:
+        return decided_sentence(difference, difference.stopped, score=score, names=names)
+    if verdict in {"better", "worse"}:
+        return _decided(difference, score=score, names=names, level=level)
+    return _undecided(difference, score=score, names=names, level=level)
+
+
+def _decided(difference: PairedDifference, *, score: str, names: tuple[str, str], level: float) -> str:
+    baseline, other = names
+    size = difference.difference or 0.0
+    up = size > 0
+    interval = difference.interval
+    if interval and not up:
+        interval = Interval(-interval.high, -interval.low)
+    amount = _number(abs(size), difference)
+    if score in _RATES_SOLVED:
+        claim = f"{other} solves {amount} points {'more' if up else 'less'} than {baseline}"
+    elif difference.unit:
+        claim = f"{other} scores {amount} points {'more' if up else 'less'} on {score} than {baseline}"
+    else:
+        claim = f"{other} scores {amount} {'higher' if up else 'lower'} on {score} than {baseline}"
+    facts = [f"{_value(difference.other, difference)} against {_value(difference.baseline, difference)}"]
+    if interval:
+        low, high = (_number(limit, difference) for limit in interval)
+        facts.append(f"{_percent(level)} interval {low} to {high}")
+    return f"{claim} ({'; '.join([*facts, _test(difference), _pairs(difference.n)])})."
+
+
+def _undecided(difference: PairedDifference, *, score: str, names: tuple[str, str], level: float) -> str:
+    baseline, other = names
+    verb = "solves" if score in _RATES_SOLVED else f"has {score}"
+    values = f"{other} {verb} {_share(difference, 'other')}, {baseline} {_share(difference, 'baseline')}"
+    facts = f"{values} ({_test(difference)}; {_pairs(difference.n)})"
+    unit = " points" if difference.unit else ""
+    if difference.interval is None:
+        return f"These data show no evidence of a difference: {facts}, and say nothing about how large one may be."
+    low, high = (_number(limit, difference, sign=True) for limit in difference.interval)
+    if excludes_zero(difference.interval) or (difference.decisive_p is not None and difference.decisive_p < 1 - level):
+        return (
+            f"These data show no evidence of a difference, though it is on the edge: {facts}; "
+            f"{_percent(level)} interval {low} to {high}{unit}.{_finds(difference, unit)}"
+        )
+    return (
+        f"These data show no evidence of a difference: {facts}; a true difference between {low} and {high}{unit} "
+        f"is compatible with them.{_finds(difference, unit)}"
+    )
+
+
+def _finds(difference: PairedDifference, unit: str) -> str:
+    """How large a difference must be for a set like this to show it, and how large a set for this difference."""
+    if difference.detectable is None:
+        return ""
+    shown = f" Sets like this show a difference of {_number(difference.detectable, difference)}{unit} in 80 % of cases"
+    if (
+        not difference.needed
+        or difference.needed <= difference.n
+        or not float(_number(difference.difference or 0.0, difference))
+    ):
+        return f"{shown}."
+    seen = _number(abs(difference.difference or 0.0), difference)
+    return f"{shown}; {seen}{unit}, as seen here, would take {_needed(difference.needed)} pairs."
+
+
+def _needed(pairs: int) -> str:
+    return f"about {pairs:,}" if pairs < _COUNTLESS else f"more than {_COUNTLESS:,}"
+
+
+def _share(difference: PairedDifference, side: str) -> str:
+    if difference.table is None:
+        return _value(difference.other if side == "other" else difference.baseline, difference)
+    alone = difference.table.improved if side == "other" else difference.table.regressed
+    return f"{difference.table.both_right + alone} of {difference.n}"
+
+
+def _value(value: float | None, difference: PairedDifference) -> str:
+    number = _number(value or 0.0, difference)
+    return f"{number} %" if difference.unit else number
+
+
+def _number(value: float, difference: PairedDifference, *, sign: bool = False) -> str:
+    """Points of a rate with one decimal, any other score with two; never "-0.0"."""
+    text = f"{100 * value:+.1f}" if difference.unit else f"{value:+.2f}"
+    if float(text) == 0:
+        return text[1:]
+    return text if sign or text[0] == "-" else text[1:]
+
+
+def _test(difference: PairedDifference) -> str:
+    corrected = "" if difference.p_adjusted is None else f", by Holm {_p(difference.p_adjusted).removeprefix('= ')}"
+    return f"{difference.test} p {_p(1.0 if difference.p is None else difference.p)}{corrected}"
+
+
+def _p(p: float) -> str:
+    return f"= {p:.2g}" if p >= 1e-6 else "< 0.000001"
+
+
+def _pairs(n: int) -> str:
+    return f"{n} pair{'' if n == 1 else 's'}"
+
+
+def _percent(level: float) -> str:
+    return f"{100 * level:g} %"
+
+
+def separate_sentence(first: ScoreSummary, second: ScoreSummary, names: tuple[str, str]) -> str:
+    """What two rates over different samples say, with the numbers; "" where they are no rates.
+
+    Args:
+        first: of the baseline.
+        second: of the other run.
+        names: of both.
+    """
+    if not (first.binary and second.binary):
+        return ""
+    interval = difference_of_rates(first, second)
+    before, after = first.headline, second.headline
+    if interval is None or before.value is None or after.value is None:
+        return ""
+    rates = f"{names[1]} solves {_count_solved(second)}, {names[0]} {_count_solved(first)}"
+    limits = f"95 % interval of the difference {100 * interval.low:+.1f} to {100 * interval.high:+.1f} points"
+    if interval.low > 0 or interval.high < 0:
+        return (
+            f" As separate sets, {rates} ({limits}): more than chance, but the two were asked other questions, and "
+            "these may be what differs."
+        )
+    facts = f"{rates} ({limits}{_separate_test(first, second)})"
+    return f" As separate sets they show no evidence of a difference: {facts}.{_separate_power(first, second)}"
+
+
+def _count_solved(score: ScoreSummary) -> str:
+    mean = score.headline
+    return f"{round((mean.value or 0) * mean.n)} of {mean.n}"
+
+
+def _separate_test(first: ScoreSummary, second: ScoreSummary) -> str:
+    """The pooled z test of two proportions, where every sample stands for itself."""
+    if first.note or second.note:
+        return ""
+    one, two = first.headline, second.headline
+    pooled = ((one.value or 0) * one.n + (two.value or 0) * two.n) / (one.n + two.n)
+    error = math.sqrt(pooled * (1 - pooled) * (1 / one.n + 1 / two.n))
+    if not error:
+        return ""
+    z = ((two.value or 0) - (one.value or 0)) / error
+    return f"; z = {z:.2f}, p = {math.erfc(abs(z) / math.sqrt(2)):.2g}"
+
+
+def _separate_power(first: ScoreSummary, second: ScoreSummary) -> str:
+    if first.note or second.note:
+        return ""
+    low, high = sorted((first.headline.value or 0.0, second.headline.value or 0.0))
+    detectable = detectable_rates(min(first.headline.n, second.headline.n), low, power=POWER)
+    if detectable is None or high - low < 5e-4:
+        return ""
+    needed = samples_for_rates(low, high, power=POWER)
+    return (
+        f" Separate sets like these show a difference of {100 * detectable:.1f} points in 80 % of cases; "
+        f"{100 * (high - low):.1f} points, as seen here, would take about {needed:,} samples each."
+    )
+
+
+def decided_sentence(difference: PairedDifference, stopping: Stopping, *, score: str, names: tuple[str, str]) -> str:
+    """What was decided, on how many samples, and how often such a decision is wrong.
+
+    Args:
+        difference: the difference over the samples that were used.
+        stopping: its decision.
+        score: the score's name.
+        names: of the baseline and of the other run.
+    """
+    baseline, other = names
+    where = "over the full set" if stopping.question == "full" else "beyond this set"
+    claim = {
+        "above": f"{other} has more {score} than {baseline} {where}",
+        "below": f"{other} has less {score} than {baseline} {where}",
+        "equal": f"{other} and {baseline} have exactly the same {score} {where}",
+        "": f"These {difference.n} samples cannot tell whether {other} or {baseline} has more {score} {where}",
+    }[stopping.side]
+    scale, unit = (100, " points") if difference.unit else (1, "")
+    low, high = (f"{scale * limit:+.3g}" for limit in stopping.interval)
+    values = [
+        f"{scale * (value or 0.0):.3g}{' %' if difference.unit else ''}"
+        for value in (difference.other, difference.baseline)
+    ]
+    return (
+        f"{claim} ({' against '.join(values)}; anytime-valid {100 * stopping.level:g} % confidence sequence of the "
+        f"difference {low} to {high}{unit}; {stopping.extent}).{_finds_at_fixed_size(difference, stopping)} "
+        f"{stopping.promise}"
+    )
+
+
+def _finds_at_fixed_size(difference: PairedDifference, stopping: Stopping) -> str:
+    """How large a difference must be for a set like this to show it, where it could not be told."""
+    if stopping.side or difference.detectable is None:
+        return ""
+    size = f"{100 * difference.detectable:.3g} points" if difference.unit else f"{difference.detectable:.3g}"
+    return f" Even a number of samples that was fixed before shows a difference of {size} in 80 % of cases only."

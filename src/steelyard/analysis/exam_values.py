@@ -1,0 +1,164 @@
+"""What an exam score hides behind its mean: guessing, the letter of the key, and answers that change; values only."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields
+
+from steelyard.analysis.intervals import Mean
+from steelyard.stats.intervals import Interval
+from steelyard.types import Json
+
+
+@dataclass(frozen=True, slots=True)
+class LetterRecall:
+    """One letter as the model was shown it.
+
+    Args:
+        letter: from A.
+        offered: replies to questions that have this option.
+        key: of these, those whose right option it is.
+        chosen: those that answer with it alone.
+        recall: share of the `key` that was solved.
+    """
+
+    letter: str
+    offered: int
+    key: int
+    chosen: int
+    recall: Mean
+
+    def to_json(self) -> dict[str, Json]:
+        """Plain JSON, every field by its name."""
+        plain = {field.name: getattr(self, field.name) for field in fields(self)}
+        return plain | {"recall": self.recall.to_json()}
+
+
+@dataclass(frozen=True, slots=True)
+class LetterBias:
+    """Position bias: whether the letter of the right option matters.
+
+    Args:
+        letters: in order; at least two have been the key.
+        spread: largest recall minus smallest.
+        deviation: standard deviation of the recalls (RStd of Zheng et al., ICLR 2024; n in the denominator).
+        test: of equal recall; likewise `statistic`, `df` and `p`, which is None where a rule ended the run.
+        moved: questions whose key stood at more than one letter.
+        questions: independent questions that have one key.
+        caution: why the figures may have another cause; "" where there is none.
+    """
+
+    letters: tuple[LetterRecall, ...]
+    spread: float
+    deviation: float
+    test: str
+    statistic: float
+    df: int
+    p: float | None
+    moved: int
+    questions: int
+    caution: str
+
+    def to_json(self) -> dict[str, Json]:
+        """Plain JSON, every field by its name."""
+        plain = {field.name: getattr(self, field.name) for field in fields(self)}
+        return plain | {"letters": [letter.to_json() for letter in self.letters]}
+
+
+@dataclass(frozen=True, slots=True)
+class Rotations:
+    """Questions that were asked with their options in several orders.
+
+    Args:
+        questions: of which every order has a reply.
+        orders: orders of a question, at most.
+        incomplete: questions left out, as one of their orders failed.
+        all_right: share that was solved in every order.
+        majority: share whose most frequent answer is right; without one, as two are level, it is not.
+        tied: questions without a most frequent answer.
+    """
+
+    questions: int
+    orders: int
+    incomplete: int
+    all_right: Mean
+    majority: Mean
+    tied: int
+
+    def to_json(self) -> dict[str, Json]:
+        """Plain JSON, every field by its name."""
+        plain = {field.name: getattr(self, field.name) for field in fields(self)}
+        return plain | {"all_right": self.all_right.to_json(), "majority": self.majority.to_json()}
+
+
+@dataclass(frozen=True, slots=True)
+class Repeats:
+    """Samples that were asked several times.
+
+    Args:
+        samples: with two or more answers that were read.
+        repeats: of a sample, at most.
+        flipped: share of `samples` whose answers are not all the same.
+        off: mean share of a sample's answers that differ from its most frequent one, in [0, 1].
+        majority: share of all samples whose most frequent answer is right; without one it is not.
+        tied: samples without a most frequent answer.
+    """
+
+    samples: int
+    repeats: int
+    flipped: Mean
+    off: float | None
+    majority: Mean
+    tied: int
+
+    def to_json(self) -> dict[str, Json]:
+        """Plain JSON, every field by its name."""
+        plain = {field.name: getattr(self, field.name) for field in fields(self)}
+        return plain | {"flipped": self.flipped.to_json(), "majority": self.majority.to_json()}
+
+
+@dataclass(frozen=True, slots=True)
+class Exam:
+    """One exam score beyond its mean.
+
+    Args:
+        score: its name.
+        questions: independent ones: rotations, repeats and paraphrases of a question are one.
+        chance: share that guessing solves, the mean over what counts: 1 / options, and 1 / (2^options - 1) where
+            several letters are wanted; None where the options were not kept.
+        corrected: the headline beyond chance, (rate - chance) / (1 - chance): 0 is guessing, 1 is all. None without
+            `chance`.
+        letters: position bias; None where fewer than two letters have been the key.
+        rotations: None where no question was asked in several orders; likewise `repeats`.
+        queue: why replies are in the review queue -> how many; `unparsed` are those not read for other reasons.
+    """
+
+    score: str
+    questions: int
+    chance: float | None
+    corrected: Mean | None
+    letters: LetterBias | None = None
+    rotations: Rotations | None = None
+    repeats: Repeats | None = None
+    queue: Mapping[str, int] = field(default_factory=dict)
+
+    def to_json(self) -> dict[str, Json]:
+        """Plain JSON, every field by its name."""
+        values = {field.name: getattr(self, field.name) for field in fields(self)}
+        nested = ("corrected", "letters", "rotations", "repeats")
+        plain = {name: None if values[name] is None else values[name].to_json() for name in nested}
+        return values | plain | {"queue": dict(self.queue)}
+
+
+def beyond_chance(mean: Mean, chance: float) -> Mean:
+    """A rate with the share that guessing solves taken out: (rate - chance) / (1 - chance), its interval likewise.
+
+    The chance is known, not estimated, so the interval is moved and stretched like the rate.
+
+    >>> [round(100 * beyond_chance(Mean(right / 170, None, 170), 1 / 4).value, 1) for right in (80, 116, 121)]
+    [29.4, 57.6, 61.6]
+    """
+    if mean.value is None or chance >= 1:
+        return Mean(None, None, mean.n)
+    low, high = ((end - chance) / (1 - chance) for end in mean.interval or (0.0, 0.0))
+    return Mean((mean.value - chance) / (1 - chance), Interval(low, high) if mean.interval else None, mean.n)

@@ -1,0 +1,188 @@
+"""Parses the entries below `gate:` into rules."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Final, Literal
+
+from steelyard.errors import ConfigError
+
+Rate = Literal["headline", "answered", "with_errors"]
+
+NO_REGRESSION: Final = "no_regression"
+BASELINE: Final = "baseline"
+"""The two keys of a gate that are no scores."""
+
+_NAME: Final = re.compile(r"(?P<score>[^\[\]]+?)(?:\.(?P<rate>answered|with_errors))?(?:\[(?P<group>[^\[\]]+)\])?")
+_BOUND: Final = re.compile(
+    r"\s*(?P<operator>>=|<=|>|<)(?P<whole>!?)\s*(?P<limit>[-+]?(?:\d+\.?\d*|\.\d+)(?:e[-+]?\d+)?)\s*", re.IGNORECASE
+)
+_RATES: Final[Mapping[str, Rate]] = {"answered": "answered", "with_errors": "with_errors"}
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """One line of a gate.
+
+    Args:
+        text: the rule as it was written.
+        score: the score's name.
+        group: one group; "" is the whole run.
+        rate: which of the score's means.
+        operator: `>=`, `>`, `<=` or `<`.
+        limit: in units of the score (0.6 for 60 %).
+        whole: whether the whole interval must satisfy it, not only the value.
+    """
+
+    text: str
+    score: str
+    group: str
+    rate: Rate
+    operator: str
+    limit: float
+    whole: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Margin:
+    """One entry of `no_regression`: the loss against the baseline that is still none, in units of the score.
+
+    Args:
+        text: the rule as it is shown.
+        score: the score's name.
+        group: one group; "" is the whole run.
+        answered: only the samples that both sides answered.
+        margin: 0 or more (0.02 is two points of a rate).
+    """
+
+    text: str
+    score: str
+    group: str
+    answered: bool
+    margin: float
+
+    @property
+    def name(self) -> str:
+        """The score as it was written, with its group."""
+        return self.text.removeprefix(f"{NO_REGRESSION} ").rpartition(" ")[0]
+
+
+@dataclass(frozen=True, slots=True)
+class GateRules:
+    """A whole gate: rules on the run itself, margins against a baseline, and the name of that baseline."""
+
+    rules: tuple[Rule, ...] = ()
+    margins: tuple[Margin, ...] = ()
+    baseline: str = ""
+
+
+def parse_rule(name: str, bound: Any) -> Rule:
+    """One entry of `gate:`.
+
+    Raises:
+        ConfigError: it does not follow the grammar; the message shows one that does.
+
+    >>> parse_rule("solve_rate[hexagrams]", ">=! 0.6").whole
+    True
+    """
+    left = _left(name)
+    right = _BOUND.fullmatch(bound) if isinstance(bound, str) else None
+    if right is None:
+        raise ConfigError(
+            f"gate: {name}: {bound!r} is no rule; write an operator (>=, >, <=, <; with ! for the whole interval) and "
+            f'a number, such as ">= 0.6" or ">=! 0.6"'
+        )
+    return Rule(
+        text=f"{name.strip()} {bound.strip()}",
+        score=left["score"],
+        group=left["group"] or "",
+        rate=_RATES.get(left["rate"], "headline"),
+        operator=right["operator"],
+        limit=float(right["limit"]),
+        whole=right["whole"] == "!",
+    )
+
+
+def parse_margin(name: str, margin: Any) -> Margin:
+    """One entry of `no_regression`.
+
+    Raises:
+        ConfigError: no score is named, its rate is none that two runs are compared by, or the margin is no loss.
+
+    >>> parse_margin("solve_rate[hexagrams]", 0.02).text
+    'no_regression solve_rate[hexagrams] 0.02'
+    """
+    left = _left(name)
+    if left["rate"] == "with_errors" or (left["rate"] and left["group"]):
+        raise ConfigError(
+            f"gate: {NO_REGRESSION}: {name}: runs are compared by a score, by its .answered and by its [group]; "
+            "not by .with_errors, and not by two of these at once"
+        )
+    if isinstance(margin, bool) or not isinstance(margin, int | float) or not math.isfinite(margin):
+        raise ConfigError(
+            f"gate: {NO_REGRESSION}: {name}: expected the largest loss that is tolerated, in units of the score "
+            f"(0.02 is two points of a rate), not {margin!r}"
+        )
+    if margin < 0:
+        raise ConfigError(
+            f"gate: {NO_REGRESSION}: {name}: the largest loss that is tolerated is 0 or more, not {margin:g}. A score "
+            f'of which less is better takes a rule on its value instead, such as {name}: "<=! 0.1"'
+        )
+    text = f"{NO_REGRESSION} {name.strip()} {margin:g}"
+    return Margin(text, left["score"], left["group"] or "", left["rate"] == "answered", float(margin))
+
+
+def parse_gate(gate: Mapping[str, Any]) -> GateRules:
+    """Everything below `gate:`.
+
+    Raises:
+        ConfigError: an entry cannot be read, or margins and baseline do not go together.
+    """
+    margins, baseline = gate.get(NO_REGRESSION), gate.get(BASELINE)
+    check_together(gate)
+    if margins is not None and not isinstance(margins, Mapping):
+        raise ConfigError(f"gate: {NO_REGRESSION}: {margins!r} is no mapping; {_EXAMPLE}")
+    return GateRules(
+        tuple(parse_rule(name, bound) for name, bound in gate.items() if name not in {NO_REGRESSION, BASELINE}),
+        tuple(parse_margin(name, margin) for name, margin in (margins or {}).items()),
+        baseline.strip() if isinstance(baseline, str) else "",
+    )
+
+
+_EXAMPLE: Final = f"write {NO_REGRESSION}: {{solve_rate: 0.02}} and {BASELINE}: the run to hold it against"
+
+
+def check_together(gate: Mapping[str, Any]) -> None:
+    """Refuse margins without a baseline, and a baseline that no margin is held against.
+
+    Raises:
+        ConfigError: which of the two is missing.
+    """
+    margins, baseline = gate.get(NO_REGRESSION), gate.get(BASELINE)
+    if NO_REGRESSION in gate and not margins:
+        raise ConfigError(f"gate: {NO_REGRESSION} names no score; {_EXAMPLE}")
+    if BASELINE in gate and not (isinstance(baseline, str) and baseline.strip()):
+        raise ConfigError(
+            f"gate: {BASELINE}: expected a run's id, a target's name, 'latest' or a file that `steelyard baseline` "
+            f"wrote, not {baseline!r}"
+        )
+    if margins and not baseline:
+        raise ConfigError(
+            f"gate: {NO_REGRESSION} needs a {BASELINE}: a run's id, a target's name, 'latest' or a file that "
+            "`steelyard baseline` wrote"
+        )
+    if baseline and not margins:
+        raise ConfigError(f"gate: nothing is compared with the {BASELINE}; {_EXAMPLE}")
+
+
+def _left(name: str) -> re.Match[str]:
+    left = _NAME.fullmatch(name.strip())
+    if left is None:
+        raise ConfigError(
+            f"gate: {name!r} names no score; write its name, with .answered or .with_errors and a [group] after it "
+            f"where wanted: solve_rate.answered[hexagrams]"
+        )
+    return left

@@ -1,0 +1,102 @@
+"""Histograms of scores: how often each value occurred, which a mean of ratings hides."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Final
+
+from steelyard.analysis.score_columns import CODES, RowOutcome, ScoreColumns
+from steelyard.stats.intervals import Interval
+from steelyard.types import Json, ScoreInfo
+
+UNIT: Final = Interval(0.0, 1.0)
+"""The scale of a score that names none."""
+_MOST_VALUES: Final = 12
+_BINS: Final = 10
+_LEFT_OUT: Final[tuple[RowOutcome, ...]] = ("unparsed", "refused", "not_applicable", "error")
+
+
+@dataclass(frozen=True, slots=True)
+class Histogram:
+    """One score's values over a run.
+
+    Args:
+        scale: lowest and highest value.
+        whole: whether each bin is one whole value, as on a scale of 1 to 5; else it is a tenth of the scale.
+        bins: (the whole value, or the bin's low edge; how many records), from the lowest on, empty ones too.
+        between: values that were not whole and count at the nearest whole one, a half at the upper.
+        unparsed: records without a value, likewise `refused`, `not_applicable` and `errors`.
+    """
+
+    scale: Interval
+    whole: bool
+    bins: tuple[tuple[float, int], ...]
+    between: int = 0
+    unparsed: int = 0
+    refused: int = 0
+    not_applicable: int = 0
+    errors: int = 0
+
+    @property
+    def scored(self) -> int:
+        """Records with a value."""
+        return sum(count for _, count in self.bins)
+
+    @property
+    def total(self) -> int:
+        """Records that the score was asked of, with a value or without."""
+        return self.scored + self.unparsed + self.refused + self.not_applicable + self.errors
+
+    def to_json(self) -> dict[str, Json]:
+        """Plain JSON; each bin is a list of its value and its count."""
+        counts = ("whole", "between", "scored", "unparsed", "refused", "not_applicable", "errors")
+        return {
+            "scale": list(self.scale),
+            "bins": [list(one) for one in self.bins],
+            **{name: getattr(self, name) for name in counts},
+        }
+
+
+def histogram(columns: ScoreColumns, score: str, scale: Interval = UNIT) -> Histogram:
+    """How often a score took each value; errors of whole records count too.
+
+    Whole values where both ends of the scale are whole and 2 to 12 apart, else ten equal bins; a value on the border
+    of two bins is in the upper one, the highest value in the last. A value outside the scale counts at its end.
+
+    >>> from steelyard.analysis.score_columns import ScoreRow
+    >>> values = (4.0, 3.5, 3.4, 1.0)
+    >>> rows = [ScoreRow(str(at), "", "", 0, "rating", "scored", value) for at, value in enumerate(values)]
+    >>> found = histogram(ScoreColumns.of(rows), "rating", Interval(1, 5))
+    >>> found.bins, found.between
+    (((1.0, 1), (2.0, 0), (3.0, 1), (4.0, 2), (5.0, 0)), 2)
+    """
+    import numpy as np
+
+    at = columns.places_of(score)
+    outcomes = np.bincount(columns.outcome[at], minlength=len(CODES)).tolist()
+    values = columns.value[at][~np.isnan(columns.value[at])]
+    low, high = scale
+    # A scale of 0 to 1 has two whole values, and everything between them is what its histogram is for.
+    whole = float(low).is_integer() and float(high).is_integer() and 2 <= high - low <= _MOST_VALUES
+    size = int(high - low) + 1 if whole else _BINS
+    places = np.floor(values - low + 0.5) if whole else np.floor(_BINS * (values - low) / (high - low) + 1e-9)
+    counts = np.bincount(np.clip(places, 0, size - 1).astype(int), minlength=size).tolist()
+    step = 1.0 if whole else (high - low) / _BINS
+    return Histogram(
+        scale,
+        whole,
+        tuple((round(low + at * step, 9), count) for at, count in enumerate(counts)),
+        int((values != np.floor(values)).sum()) if whole else 0,
+        *(outcomes[CODES[outcome]] for outcome in _LEFT_OUT),
+    )
+
+
+def histograms(columns: ScoreColumns, infos: Mapping[str, ScoreInfo]) -> dict[str, Histogram]:
+    """By score that asks for one; nothing of a score that no record has: `rescore` may have left it out."""
+    drawn = {
+        name: histogram(columns, name, Interval(*(info.range or UNIT)))
+        for name, info in infos.items()
+        if info.histogram
+    }
+    return {name: counts for name, counts in drawn.items() if counts.total}

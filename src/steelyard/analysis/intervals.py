@@ -1,0 +1,112 @@
+"""A mean with its interval, and the choice of intervals: the usual ones, or others that a suite asks for."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final, Literal, Self, get_args
+
+from steelyard.errors import ConfigError, did_you_mean
+from steelyard.stats.binomial import clopper_pearson, jeffreys
+from steelyard.stats.bootstrap import bca_bootstrap, percentile_bootstrap
+from steelyard.stats.intervals import Interval, mean_interval, wilson
+from steelyard.types import Json
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+
+@dataclass(frozen=True, slots=True)
+class Mean:
+    """A mean over `n` rows with its 95 % interval.
+
+    `value` is None when n is 0; `interval` is None when the spread is unknown (a score that is not a rate, with
+    fewer than two independent samples).
+    """
+
+    value: float | None
+    interval: Interval | None
+    n: int
+
+    def to_json(self) -> dict[str, Json]:
+        """Plain JSON; the interval is a list of two numbers."""
+        return {"value": self.value, "interval": list(self.interval) if self.interval else None, "n": self.n}
+
+
+RateInterval = Literal["wilson", "clopper_pearson", "jeffreys"]
+MeanInterval = Literal["t", "bootstrap", "bca"]
+
+_RATES: Final = {"wilson": wilson, "clopper_pearson": clopper_pearson, "jeffreys": jeffreys}
+_RESAMPLED: Final = {"bootstrap": percentile_bootstrap, "bca": bca_bootstrap}
+_WORDS: Final = {
+    "clopper_pearson": "Clopper-Pearson interval",
+    "jeffreys": "Jeffreys interval",
+    "t": "t interval",
+    "bootstrap": "percentile bootstrap interval",
+    "bca": "BCa bootstrap interval",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Intervals:
+    """Which 95 % intervals a run's summary shows.
+
+    Args:
+        rates: of a rate over independent samples: `wilson`; `clopper_pearson` where the level must be guaranteed for
+            every rate, at the price of width; `jeffreys` where it is to be kept on average. A rate in clusters gets
+            Wilson's interval with the effective number of samples, whatever is asked for here.
+        means: of any other score, by cluster: `t`; or resampled, `bootstrap` (percentile) or `bca` (for skewed values
+            and dozens of samples).
+    """
+
+    rates: RateInterval = "wilson"
+    means: MeanInterval = "t"
+
+    def check(self) -> None:
+        """Find what cannot be meant.
+
+        Raises:
+            ConfigError: an interval that there is not.
+        """
+        for key, value, known in (
+            ("rates", self.rates, get_args(RateInterval)),
+            ("means", self.means, get_args(MeanInterval)),
+        ):
+            if value not in known:
+                raise ConfigError(
+                    f"intervals: {key} is one of {', '.join(known)}, not {value!r}{did_you_mean(str(value), known)}"
+                )
+
+    @classmethod
+    def of(cls, manifest: Mapping[str, Any]) -> Self:
+        """Those that a run was begun with; the usual ones where it does not say."""
+        return cls(**((manifest.get("options") or {}).get("intervals") or {}))
+
+    def of_rate(self, successes: int, n: int) -> Interval:
+        """Of a rate over n >= 1 independent samples."""
+        return _RATES[self.rates](successes, n)
+
+    def of_mean(self, values: NDArray[Any], units: NDArray[Any], scale: Interval | None) -> Interval | None:
+        """Of a mean by cluster; None where the values say nothing of their spread, and there is no scale.
+
+        Args:
+            values: of the score.
+            units: a number for each, equal for values that depend on each other.
+            scale: between which all values lie.
+        """
+        resampled = _RESAMPLED[self.means](values, clusters=units) if self.means in _RESAMPLED else None
+        return resampled or mean_interval(values, clusters=units, scale=scale)
+
+    @property
+    def rate_words(self) -> str:
+        """What the interval of a rate is called; "" for the usual one."""
+        return _WORDS.get(self.rates, "")
+
+    @property
+    def mean_words(self) -> str:
+        """What the interval of any other mean is called."""
+        return _WORDS[self.means]
+
+
+USUAL: Final = Intervals()
+"""Wilson for rates, t for means."""

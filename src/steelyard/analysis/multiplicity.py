@@ -1,0 +1,82 @@
+"""Multiplicity: p-values of several tests on the same data, corrected for each other.
+
+Runs against one baseline      Holm: the chance of any false difference stays below 1 - level; the verdicts use it
+groups of a pair               Benjamini-Hochberg: a share of what is called a difference may be false
+further scores                 the same, over all such scores of all runs
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from itertools import islice
+
+from steelyard.analysis.comparison_values import PairComparison, PairedDifference, ScoreDifference
+from steelyard.analysis.differences import adjusted, verdict_of
+from steelyard.stats.multiplicity import benjamini_hochberg, holm
+
+Correction = Callable[[Sequence[float]], list[float]]
+
+
+def over_runs(headlines: Sequence[PairedDifference]) -> list[PairedDifference]:
+    """The headline of every run against the baseline, corrected after Holm; one alone needs no correction."""
+    return _corrected(headlines, holm, "Holm", "runs")
+
+
+def over_groups(groups: Sequence[PairedDifference]) -> tuple[PairedDifference, ...]:
+    """The groups of a pair, corrected after Benjamini and Hochberg."""
+    return tuple(_corrected(groups, benjamini_hochberg, "Benjamini-Hochberg", "groups"))
+
+
+def over_scores(runs: Sequence[Sequence[ScoreDifference]], level: float) -> list[tuple[ScoreDifference, ...]]:
+    """The further scores of all runs together, corrected after Benjamini and Hochberg, with their verdicts."""
+    every = [score.difference for scores in runs for score in scores]
+    corrected = iter(_corrected(every, benjamini_hochberg, "Benjamini-Hochberg", "differences"))
+    return [
+        tuple(
+            replace(score, difference=difference, verdict=verdict_of(difference, level))
+            for score, difference in zip(scores, islice(corrected, len(scores)), strict=True)
+        )
+        for scores in runs
+    ]
+
+
+def _corrected(
+    differences: Sequence[PairedDifference], correct: Correction, name: str, of: str
+) -> list[PairedDifference]:
+    """Those with a p-value, corrected for how many they are; unchanged where that is one."""
+    tested = [difference.p for difference in differences if difference.p is not None]
+    if len(tested) < 2:
+        return list(differences)
+    corrected = iter(correct(tested))
+    how = f"{name} over {len(tested)} {of}"
+    return [
+        difference if difference.p is None else adjusted(difference, next(corrected), how) for difference in differences
+    ]
+
+
+def run_notes(pairs: Sequence[PairComparison]) -> tuple[str, ...]:
+    """What holds for all pairs together."""
+    if len(pairs) < 2:
+        return ()
+    return (f"{len(pairs)} runs are compared with one baseline: verdicts use p after Holm's correction.",)
+
+
+def score_notes(pairs: Sequence[PairComparison]) -> tuple[str, ...]:
+    """Notes on multiplicity for the further scores."""
+    tests = sum(score.difference.p is not None for pair in pairs for score in pair.scores)
+    note = (
+        f"The p-values of the {tests} differences on further scores are corrected after Benjamini and Hochberg: "
+        "of those called a difference, a few may be none."
+    )
+    return (note,) if tests > 1 else ()
+
+
+def group_notes(pairs: Sequence[PairComparison]) -> tuple[str, ...]:
+    """Notes on multiplicity for the groups."""
+    groups = max((len(pair.groups) for pair in pairs), default=0)
+    note = (
+        f"The p-values of the {groups} groups are corrected for looking at {groups} after Benjamini and Hochberg: "
+        "use them to find where to look, not as evidence."
+    )
+    return (note,) if groups > 1 else ()

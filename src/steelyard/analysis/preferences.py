@@ -1,0 +1,416 @@
+"""A judging run -> Preferences: counts, rates with intervals, exact test, position bias, and one sentence.
+
+Position bias: where every pair is shown in both orders, the verdicts on the swapped pairs are paid for anyway. A fair
+judge that contradicts itself does so in favour of either place alike, so the exact sign test over the disagreements
+tells a bias from noise, whichever side is better. Where each pair is shown in one order drawn at random, a fair judge
+finds the better answer in either place alike, and the same test is made over the verdicts.
+
+Source: the three figures of position bias after L. Zheng et al., "Judging LLM-as-a-judge with MT-bench and Chatbot
+Arena", 2023, section 3.3, with the sign test in place of the bare rates. Verdicts that name no winner are left out of
+the first-shown rate, so that a half is fair whatever the share of ties.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, Final, Literal
+
+from steelyard.analysis.intervals import Mean
+from steelyard.analysis.preferences_values import (
+    SIDES,
+    GroupPreference,
+    PositionBias,
+    PreferenceCounts,
+    Preferences,
+    PreferenceVerdict,
+)
+from steelyard.analysis.preferences_wording import SameAnswers, decided_side, preference_sentence, preference_warnings
+from steelyard.analysis.run_protocols import JudgingRun
+from steelyard.analysis.score_columns import JudgedRow, ScoreRow
+from steelyard.analysis.stopping import Stopping
+from steelyard.analysis.summary import summarize
+from steelyard.analysis.summary_values import NO_GROUP, RunSummary, ScoreSummary
+from steelyard.errors import ConfigError
+from steelyard.stats.binomial import binomial_test
+from steelyard.stats.intervals import Interval, wilson, wilson_clustered
+from steelyard.stats.paired import sign_flip
+from steelyard.stats.power import detectable_win_rate
+from steelyard.types import ScoreInfo
+
+
+@dataclass(slots=True)
+class _Directions:
+    """Which way something went, pair by pair: 1 for place 1, -1 for place 2; and the unit that a pair belongs to."""
+
+    ways: list[int] = field(default_factory=list)
+    units: list[str] = field(default_factory=list)
+
+    def add(self, way: int, unit: str) -> None:
+        if way:
+            self.ways.append(way)
+            self.units.append(unit)
+
+    @property
+    def first(self) -> int:
+        return sum(1 for way in self.ways if way > 0)
+
+    @property
+    def p(self) -> float | None:
+        return fair_split(self.ways, self.units) if self.ways else None
+
+    @property
+    def interval(self) -> Interval:
+        places = {unit: place for place, unit in enumerate(dict.fromkeys(self.units))}
+        if len(places) == len(self.units):
+            return wilson(self.first, len(self.ways))
+        return wilson_clustered([float(way > 0) for way in self.ways], clusters=[places[one] for one in self.units])
+
+
+@dataclass(slots=True)
+class _PositionCounts:
+    """Counts the places that won, pair by pair."""
+
+    swapped: int = 0
+    consistent: int = 0
+    won: list[int] = field(default_factory=lambda: [0, 0])
+    disagreements: _Directions = field(default_factory=_Directions)
+    single: _Directions = field(default_factory=_Directions)
+    singles: int = 0
+
+    def add(self, orders: Sequence[Any], label: str, unit: str) -> None:
+        """One pair with a verdict.
+
+        Args:
+            orders: what each order said: `shown` (`AB` or `BA`), `slot` (1 or 2, the place that won; 0 for none).
+            label: what came of them.
+            unit: what the pair is independent of others by.
+        """
+        told = [one for one in orders if isinstance(one, Mapping) and one.get("outcome", "scored") == "scored"]
+        if not told:
+            return
+        slots = [one.get("slot") for one in told]
+        leaning = slots.count(1) - slots.count(2)
+        way = (leaning > 0) - (leaning < 0)
+        if {one.get("shown") for one in told} >= {"AB", "BA"}:
+            self.swapped += 1
+            self.won[0] += slots.count(1)
+            self.won[1] += slots.count(2)
+            if label == "inconsistent":
+                self.disagreements.add(way, unit)
+            else:
+                self.consistent += 1
+        else:
+            self.singles += 1
+            self.single.add(way, unit)
+
+    def settled(self) -> PositionBias | None:
+        """What all pairs say; None where no orders are known. Pairs in both orders say it where there are any."""
+        if self.swapped:
+            found = self.disagreements
+            first, n = found.first, self.swapped
+            won = self.won
+            return PositionBias("both", n, self.consistent, won[0], won[1], first, len(found.ways) - first, found.p)
+        if self.singles:
+            found = self.single
+            first = found.first
+            interval = found.interval if found.ways else None
+            second = len(found.ways) - first
+            return PositionBias("one", self.singles, None, first, second, 0, 0, found.p, interval)
+        return None
+
+
+def fair_split(won: Sequence[int], units: Sequence[str] | None = None) -> float:
+    """Two-sided p-value of the hypothesis that each of these goes either way alike.
+
+    Args:
+        won: 1 for the one side, -1 for the other; at least one.
+        units: what each belongs to, where some belong together; None means that all are independent, which gives the
+            exact binomial test. Else every unit's sum has its sign flipped as a whole.
+
+    >>> f"{100 * fair_split([1] * 19):.5f} %"
+    '0.00038 %'
+    """
+    if units is None or len(set(units)) == len(units):
+        return binomial_test(sum(1 for one in won if one > 0), len(won))
+    places = {unit: place for place, unit in enumerate(dict.fromkeys(units))}
+    return sign_flip(won, clusters=[places[unit] for unit in units])
+
+
+PairOutcome = Literal["A", "B", "tie", "inconsistent", "unread", "refused", "not_judged", "not_applicable", "errors"]
+
+_LEVEL: Final = 0.95
+_ANSWERS_READ: Final = 500
+"""Records whose answers are looked at to see whether a side always says the same: enough to know, quick to read."""
+WITHOUT_VERDICT: Final[Mapping[str, PairOutcome]] = {
+    "unparsed": "unread",
+    "refused": "refused",
+    "not_applicable": "not_applicable",
+    "error": "errors",
+}
+"""What a row's outcome is counted as, where no verdict was read."""
+_LABELS: Final[Mapping[str, PairOutcome]] = {"A": "A", "B": "B", "tie": "tie", "inconsistent": "inconsistent"}
+_VALUES: Final[Mapping[str, float]] = {"A": 0.0, "B": 1.0, "both": 0.5}
+"""What a pair is worth as a loss of the side that gave no answer."""
+
+
+def is_judging(manifest: Mapping[str, Any]) -> bool:
+    """Whether a run's target pairs the answers of two others."""
+    target = manifest.get("target")
+    return isinstance(target, Mapping) and isinstance(target.get("pair"), Mapping)
+
+
+def only_answers(manifest: Mapping[str, Any]) -> bool:
+    """Whether a run has no scores and was to have none: its answers are judged in another run."""
+    return manifest.get("scores") == [] and not is_judging(manifest)
+
+
+def sides_of(manifest: Mapping[str, Any]) -> tuple[str, str]:
+    """What the two sides of a judging run are called.
+
+    Raises:
+        ConfigError: it is no judging run.
+    """
+    if not is_judging(manifest):
+        raise ConfigError("this run judges no pairs of answers: preferences are read of a run of the suite pairwise")
+    pair = manifest["target"]["pair"]
+    first, second = pair.get("names") or (pair.get("first", "A"), pair.get("second", "B"))
+    return str(first), str(second)
+
+
+def preferences(run: JudgingRun, *, score: str = "", summary: RunSummary | None = None) -> Preferences:
+    """Win rate, position bias and counts of a pairwise judging run.
+
+    A rate rests on independent pairs; where pairs share a cluster or a sample has repeats, intervals are made by
+    cluster and the exact binomial test gives way to a sign-flip test by cluster, which is the same for single pairs.
+
+    Args:
+        run: its records are read once for the scores; the answers of the first 500 to see whether a side always says
+            the same.
+        score: the preference's name; "" is `preference`, or the run's headline where there is no such score.
+        summary: the run's own, where it has been made already.
+
+    Raises:
+        ConfigError: the run judges no pairs.
+    """
+    names = sides_of(run.manifest)
+    stopping = (summary or run.summary()).stopping
+    read = _read(run.judged_rows(score or score_of(run.manifest)))
+    whole = read.groups.pop(None)
+    test, p = _test(whole, read)
+    if stopping:
+        test, p = "", None
+    tally = whole.tally()
+    # The mean of a stopped run is drawn away from a half, and a fixed-n interval around it does not hold.
+    half = Mean(whole.mean("half").value, stopping.interval, tally.scored) if stopping else whole.mean("half")
+    win, losses = (_shown(whole.mean(name), stopping) for name in ("win", "losses"))
+    verdict = _verdict(tally, win, p, stopping)
+    found = Preferences(
+        run=run.id,
+        first=names[0],
+        second=names[1],
+        by=read.by,
+        tally=tally,
+        win=win,
+        half=half,
+        losses=losses,
+        bounds=whole.bounds,
+        p=p,
+        test=test,
+        interval_note="confidence sequence: it holds at every moment at once" if stopping else whole.note,
+        detectable=detectable_win_rate(tally.decided),
+        bias=read.places.settled(),
+        alike=read.alike,
+        groups=tuple(_group(name, group, read, stopping) for name, group in read.groups.items()),
+        stopping=stopping,
+        verdict=verdict,
+        sentence="",
+        level=stopping.level if stopping else _LEVEL,
+    )
+    return _worded(found, _same_answers(run))
+
+
+def _worded(found: Preferences, same: Sequence[SameAnswers]) -> Preferences:
+    return replace(found, sentence=preference_sentence(found), warnings=preference_warnings(found, same))
+
+
+def score_of(manifest: Mapping[str, Any]) -> str:
+    """The preference among a run's scores: the one of that name, else its headline."""
+    scores = manifest.get("scores") or ["preference"]
+    return "preference" if "preference" in scores else str(manifest.get("primary") or scores[0])
+
+
+@dataclass(slots=True)
+class _Group:
+    """Counts of one group's rows and, when all are read, its means."""
+
+    fates: Counter[PairOutcome] = field(default_factory=Counter)
+    absent: Counter[tuple[str, str]] = field(default_factory=Counter)
+    won: list[int] = field(default_factory=list)
+    units: list[str] = field(default_factory=list)
+    summaries: dict[str, ScoreSummary] = field(default_factory=dict)
+
+    def add(self, row: JudgedRow, fate: PairOutcome) -> None:
+        self.fates[fate] += 1
+        if fate in {"A", "B"}:
+            self.won.append(1 if fate == "A" else -1)
+            self.units.append(unit_of(row))
+        elif fate == "not_judged":
+            self.absent[str(row.detail["side"]), str(row.detail.get("why") or "error")] += 1
+
+    def tally(self) -> PreferenceCounts:
+        sides = dict.fromkeys([*SIDES, "both", *(side for side, _ in self.absent)])
+        absent = {side: {why: n for (one, why), n in self.absent.items() if one == side} for side in sides}
+        counted = self.fates
+        return PreferenceCounts(
+            a=counted["A"],
+            b=counted["B"],
+            tie=counted["tie"],
+            inconsistent=counted["inconsistent"],
+            unread=counted["unread"],
+            refused=counted["refused"],
+            not_judged={side: why for side, why in absent.items() if why},
+            not_applicable=counted["not_applicable"],
+            errors=counted["errors"],
+        )
+
+    def mean(self, name: str) -> Mean:
+        """`win`, `half` or `losses`; a win rate over nothing may be anything."""
+        found = self.summaries.get(name)
+        if found is None or found.answered.value is None:
+            return Mean(None, Interval(0.0, 1.0) if name == "win" else None, 0)
+        return found.answered
+
+    @property
+    def bounds(self) -> Interval | None:
+        found = self.summaries.get("half")
+        return found.doubt if found else None
+
+    @property
+    def note(self) -> str:
+        """How the intervals were made, where that is not Wilson's."""
+        notes = {name: found.note for name in ("win", "half") if (found := self.summaries.get(name)) and found.note}
+        said = {"win": "win rate", "half": "ties as half"}
+        return "; ".join(f"{said[name]}: {note}" for name, note in notes.items())
+
+
+@dataclass(slots=True)
+class _JudgedRows:
+    """All of a run's rows, counted; group None is the whole run."""
+
+    groups: dict[str | None, _Group]
+    places: _PositionCounts
+    alike: int
+    by: str
+    clustered: bool
+
+
+def _read(rows: Iterator[JudgedRow]) -> _JudgedRows:
+    groups: dict[str | None, _Group] = defaultdict(_Group)
+    places, by, alike = _PositionCounts(), Counter[str](), 0
+    units: list[str] = []
+    scores: list[ScoreRow] = []
+    whole = groups[None]
+    for row in rows:
+        fate = _fate(row)
+        for group in (whole, groups[row.group]):
+            group.add(row, fate)
+        scores += _score_rows(row, fate)
+        units.append(unit_of(row))
+        if row.outcome == "scored":
+            places.add(row.detail.get("orders") or (), fate, unit_of(row))
+            alike += bool(row.detail.get("alike"))
+            by[str(row.detail.get("by") or "")] += 1
+    if set(groups) <= {None, ""}:
+        groups.pop("", None)
+    _summarize(scores, groups)
+    found = by.most_common(1)
+    return _JudgedRows(groups, places, alike, found[0][0] if found else "", len(set(units)) < len(units))
+
+
+def unit_of(row: JudgedRow) -> str:
+    """What a row is independent of others by: its cluster, else its sample."""
+    return f"c:{row.cluster}" if row.cluster else f"s:{row.sample}"
+
+
+def _fate(row: JudgedRow) -> PairOutcome:
+    if row.outcome == "not_applicable" and row.detail.get("side"):
+        return "not_judged"
+    if row.outcome != "scored":
+        return WITHOUT_VERDICT[row.outcome]
+    label = str(row.detail.get("label"))
+    if label in _LABELS:
+        return _LABELS[label]
+    value = 0.5 if row.value is None else row.value
+    return "tie" if value == 0.5 else "A" if value > 0.5 else "B"
+
+
+def _score_rows(row: JudgedRow, fate: PairOutcome) -> Iterator[ScoreRow]:
+    """The row as it enters each mean that its fate belongs to."""
+    place = (row.sample, row.group, row.cluster, row.repeat)
+    if row.outcome in {"scored", "unparsed", "refused"}:
+        yield ScoreRow(*place, "half", row.outcome, row.value)
+    if row.outcome == "scored":
+        yield ScoreRow(*place, "losses", "scored", row.value)
+    if fate in {"A", "B"}:
+        yield ScoreRow(*place, "win", "scored", float(fate == "A"))
+    if fate == "not_judged":
+        yield ScoreRow(*place, "losses", "scored", _VALUES.get(str(row.detail["side"]), 0.5))
+
+
+def _summarize(rows: Sequence[ScoreRow], groups: Mapping[str | None, _Group]) -> None:
+    overall, by_group = summarize(rows, infos={name: ScoreInfo(name) for name in ("win", "half", "losses")})
+    for one in overall:
+        groups[None].summaries[one.name] = one
+    for name, several in by_group.items():
+        for one in several:
+            key = one.group if one.group in groups else ""
+            if key in groups:
+                groups[key].summaries[name] = one
+
+
+def _test(group: _Group, read: _JudgedRows) -> tuple[str, float | None]:
+    """The test of an even split of the decided pairs, and its p."""
+    if not group.won:
+        return "", None
+    name = "sign-flip test by cluster" if read.clustered else "exact binomial test"
+    return name, fair_split(group.won, group.units if read.clustered else None)
+
+
+def _group(name: str | None, group: _Group, read: _JudgedRows, stopping: Stopping | None) -> GroupPreference:
+    return GroupPreference(
+        name or NO_GROUP,
+        group.tally(),
+        _shown(group.mean("win"), stopping),
+        _shown(group.mean("half"), stopping),
+        None if stopping else _test(group, read)[1],
+    )
+
+
+def _shown(mean: Mean, stopping: Stopping | None) -> Mean:
+    """A mean as it may be shown: without its interval where the number of pairs was not fixed beforehand."""
+    return Mean(mean.value, None, mean.n) if stopping else mean
+
+
+def _verdict(tally: PreferenceCounts, win: Mean, p: float | None, stopping: Stopping | None) -> PreferenceVerdict:
+    if not tally.scored:
+        return "none"
+    if stopping:
+        return decided_side(stopping)
+    if p is None or p >= 1 - _LEVEL or win.interval is None or win.interval.low <= 0.5 <= win.interval.high:
+        return "cannot_tell"
+    return "A" if tally.a > tally.b else "B"
+
+
+def _same_answers(run: JudgingRun) -> list[SameAnswers]:
+    """Per side, how often its most frequent answer was given."""
+    given: dict[str, Counter[str]] = {side: Counter() for side in SIDES}
+    for at, record in enumerate(run.records()):
+        if at >= _ANSWERS_READ:
+            break
+        answers = record.output.value if record.output else None
+        for side in SIDES:
+            if isinstance(answers, Mapping) and answers.get(side) is not None:
+                given[side][" ".join(str(answers[side]).split())] += 1
+    return [SameAnswers(side, max(counts.values(), default=0), counts.total()) for side, counts in given.items()]

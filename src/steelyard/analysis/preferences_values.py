@@ -1,0 +1,241 @@
+"""Results of a pairwise comparison of two targets: values only, for terminal, pages and `--json`.
+
+A is the first side, B the second one. Every count stands apart: a tie is no disagreement between the two orders, a
+verdict that could not be read is no tie, and a pair of which one side did not answer was never judged.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields
+from typing import Final, Literal
+
+from steelyard.analysis.intervals import Mean
+from steelyard.analysis.stopping import Stopping
+from steelyard.stats.intervals import Interval
+from steelyard.types import Json
+
+PreferenceVerdict = Literal["A", "B", "cannot_tell", "none"]
+PairSide = Literal["A", "B"]
+
+SIDES: Final[tuple[PairSide, ...]] = ("A", "B")
+
+
+@dataclass(frozen=True, slots=True)
+class PreferenceCounts:
+    """How often each thing happened; a pair of answers counts once per repeat.
+
+    Args:
+        a: the first side was preferred; likewise `b`.
+        tie: neither was.
+        inconsistent: the two orders did not say the same.
+        unread: a verdict that was needed could not be read.
+        refused: the judge refused.
+        not_judged: the side that gave no answer (`A`, `B`, `both`) -> why (`error`, `refused`, `missing`) -> pairs.
+        not_applicable: pairs that the judge had nothing to say of for another reason (no reference, no vote).
+        errors: records that failed while they were judged.
+    """
+
+    a: int = 0
+    b: int = 0
+    tie: int = 0
+    inconsistent: int = 0
+    unread: int = 0
+    refused: int = 0
+    not_judged: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
+    not_applicable: int = 0
+    errors: int = 0
+
+    @property
+    def decided(self) -> int:
+        """Pairs of which one side won."""
+        return self.a + self.b
+
+    @property
+    def scored(self) -> int:
+        """Pairs with a verdict."""
+        return self.decided + self.tie + self.inconsistent
+
+    @property
+    def judged(self) -> int:
+        """Pairs that were put to the judge, whether its verdict could be read or not; shares are of these."""
+        return self.scored + self.unread + self.refused
+
+    @property
+    def failed(self) -> int:
+        """Pairs that were not judged since a side gave no answer."""
+        return sum(self.failed_by(side) for side in self.not_judged)
+
+    @property
+    def total(self) -> int:
+        """All of them."""
+        return self.judged + self.failed + self.not_applicable + self.errors
+
+    def failed_by(self, side: str) -> int:
+        """Pairs in which `A`, `B` or `both` gave no answer."""
+        return sum(self.not_judged.get(side, {}).values())
+
+    def parts(self) -> tuple[tuple[str, int], ...]:
+        """(`A`, `tie`, `inconsistent`, `unread`, `refused` or `B`, pairs) of what was judged, in the order of a bar."""
+        between = (("tie", self.tie), ("inconsistent", self.inconsistent))
+        return ("A", self.a), *between, ("unread", self.unread), ("refused", self.refused), ("B", self.b)
+
+    def to_json(self) -> dict[str, Json]:
+        """Plain JSON, every count by its name, sums and shares among them."""
+        plain = {field.name: getattr(self, field.name) for field in fields(self)}
+        sums = {name: getattr(self, name) for name in ("decided", "scored", "judged", "failed", "total")}
+        shares = {name: n / self.judged if self.judged else None for name, n in self.parts()}
+        sides = {side: dict(why) for side, why in self.not_judged.items()}
+        return {**plain, "not_judged": sides, **sums, "shares": shares}
+
+
+@dataclass(frozen=True, slots=True)
+class PositionBias:
+    """Whether the place in which an answer was shown decided for it.
+
+    Args:
+        orders: `both` where every pair was shown in both, `one` where in one drawn at random.
+        n: pairs with a verdict of which the orders are known.
+        consistent: pairs of which both orders said the same; None for one order.
+        first_won: verdicts for the answer in place 1.
+        second_won: verdicts for the answer in place 2.
+        favours_first: pairs whose disagreement favours place 1; likewise `favours_second`. 0 for one order.
+        p: two-sided exact binomial test of what tells the places apart: the disagreements, or for one order the
+            verdicts; None where there is none.
+        interval: of the first-shown rate for one order, Wilson's; None for both, as a pair's two verdicts depend on
+            each other.
+    """
+
+    orders: Literal["both", "one"]
+    n: int
+    consistent: int | None
+    first_won: int
+    second_won: int
+    favours_first: int
+    favours_second: int
+    p: float | None
+    interval: Interval | None = None
+
+    @property
+    def consistency(self) -> float | None:
+        """Share of the pairs of which both orders said the same."""
+        return None if self.consistent is None or not self.n else self.consistent / self.n
+
+    @property
+    def first_rate(self) -> float | None:
+        """Share of place 1 among the verdicts that named a winner; 0.5 is fair."""
+        won = self.first_won + self.second_won
+        return self.first_won / won if won else None
+
+    @property
+    def bias(self) -> float | None:
+        """In [-1, 1], above 0 for place 1: the disagreements that favour it less the others, per pair.
+
+        For one order it is place 1's share of the verdicts less place 2's.
+        """
+        if self.orders == "both":
+            return (self.favours_first - self.favours_second) / self.n if self.n else None
+        return None if self.first_rate is None else 2 * self.first_rate - 1
+
+    def to_json(self) -> dict[str, Json]:
+        """Plain JSON, every field and rate by its name."""
+        plain = {field.name: getattr(self, field.name) for field in fields(self)}
+        rates = {"consistency": self.consistency, "first_rate": self.first_rate, "bias": self.bias}
+        return {**plain, "interval": list(self.interval) if self.interval else None, **rates}
+
+
+@dataclass(frozen=True, slots=True)
+class GroupPreference:
+    """The same in short for one group of samples; `p` is not corrected for looking at several."""
+
+    group: str
+    tally: PreferenceCounts
+    win: Mean
+    half: Mean
+    p: float | None
+
+    def to_json(self) -> dict[str, Json]:
+        """Plain JSON, every field by its name."""
+        return {
+            "group": self.group,
+            "tally": self.tally.to_json(),
+            "win": self.win.to_json(),
+            "half": self.half.to_json(),
+            "p": self.p,
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Preferences:
+    """What a judging run says of its two sides; every rate is that of A, the first one.
+
+    Args:
+        run: the judging run's id.
+        first: what side A is called, likewise `second` side B.
+        by: who preferred: `judge`, `lexical` or `people`; "" where it was not said.
+        tally: all counts.
+        win: rate of A over the decided pairs, with Wilson's interval (by cluster where pairs depend on each other).
+            The interval is [0, 1] where no pair was decided.
+        half: mean over all pairs with a verdict, a tie or a disagreement of the orders counting half.
+        losses: the same with a pair that a side did not answer as that side's loss, half where neither did.
+        bounds: between which `half` lies whatever the verdicts are worth that were not read; None where all were.
+        p: two-sided, of the hypothesis that a decided pair goes either way alike; None where none was decided, and
+            where the run was stopped early, for it would not hold there.
+        test: which test that was, and how `half` and `win` got their intervals: `interval_note`.
+        detectable: the least win rate that as many decided pairs would have shown with 80 % power; None where no
+            number of wins would have been evidence.
+        bias: of the places; None where the orders are not known.
+        alike: pairs whose two answers are identical or nearly so.
+        groups: per group, in order of first appearance; empty where there are none.
+        stopping: what the rule decided that could end the run early; None where there was none. Its interval, a
+            confidence sequence, then stands in place of those here.
+        verdict: the side that is preferred, `cannot_tell`, or `none` where nothing was judged.
+        sentence: what may be concluded.
+        warnings: what a reader must know before believing it, one sentence each.
+        level: of intervals and verdict.
+    """
+
+    run: str
+    first: str
+    second: str
+    by: str
+    tally: PreferenceCounts
+    win: Mean
+    half: Mean
+    losses: Mean
+    bounds: Interval | None
+    p: float | None
+    test: str
+    interval_note: str
+    detectable: float | None
+    bias: PositionBias | None
+    alike: int
+    groups: tuple[GroupPreference, ...]
+    stopping: Stopping | None
+    verdict: PreferenceVerdict
+    sentence: str
+    warnings: tuple[str, ...] = ()
+    level: float = 0.95
+
+    @property
+    def title(self) -> str:
+        """Both sides."""
+        return f"{self.first} vs {self.second}"
+
+    def name_of(self, side: str) -> str:
+        """What a side is called."""
+        return {"A": self.first, "B": self.second}.get(side, side)
+
+    def to_json(self) -> dict[str, Json]:
+        """Plain JSON, every field by its name."""
+        plain = {field.name: getattr(self, field.name) for field in fields(self)}
+        values = {name: plain[name].to_json() for name in ("tally", "win", "half", "losses")}
+        return {
+            **plain,
+            **values,
+            "bounds": list(self.bounds) if self.bounds else None,
+            "bias": self.bias.to_json() if self.bias else None,
+            "groups": [one.to_json() for one in self.groups],
+            "stopping": self.stopping.to_json() if self.stopping else None,
+            "warnings": list(self.warnings),
+        }

@@ -1,0 +1,314 @@
+"""Preferences in words: who is preferred and how sure that is, warnings on one pair, and notes on many pairs.
+
+One judge compares all pairs, so what it does with the places is one note on the judge, not one for each pair. What
+concerns a single pair keeps its name, and a page lists every warning in full with its pair.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Final, Literal, NamedTuple
+
+from steelyard.analysis.preferences_values import PositionBias, Preferences, PreferenceVerdict
+from steelyard.analysis.stopping import Stopping
+from steelyard.stats.intervals import Interval
+
+_CONSTANT: Final = 0.9
+"""From this share of one and the same answer on, a side is called constant; not below five answers."""
+_LEAST_ANSWERS: Final = 5
+_ALIKE: Final = 0.2
+"""Share of the scored pairs with identical or nearly identical answers from which a warning is shown."""
+_UNREAD: Final = 0.05
+"""Share of unparsed or refused verdicts above which a warning is shown; `_FAILED` likewise of pairs not judged."""
+_FAILED: Final = 0.05
+_STRONG: Final = 0.1
+"""From this bias in favour of one place on, where it is more than chance, the place decides too much."""
+_CONTRARY: Final = 0.7
+"""Below this consistency, over at least ten pairs, a judge contradicts itself too often."""
+_LEAST_PAIRS: Final = 10
+
+
+class SameAnswers(NamedTuple):
+    """How often a side gave its most frequent answer, of how many that were looked at."""
+
+    side: str
+    most: int
+    answers: int
+
+
+def percent(value: float | None, digits: int = 2) -> str:
+    """A rate in percent.
+
+    >>> percent(0.8318208), percent(1.0), percent(None)
+    ('83.18 %', '100.00 %', '–')
+    """
+    return "–" if value is None else f"{100 * value:.{digits}f} %"
+
+
+def limits(interval: Interval | None) -> str:
+    """Both limits of a rate's interval in percent.
+
+    >>> limits(Interval(0.8318208, 1.0))
+    '83.18 % to 100.00 %'
+    """
+    return "–" if interval is None else f"{percent(interval.low)} to {percent(interval.high)}"
+
+
+def p_percent(p: float | None) -> str:
+    """A p-value in percent with two significant digits and never an exponent.
+
+    >>> p_percent(3.814697e-06), p_percent(0.0625), p_percent(1.0), p_percent(1e-12), p_percent(None)
+    ('0.00038 %', '6.2 %', '100 %', '< 0.000001 %', '–')
+    """
+    if p is None:
+        return "–"
+    if p < 1e-8:
+        return "< 0.000001 %"
+    digits = next(digits for digits in range(10) if round(100 * p, digits) >= 10 ** (1 - digits) or digits == 9)
+    return f"{100 * p:.{digits}f} %"
+
+
+def p_equals(p: float | None) -> str:
+    """The same behind its sign: `p = 6.2 %`, `p < 0.000001 %`."""
+    text = p_percent(p)
+    return f"p {text}" if text.startswith("<") else f"p = {text}"
+
+
+def decided_side(stopping: Stopping) -> PreferenceVerdict:
+    """The side that a stopping rule found preferred; it may have asked about another rate than a half."""
+    low, high = stopping.interval
+    if stopping.threshold == 0.5 and stopping.side in {"above", "below"}:
+        return "A" if stopping.side == "above" else "B"
+    if low > 0.5 or high < 0.5:
+        return "A" if low > 0.5 else "B"
+    return "cannot_tell"
+
+
+def preference_sentence(pair: Preferences) -> str:
+    """The conclusion of a pairwise comparison, with its numbers."""
+    tally = pair.tally
+    if not tally.scored:
+        return f"No pair of answers of {pair.first} and {pair.second} has a verdict, so nothing can be concluded."
+    if pair.stopping:
+        return _stopped(pair, pair.stopping)
+    if not tally.decided:
+        counts = ", ".join(_even(pair))
+        return (
+            f"{_these(tally.scored)} cannot tell which of {pair.first} and {pair.second} is preferred: "
+            f"no pair was decided ({counts})."
+        )
+    if pair.verdict in {"A", "B"}:
+        return _preferred(pair)
+    return _undecided(pair)
+
+
+def _preferred(pair: Preferences) -> str:
+    tally, win = pair.tally, pair.win
+    name, other, wins = (
+        (pair.first, pair.second, tally.a) if pair.verdict == "A" else (pair.second, pair.first, tally.b)
+    )
+    interval, rate = win.interval, win.value
+    if pair.verdict == "B":
+        interval = Interval(1 - interval.high, 1 - interval.low) if interval else None
+        rate = None if rate is None else 1 - rate
+    return (
+        f"{name} is preferred to {other}: it won {wins} of {tally.decided} decided pairs, {percent(rate)} "
+        f"({_level(pair)} interval {limits(interval)}; {pair.test}, {p_equals(pair.p)}{_rest(pair)})."
+    )
+
+
+def _undecided(pair: Preferences) -> str:
+    tally, win = pair.tally, pair.win
+    facts = (
+        f"{pair.first} won {tally.a} of {tally.decided} decided pairs, {percent(win.value)} "
+        f"({_level(pair)} interval {limits(win.interval)}; {pair.test}, {p_equals(pair.p)}{_rest(pair)})"
+    )
+    return (
+        f"{_these(tally.scored)} cannot tell which of {pair.first} and {pair.second} is preferred: "
+        f"{facts}. {_detectable(pair)}"
+    )
+
+
+def _detectable(pair: Preferences) -> str:
+    decided = pair.tally.decided
+    if pair.detectable is None:
+        return f"With {_pairs(decided, 'decided pair')} no result would be evidence."
+    return (
+        f"The smallest win rate that {_pairs(decided, 'decided pair')} would show in 8 of 10 such sets is "
+        f"{percent(pair.detectable, 1)}."
+    )
+
+
+def _stopped(pair: Preferences, stopping: Stopping) -> str:
+    where = "in the whole set" if stopping.question == "full" else "beyond this set"
+    verdict = decided_side(stopping)
+    if verdict == "cannot_tell":
+        which = f"which of {pair.first} and {pair.second} is preferred {where}"
+        head = f"{_these(stopping.used, 'sample')} cannot tell {which}"
+        if stopping.side == "equal":
+            head = f"Neither {pair.first} nor {pair.second} is preferred in the whole set: both have a half of it"
+    else:
+        name, other = (pair.first, pair.second) if verdict == "A" else (pair.second, pair.first)
+        head = f"{name} is preferred to {other} {where}"
+    could = f" {_detectable(pair)}" if verdict == "cannot_tell" else ""
+    return (
+        f"{head} (anytime-valid {100 * stopping.level:g} % confidence sequence of the share of {pair.first}, a tie or "
+        f"disagreement as half: {limits(stopping.interval)}; {stopping.extent}).{could} {stopping.promise}"
+    )
+
+
+def preference_warnings(pair: Preferences, same: Sequence[SameAnswers]) -> tuple[str, ...]:
+    """Warnings that qualify the sentence, the most important first."""
+    return (*_of_answers(pair, same), *of_places(pair), *_of_missing(pair), *of_few(pair))
+
+
+def _of_answers(pair: Preferences, same: Sequence[SameAnswers]) -> Iterator[str]:
+    for side, most, answers in same:
+        if answers >= _LEAST_ANSWERS and most >= _CONSTANT * answers:
+            yield f"{pair.name_of(side)} gave one and the same answer {most:,} of {answers:,} times."
+    alike, scored = pair.alike, pair.tally.scored
+    if scored and alike >= _ALIKE * scored:
+        yield f"Both answers are identical or nearly so in {alike:,} of {_pairs(scored)}: such pairs say little."
+
+
+def favoured_place(bias: PositionBias | None) -> Literal["first", "second", ""]:
+    """The place that a judge favours by more than chance and by enough to matter; "" where it favours none."""
+    if bias is None or bias.bias is None or bias.p is None or abs(bias.bias) < _STRONG or bias.p >= 0.05:
+        return ""
+    return "first" if bias.bias > 0 else "second"
+
+
+def contrary(bias: PositionBias | None) -> bool:
+    """Whether a judge that saw both orders contradicts itself too often."""
+    return bias is not None and bias.consistency is not None and bias.n >= _LEAST_PAIRS and bias.consistency < _CONTRARY
+
+
+def of_places(pair: Preferences) -> Iterator[str]:
+    """Warnings about a judge with position bias."""
+    bias = pair.bias
+    if bias is None:
+        return
+    if place := favoured_place(bias):
+        if bias.orders == "both":
+            favoured = max(bias.favours_first, bias.favours_second)
+            counts = f"{favoured:,} of {_pairs(bias.favours_first + bias.favours_second, 'disagreement')} of its orders"
+            rest = "Such pairs count as half."
+        else:
+            won = max(bias.first_won, bias.second_won)
+            counts = f"{won:,} of {_pairs(bias.first_won + bias.second_won, 'verdict')} for it"
+            rest = "Show every pair in both orders."
+        yield f"The judge favours the answer shown {place}: {counts} ({p_equals(bias.p)}). {rest}"
+    if contrary(bias):
+        yield (
+            f"The judge says the same in both orders in {percent(bias.consistency, 1)} of {_pairs(bias.n)} only: "
+            f"much of the rest is its place, not the answer."
+        )
+
+
+def _of_missing(pair: Preferences) -> Iterator[str]:
+    tally = pair.tally
+    unread = tally.unread + tally.refused
+    if tally.judged and unread > _UNREAD * tally.judged:
+        between = f": counting ties as half, {pair.first} has {limits(pair.bounds)}, whatever they are worth"
+        yield (
+            f"{_pairs(unread, 'verdict')} of {tally.judged:,} could not be read or {'was' if unread == 1 else 'were'} "
+            f"refused{between if pair.bounds else ''}."
+        )
+    if tally.failed > _FAILED * max(1, tally.total):
+        counts = ", ".join(absent_text(pair, side) for side in tally.not_judged)
+        as_losses = f"; counted as losses of that side, {pair.first} has {percent(pair.losses.value)}"
+        yield f"{_pairs(tally.failed)} were not judged, as a side gave no answer ({counts}){as_losses}."
+
+
+def absent_text(pair: Preferences, side: str) -> str:
+    """How many pairs a side left without an answer, and why: `model-a 3 (2 error, 1 refused)`."""
+    name = "both sides" if side == "both" else pair.name_of(side)
+    why = ", ".join(
+        f"{n:,} {'failed' if kind.startswith('error') else kind}" for kind, n in pair.tally.not_judged[side].items()
+    )
+    return f"{name} {pair.tally.failed_by(side):,} ({why})"
+
+
+def of_few(pair: Preferences) -> Iterator[str]:
+    """Warnings where few pairs were decided."""
+    tally = pair.tally
+    if pair.stopping or not tally.scored:
+        return
+    if pair.detectable is None:
+        were = "was" if tally.decided == 1 else "were"
+        yield f"Only {_pairs(tally.decided, 'pair')} {were} decided: six are the least that can be evidence."
+    elif tally.decided < tally.scored / 2:
+        counts = ", ".join(_even(pair))
+        yield f"Only {tally.decided:,} of {_pairs(tally.scored)} were decided ({counts}): the win rate is over these."
+
+
+def _rest(pair: Preferences) -> str:
+    counts = _even(pair)
+    return f"; not decided: {', '.join(counts)}" if counts else ""
+
+
+def _even(pair: Preferences) -> list[str]:
+    tally = pair.tally
+    ties = [_pairs(tally.tie, "tie")] if tally.tie else []
+    return ties + ([f"{tally.inconsistent:,} inconsistent"] if tally.inconsistent else [])
+
+
+def _level(pair: Preferences) -> str:
+    return f"{100 * pair.level:g} %"
+
+
+def _these(n: int, noun: str = "pair") -> str:
+    return f"This one {noun}" if n == 1 else f"These {_pairs(n, noun)}"
+
+
+def _pairs(n: int, noun: str = "pair") -> str:
+    return f"{n:,} {noun}{'' if n == 1 else 's'}"
+
+
+_MOST_NAMED: Final = 4
+
+
+def shared_notes(pairs: Sequence[Preferences]) -> tuple[str, ...]:
+    """The warnings of several pairs of targets: of the judge, of pairs with few decisions, then of single pairs."""
+    return (*_of_places(pairs), *_of_contradictions(pairs), *_of_few(pairs), *_of_single(pairs))
+
+
+def _of_places(pairs: Sequence[Preferences]) -> Iterator[str]:
+    for place in ("first", "second"):
+        named = [pair for pair in pairs if favoured_place(pair.bias) == place]
+        biases = [pair.bias for pair in named if pair.bias is not None]
+        if not biases:
+            continue
+        of = f"in {len(named):,} of these {len(pairs):,} comparisons"
+        ours = sum(bias.favours_first if place == "first" else bias.favours_second for bias in biases)
+        both = sum(bias.favours_first + bias.favours_second for bias in biases)
+        counts = (
+            f": {ours:,} of {both:,} disagreements of its orders are for it. Such pairs count as half" if both else ""
+        )
+        yield f"The judge favours the answer shown {place} {of} (p < 5 % each){counts}."
+
+
+def _of_contradictions(pairs: Sequence[Preferences]) -> Iterator[str]:
+    rates = {
+        pair.title: pair.bias.consistency or 0.0 for pair in pairs if pair.bias is not None and contrary(pair.bias)
+    }
+    if rates:
+        least = min(rates, key=lambda title: rates[title])
+        yield (
+            f"The judge says the same in both orders in less than 70 % of the pairs in {len(rates):,} of these "
+            f"{len(pairs):,} comparisons (least, {percent(rates[least], 1)}, in {least}): much of the rest is its "
+            "place, not the answer."
+        )
+
+
+def _of_few(pairs: Sequence[Preferences]) -> Iterator[str]:
+    named = [f"{pair.title} ({pair.tally.decided:,} of {pair.tally.scored:,})" for pair in pairs if any(of_few(pair))]
+    if named:
+        more = f" and {len(named) - _MOST_NAMED:,} more" if len(named) > _MOST_NAMED else ""
+        yield f"Few pairs were decided in {', '.join(named[:_MOST_NAMED])}{more}: a win rate is over these alone."
+
+
+def _of_single(pairs: Sequence[Preferences]) -> Iterator[str]:
+    for pair in pairs:
+        told = {*of_places(pair), *of_few(pair)}
+        yield from (f"{pair.title}: {text}" for text in pair.warnings if text not in told)

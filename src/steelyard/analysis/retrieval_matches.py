@@ -1,0 +1,114 @@
+"""By what retrieved passages matched the expected sources, over a run; and when a retrieval rate must not be believed.
+
+Passages of another system that match nothing may come from a poor search, or from other documents than the sources.
+The rate alone does not tell, so it is never shown without the warning.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Final
+
+from steelyard.types import Json
+
+RETRIEVAL_SCORES: Final = ("hit_rate", "mrr", "precision", "recall", "average_precision", "ndcg")
+"""Scores that rest on matches of passages with sources; the first one's details say by what they matched."""
+
+WAYS: Final = ("id", "words", "range", "page")
+"""By what a passage may answer to a source, the strongest first."""
+_HARDLY_ANY: Final = 0.1
+"""Share of the records, below which what matches may well be chance."""
+_NOTHING: Final = "nothing"
+NOTHING_RETRIEVED: Final = "nothing retrieved"
+_NOT_COMPARED: Final = "not compared"
+
+
+@dataclass(frozen=True, slots=True)
+class Matched:
+    """How many records matched by what.
+
+    Args:
+        target: the target's name.
+        by: the strongest way of each record (`id`, `words`, `range`, `page`) -> records; ways that never occurred are
+            left out.
+        nothing: records in which passages were compared with the sources and none matched.
+        not_compared: records in which passages and sources have nothing in common that could be compared; they have
+            no score.
+        empty: records without any passage.
+    """
+
+    target: str
+    by: Mapping[str, int]
+    nothing: int = 0
+    not_compared: int = 0
+    empty: int = 0
+
+    @classmethod
+    def of(cls, target: str, counts: Mapping[str, int]) -> Matched | None:
+        """What a run's counts of `matched_by` say; None where no record says it.
+
+        >>> Matched.of("engine", {"words": 3, "nothing": 1, "not applicable": 2}).by
+        {'words': 3}
+        """
+        by = {way: counts[way] for way in WAYS if counts.get(way)}
+        nothing, not_compared = counts.get(_NOTHING, 0), counts.get(_NOT_COMPARED, 0)
+        empty = counts.get(NOTHING_RETRIEVED, 0)
+        return cls(target, by, nothing, not_compared, empty) if by or nothing or not_compared or empty else None
+
+    @property
+    def compared(self) -> int:
+        """Records with a score."""
+        return sum(self.by.values()) + self.nothing + self.empty
+
+    @property
+    def sentence(self) -> str:
+        """The counts, for a person.
+
+        >>> Matched("engine", {"words": 14, "page": 2}, 4).sentence
+        'engine: passages match the sources by words in 14, by page in 2, match nothing in 4 of 20 records'
+        """
+        ways = ", ".join(f"by {way} in {count:,}" for way, count in self.by.items())
+        parts = [f"match the sources {ways}"] if ways else []
+        parts += [f"match nothing in {self.nothing:,}"] if self.nothing else []
+        parts += [f"cannot be compared in {self.not_compared:,}"] if self.not_compared else []
+        parts += [f"are missing in {self.empty:,}"] if self.empty else []
+        return f"{self.target}: passages {', '.join(parts)} of {self.compared + self.not_compared:,} records"
+
+    @property
+    def warning(self) -> str:
+        """Why the retrieval scores are likely wrong; "" where most records match something.
+
+        >>> Matched("engine", {"words": 1}, 19).warning
+        'engine: no passage matches a source in 19 of 20 records; the passages share no text with the sources: the same documents? Or does the search miss them?'
+        """  # noqa: E501  # one line of output
+        if self.not_compared > self.compared:
+            every = self.not_compared + self.compared
+            return (
+                f"{self.target}: passages and sources could not be compared in {self.not_compared:,} of {every:,} "
+                "records, which have no retrieval score: they have no text, page or ids in common"
+            )
+        if 2 * self.empty > self.compared:
+            return (
+                f"{self.target}: no passages came back in {self.empty:,} of {self.compared:,} records: either the "
+                "system found nothing, or it does not return its passages, and nothing is known of its retrieval"
+            )
+        misses = self.nothing + self.empty
+        if 2 * misses > self.compared:
+            counts = f"{self.target}: no passage matches a source in {misses:,} of {self.compared:,} records"
+            cause = "the passages share no text with the sources: the same documents?"
+            # Only a reader can tell a poor search from one in other documents; where some match, it is likelier poor.
+            if sum(self.by.values()) < _HARDLY_ANY * self.compared:
+                return f"{counts}; {cause} Or does the search miss them?"
+            return f"{counts}; the search misses them, or {cause}"
+        return ""
+
+    def to_json(self) -> dict[str, Json]:
+        """Plain JSON, every field by its name, and the warning."""
+        return {
+            "by": dict(self.by),
+            "nothing": self.nothing,
+            "not_compared": self.not_compared,
+            "empty": self.empty,
+            "warning": self.warning,
+        }

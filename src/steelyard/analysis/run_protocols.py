@@ -1,0 +1,192 @@
+"""What the analysis reads of a stored run, as protocols: `steelyard.store.Run` meets those for runs.
+
+Nothing in this package imports the store, so a run may as well be a baseline file, or one that a test made by hand.
+
+    ComparableRun    what `compare` reads
+    SampleUsage     what was sent for the samples of a run: contents, reply keys and costs, by sample number
+    SampleCosts      what one sample took
+    JudgingRun       what `preferences` and `standings` read of a run that judges pairs of answers
+    StoredScores     what a baseline file is made of
+    ListedRun        what choosing a baseline by its name needs
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
+from typing import TYPE_CHECKING, Any, Protocol
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from steelyard.analysis.score_columns import JudgedRow, ScoreRow
+    from steelyard.analysis.stopping import Stopping
+    from steelyard.analysis.summary_values import RunState, RunSummary
+    from steelyard.types import Record
+
+    Array = NDArray[Any]
+
+
+class ComparableRun(Protocol):
+    """A reading handle on a stored run, as far as a comparison needs it."""
+
+    @property
+    def id(self) -> str:
+        """The run's id."""
+
+    @property
+    def target(self) -> str:
+        """The target's name."""
+
+    @property
+    def suite(self) -> str:
+        """The suite's title."""
+
+    @property
+    def tags(self) -> Mapping[str, str]:
+        """The target's report columns."""
+
+    @property
+    def manifest(self) -> Mapping[str, Any]:
+        """Everything the run was made of."""
+
+    def summary(self) -> RunSummary:
+        """Means, intervals and counts."""
+
+    def score_rows(self) -> Iterator[ScoreRow]:
+        """Every score of every record."""
+
+    def sample_hashes(self) -> Mapping[str, str]:
+        """Sample id -> hash of its content."""
+
+    def reply_keys(self) -> Mapping[str, AbstractSet[str]]:
+        """Sample id -> journal keys of the target's replies."""
+
+
+class SampleUsage(Protocol):
+    """What a stored run asked beside its scores; `steelyard.store.usage.RunUsage` is one. Samples have numbers."""
+
+    @property
+    def numbered_hashes(self) -> Array:
+        """Per sample, the hash of its content, the id included."""
+
+    def hashes(self) -> Mapping[str, str]:
+        """The same by sample id, as texts."""
+
+    def last_keys(self) -> tuple[Array, Array]:
+        """The journal's keys of the last reply that the target got in each repeat, and numbers of their samples."""
+
+    def costs(self, numbers: Array, /) -> Mapping[int, SampleCosts]:
+        """Number -> what these samples took."""
+
+    def contents(self) -> Mapping[str, str]:
+        """Sample id -> hash of what it asks and wants."""
+
+    def values(self, key: str, /) -> Mapping[str, str]:
+        """Sample id -> its metadata at `key` as text."""
+
+    def keys(self) -> Sequence[str]:
+        """Keys of the samples' metadata."""
+
+
+class SampleCosts(Protocol):
+    """What one run took for one sample; `steelyard.store.usage.SampleCost` is one."""
+
+    @property
+    def seconds(self) -> float:
+        """Wall time of the record, queueing, retries and scorers included."""
+
+    @property
+    def latency(self) -> float | None:
+        """Seconds of the target's answered attempts, without queueing and retries; None where it asked no model."""
+
+    @property
+    def calls(self) -> float:
+        """Replies of the target."""
+
+    @property
+    def input_tokens(self) -> float:
+        """Of these replies."""
+
+    @property
+    def output_tokens(self) -> float:
+        """Of these replies."""
+
+    @property
+    def estimated(self) -> bool:
+        """Whether some tokens were not counted by the endpoint."""
+
+    @property
+    def ttft(self) -> float | None:
+        """Seconds to the first token of the target's first reply; None where it was not streamed."""
+
+
+class JudgingRun(Protocol):
+    """A reading handle on a run whose target pairs the answers of two others."""
+
+    @property
+    def id(self) -> str:
+        """The run's id."""
+
+    @property
+    def manifest(self) -> Mapping[str, Any]:
+        """What it was made of; its target is `{"pair": {"first": ..., "second": ...}}`."""
+
+    def summary(self) -> RunSummary:
+        """Means, counts and, where a rule could end it early, what that rule decided."""
+
+    def judged_rows(self, score: str) -> Iterator[JudgedRow]:
+        """One score of every record with what the scorer kept beside it."""
+
+    def records(self) -> Iterator[Record]:
+        """Every record; its output holds both answers."""
+
+
+class PairRun(Protocol):
+    """A reading handle on a run that judges one pair of targets, as far as standings need it."""
+
+    @property
+    def id(self) -> str:
+        """The run's id."""
+
+    @property
+    def manifest(self) -> Mapping[str, Any]:
+        """What it was made of; its target is `{"pair": {"first": ..., "second": ...}}`."""
+
+    @property
+    def stopping(self) -> Stopping | None:
+        """What a stopping rule decided, where there was one."""
+
+    def judged_rows(self, score: str) -> Iterator[JudgedRow]:
+        """One score of every record with what the scorer kept beside it."""
+
+
+class StoredScores(Protocol):
+    """A stored run as far as a baseline is made of it; `steelyard.store.Run` is one."""
+
+    @property
+    def manifest(self) -> Mapping[str, Any]:
+        """Everything the run was made of."""
+
+    def summary(self) -> RunSummary:
+        """Means, intervals and counts."""
+
+    def score_rows(self) -> Iterator[ScoreRow]:
+        """Every score of every record."""
+
+    def sample_hashes(self) -> Mapping[str, str]:
+        """Sample id -> hash of its content."""
+
+
+class ListedRun(Protocol):
+    """A stored run as far as choosing needs it; `steelyard.store.Run` is one."""
+
+    num: int
+    id: str
+    evaluation: int
+    suite: str
+    target: str
+
+    @property
+    def state(self) -> RunState:
+        """How far it came."""

@@ -1,0 +1,120 @@
+"""What a run's manifest says of its scores, one `ScoreInfo` for each; also of manifests that version 0.1 wrote.
+
+A manifest has them under `score_infos`, name -> what the scorer declared. Version 0.1 wrote a key for each aspect
+(`over`, `scales`, `spreads`, `words`, `labelled`, `exam`, `beside`) and knew neither direction nor threshold.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import fields
+from typing import Any, Final
+
+from steelyard.analysis.histograms import UNIT
+from steelyard.analysis.summary_values import Over
+from steelyard.types import ScoreInfo
+
+KEY: Final = "score_infos"
+_ALWAYS: Final = frozenset({"range", "lower_is_better", "denominator"})
+"""Written whatever they are; the other fields where they differ from their defaults."""
+_PAIRS: Final = frozenset({"range", "labels"})
+
+
+def score_infos(manifest: Mapping[str, Any]) -> dict[str, ScoreInfo]:
+    """Score -> what its scorer declared, in the order of the scorers; nothing of a score that none announced.
+
+    Args:
+        manifest: of a run or of a baseline file, of this version or of version 0.1.
+
+    >>> score_infos({"scores": ["rating"], "score_infos": {"rating": {"range": [1.0, 5.0]}}})["rating"].range
+    (1.0, 5.0)
+    >>> score_infos({"scores": ["rating"], "over": {"rating": "scored"}, "scales": {"rating": [1, 5]}})["rating"].range
+    (1.0, 5.0)
+    """
+    names: Sequence[str] = manifest.get("scores") or ()
+    written = manifest.get(KEY)
+    if written is None:
+        return infos_of_older_keys(names, manifest)
+    return {name: _read(name, written[name]) for name in dict.fromkeys((*names, *written)) if name in written}
+
+
+def plain_infos(infos: Iterable[ScoreInfo]) -> dict[str, dict[str, Any]]:
+    """Name -> the rest of a score's info as plain JSON, as `score_infos` reads it."""
+    return {info.name: _plain(info) for info in infos}
+
+
+def infos_of_older_keys(names: Iterable[str], keys: Mapping[str, Any]) -> dict[str, ScoreInfo]:
+    """The same of the keys of version 0.1; a score that `over` does not name has all replies as its denominator.
+
+    Args:
+        names: the scores, in order; those that only a key names come behind them.
+        keys: `over` and the others, as far as there are any.
+    """
+    over, scales, words = (keys.get(key) or {} for key in ("over", "scales", "words"))
+    flags = {flag: keys.get(key) or () for flag, key in _OLDER_FLAGS.items()}
+    known = dict.fromkeys((*names, *over, *scales, *words, *(name for several in flags.values() for name in several)))
+    return {
+        name: ScoreInfo(
+            name,
+            _pair(scales.get(name)),
+            labels=_pair(words.get(name)),
+            denominator="answered" if over.get(name, "all") == "scored" else "all",
+            **{flag: name in several for flag, several in flags.items()},
+        )
+        for name in known
+        if name
+    }
+
+
+_OLDER_FLAGS: Final[Mapping[str, str]] = {
+    "histogram": "spreads",
+    "named_verdicts": "labelled",
+    "exam": "exam",
+    "also_scored": "beside",
+}
+
+
+def over_of(info: ScoreInfo | None) -> Over:
+    """What a score's headline is over, as summaries name it; all replies where nothing is known of the score."""
+    return "scored" if info is not None and info.denominator == "answered" else "all"
+
+
+def range_of(info: ScoreInfo | None) -> tuple[float, float]:
+    """A score's lowest and highest value; 0 and 1 where its scorer does not say."""
+    return UNIT if info is None or info.range is None else info.range
+
+
+def names_where(infos: Mapping[str, ScoreInfo], holds: Callable[[ScoreInfo], bool]) -> tuple[str, ...]:
+    """The scores of which something holds, in order.
+
+    >>> names_where({"rating": ScoreInfo("rating", histogram=True)}, lambda info: info.histogram)
+    ('rating',)
+    """
+    return tuple(name for name, info in infos.items() if holds(info))
+
+
+def _plain(info: ScoreInfo) -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    for field in fields(info):
+        value = getattr(info, field.name)
+        if field.name in _ALWAYS or (field.name != "name" and value != field.default):
+            found[field.name] = _as_json(value)
+    return found
+
+
+def _as_json(value: Any) -> Any:
+    """Pairs as lists, numbers as floats: an equal declaration is written alike."""
+    if isinstance(value, tuple | list):
+        return [_as_json(one) for one in value]
+    return float(value) if isinstance(value, int) and not isinstance(value, bool) else value
+
+
+def _read(name: str, written: Mapping[str, Any]) -> ScoreInfo:
+    """Keys that this version does not know are left out: a later one may have written them."""
+    known = {field.name for field in fields(ScoreInfo)} - {"name"}
+    given = {key: _pair(value) if key in _PAIRS else value for key, value in written.items() if key in known}
+    return ScoreInfo(name, **given)
+
+
+def _pair(value: Any) -> Any:
+    return None if value is None else tuple(float(one) if isinstance(one, int) else one for one in value)

@@ -1,0 +1,160 @@
+"""What a stopping rule decided, and on how many samples."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, fields, replace
+from typing import TYPE_CHECKING, Any, Literal, Self
+
+from steelyard.stats.intervals import Interval
+from steelyard.types import Json
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+Question = Literal["full", "population"]
+DecidedSide = Literal["above", "below", "equal", ""]
+
+
+@dataclass(frozen=True, slots=True)
+class Stopping:
+    """The outcome of a rule that may end a run before all samples were asked.
+
+    Args:
+        question: `full`: what would the whole set say? `population`: does it hold beyond this set?
+        score: whose mean is decided on.
+        threshold: what the mean is held against; of a difference 0.
+        level: the rule is right with this probability, whenever it stops.
+        against: the other target, where a difference between two is decided; "" where one mean is.
+        planned: samples of the whole set.
+        used: samples that the decision rests on, the first in the drawn order.
+        beyond: samples that were in flight when it was decided: stored, and not used.
+        side: where the mean lies; "" where that could not be told.
+        interval: the confidence sequence after `used` samples: it holds at every moment at once, however one stops.
+        path: (samples, mean, low, high) at up to some two hundred moments, the last among them.
+    """
+
+    question: Question
+    score: str
+    threshold: float
+    level: float
+    against: str
+    planned: int
+    used: int
+    beyond: int
+    side: DecidedSide
+    interval: Interval
+    path: tuple[tuple[int, float, float, float], ...] = ()
+
+    @property
+    def saved(self) -> int:
+        """Samples that were not run."""
+        return max(0, self.planned - self.used - self.beyond)
+
+    def undone(self, scale: Sequence[float]) -> Self:
+        """The same samples, scored otherwise since: what was decided on the scores of then says nothing of these.
+
+        Args:
+            scale: lowest and highest value of the score.
+        """
+        low, high = scale
+        widest = Interval(low - high, high - low) if self.against else Interval(low, high)
+        return replace(self, side="", interval=widest, path=())
+
+    @property
+    def sentence(self) -> str:
+        """What was decided, on how many samples, and how often such a decision is wrong.
+
+        >>> Stopping("full", "solve_rate", 0.8, 0.95, "", 805, 212, 0, "above", Interval(0.81, 0.93)).sentence
+        'solve_rate is above 0.8 over the full set (stopped after 212 of 805 samples, 593 not asked; 95 % confidence \
+sequence 0.81 to 0.93). This rule contradicts the full set in at most 5 % of runs.'
+        """
+        where = "over the full set" if self.question == "full" else "beyond this set"
+        than = f"that of {self.against}" if self.against else f"{self.threshold:g}"
+        claim = {
+            "above": f"{self.score} is above {than}",
+            "below": f"{self.score} is below {than}",
+            "equal": f"{self.score} is exactly {than}",
+            "": f"{self.score} cannot be told from {than}",
+        }[self.side]
+        low, high = self.interval
+        sequence = f"{100 * self.level:g} % confidence sequence"
+        of = " of the difference" if self.against else ""
+        return f"{claim} {where} ({self.extent}; {sequence}{of} {low:.3g} to {high:.3g}). {self.promise}"
+
+    @property
+    def extent(self) -> str:
+        """How many samples it took, and how many were not asked."""
+        if self.used >= self.planned:
+            return f"all {self.planned:,} samples were used"
+        beyond = f", {self.beyond:,} more were in flight and are not used" if self.beyond else ""
+        return f"stopped after {self.used:,} of {self.planned:,} samples{beyond}, {self.saved:,} not asked"
+
+    @property
+    def promise(self) -> str:
+        """How often such a decision is wrong."""
+        low, high = self.interval
+        if self.question == "full" and self.side and self.used >= self.planned and high - low < 1e-9:
+            return "That is the whole set, and it says nothing beyond it."
+        wrong = f"in at most {100 * (1 - self.level):.3g} % of runs"
+        if self.question == "full":
+            return f"This rule contradicts the full set {wrong}."
+        return f"This rule claims what is not so {wrong}, whenever it stops."
+
+    def to_json(self) -> dict[str, Json]:
+        """Plain JSON, every field by its name, `saved` among them."""
+        plain = {field.name: getattr(self, field.name) for field in fields(self)}
+        return plain | {
+            "interval": list(self.interval),
+            "path": [list(point) for point in self.path],
+            "saved": self.saved,
+        }
+
+    @classmethod
+    def of_json(cls, plain: Mapping[str, Any]) -> Self:
+        """What `to_json` gave."""
+        known = {one.name: plain[one.name] for one in fields(cls)}
+        return cls(**known | {"interval": Interval(*plain["interval"]), "path": tuple(map(tuple, plain["path"]))})
+
+
+@dataclass(frozen=True, slots=True)
+class Used:
+    """The places of a dataset that a stopping rule's decision rests on, a bit each."""
+
+    bits: bytes
+
+    def __contains__(self, no: object) -> bool:
+        return isinstance(no, int) and no // 8 < len(self.bits) and bool(self.bits[no // 8] >> no % 8 & 1)
+
+    def among(self, places: NDArray[Any]) -> NDArray[Any]:
+        """Which of these places are in it.
+
+        >>> import numpy as np
+        >>> Used.of([0, 9]).among(np.array([0, 8, 9, 900])).tolist()
+        [True, False, True, False]
+        """
+        import numpy as np
+
+        bits = np.unpackbits(np.frombuffer(self.bits, dtype=np.uint8), bitorder="little").astype(bool)
+        inside = places < len(bits)
+        among = np.zeros(len(places), dtype=bool)
+        among[inside] = bits[places[inside]]
+        return among
+
+    @classmethod
+    def of(cls, places: Iterable[int]) -> Used:
+        """The set of these places.
+
+        >>> 9 in Used.of([0, 9]), 8 in Used.of([0, 9]), 900 in Used.of([0, 9])
+        (True, False, False)
+        """
+        bits = bytearray()
+        for no in places:
+            if no // 8 >= len(bits):
+                bits.extend(bytes(no // 8 - len(bits) + 1))
+            bits[no // 8] |= 1 << no % 8
+        return cls(bytes(bits))
+
+
+Stopped = tuple[Stopping, Used | None]
+"""A decision, and the places that it rests on; None is all."""

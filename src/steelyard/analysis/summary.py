@@ -1,0 +1,264 @@
+"""Rows -> summaries, computed over columns: of 100,000 rows in some hundredths of a second."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import reduce
+from typing import TYPE_CHECKING, Any, Final
+
+from steelyard.analysis.histograms import UNIT
+from steelyard.analysis.intervals import USUAL, Intervals, Mean
+from steelyard.analysis.score_columns import CODES, ScoreColumns, ScoreRow, by_appearance
+from steelyard.analysis.score_infos import over_of, range_of
+from steelyard.analysis.summary_values import NO_GROUP, Over, ScoreSummary
+from steelyard.stats.intervals import (
+    Interval,
+    clustered_spread,
+    is_without_spread,
+    wilson_clustered,
+)
+from steelyard.stats.stratified import stratified_mean
+from steelyard.types import ScoreInfo
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    Array = NDArray[Any]
+
+_ANSWERED: Final = (CODES["scored"],)
+_OVERALL: Final = (*_ANSWERED, CODES["unparsed"], CODES["refused"])
+_WITH_ERRORS: Final = (*_OVERALL, CODES["error"])
+
+
+def summarize(
+    rows: Iterable[ScoreRow] | ScoreColumns,
+    *,
+    infos: Mapping[str, ScoreInfo] | None = None,
+    intervals: Intervals = USUAL,
+) -> tuple[tuple[ScoreSummary, ...], dict[str, tuple[ScoreSummary, ...]]]:
+    """Every score over all rows, and per score over each of its groups, in order of first appearance.
+
+    Args:
+        rows: one by one, read once, or as columns.
+        infos: per score, what its scorer declared. One without an info is on [0, 1] as long as its values are, and has
+            all replies as its denominator.
+        intervals: which stand beside the means.
+
+    >>> rows = [ScoreRow("fr", "", "", 0, "right", "scored", 1.0), ScoreRow("it", "", "", 0, "right", "refused", None)]
+    >>> print(summarize(rows)[0][0])
+    right 0.50 [0.09, 0.91] n=2, 0 errors, 1 refused
+    """
+    columns = rows if isinstance(rows, ScoreColumns) else ScoreColumns.of(rows)
+    overall: list[ScoreSummary] = []
+    groups: dict[str, tuple[ScoreSummary, ...]] = {}
+    for name in columns.scores:
+        column = _Column.of(columns, name, _Reading.of((infos or {}).get(name), intervals))
+        overall.append(column.summary(name))
+        if found := column.group_summaries(name):
+            groups[name] = found
+    return tuple(overall), groups
+
+
+@dataclass(frozen=True, slots=True)
+class _Reading:
+    """How a score's values are to be taken; `scale` is None where it names none but [0, 1]."""
+
+    over: Over
+    scale: Interval | None
+    intervals: Intervals
+
+    @classmethod
+    def of(cls, info: ScoreInfo | None, intervals: Intervals) -> _Reading:
+        scale = Interval(*range_of(info))
+        return cls(over_of(info), None if scale == UNIT else scale, intervals)
+
+    @property
+    def unread(self) -> float:
+        """What a reply that was not read counts as in a mean over all."""
+        return self.scale.low if self.scale and self.over == "scored" else 0.0
+
+    def ends(self, tally: _GroupCounts) -> Interval | None:
+        """Between which every value lies; None where that is not known."""
+        if self.scale is None:
+            return UNIT if tally.unit else None
+        return self.scale if self.over == "scored" else None
+
+
+@dataclass(frozen=True, slots=True)
+class _GroupCounts:
+    """Counts of one group's rows: enough for a rate whose rows are independent."""
+
+    counts: tuple[int, ...]
+    total: float
+    binary: bool
+    unit: bool
+
+    def __add__(self, other: _GroupCounts) -> _GroupCounts:
+        counts = tuple(mine + yours for mine, yours in zip(self.counts, other.counts, strict=True))
+        return _GroupCounts(counts, self.total + other.total, self.binary and other.binary, self.unit and other.unit)
+
+    def rows(self, codes: tuple[int, ...]) -> int:
+        return sum(self.counts[code] for code in codes)
+
+
+def _tallies(indices: Array, codes: Array, values: Array, *, size: int, scaled: bool) -> list[_GroupCounts]:
+    """One for each of `size` groups; `values` are NaN where there is none."""
+    import numpy as np
+
+    width = len(CODES)
+    counts = np.bincount(indices * width + codes, minlength=size * width).reshape(size, width).tolist()
+    # Summed in the order of the rows, one after the other: the same numbers whatever else is counted.
+    totals = np.bincount(indices, weights=np.nan_to_num(values), minlength=size).tolist()
+    other = (values != 0) & (values != 1) & ~np.isnan(values)
+    between = np.bincount(indices[other], minlength=size) > 0
+    outside = np.bincount(indices[(values < 0) | (values > 1)], minlength=size) > 0
+    return [
+        _GroupCounts(tuple(counts[at]), totals[at], not (scaled or between[at]), not outside[at]) for at in range(size)
+    ]
+
+
+@dataclass(frozen=True, slots=True)
+class _Column:
+    """One score's rows: where they turn out to depend on each other, tallies are not enough.
+
+    Args:
+        reading: how its values are to be taken.
+        groups: in order of first appearance, a tally each.
+        tallies: see above.
+        indices: group of each row.
+        codes: its outcome.
+        values: its value, or what a reply that was not read counts as.
+        units: equal for rows that depend on each other.
+        clustered: whether there are such rows.
+    """
+
+    reading: _Reading
+    groups: tuple[str, ...]
+    tallies: Sequence[_GroupCounts]
+    indices: Array
+    codes: Array
+    values: Array
+    units: Array
+    clustered: bool
+
+    @classmethod
+    def of(cls, columns: ScoreColumns, name: str, reading: _Reading) -> _Column:
+        import numpy as np
+
+        at = columns.places_of(name)
+        indices, order = by_appearance(columns.groups.codes[at], len(columns.groups.names))
+        codes, values = columns.outcome[at], columns.value[at]
+        alone, clusters = columns.clusters.are("")[at], columns.clusters.codes[at]
+        units = np.where(alone, columns.sample[at], len(columns.samples) + clusters)
+        units, several = by_appearance(units, len(columns.samples) + len(columns.clusters.names))
+        depends = bool((columns.repeat[at] > 0).any()) or not alone.all()
+        return cls(
+            reading,
+            tuple(columns.groups.names[code] for code in order.tolist()),
+            _tallies(indices, codes, values, size=len(order), scaled=reading.scale is not None),
+            indices,
+            codes,
+            np.where(np.isnan(values), reading.unread, values),
+            units,
+            clustered=depends and len(several) < len(at),
+        )
+
+    def summary(self, name: str) -> ScoreSummary:
+        nothing = _GroupCounts((0,) * len(CODES), 0.0, binary=True, unit=True)
+        return self._summary_of(reduce(_GroupCounts.__add__, self.tallies, nothing), None, (name, ""))
+
+    def group_summaries(self, name: str) -> tuple[ScoreSummary, ...]:
+        if not any(self.groups):
+            return ()
+        return tuple(
+            self._summary_of(self.tallies[index], index, (name, group or NO_GROUP))
+            for index, group in enumerate(self.groups)
+        )
+
+    def _summary_of(self, tally: _GroupCounts, index: int | None, names: tuple[str, str]) -> ScoreSummary:
+        scored, not_applicable, unparsed, refused, errors = tally.counts
+        n = tally.rows(_OVERALL)
+        answered, overall, with_errors = (
+            self._mean(tally, index, among) for among in (_ANSWERED, _OVERALL, _WITH_ERRORS)
+        )
+        return ScoreSummary(
+            name=names[0],
+            group=names[1],
+            scored=scored,
+            not_applicable=not_applicable,
+            unparsed=unparsed,
+            refused=refused,
+            errors=errors,
+            n=n,
+            total=sum(tally.counts),
+            binary=tally.binary,
+            answered=answered,
+            overall=overall,
+            with_errors=with_errors,
+            bounds=self._bounds(tally, n),
+            over=self.reading.over,
+            note=self._note(tally, index),
+            scale=self.reading.scale,
+            macro=self._macro(tally) if index is None else None,
+        )
+
+    def _macro(self, tally: _GroupCounts) -> Mean | None:
+        """Every group weighs the same; None where fewer than two have a value."""
+        if len(self.tallies) < 2:
+            return None
+        among = _OVERALL if self.reading.over == "all" else _ANSWERED
+        values, units, groups = self._vectors(None, among)
+        if not len(groups) or groups.min() == groups.max():
+            return None
+        ends = UNIT if tally.binary else self.reading.ends(tally)
+        found = stratified_mean(
+            values, groups, clusters=units if self.clustered else None, scale=ends, rate=tally.binary
+        )
+        return Mean(found.mean, found.interval, found.strata)
+
+    def _bounds(self, tally: _GroupCounts, n: int) -> Interval | None:
+        ends = self.reading.ends(tally)
+        if not n or ends is None:
+            return None
+        unread = tally.counts[CODES["unparsed"]]
+        if self.reading.over == "scored":
+            unread += tally.counts[CODES["refused"]]
+        return Interval((tally.total + unread * ends.low) / n, (tally.total + unread * ends.high) / n)
+
+    def _mean(self, tally: _GroupCounts, index: int | None, among: tuple[int, ...]) -> Mean:
+        n = tally.rows(among)
+        if n == 0:
+            return Mean(None, None, 0)
+        if tally.binary and not self.clustered:
+            return Mean(tally.total / n, self.reading.intervals.of_rate(int(tally.total), n), n)
+        values, units, _ = self._vectors(index, among)
+        if tally.binary:
+            return Mean(tally.total / n, wilson_clustered(values, clusters=units), n)
+        interval = self.reading.intervals.of_mean(values, units, self.reading.ends(tally))
+        return Mean(float(values.mean()), interval, n)
+
+    def _note(self, tally: _GroupCounts, index: int | None) -> str:
+        if tally.binary and not self.clustered:
+            return self.reading.intervals.rate_words
+        counted = _OVERALL if self.reading.over == "all" else _ANSWERED
+        values, numbers, _ = self._vectors(index, counted)
+        units = int(numbers.max(initial=-1)) + 1
+        among = f"{tally.rows(counted)} rows in {units} independent clusters" if self.clustered else f"{units} samples"
+        if tally.binary:
+            return f"effective-n Wilson interval over {among}"
+        if units > 1 and is_without_spread(values, clustered_spread(values, numbers)):
+            scaled = self.reading.ends(tally) is not None
+            return f"no spread over {among}: {'Wilson interval on the scale' if scaled else 'no interval'}"
+        return f"{self.reading.intervals.mean_words} over {among}"
+
+    def _vectors(self, index: int | None, among: tuple[int, ...]) -> tuple[Array, Array, Array]:
+        """Values, unit numbers and group numbers of the rows that count."""
+        import numpy as np
+
+        kept = np.isin(self.codes, among)
+        if index is not None:
+            kept &= self.indices == index
+        # Numbered by first appearance among these: sums, and so reports, do not hang on who else there is.
+        units, _ = by_appearance(self.units[kept], len(self.units))
+        return self.values[kept], units, self.indices[kept]

@@ -1,0 +1,369 @@
+"""What a summary of a run holds: values only, for the terminal, pages, gates and `--json`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, fields
+from statistics import fmean
+from typing import Final, Literal
+
+from steelyard.analysis.contingency import ContingencyTable
+from steelyard.analysis.exam_values import Exam
+from steelyard.analysis.histograms import Histogram
+from steelyard.analysis.intervals import Mean
+from steelyard.analysis.retrieval_matches import RETRIEVAL_SCORES, Matched
+from steelyard.analysis.stopping import Stopping
+from steelyard.analysis.usage import FrameworkUsage, StageCost
+from steelyard.stats.intervals import Interval
+from steelyard.types import Json
+
+
+@dataclass(frozen=True, slots=True)
+class Consistency:
+    """How far a judge agrees with itself over the repeats of a score.
+
+    Args:
+        n: scores of which two or more repeats were read.
+        sd: mean of their standard deviations (n - 1 in the denominator), in the score's unit.
+        flip_rate: mean share of a score's repeats that differ from its most frequent verdict, in [0, 1].
+    """
+
+    n: int
+    sd: float
+    flip_rate: float
+
+    @classmethod
+    def of(cls, repeats: Iterable[tuple[float, float]]) -> Consistency | None:
+        """The mean of (standard deviation, flip rate) of several scores; None of no score.
+
+        >>> Consistency.of([(0.0, 0.0), (1.0, 0.5)])
+        Consistency(n=2, sd=0.5, flip_rate=0.25)
+        """
+        scores = list(repeats)
+        if not scores:
+            return None
+        return cls(len(scores), fmean(sd for sd, _ in scores), fmean(flip for _, flip in scores))
+
+    def to_json(self) -> dict[str, Json]:
+        """Plain JSON, every field by its name."""
+        return {field.name: getattr(self, field.name) for field in fields(self)}
+
+
+@dataclass(frozen=True, slots=True)
+class Labelled:
+    """How people's verdicts changed a score, where a summary counts them in place of what was read.
+
+    Args:
+        score: the exam score that they are about.
+        decided: author, or authors who agree, -> replies that they decided; most first.
+        changed: of these, replies that count otherwise than what was read.
+        conflicting: replies on which people disagree: they count as they were read.
+        unseen: replies in the review queue on which nobody said anything.
+        before: the headline without verdicts; likewise `after` with them.
+    """
+
+    score: str
+    decided: Mapping[str, int]
+    changed: int
+    conflicting: int
+    unseen: int
+    before: float | None
+    after: float | None
+
+    @property
+    def total(self) -> int:
+        """Replies that people decided."""
+        return sum(self.decided.values())
+
+    @property
+    def moved(self) -> float:
+        """By how much the headline moved; 0 where there is none."""
+        return 0.0 if self.before is None or self.after is None else self.after - self.before
+
+    def to_json(self) -> dict[str, Json]:
+        """Plain JSON, every field by its name, and `moved`."""
+        plain = {field.name: getattr(self, field.name) for field in fields(self)}
+        return plain | {"decided": dict(self.decided), "moved": self.moved}
+
+
+Over = Literal["all", "scored"]
+RunState = Literal["finished", "running", "interrupted", "broken"]
+
+NO_GROUP: Final = "(no group)"
+"""The name of the group of samples without one, where others have one."""
+
+
+@dataclass(frozen=True, slots=True)
+class ScoreSummary:
+    """One score over a run, or over one group of it.
+
+    Args:
+        name: the score's name.
+        group: the group it covers; "" is the whole run.
+        scored: rows with a value, and so on for `not_applicable`, `unparsed`, `refused`, `errors`.
+        n: rows that count: all but not applicable ones and errors.
+        total: all rows.
+        binary: every value is 0 or 1.
+        answered: mean over what was scored.
+        overall: mean with unparsed and refused counted as 0; errors left out. Where `over` is `scored` and the score
+            has a scale, they count as its lowest value: 0 is not on it.
+        with_errors: the same with errors counted like that too.
+        bounds: between which the mean lies, whatever the missing verdicts are worth: the mean with all of them at
+            the lowest and at the highest value of the scale. Where `over` is `all`, a refusal is an answer and stays 0.
+            None for a score that is not on [0, 1] and names no scale.
+        over: which mean is the headline: `all` is `overall`, `scored` is `answered`.
+        note: how the interval was made, where it is not the plain Wilson interval.
+        scale: lowest and highest value, where the scorer names a scale other than [0, 1].
+        macro: the headline with every group weighing the same, whatever its size: the mean of its groups' means. Its
+            `n` is the number of groups. None where fewer than two groups have a value.
+    """
+
+    name: str
+    group: str
+    scored: int
+    not_applicable: int
+    unparsed: int
+    refused: int
+    errors: int
+    n: int
+    total: int
+    binary: bool
+    answered: Mean
+    overall: Mean
+    with_errors: Mean
+    bounds: Interval | None = None
+    over: Over = "all"
+    note: str = ""
+    scale: Interval | None = None
+    macro: Mean | None = None
+
+    @property
+    def is_share(self) -> bool:
+        """Whether every value lies in [0, 1], so that means are shown in percent and differences in points."""
+        return self.scale is None and (self.binary or self.bounds is not None)
+
+    @property
+    def unread(self) -> int:
+        """Replies by which `bounds` differ: their value is not known."""
+        return self.unparsed + (self.refused if self.over == "scored" else 0)
+
+    @property
+    def doubt(self) -> Interval | None:
+        """`bounds` where some replies were not read; None where they add nothing to the mean."""
+        return self.bounds if self.unread else None
+
+    @property
+    def headline(self) -> Mean:
+        """The mean that titles and charts show."""
+        return self.overall if self.over == "all" else self.answered
+
+    def to_json(self) -> dict[str, Json]:
+        """Plain JSON, every field by its name, and the headline mean once more under `headline`."""
+        names = ("name", "group", "over", "note", "binary", "total", "n", "scored")
+        counts = ("not_applicable", "unparsed", "refused", "errors")
+        means = ("headline", "answered", "overall", "with_errors")
+        return {
+            **{name: getattr(self, name) for name in names + counts},
+            **{name: getattr(self, name).to_json() for name in means},
+            "bounds": list(self.bounds) if self.bounds else None,
+            "scale": list(self.scale) if self.scale else None,
+            "macro": self.macro.to_json() if self.macro else None,
+        }
+
+    def __str__(self) -> str:
+        mean = self.headline
+        parts = [self.name + (f" [{self.group}]" if self.group else "")]
+        parts.append("-" if mean.value is None else f"{mean.value:.2f}")
+        if mean.interval:
+            parts.append("[{:.2f}, {:.2f}]".format(*mean.interval))
+        rest = {"unparsed": self.unparsed, "refused": self.refused, "not applicable": self.not_applicable}
+        counts = [f"n={mean.n}", f"{self.errors} error{'' if self.errors == 1 else 's'}"]
+        counts += [f"{count} {name}" for name, count in rest.items() if count]
+        if self.doubt:
+            counts.append("{:.2f} to {:.2f} whatever the missing verdicts are worth".format(*self.doubt))
+        return " ".join([*parts, ", ".join(counts)])
+
+
+@dataclass(frozen=True, slots=True)
+class RunSummary:
+    """The summary of one run.
+
+    Args:
+        run: the run's id.
+        suite: the suite's title.
+        target: the target's name.
+        tags: the target's report columns.
+        state: how far it came.
+        planned: records that a complete run has (samples times repeats).
+        done: records stored, failed ones included.
+        errors: records that failed.
+        from_journal: replies that were not paid for again.
+        input_tokens: of all replies in the journal; likewise `output_tokens`.
+        seconds: wall time.
+        created: ISO 8601.
+        scores: each score over the whole run, in order of first appearance.
+        groups: per score, its groups in order of first appearance; no entry for a score without groups.
+        primary: the headline score's name; "" when nothing was scored.
+        unparsed_kinds: why replies could not be read -> how many.
+        not_compared: score -> how many records it does not apply to because results were too large to be compared, or
+            took too long.
+        labels: per score whose verdicts have names ("SQL incorrect"), each name -> how many records; most frequent
+            first.
+        stages: what each stage asked, the target first; empty where that was not counted from the first record on.
+        spreads: per score that is to be shown so, how often it took each value.
+        contingency_tables: of pairs of 0/1 scores.
+        breakdowns: key of the samples' metadata -> score -> a summary per value of that key, in order of first
+            appearance; no entry for a key that no sample has.
+        consistency: per score whose judge was asked repeatedly, how far it agreed with itself.
+        stopping: where a rule could end the run before all samples were asked, what it decided; all that is said here
+            of scores rests on the samples that it used.
+        exams: each exam score beyond its mean.
+        also_scored: scores that read the same replies by the rules of other tools; shown apart from the run's own.
+        labelled: where people's verdicts on replies are counted, what they changed; None where only the scores are.
+        matched: by what retrieved passages matched the expected sources; None where retrieval was not scored.
+        framework: tokens of models that the target asked by itself, where its framework reports them; else None.
+        asks_itself: whether the target is code of the user's or of a framework, which asked nothing through the
+            journal: its tokens are those of `framework`, or unknown.
+        damaged: a line for each record that cannot be read whole: run, sample and part. Its score's value is counted
+            where that can be read; what is told of letters, labels and kinds leaves the damaged part out.
+    """
+
+    run: str
+    suite: str
+    target: str
+    tags: Mapping[str, str]
+    state: RunState
+    planned: int
+    done: int
+    errors: int
+    from_journal: int
+    input_tokens: int
+    output_tokens: int
+    seconds: float
+    created: str
+    scores: tuple[ScoreSummary, ...]
+    groups: Mapping[str, tuple[ScoreSummary, ...]]
+    primary: str
+    unparsed_kinds: Mapping[str, int] = field(default_factory=dict)
+    not_compared: Mapping[str, int] = field(default_factory=dict)
+    labels: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
+    stages: tuple[StageCost, ...] = ()
+    spreads: Mapping[str, Histogram] = field(default_factory=dict)
+    contingency_tables: tuple[ContingencyTable, ...] = ()
+    breakdowns: Mapping[str, Mapping[str, tuple[ScoreSummary, ...]]] = field(default_factory=dict)
+    consistency: Mapping[str, Consistency] = field(default_factory=dict)
+    stopping: Stopping | None = None
+    exams: tuple[Exam, ...] = ()
+    also_scored: tuple[str, ...] = ()
+    labelled: Labelled | None = None
+    matched: Matched | None = None
+    framework: FrameworkUsage | None = None
+    asks_itself: bool = False
+    damaged: tuple[str, ...] = ()
+
+    @property
+    def stopped_early(self) -> bool:
+        """Whether a stopping rule ended the run, so that intervals for a fixed number of samples do not hold."""
+        return self.stopping is not None and self.stopping.used < self.stopping.planned
+
+    @property
+    def tokens_text(self) -> str:
+        """Tokens in and out: of the journal's replies, and of models that the target asked by itself."""
+        counted = [f"{self.input_tokens:,} / {self.output_tokens:,}"] if self.input_tokens + self.output_tokens else []
+        if self.framework is not None:
+            in_part = "at least " if self.framework.in_part or self.framework.records < self.done - self.errors else ""
+            usage = f"{in_part}{self.framework.input_tokens:,} / {self.framework.output_tokens:,}"
+            counted.insert(0, f"{usage} (framework)")
+        elif self.asks_itself:
+            counted.insert(0, "unknown")
+        return " + ".join(counted) or "0 / 0"
+
+    @property
+    def judged_stages(self) -> tuple[StageCost, ...]:
+        """`stages` where a scorer asked a model or a cost is known; else nothing: the run's own counts say it all."""
+        has_more = any((stage.calls and stage.stage != "target") or stage.money is not None for stage in self.stages)
+        return self.stages if has_more else ()
+
+    @property
+    def calls_saved(self) -> int:
+        """About how many calls the run did not send because a rule ended it: as many a record as the others took."""
+        calls = sum(stage.calls for stage in self.stages)
+        left = self.planned - self.done
+        return round(calls * left / self.done) if self.state == "finished" and self.done and left > 0 else 0
+
+    def score(self, name: str = "", group: str = "") -> ScoreSummary | None:
+        """The summary of one score (by default the primary one), or of one group of it; None if there is none."""
+        name = name or self.primary
+        among = self.groups.get(name, ()) if group else self.scores
+        return next((score for score in among if score.name == name and score.group == group), None)
+
+    @property
+    def exam(self) -> Exam | None:
+        """The exam of the primary score, or else of the first exam score."""
+        return next((exam for exam in self.exams if exam.score == self.primary), self.exams[0] if self.exams else None)
+
+    @property
+    def own_scores(self) -> tuple[ScoreSummary, ...]:
+        """All scores but those of `also_scored`."""
+        return tuple(score for score in self.scores if score.name not in self.also_scored)
+
+    def matching_warning(self, score: str = "") -> str:
+        """Why a retrieval score is likely wrong; "" for one that is not, and for any other score.
+
+        Args:
+            score: its name; "" is any of them.
+        """
+        if self.matched is None or (score and score not in RETRIEVAL_SCORES):
+            return ""
+        return self.matched.warning
+
+    @property
+    def size_warning(self) -> str:
+        """That records were left out because of the size of their results; "" where none was."""
+        if not self.not_compared:
+            return ""
+        records = f"{max(self.not_compared.values()):,} of {self.done:,} records"
+        why = "too large a reference, or too long a comparison"
+        limits = "limits.max_cells and limits.compare_timeout_s"
+        return f"{self.target}: {records} were not compared ({next(iter(self.not_compared))}): {why}; see {limits}"
+
+    def to_json(self) -> dict[str, Json]:
+        """Plain JSON, every field by its name, but `contingency_tables` as `crosses` and `also_scored` as `beside`."""
+        plain = ("run", "suite", "target", "state", "planned", "done", "errors", "from_journal", "primary")
+        cost = ("input_tokens", "output_tokens", "seconds", "created")
+        return {
+            **{name: getattr(self, name) for name in plain + cost},
+            "tags": dict(self.tags),
+            "scores": [score.to_json() for score in self.scores],
+            "groups": _plain_groups(self.groups),
+            "unparsed_kinds": dict(self.unparsed_kinds),
+            "not_compared": dict(self.not_compared),
+            "labels": {name: dict(counts) for name, counts in self.labels.items()},
+            "stages": [stage.to_json() for stage in self.stages],
+            "spreads": {name: spread.to_json() for name, spread in self.spreads.items()},
+            "crosses": [table.to_json() for table in self.contingency_tables],
+            "breakdowns": {key: _plain_groups(groups) for key, groups in self.breakdowns.items()},
+            "consistency": {name: value.to_json() for name, value in self.consistency.items()},
+            "stopping": self.stopping.to_json() if self.stopping else None,
+            "calls_saved": self.calls_saved,
+            "exams": [exam.to_json() for exam in self.exams],
+            "beside": list(self.also_scored),
+            "labelled": self.labelled.to_json() if self.labelled else None,
+            "matched": self.matched.to_json() if self.matched else None,
+            "framework_usage": self.framework.to_json() if self.framework else None,
+            "damaged": list(self.damaged),
+        }
+
+    def __str__(self) -> str:
+        lines = [str(score) for score in self.own_scores] or [f"no scores, {self.errors} errors"]
+        if self.state != "finished":
+            lines.insert(0, f"{self.state}: {self.done} of {self.planned} done")
+        if warning := self.matching_warning():
+            lines.append(f"warning: {warning}")
+        if self.size_warning:
+            lines.append(f"warning: {self.size_warning}")
+        return "\n".join(lines)
+
+
+def _plain_groups(groups: Mapping[str, tuple[ScoreSummary, ...]]) -> dict[str, Json]:
+    return {name: [score.to_json() for score in several] for name, several in groups.items()}

@@ -1,0 +1,86 @@
+"""Calls, tokens and costs of each stage of a run: the target, and every scorer that calls a model."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+from decimal import Decimal
+
+from steelyard.types import Json
+
+
+@dataclass(frozen=True, slots=True)
+class StageCost:
+    """The replies of one stage, and what they took.
+
+    Args:
+        stage: `target`, or the scorer's name.
+        calls: replies that its records hold, those from the journal included; sendings that failed are not.
+        from_journal: of these, how many were not paid for again.
+        input_tokens: of all its replies; likewise `output_tokens`.
+        estimated: replies whose tokens the endpoint did not say, so that they were estimated.
+        money: what all its replies cost at the prices when they were asked, those from the journal included; None where
+            one of them has no cost.
+        currency: of the money.
+    """
+
+    stage: str
+    calls: int
+    from_journal: int
+    input_tokens: int
+    output_tokens: int
+    estimated: int = 0
+    money: float | None = None
+    currency: str = ""
+
+    @property
+    def cost(self) -> str:
+        """The money as it is shown: `0.0123 USD`; "" where it is not known.
+
+        >>> StageCost("target", 2, 0, 10, 2, money=0.00044, currency="USD").cost
+        '0.00044 USD'
+        """
+        return "" if self.money is None else money_text(self.money, self.currency)
+
+    def to_json(self) -> dict[str, Json]:
+        """Plain JSON, every field by its name."""
+        return {field.name: getattr(self, field.name) for field in fields(self)}
+
+
+@dataclass(frozen=True, slots=True)
+class FrameworkUsage:
+    """Tokens of models that a target asked by itself, as its framework reports them.
+
+    Args:
+        records: whose outputs report tokens; of the others they are unknown.
+        in_part: of these, how many report them for some of their calls only.
+        input_tokens: of all of them; likewise `output_tokens`.
+    """
+
+    records: int
+    in_part: int
+    input_tokens: int
+    output_tokens: int
+
+    def sentence(self, done: int) -> str:
+        """The tokens in words.
+
+        >>> FrameworkUsage(2, 1, 1200, 80).sentence(3)
+        '1,200 tokens in and 80 out, as the framework reports (for 2 of 3 records, 1 of them in part)'
+        """
+        part = f", {self.in_part:,} of them in part" if self.in_part else ""
+        of = f" (for {self.records:,} of {done:,} records{part})" if self.records < done or part else ""
+        return f"{self.input_tokens:,} tokens in and {self.output_tokens:,} out, as the framework reports{of}"
+
+    def to_json(self) -> dict[str, Json]:
+        """Plain JSON, every field by its name."""
+        return {field.name: getattr(self, field.name) for field in fields(self)}
+
+
+def money_text(amount: float, currency: str) -> str:
+    """An amount as it is shown: with two decimals from one unit on, else with three digits that count.
+
+    >>> money_text(1234.5, "USD"), money_text(0.0000921, "CNY"), money_text(0, "")
+    ('1,234.50 USD', '0.0000921 CNY', '0')
+    """
+    small = format(Decimal(f"{amount:.3g}"), "f")
+    return f"{amount:,.2f} {currency}".rstrip() if amount >= 1 else f"{small} {currency}".rstrip()

@@ -1,0 +1,305 @@
+"""Commands about files, none of which calls a model: `init`, `check`, `convert`, `prompts`, `schema`."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from collections.abc import Iterator, Sized
+from importlib.resources import files
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Final, Literal
+
+import typer
+
+from steelyard.cli.options import USER_MISTAKE, JsonOption, NoEnvOption, OutOption, load_config
+from steelyard.cli.output import write_text
+from steelyard.errors import ConfigError, Place, did_you_mean
+
+if TYPE_CHECKING:
+    from importlib.resources.abc import Traversable
+
+    from steelyard.config.load import Loaded
+
+_RENAMED: Final = {"gitignore": ".gitignore"}
+"""Name in the package -> name that is written: as .gitignore it would hide files of this package from git."""
+_PEEK_BYTES: Final = 4096
+_REPLIES: Final = "replies/"
+"""In front of the name of a packaged JSON schema of replies."""
+
+
+def init(
+    folder: Annotated[
+        Path, typer.Argument(metavar="FOLDER", help="Where to write; created if it does not exist.")
+    ] = Path(),
+    *,
+    suite: Annotated[str, typer.Option("--suite", metavar="NAME", help="Which suite to begin with.")] = "choice",
+) -> None:
+    """Write a first configuration with a small dataset.
+
+    It runs without a key and without a network. No existing file is changed.
+    """
+    starter = {_RENAMED.get(file.name, file.name): file for file in _starter(suite).iterdir() if file.is_file()}
+    try:
+        taken = sorted(name for name in starter if os.path.lexists(folder / name))
+        if taken:
+            raise ConfigError(f"{folder} holds {', '.join(taken)} already; nothing was written. Name another folder")
+        folder.mkdir(parents=True, exist_ok=True)
+        for name, file in sorted(starter.items()):
+            with (folder / name).open("xb") as written:
+                written.write(file.read_bytes())
+    except (OSError, ValueError) as error:
+        raise ConfigError(f"{folder} cannot be written: {error}") from error
+    typer.echo(f"Written to {folder}: {', '.join(sorted(starter))}")
+    typer.echo("Type next:")
+    for line in ([] if folder == Path() else [f"cd {folder}"]) + [f"steelyard run {suite}.yaml"]:
+        typer.echo(f"    {line}")
+
+
+def _starter(suite: str) -> Traversable:
+    folders = {
+        folder.name: folder for folder in files("steelyard.config").joinpath("starter").iterdir() if folder.is_dir()
+    }
+    if suite not in folders:
+        raise ConfigError(f"there is no suite {suite!r} to begin with{did_you_mean(suite, folders)}")
+    return folders[suite]
+
+
+_CheckedFiles = Annotated[
+    list[Path] | None,
+    typer.Argument(
+        metavar="FILE...",
+        help="A configuration (.yaml, .yml, .toml, .json); or a dataset: files (.xlsx, .csv, ...), or a folder.",
+    ),
+]
+_DatasetSuiteOption = Annotated[
+    str, typer.Option("--suite", metavar="NAME", help="The suite whose dataset FILE is; choice by default.")
+]
+_HubOption = Annotated[
+    str,
+    typer.Option("--dataset", metavar="OWNER/NAME", help="A dataset of the Hugging Face hub instead of files."),
+]
+_ColumnsOption = Annotated[
+    list[str] | None,
+    typer.Option("--columns", metavar="ROLE=COLUMN,...", help="By header or letter: question=A,options=B:E,answer=F."),
+]
+_SheetOption = Annotated[
+    list[str] | None,
+    typer.Option("--sheet", metavar="NAME", help="A sheet to read, also a hidden one; may be repeated."),
+]
+_HeaderOption = Annotated[
+    str,
+    typer.Option("--header", metavar="auto|none|N", help="Row of the headers: detected, no headers, or row N."),
+]
+_DatabasesOption = Annotated[
+    Path | None, typer.Option("--databases", metavar="FOLDER", help="The databases that the rows refer to.")
+]
+
+
+def check(
+    file: _CheckedFiles = None,
+    *,
+    suite: _DatasetSuiteOption = "",
+    dataset: _HubOption = "",
+    split: Annotated[str, typer.Option("--split", metavar="NAME", help="Which split of a dataset or folder.")] = "",
+    subset: Annotated[str, typer.Option("--subset", metavar="NAME", help="Which subset of a dataset or folder.")] = "",
+    columns: _ColumnsOption = None,
+    sheet: _SheetOption = None,
+    header: _HeaderOption = "auto",
+    skip_bad: Annotated[
+        bool, typer.Option("--skip-bad", help="Leave out rows with defects, as skip_bad: true does; exit code 0.")
+    ] = False,
+    databases: _DatabasesOption = None,
+    as_json: JsonOption = False,
+    no_env: NoEnvOption = False,
+) -> int:
+    """Check a configuration, or a dataset, without sending anything.
+
+    A configuration is read with its datasets, prompts, documents and references. For a dataset, the detected columns,
+    the counts of each key or database and of each group, near-duplicate questions, and every defect are shown. Exit
+    code 2 if anything is wrong.
+    """
+    paths = tuple(file or ())
+    options = {"split": split, "subset": subset, "columns": columns, "sheet": sheet, "skip-bad": skip_bad}
+    given = [f"--{name}" for name, value in options.items() if value] + ([] if header == "auto" else ["--header"])
+    if len(paths) == 1 and not suite and not dataset and is_configuration(paths[0]):
+        if given:
+            raise ConfigError(f"{given[0]} is for datasets; a configuration has it under samples")
+        loaded = load_config(paths[0], no_env=no_env)
+        _show(_plain_configuration(loaded), _configuration_lines(loaded), as_json=as_json)
+        return 0
+    from steelyard.config.check_dataset import check_dataset, parse_columns
+    from steelyard.data.sample_files import SampleFiles
+
+    if not paths and not dataset:
+        raise ConfigError("name a file to check, or a dataset of the Hugging Face hub with --dataset owner/name")
+    samples = SampleFiles(
+        paths,
+        dataset=dataset,
+        split=split,
+        subset=subset,
+        columns=parse_columns(columns or ()),
+        sheets=tuple(sheet or ()),
+        header=_header(header),
+        skip_bad=skip_bad,
+    )
+    data = check_dataset(suite, samples, databases)
+    _show(data.to_json(), data.lines(", ".join(map(str, paths)) or dataset), as_json=as_json)
+    return USER_MISTAKE if (data.defects and not skip_bad) or not data.samples else 0
+
+
+def _header(text: str) -> Literal["auto", "none"] | int:
+    if text in {"auto", "none"}:
+        return "auto" if text == "auto" else "none"
+    if not (text.isascii() and text.isdigit()):
+        raise ConfigError(f"--header is {text!r}; expected auto, none, or the number of a row")
+    return int(text[:9])  # as many digits as any sheet needs; int() refuses texts of thousands
+
+
+def is_configuration(file: Path) -> bool:
+    """Whether `file` is a configuration and not a dataset: by its suffix, and a JSON file by not being an array."""
+    from steelyard.config.load import SUFFIXES
+
+    suffix = file.suffix.lower()
+    if suffix != ".json" or not file.is_file():
+        return suffix in SUFFIXES
+    with file.open("rb") as opened:
+        return not opened.read(_PEEK_BYTES).removeprefix(b"\xef\xbb\xbf").lstrip().startswith(b"[")
+
+
+def _show(value: dict[str, Any], lines: Iterator[str], *, as_json: bool) -> None:
+    from steelyard.escaping import visible
+    from steelyard.report.terminal import print_json
+
+    if as_json:
+        print_json(value)
+        return
+    for line in lines:
+        typer.echo(visible(line))
+
+
+def _plain_configuration(loaded: Loaded) -> dict[str, Any]:
+    from steelyard.registry import describe
+
+    suite = loaded.suite
+    return {
+        "file": str(loaded.path),
+        "suite": suite.kind,
+        "name": suite.name,
+        "samples": _count(suite.samples),
+        "targets": {name: describe(target) for name, target in suite.targets.items()},
+        "tags": {name: dict(tags) for name, tags in suite.tags.items()},
+        "references": sorted(loaded.environment),
+        "notes": [*loaded.notes, *suite.notes],
+    }
+
+
+def _count(samples: Any) -> int:
+    return len(samples) if isinstance(samples, Sized) else sum(1 for _ in samples)
+
+
+def _configuration_lines(loaded: Loaded) -> Iterator[str]:
+    suite = loaded.suite
+    yield f"{loaded.path} is valid: suite {suite.kind}, {_count(suite.samples)} samples"
+    for name in suite.targets:
+        tags = ", ".join(f"{key}={value}" for key, value in suite.tags.get(name, {}).items())
+        yield f"  target {name}{f' ({tags})' if tags else ''}"
+    if loaded.environment:
+        yield f"  references with a value: {', '.join(sorted(loaded.environment))}"
+    for note in (*loaded.notes, *suite.notes):
+        yield f"  note: {note}"
+
+
+def convert(
+    old: Annotated[Path, typer.Argument(metavar="OLD.json", help="A configuration in the older format.")],
+    out: OutOption = None,
+) -> None:
+    """Convert an exam configuration from the older format.
+
+    The older format is one JSON file with sources, targets, prompt and test_args.
+    """
+    from steelyard.config.convert import convert as converted
+
+    try:
+        content = json.loads(old.read_text(encoding="utf-8-sig"))
+    except OSError as error:
+        raise ConfigError(f"{old} cannot be read: {error.strerror}") from error
+    except ValueError as error:
+        line, column = getattr(error, "lineno", 0), getattr(error, "colno", 0)
+        raise ConfigError(f"not JSON: {error}", Place(str(old), line, column)) from error
+    text = converted(content, old.stem)
+    if out is None:
+        sys.stdout.write(text)
+        return
+    if out.exists():
+        raise ConfigError(f"{out} exists already; name another file with --out")
+    write_text(out, text)
+    typer.echo(f"wrote {out}; review it, then: steelyard check {out}")
+
+
+def prompts(
+    name: Annotated[
+        str, typer.Argument(metavar="[NAME]", help="A prompt, such as zh/choice; all are listed by default.")
+    ] = "",
+    to: Annotated[
+        Path | None, typer.Option("--to", metavar="FILE", help="Copy the prompt into a file that does not exist yet.")
+    ] = None,
+) -> None:
+    """List the packaged prompts, print one, or copy one into a file.
+
+    A configuration names a prompt, packaged or a file, as template. JSON schemas of replies are listed as replies/NAME.
+    """
+    known = _prompt_names()
+    if not name:
+        if to is not None:
+            raise ConfigError("--to copies one prompt: name it, for example steelyard prompts zh/choice --to mine.txt")
+        _list_prompts(known)
+        return
+    if name not in known:
+        raise ConfigError(f"there is no prompt {name!r}{did_you_mean(name, known)}")
+    text = _prompt_text(name)
+    if to is None:
+        typer.echo(text)
+        return
+    try:
+        with to.open("x", encoding="utf-8", newline="\n") as file:
+            file.write(f"{text}\n")
+    except FileExistsError as error:
+        raise ConfigError(f"{to} exists already; nothing was written") from error
+    except (OSError, ValueError) as error:
+        raise ConfigError(f"{to} cannot be written: {getattr(error, 'strerror', None) or error}") from error
+    typer.echo(f"wrote {to}: name it as {'reply' if name.startswith(_REPLIES) else 'template'}")
+
+
+def _prompt_names() -> tuple[str, ...]:
+    from steelyard.prompts.reply_schema import packaged_replies
+    from steelyard.prompts.template import packaged_prompts
+
+    return (*packaged_prompts(), *(f"{_REPLIES}{name}" for name in packaged_replies()))
+
+
+def _prompt_text(name: str) -> str:
+    """The file as it is: in a schema the placeholder for the letters stays, because a copy needs it."""
+    suffix = "json" if name.startswith(_REPLIES) else "txt"
+    return files("steelyard").joinpath(f"prompts/{name}.{suffix}").read_text(encoding="utf-8").rstrip("\n")
+
+
+def _list_prompts(known: tuple[str, ...]) -> None:
+    """A line per prompt: its name and its placeholders."""
+    from steelyard.prompts.template import placeholders
+
+    width = max(map(len, known)) + 2
+    for name in known:
+        names = dict.fromkeys(placeholder for placeholder, _ in placeholders(_prompt_text(name)))
+        typer.echo(f"{name:<{width}}{', '.join(names)}".rstrip())
+
+
+def schema() -> None:
+    """Print the JSON schema of a configuration, for editors.
+
+    For YAML in VS Code: steelyard schema > schema.json, and a first line `# yaml-language-server: $schema=schema.json`.
+    """
+    from steelyard.config.schema import json_schema
+    from steelyard.report.terminal import print_json
+
+    print_json(json_schema())

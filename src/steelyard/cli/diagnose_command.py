@@ -1,0 +1,153 @@
+"""The command `diagnose`: what is installed, where each setting comes from, and whether the endpoints answer."""
+
+from __future__ import annotations
+
+import json
+import os
+import platform
+import sys
+from collections.abc import Iterator
+from importlib import metadata
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Final
+
+import typer
+
+from steelyard.cli.options import BROKEN, JsonOption, NoEnvOption, StoreOption, load_config
+
+if TYPE_CHECKING:
+    from steelyard.config.load import Loaded
+    from steelyard.suite.probe import Probe
+
+_EXTRAS: Final = {
+    "duckdb": "duckdb",
+    "hf": "datasets",
+    "langchain": "langchain-core",
+    "litellm": "litellm",
+    "llamaindex": "llama-index-core",
+    "parquet": "pyarrow",
+    "postgres": "psycopg",
+    "xlsx": "openpyxl",
+}
+"""Extra -> the package by whose version it is shown."""
+_LONGEST: Final = 60
+"""Characters of a setting's value that are shown."""
+
+
+def diagnose(
+    config: Annotated[
+        Path | None, typer.Argument(metavar="[CONFIG]", help="A configuration; without one, only versions are shown.")
+    ] = None,
+    store: StoreOption = None,
+    no_probe: Annotated[bool, typer.Option("--no-probe", help="Call no endpoint.")] = False,
+    no_env: NoEnvOption = False,
+    as_json: JsonOption = False,
+) -> int:
+    """Show the settings in effect and their origin; probe endpoints.
+
+    API keys are shown by name. Each address is probed once per model or knowledge base used there, with one short call;
+    an endpoint that is a target itself gets the first sample. The number of probes and their cost are shown before they
+    are sent. Nothing is stored, and your own engines are not built. Exit code 4 if an endpoint does not answer.
+    """
+    from steelyard.escaping import visible
+    from steelyard.report.terminal import print_json
+    from steelyard.suite.probe import cost_line, not_probed, plan_probes, send_probes
+    from steelyard.suite.survey import prices_of
+
+    loaded = load_config(config, no_env=no_env) if config is not None else None
+    suite = None if loaded is None else loaded.suite
+    planned = plan_probes(suite) if suite is not None and not no_probe else []
+    prices = prices_of(suite) if suite is not None else None
+    environment = {} if loaded is None else loaded.environment
+    if as_json:
+        if planned:
+            typer.echo(visible(cost_line(planned, prices)), err=True)
+        probes = send_probes(planned, environment, prices)
+        print_json({"installed": _installed(), "store": _store(store), **_settings(loaded), "probes": _plain(probes)})
+        return 0 if all(probe.answered for probe in probes) else BROKEN
+    for line in _lines(loaded, store):
+        typer.echo(visible(line))
+    if planned:
+        typer.echo(visible(f"\n{cost_line(planned, prices)}"))
+    probes = send_probes(planned, environment, prices)
+    for probe in probes:
+        typer.echo(visible(probe.line()))
+    for name in not_probed(suite) if suite is not None and not no_probe else ():
+        typer.echo(visible(f"{name} is not probed: it is your own code, which only `run` executes"))
+    return 0 if all(probe.answered for probe in probes) else BROKEN
+
+
+def _installed() -> dict[str, str]:
+    """Part -> its version; "" for an extra that is not installed."""
+    versions = {"steelyard": sys.modules["steelyard"].__version__, "python": platform.python_version()}
+    versions["system"] = f"{platform.system()} {platform.machine()}"
+    for extra, package in _EXTRAS.items():
+        try:
+            versions[f"extra {extra}"] = f"{package} {metadata.version(package)}"
+        except metadata.PackageNotFoundError:
+            versions[f"extra {extra}"] = ""
+    return versions
+
+
+def _store(where: str | None) -> dict[str, Any]:
+    """Where the store is and how many runs it holds; None if there is no store or it cannot be read."""
+    from steelyard.errors import SteelyardError
+    from steelyard.store import Store
+
+    try:
+        with Store(where) as opened:
+            return {"where": str(opened.path), "runs": len(opened.runs())}
+    except SteelyardError as error:
+        return {"where": _address(where), "runs": None, "problem": str(error)}
+
+
+def _address(where: str | None) -> str:
+    """Where a store would be, without a password; "" if the address is malformed."""
+    from steelyard.errors import ConfigError
+    from steelyard.store.address import locate
+
+    try:
+        return str(locate(where))
+    except ConfigError:
+        return ""
+
+
+def _settings(loaded: Loaded | None) -> dict[str, Any]:
+    if loaded is None:
+        return {}
+    from steelyard.config.effective import settings
+
+    effective = settings(loaded.described, loaded.tree)
+    return {
+        "settings": [{"key": entry.key, "value": entry.value, "origin": entry.origin} for entry in effective],
+        "references": {name: _origin_of(name) for name in sorted(loaded.environment)},
+    }
+
+
+def _origin_of(name: str) -> str:
+    return "environment" if os.environ.get(name) else ".env"
+
+
+def _plain(probes: list[Probe]) -> list[dict[str, Any]]:
+    names = (
+        *("endpoint", "asks", "names", "via", "answered", "seconds", "what"),
+        *("input_tokens", "output_tokens", "money"),
+    )
+    return [{name: getattr(probe, name) for name in names} for probe in probes]
+
+
+def _lines(loaded: Loaded | None, store: str | None) -> Iterator[str]:
+    for name, version in _installed().items():
+        yield f"{name}: {version or 'not installed'}"
+    where = _store(store)
+    yield f"store: {where['problem']}" if where["runs"] is None else f"store: {where['where']}, {where['runs']} runs"
+    if loaded is None:
+        return
+    shown = _settings(loaded)
+    yield f"\n{loaded.path}: suite {loaded.suite.kind}"
+    for entry in shown["settings"]:
+        value = json.dumps(entry["value"], ensure_ascii=False)
+        value = value if len(value) <= _LONGEST else f"{value[:_LONGEST]}..."
+        yield f"  {entry['key']} = {value}  [{entry['origin']}]"
+    for name, origin in shown["references"].items():
+        yield f"  ${{{name}}} has a value  [{origin}]"

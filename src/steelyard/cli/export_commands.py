@@ -1,0 +1,247 @@
+"""Commands that write what a run holds into files for other programs: `export`, `baseline`, `promote`."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Final
+
+import typer
+
+from steelyard.cli.options import (
+    JsonOption,
+    OutOption,
+    RunArgument,
+    StoreOption,
+    named_run,
+    named_runs,
+)
+from steelyard.cli.output import print_lines, say_unfinished, write_lines, write_text
+from steelyard.errors import ConfigError
+
+if TYPE_CHECKING:
+    from steelyard.store import Run
+
+_FORMATS: Final = ("jsonl", "csv", "xlsx", "parquet")
+
+
+_ExportedRuns = Annotated[
+    list[str] | None,
+    typer.Argument(
+        metavar="[RUN...]",
+        help="Runs: ids or the start of them, targets' names, or 'latest'; all by default with --salvage.",
+    ),
+]
+_FormatOption = Annotated[
+    str,
+    typer.Option("--format", metavar="FORMAT", help="jsonl, csv, xlsx or parquet; by default from the file's suffix."),
+]
+_JsonDirOption = Annotated[
+    Path | None,
+    typer.Option(
+        "--json-dir", metavar="DIR", help="Write one JSON list per run, TARGET.json, with a row per question."
+    ),
+]
+_SourceOption = Annotated[
+    str,
+    typer.Option("--source", metavar="FILE", help="With --json-dir: only questions from this file of the dataset."),
+]
+_OverwriteOption = Annotated[
+    bool, typer.Option("--overwrite", help="With --json-dir: replace files that hold other rows.")
+]
+_SalvageOption = Annotated[
+    bool,
+    typer.Option(
+        "--salvage", help="Save what can be read of a damaged store: JSON lines, or with --out NEW.db a new store."
+    ),
+]
+
+
+def export(
+    run: _ExportedRuns = None,
+    store: StoreOption = None,
+    form: _FormatOption = "",
+    out: OutOption = None,
+    json_dir: _JsonDirOption = None,
+    source: _SourceOption = "",
+    overwrite: _OverwriteOption = False,
+    raw: Annotated[bool, typer.Option("--raw", help="Do not escape formulas in CSV.")] = False,
+    salvage: _SalvageOption = False,
+) -> int:
+    """Write the records of a run as rows.
+
+    A workbook (.xlsx) takes several runs, one per sheet, after a sheet with their summaries. --json-dir takes several
+    too and writes one file per run; if their dataset has several files, one per file, in folders. --salvage reads a
+    copy of a damaged store file row by row, and exits with code 4 if anything is missing.
+    """
+    from steelyard.store import Store
+
+    if salvage:
+        from steelyard.cli.salvage import save
+
+        return save(run or [], store, out)
+    if not run:
+        raise ConfigError("name the run to export: steelyard runs lists them")
+    if json_dir is None and (source or overwrite):
+        raise ConfigError("--source and --overwrite go with --json-dir")
+    form = _format(form, out)
+    if len(run) > 1 and form != "xlsx" and json_dir is None:
+        raise ConfigError(
+            "several runs go into a workbook (--out FILE.xlsx) or into a folder (--json-dir DIR); or name a single run"
+        )
+    with Store(store) as opened:
+        runs = named_runs(opened, run)
+        for stored in runs:
+            say_unfinished(stored)
+        if json_dir is not None:
+            _write_json_dir(runs, json_dir, source, overwrite=overwrite)
+        else:
+            _write_rows(runs, form, out, raw=raw)
+    return 0
+
+
+def baseline(
+    run: RunArgument,
+    to: Annotated[
+        Path,
+        typer.Option("--to", metavar="FILE", help="The file to write, ending in .json; replaces an older baseline."),
+    ] = Path("baseline.json"),
+    store: StoreOption = None,
+) -> None:
+    """Save a run's scores in a file as the baseline of later runs.
+
+    One line per sample, so it diffs well in git; it holds no questions and no answers. A configuration names it under
+    gate: as baseline, with no_regression.
+    """
+    from steelyard.analysis.baseline_file import baseline_text, check_replaceable, read_baseline
+    from steelyard.store import Store
+
+    check_replaceable(to)
+    with Store(store) as opened:
+        write_text(to, baseline_text(named_run(opened, run)))
+    saved = read_baseline(to)
+    typer.echo(f"wrote {to}: {len(saved.samples)} samples of {saved.target} (run {saved.id})")
+
+
+def promote(
+    run: RunArgument,
+    to: Annotated[
+        Path, typer.Option("--to", metavar="FILE", help="The test set, .jsonl; created if it does not exist.")
+    ],
+    where: Annotated[
+        str,
+        typer.Option(
+            "--where",
+            metavar="EXPR",
+            help="Which samples: failed, wrong, errors, unparsed, refused, solve_rate<1, group=..., label:cause=..., "
+            "joined by and.",
+        ),
+    ] = "failed",
+    store: StoreOption = None,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Show what would be added; write nothing.")] = False,
+    as_json: JsonOption = False,
+) -> None:
+    """Add samples of a run to a test set, with their origin.
+
+    Samples that the file already has are not added again, and its lines stay as they are. The run's suite reads the
+    file: samples: {file: FILE}.
+    """
+    from steelyard.generate.conditions import matching_records, parse_condition
+    from steelyard.generate.dataset_additions import add_records
+    from steelyard.report.terminal import console, print_json, say
+    from steelyard.store import Store
+
+    with Store(store) as opened:
+        stored = named_run(opened, run)
+        say_unfinished(stored)
+        condition = parse_condition(where, stored.manifest)
+        records = (record for _, record in matching_records(stored, condition))
+        promotion = add_records(stored, records, to, where=where, at=datetime.now(UTC))
+    if not dry_run:
+        promotion.save()
+    if as_json:
+        print_json({**promotion.to_json(), "dry_run": dry_run})
+        return
+    out = console()
+    verb = "would be added" if dry_run else "added"
+    counts = f"{len(promotion.rows)} {verb}, {len(promotion.known)} already in the file"
+    say(out, f"{to}: {counts}; {promotion.fitting} of run {stored.id} match")
+    if not promotion.fitting:
+        say(out, f"no sample of run {stored.id} ({stored.target}) matches: {where}")
+    elif dry_run:
+        for row in promotion.rows:
+            say(out, f"  {row['id']}")
+
+
+def _format(named: str, out: Path | None) -> str:
+    """The format of `--format`, or the one that the file's suffix stands for; JSON lines without either.
+
+    Raises:
+        ConfigError: there is no such format.
+    """
+    if named:
+        if named not in _FORMATS:
+            raise ConfigError(f"--format {named!r}: expected {', '.join(_FORMATS)}")
+        return named
+    suffix = "" if out is None else out.suffix.lower()[1:]
+    if suffix and suffix not in _FORMATS:
+        raise ConfigError(
+            f".{suffix} files cannot be written; name a .xlsx, .csv, .parquet or .jsonl file, or add --format"
+        )
+    return suffix or "jsonl"
+
+
+def _write_rows(runs: Sequence[Run], form: str, out: Path | None, *, raw: bool) -> None:
+    from steelyard.report import export as rows
+
+    if form in {"xlsx", "parquet"}:
+        _write_binary(runs, form, out)
+        return
+    lines: Iterable[str] = rows.csv(runs[0], raw=raw) if form == "csv" else rows.jsonl(runs[0])
+    if out is None:
+        print_lines(lines)
+        return
+    write_lines(out, lines)
+    typer.echo(f"wrote {out}")
+
+
+def _write_binary(runs: Sequence[Run], form: str, out: Path | None) -> None:
+    """Write a workbook or a Parquet file.
+
+    Raises:
+        ConfigError: no file was named, or it cannot be written.
+    """
+    from steelyard.report.export_parquet import write_parquet
+    from steelyard.report.export_workbook import write_workbook
+
+    if out is None:
+        raise ConfigError(f"{form} is a binary format: name a file with --out")
+    try:
+        out.parent.mkdir(parents=True, exist_ok=True)
+        if form == "xlsx":
+            write_workbook(runs, out)
+        else:
+            write_parquet(runs[0], out)
+    except OSError as error:
+        raise ConfigError(f"{out} cannot be written: {error.strerror}") from error
+    typer.echo(f"wrote {out}")
+
+
+def _write_json_dir(runs: Sequence[Run], folder: Path, source: str, *, overwrite: bool) -> None:
+    """Write one file per run, or none if one of them would replace other rows.
+
+    Raises:
+        ConfigError: a run has no questions of that source, or a file holds other rows already.
+    """
+    from steelyard.report.legacy import legacy_files
+
+    files = legacy_files(list({run.id: run for run in runs}.values()), source)
+    texts = {folder / name: json.dumps(rows, ensure_ascii=False, indent=2) + "\n" for name, rows in files.items()}
+    for path, text in texts.items():
+        if not overwrite and path.is_file() and path.read_bytes() != text.encode("utf-8", "replace"):
+            raise ConfigError(f"{path} holds other rows: name another folder, or --overwrite; nothing was written")
+    for (path, text), rows in zip(texts.items(), files.values(), strict=True):
+        write_text(path, text)
+        typer.echo(f"wrote {path}: {len(rows)} row{'' if len(rows) == 1 else 's'}")

@@ -1,0 +1,310 @@
+"""The command `generate qa`: a question set from documents, made by a run that can be resumed."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Final, NoReturn
+
+import typer
+
+from steelyard.cli.options import (
+    BROKEN,
+    INTERRUPTED,
+    BaseUrlOption,
+    BudgetOption,
+    DryRunOption,
+    FreshOption,
+    JsonOption,
+    KeyOption,
+    LanguageOption,
+    ModelConfigOption,
+    ModelOption,
+    NoEnvOption,
+    QuietOption,
+    StoreOption,
+    load_model,
+)
+from steelyard.cli.output import while_read
+from steelyard.errors import ConfigError, DataError, did_you_mean
+
+if TYPE_CHECKING:
+    from steelyard.config.environment import Environment
+    from steelyard.generate.question_set import QaReport, QaSet, ShortChunk
+    from steelyard.store import Run
+    from steelyard.suite import Suite
+
+_MOST_LINES: Final = 8
+
+
+_MorePaths = Annotated[
+    list[Path] | None, typer.Argument(metavar="PATH...", help="More documents, as a shell expands a *.")
+]
+_DocumentsOption = Annotated[
+    list[Path] | None,
+    typer.Option("--documents", metavar="PATH", help="A file or folder: PDF, Markdown, text, HTML. May be repeated."),
+]
+_PerChunkOption = Annotated[int, typer.Option("--per-chunk", metavar="N", help="Questions requested per chunk.")]
+_ChunksOption = Annotated[
+    int | None,
+    typer.Option("--chunks", metavar="N", help="Sample N chunks, spread over the documents; all by default."),
+]
+_ChunkTokensOption = Annotated[
+    int, typer.Option("--chunk-tokens", metavar="N", help="Maximum tokens of a chunk, estimated.")
+]
+_CheckOption = Annotated[
+    bool,
+    typer.Option("--check-answerable", help="One more call per question: can it be answered from its chunk alone?"),
+]
+_MetadataOption = Annotated[
+    bool, typer.Option("--metadata", help="Show the model the document's name, page and headings too.")
+]
+_BaselineOption = Annotated[
+    str, typer.Option("--baseline", metavar="cloze", help="Use no model: sentences with a phrase left out.")
+]
+_OverwriteOption = Annotated[bool, typer.Option("--overwrite", help="Replace the file if it exists.")]
+
+
+def generate(
+    kind: Annotated[str, typer.Argument(metavar="KIND", help="What to generate: qa, questions with answers.")],
+    paths: _MorePaths = None,
+    *,
+    out: Annotated[Path, typer.Option("--out", metavar="FILE", help="The file to write: .jsonl or .csv.")],
+    documents: _DocumentsOption = None,
+    per_chunk: _PerChunkOption = 10,
+    chunks: _ChunksOption = None,
+    chunk_tokens: _ChunkTokensOption = 1024,
+    seed: Annotated[int, typer.Option("--seed", metavar="N", help="Seed of all random choices.")] = 0,
+    language: LanguageOption = "auto",
+    model: ModelOption = "",
+    base_url: BaseUrlOption = "",
+    api_key_env: KeyOption = "",
+    model_config: ModelConfigOption = None,
+    check_answerable: _CheckOption = False,
+    metadata: _MetadataOption = False,
+    baseline: _BaselineOption = "",
+    budget_calls: BudgetOption = None,
+    store: StoreOption = None,
+    fresh: FreshOption = False,
+    overwrite: _OverwriteOption = False,
+    dry_run: DryRunOption = False,
+    no_env: NoEnvOption = False,
+    quiet: QuietOption = False,
+    as_json: JsonOption = False,
+) -> None:
+    """Generate questions with answers and sources from documents.
+
+    The same command again resumes an interrupted run and pays for no reply twice. Exit code 4 if no question was
+    generated or too many calls failed; the questions there are are saved.
+    """
+    from steelyard.config.model_file import model_of_flags
+
+    if kind != "qa":
+        raise ConfigError(f"generate makes qa, not {kind!r}{did_you_mean(kind, ['qa'])}")
+    settings = {"chunk_tokens": chunk_tokens, "seed": seed, "language": language}
+    request = _QaRequest(
+        documents=tuple(str(path.absolute()) for path in [*(documents or ()), *(paths or ())]),
+        out=str(out.absolute()),
+        per_chunk=per_chunk,
+        chunks=chunks,
+        settings={**settings, "check_answerable": check_answerable, "show_metadata": metadata},
+        model=model_of_flags(model, base_url, api_key_env),
+        model_config=str(model_config.absolute()) if model_config else "",
+        budget_calls=budget_calls,
+    )
+    _check_request(request, baseline)
+    suite, values = request.suite(no_env=no_env)
+    if dry_run:
+        from steelyard.cli.estimates import print_estimate
+
+        print_estimate(suite, store, fresh=fresh, as_json=as_json)
+        return
+    from steelyard.generate.qa import unfinished
+
+    earlier = None if fresh else unfinished(suite, store)
+    _check_out(Path(request.out), earlier, suite, overwrite=overwrite)
+    how = {"store": store, "fresh": fresh, "resume": earlier.id if earlier else "", "environment": values}
+    _generate(request, suite, how, quiet=quiet, as_json=as_json)
+
+
+def resume_generate(
+    run: Run, *, store: str | None, allow_changed: bool, no_env: bool, quiet: bool, as_json: bool
+) -> NoReturn:
+    """Resume an unfinished run of `generate qa`, and exit with its code.
+
+    Raises:
+        ConfigError: it was started from Python, its inputs have changed, or its file holds other rows now.
+    """
+    stored = run.manifest.get("config")
+    if stored is None:
+        raise ConfigError(f"run {run.id} was started from Python: call generate_qa() there again to resume it")
+    request = _QaRequest(**stored["generate"])
+    suite, values = request.suite(no_env=no_env)
+    _check_out(Path(request.out), run, suite, overwrite=False)
+    how = {"store": store, "resume": run.id, "allow_changed": allow_changed, "environment": values}
+    _generate(request, suite, how, quiet=quiet, as_json=as_json)
+
+
+@dataclass(frozen=True, slots=True)
+class _QaRequest:
+    """The arguments that decide what is generated. They are stored with the run, so that `resume` can rebuild it.
+
+    Args:
+        documents: absolute paths.
+        out: an absolute path.
+        per_chunk: questions requested per chunk.
+        chunks: how many are sampled; None takes all.
+        settings: fields of `QaSettings`.
+        model: a configuration with the key `model`; empty with a model's file, or without a model.
+        model_config: absolute path of the model's file, or "".
+        budget_calls: calls that may be sent, or None.
+    """
+
+    documents: tuple[str, ...]
+    out: str
+    per_chunk: int
+    chunks: int | None
+    settings: Mapping[str, Any]
+    model: Mapping[str, Any]
+    model_config: str
+    budget_calls: int | None
+
+    def suite(self, *, no_env: bool) -> tuple[Suite, Environment]:
+        """The suite that generates the set, and the values behind its references.
+
+        Raises:
+            ConfigError: arguments that contradict each other, or a mistake in the model's description.
+            DataError: a document cannot be read.
+        """
+        from steelyard.generate.qa import CHUNK_TIMEOUT_S, QaSettings, qa_suite, writer_of
+        from steelyard.models.budget import Budget
+        from steelyard.suite import Options
+
+        file = Path(self.model_config) if self.model_config else None
+        model, values = load_model(self.model, file, no_env=no_env)
+        settings = QaSettings(**self.settings)
+        writer = writer_of(model, self.per_chunk, settings)
+        budget = Budget(calls=self.budget_calls)
+        options = Options(seed=settings.seed, budget=budget, sample_timeout_s=CHUNK_TIMEOUT_S, max_errors=0.0)
+        paths = [Path(path) for path in self.documents]
+        return qa_suite(paths, writer, chunks=self.chunks, settings=settings, options=options), values
+
+
+def _check_request(request: _QaRequest, baseline: str) -> None:
+    """Refuse a request without documents, with no writer or several, and options that exclude each other.
+
+    Raises:
+        ConfigError: which options.
+    """
+    if not request.documents:
+        raise ConfigError("name the documents: --documents PATH")
+    if baseline and baseline != "cloze":
+        raise ConfigError(f"there is no baseline {baseline!r} that makes questions{did_you_mean(baseline, ['cloze'])}")
+    writers = [bool(request.model), bool(request.model_config), bool(baseline)]
+    if sum(writers) != 1:
+        what = "give one of them" if sum(writers) else "nobody writes the questions"
+        raise ConfigError(f"--model NAME, --model-config FILE or --baseline cloze: {what}")
+    if baseline and (request.settings["check_answerable"] or request.settings["show_metadata"]):
+        raise ConfigError("--check-answerable and --metadata belong to a model; --baseline cloze uses none")
+
+
+def _check_out(path: Path, earlier: Run | None, suite: Suite, *, overwrite: bool) -> None:
+    """Refuse an existing file, unless all its questions come from the run that is resumed.
+
+    Raises:
+        ConfigError: it exists, or could not be written.
+    """
+    from steelyard.generate.qa import questions_of
+    from steelyard.generate.question_set import check_target, read_rows
+
+    check_target(path)
+    if overwrite or not path.exists():
+        return
+    own = {row.id for row in questions_of(earlier, suite).rows} if earlier else set()
+    try:
+        if own and {row.id for row in read_rows(path)} <= own:
+            return
+    except DataError:
+        pass  # the file holds something else, so it is not ours to replace
+    raise ConfigError(f"{path} exists already; name another file, or replace it with --overwrite")
+
+
+def _generate(request: _QaRequest, suite: Suite, how: Mapping[str, Any], *, quiet: bool, as_json: bool) -> NoReturn:
+    """Run, save, report, and exit with the code of the run."""
+    from steelyard.cli.live_run import run_suite
+    from steelyard.generate.qa import questions_of
+    from steelyard.suite import RunConfig
+
+    (run,) = run_suite(suite, RunConfig(**how, config={"generate": asdict(request)}), quiet=quiet)
+    questions = questions_of(run, suite)
+    out = Path(request.out)
+    if questions.rows:
+        questions.save(out)
+    with while_read():
+        _print(questions, out, suite, store=how["store"], as_json=as_json)
+    if run.state == "broken" or (run.state == "finished" and not questions.rows):
+        raise typer.Exit(BROKEN)
+    raise typer.Exit(0 if run.state == "finished" else INTERRUPTED)
+
+
+def _print(questions: QaSet, out: Path, suite: Suite, *, store: str | None, as_json: bool) -> None:
+    from steelyard.report.terminal import console, print_json, say, table
+
+    report = questions.report
+    if as_json:
+        print_json({"file": str(out) if questions.rows else None, **report.to_json(), "notes": list(suite.notes)})
+        return
+    to = console()
+    for line in _lines(questions, out, suite):
+        say(to, line)
+    if report.short:
+        rows = [_short_row(chunk) for chunk in report.short[:_MOST_LINES]]
+        to.print()
+        to.print(table(["fewer than requested", "page", "made", "why"], rows, right=(1, 2), elastic=3))
+        if len(report.short) > _MOST_LINES:
+            say(to, f"and {len(report.short) - _MOST_LINES} more chunks; --json has all")
+    for line in _next_steps(report, out, store):
+        say(to, line)
+
+
+def _lines(questions: QaSet, out: Path, suite: Suite) -> Iterator[str]:
+    report = questions.report
+    what = f"{out.name}: " if questions.rows else "nothing was written: "
+    yield f"{what}{report.made} of {report.asked} requested questions, from {report.chunks} chunks"
+    if report.state != "finished":
+        about = f": {report.reason}" if report.reason not in {"", report.state} else ""
+        missing = f", {report.not_reached} chunks not reached" if report.not_reached else ""
+        yield f"{report.state}{missing}{about}"
+    if report.errors:
+        yield f"chunks without questions because their calls failed: {report.errors}"
+    if report.dropped:
+        yield f"dropped: {_counts(report.dropped)}"
+    if report.unread_checks:
+        yield f"{report.unread_checks} checks could not be parsed; their questions are kept with answerable blank"
+    if report.from_journal:
+        yield f"{report.from_journal} replies came from the journal"
+    yield from (f"note: {note}" for note in suite.notes)
+
+
+def _short_row(chunk: ShortChunk) -> list[str]:
+    why = ", ".join(part for part in (chunk.problem, _counts(chunk.dropped)) if part)
+    return [chunk.document, str(chunk.page or ""), str(chunk.made), why]
+
+
+def _counts(dropped: Mapping[str, int]) -> str:
+    return ", ".join(f"{count} {reason.replace('_', ' ')}" for reason, count in dropped.items())
+
+
+def _next_steps(report: QaReport, out: Path, store: str | None) -> Iterator[str]:
+    where = f" --store {shlex.quote(store)}" if store else ""
+    if report.state == "interrupted" and "budget" in report.reason:
+        yield "resume with: the same command and a larger --budget-calls"
+    elif report.state in {"interrupted", "broken"}:
+        yield f"resume with: steelyard resume {report.run}{where}"
+        yield "         or: the same command again"
+    elif report.made:
+        yield f"more: steelyard check {shlex.quote(out.name)} --suite rag"
+    else:
+        yield f"the replies: steelyard report {report.run}{where}"

@@ -1,0 +1,108 @@
+"""Where the output of a command goes: closed pipes, files, and the line that names an unfinished run."""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import os
+import stat
+import sys
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, TextIO
+
+from steelyard.errors import ConfigError
+
+if TYPE_CHECKING:
+    from steelyard.store import Run
+
+
+@contextlib.contextmanager
+def while_read() -> Iterator[None]:
+    """Print inside the block; if the reader of the output has gone, leave the block without an error.
+
+    `steelyard run exam.yaml | head -1` therefore still exits with the code of the gate, and `steelyard run exam.yaml
+    2>&1 | head -1` with the code of the mistake. A closed terminal is treated like a closed pipe.
+    """
+    try:
+        yield
+        sys.stdout.flush()
+    except OSError as error:
+        # A closed terminal gives EIO without a file name; EIO with one is a defect of the disk.
+        if not isinstance(error, BrokenPipeError) and (error.errno != errno.EIO or error.filename is not None):
+            raise
+        for stream in (sys.stdout, sys.stderr):
+            _silence(stream, hung_up=error.errno == errno.EIO)
+
+
+def _silence(stream: TextIO, *, hung_up: bool) -> None:
+    """Redirect a stream that nobody reads to /dev/null, because the interpreter flushes it once more at exit."""
+    try:
+        stream.flush()
+        gone = hung_up and stat.S_ISCHR(os.fstat(stream.fileno()).st_mode)
+    except OSError:
+        gone = True
+    if gone:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
+
+
+def check_writable(*paths: Path | None) -> None:
+    """Create the folders of output files and check that each file can be written; None is skipped.
+
+    Commands call this before they send anything, so that a mistyped path does not cost a run.
+
+    Raises:
+        ConfigError: a file cannot be written, with the reason.
+    """
+    for path in paths:
+        if path is None:
+            continue
+        existed = path.exists()
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.open("ab").close()
+        except OSError as error:
+            raise _unwritable(path, error) from error
+        if not existed:
+            path.unlink()
+
+
+def write_text(path: Path, text: str) -> None:
+    """Write a text file in UTF-8 and create its folder.
+
+    Raises:
+        ConfigError: the file cannot be written.
+    """
+    write_lines(path, [text])
+
+
+def write_lines(path: Path, lines: Iterable[str]) -> None:
+    """Write lines to a file as they come, line ends unchanged, and create its folder.
+
+    Raises:
+        ConfigError: the file cannot be written.
+    """
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with path.open("w", encoding="utf-8", errors="replace", newline="") as file:
+            file.writelines(lines)
+    except OSError as error:
+        raise _unwritable(path, error) from error
+
+
+def print_lines(lines: Iterable[str]) -> None:
+    """Write lines to standard output; lone surrogates, which models do write, are replaced."""
+    for line in lines:
+        sys.stdout.write(line.encode("utf-8", "replace").decode())
+
+
+def say_unfinished(run: Run) -> None:
+    """Warn on standard error that a run is unfinished, for commands whose own output cannot show it."""
+    from steelyard.report.terminal import console, say
+
+    if run.state != "finished":
+        say(console(stderr=True), f"{run.target}: {run.state}, {run.done} of {run.planned} done")
+
+
+def _unwritable(path: Path, error: OSError) -> ConfigError:
+    return ConfigError(f"{path} cannot be written: {error.strerror}")

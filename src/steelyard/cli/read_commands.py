@@ -1,0 +1,321 @@
+"""Commands that read the store and send nothing: `runs`, `show`, `compare`, `report`."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Final
+
+import typer
+
+from steelyard.cli.options import (
+    HtmlOption,
+    JsonOption,
+    JUnitOption,
+    LastOption,
+    MarkdownOption,
+    MostOption,
+    RunArgument,
+    RunsArgument,
+    ScoreOption,
+    StoreOption,
+    WithLabelsOption,
+    named_run,
+    named_runs,
+)
+from steelyard.cli.output import check_writable, say_unfinished
+from steelyard.errors import ConfigError, did_you_mean
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from steelyard.store import Run
+    from steelyard.types import Label, Record
+
+    _Labels = Mapping[tuple[str, int], Sequence[Label]]
+
+
+def runs(
+    store: StoreOption = None,
+    last: LastOption = 20,
+    as_json: JsonOption = False,
+) -> None:
+    """List the runs in the store, newest first."""
+    from steelyard.report.terminal import console, print_json, table
+    from steelyard.store import Store
+
+    with Store(store) as opened:
+        everything = opened.runs()
+    shown = everything[:last]
+    if as_json:
+        print_json([_row(run) for run in shown])
+        return
+    rows = [
+        [
+            run.id,
+            run.created.strftime("%Y-%m-%d %H:%M"),
+            run.suite,
+            run.target,
+            _state(run),
+            f"{run.done}/{run.planned}",
+            str(run.errors),
+        ]
+        for run in shown
+    ]
+    to = console()
+    columns = ["run", "started (UTC)", "suite", "target", "state", "done", "errors"]
+    to.print(table(columns, rows, right=(5, 6), elastic=3))
+    if len(everything) > len(shown):
+        to.print(f"and {len(everything) - len(shown)} older ones: --last {len(everything)} shows all")
+
+
+def show(
+    run: RunArgument,
+    sample: Annotated[str, typer.Argument(metavar="[SAMPLE]", help="Show only this sample, by its id.")] = "",
+    store: StoreOption = None,
+    only: Annotated[
+        str,
+        typer.Option(
+            "--only",
+            metavar="KIND",
+            help="List samples: wrong, unparsed, refused, not-applicable, errors, damaged or all.",
+        ),
+    ] = "",
+    most: MostOption = 10,
+    with_labels: WithLabelsOption = False,
+    as_json: JsonOption = False,
+) -> None:
+    """Show one run: scores, categories, and replies without a score.
+
+    Notes on the run are listed below; samples are listed with the labels that a review gave them.
+    """
+    from steelyard.cli.outcome import evaluate_runs, print_outcome
+    from steelyard.report.export import plain_note
+    from steelyard.report.page import all_sections
+    from steelyard.report.record_lines import note_line
+    from steelyard.report.section import section_json
+    from steelyard.report.terminal import console, print_json, say
+    from steelyard.store import Store
+    from steelyard.store.labels import by_record
+    from steelyard.store.review import LabelledRun
+
+    if only and only not in _KINDS:
+        raise ConfigError(f"--only {only!r}{did_you_mean(only, _KINDS)}")
+    with Store(store) as opened:
+        stored = LabelledRun.of(named_run(opened, run)) if with_labels else named_run(opened, run)
+        if not only and not sample:
+            outcome = evaluate_runs([stored], store=store, with_labels=with_labels)
+            notes = stored.remarks().notes
+            if as_json:
+                about = {"reason": stored.reason, "notes": [plain_note(note) for note in notes], **outcome.preferred()}
+                about["sections"] = section_json(all_sections(outcome.content))
+                print_json({**outcome.summaries[0].to_json(), **about, "manifest": stored.manifest})
+            else:
+                print_outcome(replace(outcome, in_full=True), as_json=False)
+                for note in notes:
+                    say(console(), note_line(note))
+            return
+        say_unfinished(stored)
+        wanted = _Wanted(only or "all", most, sample)
+        if as_json:
+            labels = by_record(stored.remarks().labels)
+            print_json([_plain(record, labels) for record in _listed(stored, wanted)])
+        else:
+            _print_samples(stored, wanted)
+
+
+def compare(
+    run: RunsArgument,
+    store: StoreOption = None,
+    score: ScoreOption = None,
+    level: Annotated[float, typer.Option("--level", metavar="LEVEL", help="Confidence level, between 0 and 1.")] = 0.95,
+    align: Annotated[
+        str,
+        typer.Option(
+            "--align",
+            metavar="BY",
+            help="Pair samples by id, by content, or by a key of their metadata; by default by id, or by content "
+            "if hardly any id is shared.",
+        ),
+    ] = "",
+    group: Annotated[
+        list[str] | None, typer.Option("--group", metavar="NAME", help="Only samples of this group; may be repeated.")
+    ] = None,
+    with_labels: WithLabelsOption = False,
+    as_json: JsonOption = False,
+    html: HtmlOption = None,
+    markdown: MarkdownOption = None,
+) -> None:
+    """Compare runs with the first one and draw a conclusion.
+
+    Every score that two runs share is compared over the samples they share, and so are time, calls and tokens.
+    """
+    from steelyard.cli.outcome import evaluate_runs, print_outcome, write_pages
+    from steelyard.cli.output import check_writable
+    from steelyard.store import Store
+
+    if len(run) < 2:
+        raise ConfigError("compare takes two runs or more; the first is the baseline")
+    if not 0 < level < 1:
+        raise ConfigError(f"--level {level:g}: a confidence level is between 0 and 1 (0.95 for 95 %)")
+    check_writable(html, markdown)
+    comparing = {"level": level, "align_by": align, "groups": tuple(group or ())}
+    with Store(store) as opened:
+        runs = named_runs(opened, run)
+        _check_comparable(runs)
+        outcome = evaluate_runs(runs, store=store, score=score, gated=False, with_labels=with_labels, **comparing)
+        if outcome.comparison is None:
+            raise ConfigError("one of these runs has no scores, so there is nothing to compare: see steelyard runs")
+        print_outcome(outcome, as_json=as_json, detailed=True, reported=html is not None)
+        write_pages(outcome, html=html, markdown=markdown)
+
+
+def report(
+    run: RunsArgument,
+    store: StoreOption = None,
+    html: HtmlOption = None,
+    markdown: MarkdownOption = None,
+    junit: JUnitOption = None,
+    with_labels: WithLabelsOption = False,
+) -> None:
+    """Write a report of one run, or of several compared.
+
+    It is written to report.html if no file is named.
+    """
+    from steelyard.cli.outcome import evaluate_runs, write_pages
+    from steelyard.store import Store
+
+    if html is None and markdown is None and junit is None:
+        html = Path("report.html")
+    check_writable(html, markdown, junit)
+    with Store(store) as opened:
+        outcome = evaluate_runs(named_runs(opened, run), with_labels=with_labels)
+        write_pages(outcome, html=html, markdown=markdown, junit=junit)
+
+
+def _check_comparable(runs: Sequence[Run]) -> None:
+    """Refuse runs without scores of their own, and judging runs whose pairs have no side in common.
+
+    Raises:
+        ConfigError: which ones, and which command shows their preferences.
+    """
+    from steelyard.analysis.preferences import is_judging, only_answers, sides_of
+
+    answering = [_name(run) for run in runs if only_answers(run.manifest)]
+    if answering:
+        raise ConfigError(
+            f"{' and '.join(answering)} only gave answers, which another run judged, so there are no scores to "
+            "compare: steelyard runs lists the judging run, and steelyard show RUN says which is preferred"
+        )
+    judging = [run for run in runs if is_judging(run.manifest)]
+    if not judging:
+        return
+    if len(judging) < len(runs):
+        other = next(run for run in runs if run not in judging)
+        raise ConfigError(
+            f"{_name(judging[0])} judges pairs of answers and {_name(other)} does not: "
+            "compare judging runs with each other, and runs with scores with each other"
+        )
+    firsts, seconds = (set(side) for side in zip(*(sides_of(run.manifest) for run in judging), strict=True))
+    if len(firsts) > 1 and len(seconds) > 1:
+        raise ConfigError(
+            f"{' and '.join(map(_name, judging))} share neither side, so their preferences "
+            "cannot be compared: steelyard report shows several pairs and ranks their targets"
+        )
+
+
+def _name(run: Run) -> str:
+    return f"{run.id} ({run.target})"
+
+
+_KINDS: Final = ("wrong", "unparsed", "refused", "not-applicable", "errors", "damaged", "all")
+
+
+def _state(run: Run) -> str:
+    """The run's state; one that finished before its last sample was stopped by its own rule or that of its pairs."""
+    return "stopped early" if run.state == "finished" and run.done < run.planned else run.state
+
+
+def _row(run: Run) -> dict[str, Any]:
+    names = ("id", "suite", "kind", "target", "state", "reason", "planned", "done", "errors", "from_journal", "seconds")
+    created = run.created.isoformat(timespec="seconds")
+    return {**{name: getattr(run, name) for name in names}, "created": created, "tags": dict(run.tags)}
+
+
+@dataclass(frozen=True, slots=True)
+class _Wanted:
+    """Which records to list: their kind, how many at most, and of which sample ("" for any)."""
+
+    only: str
+    most: int
+    sample: str = ""
+
+
+def _listed(run: Run, wanted: _Wanted) -> Iterator[Record]:
+    """The first records of a kind, in the order of the samples.
+
+    Raises:
+        ConfigError: the run has no such sample.
+    """
+    if wanted.sample and wanted.sample not in (known := run.sample_hashes()):
+        near = did_you_mean(wanted.sample, known)
+        raise ConfigError(f"run {run.id} has no sample {wanted.sample!r}{near if near.startswith(':') else ''}")
+    listed = 0
+    for record in run.records():
+        if wanted.sample not in {"", record.sample.id}:
+            continue
+        if wanted.only == "all" or wanted.only in _kinds_of(record):
+            yield record
+            listed += 1
+            if listed == wanted.most:
+                return
+
+
+def _kinds_of(record: Record) -> set[str]:
+    from steelyard.store.records import DAMAGED
+
+    kinds = {score.outcome.replace("_", "-") for score in record.scores if score.outcome != "scored"}
+    wrong = {"wrong" for score in record.scores if score.outcome == "scored" and score.passed is False}
+    failed = {"damaged" if record.failure.kind == DAMAGED else "errors"} if record.failure else set()
+    return {*kinds, *wrong, *failed}
+
+
+def _plain(record: Record, labels: _Labels) -> dict[str, Any]:
+    from steelyard.report.export import plain_record
+
+    return plain_record(record, labels.get((record.sample.id, record.repeat), ()))
+
+
+def _print_samples(run: Run, wanted: _Wanted) -> None:
+    from steelyard.report.record_lines import label_line, sample_lines
+    from steelyard.report.terminal import console, say
+    from steelyard.store.labels import by_record
+
+    to = console()
+    none = True
+    labels = by_record(run.remarks().labels)
+    for record in _listed(run, wanted):
+        if not none:
+            to.print()
+        none = False
+        for line in sample_lines(record):
+            say(to, line)
+        for label in labels.get((record.sample.id, record.repeat), ()):
+            say(to, label_line(label))
+    if none:
+        say(to, _why_none(run, wanted.only))
+
+
+def _why_none(run: Run, only: str) -> str:
+    """Why nothing is listed. "No sample is wrong" would mislead if no score of the run can be wrong."""
+    if only == "all":
+        return "this run has no records"
+    nothing = f"no sample of run {run.id} ({run.target}) is {only}"
+    if only != "wrong":
+        return nothing
+    telling = dict.fromkeys(
+        score.name for record in run.records() for score in record.scores if score.passed is not None
+    )
+    if telling:
+        return f"{nothing}; only {', '.join(telling)} can be right or wrong"
+    return f"{nothing}: none of its scores can be right or wrong, as none has a threshold; --only all lists samples"

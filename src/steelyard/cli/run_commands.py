@@ -1,0 +1,328 @@
+"""Commands that run a configuration (`run`), finish a run of one (`resume`), or score its outputs again (`rescore`)."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, NoReturn
+
+import typer
+
+from steelyard.cli.options import (
+    BROKEN,
+    INTERRUPTED,
+    ConfigArgument,
+    DryRunOption,
+    FreshOption,
+    HtmlOption,
+    JsonOption,
+    JUnitOption,
+    MarkdownOption,
+    NoEnvOption,
+    QuietOption,
+    RunArgument,
+    SkipBadOption,
+    StoreOption,
+    UnsafeSqlOption,
+    load_config,
+    named_run,
+)
+from steelyard.cli.output import check_writable, while_read
+from steelyard.errors import ConfigError
+
+if TYPE_CHECKING:
+    from steelyard.config.load import Loaded
+    from steelyard.store import Run
+    from steelyard.suite import RunConfig
+
+ConfigOption = Annotated[
+    Path | None, typer.Option("--config", metavar="FILE", help="The configuration, if its file has moved.")
+]
+
+
+def run(
+    config: ConfigArgument,
+    store: StoreOption = None,
+    limit: Annotated[int | None, typer.Option("--limit", metavar="N", help="Only the first N samples.", min=1)] = None,
+    skip_bad: SkipBadOption = False,
+    only: Annotated[
+        str,
+        typer.Option(
+            "--only",
+            metavar="EXPR",
+            help="With --from: only samples that were failed, wrong, errors, unparsed, group=...; the syntax of "
+            "promote --where.",
+        ),
+    ] = "",
+    from_run: Annotated[str, typer.Option("--from", metavar="RUN", help="The earlier run that --only refers to.")] = "",
+    fresh: FreshOption = False,
+    stop_when_decided: Annotated[
+        str,
+        typer.Option(
+            "--stop-when-decided",
+            metavar="full|population",
+            help="Stop early once the result is decided, for the full dataset or for the population behind it.",
+        ),
+    ] = "",
+    dry_run: DryRunOption = False,
+    unsafe_sql: UnsafeSqlOption = False,
+    no_env: NoEnvOption = False,
+    quiet: QuietOption = False,
+    as_json: JsonOption = False,
+    html: HtmlOption = None,
+    markdown: MarkdownOption = None,
+    junit: JUnitOption = None,
+) -> None:
+    """Evaluate every target of a configuration and compare them."""
+    choice = _choice(only, from_run)
+    loaded = load_config(config, no_env=no_env, limit=limit, skip_bad=skip_bad)
+    loaded, chosen = _choose(loaded, choice, store)
+    if stop_when_decided:
+        loaded = _with_stop_rule(loaded, question=stop_when_decided)
+    if not quiet:
+        _say_notes(loaded)
+    if dry_run:
+        from steelyard.cli.estimates import print_estimate
+
+        print_estimate(loaded.suite, store, fresh=fresh, as_json=as_json)
+        return
+    from steelyard.cli.live_run import run_suite
+    from steelyard.report.gate_check import check_before
+
+    outlet = _Outlet(store, as_json, html, markdown, junit)
+    outlet.check()
+    check_before(loaded.suite.gate, loaded.suite.targets, store)
+    how = _how(loaded, store, chosen, fresh=fresh, unsafe_sql=unsafe_sql)
+    outlet.finish(run_suite(loaded.suite, how, quiet=quiet))
+
+
+def resume(
+    run: Annotated[
+        str, typer.Argument(metavar="[RUN]", help="A run of the evaluation; the newest unfinished one by default.")
+    ] = "",
+    store: StoreOption = None,
+    config: ConfigOption = None,
+    allow_changed: Annotated[
+        bool, typer.Option("--allow-changed", help="Resume even if inputs have changed since the start.")
+    ] = False,
+    unsafe_sql: UnsafeSqlOption = False,
+    no_env: NoEnvOption = False,
+    quiet: QuietOption = False,
+    as_json: JsonOption = False,
+    html: HtmlOption = None,
+    markdown: MarkdownOption = None,
+    junit: JUnitOption = None,
+) -> None:
+    """Resume interrupted or failed runs.
+
+    Questions that were answered are not sent again.
+    """
+    from steelyard.store import Store
+
+    outlet = _Outlet(store, as_json, html, markdown, junit)
+    outlet.check()
+    with Store(store) as opened:
+        unfinished = named_run(opened, run) if run else _unfinished(opened.runs())
+        together = opened.runs_of(unfinished.evaluation)
+    if all(member.state == "finished" for member in together):
+        typer.echo(f"nothing to resume: run {unfinished.id} is finished", err=True)
+        outlet.finish(together)
+    if unfinished.kind == "generate":
+        from steelyard.cli.generate_command import resume_generate
+
+        resume_generate(
+            unfinished, store=store, allow_changed=allow_changed, no_env=no_env, quiet=quiet, as_json=as_json
+        )
+    from steelyard.cli.live_run import run_suite
+
+    loaded = _with_stop_rule(_reload(unfinished, config, no_env=no_env), **_stored_stop_rule(unfinished))
+    loaded, chosen = _choose(loaded, (unfinished.manifest["config"] or {}).get("chosen", {}), store)
+    how = _how(loaded, store, chosen, resume=unfinished.id, allow_changed=allow_changed, unsafe_sql=unsafe_sql)
+    outlet.finish(run_suite(loaded.suite, how, quiet=quiet))
+
+
+def rescore(
+    run: RunArgument,
+    store: StoreOption = None,
+    config: Annotated[
+        Path | None, typer.Option("--config", metavar="FILE", help="Take the scorers from this file, not from the run.")
+    ] = None,
+    rule: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME",
+            help="Read exam replies by another rule: steelyard, strict_only_letter, last_letter, first_option.",
+        ),
+    ] = None,
+    unsafe_sql: UnsafeSqlOption = False,
+    no_env: NoEnvOption = False,
+    as_json: JsonOption = False,
+) -> None:
+    """Score stored outputs again without calling any model.
+
+    Judges take their replies from the journal.
+    """
+    from steelyard.report.scores import rescored_section
+    from steelyard.report.terminal import console, print_json, say
+    from steelyard.report.terminal_sections import print_sections
+    from steelyard.store import Store
+    from steelyard.suite.rescore import rescore as score_again
+    from steelyard.suite.rescore import with_rule
+
+    with Store(store) as opened:
+        stored = named_run(opened, run)
+        loaded = _reload(stored, config, no_env=no_env)
+        scorers = loaded.suite.scorers_for(stored.target)
+        scored, damaged = score_again(
+            opened, stored, scorers if rule is None else with_rule(scorers, rule), unsafe_sql=unsafe_sql
+        )
+        before, after = stored.summary(), scored.summary()
+        changed = scored.changed_verdicts(stored)
+    if as_json:
+        print_json({"before": before.to_json(), "after": after.to_json(), "changed": changed, "damaged": damaged})
+        return
+    to = console()
+    say(to, f"run {stored.id} ({stored.target}), scored again without a call:")
+    print_sections(to, [rescored_section(before, after, changed)])
+    if damaged:
+        typer.echo(f"{damaged} records are damaged in the store and have no score now", err=True)
+
+
+@dataclass(frozen=True, slots=True)
+class _Outlet:
+    """Where results go: printed, as a table or as JSON, and written to report files."""
+
+    store: str | None
+    as_json: bool
+    html: Path | None
+    markdown: Path | None
+    junit: Path | None
+
+    def check(self) -> None:
+        """Refuse a file that cannot be written before anything is paid for."""
+        check_writable(self.html, self.markdown, self.junit)
+
+    def finish(self, runs: Sequence[Run]) -> NoReturn:
+        """Print and write the results, then exit with the code of the runs, also if nobody reads the output."""
+        from steelyard.cli.outcome import evaluate_runs, print_outcome, write_pages
+
+        outcome = evaluate_runs(runs, store=self.store)
+        with while_read():
+            print_outcome(outcome, as_json=self.as_json, reported=self.html is not None)
+        write_pages(outcome, html=self.html, markdown=self.markdown, junit=self.junit)
+        if any(run.state == "broken" for run in runs):
+            raise typer.Exit(BROKEN)
+        if any(run.state != "finished" for run in runs):
+            raise typer.Exit(INTERRUPTED)
+        raise typer.Exit(outcome.gate.exit_code if outcome.gate else 0)
+
+
+def _how(loaded: Loaded, store: str | None, chosen: Mapping[str, str], **more: Any) -> RunConfig:
+    from steelyard.suite import RunConfig
+
+    config = {"path": str(loaded.path.absolute()), "plain": loaded.plain} | ({"chosen": chosen} if chosen else {})
+    return RunConfig(store=store, environment=loaded.environment, config=config, **more)
+
+
+def _say_notes(loaded: Loaded) -> None:
+    """Print warnings about the samples before a call is paid for: rows left out, a template that does not fit."""
+    from steelyard.report.terminal import console, say
+
+    to = console(stderr=True)
+    for note in (*loaded.notes, *loaded.suite.notes):
+        say(to, f"note: {note}")
+
+
+def _with_stop_rule(loaded: Loaded, **rule: Any) -> Loaded:
+    """The configuration with fields of its stopping rule replaced.
+
+    Raises:
+        ConfigError: the rule cannot be applied to this suite.
+    """
+    from steelyard.suite.survey import check_stop
+
+    options = loaded.suite.options
+    options = replace(options, stop_when_decided=replace(options.stop_when_decided, **rule))
+    options.check()
+    suite = replace(loaded.suite, options=options)
+    check_stop(suite)
+    return replace(loaded, suite=suite)
+
+
+def _stored_stop_rule(run: Run) -> dict[str, Any]:
+    """The stopping question at the start of the run: it may come from the command line, not the configuration."""
+    rule = run.manifest["options"].get("stop_when_decided") or {}
+    return {"question": rule["question"]} if "question" in rule else {}
+
+
+def _choice(only: str, run: str) -> dict[str, str]:
+    """`--only` and `--from` as a manifest stores them; empty if neither is given.
+
+    Raises:
+        ConfigError: one without the other.
+    """
+    if bool(only) != bool(run):
+        missing = "--from RUN: in which run" if only else "--only EXPR: which of its samples"
+        raise ConfigError(f"--only and --from go together; add {missing}")
+    return {"only": only, "from": run} if only else {}
+
+
+def _choose(loaded: Loaded, choice: Mapping[str, str], store: str | None) -> tuple[Loaded, dict[str, Any]]:
+    """The configuration with the chosen samples only, and the choice with the run's id in place of its name.
+
+    Args:
+        loaded: the configuration.
+        choice: as `_choice` gives it; an empty one chooses all samples.
+        store: where the earlier run is.
+
+    Raises:
+        ConfigError: there is no such run, the condition is malformed, or no sample meets it.
+    """
+    if not choice:
+        return loaded, {}
+    from steelyard.generate.conditions import matching_records, parse_condition
+    from steelyard.store import Store
+    from steelyard.suite.objects import with_chosen
+
+    with Store(store) as opened:
+        earlier = named_run(opened, choice["from"])
+        condition = parse_condition(choice["only"], earlier.manifest)
+        ids = frozenset(record.sample.id for _, record in matching_records(earlier, condition))
+    if not ids:
+        raise ConfigError(f"no sample of run {earlier.id} ({earlier.target}) matches: {choice['only']}")
+    suite = with_chosen(loaded.suite, ids, f"{choice['only']} in run {earlier.id} ({earlier.target})")
+    return replace(loaded, suite=suite), {**choice, "from": earlier.id}
+
+
+def _unfinished(runs: Sequence[Run]) -> Run:
+    """The newest run that can be resumed; if none can, the newest of all."""
+    if not runs:
+        raise ConfigError("the store holds no runs")
+    return next((run for run in runs if run.state in {"interrupted", "broken"}), runs[0])
+
+
+def _reload(run: Run, config: Path | None, *, no_env: bool) -> Loaded:
+    """The configuration of a stored run: the file given here, the file it was read from, or the stored copy.
+
+    Raises:
+        ConfigError: the run was not started from a configuration, or the file has a mistake.
+        DataError: the dataset cannot be read.
+    """
+    from steelyard.config.load import load_plain
+
+    if run.kind in {"generate", "review"}:
+        raise ConfigError(f"run {run.id} was made by steelyard {run.kind}; type that command again")
+    stored = run.manifest.get("config")
+    if config is not None:
+        return load_config(config, no_env=no_env)
+    if stored is None:
+        raise ConfigError(f"run {run.id} was started from Python: pass resume={run.id!r} to evaluate() there")
+    path = Path(stored["path"])
+    if path.is_file():
+        # --limit and --skip-bad are not in the file; the stored copy has them applied.
+        samples = stored["plain"].get("samples", {})
+        samples = samples if isinstance(samples, Mapping) else {}
+        return load_config(path, no_env=no_env, limit=samples.get("first"), skip_bad=bool(samples.get("skip_bad")))
+    return load_plain(stored["plain"], path.parent, environ=os.environ, use_dotenv=not no_env)

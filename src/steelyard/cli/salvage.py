@@ -1,0 +1,157 @@
+"""`export --salvage`: save what can be read of a damaged store, and list what cannot."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING, Final
+
+from steelyard.cli.options import BROKEN
+from steelyard.cli.output import print_lines
+from steelyard.errors import ConfigError
+
+if TYPE_CHECKING:
+    from steelyard.store import Run
+    from steelyard.store.salvage import Salvaged
+
+_MOST_NAMED: Final = 20
+
+
+@dataclass(slots=True)
+class _SavedRun:
+    """How much of one run was saved."""
+
+    whole: int = 0
+    damaged: list[str] = field(default_factory=list)
+    missing: int = 0
+    unchanged: bool | None = None
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether every record was saved as it was stored."""
+        return not self.damaged and not self.missing and self.unchanged is not False
+
+
+def save(names: Sequence[str], store: str | None, out: Path | None) -> int:
+    """Write what can be read and list on standard error what cannot; returns the exit code.
+
+    Args:
+        names: of runs; empty for all.
+        store: the damaged one.
+        out: a file of JSON lines, or a new store if its suffix is `.db`; None for JSON lines on standard output.
+
+    Raises:
+        ConfigError: there is no such store or run, or the file cannot be written.
+        StoreError: nothing of the store can be read.
+    """
+    from steelyard.store.address import Address, locate
+    from steelyard.store.salvage import salvage
+    from steelyard.store.sqlite import is_locked
+
+    where = locate(store)
+    if isinstance(where, Address):
+        raise ConfigError(
+            "--salvage reads SQLite files only; of a store on a server, export reads each record by itself"
+        )
+    if out is not None and _is_store(out) and out.exists():
+        raise ConfigError(f"{out} exists already; name another file with --out")
+    with TemporaryDirectory(prefix="steelyard-salvage-") as folder:
+        salvaged = salvage(where, Path(folder))
+        try:
+            runs = [salvaged.store.run(name) for name in names] or salvaged.store.runs()[::-1]
+            with _lines_to(out) as write:
+                counts = {run: _save_run(salvaged, run, write) for run in runs}
+        finally:
+            salvaged.store.close()
+        if out is not None and _is_store(out):
+            shutil.copyfile(salvaged.store.path, out)
+    salvaged.notes += [
+        f"run {run.id} is still running: its file was copied meanwhile, so salvage again once it has ended"
+        for run in counts
+        if is_locked(where, run.id)
+    ]
+    complete = _print_result(salvaged, counts, out)
+    return 0 if complete else BROKEN
+
+
+@contextmanager
+def _lines_to(out: Path | None) -> Iterator[Callable[[str], object]]:
+    """A function that writes a line: to a file, to standard output, or nowhere if `out` is a store."""
+    if out is None:
+        yield lambda line: print_lines([line])
+    elif _is_store(out):
+        yield lambda _: None
+    else:
+        try:
+            out.parent.mkdir(parents=True, exist_ok=True)
+            with out.open("w", encoding="utf-8", errors="replace", newline="") as file:
+                yield file.write
+        except OSError as error:
+            raise ConfigError(f"{out} cannot be written: {error.strerror}") from error
+
+
+def _save_run(salvaged: Salvaged, run: Run, write: Callable[[str], object]) -> _SavedRun:
+    from steelyard.escaping import json_line
+    from steelyard.report.export import plain_record
+    from steelyard.store.labels import by_record
+    from steelyard.store.records import DAMAGED
+
+    count = _SavedRun(unchanged=salvaged.is_unchanged(run))
+    head = {"run": run.id, "target": run.target, "tags": dict(run.tags)}
+    labels = by_record(run.remarks().labels)
+    for record in salvaged.records(run):
+        if record.failure is not None and record.failure.kind == DAMAGED:
+            count.damaged.append(record.failure.message)
+        else:
+            count.whole += 1
+        write(json_line(head | plain_record(record, labels.get((record.sample.id, record.repeat), ()))) + "\n")
+    count.missing = max(0, run.done - count.whole - len(count.damaged))
+    return count
+
+
+def _print_result(salvaged: Salvaged, counts: dict[Run, _SavedRun], out: Path | None) -> bool:
+    """Print what was saved and every record that was not; returns whether nothing is missing."""
+    from steelyard.report.terminal import console, say
+
+    to = console(stderr=True)
+    lines = [f"note: {note}" for note in salvaged.notes]
+    for run, count in counts.items():
+        lines += _run_lines(run, count)
+    lost = "run" in salvaged.gaps
+    if lost:
+        lines.append("part of the table of runs is lost: a run without its row is named run-NUMBER")
+    complete = bool(counts) and not lost and all(count.is_complete for count in counts.values())
+    if not counts:
+        lines.append("no run could be read")
+    if not complete and not _is_store(out):
+        lines.append("--out NEW.db writes a new store instead; a run on it pays only for missing replies")
+    if out is not None:
+        lines.append(f"wrote {out}")
+    for line in lines:
+        say(to, line)
+    return complete
+
+
+def _run_lines(run: Run, count: _SavedRun) -> Iterator[str]:
+    n = count.whole + len(count.damaged)
+    parts = [f"{n + count.missing} records, {count.whole} saved whole"]
+    parts += [f"{len(count.damaged)} in part"] if count.damaged else []
+    parts += [f"{count.missing} not found"] if count.missing else []
+    yield f"run {run.id} ({run.target.strip('()')}): {', '.join(parts)}"
+    reasons = {line.rpartition(": ")[2] for line in count.damaged}
+    if len(reasons) == 1 and len(count.damaged) > 1:
+        yield f"  each of these: {reasons.pop()}"
+    else:
+        yield from (f"  {line}" for line in count.damaged[:_MOST_NAMED])
+        if len(count.damaged) > _MOST_NAMED:
+            yield f"  and {len(count.damaged) - _MOST_NAMED} more: their failure has the kind `damaged`"
+    if count.unchanged is False:
+        yield "  its checksum does not match: rows are missing, or a number in one of them has changed"
+
+
+def _is_store(out: Path | None) -> bool:
+    return out is not None and out.suffix == ".db"

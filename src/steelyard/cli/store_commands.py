@@ -1,0 +1,194 @@
+"""Commands for the store as a whole: `verify` finds damage, `delete` deletes runs, `store upgrade` migrates."""
+
+from __future__ import annotations
+
+import re
+import shlex
+import sys
+from collections.abc import Iterator, Sequence
+from datetime import UTC, datetime, timedelta
+from typing import TYPE_CHECKING, Annotated, Final
+
+import typer
+
+from steelyard.cli.options import BROKEN, JsonOption, StoreOption, named_run
+from steelyard.errors import ConfigError, StoreError
+
+if TYPE_CHECKING:
+    from steelyard.store import Run, Store
+    from steelyard.store.delete import Deletion
+    from steelyard.store.migrations import Upgrade
+    from steelyard.store.verify import Verification
+
+_MOST_SHOWN: Final = 20
+_MOST_DAYS: Final = 36_500
+"""100 years. A date before the year 1 would be an OverflowError of `datetime`, not a message."""
+_THIS_COMMAND: Final = re.compile(r"\nSee what is wrong:\n  steelyard verify [^\n]*")
+"""The first suggestion in the message about a damaged file; `verify` removes it, as the user has just typed it."""
+
+
+def verify(
+    run: Annotated[
+        str, typer.Argument(metavar="[RUN]", help="Check only this run, with its samples and replies.")
+    ] = "",
+    *,
+    deep: Annotated[bool, typer.Option("--deep", help="Compare indexes with their tables too; takes longer.")] = False,
+    store: StoreOption = None,
+    as_json: JsonOption = False,
+) -> int:
+    """Check a store for damage.
+
+    Everything is read, decompressed, counted again and compared with its checksums; nothing is changed. Exit code 4 if
+    anything is wrong.
+    """
+    from steelyard.report.terminal import console, print_json, say
+    from steelyard.store import Store
+    from steelyard.store.verify import verify as verify_store
+
+    try:
+        with Store(store) as opened:
+            where = str(opened.path)
+            result = verify_store(opened, named_run(opened, run) if run else None, deep=deep)
+    except StoreError as error:
+        raise StoreError(_THIS_COMMAND.sub("", str(error))) from error
+    if as_json:
+        print_json({"store": where, **result.to_json()})
+    else:
+        to = console()
+        for line in _result_lines(result, where):
+            say(to, line)
+    return 0 if result.is_sound else BROKEN
+
+
+def _result_lines(result: Verification, where: str) -> Iterator[str]:
+    yield f"{where} is {'sound' if result.is_sound else 'DAMAGED'}"
+    yield "checked: " + ", ".join(f"{count:,} {what}" for what, count in result.counts.items() if count)
+    for note in result.notes:
+        yield f"note: {note}"
+    if result.found:
+        yield f"{result.found:,} problem{'s' if result.found > 1 else ''}:"
+    for damage in result.damages[:_MOST_SHOWN]:
+        yield f"  {damage}"
+    if result.found > _MOST_SHOWN:
+        yield f"  and {result.found - _MOST_SHOWN:,} more: --json lists up to a thousand"
+    if not result.is_sound and "://" not in where:
+        yield "Save what can be read:"
+        yield f"  steelyard export --salvage --out salvaged.jsonl --store {shlex.quote(where)}"
+
+
+def delete(
+    runs: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="[RUN...]", help="Runs: ids or the start of them, 'latest', or names that only one run has."
+        ),
+    ] = None,
+    older_than: Annotated[
+        int | None,
+        typer.Option(
+            "--older-than", metavar="DAYS", min=0, max=_MOST_DAYS, help="All runs started over DAYS days ago."
+        ),
+    ] = None,
+    replies: Annotated[
+        bool,
+        typer.Option("--replies", help="Also delete replies that no other run uses; asking again costs again."),
+    ] = False,
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask for confirmation.")] = False,
+    store: StoreOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Delete runs and their data.
+
+    Scores, samples, labels and notes are deleted with them, all or nothing. Replies stay in the journal unless
+    --replies is given, and the budget spent stays counted.
+    """
+    from steelyard.report.terminal import console, print_json, say
+    from steelyard.store import Store
+    from steelyard.store.delete import delete_runs, preview_deletion
+
+    with Store(store) as opened:
+        chosen = _chosen(opened, runs or [], older_than)
+        deletion = preview_deletion(opened, chosen)
+        to = console(stderr=as_json)
+        for line in _deletion_lines(chosen, deletion, replies=replies):
+            say(to, line)
+        if chosen and not yes:
+            _confirm()
+        if chosen:
+            deletion = delete_runs(opened, chosen, replies=replies)
+    if as_json:
+        print_json({"deleted": [run.id for run in chosen], **deletion.to_json()})
+    elif chosen:
+        say(to, "deleted. Later runs reuse the space; docs/store.md explains how to shrink a store")
+
+
+def _chosen(store: Store, names: Sequence[str], older_than: int | None) -> list[Run]:
+    """The runs that were named, or that are old enough; each once.
+
+    Raises:
+        ConfigError: neither or both was given, or a name fits no run or several: nothing is deleted on a guess.
+    """
+    if bool(names) == (older_than is not None):
+        raise ConfigError("name the runs to delete, or give --older-than DAYS")
+    if older_than is None:
+        return list({run.id: run for run, _ in store.runs_named(names, unique=True)}.values())
+    before = datetime.now(UTC) - timedelta(days=older_than)
+    return [run for run in store.runs() if run.created < before]
+
+
+def _deletion_lines(runs: Sequence[Run], deletion: Deletion, *, replies: bool) -> Iterator[str]:
+    if not runs:
+        yield "no run is that old; nothing was deleted"
+        return
+    for run in runs:
+        yield f"run {run.id}: {run.suite}, {run.target}, {run.state}, {run.done} records, {run.created:%Y-%m-%d %H:%M}"
+    counts = {name: count for name, count in deletion.to_json().items() if name not in {"runs", "replies"} and count}
+    yield "deletes " + (", ".join(f"{count:,} {name}" for name, count in counts.items()) or "nothing else")
+    if deletion.replies:
+        what = "are deleted: asking again costs again" if replies else "stay in the journal (--replies)"
+        yield f"{deletion.replies:,} replies that no other run uses {what}"
+
+
+def _confirm() -> None:
+    if not sys.stdin.isatty():
+        raise ConfigError("no terminal to ask for confirmation: --yes deletes without asking")
+    if not typer.confirm("Delete this?"):
+        raise typer.Abort
+
+
+def store_upgrade(
+    *,
+    no_copy: Annotated[bool, typer.Option("--no-copy", help="Do not copy the store first.")] = False,
+    store: StoreOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Upgrade a store that an older version of Steelyard made.
+
+    A store of an older version can be read, and its runs can be resumed, without an upgrade; where a command needs one
+    it says so. The store is copied first, to a file beside it or to another schema of the database, and the copy is
+    named. An upgrade that is interrupted changes nothing. It is refused while a run is being written.
+    """
+    from steelyard.report.terminal import console, print_json, say
+    from steelyard.store import Store
+
+    with Store(store) as opened:
+        upgrade = opened.upgrade(copy=not no_copy)
+    if as_json:
+        applied = [{"number": migration.number, "summary": migration.summary} for migration in upgrade.applied]
+        copy = str(upgrade.copy) if upgrade.copy else None
+        print_json({"store": str(upgrade.where), "applied": applied, "copy": copy})
+    else:
+        to = console()
+        for line in _upgrade_lines(upgrade):
+            say(to, line)
+
+
+def _upgrade_lines(upgrade: Upgrade) -> Iterator[str]:
+    if not upgrade.applied:
+        yield f"{upgrade.where} is up to date: there is nothing to upgrade"
+        return
+    if upgrade.copy is not None:
+        yield f"the store as it was: {upgrade.copy}"
+    for migration in upgrade.applied:
+        yield f"migration {migration.number}: {migration.summary}"
+    yield f"{upgrade.where} is upgraded"

@@ -1,0 +1,271 @@
+"""Check a dataset as a suite would read it: its columns, counts of its rows, and every defect."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any, Final
+
+from steelyard.data.sample_files import SampleFiles
+from steelyard.data.table import Defect
+from steelyard.errors import ConfigError, did_you_mean
+
+_WIDTH: Final = 80
+_MOST_COUNTS: Final = 60
+"""Counts that are shown; --json has them all."""
+
+
+@dataclass(frozen=True, slots=True)
+class CheckedData:
+    """The result of checking a dataset.
+
+    Args:
+        samples: number of valid rows.
+        columns: role -> column of the first table, as a person names it.
+        what: what `counts` counts: `keys`, `databases`, `documents`, `groups`.
+        counts: of the valid rows.
+        defects: of the other rows.
+        notes: warnings about things that are unusual but valid.
+        tables: each table with its `table`, `header_row` (None without one), `columns` and `samples`.
+        groups: group -> samples; empty if no row has one.
+        pairs: near-duplicate questions.
+        skip_bad: whether rows with defects are left out.
+    """
+
+    samples: int
+    columns: Mapping[str, str]
+    what: str
+    counts: Mapping[str, int]
+    defects: Sequence[Defect]
+    notes: Sequence[str]
+    tables: Sequence[Mapping[str, Any]] = ()
+    groups: Mapping[str, int] = field(default_factory=dict)
+    pairs: Sequence[Mapping[str, Any]] = ()
+    skip_bad: bool = False
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain JSON."""
+        return {
+            "samples": self.samples,
+            "columns": dict(self.columns),
+            "tables": list(self.tables),
+            self.what: dict(self.counts),
+            "groups": dict(self.groups),
+            "defects": [
+                {"kind": defect.kind, "place": defect.place, "message": defect.message} for defect in self.defects
+            ],
+            "defect_kinds": dict(Counter(defect.kind for defect in self.defects)),
+            "pairs": list(self.pairs),
+            "notes": list(self.notes),
+        }
+
+    def lines(self, title: str) -> Iterator[str]:
+        """The report for a terminal of 80 columns, line by line."""
+        yield f"{title}: {_counted(self.samples, 'sample')}"
+        yield from self._column_lines()
+        yield from packed(self.what, self.counts)
+        if self.what != "groups":
+            yield from packed("groups", self.groups)
+        for note in self.notes:
+            yield f"    {note[2:]}" if note.startswith("  ") else f"  note: {note}"
+        left_out = " (their rows are left out)" if self.defects and self.skip_bad else ""
+        yield f"  {_counted(len(self.defects), 'defect')}{left_out}{':' if self.defects else ''}"
+        if len(self.defects) > 1:
+            yield from packed("  by kind", Counter(defect.kind for defect in self.defects))
+        for defect in self.defects:
+            yield f"    {defect}"
+        if self.defects and not self.skip_bad:
+            yield "  correct them, or leave such rows out: --skip-bad, in a configuration skip_bad: true under samples"
+
+    def _column_lines(self) -> Iterator[str]:
+        """The columns once if all tables have the same, otherwise for each table."""
+        same = len({str(table["columns"]) for table in self.tables}) <= 1
+        if same:
+            yield from (f"  {role}: {columns}" for role, columns in self.columns.items())
+        for table in self.tables if len(self.tables) > 1 else ():
+            yield f"  {table['table']}: {_counted(table['samples'], 'sample')}"
+            if not same:
+                yield from (f"    {role}: {columns}" for role, columns in table["columns"].items())
+
+
+def packed(label: str, counts: Mapping[str, int]) -> Iterator[str]:
+    """Counts as lines of at most 80 columns; no line if nothing has a name.
+
+    >>> list(packed("keys", {"A": 2, "B": 1}))
+    ['  keys: A 2, B 1']
+    """
+    named = [f"{name} {count}" for name, count in counts.items() if name]
+    if not named:
+        return
+    entries = named[:_MOST_COUNTS] + ([f"and {len(named) - _MOST_COUNTS} more"] if len(named) > _MOST_COUNTS else [])
+    if missing := counts.get("", 0):
+        entries.append(f"none {missing}")
+    line = f"  {label}:"
+    for at, entry in enumerate(entries):
+        text = f" {entry}{',' if at < len(entries) - 1 else ''}"
+        if _cells(line) + _cells(text) > _WIDTH and line.strip():
+            yield line
+            line = "   "
+        line += text
+    yield line
+
+
+def _cells(text: str) -> int:
+    """The width of a text on a terminal; Chinese characters are two columns wide."""
+    from unicodedata import east_asian_width
+
+    return sum(2 if east_asian_width(character) in {"W", "F"} else 1 for character in text)
+
+
+def _counted(count: int, word: str) -> str:
+    return f"{count or 'no'} {word}{'' if count == 1 else 's'}"
+
+
+def parse_columns(options: Iterable[str]) -> dict[str, str | list[str]]:
+    """Read `--columns question=A,options=B:E,answer=F`: role -> column, or a list for a role that is given twice.
+
+    Raises:
+        ConfigError: a part is not of the form role=column.
+
+    >>> parse_columns(["question=题目,options=甲:丁", "answer=F"])
+    {'question': '题目', 'options': '甲:丁', 'answer': 'F'}
+    """
+    columns: dict[str, list[str]] = {}
+    for part in (part for option in options for part in option.split(",")):
+        role, mark, column = (text.strip() for text in part.partition("="))
+        if not (role and mark and column):
+            raise ConfigError(f"--columns: expected role=column, as question=A,options=B:E,answer=F, not {part!r}")
+        columns.setdefault(role, []).append(column)
+    return {role: names[0] if len(names) == 1 else names for role, names in columns.items()}
+
+
+def check_dataset(suite: str, files: SampleFiles, databases: Path | None) -> CheckedData:
+    """Read a dataset as a suite would, and report every defect instead of stopping at it.
+
+    Args:
+        suite: name of the suite; "" is choice, and if that finds no columns the error names the others.
+        files: the dataset.
+        databases: the folder of the databases that the rows refer to; None does not check them.
+
+    Raises:
+        ConfigError: there is no such suite, or it has no databases.
+        DataError: the file cannot be read.
+    """
+    name = suite or "choice"
+    if name not in _READERS:
+        raise ConfigError(f"there is no suite {suite!r} that reads datasets{did_you_mean(suite, _READERS)}")
+    try:
+        return _READERS[name](files, databases)
+    except ConfigError as error:
+        if suite or not any(words in str(error) for words in ("no column for", "there is no role")):
+            raise
+        others = ", ".join(f"--suite {other}" for other in _READERS if other != name)
+        raise ConfigError(f"{error}. It was read as a dataset of {name}; of others: {others}") from error
+
+
+def _choice(files: SampleFiles, databases: Path | None) -> CheckedData:
+    from steelyard.suites.choice.dataset_warnings import look_over
+    from steelyard.suites.choice.rows import examine_choice
+
+    if databases is not None:
+        raise ConfigError(_NO_DATABASES)
+    data = examine_choice(files)
+    warnings = look_over(data)
+    tables = [
+        {
+            "table": reading.table.title,
+            "header_row": reading.layout.header_row,
+            "columns": reading.layout.describe(),
+            "samples": warnings.tables.get(reading.table.title, 0),
+        }
+        for reading in data.readings
+    ]
+    groups = {name: count for name, count in warnings.groups.items() if any(warnings.groups)}
+    pairs = [pair._asdict() for pair in warnings.pairs]
+    return CheckedData(
+        data.n,
+        data.mapping,
+        "keys",
+        data.key_histogram,
+        data.defects,
+        (*data.notes, *warnings.notes),
+        tables,
+        groups,
+        pairs,
+        files.skip_bad,
+    )
+
+
+def _text2sql(files: SampleFiles, databases: Path | None) -> CheckedData:
+    from steelyard.suites.text2sql.rows import load_text2sql
+
+    data = load_text2sql(_lenient(files), databases=databases)
+    groups = _groups(sample.group for sample in data.samples)
+    return _checked(files, data, ("databases", data.databases), groups)
+
+
+def _tables(files: SampleFiles, databases: Path | None) -> CheckedData:
+    from steelyard.suites.tables.rows import load_tables
+
+    data = load_tables(_lenient(files), task="QA", databases=databases)
+    counts = Counter(str(sample.metadata.get("db_id", "")) for sample in data.samples)
+    return _checked(files, data, ("databases", counts), _groups(sample.group for sample in data.samples))
+
+
+def _rag(files: SampleFiles, databases: Path | None) -> CheckedData:
+    from steelyard.suites.rag.rows import documents_of, load_rag
+
+    if databases is not None:
+        raise ConfigError(_NO_DATABASES)
+    data = load_rag(_lenient(files))
+    return _checked(
+        files, data, ("documents", documents_of(data.samples)), _groups(sample.group for sample in data.samples)
+    )
+
+
+def _pairwise(files: SampleFiles, databases: Path | None) -> CheckedData:
+    from steelyard.suites.pairwise.rows import load_pairwise
+
+    if databases is not None:
+        raise ConfigError(_NO_DATABASES)
+    data = load_pairwise(_lenient(files))
+    groups = Counter(sample.group for sample in data.samples)
+    return _checked(files, data, ("groups", groups), groups)
+
+
+def _lenient(files: SampleFiles) -> SampleFiles:
+    """The same files, with defects collected and not raised."""
+    return replace(files, skip_bad=True)
+
+
+def _checked(
+    files: SampleFiles, data: Any, counted: tuple[str, Mapping[str, int]], groups: Mapping[str, int]
+) -> CheckedData:
+    what, counts = counted
+    return CheckedData(
+        len(data.samples),
+        data.mapping,
+        what,
+        counts,
+        data.defects,
+        data.notes,
+        groups=groups,
+        skip_bad=files.skip_bad,
+    )
+
+
+def _groups(names: Iterable[str]) -> Mapping[str, int]:
+    counts = Counter(names)
+    return counts if any(counts) else {}
+
+
+_NO_DATABASES: Final = "--databases belongs to --suite text2sql or tables"
+_READERS: Final[Mapping[str, Callable[[SampleFiles, Path | None], CheckedData]]] = {
+    "choice": _choice,
+    "pairwise": _pairwise,
+    "rag": _rag,
+    "tables": _tables,
+    "text2sql": _text2sql,
+}

@@ -1,0 +1,221 @@
+"""The keys that a class is configured with: its fields, what their annotations ask for, and their descriptions.
+
+One reading of a class, shared by building, schema and reference, so that none of them can differ from the others.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import inspect
+import re
+import types
+from collections.abc import Mapping, Sequence
+from functools import cache
+from pathlib import Path
+from typing import Any, Final, Literal, Union, get_args, get_origin, get_type_hints
+
+from steelyard.errors import ConfigError
+from steelyard.registry import Kind
+from steelyard.types import Json, Scorer, Target
+
+_MISSING: Final = dataclasses.MISSING
+LEAVES: Final = frozenset({str, int, float, bool, type(None), Path})
+_WORDS: Final[Mapping[Any, str]] = types.MappingProxyType(
+    {
+        str: "a text",
+        int: "a whole number",
+        float: "a number",
+        bool: "true or false",
+        type(None): "nothing",
+        Path: "the path of a file",
+    }
+)
+_SECTION: Final = re.compile(r"^(Args|Raises|Returns|Source|Yields|Examples?):")
+_ARGUMENT: Final = re.compile(r"^ {4}(\w+): (.*)$")
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Key:
+    """One field of a configured class, which is one key of its mapping; `default` counts unless `required`."""
+
+    name: str
+    hint: Any
+    required: bool
+    default: Any = None
+
+
+@cache
+def keys_of(cls: type) -> Mapping[str, Key]:
+    """The keys that `cls` is written with, in the order of its fields; fields that only Python can set are left out.
+
+    Raises:
+        ConfigError: an annotation of it cannot be resolved; for the author of `cls`.
+    """
+    try:
+        hints = get_type_hints(cls)
+    except (NameError, TypeError) as error:
+        raise ConfigError(f"{cls.__module__}:{cls.__qualname__} cannot be configured: {error}") from error
+    keys = [_key(field, hints[field.name]) for field in dataclasses.fields(cls) if field.init]
+    return {key.name: key for key in keys if key.required or is_writable(key.hint)}
+
+
+def _key(field: dataclasses.Field[Any], hint: Any) -> Key:
+    if field.default_factory is not _MISSING:
+        return Key(field.name, hint, False, field.default_factory())
+    return Key(field.name, hint, field.default is _MISSING, None if field.default is _MISSING else field.default)
+
+
+def scalar_key(name: str, keys: Mapping[str, Key]) -> Key | None:
+    """Which key the scalar of `{name: scalar}` belongs to: the one called like the name, else the first."""
+    return keys.get(name) or next(iter(keys.values()), None)
+
+
+@cache
+def kind_of(hint: Any) -> Kind | None:
+    """The registry's kind behind one of the three protocols, else None.
+
+    >>> kind_of(Scorer), kind_of(str)
+    ('scorer', None)
+    """
+    from steelyard.models.base import Model
+
+    if hint is Model:
+        return "model"
+    if hint == Target:
+        return "target"
+    return "scorer" if hint == Scorer else None
+
+
+def members(hint: Any) -> tuple[Any, ...]:
+    """The alternatives of a union; any other annotation is its only one.
+
+    >>> members(int | None)
+    (<class 'int'>, <class 'NoneType'>)
+    """
+    if is_json(hint) or kind_of(hint):
+        return (hint,)
+    return get_args(hint) if get_origin(hint) in {Union, types.UnionType} else (hint,)
+
+
+def is_json(hint: Any) -> bool:
+    """Whether any plain value will do."""
+    return hint is Any or hint is object or hint == Json
+
+
+def element_of(hint: Any) -> Any:
+    """What a list of this annotation holds; None where it is no list.
+
+    >>> element_of(tuple[str, ...]), element_of(str)
+    (<class 'str'>, None)
+    """
+    origin = get_origin(hint) or hint
+    if origin not in {tuple, list, Sequence, set, frozenset}:
+        return None
+    arguments = [argument for argument in get_args(hint) if argument is not Ellipsis]
+    if len(arguments) > 1:
+        raise ConfigError(f"a configuration cannot hold {hint}: lists are of one type")
+    return arguments[0] if arguments else Any
+
+
+def value_of(hint: Any) -> Any:
+    """What a mapping of this annotation holds; None where it is no mapping.
+
+    >>> value_of(Mapping[str, int])
+    <class 'int'>
+    """
+    if (get_origin(hint) or hint) not in {Mapping, dict}:
+        return None
+    return (*get_args(hint), Any)[1] if get_args(hint) else Any
+
+
+def is_writable(hint: Any) -> bool:
+    """Whether a file can hold it: of a union, whether it can hold anything but null.
+
+    >>> from collections.abc import Callable
+    >>> is_writable(Callable[[str], str] | None), is_writable(int | None)
+    (False, True)
+    """
+    if len(members(hint)) > 1:
+        return any(is_writable(member) for member in members(hint) if member is not type(None))
+    if kind_of(hint) or is_json(hint) or is_literal(hint) or is_class(hint) or hint in LEAVES:
+        return True
+    return element_of(hint) is not None or value_of(hint) is not None
+
+
+def is_literal(hint: Any) -> bool:
+    """Whether it is a Literal, which lists its values."""
+    return get_origin(hint) is Literal
+
+
+def is_class(hint: Any) -> bool:
+    """Whether it is a dataclass, written as a mapping of its fields."""
+    return isinstance(hint, type) and dataclasses.is_dataclass(hint)
+
+
+def words(hint: Any) -> str:
+    """What is expected, in words.
+
+    >>> words(int | None), words(tuple[str, ...]), words(Literal["auto", "none"])
+    ('a whole number or nothing', 'a list (each a text)', "'auto' or 'none'")
+    """
+    if kind_of(hint) or is_json(hint):
+        return f"a {kind_of(hint)}" if kind_of(hint) else "any value"
+    if len(members(hint)) > 1:
+        return " or ".join(map(words, members(hint)))
+    return _words_of_member(hint)
+
+
+def _words_of_member(hint: Any) -> str:
+    if is_literal(hint):
+        return " or ".join(map(repr, get_args(hint)))
+    if element_of(hint) is not None:
+        return f"a list (each {words(element_of(hint))})"
+    if value_of(hint) is not None:
+        return f"a mapping (each value {words(value_of(hint))})"
+    if is_class(hint):
+        return f"a mapping ({', '.join(keys_of(hint))})"
+    return _WORDS.get(hint) or f"a {getattr(hint, '__name__', hint)}"
+
+
+def summary_of(documented: object) -> str:
+    """The first paragraph of a docstring, on one line; empty where there is none.
+
+    >>> summary_of(summary_of)
+    'The first paragraph of a docstring, on one line; empty where there is none.'
+    """
+    text = inspect.getdoc(documented) or ""
+    return " ".join(text.partition("\n\n")[0].split())
+
+
+def arguments_of(documented: object) -> Mapping[str, str]:
+    """The description of each name in the section `Args:`, on one line each; a class inherits those of its bases.
+
+    >>> sorted(arguments_of(arguments_of))
+    ['documented']
+
+    Args:
+        documented: a class or function with a docstring in Google's style,
+            as here.
+    """
+    descriptions: dict[str, str] = {}
+    for level in reversed(documented.__mro__[:-1]) if isinstance(documented, type) else (documented,):
+        descriptions.update(_own_arguments(level))
+    return descriptions
+
+
+def _own_arguments(documented: object) -> Mapping[str, str]:
+    arguments: dict[str, list[str]] = {}
+    name = ""
+    within = False
+    for line in (inspect.getdoc(documented) or "").splitlines():
+        section = _SECTION.match(line)
+        if section or (line and not line.startswith(" ")):
+            within = section is not None and section[1] == "Args"
+            continue
+        argument = _ARGUMENT.match(line)
+        if within and argument:
+            name = argument[1]
+            arguments[name] = [argument[2]]
+        elif within and name and line.strip():
+            arguments[name].append(line.strip())
+    return {argument: " ".join(lines) for argument, lines in arguments.items()}

@@ -1,0 +1,77 @@
+"""A model described by command-line flags or by a file of its own, for commands that need a model but no suite."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Final
+
+from steelyard.config.build import Site, build
+from steelyard.config.environment import Environment, environment
+from steelyard.config.load import SUFFIXES
+from steelyard.config.nodes import Node, from_plain
+from steelyard.config.read import read
+from steelyard.errors import ConfigError
+from steelyard.models.base import Model
+
+_VARIABLE: Final = re.compile(r"[A-Z_][A-Z0-9_]*")
+
+
+def model_of_flags(name: str, base_url: str, api_key_env: str) -> dict[str, Any]:
+    """The model that flags describe, as a configuration would; {} without `name`.
+
+    Raises:
+        ConfigError: the other flags without a model, or a key in place of the variable that holds it.
+
+    >>> model_of_flags("gpt-4o", "", "OPENAI_API_KEY")
+    {'model': {'openai_compatible': {'name': 'gpt-4o', 'api_key': '${OPENAI_API_KEY}'}}}
+    """
+    if not name:
+        if base_url or api_key_env:
+            raise ConfigError("--base-url and --api-key-env belong to --model NAME")
+        return {}
+    if api_key_env and not _VARIABLE.fullmatch(api_key_env):
+        # The value is not repeated in the message: it may be the key itself.
+        raise ConfigError("--api-key-env takes the name of an environment variable, such as OPENAI_API_KEY")
+    fields = {"name": name, "base_url": base_url, "api_key": f"${{{api_key_env}}}" if api_key_env else ""}
+    return {"model": {"openai_compatible": {key: value for key, value in fields.items() if value}}}
+
+
+def build_model(
+    flags: Mapping[str, Any], file: Path | None, *, environ: Mapping[str, str], use_dotenv: bool
+) -> tuple[Model | None, Environment]:
+    """The model that flags or a file describe, and the values behind its references; None if neither does.
+
+    Args:
+        flags: as `model_of_flags` gives it.
+        file: absolute path of a file with the key `model` alone; None for none.
+        environ: where references are looked up first.
+        use_dotenv: whether the `.env` next to the file, or in the current folder, is read.
+
+    Raises:
+        ConfigError: every mistake with its place.
+    """
+    if not flags and file is None:
+        return None, Environment({})
+    root = _model_file(file) if file else from_plain(flags, "--model")
+    folder = file.parent if file else Path.cwd()
+    values = environment(root, environ, folder / ".env" if use_dotenv else None)
+    return build(Model, root.entries["model"].node, Site(folder, "model")), values
+
+
+def _model_file(path: Path) -> Node:
+    """A file with the key `model` and nothing else.
+
+    Raises:
+        ConfigError: with the place.
+    """
+    if path.suffix.lower() not in SUFFIXES:
+        raise ConfigError(f"{path}: a model's file ends in {', '.join(sorted(SUFFIXES))}")
+    _, root = read(path)
+    for name, entry in root.entries.items():
+        if name != "model":
+            raise ConfigError(f"the file of --model-config has one key, model, not {name!r}", entry.key.place)
+    if "model" not in root.entries:
+        raise ConfigError("the key 'model' is missing", root.place)
+    return root

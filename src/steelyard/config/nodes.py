@@ -1,0 +1,233 @@
+"""A configuration as a tree whose every key and value knows its line and column, and the errors found in it.
+
+YAML 1.2 (`no` is a text), JSON and TOML give the same tree. A file is data: no tags, no second meaning for a key, and
+nothing in it can make reading slow or large (source of the list: the alias and tag attacks that YAML is known for).
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any, Final
+
+from steelyard.errors import ConfigError, Place, SteelyardError
+from steelyard.models.references import masked
+
+MAX_NODES: Final = 50_000  # counted after aliases are followed; 20 µs each
+MAX_DEPTH: Final = 40
+_SHOWN_COLUMNS: Final = 200
+_SHOWN_ERRORS: Final = 50
+
+
+@dataclass(frozen=True, slots=True)
+class SourceFile:
+    """A file's name and its lines; `lines` is empty where there is no text to show."""
+
+    file: str
+    lines: tuple[str, ...] = ()
+
+    def place(self, line: int, column: int) -> Place:
+        """The place to report, with its line made fit for a terminal; what looks like a written-out key is masked."""
+        text = self.lines[line - 1] if 0 < line <= len(self.lines) else ""
+        if column > _SHOWN_COLUMNS:
+            return Place(self.file, line, column)
+        visible = "".join(
+            mark if mark.isprintable() else " " if mark == "\t" else "�" for mark in text[: _SHOWN_COLUMNS + 40]
+        )
+        return Place(self.file, line, column, masked(visible).rstrip())
+
+
+@dataclass(frozen=True, slots=True)
+class Node:
+    """One value with its place.
+
+    Args:
+        value: a scalar; a tuple of nodes; or a mapping of key to `MappingEntry`.
+        source: the file it came from.
+        line: 1-based; 0 where there is no text.
+        column: 1-based; 0 where there is no text.
+        raw: a number or truth value as it was written (`1.10`), else empty.
+    """
+
+    value: Any
+    source: SourceFile
+    line: int = 0
+    column: int = 0
+    raw: str = ""
+
+    @property
+    def place(self) -> Place:
+        """Its place, as an error shows it."""
+        return self.source.place(self.line, self.column)
+
+    @property
+    def entries(self) -> Mapping[str, MappingEntry]:
+        """The entries of a mapping; empty for anything else."""
+        return self.value if isinstance(self.value, Mapping) else {}
+
+    def with_value(self, value: Any) -> Node:
+        """Another value at the same place."""
+        return Node(value, self.source, self.line, self.column)
+
+
+@dataclass(frozen=True, slots=True)
+class MappingEntry:
+    """A key of a mapping as a node of its own, so that it has a place, and the key's value."""
+
+    key: Node
+    node: Node
+
+
+@dataclass(slots=True)
+class Weight:
+    """Counts nodes while a tree is built, so that a small file cannot become a large tree."""
+
+    nodes: int = 0
+
+    def add(self, count: int, place: Callable[[], Place]) -> None:
+        """Count `count` more nodes; `place` is asked only when that is too many.
+
+        Raises:
+            ConfigError: the tree is too large.
+        """
+        self.nodes += count
+        if self.nodes > MAX_NODES:
+            raise ConfigError(f"too large: more than {MAX_NODES:,} values, counting what aliases repeat", place())
+
+
+def size(node: Node) -> int:
+    """How many nodes there are from here down, with itself and what aliases repeat."""
+    if isinstance(node.value, Mapping):
+        return 1 + sum(1 + size(entry.node) for entry in node.value.values())
+    if isinstance(node.value, tuple):
+        return 1 + sum(map(size, node.value))
+    return 1
+
+
+def plain(node: Node) -> Any:
+    """The value without its places, as JSON knows it.
+
+    >>> plain(from_plain({"a": [1, {"b": None}]}, "memory"))
+    {'a': [1, {'b': None}]}
+    """
+    if isinstance(node.value, Mapping):
+        return {key: plain(entry.node) for key, entry in node.value.items()}
+    if isinstance(node.value, tuple):
+        return [plain(element) for element in node.value]
+    return node.value
+
+
+def from_plain(value: Any, file: str, path: str = "") -> Node:
+    """A tree of values that come from no text; the place of each names its dotted path instead of a line."""
+    source = SourceFile(f"{file}, {path}" if path else file)
+    if isinstance(value, Mapping):
+        inner = {str(key): f"{path}.{key}" if path else str(key) for key in value}
+        entries = {
+            str(key): MappingEntry(
+                Node(str(key), SourceFile(f"{file}, {inner[str(key)]}")), from_plain(below, file, inner[str(key)])
+            )
+            for key, below in value.items()
+        }
+        return Node(entries, source)
+    if isinstance(value, Sequence) and not isinstance(value, str):
+        return Node(tuple(from_plain(below, file, f"{path}[{number}]") for number, below in enumerate(value)), source)
+    raw = "" if value is None or isinstance(value, str) else json.dumps(value)
+    return Node(value, source, raw=raw)
+
+
+def texts(node: Node) -> Iterator[Node]:
+    """Every text from here down, keys left out, in the order of the file."""
+    if isinstance(node.value, str):
+        yield node
+    elif isinstance(node.value, Mapping):
+        for entry in node.value.values():
+            yield from texts(entry.node)
+    elif isinstance(node.value, tuple):
+        for element in node.value:
+            yield from texts(element)
+
+
+def whole_text(text: str, place: Callable[[], Place]) -> str:
+    r"""`text` with the halves of surrogate pairs joined: JSON writes 😀 as `\ud83d\ude00`.
+
+    Raises:
+        ConfigError: half a pair is alone.
+    """
+    if not any("\ud800" <= mark <= "\udfff" for mark in text):
+        return text
+    try:
+        return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le")
+    except UnicodeDecodeError as error:
+        raise ConfigError("half a character: one \\uD800-\\uDFFF escape without its partner", place()) from error
+
+
+def finite(number: float, place: Callable[[], Place]) -> float:
+    """`number`, unless it is infinite or no number: neither is ever meant, and JSON cannot store them.
+
+    Raises:
+        ConfigError: it is.
+    """
+    if not math.isfinite(number):
+        raise ConfigError("this is not a finite number", place())
+    return number
+
+
+class ConfigErrors(ConfigError):
+    """Several errors of one configuration, in the order of the file; its text lists each with its place."""
+
+    def __init__(self, errors: Sequence[ConfigError]) -> None:
+        self.errors = tuple(sorted(errors, key=_order))
+        shown = [str(error) for error in self.errors[:_SHOWN_ERRORS]]
+        if len(self.errors) > _SHOWN_ERRORS:
+            shown.append(f"... and {len(self.errors) - _SHOWN_ERRORS} more")
+        super().__init__("\n".join([f"{len(self.errors)} errors", *shown]))
+
+
+def _order(error: ConfigError) -> tuple[str, int, int]:
+    place = error.place or Place("")
+    return place.file, place.line, place.column
+
+
+class Problems:
+    """Errors of one configuration, gathered so that all of them are reported at once."""
+
+    def __init__(self) -> None:
+        self._errors: list[ConfigError] = []
+
+    def __bool__(self) -> bool:
+        return bool(self._errors)
+
+    def add(self, message: str, node: Node) -> None:
+        """Add an error at the place of `node`."""
+        self._errors.append(ConfigError(message, node.place))
+
+    def note(self, error: SteelyardError, node: Node) -> None:
+        """Add an error that was raised while reading `node`; it keeps its own place if it has one."""
+        for single in error.errors if isinstance(error, ConfigErrors) else (error,):
+            if isinstance(single, ConfigError):
+                self._errors.append(ConfigError(single.message, single.place or node.place))
+            else:
+                self._errors.append(ConfigError(str(single), node.place))
+
+    @contextmanager
+    def gathered(self, node: Node) -> Iterator[None]:
+        """Add what is raised inside, and continue."""
+        try:
+            yield
+        except SteelyardError as error:
+            self.note(error, node)
+
+    def raise_any(self) -> None:
+        """Raise what was gathered, once each.
+
+        Raises:
+            ConfigError: the one error, or all of them as `ConfigErrors`.
+        """
+        distinct = list({str(error): error for error in self._errors}.values())
+        if len(distinct) == 1:
+            raise distinct[0]
+        if distinct:
+            raise ConfigErrors(distinct)

@@ -1,0 +1,138 @@
+"""A folder of data files, as a dataset is often copied: `test/biology.csv`, `data/test-00000-of-00002.parquet`.
+
+The part that a file belongs to is the last word of its path that names one (train, dev, validation, test ...), as the
+Hugging Face hub has it; a file without such a word belongs to the only part. A subset is a folder inside, or the
+beginning of files' names.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Collection, Mapping, Sequence
+from itertools import islice
+from pathlib import Path, PurePath
+from types import MappingProxyType
+from typing import Final
+
+from steelyard.errors import ConfigError, did_you_mean
+
+MOST_FILES: Final = 10_000
+MOST_ENTRIES: Final = 100_000
+"""Files and folders of any kind; a folder with more is refused, as a part of a dataset must not pass for the whole."""
+
+_PARTS: Final[Mapping[str, str]] = MappingProxyType(
+    {"train": "train", "training": "train"}
+    | {"validation": "validation", "valid": "validation", "val": "validation", "dev": "validation"}
+    | {"test": "test", "testing": "test", "eval": "test", "evaluation": "test"}
+)
+_WORD: Final = re.compile(r"[a-z]+")
+
+
+def files_in(folder: Path, suffixes: Collection[str], *, split: str = "", subset: str = "") -> list[Path]:
+    """The data files of a folder that are meant, in order of their paths; hidden ones are left out.
+
+    Args:
+        folder: searched with the folders in it.
+        suffixes: of the files that are data.
+        split: a part, by any of its names; needed where there are several.
+        subset: needed where files of one part lie in several folders.
+
+    Raises:
+        ConfigError: there is none, or several and none is named.
+    """
+    walked = list(islice(folder.rglob("*"), MOST_ENTRIES + 1))
+    if len(walked) > MOST_ENTRIES:
+        raise ConfigError(
+            f"samples: {folder} holds more than {MOST_ENTRIES:,} files; name a folder with the data alone"
+        )
+    of_kind = (path.relative_to(folder) for path in walked if path.suffix.lower() in suffixes and path.is_file())
+    data_files = sorted(path for path in of_kind if not any(part.startswith((".", "_")) for part in path.parts))
+    if not data_files:
+        raise ConfigError(f"samples: {folder} holds no data files ({', '.join(sorted(suffixes))})")
+    if len(data_files) > MOST_FILES:
+        raise ConfigError(f"samples: {folder} holds {len(data_files):,} data files; at most {MOST_FILES:,} are read")
+    chosen = _of_split(folder, _of_subset(folder, data_files, subset), split)
+    return [folder / path for path in chosen]
+
+
+def part_of(path: PurePath) -> str:
+    """Which part of a dataset a file belongs to; empty where its path does not say.
+
+    >>> part_of(PurePath("data/test-00000-of-00001.parquet")), part_of(PurePath("dev/law_dev.csv"))
+    ('test', 'validation')
+    """
+    words = [word for word in _WORD.findall(path.as_posix().lower()) if word in _PARTS]
+    return _PARTS[words[-1]] if words else ""
+
+
+def _of_subset(folder: Path, data_files: Sequence[Path], subset: str) -> Sequence[Path]:
+    folders = sorted({part for path in data_files for part in path.parts[:-1] if part.lower() not in _PARTS})
+    if subset:
+        chosen = [path for path in data_files if subset in path.parts[:-1]] or [
+            path for path in data_files if re.match(rf"{re.escape(subset)}(?![^\W_])", path.name)
+        ]
+        if not chosen:
+            raise ConfigError(
+                f"subset: {folder} has no folder and no file called {subset!r}{did_you_mean(subset, folders)}"
+            )
+        return chosen
+    tops = {next((part for part in path.parts[:-1] if part.lower() not in _PARTS), "") for path in data_files}
+    if len(tops) > 1:
+        named = ", ".join(sorted(top for top in tops if top))
+        raise ConfigError(f"subset: the data of {folder} lies in several folders ({named}); name one")
+    return data_files
+
+
+def _of_split(folder: Path, data_files: Sequence[Path], split: str) -> Sequence[Path]:
+    parts = {path: part_of(path) for path in data_files}
+    known = sorted({part for part in parts.values() if part})
+    wanted = _PARTS.get(split.lower(), split)
+    if not wanted and len(known) > 1:
+        raise ConfigError(f"split: {folder} has the splits {', '.join(known)}; name one, as split: {known[0]}")
+    if not wanted:
+        return data_files
+    chosen = [path for path in data_files if parts[path] == wanted or (parts[path] == "" and wanted in path.as_posix())]
+    if not chosen:
+        raise ConfigError(f"split: {folder} has no split {split!r}{did_you_mean(split, known)}")
+    return chosen
+
+
+def distinct_names(paths: Sequence[PurePath]) -> list[str]:
+    """What each of several files is called: its name, behind so many folders that no two are called the same.
+
+    >>> distinct_names([PurePath("a/2022/exam.xlsx"), PurePath("a/2023/exam.xlsx"), PurePath("a/law.csv")])
+    ['2022/exam.xlsx', '2023/exam.xlsx', 'law.csv']
+    """
+    several = list(dict.fromkeys(paths))
+    names = {path: path.name for path in several}
+    for depth in range(2, max((len(path.parts) for path in several), default=0) + 1):
+        counts = Counter(names.values())
+        names |= {path: "/".join(path.parts[-depth:]) for path in several if counts[names[path]] > 1}
+    return [names[path] for path in paths]
+
+
+def is_folder(path: Path) -> bool:
+    """Whether a folder is there; a name that no file system takes is none."""
+    try:
+        return path.is_dir()
+    except OSError:
+        return False
+
+
+def require_file(path: Path) -> None:
+    """Refuse what is not a regular file before anything waits on it.
+
+    Raises:
+        ConfigError: there is no such file; the message suggests one in the same folder.
+    """
+    try:
+        if path.is_file():
+            return
+        if path.exists():
+            raise ConfigError(f"{path} is not a file")
+        neighbours = [entry.name for entry in path.parent.iterdir()] if path.parent.is_dir() else []
+    except OSError as error:
+        raise ConfigError(f"{str(path)[:200]} cannot be opened: {error.strerror}") from error
+    hint = did_you_mean(path.name, neighbours)
+    raise ConfigError(f"there is no file {path}{hint if hint.startswith(':') else ''}")

@@ -1,0 +1,204 @@
+"""Rows of tables whose columns are known: the cell of a role, its address, and the samples of a whole dataset."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import count, repeat
+from typing import Any
+
+from steelyard.data.columns import ColumnLayout, find_layout
+from steelyard.data.headers import Role
+from steelyard.data.load import id_prefixes, read_tables
+from steelyard.data.sample_files import SampleFiles
+from steelyard.data.table import Defect, Row, Table, cell_at, faults_of, is_blank, list_in, refuse, render
+from steelyard.errors import DataError
+from steelyard.prompts.conversation import flaw_in, messages_in
+from steelyard.types import Sample
+
+
+@dataclass(frozen=True, slots=True)
+class OpenTable:
+    """A table with its layout and the prefix of generated ids, empty for a single file."""
+
+    table: Table
+    layout: ColumnLayout
+    prefix: str
+
+    def rows(self) -> Iterator[Row]:
+        """Rows below the header; blank ones of a sheet are left out, an object is never a blank row."""
+        if self.table.keyed:
+            return iter(self.table)
+        return (row for row in self.layout.rows(self.table) if row.number in self.table.faults or not is_blank(row))
+
+    def cell(self, row: Row, role: str) -> Any:
+        """The cell in the column of a role; None where it has none."""
+        column = self.layout.column(role)
+        return None if column is None else cell_at(row.cells, column)
+
+    def text(self, row: Row, role: str) -> str:
+        """The same as a text, without blanks around it."""
+        return render(self.cell(row, role))
+
+    def question(self, row: Row, defects: list[Defect], role: str = "question") -> Any:
+        """What a row asks: a text, or the messages of a conversation as a list; "" with a defect where it is neither.
+
+        A sheet holds messages as the JSON text of a list.
+        """
+        value = self.cell(row, role)
+        if (messages := messages_in(value)) is not None:
+            if flaw := flaw_in(messages):
+                defects.append(self.defect(f"blank {role}", row, role, flaw))
+            return messages
+        if isinstance(value, list | dict):
+            wrong = f"the {role} is neither a text nor a list of messages, each with its role"
+            defects.append(self.defect(f"bad {role}", row, role, wrong))
+            return ""
+        return self.text(row, role)
+
+    def answers(self, row: Row, role: str, defects: list[Defect]) -> str | list[str] | None:
+        """A text, a list of texts where several are right, or None for a blank cell.
+
+        A sheet holds a list as a text; one that holds more than texts is taken as it is written. In JSON anything else
+        than a text or a list of texts is a defect.
+        """
+        value = self.cell(row, role)
+        several = list_in(value) if isinstance(value, str) else value
+        if several and isinstance(several, list) and all(isinstance(text, str) and text.strip() for text in several):
+            return [text.strip() for text in several]
+        if isinstance(value, list | dict):
+            wrong = f"the {role} is neither a text nor a list of texts"
+            defects.append(self.defect(f"bad {role}", row, role, wrong))
+            return None
+        return self.text(row, role) or None
+
+    def faults(self, row: Row) -> list[Defect]:
+        """Errors that the spreadsheet itself shows in the cells that are read."""
+        columns = (column for several in self.layout.columns.values() for column in several)
+        return list(faults_of(self.table, row.number, columns))
+
+    def place(self, row: Row, role: str = "") -> str:
+        """Where a row is, or its cell under a role."""
+        return self.table.place(row.number, self.layout.column(role) if role else None)
+
+    def defect(self, kind: str, row: Row, role: str, message: str) -> Defect:
+        """A defect in the cell of a role, or in the row where the role has no column."""
+        return Defect(kind, self.place(row, role), message)
+
+    def id_of(self, row: Row, seen: dict[str, str], defects: list[Defect]) -> str:
+        """The row's own id, else one made from its place; one that was `seen` before is a defect.
+
+        Args:
+            row: of this table.
+            seen: id -> its address; added to.
+            defects: added to.
+        """
+        own = self.text(row, "id")
+        name = own or self.prefix + self.table.row_id(row.number)
+        here = self.place(row, "id" if own else "")
+        before = seen.setdefault(name, here)
+        if before != here:
+            defects.append(self.defect("duplicate id", row, "id", f"the same id as {before}: {name[:40]!r}"))
+        return name
+
+
+def long_row(table: Table, layout: ColumnLayout, row: Row) -> Defect | None:
+    """The defect of a row with filled cells behind the last column: usually a comma that is not in quotes."""
+    width = layout.width
+    if isinstance(row.cells, Mapping) or len(row.cells) <= width or not any(map(render, row.cells[width:])):
+        return None
+    message = f"{len(row.cells)} cells where {width} were expected; is a cell with a comma not in quotes?"
+    return Defect("long row", table.place(row.number), message)
+
+
+def open_tables(files: SampleFiles, roles: Sequence[Role]) -> tuple[tuple[OpenTable, ...], tuple[str, ...]]:
+    """Every table of every file with its columns, and notes for a person.
+
+    Raises:
+        ConfigError: a file, sheet or column does not exist, or a file is named twice.
+        DataError: a file cannot be read.
+    """
+    tables, notes = read_tables(files)
+    if not tables:
+        raise DataError(f"{files.names}: no sheet with a filled cell")
+    return tuple(map(_opened, tables, repeat(roles), repeat(files), id_prefixes(files, tables))), notes
+
+
+def _opened(table: Table, roles: Sequence[Role], files: SampleFiles, prefix: str) -> OpenTable:
+    layout = find_layout(table, roles, files)
+    used = [column for columns in layout.columns.values() for column in columns]
+    return OpenTable(table.refined(used), layout, prefix)
+
+
+def sound_samples(files: SampleFiles, samples: Sequence[Sample], defects: Sequence[Defect]) -> tuple[Sample, ...]:
+    """Those of the samples of all sound rows that were chosen.
+
+    Raises:
+        DataError: rows have defects and `skip_bad` is off, or no sound row is left.
+    """
+    if defects and not files.skip_bad:
+        refuse(defects)
+    if not samples:
+        raise DataError(f"{files.names}: there is no sound row")
+    chosen = files.selected(len(samples))
+    return tuple(sample for place, sample in enumerate(samples) if place in chosen)
+
+
+@dataclass(frozen=True, slots=True)
+class RowDataset:
+    """A dataset of which each row is a sample, read and checked whole.
+
+    Args:
+        samples: those of the sound rows that were chosen, in order. `metadata` has `position`: the row's, counted from
+            0 over all files, rows that are left out included.
+        defects: of the rows that are left out; empty unless `skip_bad`.
+        mapping: role -> column of the first table, as a person names it.
+        notes: rows left out, hidden sheets, an unusual encoding, fewer samples than requested.
+    """
+
+    samples: tuple[Sample, ...]
+    defects: tuple[Defect, ...]
+    mapping: Mapping[str, str]
+    notes: tuple[str, ...]
+
+
+SampleOf = Callable[[OpenTable, Row, int, tuple[dict[str, str], list[Defect]]], Sample | None]
+"""A row, its place over all files, and what was noted so far: ids that were seen, and defects. None adds defects."""
+
+
+def read_rows(files: SampleFiles, roles: Sequence[Role], sample_of: SampleOf) -> RowDataset:
+    """Read and check a dataset whole, where each row is a sample of its own.
+
+    Raises:
+        ConfigError: a file, sheet or column does not exist.
+        DataError: a file cannot be read, rows have defects and `skip_bad` is off, or no sound row is left.
+    """
+    tables, notes = open_tables(files, roles)
+    defects: list[Defect] = []
+    noted: tuple[dict[str, str], list[Defect]] = ({}, defects)
+    positions = count()
+    sound: list[Sample] = []
+    for table in tables:
+        for row, position in zip(table.rows(), positions, strict=False):
+            if faults := table.faults(row):
+                defects.extend(faults)
+            elif (sample := sample_of(table, row, position, noted)) is not None:
+                origin = table.table.origin
+                sound.append(replace(sample, metadata={**sample.metadata, **origin}) if origin else sample)
+    samples = sound_samples(files, sound, defects)
+    about = (*notes, *about_selection(files, len(samples), len(defects)))
+    return RowDataset(samples, tuple(defects), tables[0].layout.describe(), about)
+
+
+def about_selection(files: SampleFiles, chosen: int, left_out: int) -> Iterator[str]:
+    """Notes on fewer samples than were requested, and on rows left out for a defect.
+
+    >>> from pathlib import Path
+    >>> list(about_selection(SampleFiles(Path("a.csv"), first=3), 2, 1))
+    ['3 samples were requested, there are 2', '1 row with a defect was left out (skip_bad)']
+    """
+    requested = files.first or files.last or files.random or 0
+    if requested > chosen:
+        yield f"{requested} samples were requested, there are {chosen}"
+    if left_out:
+        yield f"{left_out} row{' with a defect was' if left_out == 1 else 's with a defect were'} left out (skip_bad)"

@@ -1,0 +1,253 @@
+"""Text files of rows: CSV and TSV, JSON lines, JSON lists, and SQL files with one statement a line.
+
+All but JSON lists stream: each pass reads the file again. The cells of CSV go by position, all others by key. A line of
+SQL may name the database that it is for behind a tab, as gold.sql and the predictions of other tools do.
+
+Source: the shape of Spider's `dev_gold.sql` and of the predictions its evaluators read (T. Yu et al., "Spider: A
+Large-Scale Human-Labeled Dataset for Complex and Cross-Domain Semantic Parsing and Text-to-SQL Task", EMNLP 2018).
+"""
+
+from __future__ import annotations
+
+import csv
+import json
+import re
+from collections import Counter
+from collections.abc import Iterator
+from itertools import islice
+from math import isfinite
+from pathlib import Path
+from statistics import median
+from typing import Any, Final, NamedTuple
+
+from steelyard.data.encoding import TextFile, examine_rows, examine_text
+from steelyard.data.table import Row, Table
+from steelyard.errors import DataError
+
+MAX_LIST_BYTES: Final = 60_000_000
+"""A JSON list is held in memory whole, at up to four bytes for each of its own; a larger one is for JSON lines."""
+MAX_LIST_MARKS: Final = 2_000_000
+"""Commas and opening brackets of a list, as a bound of the values in it, each of which takes up to 200 bytes."""
+MAX_DIGITS: Final = 4_000
+"""Digits of a whole number."""
+MAX_KEYS: Final = 16_384
+"""Keys of one object: as many as a sheet has columns."""
+MAX_COLUMNS: Final = 16_384
+"""Cells of one row, as many as a sheet of a workbook has."""
+
+_DELIMITERS: Final = (",", ";", "\t")
+_SNIFFED: Final = 20_000
+"""Characters of a line in which its delimiter is searched."""
+BIRD_MARK: Final = "\t----- bird -----\t"
+"""The separator of statement and database in the predictions that BIRD's evaluator reads."""
+
+_DATABASE: Final = re.compile(r"\w[\w.\-]*")
+_NO_DATABASE: Final = re.compile(r"select|from|where|and|or|as|asc|desc|end|null|limit|distinct|by|\d+", re.IGNORECASE)
+
+
+def read_json_lines(path: Path) -> Table:
+    """A .jsonl file: one object a line; blank lines are skipped.
+
+    Raises:
+        DataError: an encoding that cannot be read; while iterating, a line that is no object or not well-formed.
+    """
+    text = examine_rows(path)
+    return Table(path.name, lambda: _objects(text), "line", keyed=True)
+
+
+def read_json_list(path: Path) -> Table:
+    """A .json file: one list of objects, or an object in which one key alone holds such a list (`examples`, `data`).
+
+    Raises:
+        DataError: it is larger than `MAX_LIST_BYTES`, not well-formed, or no list of objects.
+    """
+    text = examine_rows(path)
+    if text.stamp[0] > MAX_LIST_BYTES:
+        raise DataError(f"{path.name} has {text.stamp[0]:,} bytes; a list this long is read as JSON lines (.jsonl)")
+    content = text.whole()
+    if sum(map(content.count, ",[{")) > MAX_LIST_MARKS:
+        raise DataError(f"{path.name} may hold more than {MAX_LIST_MARKS:,} values; save it as JSON lines (.jsonl)")
+    value = _rows_in(_parse(content, path.name))
+    if not isinstance(value, list):
+        raise DataError(f"{path.name}: expected a list of objects, but it holds {_kind(value)}")
+    rows = []
+    for number, entry in enumerate(value, start=1):
+        if not isinstance(entry, dict):
+            raise DataError(f"{path.name} entry {number}: expected an object, but it is {_kind(entry)}")
+        rows.append(Row(number, entry))
+    return Table(path.name, lambda: iter(rows), "entry", keyed=True)
+
+
+def _rows_in(value: Any) -> Any:
+    """The list of rows in an object that holds metadata as well; anything else unchanged."""
+    if not isinstance(value, dict):
+        return value
+    lists = [rows for rows in value.values() if isinstance(rows, list) and rows and isinstance(rows[0], dict)]
+    return lists[0] if len(lists) == 1 else value
+
+
+def _objects(text: TextFile) -> Iterator[Row]:
+    for number, line in enumerate(text.lines(newline="\n"), start=1):
+        if line.isspace():
+            continue
+        place = f"{text.path.name}:{number}"
+        entry = _parse(line, place)
+        if not isinstance(entry, dict):
+            raise DataError(f"{place}: expected an object, but it is {_kind(entry)}")
+        yield Row(number, entry)
+
+
+def _parse(text: str, place: str) -> Any:
+    try:
+        value = json.loads(
+            text, object_pairs_hook=_distinct_keys, parse_constant=_no_constant, parse_float=_finite, parse_int=_whole
+        )
+        if "\\u" in text:
+            _refuse_broken_characters(value)
+    except json.JSONDecodeError as error:
+        line = f" (line {error.lineno})" if error.lineno > 1 else ""
+        hint = "; JSON lines are named .jsonl" if error.msg == "Extra data" and error.lineno > 1 else ""
+        raise DataError(f"{place}: {error.msg}{line} at column {error.colno}{hint}") from error
+    except RecursionError as error:
+        raise DataError(f"{place}: nested too deeply") from error
+    except ValueError as error:
+        raise DataError(f"{place}: {error}") from error
+    return value
+
+
+def _distinct_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    if len(pairs) > MAX_KEYS:
+        raise ValueError(f"an object of {len(pairs):,} keys; at most {MAX_KEYS:,} are read")
+    entry = dict(pairs)
+    if len(entry) < len(pairs):
+        twice = next(key for key, times in Counter(key for key, _ in pairs).items() if times > 1)
+        raise ValueError(f"the key {twice[:40]!r} occurs twice in one object")
+    return entry
+
+
+def _finite(digits: str) -> float:
+    number = float(digits)
+    if not isfinite(number):
+        raise ValueError(f"the number {digits[:20]} is larger than a number can be here; write it as a text")
+    return number
+
+
+def _whole(digits: str) -> int:
+    if len(digits) > MAX_DIGITS:
+        raise ValueError(f"a number of {len(digits):,} digits; write it as a text")
+    return int(digits)
+
+
+def _no_constant(name: str) -> Any:
+    raise ValueError(f"{name} is no JSON value")
+
+
+def _refuse_broken_characters(value: Any) -> None:
+    """Escapes can write what no text may hold: half a character, or NUL."""
+    text = json.dumps(value, ensure_ascii=False)
+    try:
+        text.encode()
+    except UnicodeEncodeError as error:
+        half = ord(error.object[error.start])
+        raise ValueError(f"\\u{half:04x} is half a character (a lone surrogate)") from error
+    if "\\u0000" in text.replace("\\\\", ""):
+        raise ValueError("a NUL character (\\u0000)")
+
+
+def _kind(value: Any) -> str:
+    names = {dict: "an object", list: "a list", str: "a text", bool: "true or false", type(None): "null"}
+    return names.get(type(value), "a number")
+
+
+def read_delimited(path: Path) -> Table:
+    """A .csv or .tsv file; the delimiter of a .csv is a comma, unless its first ten rows have more cells with ; or tab.
+
+    Raises:
+        DataError: an encoding or a line that cannot be read; while iterating, quotes that do not match.
+    """
+    text = examine_rows(path)
+    delimiter = "\t" if path.suffix.lower() == ".tsv" else _sniff(text)
+    notes = [f"{path.name}: read as {text.encoding.upper()}"] if text.encoding == "gb18030" else []
+    if delimiter != "," and path.suffix.lower() != ".tsv":
+        notes.append(f"{path.name}: cells are separated by {'tabs' if delimiter == chr(9) else delimiter}")
+    return Table(path.name, lambda: _cells_of_lines(text, delimiter), "line", notes=tuple(notes))
+
+
+def _cells_of_lines(text: TextFile, delimiter: str) -> Iterator[Row]:
+    reader = csv.reader(text.lines(), delimiter=delimiter, strict=True)
+    while True:
+        line = reader.line_num + 1
+        try:
+            cells = next(reader)
+        except StopIteration:
+            return
+        except csv.Error as error:
+            raise DataError(f"{text.path.name}:{line}: {_explain(str(error))}") from error
+        if len(cells) > MAX_COLUMNS:
+            where = f"{text.path.name}:{line}"
+            raise DataError(f"{where}: a row of {len(cells):,} cells; at most {MAX_COLUMNS:,} are read")
+        yield Row(line, cells)
+
+
+def _explain(message: str) -> str:
+    if "unexpected end of data" in message:
+        return "a quote opens here and is never closed"
+    if "field larger" in message:
+        return f"a cell is longer than {csv.field_size_limit():,} characters; is a quote never closed?"
+    if "expected after" in message:
+        return "there is a quote inside a quoted cell; write it twice"
+    return message
+
+
+def _sniff(text: TextFile) -> str:
+    """The delimiter that cuts the first ten lines into the most cells; a comma where it makes no difference."""
+    lines = [line[:_SNIFFED] for line in islice(text.lines(), 10)]
+    widths = {delimiter: _width(lines, delimiter) for delimiter in _DELIMITERS}
+    return max(_DELIMITERS, key=lambda delimiter: widths[delimiter])
+
+
+def _width(lines: list[str], delimiter: str) -> float:
+    try:
+        return median([len(cells) for cells in csv.reader(lines, delimiter=delimiter) if cells] or [0])
+    except csv.Error:
+        return 0  # the first pass over the rows reports it with its line
+
+
+class SqlLine(NamedTuple):
+    """One statement, and the database that it names; "" where it names none."""
+
+    sql: str
+    db_id: str
+
+
+def read_sql_lines(path: Path) -> Table:
+    """A file with one statement a line, each row with the keys `sql` and `db_id`; blank lines are blank rows.
+
+    Raises:
+        ConfigError: there is no such file.
+        DataError: an encoding that cannot be read.
+    """
+    text = examine_text(path)
+    return Table(path.name, lambda: _statements(text), "line", keyed=True)
+
+
+def split_line(line: str) -> SqlLine:
+    r"""The statement of a line and the database behind its last tab, if that is a name and nothing else.
+
+    >>> split_line("SELECT a FROM t\tconcert_singer\n"), split_line("SELECT a\tFROM t")
+    (SqlLine(sql='SELECT a FROM t', db_id='concert_singer'), SqlLine(sql='SELECT a\tFROM t', db_id=''))
+    >>> split_line("SELECT 1\t----- bird -----\tfinancial")
+    SqlLine(sql='SELECT 1', db_id='financial')
+    """
+    if BIRD_MARK in line:
+        sql, _, name = line.rpartition(BIRD_MARK)
+        return SqlLine(sql.strip(), name.strip())
+    sql, tab, name = line.rstrip("\r\n ").rpartition("\t")
+    if tab and _DATABASE.fullmatch(name.strip()) and not _NO_DATABASE.fullmatch(name.strip()):
+        return SqlLine(sql.strip(), name.strip())
+    return SqlLine(line.strip(), "")
+
+
+def _statements(text: TextFile) -> Iterator[Row]:
+    for number, line in enumerate(text.lines(), start=1):
+        yield Row(number, split_line(line)._asdict())

@@ -1,0 +1,210 @@
+"""What the reader of workbooks loses of an .xlsx: number formats, error values, formulas without a value.
+
+The reader gives 0.5 for a cell that shows 50%, and an empty text both for an error value and for a formula that no
+program has computed. This pass finds the cells of the wanted columns that hold such a thing, in one stream through the
+sheet's XML, and only if a quick search through its bytes finds a sign of one: an error's or a formula's mark, or a
+style whose numbers are shown otherwise than they are stored.
+
+Source: ECMA-376 part 1, 18.2.20 (sheets), 18.3.1.4 (c), 18.3.1.40 (f), 18.8.10 (cellXfs), 18.8.31 (numFmts), 18.18.11
+(ST_CellType); part 2, 9.3 (relationships).
+"""
+
+from __future__ import annotations
+
+import re
+import zipfile
+from collections.abc import Container, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from steelyard.data.archive import Walk, part_targets, walk_part
+from steelyard.data.sheet_format import BUILT_IN, is_plain, shown_as
+from steelyard.data.table import column_index
+
+_BOOK: Final = "xl/workbook.xml"
+_TRUE: Final = frozenset({"1", "true"})
+_CHUNK: Final = 1 << 20
+_KEPT: Final = 64
+_MARK: Final = re.compile(rb"""\st\s*=\s*["']e["']|<(?:[\w.-]+:)?f[\s/>]""")
+_STYLE: Final = re.compile(rb"""\ss\s*=\s*["'](\d{1,9})["']""")
+_ADDRESS: Final = re.compile(r"([A-Za-z]{1,3})(\d{1,7})")
+
+_TEXTS: Final = frozenset({"s", "inlineStr"})
+"""Kinds of cells that the reader gives as they are."""
+
+UNCOMPUTED: Final = (
+    "a formula without a value: no program has computed it; open the file once in a spreadsheet program and save it"
+)
+
+
+@dataclass(slots=True)
+class BookParts:
+    """Where the sheets of a workbook are, and how its numbers are shown.
+
+    Args:
+        sheets: name of a sheet -> name of its part.
+        formats: number of a style -> code of its number format, where a number is shown otherwise than it is stored.
+        recalculates: whether the workbook asks to be computed when it is opened: a program wrote it that computes
+            nothing, and the zeros next to its formulas are no results.
+    """
+
+    sheets: dict[str, str] = field(default_factory=dict)
+    formats: dict[int, str] = field(default_factory=dict)
+    recalculates: bool = False
+
+
+def read_parts(archive: zipfile.ZipFile) -> BookParts:
+    """Look at the workbook, its relationships and its styles.
+
+    Raises:
+        DataError: one of them is damaged.
+    """
+    book = BookParts()
+    targets = part_targets(archive)
+    names = set(archive.namelist())
+
+    def start(tag: str, about: Mapping[str, Any]) -> None:
+        if tag == "sheet":
+            key = next((value for name, value in about.items() if name.rpartition(":")[2] == "id"), "")
+            if targets.get(key) in names:
+                book.sheets.setdefault(about.get("name", ""), targets[key])
+        elif tag == "calcPr":
+            book.recalculates = about.get("fullCalcOnLoad") in _TRUE
+
+    if _BOOK in names:
+        walk_part(archive, _BOOK, Walk(start))
+    if "xl/styles.xml" in names:
+        book.formats = _formats(archive)
+    return book
+
+
+def _formats(archive: zipfile.ZipFile) -> dict[int, str]:
+    codes: dict[str, str] = {str(number): code for number, code in BUILT_IN.items()}
+    styles: list[str] = []
+    inside: list[str] = []
+
+    def start(tag: str, about: Mapping[str, Any]) -> None:
+        inside.append(tag)
+        if tag == "numFmt" and inside[-2:-1] == ["numFmts"]:
+            codes[about.get("numFmtId", "")] = about.get("formatCode", "")
+        elif tag == "xf" and inside[-2:-1] == ["cellXfs"]:
+            styles.append(about.get("numFmtId", "0"))
+
+    walk_part(archive, "xl/styles.xml", Walk(start, lambda _: (inside.pop(), None)[1]))
+    plain = {number: is_plain(code) for number, code in codes.items()}
+    return {place: codes[number] for place, number in enumerate(styles) if not plain.get(number, True)}
+
+
+@dataclass(slots=True)
+class SheetCells:
+    """What a second pass over a sheet found, by row number and 0-based column: texts as shown, and faults of cells."""
+
+    shown: dict[int, dict[int, str]] = field(default_factory=dict)
+    faults: dict[int, dict[int, str]] = field(default_factory=dict)
+
+
+def read_xlsx_cells(archive: zipfile.ZipFile, part: str, book: BookParts, columns: Container[int]) -> SheetCells:
+    """Number formats, error values and formulas without a value in some columns of a sheet.
+
+    Raises:
+        DataError: the part is damaged, or declares a document type.
+    """
+    if not _has_sign(archive, part, book.formats):
+        return SheetCells()
+    walker = _XlsxCells(book, columns)
+    walk_part(archive, part, Walk(walker.start, walker.end, walker.text))
+    return walker.cells
+
+
+def error_value(text: str) -> str:
+    """What is wrong with a cell that holds an error."""
+    return f"the cell holds the error {text.strip()[:20] or 'of a formula'}; mend its formula, or write what is meant"
+
+
+def _has_sign(archive: zipfile.ZipFile, part: str, formats: Mapping[int, str]) -> bool:
+    wanted = {str(style).encode() for style in formats}
+    tail = b""
+    with archive.open(part) as stream:
+        while chunk := stream.read(_CHUNK):
+            chunk = tail + chunk
+            if _MARK.search(chunk) or (wanted and not wanted.isdisjoint(_STYLE.findall(chunk))):
+                return True
+            tail = chunk[-_KEPT:]
+    return False
+
+
+class _XlsxCells:
+    """Follows rows and cells, implied addresses included."""
+
+    def __init__(self, book: BookParts, columns: Container[int]) -> None:
+        self.cells = SheetCells()
+        self._book = book
+        self._columns = columns
+        self._row = 0
+        self._column = -1
+        self._cell: Mapping[str, Any] | None = None
+        self._formula = self._value = self._reading = False
+        self._pieces: list[str] = []
+
+    def start(self, tag: str, about: Mapping[str, Any]) -> None:
+        if tag == "c":
+            self._open(about)
+        elif tag == "row":
+            number = str(about.get("r", ""))
+            self._row = int(number) if number.isdigit() and len(number) < 9 else self._row + 1
+            self._column = -1
+        elif self._cell is not None:
+            if tag == "f":
+                self._formula = True
+            elif tag == "v":
+                self._value = self._reading = True
+
+    def _open(self, about: Mapping[str, Any]) -> None:
+        address = _ADDRESS.fullmatch(about.get("r", ""))
+        if address:
+            self._row, self._column = int(address[2]), column_index(address[1])
+        else:
+            self._column += 1
+        wanted = self._column in self._columns and about.get("t") not in _TEXTS
+        self._cell = about if wanted else None
+        self._formula = self._value = self._reading = False
+        self._pieces = []
+
+    def text(self, data: str) -> None:
+        if self._reading:
+            self._pieces.append(data)
+
+    def end(self, tag: str) -> None:
+        if tag == "v":
+            self._reading = False
+        elif tag == "c" and self._cell is not None:
+            self._close(self._cell)
+            self._cell = None
+
+    def _close(self, about: Mapping[str, Any]) -> None:
+        kind, value = about.get("t", "n"), "".join(self._pieces).strip()
+        if kind == "e":
+            self._note(self.cells.faults, error_value(value))
+        elif self._formula and self._uncomputed(kind, value):
+            self._note(self.cells.faults, UNCOMPUTED)
+        elif kind == "n" and value:
+            self._note_number(about, value)
+
+    def _uncomputed(self, kind: str, value: str) -> bool:
+        if kind == "str":
+            return not self._value
+        return not value or (kind == "n" and value == "0" and self._book.recalculates)
+
+    def _note_number(self, about: Mapping[str, Any], value: str) -> None:
+        style = str(about.get("s", "0"))
+        code = self._book.formats.get(int(style)) if style.isdigit() and len(style) < 9 else None
+        if code is None:
+            return
+        try:
+            number = float(value)
+        except ValueError:
+            return  # the reader gives it as the text that it is
+        self._note(self.cells.shown, shown_as(number, code))
+
+    def _note(self, where: dict[int, dict[int, str]], text: str) -> None:
+        where.setdefault(self._row, {})[self._column] = text

@@ -1,0 +1,240 @@
+"""Adds records of a run to a test dataset, so that what failed once is tested from then on.
+
+Rows have the keys that the loader of the run's suite reads, and under `metadata.promoted` where they come from.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any, Final
+
+from steelyard.errors import ConfigError, DataError
+from steelyard.plain_json import digest_of, plain
+from steelyard.store import Run
+from steelyard.types import Record, Sample
+
+_HEAD: Final = 10
+"""Rows of a file by which its loader knows what keys there are; see `steelyard.data.columns`."""
+_ASKED: Final = ("question", "options", "answer", "sql", "target", "contexts", "db_id")
+"""What makes a row the same as another; where its answer stands in a document may be told in several ways."""
+_MADE: Final = frozenset({"generate", "review"})
+
+
+@dataclass(frozen=True, slots=True)
+class DatasetAddition:
+    """What a promotion adds to a file.
+
+    Args:
+        path: the file.
+        rows: what is added, in the order of the run's samples.
+        known: ids of samples that the file has already, or that are the same question as one before.
+        fitting: samples of which a record fits the condition.
+        before: the file as it was, byte for byte; empty where there was none.
+    """
+
+    path: Path
+    rows: tuple[Mapping[str, Any], ...]
+    known: tuple[str, ...]
+    fitting: int
+    before: bytes
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain JSON."""
+        counts = {"fitting": self.fitting, "added": len(self.rows), "known": list(self.known)}
+        return {"file": str(self.path), **counts, "rows": [dict(row) for row in self.rows]}
+
+    def save(self) -> None:
+        """Write the file under another name and rename it, so that it is there whole, old or new.
+
+        A file to which nothing is added is left alone.
+
+        Raises:
+            ConfigError: it cannot be written, or it is not what it was when it was read.
+        """
+        if not self.rows:
+            return
+        end = b"" if not self.before or self.before.endswith(b"\n") else b"\n"
+        lines = "".join(json.dumps(row, ensure_ascii=False, default=plain) + "\n" for row in self.rows)
+        path = self.path.resolve()
+        unfinished = path.with_name(f".{path.name}.{os.getpid()}.new")
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            if _bytes_of(path) != self.before:
+                raise ConfigError(f"{self.path} was changed meanwhile; promote again")
+            with unfinished.open("wb") as file:
+                file.write(self.before + end + lines.encode("utf-8", "replace"))
+                file.flush()
+                os.fsync(file.fileno())
+            if path.exists():
+                unfinished.chmod(path.stat().st_mode)
+            unfinished.replace(path)
+        except OSError as error:
+            unfinished.unlink(missing_ok=True)
+            raise ConfigError(f"{self.path} cannot be written: {error.strerror}") from error
+
+
+def add_records(run: Run, records: Iterable[Record], path: Path, *, where: str, at: datetime) -> DatasetAddition:
+    """What of `records` belongs into a test set and is not in it yet; nothing is written before `save`.
+
+    Args:
+        run: the run that they are of.
+        records: those that fit the condition.
+        path: a .jsonl file, which may be there already.
+        where: the condition, as it was written.
+        at: when.
+
+    Raises:
+        ConfigError: another suffix, a file that cannot be read, a run whose samples are no questions, or rows that
+            have other keys than ours.
+        DataError: a line of the file is no JSON object.
+    """
+    if path.suffix.lower() != ".jsonl":
+        raise ConfigError(f"{path}: a test set is promoted to a .jsonl file, not {path.suffix or 'that'}")
+    if run.kind in _MADE:
+        raise ConfigError(f"run {run.id} was made by `{run.kind}`: its samples are no questions to ask again")
+    before = _bytes_of(path)
+    held = _rows_in(before, path)
+    hashes = run.sample_hashes()
+    by_sample: dict[str, list[Record]] = {}
+    for record in records:
+        by_sample.setdefault(record.sample.id, []).append(record)
+    seen = {_content(row, run.kind) for row in held}
+    taken = {str(row.get("id", "")) for row in held}
+    added: list[Mapping[str, Any]] = []
+    known: list[str] = []
+    for ident, several in by_sample.items():
+        row = row_of(run.kind, several[0].sample)
+        content = _content(row, run.kind)
+        if content in seen:
+            known.append(ident)
+            continue
+        seen.add(content)
+        name = ident if ident not in taken else f"{ident}-{content[:8]}"
+        taken.add(name)
+        told = {"run": run.id, "suite": run.suite, "target": run.target, "at": at.isoformat(timespec="seconds")}
+        told |= {"where": where, "sample": ident, "sample_hash": hashes.get(ident, ""), "content_hash": content}
+        metadata = {**_rest(row, several[0].sample), "promoted": {**told, "records": [_told(one) for one in several]}}
+        added.append({**row, "id": name, "metadata": metadata})
+    _refuse_other_keys(path, held, added)
+    return DatasetAddition(path, tuple(added), tuple(known), len(by_sample), before)
+
+
+def row_of(kind: str, sample: Sample) -> dict[str, Any]:
+    """A sample as a row that the loader of its suite reads; every row of a kind has the same keys.
+
+    Args:
+        kind: the suite's registered name; of any other a row has question, answer, contexts and cluster.
+        sample: any.
+    """
+    return {"id": sample.id, "group": sample.group, **_ROWS.get(kind, _asked_row)(sample)}
+
+
+def _choice_row(sample: Sample) -> dict[str, Any]:
+    return {"question": sample.input, "options": list(sample.choices), "answer": sample.reference}
+
+
+def _rag_row(sample: Sample) -> dict[str, Any]:
+    about = sample.metadata
+    sources = {"document": about.get("document", ""), "source": list(about.get("sources", ()))}
+    return {**_plain_row(sample), **sources}
+
+
+def _sql_row(sample: Sample) -> dict[str, Any]:
+    about = {key: sample.metadata.get(key, "") for key in ("schema", "db_id", "evidence")}
+    return {"question": sample.input, "sql": sample.reference, **about}
+
+
+def _tables_row(sample: Sample) -> dict[str, Any]:
+    return {"question": sample.input, "target": sample.reference, "db_id": sample.metadata.get("db_id", "")}
+
+
+def _asked_row(sample: Sample) -> dict[str, Any]:
+    return {**_plain_row(sample), "cluster": sample.cluster}
+
+
+def _plain_row(sample: Sample) -> dict[str, Any]:
+    return {"question": sample.input, "answer": sample.reference, "contexts": list(sample.contexts)}
+
+
+_ROWS: Final[Mapping[str, Callable[[Sample], dict[str, Any]]]] = MappingProxyType(
+    {"choice": _choice_row, "rag": _rag_row, "text2sql": _sql_row, "tables": _tables_row}
+)
+
+
+def _rest(row: Mapping[str, Any], sample: Sample) -> dict[str, Any]:
+    """The sample's metadata that are no column of the row; the place in its file says nothing in another."""
+    columns = {*row, "position", "sources"}
+    return {key: value for key, value in sample.metadata.items() if key not in columns}
+
+
+def _told(record: Record) -> dict[str, Any]:
+    """What came of one repeat: each score's value and outcome, and what failed."""
+    scores = {score.name: {"value": score.value, "outcome": score.outcome} for score in record.scores}
+    failure = record.failure
+    failed = {"failure": f"{failure.stage} ({failure.kind})"} if failure else {}
+    return {"repeat": record.repeat, "scores": scores, **failed}
+
+
+def _content(row: Mapping[str, Any], kind: str) -> str:
+    """A hash of what a row asks and expects; blank keys say nothing.
+
+    An exam's question is the same in any order of its options and whatever its key: its loader refuses it twice.
+    """
+    said = {key: row[key].strip() if isinstance(row[key], str) else row[key] for key in _ASKED if key in row}
+    if kind == "choice":
+        options = said.get("options")
+        said = {
+            "question": "".join(str(said.get("question", "")).split()),
+            "options": sorted(map(str, options)) if isinstance(options, list) else options,
+        }
+    return digest_of({key: value for key, value in said.items() if value not in (None, "", [], {})})[:16]
+
+
+def _bytes_of(path: Path) -> bytes:
+    try:
+        return path.read_bytes() if path.exists() else b""
+    except OSError as error:
+        raise ConfigError(f"{path} cannot be read: {error.strerror}") from error
+
+
+def _rows_in(data: bytes, path: Path) -> list[dict[str, Any]]:
+    try:
+        lines = data.decode("utf-8-sig").split("\n")
+    except UnicodeDecodeError as error:
+        raise DataError(f"{path.name} is no text in UTF-8, so nothing can be added to it") from error
+    rows = []
+    for number, line in enumerate(lines, start=1):
+        if not line.strip():
+            continue
+        try:
+            row = json.loads(line)
+        except ValueError as error:
+            raise DataError(f"{path.name}:{number}: no JSON: {error}") from error
+        except RecursionError as error:
+            raise DataError(f"{path.name}:{number}: nested too deeply") from error
+        if not isinstance(row, dict):
+            raise DataError(f"{path.name}:{number}: expected an object, but it is {type(row).__name__}")
+        rows.append(row)
+    return rows
+
+
+def _refuse_other_keys(path: Path, held: Sequence[Mapping[str, Any]], added: Sequence[Mapping[str, Any]]) -> None:
+    """Refuse a file by whose first rows its loader would not know what ours hold."""
+    if not held or not added:
+        return
+    needed = {key: None for row in added for key, value in row.items() if value not in (None, "", [])}
+    known = {key for row in [*held, *added][:_HEAD] for key in row}
+    lacking = [key for key in needed if key not in known and key not in {"id", "metadata"}]
+    strangers = "question" not in held[0]
+    if strangers or lacking:
+        what = "question" if strangers else lacking[0]
+        raise ConfigError(
+            f"the first rows of {path.name} have no key {what!r}, so rows with it would not be read; "
+            "promote to another file, which can stand beside it in the list samples.file"
+        )

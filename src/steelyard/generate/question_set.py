@@ -1,0 +1,332 @@
+"""A question set: collected from a run over chunks, with a report of what is missing, and its rows on disk.
+
+Rows are written as JSON lines or CSV and read back equal; a file is written whole or not at all.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import os
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, fields
+from hashlib import blake2b
+from pathlib import Path
+from typing import Any, Final
+
+from steelyard.errors import ConfigError, DataError
+from steelyard.store import Run
+from steelyard.text.listed import distinct_texts
+from steelyard.types import Record
+
+SUFFIXES: Final = (".jsonl", ".csv")
+_WHOLE: Final = frozenset({"page", "start", "end"})
+
+
+@dataclass(frozen=True, slots=True)
+class QaRow:
+    """One question, its answer, and the chunk that holds it.
+
+    Args:
+        id: 16 hexadecimal digits that stand for the chunk and the question.
+        question: what is asked.
+        answer: the reference answer.
+        document: the document's name.
+        page: 1-based page that the chunk begins on; None where the document has none.
+        start: offset of the chunk's first character in the document's text.
+        end: offset behind its last one.
+        heading: the headings in force where the chunk begins, joined by " > ".
+        source: the chunk's text.
+        chunk: the chunk's id.
+        group: the first of the headings, or the document's name.
+        kind: `generated` by a model, or `cloze`.
+        answerable: `yes` where another call said that the chunk alone answers it; "" where none was asked, or what it
+            said could not be read.
+    """
+
+    id: str
+    question: str
+    answer: str
+    document: str = ""
+    page: int | None = None
+    start: int = 0
+    end: int = 0
+    heading: str = ""
+    source: str = ""
+    chunk: str = ""
+    group: str = ""
+    kind: str = "generated"
+    answerable: str = ""
+
+
+_NAMES: Final = tuple(one.name for one in fields(QaRow))
+
+
+def row_id(chunk: str, question: str) -> str:
+    """The same for the same question about the same chunk, whenever and in whatever order it was made."""
+    return blake2b(f"{chunk}\0{question}".encode("utf-8", "surrogatepass"), digest_size=8).hexdigest()
+
+
+def check_target(path: Path) -> None:
+    """Refuse a file that could not be written, before anything is paid for.
+
+    Raises:
+        ConfigError: another suffix, or a folder that cannot be written to.
+    """
+    if path.suffix.lower() not in SUFFIXES:
+        raise ConfigError(f"{path}: question sets are saved as {' or '.join(SUFFIXES)}, not {path.suffix or 'that'}")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise ConfigError(f"{path.parent} cannot be made: {error.strerror}") from error
+    if path.is_dir() or not os.access(path.parent, os.W_OK):
+        raise ConfigError(f"{path} cannot be written")
+
+
+def save_rows(rows: Iterable[QaRow], path: Path) -> None:
+    """Write a .jsonl or .csv file under another name beside it, and rename it when it is whole.
+
+    Raises:
+        ConfigError: another suffix, or it cannot be written.
+    """
+    check_target(path)
+    text = _as_csv(rows) if path.suffix.lower() == ".csv" else _as_json_lines(rows)
+    # One name a process: two that write the same set at once do not write into each other's file.
+    unfinished = path.with_name(f".{path.name}.{os.getpid()}.new")
+    try:
+        with unfinished.open("wb") as file:
+            file.write(text.encode("utf-8", "replace"))
+            file.flush()
+            os.fsync(file.fileno())
+        unfinished.replace(path)
+    except OSError as error:
+        unfinished.unlink(missing_ok=True)
+        raise ConfigError(f"{path} cannot be written: {error.strerror}") from error
+
+
+def read_rows(path: Path) -> tuple[QaRow, ...]:
+    """The rows of a file that `save_rows` wrote.
+
+    Raises:
+        ConfigError: another suffix, or there is no such file.
+        DataError: it holds something else.
+    """
+    if path.suffix.lower() not in SUFFIXES:
+        raise ConfigError(f"{path}: question sets are read from {' or '.join(SUFFIXES)}")
+    try:
+        text = path.read_bytes().decode("utf-8-sig")
+        given = _from_csv(text) if path.suffix.lower() == ".csv" else [json.loads(line) for line in _lines(text)]
+        return tuple(_row(one) for one in given)
+    except OSError as error:
+        raise ConfigError(f"{path} cannot be read: {error.strerror}") from error
+    except (ValueError, TypeError, csv.Error) as error:
+        raise DataError(f"{path.name} is no question set: {error}") from error
+
+
+def _as_json_lines(rows: Iterable[QaRow]) -> str:
+    return "".join(json.dumps(asdict(row), ensure_ascii=False) + "\n" for row in rows)
+
+
+def _as_csv(rows: Iterable[QaRow]) -> str:
+    out = io.StringIO(newline="")
+    writer = csv.writer(out, lineterminator="\n", quoting=csv.QUOTE_NONNUMERIC)
+    writer.writerow(_NAMES)
+    writer.writerows([asdict(row)[name] for name in _NAMES] for row in rows)
+    return out.getvalue()
+
+
+def _lines(text: str) -> Sequence[str]:
+    # Not splitlines(): JSON may hold line separators of Unicode as they are.
+    return [line for line in text.split("\n") if line.strip()]
+
+
+def _from_csv(text: str) -> list[dict[str, Any]]:
+    return list(csv.DictReader(io.StringIO(text, newline=""), strict=True))
+
+
+def _row(given: Mapping[str, Any]) -> QaRow:
+    if not isinstance(given, Mapping) or set(given) != set(_NAMES):
+        raise ValueError(f"a row has the keys {', '.join(_NAMES)}")
+    return QaRow(**{name: _value(name, value) for name, value in given.items()})
+
+
+def _value(name: str, value: Any) -> Any:
+    if name not in _WHOLE:
+        return str(value)
+    return None if value in {None, ""} else int(value)
+
+
+@dataclass(frozen=True, slots=True)
+class ShortChunk:
+    """A chunk that gave fewer questions than it was asked for.
+
+    Args:
+        chunk: its id.
+        document: the document's name.
+        page: 1-based, or None.
+        made: questions of it in the set.
+        dropped: reason -> how many of its questions were dropped; `missing` are those that the model never wrote.
+        problem: why nothing of it could be read (`refused`, `none`, `empty`, `truncated`), or what failed for
+            good; "" where questions were read.
+    """
+
+    chunk: str
+    document: str
+    page: int | None
+    made: int
+    dropped: Mapping[str, int] = field(default_factory=dict)
+    problem: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class QaReport:
+    """What was asked for, what came, and what was dropped for which reason.
+
+    Args:
+        run: the run's id.
+        state: `finished`, `interrupted` or `broken`.
+        reason: why it did not finish.
+        chunks: how many chunks were to be asked about.
+        per_chunk: questions asked for of each.
+        made: questions in the set.
+        dropped: reason -> how many, over all chunks.
+        unread_checks: questions that are kept though nobody can tell whether the check said yes or no.
+        errors: chunks whose calls failed for good.
+        not_reached: chunks that were not asked about because the run ended before.
+        short: every chunk that gave fewer than `per_chunk`.
+        from_journal: replies that had been paid for before.
+    """
+
+    run: str
+    state: str
+    reason: str
+    chunks: int
+    per_chunk: int
+    made: int
+    dropped: Mapping[str, int]
+    unread_checks: int
+    errors: int
+    not_reached: int
+    short: tuple[ShortChunk, ...]
+    from_journal: int
+
+    @property
+    def asked(self) -> int:
+        """Questions that were asked for in all."""
+        return self.chunks * self.per_chunk
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain JSON."""
+        return {**asdict(self), "asked": self.asked}
+
+
+@dataclass(frozen=True, slots=True)
+class QaSet:
+    """A question set, and how it came about.
+
+    Args:
+        rows: in the order of the documents and chunks.
+        report: what was asked for, and what was dropped.
+    """
+
+    rows: tuple[QaRow, ...]
+    report: QaReport
+
+    def save(self, path: Path | str) -> None:
+        """Write it as .jsonl or .csv, whole or not at all; a file of that name is replaced.
+
+        Raises:
+            ConfigError: another suffix, or it cannot be written.
+        """
+        save_rows(self.rows, Path(path))
+
+
+def collect(run: Run, *, kind: str, per_chunk: int) -> QaSet:
+    """The questions of a run, each once: of those that differ in case, width and punctuation only, the first is kept.
+
+    Args:
+        run: over chunks; it may be unfinished.
+        kind: of its rows: `generated` or `cloze`.
+        per_chunk: how many were asked for.
+    """
+    tally = _ChunkTally(per_chunk)
+    records = list(run.records())
+    first = set(distinct_texts(one["question"] for record in records for one in _made(record)))
+    rows: list[QaRow] = []
+    for record in records:
+        own = []
+        for one in _made(record):
+            if one["question"] in first:
+                first.remove(one["question"])
+                own.append(_row_of(record, one, kind))
+        tally.add(record, len(own))
+        rows += own
+    report = QaReport(
+        run=run.id,
+        state=run.state,
+        reason=run.reason,
+        chunks=run.planned,
+        per_chunk=per_chunk,
+        made=len(rows),
+        dropped=dict(sorted(tally.dropped.items(), key=lambda pair: (-pair[1], pair[0]))),
+        unread_checks=tally.unread,
+        errors=tally.errors,
+        not_reached=run.planned - len(records),
+        short=tuple(tally.short),
+        from_journal=run.from_journal,
+    )
+    return QaSet(tuple(rows), report)
+
+
+class _ChunkTally:
+    """What is counted over the records of one run."""
+
+    def __init__(self, per_chunk: int) -> None:
+        self.dropped: Counter[str] = Counter()
+        self.unread = self.errors = 0
+        self.short: list[ShortChunk] = []
+        self._per_chunk = per_chunk
+
+    def add(self, record: Record, made: int) -> None:
+        about = record.output.metadata if record.output is not None else {}
+        dropped = Counter(about.get("dropped", {}))
+        dropped["duplicate"] += len(_made(record)) - made
+        self.dropped += dropped
+        self.unread += about.get("unread_checks", 0)
+        self.errors += record.failure is not None
+        if made < self._per_chunk:
+            self.short.append(self._short(record, made, {reason: count for reason, count in dropped.items() if count}))
+
+    def _short(self, record: Record, made: int, dropped: dict[str, int]) -> ShortChunk:
+        about = record.output.metadata if record.output is not None else {}
+        problem = f"{record.failure.kind}: {record.failure.message}" if record.failure else about.get("kind", "")
+        listed = made + sum(count for reason, count in dropped.items() if reason != "surplus")
+        if not record.failure and listed < self._per_chunk:
+            dropped["missing"] = self._per_chunk - listed
+        metadata = record.sample.metadata
+        return ShortChunk(record.sample.id, str(metadata["document"]), metadata["page"], made, dropped, problem)
+
+
+def _made(record: Record) -> Sequence[Any]:
+    return record.output.value if record.output is not None and record.failure is None else ()
+
+
+def _row_of(record: Record, made: Mapping[str, str], kind: str) -> QaRow:
+    sample = record.sample
+    return QaRow(
+        id=row_id(sample.id, made["question"]),
+        question=made["question"],
+        answer=made["answer"],
+        document=sample.metadata["document"],
+        page=sample.metadata["page"],
+        start=sample.metadata["start"],
+        end=sample.metadata["end"],
+        heading=sample.metadata["heading"],
+        source=sample.input,
+        chunk=sample.id,
+        group=sample.group,
+        kind=kind,
+        answerable=made["answerable"],
+    )

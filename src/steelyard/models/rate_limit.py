@@ -1,0 +1,129 @@
+"""Requests and tokens per minute: what an endpoint allows, spread evenly, and never more in any 60 seconds.
+
+Two rules hold together. A sending waits until the pace allows it: the time that the one before takes at the rate has
+passed, so that calls are spread and none comes in a burst. And it waits until all that was sent in the last 60 seconds
+leaves room for it, which makes the limit exact, whatever the pace had to make up for. A bucket that fills at the rate
+and may be emptied at once would let twice the limit pass in a minute.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from typing import Final
+
+from steelyard.errors import expect_number
+
+_WINDOW_S: Final = 60.0
+_SLACK_S: Final = 0.05
+"""How far a sending may catch up on a timer that was late; without it every late timer would lower the rate."""
+_LOOK_AGAIN_S: Final = 1.0
+"""A waiting call looks again after so long: a reply with fewer tokens than were booked may have made room."""
+
+
+@dataclass(frozen=True, slots=True)
+class Rates:
+    """What may be sent to each endpoint in any 60 seconds; None is no limit.
+
+    Args:
+        requests_per_minute: sendings, retries included.
+        tokens_per_minute: of input and output together. Booked before sending: our estimate of the input, and
+            `max_tokens` where it is set; put right when the endpoint has counted. A single call that has more is sent
+            when nothing else was for a minute.
+    """
+
+    requests_per_minute: int | None = None
+    tokens_per_minute: int | None = None
+
+    def __bool__(self) -> bool:
+        return self.requests_per_minute is not None or self.tokens_per_minute is not None
+
+    def check(self) -> None:
+        """Find what cannot be meant.
+
+        Raises:
+            ConfigError: a limit below 1.
+        """
+        for name in ("requests_per_minute", "tokens_per_minute"):
+            if getattr(self, name) is not None:
+                expect_number(f"rates.{name}", getattr(self, name), 1, whole=True)
+
+    def least_s(self, requests: int, tokens: int) -> float:
+        """The least time that so much takes at one endpoint, in seconds.
+
+        >>> Rates(requests_per_minute=60).least_s(120, 0), Rates().least_s(5, 5)
+        (120.0, 0.0)
+        """
+        by_requests = requests * _WINDOW_S / self.requests_per_minute if self.requests_per_minute else 0.0
+        by_tokens = tokens * _WINDOW_S / self.tokens_per_minute if self.tokens_per_minute else 0.0
+        return max(by_requests, by_tokens)
+
+
+@dataclass(slots=True)
+class Sent:
+    """One sending: when, and the tokens that it is known or thought to have."""
+
+    at: float
+    tokens: int
+
+
+class RateLimiter:
+    """The rates of one endpoint; all who send there wait here, first come, first served.
+
+    Args:
+        rates: the limits.
+        now: a monotonic clock, in seconds.
+        sleep: waits so many seconds, unless the run ends before.
+    """
+
+    def __init__(self, rates: Rates, now: Callable[[], float], sleep: Callable[[float], Awaitable[None]]) -> None:
+        self._rates = rates
+        self._now = now
+        self._sleep = sleep
+        self._turn = asyncio.Lock()
+        self._sent: deque[Sent] = deque()
+        self._tokens = 0
+        self._next_at = 0.0
+
+    async def wait(self, tokens: int) -> Sent:
+        """Wait until a call of so many tokens may be sent, and count it as sent."""
+        async with self._turn:
+            while (left := self._left(tokens)) > 0:
+                await self._sleep(min(left, _LOOK_AGAIN_S))
+            now = self._now()
+            sent = Sent(now, tokens)
+            self._sent.append(sent)
+            self._tokens += tokens
+            self._next_at = max(self._next_at, now - _SLACK_S) + self._rates.least_s(1, tokens)
+            return sent
+
+    def settle(self, sent: Sent, tokens: int) -> None:
+        """Put right how many tokens a sending had."""
+        if self._sent and sent.at >= self._sent[0].at:  # else it has left the window, and its tokens with it
+            self._tokens += tokens - sent.tokens
+        self._next_at += self._rates.least_s(0, tokens) - self._rates.least_s(0, sent.tokens)
+        sent.tokens = tokens
+
+    def _left(self, tokens: int) -> float:
+        """Seconds until a call of so many tokens may be sent."""
+        now = self._now()
+        while self._sent and self._sent[0].at <= now - _WINDOW_S:
+            self._tokens -= self._sent.popleft().tokens
+        return max(self._next_at - now, self._until_room(tokens) - now)
+
+    def _until_room(self, tokens: int) -> float:
+        """When enough of what was sent is out of the window; 0 where there is room."""
+        requests, most = self._rates.requests_per_minute, self._rates.tokens_per_minute
+        until = 0.0
+        if requests is not None and len(self._sent) >= requests:
+            until = self._sent[-requests].at + _WINDOW_S
+        if most is not None and self._sent and self._tokens + tokens > most:
+            over = self._tokens + tokens - most
+            for one in self._sent:
+                over -= one.tokens
+                until = max(until, one.at + _WINDOW_S)
+                if over <= 0:
+                    break
+        return until

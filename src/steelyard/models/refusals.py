@@ -1,0 +1,270 @@
+"""Refusals that every other call must meet as well, recognised by what the server says, and how often they came.
+
+Servers do not agree on a status for a wrong key, an unknown model, an empty account or a missing permission: LiteLLM's
+proxy answers 400 to the first two, others answer 500. So the words decide: a 4xx or a 500 that names the key, the
+model, the quota or the permission is a refusal of its kind. Words can be misread, so one refusal fails its sample
+alone; the run stops when another sample gets an equal one.
+
+Sources of the wordings: the error texts of LiteLLM's proxy, vLLM, TGI, `transformers serve`, llama.cpp, Ollama, LM
+Studio, OpenAI, Azure, Anthropic, Gemini, Bedrock, Mistral, Cohere, Groq, OpenRouter, DeepSeek, Moonshot, ZhipuAI,
+DashScope, one-api and new-api; tests/models/refusals.toml holds them with what each must be taken for.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cache
+from types import MappingProxyType
+from typing import Final
+
+NAMED: Final = "named"
+"""A refusal whose text names key, model, quota or permission: it stops a run when it comes a second time."""
+UNPROVEN: Final = "unproven"
+"""A refusal that names nothing, as the 404 of a wrong address: the same, but only until the first good reply."""
+ENDING: Final = frozenset({"auth", "quota", "unknown_model"})
+"""Kinds of refusals that every call with the same key and model meets."""
+_MOST_READ: Final = 2000
+_MOST_KEPT: Final = 1000
+"""Different texts that are remembered for an endpoint: one that never repeats itself must not fill the memory."""
+
+_KEY: Final = (
+    r"(?:api|access|secret|subscription|account|virtual|proxy|auth|authentication|authorization)[ _-]?keys?"
+    r"|(?:api|access|auth|authentication|authorization|bearer|iam|security|session|proxy server|virtual key)"
+    r"[ _-]?tokens?"
+    r"|x-api-key|credentials?|bearer|authorization header|request signature"
+)
+_WRONG: Final = (
+    r"invalid|incorrect|wrong|not valid|missing|expired|revoked|disabled|deactivated|malformed|unknown|suspended"
+    r"|not found|not provided|not supplied|no longer|required|unrecogni[sz]ed|could not be (?:found|verified)"
+    r"|(?:did not|didn't|does not|doesn't|do not|don't) (?:match|exist|provide)|must (?:be provided|provide)|failed"
+    r"|\bno\b|without|unable to find|\bbad\b|inactive|(?:could not|cannot|unable to) (?:validate|verify)"
+    r"|not from a valid|must be set|is not set|not match"
+)
+_KEY_ZH: Final = r"api[ _-]?key|密钥|令牌|秘钥|鉴权|认证|身份验证|授权码|签名|登录|authorization|token"
+_WRONG_ZH: Final = (
+    r"无效|错误|不正确|有误|过期|失效|不存在|缺少|缺失|未提供|失败|不合法|非法|禁用|不匹配|为空|未找到|未通过|未携带"
+)
+_NAME: Final = r"(?:[:=]?\s*[`'\"“「\[(]?[\w./:@+-]+[`'\"”」\])]?)"
+"""The name of a model, quoted or not."""
+_UNKNOWN: Final = (
+    r"(?:(?:is|are|was|has|have|could|can) ?)?(?:not|n't)(?: been| be|(?: a)? currently)? "
+    r"(?:found|exists?|supported|recogni[sz]ed|valid|known|registered|deployed|installed|enabled|available|loaded"
+    r"|accessible|resolved|opened|activated|served|configured)"
+    r"|does ?(?:not|n['’]?t) (?:exist|match)|doesn['’]t exist|not (?:found|exists?)|notfound|nonexistent"
+    r"|(?:is|was) (?:unknown|invalid|deprecated|decommissioned|retired|disabled)|has been (?:deprecated"
+    r"|decommissioned"
+    r"|retired|removed|shut ?down|discontinued)|is no longer (?:available|supported)|cannot be found|no longer exists"
+)
+_WORDS: Final[Mapping[str, tuple[str, ...]]] = MappingProxyType(
+    {
+        "quota": (
+            r"(?<![a-z])quotas?(?![a-z])|insufficient[ _-](?:\w+[ _-])?(?:balance|funds?|credits?|quota)",
+            (
+                r"credit balance|(?:balance|credits?)\b.{0,30}\b(?:too low|insufficient|exhausted|not enough"
+                r"|used up|depleted"
+                r"|negative|empty)"
+            ),
+            r"(?:not enough|out of|no|run out of|requires more) (?:\w+ )?(?:credits?|balance|funds)\b",
+            r"\bbilling\b|payment required|overdue|in arrears|arrearage",
+            r"budget (?:has been )?exceeded|exceeded(?: your| the)?(?: \w+)? budget|exceededbudget|over budget",
+            (
+                r"(?:key|spend(?:ing)?|usage|credit|monthly|daily|account) limit (?:has been |was )?(?:exceeded"
+                r"|reached|hit)"
+            ),
+            r"free (?:trial|tier|quota)\b.{0,60}\b(?:ended|expired|exhausted|used up|over)\b|\bhard limit\b",
+            r"exceeded (?:your|the) (?:\w+ ){0,3}(?:credits|usage limit|spend\w* limit)",
+            r"余额|欠费|配额|额度|账户.{0,10}(?:不足|欠)|充值|资源包|套餐.{0,12}(?:到期|过期|用尽|用完|不足)",
+        ),
+        "unknown_model": (
+            (
+                rf"\b(?:models?|deployments?|engine)\b(?:[ _-](?:name|id|group|identifier"
+                rf"|alias)s?)?{_NAME}?(?:\s+{_NAME}){{0,3}}?"
+                rf"[\s,]+(?:{_UNKNOWN})\b"
+            ),
+            (
+                r"(?:no such|unknown|invalid|unsupported|unrecogni[sz]ed|not a valid|nonexistent|wrong|incorrect"
+                r"|non-existing)"
+                r" (?:\w+ )?(?:models?|deployment|engine)(?:[ _-](?:name|id|identifier|group"
+                r"|alias))?\b(?! (?:output|response|reply"
+                r"|configuration|parameters?|settings?|state|input|inputs|weights|options?|arguments?))"
+            ),
+            r"\bno (?:models?|deployments?)\b.{0,60}\b(?:found|named|called|available|matching|with|for|loaded)\b",
+            (
+                r"(?:could not|couldn't|cannot|can't|unable to|failed to) (?:find|locate|resolve|load)"
+                r"(?: the| a| any)?(?: requested)? models?\b"
+            ),
+            (
+                r"no healthy deployments?|no endpoints found for|repository not found"
+                r"|not a (?:local folder|valid (?:hugging face )?model|supported model|chat model)"
+                r"|not found in (?:the )?(?:model list|list of models)|non-serverless model"
+            ),
+            # Anthropic says no more than the name and the type of the error.
+            r"^model: ?[\w./:@+-]+(?: not_found_error)?$",
+            r"\bmodels? you requested\b.{0,80}\bnot (?:found|served|available|supported)",
+            (
+                r"not a valid model|model[ _-]?not[ _-]?(?:found|exist|open)|模型.{0,60}(?:不存在|未找到|找不到"
+                r"|不支持|无效|未开通|未授权"
+                r"|已下线|已下架|停用|没有部署|未部署|无可用|错误)|(?:不存在|未知|无效|找不到|没有|不支持)的?.{0,12}模型"
+            ),
+        ),
+        "auth": (
+            rf"(?:{_KEY})\b.{{0,60}}?(?:{_WRONG})",
+            rf"(?:{_WRONG})\b.{{0,40}}?\b(?:{_KEY})",
+            rf"(?:{_KEY_ZH}).{{0,20}}?(?:{_WRONG_ZH})|(?:{_WRONG_ZH})的?.{{0,10}}?(?:{_KEY_ZH})",
+            # What LiteLLM's proxy says of a key that is not its master key, where it has no database of keys.
+            r"no connected db|no_db_connection",
+            (
+                r"\bunauthori[sz]ed\b|authentication (?:error|failed|fails|failure|required)|not authenticated"
+                r"|unauthenticated"
+                r"|invalid[ _]authentication|login required|(?:please|must) (?:log|sign) ?in"
+            ),
+            (
+                r"permission[ _]?denied|(?:insufficient|missing|no|not enough|lacks?"
+                r"|without)(?: \w+)? (?:permissions?|privileges?"
+                r"|access rights?|scopes?)\b"
+            ),
+            (
+                r"(?:do|does|did|don't|doesn't)(?: not)? have(?: the)?(?: \w+)?(?: \w+)? (?:permissions?|access"
+                r"|privileges?)\b"
+            ),
+            r"not (?:authori[sz]ed|permitted|allowed|entitled|eligible|granted) (?:to|for|access)\b",
+            r"\bforbidden\b|access[ _]?(?:is |was )?denied|accessdenied|unauthorizedaccess",
+            (
+                r"(?:account|organi[sz]ation|user|project|workspace|key)\b.{0,40}\b(?:deactivated|suspended"
+                r"|disabled|banned"
+                r"|blocked|not active|inactive|terminated|restricted)"
+            ),
+            r"\btoken (?:is|has) (?:not valid|invalid|expired|been revoked|inactive|revoked)\b(?! (?:at|in|for))",
+            r"\bip\b(?: address)?.{0,40}(?:white ?list|allow ?list|not allowed)|no such organi[sz]ation",
+            r"must be a member of an organi[sz]ation|country, region, or territory not supported",
+            r"无权|没有权限|权限不足|未授权|没有访问|无访问权限|权限|账号.{0,10}(?:禁用|封禁|冻结|停用)|实名",
+        ),
+    }
+)
+"""By kind; the order matters: "does not have access to model x" with "insufficient balance" is about money."""
+_NEVER: Final = (
+    (
+        r"context[ _-]?(?:length|window|size)|max(?:imum)?[ _-](?:\w+[ _-])?(?:tokens?|length|context)"
+        r"|too (?:long|many tokens"
+        r"|large)|token limit|input length|(?:prompt|input|request|text) (?:is |was )?(?:too |longer)"
+        r"|sequence length|上下文"
+        r"|(?:长度|字数|token数?).{0,10}(?:超|过|限制)|过长|超长"
+    ),
+    (
+        r"content[ _-]?(?:filter|policy|polic|management|moderation|safety|violat|review)|moderation|\bsafety\b"
+        r"|flagged|harmful"
+        r"|inappropriate|(?:usage|acceptable use|responsible ai) polic|violat\w+ .{0,40}(?:polic|terms|guideline)"
+        r"|request (?:was |has been )?blocked|prohibited|敏感|违规|不当内容|内容安全|安全审|审核|拦截|不安全"
+    ),
+    (
+        r"log_?probs?|does(?: not|n't) (?:support|accept|allow)|doesn['’]t support"
+        r"|unsupported (?:parameter|value|field|media|image|content|file|format|mime)"
+    ),
+    (
+        r"unknown (?:parameter|field|argument)|unrecogni[sz]ed (?:parameter|field|argument|request argument)"
+        r"|(?:parameter|field|argument|property|properties|inputs?)\b.{0,40}(?:not (?:supported|allowed|permitted))"
+    ),
+    r"knowledge ?base|知识库",
+    # A file that a sample names by its address: who refuses it is the server where the file lies.
+    (
+        r"(?:download|fetch|retriev)(?!.{0,40}\bmodel).{0,40}\b(?:image|audio|video|media|attachment|document|file|url)"
+        r"|\b(?:image|audio|video|media|attachment|document|image_url|file_url)s?\b(?!.{0,60}\b(?:billing|quota))"
+        r".{0,60}(?:download|fetch|retriev|access(?:ed|ible| is| was)? ?(?:denied|refused)?|forbidden)"
+        r"|(?:图片|音频|视频|文件|附件).{0,20}(?:下载|访问|读取)|下载.{0,20}(?:图片|音频|视频|文件|附件)"
+    ),
+)
+"""About the sample or a parameter, whatever else it names: such a text never stops a run by itself."""
+_PASSING: Final = (
+    r"temporar|try(?:ing)? (?:it )?again|\bretry|overload|\bloading\b|is (?:still )?(?:starting|initiali[sz]ing"
+    r"|warming)"
+    r"|\bbusy\b|tim(?:ed?|ing)[ -]?out|unavailable|not (?:yet )?(?:available|loaded|ready)|capacity"
+    r"|out of memory|\bcuda\b"
+    r"|traceback|stack ?trace|稍后|重试|繁忙|过载|加载中|超时|负载|不可用"
+)
+"""In a 500: a fault that passes, or one of the server's own code."""
+
+
+@cache
+def _patterns() -> tuple[tuple[tuple[str, re.Pattern[str]], ...], re.Pattern[str], re.Pattern[str]]:
+    """Compiled at the first refusal: most runs never see one."""
+    words = tuple((kind, re.compile("|".join(several))) for kind, several in _WORDS.items())
+    return words, re.compile("|".join(_NEVER)), re.compile(_PASSING)
+
+
+_QUOTED_NAME: Final = re.compile(r"[`'\"“]([\w./:@+-]{1,120})[`'\"”]")
+_QUOTED_WORDS: Final = re.compile(r"`[^`\n]*`|\"[^\"\n]*\"|“[^”\n]*”|(?<!\w)'[^'\n]*'(?!\w)")
+_HTML: Final = re.compile(r"\s*<(?:!doctype|html|head|body|\?xml)", re.IGNORECASE)
+
+
+def is_html(text: str) -> bool:
+    """Whether `text` is a page: of a proxy or a firewall, not of the service that was asked."""
+    return _HTML.match(text) is not None
+
+
+def refusal_kind(text: str, *, passing: bool = False) -> str:
+    """`auth`, `quota` or `unknown_model` where the text of an error names such a reason; else "".
+
+    Args:
+        text: what the server says, codes included.
+        passing: whether the status is that of a fault that passes, so that words such as "try again" decide.
+
+    >>> refusal_kind("Invalid model name passed in model=gpt-9"), refusal_kind("the model crashed", passing=True)
+    ('unknown_model', '')
+    >>> refusal_kind("This model's maximum context length is 4096 tokens"), refusal_kind("key 'question' is required")
+    ('', '')
+    """
+    if is_html(text):
+        return ""
+    words, never, brief = _patterns()
+    folded = text[:_MOST_READ].casefold().replace("’", "'")
+    # Longer quotations repeat the sample: its words are not the server's. The name of a model may hold any word.
+    plain = _QUOTED_WORDS.sub(lambda match: match[0] if _QUOTED_NAME.fullmatch(match[0]) else " ", folded)
+    bare = _QUOTED_NAME.sub("x", plain)
+    if never.search(bare) or (passing and brief.search(bare)):
+        return ""
+    return next((kind for kind, pattern in words if pattern.search(plain)), "")
+
+
+_UUID: Final = r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}"
+_CHANGING: Final = re.compile(
+    rf"{_UUID}|\b(?=[a-z_-]*\d)[a-z0-9_-]{{16,}}\b|\b(?:mon|tue|wed|thu|fri|sat|sun|jan|feb|mar|apr|may|jun|jul"
+    rf"|aug|sep|oct"
+    r"|nov|dec)\b|\d+",
+)
+
+
+def alike(text: str) -> str:
+    """`text` without what changes from call to call: digits, dates, and the ids of requests.
+
+    >>> alike("No quota (request 9f8e7d6c5b4a3f2e1d, 12:01:59)")
+    'no quota (request #, #:#:#)'
+    """
+    return " ".join(_CHANGING.sub("#", text[:_MOST_READ].casefold()).split())
+
+
+@dataclass(slots=True)
+class Refusals:
+    """What one endpoint has refused so far: the samples by the text that they got."""
+
+    _first: dict[tuple[str, str], str] = field(default_factory=dict)
+    _repeated: set[tuple[str, str]] = field(default_factory=set)
+
+    def repeats(self, model: str, text: str, sample: str) -> bool:
+        """Note a refusal; whether a different sample got an equal one before.
+
+        Args:
+            model: the name of the model that was asked: a host may serve several.
+            text: what the server said.
+            sample: the id of the sample.
+        """
+        key = (model, alike(text))
+        if key in self._repeated:
+            return True
+        if len(self._first) >= _MOST_KEPT and key not in self._first:
+            self._first.clear()
+        if self._first.setdefault(key, sample) == sample:
+            return False
+        self._repeated.add(key)
+        return True

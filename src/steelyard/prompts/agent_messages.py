@@ -1,0 +1,316 @@
+"""What an agent did on its way to an answer: its messages, its tool calls and the tokens that it reports.
+
+Frameworks write these in shapes of their own; here they become one: mappings as OpenAI's chat completions have them,
+with the fields of a tool call beside each other (`id`, `name`, `arguments`). Objects are known by their attributes, so
+no framework is imported.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from enum import Enum
+from typing import Any, Final, TypeGuard
+
+from steelyard.plain_json import described
+from steelyard.prompts.message_parts import shown_content
+from steelyard.types import Output
+
+MESSAGES: Final = "messages"
+USAGE: Final = "usage"
+LEFT_OUT: Final = "messages_left_out"
+"""Keys of an output's metadata."""
+
+_MOST_MESSAGES: Final = 200
+_MOST_OF_TEXT: Final = 20_000
+_MOST_IN_ALL: Final = 200_000
+"""Characters of one text, and of all messages of an output."""
+_ROLES: Final = {
+    "human": "user", "ai": "assistant", "AIMessageChunk": "assistant", "model": "assistant", "chatbot": "assistant",
+    "function": "tool", "developer": "system",
+}  # fmt: skip
+_CHAT_ROLES: Final = frozenset({"system", "user", "assistant", "tool", *_ROLES})
+_ANSWERS: Final = ("output", "answer", "result", "text")
+_UNSHOWN_PARTS: Final = frozenset({"tool_use", "tool_call", "function_call", "reasoning", "thinking"})
+_INPUT: Final = ("input_tokens", "prompt_tokens", "prompt_token_count")
+_OUTPUT: Final = ("output_tokens", "completion_tokens", "candidates_token_count")
+_CACHED: Final = (
+    ("input_token_details", "cache_read"), ("prompt_tokens_details", "cached_tokens"), ("cache_read_input_tokens",),
+    ("cached_input_tokens",),
+)  # fmt: skip
+
+
+def conversation_output(value: Any, asked: Any = None) -> Output | None:
+    """The output of a function that returned its conversation; None for any other value.
+
+    A conversation is a list of chat messages with one of the assistant among them, or a mapping with such a list under
+    `messages`. The answer is the mapping's `output`, `answer`, `result` or `text`, else the last message of the
+    assistant. `usage` and texts under `contexts` are taken over, other keys become metadata.
+
+    Args:
+        value: what was returned.
+        asked: the sample's input, whose messages are not the agent's.
+
+    >>> said = [{"role": "user", "content": "1 + 1?"}, {"role": "assistant", "content": "2"}]
+    >>> conversation_output(said, "1 + 1?").value
+    '2'
+    """
+    given = value if isinstance(value, Mapping) else {MESSAGES: value}
+    messages = given.get(MESSAGES)
+    if not is_answered_conversation(messages):
+        return None
+    plain = own_messages(messages, asked)
+    answer = next((given[key] for key in _ANSWERS if given.get(key) is not None), None)
+    usage = given.get(USAGE)
+    rest = {key: one for key, one in given.items() if key not in {MESSAGES, USAGE, "contexts", *_ANSWERS}}
+    metadata = rest | agent_metadata(plain, [usage] if usage else answers_among(messages, len(plain)))
+    contexts = given.get("contexts") or ()
+    return Output(last_answer(messages) if answer is None else answer, contexts, metadata)
+
+
+def with_plain_conversation(output: Output, asked: Any = None) -> Output:
+    """An output whose metadata hold messages or tokens in the shape of a framework, with these in the one form."""
+    messages, usage = output.metadata.get(MESSAGES), output.metadata.get(USAGE)
+    plain: list[dict[str, Any]] = []
+    calls = [] if usage is None else [usage]
+    if is_answered_conversation(messages):
+        plain = own_messages(messages, asked)
+        calls = calls or answers_among(messages, len(plain))
+    if not plain and not calls:
+        return output
+    return replace(output, metadata={**output.metadata, **agent_metadata(plain, calls)})
+
+
+def reported_usage(output: Output | None, *, asked: bool) -> Mapping[str, int] | None:
+    """The tokens that an output reports of models which did not go through the journal; None where it reports none.
+
+    Args:
+        output: of a target.
+        asked: whether the target asked models through the journal: then these are counted, and nothing twice.
+    """
+    return None if output is None or asked else tokens_in(output.metadata.get(USAGE))
+
+
+def is_answered_conversation(value: Any) -> TypeGuard[Sequence[Any]]:
+    """Whether a value is what an agent returned: chat messages, one of them the assistant's.
+
+    Unlike `conversation.is_messages`, which is for inputs: messages may be a framework's own objects, and the roles
+    must be those of a chat, since any list of mappings could be a target's output.
+    """
+    return (
+        isinstance(value, list | tuple)
+        and all(map(_is_message, value))
+        and any(_role(message) == "assistant" for message in value)
+    )
+
+
+def _is_message(value: Any) -> bool:
+    if isinstance(value, Mapping):
+        return (
+            isinstance(value.get("role"), str)
+            and value["role"] in _CHAT_ROLES
+            and ("content" in value or "tool_calls" in value)
+        )
+    return hasattr(value, "content") and _role(value) in _CHAT_ROLES
+
+
+def last_answer(messages: Sequence[Any]) -> str:
+    """The text of the assistant's last message."""
+    return next(_text(_field(one, "content")) for one in reversed(messages) if _role(one) == "assistant")
+
+
+def own_messages(messages: Sequence[Any], asked: Any = None) -> list[dict[str, Any]]:
+    """The messages in one form, without those that only repeat what was asked.
+
+    Frameworks return the whole conversation. What belongs to the input ends with the last message that was asked; where
+    that is not found word for word, as a template stands around it, with the messages in front of the first answer.
+
+    Args:
+        messages: of one conversation, in order.
+        asked: a text, or a list of messages.
+    """
+    plain = [plain_message(one) for one in messages]
+    turns = [plain_message(one) for one in asked] if isinstance(asked, list | tuple) and asked else []
+    last = turns[-1]["content"] if turns else asked
+    for at in range(max(len(turns) - 1, 0), len(plain)):
+        if plain[at]["role"] == "user" and plain[at]["content"] == last:
+            return plain[at + 1 :]
+    first = next((at for at, one in enumerate(plain) if one["role"] not in {"system", "user"}), len(plain))
+    return plain[first:]
+
+
+def plain_message(message: Any) -> dict[str, Any]:
+    """One message: `role`, `content`, and where it has them `tool_calls`, `tool_call_id`, `name`, `status`.
+
+    >>> call = {"id": "c1", "function": {"name": "add", "arguments": '{"a": 1}'}}
+    >>> plain_message({"role": "assistant", "content": None, "tool_calls": [call]})["tool_calls"]
+    [{'id': 'c1', 'name': 'add', 'arguments': {'a': 1}}]
+    """
+    more = _field(message, "additional_kwargs")
+    calls = _field(message, "tool_calls") or _field(more, "tool_calls")
+    calls = calls if isinstance(calls, list | tuple) else ()
+    single = _field(message, "function_call") or _field(more, "function_call")
+    plain: dict[str, Any] = {"role": _role(message), "content": _text(_field(message, "content"))}
+    if found := [tool_call(one) for one in (*calls, *([single] if single and not calls else []))]:
+        plain["tool_calls"] = found
+    for key in ("tool_call_id", "name", "status"):
+        value = _field(message, key) or _field(more, key)
+        if isinstance(value, str) and (plain["role"] == "tool" or key == "name"):
+            plain[key] = value
+    return plain
+
+
+def tool_call(call: Any) -> dict[str, Any]:
+    """A tool call: `id`, `name` and `arguments`, a mapping where they are one."""
+    function = _field(call, "function") or call
+    arguments: Any = next(
+        (found for key in ("arguments", "args", "tool_kwargs", "tool_input") if (found := _field(function, key))), {}
+    )
+    if isinstance(arguments, str):
+        try:
+            read = json.loads(arguments)
+        except (ValueError, RecursionError):
+            read = arguments
+        arguments = read if isinstance(read, Mapping) else arguments
+    name = _field(function, "name") or _field(function, "tool_name") or _field(function, "tool") or ""
+    return {"id": str(_field(call, "id") or _field(call, "tool_id") or ""), "name": str(name), "arguments": arguments}
+
+
+def agent_metadata(messages: Sequence[Mapping[str, Any]], usages: Iterable[Any]) -> dict[str, Any]:
+    """What is kept of an agent in the metadata of its output: `messages` and `usage`, as far as there are any.
+
+    Args:
+        messages: in one form; long texts are cut, and so is a long list, which is said.
+        usages: one per call of a model: anything that `tokens_in` reads; None where the framework does not say.
+    """
+    found: dict[str, Any] = {}
+    if messages:
+        found[MESSAGES] = _bounded(messages)
+        if len(messages) > len(found[MESSAGES]):
+            found[LEFT_OUT] = len(messages) - len(found[MESSAGES])
+    if (usage := summed_usage(map(tokens_in, usages))) is not None:
+        found[USAGE] = usage
+    return found
+
+
+def summed_usage(usages: Iterable[Mapping[str, int] | None]) -> dict[str, int] | None:
+    """Tokens of several calls of a model; None where no call says any: then they are unknown, and not 0.
+
+    `calls` counts them all, `calls_without_tokens` those that say nothing, so that the sum is of a part.
+
+    >>> summed_usage([{"input_tokens": 9, "output_tokens": 2}, None])
+    {'input_tokens': 9, 'output_tokens': 2, 'calls': 2, 'calls_without_tokens': 1}
+    """
+    several = list(usages)
+    said = [one for one in several if one is not None]
+    if not said:
+        return None
+    total: dict[str, int] = {}
+    for one in said:
+        for key in ("input_tokens", "output_tokens", "cached_input_tokens"):
+            if key in one:
+                total[key] = total.get(key, 0) + one[key]
+    total["calls"] = sum(one.get("calls", 1) for one in said) + len(several) - len(said)
+    silent = sum(one.get("calls_without_tokens", 0) for one in said) + len(several) - len(said)
+    return total | ({"calls_without_tokens": silent} if silent else {})
+
+
+def tokens_in(value: Any) -> dict[str, int] | None:
+    """The tokens that a reply, a message or a usage block names; None where it names none.
+
+    Read are `usage_metadata` and `response_metadata` (LangChain), `usage` (OpenAI), `raw` and `additional_kwargs`
+    (LlamaIndex), and the counts themselves.
+
+    >>> tokens_in({"usage": {"prompt_tokens": 9, "completion_tokens": 2, "total_tokens": 11}})
+    {'input_tokens': 9, 'output_tokens': 2}
+    """
+    about = _field(value, "response_metadata")
+    raw = _field(value, "raw")
+    places = (
+        _field(value, "usage_metadata"), *(_field(about, key) for key in ("token_usage", "usage")),
+        _field(value, USAGE), _field(raw, USAGE), _field(raw, "usage_metadata"), _field(value, "additional_kwargs"),
+        value,
+    )  # fmt: skip
+    return next((found for one in places if one is not None and (found := _counts(one)) is not None), None)
+
+
+def _counts(usage: Any) -> dict[str, int] | None:
+    asked, answered = (
+        next((n for key in keys if _is_count(n := _field(usage, key))), None) for keys in (_INPUT, _OUTPUT)
+    )
+    if asked is None or answered is None:
+        return None
+    found = {"input_tokens": asked, "output_tokens": answered}
+    for path in _CACHED:
+        value = usage
+        for key in path:
+            value = _field(value, key)
+        if _is_count(value):
+            found["cached_input_tokens"] = value
+            break
+    more = {key: n for key in ("calls", "calls_without_tokens") if _is_count(n := _field(usage, key))}
+    return found | more
+
+
+def _is_count(value: Any) -> bool:
+    return type(value) is int and value >= 0
+
+
+def answers_among(messages: Sequence[Any], own: int) -> list[Any]:
+    """The assistant's messages among the last `own`: each is the reply of a model, which may say its tokens."""
+    return [one for one in messages[len(messages) - own :] if _role(one) == "assistant"]
+
+
+def _field(value: Any, name: str) -> Any:
+    return value.get(name) if isinstance(value, Mapping) else getattr(value, name, None)
+
+
+def _role(message: Any) -> str:
+    role = _field(message, "role") or _field(message, "type") or ""
+    name = str(role.value if isinstance(role, Enum) else role)
+    return _ROLES.get(name, name)
+
+
+def _text(content: Any) -> str:
+    """A content's text, with placeholders for parts that are no text."""
+    if content is None or isinstance(content, str):
+        return content or ""
+    if not isinstance(content, list | tuple):
+        return json.dumps(content, ensure_ascii=False, default=described)
+    return shown_content([plain for part in content if (plain := _plain_part(part)) is not None])
+
+
+def _plain_part(part: Any) -> Any:
+    """A part as `shown_content` takes it: a text, or a mapping of what is none; None for what is shown elsewhere."""
+    text = part if isinstance(part, str) else _field(part, "text")
+    if isinstance(text, str):
+        return text
+    kind = str(_field(part, "type") or _field(part, "block_type") or "part")  # LlamaIndex has the latter
+    if kind in _UNSHOWN_PARTS:
+        return None
+    return part if isinstance(part, Mapping) else f"[{kind}]"
+
+
+def _bounded(messages: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """The first messages, each text and all of them together no longer than is kept."""
+    left = _MOST_IN_ALL
+    kept = []
+    for one in messages[:_MOST_MESSAGES]:
+        message = dict(one)
+        message["content"] = _cut(one["content"], left)
+        left -= min(len(one["content"]), left)
+        if calls := one.get("tool_calls"):
+            message["tool_calls"] = []
+            for call in calls:
+                text = json.dumps(call["arguments"], ensure_ascii=False, default=described)
+                short = _cut(text, left)
+                message["tool_calls"].append({**call, "arguments": call["arguments"] if short == text else short})
+                left -= min(len(text), left)
+        kept.append(message)
+    return kept
+
+
+def _cut(text: str, left: int) -> str:
+    most = min(_MOST_OF_TEXT, left)
+    return text if len(text) <= most else f"{text[:most]}… [{len(text) - most:,} characters cut]"

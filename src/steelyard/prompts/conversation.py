@@ -1,0 +1,228 @@
+"""Inputs that are conversations: their turns as messages for a model, and as a transcript for whoever takes a text.
+
+A model is sent the messages as they are. A judge, an engine that takes one text, and a person are shown a transcript
+with every turn in it. Parts that are no text (images, sound, files) go to the model unchanged; everywhere else a
+placeholder stands for them with the first digits of their SHA-256, so that two pictures can be told apart and
+megabytes of base64 are never part of a judge's prompt or of a page.
+"""
+
+from __future__ import annotations
+
+import ast
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, Final
+
+from steelyard.prompts.agent_messages import tool_call
+from steelyard.prompts.language import language_of
+from steelyard.prompts.message_parts import is_text_part, is_typed_text, shown_content, without_files
+from steelyard.types import Message
+
+_ROLES: Final = {
+    "en": {"system": "System", "developer": "System", "user": "User", "assistant": "Assistant", "tool": "Tool"},
+    "zh": {"system": "系统", "developer": "系统", "user": "用户", "assistant": "助手", "tool": "工具"},
+}
+_COLON: Final = {"en": ": ", "zh": "："}
+_HUMAN: Final = frozenset({"user", "human"})
+_INSTRUCTS: Final = frozenset({"system", "developer"})
+_MOST_PRINTED: Final = 1_000_000
+"""Characters of a list as Python prints it; a longer one is not read."""
+_MOST_NESTED: Final = 2_000
+"""Its opening brackets, as a bound of what reading it takes."""
+
+
+def is_messages(value: Any) -> bool:
+    """Whether an input is a conversation: a list of mappings that each name a role."""
+    return isinstance(value, list | tuple) and bool(value) and all(
+        isinstance(message, Mapping) and isinstance(message.get("role"), str) for message in value
+    )  # fmt: skip
+
+
+def messages_in(cell: Any) -> list[Message] | None:
+    """The messages that a cell of a dataset holds, as a list or the JSON text of one; None where it holds none.
+
+    An object with the key `messages` is read as what stands there.
+
+    >>> messages_in('[{"role": "user", "content": "Why?"}]'), messages_in("[sic] Why?")
+    ([{'role': 'user', 'content': 'Why?'}], None)
+    """
+    value = _read(cell.strip()) if isinstance(cell, str) else cell
+    if isinstance(value, Mapping):
+        value = value.get("messages")
+    return list(value) if is_messages(value) else None
+
+
+def _read(text: str) -> Any:
+    """The list or object that a text is; as JSON, or as Python prints it, which is how pandas writes one to a file."""
+    if not text.startswith(("[", "{")) or not any(f"{mark}role{mark}" in text for mark in "\"'"):
+        return None
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError):
+        if len(text) > _MOST_PRINTED or sum(map(text.count, "([{")) > _MOST_NESTED:
+            return None
+    try:
+        return ast.literal_eval(text)
+    except (ValueError, SyntaxError, RecursionError, MemoryError):
+        return None
+
+
+def flaw_in(messages: Sequence[Message]) -> str:
+    """Why messages ask nothing; "" where they do.
+
+    >>> flaw_in([{"role": "system", "content": "Be brief."}])
+    'no message is of the user'
+    """
+    last = last_user_turn(messages)
+    if last is None:
+        return "no message is of the user"
+    return "" if shown_content(messages[last].get("content")).strip() else "the last message of the user is blank"
+
+
+def last_user_turn(messages: Sequence[Message]) -> int | None:
+    """The place of the user's last message; None where there is none."""
+    for no in range(len(messages) - 1, -1, -1):
+        if messages[no]["role"].lower() in _HUMAN:
+            return no
+    return None
+
+
+def question_of(value: Any) -> str:
+    """The question in a sample's input: of a conversation the text of the user's last message.
+
+    >>> question_of([{"role": "user", "content": "first"}, {"role": "assistant", "content": "and?"}])
+    'first'
+    """
+    if isinstance(value, str):
+        return value
+    if is_messages(value):
+        last = last_user_turn(value)
+        return "" if last is None else content_text(value[last].get("content"))
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":"), default=str)
+
+
+def content_text(content: Any) -> str:
+    """The text of a message's content, which may be a list of parts; parts that are no text are left out."""
+    if isinstance(content, str):
+        return content
+    if isinstance(content, list | tuple):
+        return "".join(str(part.get("text") or "") for part in content if isinstance(part, Mapping))
+    return "" if content is None else str(content)
+
+
+def is_dialogue(value: Any) -> bool:
+    """Whether an input is a conversation of more than one message, so that its last question is not all of it."""
+    return is_messages(value) and len(value) > 1
+
+
+def transcript_of(value: Any) -> str:
+    r"""An input as one text for a reader: a text as it is, of a conversation every turn, of anything else its JSON.
+
+    A single message of the user is its text alone.
+
+    >>> print(transcript_of([{"role": "user", "content": "Who?"}, {"role": "assistant", "content": "Ann."}]))
+    User: Who?
+    <BLANKLINE>
+    Assistant: Ann.
+    >>> transcript_of([{"role": "user", "content": "Who?"}])
+    'Who?'
+    """
+    if isinstance(value, str):
+        return value
+    if not is_messages(value):
+        return json.dumps(without_files(value), ensure_ascii=False, separators=(",", ":"), default=str)
+    if len(value) == 1 and value[0]["role"].lower() in _HUMAN:
+        return shown_content(value[0].get("content"))
+    turns = [(str(message["role"]), _turn_text(message)) for message in value]
+    language = language_of(*(text for _, text in turns))
+    return "\n\n".join(f"{_role(name, language)}{_COLON[language]}{text}" for name, text in turns)
+
+
+def search_text(value: Any) -> str:
+    """The words by which passages are looked for: of a conversation those of all turns, instructions left out.
+
+    A last question such as "When?" names nothing; what it is about stands in the turns before it.
+
+    >>> search_text([{"role": "system", "content": "Be brief."}, {"role": "user", "content": "Who?"}])
+    'Who?'
+    """
+    if not is_messages(value):
+        return transcript_of(value)
+    texts = ("".join(_texts(turn.get("content"))) for turn in value if turn["role"].lower() not in _INSTRUCTS)
+    return "\n".join(text for text in texts if text)
+
+
+def asked_with(value: Sequence[Message], text: str) -> list[Message]:
+    """The messages of a conversation with `text` in place of the words of the user's last one.
+
+    Parts of that message that are no text stay behind the words.
+
+    >>> asked_with([{"role": "system", "content": "Be brief."}, {"role": "user", "content": "Why?"}], "Q: Why?")
+    [{'role': 'system', 'content': 'Be brief.'}, {'role': 'user', 'content': 'Q: Why?'}]
+    """
+    last = last_user_turn(value)
+    if last is None:
+        return [*value, {"role": "user", "content": text}]
+    content = value[last].get("content")
+    parts = content if isinstance(content, list | tuple) else ()
+    others = [part for part in parts if not is_text_part(part)]
+    if others:
+        kind = next((part["type"] for part in parts if is_typed_text(part)), "text")
+        changed: Any = [{"type": kind, "text": text}, *others]
+    else:
+        changed = text
+    return [*value[:last], {**value[last], "content": changed}, *value[last + 1 :]]
+
+
+def conversation_asked(value: Any, text: str, *, whole: bool) -> list[Message]:
+    """The messages for an input whose last question was put into a template.
+
+    Args:
+        value: the input of the sample.
+        text: the filled template.
+        whole: whether it holds the whole conversation already.
+    """
+    if whole or not is_messages(value):
+        return [{"role": "user", "content": text}]
+    return asked_with(value, text)
+
+
+def with_system(system: str, messages: Sequence[Message]) -> list[Message]:
+    r"""Messages behind a system message; one that they begin with is joined to it, as many servers take a single one.
+
+    >>> with_system("Be brief.", [{"role": "system", "content": "In French."}, {"role": "user", "content": "Why?"}])
+    [{'role': 'system', 'content': 'Be brief.\n\nIn French.'}, {'role': 'user', 'content': 'Why?'}]
+    """
+    if not system:
+        return list(messages)
+    first = messages[0] if messages else {}
+    if first.get("role") == "system" and isinstance(first.get("content"), str):
+        return [{**first, "content": f"{system}\n\n{first['content']}"}, *messages[1:]]
+    return [{"role": "system", "content": system}, *messages]
+
+
+def _texts(content: Any) -> Iterator[str]:
+    if isinstance(content, str):
+        yield content
+    elif isinstance(content, list | tuple):
+        yield from (part if isinstance(part, str) else part["text"] for part in content if is_text_part(part))
+
+
+def _turn_text(message: Message) -> str:
+    """The content of a message, and the calls of tools that it makes."""
+    calls = message.get("tool_calls")
+    texts = [shown_content(message.get("content"))]
+    if isinstance(calls, list | tuple):
+        texts += [_call_text(call) for call in calls if isinstance(call, Mapping)]
+    return "\n".join(texts if texts[0] else texts[1:])
+
+
+def _call_text(call: Mapping[str, Any]) -> str:
+    plain = tool_call(call)
+    given = without_files(plain["arguments"])
+    text = given if isinstance(given, str) else json.dumps(given, ensure_ascii=False, default=str)
+    return f"[calls {plain['name']} {text}]"
+
+
+def _role(name: str, language: str) -> str:
+    return _ROLES[language].get(name.lower()) or name

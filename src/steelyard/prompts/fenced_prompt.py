@@ -1,0 +1,111 @@
+"""Prompts that show other people's text: our own files or the user's, with that text fenced by marks it cannot know.
+
+What is shown never stands after the instruction. Marks are taken from a digest of everything that is sent with them: a
+text cannot hold its own digest, so no text can end its own fence; equal calls have equal marks (so the journal answers
+them), and no other call has the same.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from hashlib import blake2b
+from pathlib import Path
+from typing import Any, Final, get_args
+
+from steelyard.errors import ConfigError
+from steelyard.prompts.language import Language
+from steelyard.prompts.template import check_names, load_template, placeholders, render
+from steelyard.types import Message
+
+_MARK: Final = "mark"
+
+
+@dataclass(frozen=True, slots=True)
+class FencedPrompt:
+    """A prompt in each language, or the user's own for all of them.
+
+    Args:
+        name: of the packaged prompt: `judge_correctness` is `en/judge_correctness` and `zh/judge_correctness`.
+        own: the user's template (a packaged prompt, a file, or the text itself); empty takes the packaged one.
+        fenced: names of values that are other people's text, put between marks; none where nothing is shown.
+        plain: names of values that are the user's own words or ours: criteria, a scale, a number.
+        needed: names that a template must have; empty: one of `fenced`.
+    """
+
+    name: str
+    own: Path | str
+    fenced: tuple[str, ...]
+    plain: tuple[str, ...] = ()
+    needed: tuple[str, ...] = ()
+
+    def check(self) -> None:
+        """Read the templates, and refuse one that nobody can trust.
+
+        Raises:
+            ConfigError: there is no such file; it names a value that there is not, or lacks one that is needed; or it
+                ends with other people's text, so that this would have the last word.
+        """
+        for language in get_args(Language):
+            text = self.text(language)
+            check_names(text, (*self.fenced, *self.plain, _MARK))
+            places = dict(placeholders(text))
+            missing = next((name for name in self.needed if name not in places), "")
+            if missing:
+                raise ConfigError(f"the prompt does not name {{{{{missing}}}}}")
+            shown = [name for name in places if name in self.fenced]
+            if self.fenced and not shown:
+                raise ConfigError(f"the prompt shows none of {', '.join(self.fenced)}, so there is nothing to judge")
+            last = max(shown, key=lambda name: places[name], default="")
+            if last and not text[text.index("}}", places[last]) + 2 :].strip():
+                raise ConfigError(
+                    f"the prompt ends with {{{{{last}}}}}: an instruction stands behind other people's text, or that "
+                    "has the last word"
+                )
+
+    def text(self, language: Language) -> str:
+        """The template."""
+        return load_template(self.own or f"{language}/{self.name}")
+
+    def manifest(self) -> dict[str, Any]:
+        """The words that are sent and their hash, by language."""
+        languages = get_args(Language)
+        texts = {"own": self.text(languages[0])} if self.own else {one: self.text(one) for one in languages}
+        return {
+            key: {"hash": blake2b(text.encode("utf-8", "surrogatepass"), digest_size=8).hexdigest(), "text": text}
+            for key, text in texts.items()
+        }
+
+    def messages(self, language: Language, values: Mapping[str, str]) -> list[Message]:
+        """What is sent; every fenced value stands between its marks.
+
+        Args:
+            language: of the packaged prompt.
+            values: all of `fenced` and `plain` that the prompt may name.
+        """
+        mark = mark_for(values)
+        shown = {name: fence(name, text, mark) if name in self.fenced else text for name, text in values.items()}
+        return [{"role": "user", "content": render(self.text(language), {**shown, _MARK: mark})}]
+
+
+def mark_for(values: Mapping[str, str]) -> str:
+    """12 hexadecimal digits that no text among `values` holds.
+
+    >>> mark_for({"answer": "Paris"}) == mark_for({"answer": "Paris"}) != mark_for({"answer": "Rome"})
+    True
+    """
+    digest = blake2b(digest_size=6)
+    for name, text in values.items():
+        digest.update(f"{name}\0{text}\0".encode("utf-8", "surrogatepass"))
+    while any(digest.hexdigest() in text for text in values.values()):
+        digest.update(b"again")
+    return digest.hexdigest()
+
+
+def fence(name: str, text: str, mark: str) -> str:
+    r"""`text` between marks that say whose it is.
+
+    >>> fence("answer", "Paris", "0f")
+    '<answer 0f>\nParis\n</answer 0f>'
+    """
+    return f"<{name} {mark}>\n{text}\n</{name} {mark}>"

@@ -1,0 +1,163 @@
+"""What charts show, as data: rows, series, values and words; `chart_drawing` makes pictures of them.
+
+A value is in the unit of its axis: percent where it is a share. A mark never stands for something by its colour alone:
+series differ in shape, rows are named, and each value is written out beside its interval.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+
+@dataclass(frozen=True, slots=True)
+class ChartPoint:
+    """One value in a chart of rows.
+
+    Args:
+        row: its row, 0-based from the top.
+        series: its series, 0-based; with one series the same for all or a number each.
+        value: None shows the text alone.
+        low: lower end of its interval; None where there is none; likewise `high`.
+        text: written beside it.
+        decided: False hollows the mark, as nothing may be concluded from it.
+    """
+
+    row: int
+    series: int
+    value: float | None
+    text: str
+    low: float | None = None
+    high: float | None = None
+    decided: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class RowChart:
+    """Dots with intervals, or bars from zero: a row per name, a point per row and series.
+
+    Args:
+        title: above the plot; cut where there is no room for it.
+        description: the chart in words, for those who do not see it.
+        rows: names from the top; equal names are told apart by a number.
+        points: in any order.
+        shape: of the marks.
+        series: names, in order; several have a legend.
+        domain: ends of the axis; None is taken from the data.
+        lines: (value, words) of upright lines to compare with.
+    """
+
+    title: str
+    description: str
+    rows: tuple[str, ...]
+    points: tuple[ChartPoint, ...]
+    shape: Literal["dots", "bars"] = "dots"
+    series: tuple[str, ...] = ()
+    domain: tuple[float, float] | None = None
+    lines: tuple[tuple[float, str], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class MatrixChart:
+    """A coloured matrix of percentages with as many columns as rows; columns bear the numbers of the rows.
+
+    Args:
+        title: above the plot; likewise `description`, `rows` as in `RowChart`.
+        values: per row a percentage for each column; None where there is none.
+    """
+
+    title: str
+    description: str
+    rows: tuple[str, ...]
+    values: tuple[tuple[float | None, ...], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class SequenceChart:
+    """A confidence sequence over the number of samples, with the threshold and where the run stopped.
+
+    Args:
+        title: above the plot; `short_title` where there is no room for it.
+        points: (samples, mean, low, high) in percent.
+        domain: ends of the axis of percentages.
+        most: samples at the right end.
+        threshold: in percent.
+        decided_after: samples at the decision; None where there was none before the end.
+    """
+
+    title: str
+    short_title: str
+    description: str
+    points: tuple[tuple[int, float, float, float], ...]
+    domain: tuple[float, float]
+    most: int
+    threshold: float
+    decided_after: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class TimelinePoint:
+    """One run in a timeline.
+
+    Args:
+        date: `MM-DD`, below the axis.
+        series: the target's place, 0-based.
+        value: None leaves the mark out; `low` and `high` are the interval's ends, or the value.
+        notes: numbers of its notes, above the plot.
+        new_samples: whether it was asked other samples than the run before of its target.
+    """
+
+    date: str
+    series: int
+    value: float | None
+    low: float | None
+    high: float | None
+    notes: str
+    new_samples: bool
+
+
+@dataclass(frozen=True, slots=True)
+class TimelineChart:
+    """A score run by run, oldest at the left, with the band of its intervals and flags for notes."""
+
+    title: str
+    description: str
+    series: tuple[str, ...]
+    points: tuple[TimelinePoint, ...]
+    domain: tuple[float, float]
+
+
+@dataclass(frozen=True, slots=True)
+class SharePart:
+    """One part of a bar of shares.
+
+    Args:
+        kind: `a`, `tie`, `inconsistent`, `unread`, `refused` or `b`: its colour or filling.
+        name: what it is called.
+        count: how many, written out.
+        text: its percentage, written out.
+        begin: where it begins, in [0, 1].
+        share: its size, in [0, 1].
+    """
+
+    kind: str
+    name: str
+    count: str
+    text: str
+    begin: float
+    share: float
+
+
+@dataclass(frozen=True, slots=True)
+class ShareBar:
+    """One bar that all pairs make up, each part with its name and figures."""
+
+    parts: tuple[SharePart, ...]
+
+    @property
+    def description(self) -> str:
+        """The bar in words."""
+        return ", ".join(f"{part.name} {part.text}" for part in self.parts)
+
+
+Chart = RowChart | MatrixChart | SequenceChart | TimelineChart | ShareBar

@@ -1,0 +1,426 @@
+"""The section of a comparison: per pair of runs what may be concluded, the differences behind it, scores and costs.
+
+A terminal shows sentences while there are few pairs and a line per pair where there are many; a comment has the
+sentences in its conclusion and here what lies behind them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Final
+
+from steelyard.analysis.comparison_values import Comparison, PairComparison, PairedDifference
+from steelyard.analysis.costs import CostDifference
+from steelyard.report.chart import ChartPoint, RowChart
+from steelyard.report.numbers import (
+    MISSING,
+    interval_text,
+    p_text,
+    run_labels,
+    score_phrase,
+    score_title,
+    signed_text,
+    value_text,
+)
+from steelyard.report.regressions import regressions_lines
+from steelyard.report.section import (
+    EVERYWHERE,
+    HTML,
+    PAGES,
+    TERMINAL,
+    Section,
+    SectionTable,
+    Sentence,
+    TableCell,
+    TableColumn,
+    kept,
+    sentences,
+    text_row,
+)
+from steelyard.report.stored import StoredRun
+from steelyard.stats.intervals import Interval
+
+_MOST_SENTENCES: Final = 3
+"""Pairs beyond this many are shown as lines of a table on a terminal: twelve targets still fit a screen."""
+_MOST_WARNINGS: Final = 6
+_MOST_SCORES: Final = 24
+_VERDICTS: Final = {"better": "better", "worse": "worse", "no_evidence": "no evidence", "none": "not comparable"}
+_TIMES: Final = frozenset({"latency", "seconds", "ttft"})
+_COSTS: Final = {
+    "latency": "latency",
+    "seconds": "wall time",
+    "ttft": "first token",
+    "calls": "calls",
+    "input_tokens": "tokens in",
+    "output_tokens": "tokens out",
+}
+_LARGE: Final = 100
+"""From here on a count needs no decimals."""
+
+
+def comparison_section(comparison: Comparison | None, runs: Sequence[StoredRun], labels: Sequence[str] = ()) -> Section:
+    """Every pair of a comparison; empty without one.
+
+    Args:
+        comparison: of some runs with the first of them.
+        runs: these and perhaps others, whose samples are read for the regressions; () leaves these out.
+        labels: what the page calls the compared runs, the baseline first; by default as `run_labels` says.
+    """
+    if comparison is None:
+        return Section("Comparison", key="comparison")
+    names = tuple(labels) or run_labels((comparison.baseline, *comparison.others))
+    many = len(comparison.pairs) > _MOST_SENTENCES
+    brief = [_many_pairs(comparison)] if many else [_few_pairs(comparison)]
+    pairs = [
+        _pair(pair, runs, f"{name} against {names[0]}", on_terminal=not many)
+        for name, pair in zip(names[1:], comparison.pairs, strict=True)
+    ]
+    behind_many = [_evident_differences(comparison), _costs_per_run(comparison)] if many else []
+    notes = () if many else (*comparison.score_notes, *comparison.group_notes)
+    return Section(
+        "Comparison",
+        key="comparison",
+        parts=kept(
+            [
+                *brief,
+                Section("", chart=difference_chart(comparison), media=HTML),
+                *pairs,
+                *behind_many,
+                Section("", notes=tuple(sentences(notes)), detail=True, media=TERMINAL),
+            ]
+        ),
+    )
+
+
+def _few_pairs(comparison: Comparison) -> Section:
+    """What a terminal concludes of each pair, with its warnings."""
+    only = f"Only samples of {' and '.join(comparison.only_groups)}:" if comparison.only_groups else ""
+    pairs = [
+        Section("", notes=(Sentence(pair.sentence, "conclusion"), *sentences(pair.warnings, "warning")))
+        for pair in comparison.pairs
+    ]
+    return Section("", notes=tuple(sentences([only])), parts=tuple(pairs), media=TERMINAL)
+
+
+def _many_pairs(comparison: Comparison) -> Section:
+    """A line per pair for a terminal, and the warnings that any of them has."""
+    corrected = any(pair.headline.p_adjusted is not None for pair in comparison.pairs)
+    columns = (
+        TableColumn("target", "name"),
+        TableColumn("diff"),
+        TableColumn(_level(comparison.pairs[0]), "interval"),
+        TableColumn("p (Holm)" if corrected else "p"),
+        TableColumn("pairs"),
+        TableColumn("verdict", "text"),
+    )
+    rows = tuple(
+        text_row(pair.other_target, *_difference_texts(pair.headline), str(pair.n_paired), _VERDICTS[pair.verdict])
+        for pair in comparison.pairs
+    )
+    warnings = list(dict.fromkeys(text for pair in comparison.pairs for text in pair.warnings))
+    more = len(warnings) - _MOST_WARNINGS
+    return Section(
+        f"against {comparison.baseline.target}:",
+        parts=(
+            Section(
+                "",
+                SectionTable(columns, rows),
+                notes=(
+                    *sentences(warnings[:_MOST_WARNINGS], "warning"),
+                    *sentences([f"and {more} more notes; --json has all"] if more > 0 else []),
+                    *sentences(comparison.notes),
+                ),
+            ),
+        ),
+        media=TERMINAL,
+    )
+
+
+def _level(pair: PairComparison) -> str:
+    return f"{100 * pair.level:g} % CI"
+
+
+def _difference_texts(found: PairedDifference) -> list[str]:
+    """Difference, interval and the p-value that verdicts rest on; a share's in points."""
+    if found.difference is None:
+        return [MISSING, "", ""]
+    return [signed_text(found.difference, share=found.unit), _limits(found), p_text(found.decisive_p)]
+
+
+def _limits(found: PairedDifference) -> str:
+    if found.interval is None:
+        return MISSING
+    return " to ".join(signed_text(end, share=found.unit) for end in found.interval)
+
+
+def _pair(pair: PairComparison, runs: Sequence[StoredRun], title: str, *, on_terminal: bool) -> Section:
+    """Everything behind the sentence of one pair."""
+    aligned = "" if pair.aligned == "id" else f"Samples are paired by {_by(pair.aligned)}."
+    screen = HTML | TERMINAL
+    return Section(
+        title,
+        notes=(
+            *sentences([pair.sentence], "conclusion", media=HTML),
+            *sentences(pair.warnings, "warning", media=HTML),
+            *sentences([aligned], media=screen),
+            *([Sentence("; ".join(pair.differs), "fact", "differs in", screen)] if pair.differs else []),
+        ),
+        parts=kept(
+            [
+                _contingency(pair),
+                _differences(pair),
+                *([regressions_lines(runs, pair)] if on_terminal and runs and pair.regressions else []),
+                _other_scores(pair, title),
+                _costs(pair, title),
+            ]
+        ),
+        detail=True,
+        media=EVERYWHERE if on_terminal else PAGES,
+    )
+
+
+def _by(aligned: str) -> str:
+    return "their content" if aligned == "content" else f"their {aligned}"
+
+
+def _contingency(pair: PairComparison) -> Section:
+    """How many samples each run got right that the other did not; empty for a score that is not 0 or 1."""
+    cells = pair.headline.table
+    if cells is None:
+        return Section("")
+    rows = (
+        text_row("regressions", f"{cells.regressed:,}", "right before, wrong now"),
+        text_row("improvements", f"{cells.improved:,}", "wrong before, right now"),
+        text_row("both right", f"{cells.both_right:,}", "no difference"),
+        text_row("both wrong", f"{cells.both_wrong:,}", "no difference"),
+    )
+    columns = (TableColumn("change", "name"), TableColumn("samples"), TableColumn("meaning", "text"))
+    return Section("", SectionTable(columns, rows, layout="tiles"), media=HTML | TERMINAL)
+
+
+def _differences(pair: PairComparison) -> Section:
+    """The difference over all pairs, over those that both answered, and by group."""
+    found, both = pair.headline, pair.answered_both
+    rows = [_difference_row("all pairs", found, strong=True)]
+    if both.n != found.n:
+        rows.append(_difference_row("answered by both", both))
+    rows += [_difference_row(group.group, group) for group in pair.groups]
+    columns = (
+        TableColumn("Pairs", "name", "category"),
+        TableColumn("baseline"),
+        TableColumn("other"),
+        TableColumn("points" if found.unit else "difference", short="difference"),
+        TableColumn(_level(pair), "interval"),
+        TableColumn("p"),
+        TableColumn("relative change", media=HTML),
+        TableColumn("n", short="pairs"),
+    )
+    left_out = f"; {pair.left_out_errors} left out for errors" if pair.left_out_errors else ""
+    caption = f"{score_title(pair.score)} over the samples of both runs{left_out}"
+    table = SectionTable(columns, tuple(rows), caption)
+    return Section("", table, notes=tuple(sentences([_method(pair)], media=HTML)), media=HTML | TERMINAL)
+
+
+def _difference_row(name: str, found: PairedDifference, *, strong: bool = False) -> tuple[TableCell, ...]:
+    share = found.unit
+    p = p_text(found.p) if found.p_adjusted is None else f"{p_text(found.p)} ({p_text(found.p_adjusted)})"
+    return (
+        TableCell(name),
+        TableCell(value_text(found.baseline, share=share), value=found.baseline),
+        TableCell(value_text(found.other, share=share), value=found.other),
+        TableCell(signed_text(found.difference, share=share), strong=strong, value=found.difference),
+        TableCell(_limits(found)),
+        TableCell(p, short=p_text(found.decisive_p), value=found.p),
+        TableCell(MISSING if found.relative is None else f"{100 * found.relative:+.1f} %", value=found.relative),
+        TableCell(f"{found.n:,}"),
+    )
+
+
+def _method(pair: PairComparison) -> str:
+    """How interval and p-value were made, and what the p-values in brackets are corrected for."""
+    found = pair.headline
+    if not found.n:
+        return ""
+    corrected = list(dict.fromkeys(one.adjustment for one in (found, *pair.groups) if one.adjustment))
+    brackets = f" In brackets p after {' and '.join(corrected)}." if corrected else ""
+    return f"Interval: {found.interval_method}. Test: {found.test}.{brackets}"
+
+
+def _other_scores(pair: PairComparison, title: str) -> Section:
+    """The further scores; the pairs are counted where they are not the headline's, else the changes."""
+    others = any(one.difference.n != pair.n_paired for one in pair.scores)
+    columns = (
+        TableColumn("score", "name"),
+        TableColumn("baseline"),
+        TableColumn("other"),
+        TableColumn("difference", short="diff"),
+        TableColumn(_level(pair), "interval"),
+        TableColumn("p"),
+        TableColumn("changes", media=HTML if others else HTML | TERMINAL),
+        TableColumn("n", short="pairs", media=EVERYWHERE if others else PAGES),
+    )
+    rows = tuple(
+        text_row(
+            one.score,
+            value_text(one.difference.baseline, share=one.difference.unit),
+            value_text(one.difference.other, share=one.difference.unit),
+            signed_text(one.difference.difference, share=one.difference.unit),
+            _limits(one.difference),
+            p_text(one.difference.decisive_p).replace("< 0.000001", "<1e-6"),
+            MISSING if one.difference.improved is None else f"+{one.difference.improved} -{one.difference.regressed}",
+            f"{one.difference.n:,}",
+        )
+        for one in pair.scores
+    )
+    corrected = dict.fromkeys(one.difference.adjustment for one in pair.scores if one.difference.adjustment)
+    note = f"p is corrected: {', '.join(corrected)}." if corrected else ""
+    caption = "Other scores over the samples of both runs; changes are improvements and regressions"
+    table = SectionTable(columns, rows, caption)
+    return Section(f"{title}: other scores", table, notes=tuple(sentences([note], media=HTML)))
+
+
+def _costs(pair: PairComparison, title: str) -> Section:
+    """What both runs took per sample."""
+    columns = (
+        TableColumn("per sample", "name"),
+        TableColumn("baseline"),
+        TableColumn("other"),
+        TableColumn("difference"),
+        TableColumn(_level(pair), "interval"),
+        TableColumn("n"),
+    )
+    rows = tuple(
+        text_row(
+            cost_name(one),
+            _amount(one.baseline, one),
+            _amount(one.other, one),
+            _signed(one.difference, one),
+            _cost_limits(one.interval, one),
+            f"{one.n:,}",
+        )
+        for one in pair.costs
+    )
+    table = SectionTable(columns, rows, "What the targets took per sample, over the same samples")
+    return Section(f"{title}: costs", table, notes=tuple(sentences(_cost_notes(pair), media=HTML)))
+
+
+def _cost_notes(pair: PairComparison) -> Iterator[str]:
+    measures = {one.measure for one in pair.costs}
+    if "latency" in measures:
+        yield "Latency is that of the answered calls of the target, without queueing and retries."
+    if "seconds" in measures:
+        yield "Wall time is that of the whole record, queueing, retries and scorers included."
+    if any(one.estimated for one in pair.costs):
+        yield "Some tokens were not counted by the endpoint, so they are estimated."
+    if pair.costs and pair.costs[0].n < pair.n_paired:
+        yield f"Costs are of {pair.costs[0].n:,} samples, drawn by seed."
+
+
+def cost_name(one: CostDifference) -> str:
+    """What a figure is called: `latency p50`, `tokens in`.
+
+    >>> cost_name(CostDifference("latency", "p95", 3, 1.0, 2.0, 1.0, None))
+    'latency p95'
+    """
+    name = _COSTS.get(one.measure, one.measure)
+    return name if one.statistic == "mean" else f"{name} {one.statistic}"
+
+
+def _amount(value: float, one: CostDifference) -> str:
+    """Seconds with their unit, counts as short as they may be.
+
+    >>> _amount(0.0312, CostDifference("latency", "p50", 3, 0.0312, 0.0, 0.0, None))
+    '31 ms'
+    """
+    if one.measure in _TIMES:
+        return f"{1000 * value:.0f} ms" if abs(value) < 1 else f"{value:.2f} s"
+    return f"{value:,.0f}" if abs(value) >= _LARGE else f"{value:.2f}"
+
+
+def _signed(value: float, one: CostDifference) -> str:
+    text = _amount(value, one)
+    return text if value <= 0 or not any(letter in "123456789" for letter in text) else f"+{text}"
+
+
+def _cost_limits(interval: Interval | None, one: CostDifference) -> str:
+    return MISSING if interval is None else " to ".join(_signed(end, one) for end in interval)
+
+
+def _evident_differences(comparison: Comparison) -> Section:
+    """Of many runs the differences on further scores that are evidence of one, for a terminal."""
+    every = [(pair, one) for pair in comparison.pairs for one in pair.scores]
+    shown = [(pair, one) for pair, one in every if one.verdict in {"better", "worse"}]
+    if not every:
+        return Section("")
+    columns = (
+        TableColumn("target: score", "name"),
+        TableColumn("diff"),
+        TableColumn(_level(comparison.pairs[0]), "interval"),
+        TableColumn("p"),
+        TableColumn("verdict", "text"),
+    )
+    rows = tuple(
+        text_row(f"{pair.other_target}: {one.score}", *_difference_texts(one.difference), _VERDICTS[one.verdict])
+        for pair, one in shown[:_MOST_SCORES]
+    )
+    more = len(shown) - _MOST_SCORES
+    notes = [f"and {more} more" if more > 0 else "", *(comparison.score_notes if shown else ())]
+    count = f"{len(shown)} of {len(every)} differences on further scores are evidence of one; --json has all"
+    table = Section("", SectionTable(columns, rows), notes=tuple(sentences(notes)))
+    return Section(count, parts=(table,), detail=True, media=TERMINAL)
+
+
+def _costs_per_run(comparison: Comparison) -> Section:
+    """Of many runs what each took per sample, a line per run, the baseline first, for a terminal."""
+    first = next((pair for pair in comparison.pairs if pair.costs), None)
+    if first is None:
+        return Section("")
+    keys = [(one.measure, one.statistic) for one in first.costs]
+    labels = run_labels((comparison.baseline, *comparison.others))
+    rows = [text_row(labels[0], *(_amount(one.baseline, one) for one in first.costs))]
+    for label, pair in zip(labels[1:], comparison.pairs, strict=True):
+        costs = {(one.measure, one.statistic): one for one in pair.costs}
+        rows.append(
+            text_row(label, *(_amount(costs[key].other, costs[key]) if key in costs else MISSING for key in keys))
+        )
+    columns = (TableColumn("per sample", "name"), *(TableColumn(cost_name(one)) for one in first.costs))
+    return Section("", SectionTable(columns, tuple(rows)), detail=True, media=TERMINAL)
+
+
+def difference_chart(comparison: Comparison) -> RowChart:
+    """Every run's paired difference to the baseline with its interval; the mark is hollow where nothing is decided.
+
+    Args:
+        comparison: one pair at least.
+    """
+    names = run_labels((comparison.baseline, *comparison.others))
+    share = all(pair.headline.unit for pair in comparison.pairs)
+    factor = 100 if share else 1
+    points, words = [], []
+    for row, (name, pair) in enumerate(zip(names[1:], comparison.pairs, strict=True)):
+        found, interval = pair.headline, pair.headline.interval
+        text = signed_text(found.difference, share=share)
+        points.append(
+            ChartPoint(
+                row,
+                row + 1,
+                None if found.difference is None else factor * found.difference,
+                text,
+                factor * interval.low if interval and found.difference is not None else None,
+                factor * interval.high if interval and found.difference is not None else None,
+                decided=pair.verdict in {"better", "worse"},
+            )
+        )
+        words.append(f"{name}: {text} ({interval_text(interval, share=share)})")
+    unit = "points" if share else score_phrase(comparison.score)
+    ends = [abs(end) for point in points for end in (point.value, point.low, point.high) if end is not None]
+    # Zero stands in the middle, with room beside the longest interval.
+    most = 1.1 * max([5.0 if share else 0.1, *ends])
+    return RowChart(
+        f"Difference in {unit} to {names[0]}",
+        "; ".join(words),
+        tuple(names[1:]),
+        tuple(points),
+        domain=(-most, most),
+        lines=((0, ""),),
+    )

@@ -1,0 +1,62 @@
+"""The section of costs: calls, tokens and money by stage, replies that were cached, calls that were never sent."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from steelyard.analysis.summary_values import RunSummary
+from steelyard.analysis.usage import StageCost
+from steelyard.report.numbers import counted
+from steelyard.report.section import Section, SectionTable, TableCell, TableColumn, text_row
+
+
+def costs_section(summaries: Sequence[RunSummary], labels: Sequence[str]) -> Section:
+    """What the target and every judge asked, where a judge asked at all; empty where none did."""
+    stages = [(label, stage) for label, one in zip(labels, summaries, strict=True) for stage in one.stages]
+    if not any(summary.judged_stages for summary in summaries):
+        stages = []
+    columns = [
+        TableColumn("target", "name"),
+        TableColumn("stage", "text"),
+        TableColumn("calls"),
+        TableColumn("cached"),
+        TableColumn("tokens in"),
+        TableColumn("tokens out", short="out"),
+        TableColumn("estimated"),
+    ]
+    priced = any(stage.cost for _, stage in stages)
+    if priced:
+        columns.append(TableColumn("cost"))
+    rows = tuple(_row(label, stage, priced=priced) for label, stage in stages)
+    caption = "Replies by stage and their tokens; cached replies were not paid for again"
+    return Section("Cost by stage", SectionTable(tuple(columns), rows, caption), key="costs")
+
+
+def _row(label: str, stage: StageCost, *, priced: bool) -> tuple[TableCell, ...]:
+    counts = (stage.calls, stage.from_journal, stage.input_tokens, stage.output_tokens, stage.estimated)
+    cost = text_row(stage.cost or "?") if priced else ()
+    return (*text_row(label, stage.stage, *(f"{n:,}" for n in counts)), *cost)
+
+
+def cached_sentence(summaries: Sequence[RunSummary], replies: Sequence[int]) -> str:
+    """How many replies were not paid for again; "" where all were.
+
+    Args:
+        summaries: of the runs.
+        replies: how many each run has in all.
+    """
+    counts = [summary.from_journal for summary in summaries]
+    if not any(counts):
+        return ""
+    each = f" ({', '.join(map(str, counts))} in the order of the runs)" if len(counts) > 1 else ""
+    return f"{sum(counts)} of {sum(replies)} replies came from the journal{each}"
+
+
+def saved_calls(summaries: Sequence[RunSummary]) -> str:
+    """About how many calls were not sent because a rule ended the runs; "" where none was saved."""
+    saved = [(summary.target, summary.calls_saved) for summary in summaries if summary.calls_saved]
+    if not saved:
+        return ""
+    by_target = ", ".join(f"{count:,} of {target}" for target, count in saved) if len(saved) > 1 else ""
+    total = counted(sum(count for _, count in saved), "call")
+    return f"Ending early saved about {total}{f' ({by_target})' if by_target else ''}."

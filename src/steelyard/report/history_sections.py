@@ -1,0 +1,209 @@
+"""The sections of a history: a chart and a table of one score run by run, and what people noted of the runs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from types import MappingProxyType
+from typing import Final
+
+from steelyard.report.chart import TimelineChart, TimelinePoint
+from steelyard.report.history import ChangeVerdict, History, PastRun
+from steelyard.report.numbers import MISSING, interval_text, signed_text, value_text
+from steelyard.report.record_lines import note_line
+from steelyard.report.section import (
+    HTML,
+    PAGES,
+    TERMINAL,
+    Section,
+    SectionTable,
+    Sentence,
+    TableCell,
+    TableColumn,
+    kept,
+    sentences,
+    text_row,
+)
+from steelyard.types import Note
+
+_SIGNS: Final[Mapping[ChangeVerdict, str]] = MappingProxyType({"better": "▲", "worse": "▼", "no_evidence": "≈", "": ""})
+_LEGEND: Final = "▲ better, ▼ worse, ≈ no evidence of a difference, against the run before of the same target"
+_WORDS: Final[Mapping[ChangeVerdict, str]] = MappingProxyType(
+    {"better": "better", "worse": "worse", "no_evidence": "no evidence", "": ""}
+)
+_DIFFERS: Final[Mapping[str, str]] = MappingProxyType(
+    {"samples": "other samples", "target": "target changed", "scorers": "scorers changed"}
+)
+_LEAST_SHARE: Final = 20.0
+"""Points that the axis of a share spans at least: a tenth of a point must not look like a landslide."""
+
+
+def history_sections(history: History) -> tuple[Section, ...]:
+    """The sections of a history's page."""
+    return kept([_chart(history), _runs(history), _notes(history)])
+
+
+def _chart(history: History) -> Section:
+    note = (
+        "Points are means, bars and bands their 95 % CI. A dashed line: other samples from here on. Numbers above the "
+        "plot are those of the notes."
+    )
+    return Section("Run by run", chart=history_chart(history), notes=(Sentence(note),), key="chart", media=HTML)
+
+
+def _runs(history: History) -> Section:
+    columns = (
+        TableColumn("started", "text"),
+        TableColumn("run", "text"),
+        TableColumn("target", "name"),
+        TableColumn("value"),
+        TableColumn("95 % CI", "interval"),
+        TableColumn("n"),
+        TableColumn("change"),
+        TableColumn("remarks", "remark"),
+        TableColumn("notes", "remark", media=TERMINAL),
+    )
+    rows = tuple(_row(run, history) for run in history.runs)
+    method = change_method(history)
+    any_verdict = any(run.change and run.change.verdict for run in history.runs)
+    caption = f"{history.title} of every run. Change: against the run before of the same target."
+    older = (
+        f"and {history.older} older ones: --last {history.older + len(history.runs)} shows all" if history.older else ""
+    )
+    left_out = f"{history.older} older ones are left out." if history.older else ""
+    table = Section(
+        "",
+        SectionTable(columns, rows, caption),
+        notes=(
+            *sentences([f"{_LEGEND}. {method}"] if any_verdict else [], media=TERMINAL),
+            *sentences([older], media=TERMINAL),
+            *sentences([left_out, method], media=PAGES),
+        ),
+    )
+    return Section("Runs", parts=(table,), key="runs")
+
+
+def _row(run: PastRun, history: History) -> tuple[TableCell, ...]:
+    n = f"{run.score.headline.n:,}" if run.score else "0"
+    return (
+        *text_row(run.day, run.run, run.target),
+        TableCell(value_text(run.value, share=history.share), strong=True, value=run.value),
+        TableCell(interval_text(run.interval, share=history.share) or MISSING),
+        TableCell(n),
+        _change_cell(run, history),
+        TableCell("; ".join(remarks_of(run))),
+        TableCell("\n".join(note_line(note) for note in run.notes)),
+    )
+
+
+def _change_cell(run: PastRun, history: History) -> TableCell:
+    """The difference to the run before with what it says: `+9.2 better`; a dash for a target's first run."""
+    if run.change is None or run.change.difference is None:
+        return TableCell(MISSING)
+    difference = signed_text(run.change.difference, share=history.share)
+    words, sign = _WORDS[run.change.verdict], _SIGNS[run.change.verdict]
+    return TableCell(
+        f"{difference} {words}".rstrip(), short=f"{difference} {sign}".rstrip(), value=run.change.difference
+    )
+
+
+def remarks_of(run: PastRun) -> Iterator[str]:
+    """What a reader must know before comparing a run with the one before."""
+    if run.state != "finished":
+        yield f"{run.state}, {run.done:,} of {run.planned:,} done"
+    stopping = run.stopping
+    if stopping and stopping.used < stopping.planned:
+        about = f" (interval: {run.score.note})" if run.score and run.score.note else ""
+        yield f"stopped early, {stopping.used:,} of {stopping.planned:,} samples used{about}"
+    for differs in run.differs:
+        yield _DIFFERS[differs] if differs != "samples" else f"{_DIFFERS[differs]} ({run.samples:,})"
+    change = run.change
+    if change and change.verdict and not change.paired:
+        yield "judged by intervals, not by pairs"
+    elif change and change.paired and "samples" in run.differs:
+        yield f"change over {change.n:,} samples in both"
+    if run.warning:
+        yield run.warning
+
+
+def change_method(history: History) -> str:
+    """How a change was found, and what many tests mean; "" where there is no change."""
+    tested = [run.change for run in history.runs if run.change and run.change.verdict]
+    if not tested:
+        return ""
+    how = "paired by sample" if all(one.paired for one in tested) else "paired by sample where runs are small enough"
+    several = f" Of {len(tested)} such tests, one in 20 finds a change where there is none." if len(tested) > 1 else ""
+    return f"Changes are {how}, p < 0.05.{several}"
+
+
+def _numbered_notes(history: History) -> list[tuple[int, PastRun, Note]]:
+    """(number, run, note) of every note, in order: the numbers that the chart's flags have."""
+    pairs = [(run, note) for run in history.runs for note in run.notes]
+    return [(number, run, note) for number, (run, note) in enumerate(pairs, start=1)]
+
+
+def _notes(history: History) -> Section:
+    notes = tuple(
+        Sentence(
+            f"{note.text} ({note.author}, {note.at:%Y-%m-%d %H:%M}, on {run.target} of {run.day})",
+            "fact",
+            f"{number}. {run.run}",
+        )
+        for number, run, note in _numbered_notes(history)
+    )
+    return Section("Notes", notes=notes, key="notes", media=PAGES)
+
+
+def history_chart(history: History) -> TimelineChart:
+    """The score of every run in order, oldest at the left; numbers above the plot are those of the notes.
+
+    Args:
+        history: at least one run.
+    """
+    points = _points(history)
+    words = []
+    for run in history.runs:
+        interval = interval_text(run.interval, share=history.share)
+        words.append(
+            f"{run.day} {run.target}: {value_text(run.value, share=history.share)}"
+            + (f" ({interval})" if interval else "")
+        )
+    return TimelineChart(
+        f"{history.title}, run by run, 95 % CI", "; ".join(words), history.targets, points, _domain(history, points)
+    )
+
+
+def _points(history: History) -> tuple[TimelinePoint, ...]:
+    factor = 100 if history.share else 1
+    numbers: dict[str, list[str]] = {}
+    for number, run, _ in _numbered_notes(history):
+        numbers.setdefault(run.run, []).append(str(number))
+    points = []
+    for at, run in enumerate(history.runs):
+        low, high = run.interval or (run.value, run.value)
+        value, low, high = (None if end is None else round(factor * end, 3) for end in (run.value, low, high))
+        points.append(
+            TimelinePoint(
+                run.day[5:],
+                history.targets.index(run.target),
+                value,
+                low,
+                high,
+                ", ".join(numbers.get(run.run, ())),
+                "samples" in run.differs and run.digest != history.runs[at - 1].digest,
+            )
+        )
+    return tuple(points)
+
+
+def _domain(history: History, points: Sequence[TimelinePoint]) -> tuple[float, float]:
+    """Ends of the axis: what the intervals need, with some room, and never a sliver."""
+    ends = [end for point in points for end in (point.low, point.high) if end is not None] or [0.0, 1.0]
+    low, high = min(ends), max(ends)
+    least = _LEAST_SHARE if history.share else 0.1 * max(abs(low), abs(high), 1.0)
+    missing = max(0.0, least - (high - low)) / 2 + 0.06 * (high - low)
+    low, high = low - missing, high + missing
+    if not history.share:
+        return low, high
+    # A share ends at 0 and 100: what is cut off there is added at the other end.
+    shift = min(0.0, 100 - high) + max(0.0, -low)
+    return max(0.0, low + shift), min(100.0, high + shift)

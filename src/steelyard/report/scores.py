@@ -1,0 +1,447 @@
+"""Sections of scores next to the headline: means, verdicts with names, contingency tables, histograms, groups."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Final
+
+from steelyard.analysis.contingency import ContingencyTable
+from steelyard.analysis.histograms import Histogram
+from steelyard.analysis.summary_values import RunSummary, ScoreSummary
+from steelyard.data.table import origin_keys
+from steelyard.report.chart import ChartPoint, RowChart
+from steelyard.report.exam import macro_sentences
+from steelyard.report.numbers import (
+    MISSING,
+    bounds_text,
+    interval_text,
+    is_share,
+    left_out_text,
+    mean_text,
+    run_labels,
+    score_phrase,
+    score_title,
+    value_text,
+)
+from steelyard.report.section import (
+    EVERYWHERE,
+    HTML,
+    MARKDOWN,
+    PAGES,
+    TERMINAL,
+    Section,
+    SectionTable,
+    Sentence,
+    TableCell,
+    TableColumn,
+    kept,
+    sentences,
+    text_row,
+)
+from steelyard.report.targets import all_shares, mean_point, score_domain
+
+_ROUNDED: Final = "count at the nearest one, a half at the upper"
+"""What a histogram of whole values does with others."""
+_UNREAD: Final = ("unparsed", "refused", "not applicable", "errors")
+_RARE: Final = ("not applicable", "errors")
+"""Rows of a histogram that are shown where there is something to count."""
+_NOTHING: Final = TableCell(MISSING)
+
+
+def scores_section(summaries: Sequence[RunSummary], labels: Sequence[str]) -> Section:
+    """Everything that is counted of the scores of some runs; what no run has is left out."""
+    return Section(
+        "Scores",
+        parts=kept(
+            [
+                _overview(summaries, labels),
+                *_verdicts(summaries, labels),
+                *_contingency_tables(summaries, labels),
+                *_histograms(summaries, labels),
+            ]
+        ),
+        key="scores",
+    )
+
+
+def _overview(summaries: Sequence[RunSummary], labels: Sequence[str]) -> Section:
+    """Every score's mean: with its counts for one run, a column per run for several; nothing of a lone score."""
+    names = list(dict.fromkeys(score.name for summary in summaries for score in summary.own_scores))
+    if len(names) < 2:
+        return Section("")
+    if len(summaries) == 1:
+        return Section("Every score", _counts_table("score", "mean", summaries[0].own_scores, named=True))
+    shares = {name: all_shares(summaries, name) for name in names}
+    rows = tuple(
+        (
+            TableCell(score_title(name), short=name),
+            *(_mean_cell(summary.score(name), share=shares[name]) for summary in summaries),
+        )
+        for name in names
+    )
+    caption = "Means with 95 % CI; n is what they are over"
+    columns = _run_columns("score", labels)
+    # Scores whose verdicts have names are what people hold against each other; of others a chart says no more.
+    chart = score_chart(summaries) if any(summary.labels for summary in summaries) else None
+    return Section("Scores by run", SectionTable(columns, rows, caption), chart)
+
+
+def _run_columns(short: str, labels: Sequence[str], title: str = "") -> tuple[TableColumn, ...]:
+    return (TableColumn(title, "name", short), *(TableColumn(label, series=True) for label in labels))
+
+
+def _mean_cell(score: ScoreSummary | None, *, share: bool) -> TableCell:
+    if score is None:
+        return _NOTHING
+    short = f"{value_text(score.headline.value, share=share)} (n {score.headline.n:,})"
+    return TableCell(mean_text(score.headline, share=share), left_out_text(score), short, value=score.headline.value)
+
+
+def _counts_table(head: str, mean_head: str, scores: Sequence[ScoreSummary], *, named: bool) -> SectionTable:
+    """A line per score or group of one run: its mean, and what that is over and leaves out.
+
+    Args:
+        head: of the names.
+        mean_head: of the means, on a terminal.
+        scores: one per line.
+        named: whether lines are named by the score, or by the group.
+    """
+    bounds = PAGES if any(score.doubt for score in scores) else frozenset()
+    # Groups that a score does not apply to are rare; of scores side by side that is what tells them apart.
+    not_applicable = EVERYWHERE if named or any(score.not_applicable for score in scores) else frozenset()
+    columns = (
+        TableColumn(head.capitalize() if named else head, "name", head),
+        TableColumn("mean", short=mean_head),
+        TableColumn("95 % CI", "interval"),
+        TableColumn("bounds by unparsed", media=bounds),
+        TableColumn("n"),
+        TableColumn("not applicable", short="n/a", media=not_applicable),
+        TableColumn("unparsed"),
+        TableColumn("refused"),
+        TableColumn("errors"),
+    )
+    return SectionTable(columns, tuple(_counts_row(score, named=named) for score in scores))
+
+
+def _counts_row(score: ScoreSummary, *, named: bool) -> tuple[TableCell, ...]:
+    mean, share = score.headline, is_share(score)
+    counts = (mean.n, score.not_applicable, score.unparsed, score.refused, score.errors)
+    return (
+        TableCell(score_title(score.name), short=score.name) if named else TableCell(score.group),
+        TableCell(value_text(mean.value, share=share), strong=True, value=mean.value),
+        *text_row(
+            interval_text(mean.interval, share=share), bounds_text(score) or MISSING, *(f"{n:,}" for n in counts)
+        ),
+    )
+
+
+def _verdicts(summaries: Sequence[RunSummary], labels: Sequence[str]) -> Iterator[Section]:
+    """Per score whose verdicts have names: how many records got each, and their share."""
+    for score in dict.fromkeys(name for summary in summaries for name in summary.labels):
+        rows = tuple(
+            (TableCell(verdict), *(_verdict_cell(summary, score, verdict) for summary in summaries))
+            for verdict in verdict_names(summaries, score)
+        )
+        table = SectionTable(_run_columns(score, labels), rows, "Records, and their share")
+        yield Section(f"{score_title(score)}: verdicts per run", table, verdict_chart(summaries, score))
+
+
+def verdict_names(summaries: Sequence[RunSummary], score: str) -> list[str]:
+    """The verdicts that any run gave for a score, the most frequent over all runs first."""
+    total: dict[str, int] = {}
+    for summary in summaries:
+        for label, n in summary.labels.get(score, {}).items():
+            total[label] = total.get(label, 0) + n
+    return sorted(total, key=lambda label: (-total[label], label))
+
+
+def _verdict_share(summary: RunSummary, score: str, verdict: str) -> tuple[int, float]:
+    """How many records got a verdict, and which share of those that got one; 0 and 0 where there is none."""
+    counts = summary.labels.get(score, {})
+    n = counts.get(verdict, 0)
+    return n, n / sum(counts.values()) if counts else 0.0
+
+
+def _verdict_cell(summary: RunSummary, score: str, verdict: str) -> TableCell:
+    return _counted_cell(*_verdict_share(summary, score, verdict)) if summary.labels.get(score) else _NOTHING
+
+
+def _counted_cell(n: int, share: float) -> TableCell:
+    return TableCell(f"{n:,}", value_text(share, share=True), value=share)
+
+
+def _contingency_tables(summaries: Sequence[RunSummary], labels: Sequence[str]) -> Iterator[Section]:
+    """Per pair of scores with two values: how many records are in each of the four cells."""
+    pairs = dict.fromkeys(
+        (cross.rows_score, cross.columns_score) for one in summaries for cross in one.contingency_tables
+    )
+    for pair in pairs:
+        crosses = [_cross_of(summary, pair) for summary in summaries]
+        first = next(cross for cross in crosses if cross)
+        rows = [
+            (TableCell(name), *(_crossed(cross, at) for cross in crosses)) for at, (name, _) in enumerate(first.cells)
+        ]
+        if any(cross.left_out for cross in crosses if cross):
+            left_out = [TableCell(f"{cross.left_out:,}") if cross else _NOTHING for cross in crosses]
+            rows.append((TableCell("one of the two not scored"), *left_out))
+        title = f"{score_title(first.rows_score)} against {score_phrase(first.columns_score)}"
+        caption = "Records in which both are scored, and their share"
+        yield Section(title, SectionTable(_run_columns(title, labels), tuple(rows), caption))
+
+
+def _cross_of(summary: RunSummary, pair: tuple[str, str]) -> ContingencyTable | None:
+    return next((one for one in summary.contingency_tables if (one.rows_score, one.columns_score) == pair), None)
+
+
+def _crossed(cross: ContingencyTable | None, at: int) -> TableCell:
+    if cross is None:
+        return _NOTHING
+    n = cross.cells[at][1]
+    return _counted_cell(n, n / cross.n) if cross.n else TableCell(f"{n:,}", MISSING)
+
+
+def _histograms(summaries: Sequence[RunSummary], labels: Sequence[str]) -> Iterator[Section]:
+    """Per score that is shown so: how many records have each value, and below what could not be read."""
+    for place, score in enumerate(dict.fromkeys(name for summary in summaries for name in summary.spreads)):
+        histograms = [summary.spreads.get(score) for summary in summaries]
+        between = sum(one.between for one in histograms if one)
+        caption = "Records, and their share of those scored"
+        rows = [
+            (TableCell(label), *(_bin_cell(one, at) for one in histograms))
+            for at, label in enumerate(_bin_labels(summaries, score))
+        ]
+        rows += [(TableCell(name), *(_unread_cell(one, name) for one in histograms)) for name in _UNREAD]
+        shown = tuple(row for row in rows if row[0].text not in _RARE or _any_count(row[1:]))
+        yield Section(
+            f"{score_title(score)}: how often each value was given",
+            SectionTable(
+                _run_columns(score, labels),
+                shown,
+                f"{caption}; values between whole numbers {_ROUNDED}" if between else caption,
+                layout="histogram",
+            ),
+            histogram_chart(summaries, score),
+            notes=tuple(_between_values(summaries, score)),
+            # A comment has room for one histogram; more of them would push out the costs and the breakdowns.
+            media=EVERYWHERE if place == 0 else HTML | TERMINAL,
+        )
+
+
+def _between_values(summaries: Sequence[RunSummary], score: str) -> Iterator[Sentence]:
+    for summary in summaries:
+        histogram = summary.spreads.get(score)
+        if histogram and histogram.between:
+            values = f"{histogram.between:,} value{'' if histogram.between == 1 else 's'}"
+            yield Sentence(f"{summary.target}: of {score}, {values} between whole numbers {_ROUNDED}", media=TERMINAL)
+
+
+def _bin_labels(summaries: Sequence[RunSummary], score: str) -> list[str]:
+    """What the bins of a score's histogram are called: whole values, or from where to where."""
+    first = next(summary.spreads[score] for summary in summaries if score in summary.spreads)
+    edges = [low for low, _ in first.bins]
+    if first.whole:
+        return [f"{edge:g}" for edge in edges]
+    return [f"{low:g} to {high:g}" for low, high in zip(edges, [*edges[1:], first.scale.high], strict=True)]
+
+
+def _bin_share(histogram: Histogram | None, at: int) -> tuple[int, float]:
+    """How many records are in a bin, and which share of those scored; 0 and 0 where there is none."""
+    if histogram is None or at >= len(histogram.bins):
+        return 0, 0.0
+    n = histogram.bins[at][1]
+    return n, n / histogram.scored if histogram.scored else 0.0
+
+
+def _bin_cell(histogram: Histogram | None, at: int) -> TableCell:
+    return _NOTHING if histogram is None else _counted_cell(*_bin_share(histogram, at))
+
+
+def _unread_cell(histogram: Histogram | None, name: str) -> TableCell:
+    return _NOTHING if histogram is None else TableCell(f"{getattr(histogram, name.replace(' ', '_')):,}")
+
+
+def _any_count(cells: Sequence[TableCell]) -> bool:
+    return any(cell.text not in {"0", MISSING} for cell in cells)
+
+
+def groups_section(
+    summaries: Sequence[RunSummary], labels: Sequence[str], score: str, *, alone: bool = True
+) -> Section:
+    """The page's score by category.
+
+    Args:
+        summaries: of the runs that have scores.
+        labels: what the page calls them.
+        score: the page's.
+        alone: whether the page shows no other run.
+    """
+    media = PAGES if len(summaries) > 1 or not alone else EVERYWHERE
+    table = _group_table(summaries, labels, score, "category", [one.groups.get(score, ()) for one in summaries])
+    if len(table.rows) == 1:
+        media -= MARKDOWN  # one group is the whole, and a comment has no room to say it twice
+    return Section(
+        f"{score_title(score)} per group",
+        table,
+        group_chart(summaries, score=score) if table.rows else None,
+        notes=tuple(sentences(macro_sentences(summaries, labels, score), media=HTML)) if table.rows else (),
+        key="groups",
+        media=media,
+    )
+
+
+def breakdowns_section(
+    summaries: Sequence[RunSummary], labels: Sequence[str], score: str, *, alone: bool = True
+) -> Section:
+    """Scores by the keys that the suite breaks them down by, file and sheet of the dataset among them.
+
+    Args:
+        summaries: of the runs that have scores.
+        labels: what the page calls them.
+        score: the page's, which stands first and is shown open.
+        alone: whether the page shows no other run, so that a terminal has room for every breakdown.
+    """
+    single = len(summaries) == 1 and alone
+    keys = list(dict.fromkeys(key for summary in summaries for key in summary.breakdowns))
+    origins = set(origin_keys(keys))
+    parts = []
+    for key in keys:
+        found = [summary.breakdowns.get(key, {}) for summary in summaries]
+        names = sorted(dict.fromkeys(name for scores in found for name in scores), key=lambda name: name != score)
+        by_name = []
+        for name in names:
+            table = _group_table(summaries, labels, name, key, [scores.get(name, ()) for scores in found])
+            on_terminal = single or (key in origins and name == score)
+            by_name.append(
+                Section(
+                    f"{score_title(name)} by {key.replace('_', ' ')}",
+                    table,
+                    detail=not (key in origins and name == score),
+                    folded=name != names[0],
+                    # A comment has room for the page's own score.
+                    media=(PAGES if name == names[0] else HTML) | (TERMINAL if on_terminal else frozenset()),
+                )
+            )
+        parts.append(Section("", parts=kept(by_name)))
+    return Section("Breakdowns", parts=kept(parts), key="breakdowns")
+
+
+def _group_table(
+    summaries: Sequence[RunSummary],
+    labels: Sequence[str],
+    score: str,
+    head: str,
+    groups_of: Sequence[Sequence[ScoreSummary]],
+) -> SectionTable:
+    """One score by groups, in order of first appearance: with all counts for one run, a column per run for several."""
+    if len(summaries) == 1:
+        return _counts_table(head, score, groups_of[0], named=False)
+    by_name = [{group.group: group for group in groups} for groups in groups_of]
+    names = dict.fromkeys(name for groups in by_name for name in groups)
+    rows = tuple((TableCell(name), *(_group_cell(groups.get(name)) for groups in by_name)) for name in names)
+    caption = f"{score_title(score)}: means with 95 % CI, and what they are over"
+    return SectionTable(_run_columns(f"{score} by {head}", labels, head), rows, caption)
+
+
+def _group_cell(score: ScoreSummary | None) -> TableCell:
+    return _NOTHING if score is None else _mean_cell(score, share=is_share(score))
+
+
+def rescored_section(before: RunSummary, now: RunSummary, changed: Mapping[str, int]) -> Section:
+    """Every score before and after scoring again: its mean, what it is over, and how many verdicts are others now.
+
+    Args:
+        before: the earlier scores.
+        now: those that are read from now on.
+        changed: score -> records of which it says something else.
+    """
+    rows = []
+    for name in dict.fromkeys(score.name for score in (*before.scores, *now.scores)):
+        both = (before.score(name), now.score(name))
+        means = [value_text(one.headline.value, share=is_share(one)) if one else MISSING for one in both]
+        counts = [(one.headline.n, one.unparsed, one.refused) if one else (0, 0, 0) for one in both]
+        moved = [f"{n:,}" if n == m else f"{n:,} → {m:,}" for n, m in zip(*counts, strict=True)]
+        rows.append(text_row(name, *means, f"{changed.get(name, 0):,}", *moved))
+    heads = ("before", "now", "changed", "n", "unparsed", "refused")
+    columns = (TableColumn("score", "name"), *(TableColumn(head) for head in heads))
+    return Section("", SectionTable(columns, tuple(rows)))
+
+
+def group_chart(summaries: Sequence[RunSummary], *, score: str = "") -> RowChart | None:
+    """The headline mean of every group and run with its 95 % confidence interval; None where there are no groups.
+
+    Args:
+        summaries: one per run, at least one; a group that a run lacks has no mark there.
+        score: a score's name; "" is the primary score of the first run.
+    """
+    score = score or summaries[0].primary
+    groups = list(dict.fromkeys(one.group for summary in summaries for one in summary.groups.get(score, ())))
+    if not groups:
+        return None
+    share = all_shares(summaries, score)
+    points, words = [], []
+    for row, group in enumerate(groups):
+        for series, summary in enumerate(summaries):
+            found = summary.score(score, group)
+            points.append(mean_point(row, series, found.headline if found else None, share=share))
+            words.append(f"{group}, {summary.target}: {points[-1].text}")
+    return RowChart(
+        f"{score_title(score)} per group, 95 % CI",
+        "; ".join(words),
+        tuple(groups),
+        tuple(points),
+        series=run_labels(summaries),
+        domain=score_domain(summaries, score),
+    )
+
+
+def verdict_chart(summaries: Sequence[RunSummary], score: str) -> RowChart:
+    """The share of records that got each verdict of a score: a group of bars per verdict, a bar per run."""
+    verdicts = verdict_names(summaries, score)
+    shares = [[_verdict_share(summary, score, verdict) for summary in summaries] for verdict in verdicts]
+    return _share_bars(f"{score_title(score)}: share of each verdict", verdicts, shares, summaries)
+
+
+def histogram_chart(summaries: Sequence[RunSummary], score: str) -> RowChart:
+    """The share of the scored records that have each value: a group of bars per value, a bar per run."""
+    labels = _bin_labels(summaries, score)
+    shares = [[_bin_share(one.spreads.get(score), at) for one in summaries] for at in range(len(labels))]
+    return _share_bars(f"{score_title(score)}: share of each value", labels, shares, summaries)
+
+
+def _share_bars(
+    title: str, names: Sequence[str], shares: Sequence[Sequence[tuple[int, float]]], summaries: Sequence[RunSummary]
+) -> RowChart:
+    cells = [[(100 * share, f"{n:,} ({value_text(share, share=True)})") for n, share in row] for row in shares]
+    return _grouped_bars(title, names, cells, summaries)
+
+
+def score_chart(summaries: Sequence[RunSummary]) -> RowChart | None:
+    """The mean of every score that is a share: a group of bars per score, a bar per run.
+
+    None where fewer than two scores are shares of something in every run.
+    """
+    every = dict.fromkeys(score.name for summary in summaries for score in summary.own_scores)
+    scores = [name for name in every if all_shares(summaries, name)]
+    if len(scores) < 2:
+        return None
+    cells = []
+    for name in scores:
+        means = [score.headline.value if (score := summary.score(name)) else None for summary in summaries]
+        cells.append([(None if mean is None else 100 * mean, value_text(mean, share=True)) for mean in means])
+    return _grouped_bars("Scores by run", [score_title(name) for name in scores], cells, summaries)
+
+
+def _grouped_bars(
+    title: str,
+    names: Sequence[str],
+    cells: Sequence[Sequence[tuple[float | None, str]]],
+    summaries: Sequence[RunSummary],
+) -> RowChart:
+    series = run_labels(summaries)
+    points = [
+        ChartPoint(row, at, value, text)
+        for row, several in enumerate(cells)
+        for at, (value, text) in enumerate(several)
+    ]
+    words = "; ".join(f"{names[point.row]}, {series[point.series]}: {point.text or MISSING}" for point in points)
+    return RowChart(title, words, tuple(names), tuple(points), "bars", series, (0, 100))

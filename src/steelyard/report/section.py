@@ -1,0 +1,204 @@
+"""What a page says, apart from how it looks: every feature builds Sections, and each renderer shows the same ones.
+
+Section     a title with a table, a chart and sentences, and sections inside it
+Table       `SectionTable` of `TableColumn` and `TableCell`: a renderer aligns, escapes, cuts and folds
+Sentence    a conclusion, a warning, a note, a fact
+
+The renderers are `terminal`, `markdown`, `html` and `section_json`. A builder never escapes, aligns or cuts: it names
+what a thing is. Where a medium has no room for a part, the part lists the media that show it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict, dataclass, field, replace
+from typing import Final, Literal
+
+from steelyard.report.chart import Chart
+from steelyard.types import Json
+
+Medium = Literal["terminal", "markdown", "html"]
+EVERYWHERE: Final[frozenset[Medium]] = frozenset({"terminal", "markdown", "html"})
+PAGES: Final[frozenset[Medium]] = frozenset({"markdown", "html"})
+"""Not on a terminal, whose 80 columns or 24 lines have no room for it."""
+HTML: Final[frozenset[Medium]] = frozenset({"html"})
+TERMINAL: Final[frozenset[Medium]] = frozenset({"terminal"})
+MARKDOWN: Final[frozenset[Medium]] = frozenset({"markdown"})
+
+ColumnKind = Literal["name", "text", "number", "interval", "remark"]
+SentenceKind = Literal["conclusion", "alarm", "warning", "note", "fact", "item", "rule"]
+TableLayout = Literal["rows", "histogram", "tiles"]
+
+
+@dataclass(frozen=True, slots=True)
+class TableColumn:
+    """One column of a table.
+
+    Args:
+        title: its head; "" for a column of names whose head would only repeat the section's title.
+        kind: a name heads its row and gives way where lines are too long; a number is never cut; a remark
+            may be long, so that a terminal shows it below its row.
+        short: the head on a terminal; "" is the title.
+        series: whether it is one of several alike, a run each; where there is no room, the last of these go first.
+        media: where it is shown.
+    """
+
+    title: str
+    kind: ColumnKind = "number"
+    short: str = ""
+    series: bool = False
+    media: frozenset[Medium] = EVERYWHERE
+
+
+@dataclass(frozen=True, slots=True)
+class TableCell:
+    """One cell, every number written out as sentences and charts write it.
+
+    Args:
+        text: what every place has room for.
+        more: what belongs to it, shown smaller or in brackets; it may be several phrases with commas.
+        short: replaces both on a terminal; "" is `text (more)`.
+        strong: whether it is what a reader looks for first.
+        value: the number behind the text, for JSON; None where there is none.
+    """
+
+    text: str
+    more: str = ""
+    short: str = ""
+    strong: bool = False
+    value: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class SectionTable:
+    """Rows of cells.
+
+    Args:
+        columns: at least one.
+        rows: as many cells each as there are columns.
+        caption: what the figures are and what they are over, one phrase.
+        layout: `rows`; `histogram` (a row per value, a column per run), which may be shown on its side or as bars;
+            `tiles` (name, count, meaning), which may be shown as one line.
+    """
+
+    columns: tuple[TableColumn, ...]
+    rows: tuple[tuple[TableCell, ...], ...]
+    caption: str = ""
+    layout: TableLayout = "rows"
+
+    def within(self, medium: Medium, *, most_series: int | None = None) -> SectionTable:
+        """The same table with the columns that a medium shows, and at most so many of a series."""
+        kept, series = [], 0
+        for at, column in enumerate(self.columns):
+            series += column.series
+            if medium in column.media and not (column.series and most_series is not None and series > most_series):
+                kept.append(at)
+        columns = tuple(self.columns[at] for at in kept)
+        return replace(self, columns=columns, rows=tuple(tuple(row[at] for at in kept) for row in self.rows))
+
+    def on_its_side(self) -> SectionTable:
+        """A histogram with a row per run and a column per value, so that it takes a line per run."""
+        columns = (TableColumn("target", "name"), *(TableColumn(row[0].text) for row in self.rows))
+        rows = tuple(
+            (TableCell(column.title), *(row[at] for row in self.rows))
+            for at, column in enumerate(self.columns[1:], start=1)
+        )
+        return replace(self, columns=columns, rows=rows)
+
+
+@dataclass(frozen=True, slots=True)
+class Sentence:
+    """One sentence or phrase of a section.
+
+    Args:
+        text: it may quote anything.
+        kind: what may be concluded, what is likely wrong (alarm), what to mind (warning), what else is to know (note);
+            a `fact` is a figure with its name, an `item` one of a list, a `rule` one of a gate with its state as term.
+        term: the name of a fact.
+        media: where it is shown.
+    """
+
+    text: str
+    kind: SentenceKind = "note"
+    term: str = ""
+    media: frozenset[Medium] = EVERYWHERE
+
+    @property
+    def with_term(self) -> str:
+        """The text with the fact's name before it."""
+        return f"{self.term}: {self.text}" if self.term else self.text
+
+
+@dataclass(frozen=True, slots=True)
+class Section:
+    """One part of a page.
+
+    Args:
+        title: its heading; "" where it goes on with what the section around it began.
+        table: None where it has none.
+        chart: shown below the table where the medium draws.
+        notes: sentences, in order.
+        parts: sections inside it, in order.
+        key: a stable name for JSON and for anchors; "" for a part.
+        detail: whether a terminal shows it on request only.
+        folded: whether pages show it collapsed.
+        media: where it is shown.
+    """
+
+    title: str
+    table: SectionTable | None = None
+    chart: Chart | None = None
+    notes: tuple[Sentence, ...] = ()
+    parts: tuple[Section, ...] = ()
+    key: str = ""
+    detail: bool = False
+    folded: bool = False
+    media: frozenset[Medium] = field(default=EVERYWHERE)
+
+    def __bool__(self) -> bool:
+        """Whether there is anything in it."""
+        return bool((self.table and self.table.rows) or self.chart or self.notes or any(self.parts))
+
+
+def kept(sections: Iterable[Section]) -> tuple[Section, ...]:
+    """The sections that have something in them."""
+    return tuple(section for section in sections if section)
+
+
+def sentences(
+    texts: Iterable[str], kind: SentenceKind = "note", *, media: frozenset[Medium] = EVERYWHERE
+) -> list[Sentence]:
+    """A sentence for each text that is not empty."""
+    return [Sentence(text, kind, media=media) for text in texts if text]
+
+
+def text_row(*texts: str) -> tuple[TableCell, ...]:
+    """A row of cells that are nothing but their texts."""
+    return tuple(TableCell(text) for text in texts)
+
+
+def section_json(sections: Sequence[Section]) -> list[Json]:
+    """The sections as plain JSON, with everything that any medium shows; empty fields are left out."""
+    return [_section_json(section) for section in sections]
+
+
+def _section_json(section: Section) -> dict[str, Json]:
+    plain: dict[str, Json] = {"key": section.key, "title": section.title}
+    if section.table:
+        plain["table"] = {
+            "caption": section.table.caption,
+            "columns": [column.title or column.short for column in section.table.columns],
+            "rows": [[_cell_json(cell) for cell in row] for row in section.table.rows],
+        }
+    if section.chart:
+        plain["chart"] = {"kind": type(section.chart).__name__, **asdict(section.chart)}
+    plain["notes"] = [{"kind": note.kind, "term": note.term, "text": note.text} for note in section.notes]
+    plain["parts"] = section_json(section.parts)
+    return {name: value for name, value in plain.items() if value not in ("", [])}
+
+
+def _cell_json(cell: TableCell) -> Json:
+    """A plain text where there is nothing more to a cell."""
+    more: dict[str, Json] = {"more": cell.more} if cell.more else {}
+    value: dict[str, Json] = {} if cell.value is None else {"value": cell.value}
+    return {"text": cell.text, **more, **value} if more or value else cell.text

@@ -1,0 +1,293 @@
+"""The section of targets: a line per run with its headline, what could not be counted, and what must be known of it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Final
+
+from steelyard.analysis.comparison_values import Comparison
+from steelyard.analysis.intervals import Mean
+from steelyard.analysis.summary_values import RunSummary, ScoreSummary
+from steelyard.report.chart import ChartPoint, RowChart
+from steelyard.report.numbers import (
+    MISSING,
+    bounds_text,
+    consistency_text,
+    counted,
+    damaged_records,
+    failed_elsewhere,
+    interval_text,
+    is_share,
+    kind_text,
+    left_out_text,
+    matching_warnings,
+    one_line,
+    run_labels,
+    score_title,
+    unfinished,
+    value_text,
+)
+from steelyard.report.preferences import sequence_chart
+from steelyard.report.section import (
+    HTML,
+    MARKDOWN,
+    PAGES,
+    TERMINAL,
+    Section,
+    SectionTable,
+    Sentence,
+    TableCell,
+    TableColumn,
+    kept,
+    sentences,
+    text_row,
+)
+
+_NAME: Final = 30
+"""Characters of a target in a remark on a terminal."""
+_MOST_TAGS: Final = 3
+"""Tags that a comment has columns for."""
+
+
+def alarms_section(
+    summaries: Sequence[RunSummary], reasons: Sequence[str], score: str, comparison: Comparison | None
+) -> Section:
+    """What a reader must see before any figure: runs that are not complete, damaged records, likely wrong scores.
+
+    Args:
+        summaries: of the runs.
+        reasons: why each did not finish; "" where it did.
+        score: the page's.
+        comparison: of these runs, whose sentences are not repeated; None where they are not compared.
+    """
+    notes = []
+    for summary, reason in zip(summaries, reasons, strict=True):
+        if text := unfinished(summary):
+            why = f" Reason: {reason.rstrip('.')}." if reason else ""
+            notes.append(
+                Sentence(f"{text}{why} The figures below cover only what is done.", "alarm", "Not complete", PAGES)
+            )
+    notes += [Sentence(f"{text}.", "alarm", "Damaged", PAGES) for text in map(damaged_records, summaries) if text]
+    notes += sentences(matching_warnings(summaries), "alarm", media=TERMINAL)
+    notes += sentences(matching_warnings(summaries, comparison), "alarm", media=PAGES)
+    notes += sentences((f"{one.size_warning}." for one in summaries if one.size_warning), "alarm")
+    elsewhere = [f"{text}." for summary in summaries if (text := failed_elsewhere(summary, score))]
+    notes += sentences(elsewhere, "alarm", media=PAGES)
+    return Section("", notes=tuple(notes), key="alarms")
+
+
+def targets_section(
+    summaries: Sequence[RunSummary],
+    labels: Sequence[str],
+    score: str,
+    *,
+    chance: float | None = None,
+    remarks: Sequence[Sentence] = (),
+) -> Section:
+    """The headline of every run that has scores.
+
+    Args:
+        summaries: of these runs.
+        labels: what the page calls them.
+        score: the page's.
+        chance: the share that guessing reaches; None where that is not known.
+        remarks: what else must be known of the runs.
+    """
+    if not summaries:
+        return Section("Targets", key="targets")
+    scored = [found for summary in summaries if (found := summary.score(score)) is not None]
+    chart = rate_chart(summaries, score=score, chance=chance if score == "solve_rate" else None) if scored else None
+    methods = dict.fromkeys(found.note for found in scored if found.note)
+    table = Section(
+        "",
+        _table(summaries, labels, score, scored),
+        chart,
+        notes=(*remarks, *sentences((f"{text}." for text in methods), media=HTML)),
+    )
+    decisions = [
+        Section("", chart=sequence_chart(one.stopping, name=f"{one.target}, {one.stopping.score}"), media=HTML)
+        for one in summaries
+        if one.stopping
+    ]
+    return Section("Targets", parts=kept([table, *decisions]), key="targets")
+
+
+def _table(
+    summaries: Sequence[RunSummary], labels: Sequence[str], score: str, scored: Sequence[ScoreSummary]
+) -> SectionTable:
+    tags = list(dict.fromkeys(tag for summary in summaries for tag in summary.tags))
+    over_all = any(found.over == "all" for found in scored)
+    # A column that would be empty is left out, and the mean over what was scored is the one over the answered already.
+    answered = PAGES if over_all else frozenset()
+    bounds = PAGES if any(found.doubt for found in scored) else frozenset()
+    not_applicable = PAGES if any(found.not_applicable for found in scored) else HTML
+    with_errors = HTML if any(found.errors for found in scored) else frozenset()
+    columns = (
+        TableColumn("run", "text", media=TERMINAL),
+        TableColumn("target", "name"),
+        *(
+            TableColumn(tag.replace("_", " "), "text", media=PAGES if at < _MOST_TAGS else HTML)
+            for at, tag in enumerate(tags)
+        ),
+        TableColumn(score_title(score), short=score or "score", media=MARKDOWN | TERMINAL),
+        TableColumn("accuracy (all)" if over_all else "mean", media=HTML),
+        TableColumn("95 % CI", "interval"),
+        TableColumn("accuracy (answered)", media=answered),
+        TableColumn(f"errors as {'wrong' if over_all else 'lowest'}", media=with_errors),
+        TableColumn("bounds by unparsed", media=bounds),
+        TableColumn("n"),
+        TableColumn("not applicable", media=not_applicable),
+        TableColumn("unparsed"),
+        TableColumn("refused"),
+        TableColumn("errors"),
+        TableColumn("tokens in / out", media=HTML),
+        TableColumn("cached", media=HTML),
+        TableColumn("seconds", media=HTML),
+    )
+    rows = tuple(
+        (
+            *_name_cells(summary, label),
+            *text_row(*(summary.tags.get(tag, MISSING) for tag in tags)),
+            *_figures(summary, summary.score(score)),
+            *text_row(summary.tokens_text, f"{summary.from_journal:,}", f"{summary.seconds:.1f}"),
+        )
+        for label, summary in zip(labels, summaries, strict=True)
+    )
+    return SectionTable(columns, rows, f"{score_title(score)} per target")
+
+
+def _name_cells(summary: RunSummary, label: str) -> tuple[TableCell, TableCell]:
+    """The run's id, and its target; on a terminal how far an unfinished one came stands below its name."""
+    state = "" if summary.state == "finished" else f"\n{summary.state} {summary.done}/{summary.planned}"
+    return TableCell(summary.run), TableCell(label, short=summary.target + state)
+
+
+def _figures(summary: RunSummary, score: ScoreSummary | None) -> tuple[TableCell, ...]:
+    if score is None:
+        return text_row(MISSING, "nothing was scored", *[MISSING] * 4, "0", "0", "0", "0", f"{summary.errors:,}")
+    share = is_share(score)
+    over_all = score.over == "all"
+    return (
+        _value(score.headline, share=share, strong=True),
+        _value(score.overall if over_all else score.answered, share=share, strong=True),
+        TableCell(interval_text(score.headline.interval, share=share)),
+        _value(score.answered, share=share),
+        _value(score.with_errors, share=share),
+        TableCell(bounds_text(score) or MISSING),
+        *text_row(
+            *(f"{n:,}" for n in (score.headline.n, score.not_applicable, score.unparsed, score.refused, score.errors))
+        ),
+    )
+
+
+def _value(mean: Mean, *, share: bool, strong: bool = False) -> TableCell:
+    return TableCell(value_text(mean.value, share=share), strong=strong, value=mean.value)
+
+
+def run_remarks(summary: RunSummary, reason: str, *, several: bool, decided: bool) -> Iterator[Sentence]:
+    """What the table does not say of a run.
+
+    Args:
+        summary: of the run.
+        reason: why it did not finish; "" where it did.
+        several: whether the page shows several runs, so that its tables have room for means and counts only.
+        decided: whether a comparison on the page says what ended the run.
+    """
+    name = summary.target
+    if summary.state != "finished" and reason not in {"", summary.state}:
+        done = f"{summary.done} of {summary.planned} done"
+        yield Sentence(f"{name}: {summary.state}, {done}: {reason}", media=TERMINAL)
+    if summary.stopping and not decided:
+        yield Sentence(f"{name}: {summary.stopping.sentence}", media=TERMINAL)
+    score = summary.score()
+    if score is not None and score.not_applicable:
+        text = f"{name}: {score.name} does not apply to {score.not_applicable} of {score.total} records"
+        yield Sentence(text, media=TERMINAL)
+    yield from sentences((failed_elsewhere(summary), damaged_records(summary)), media=TERMINAL)
+    if summary.unparsed_kinds:
+        kinds = ", ".join(f"{n} {kind_text(kind)}" for kind, n in summary.unparsed_kinds.items())
+        yield Sentence(f"{name}: replies that could not be read: {kinds}", media=HTML)
+        # A long name of a matrix would push three targets off a screen of 24 lines.
+        yield Sentence(f"{one_line(name, _NAME)}: replies that could not be read: {kinds}", media=TERMINAL)
+    if summary.matched:
+        yield Sentence(summary.matched.sentence)
+    yield from _missing_verdicts(summary, several=several)
+    for judged, consistency in summary.consistency.items():
+        yield Sentence(f"{name}: {consistency_text(judged, consistency)}", media=HTML | TERMINAL)
+    if summary.framework is not None:
+        yield Sentence(f"{name}: {summary.framework.sentence(summary.done)}", media=HTML | TERMINAL)
+
+
+def _missing_verdicts(summary: RunSummary, *, several: bool) -> Iterator[Sentence]:
+    """What each mean leaves out, and between which bounds that keeps it; pages have columns for it."""
+    left_out: dict[str, list[str]] = {}
+    for score in summary.own_scores:
+        if several and score.name != summary.primary:
+            if left_out_text(score) != f"n {score.headline.n:,}":
+                left_out.setdefault(left_out_text(score), []).append(score.name)
+        elif score.doubt:
+            missing = f"its {counted(score.unread, 'missing verdict')} {'is' if score.unread == 1 else 'are'} worth"
+            low, high = (value_text(end, share=is_share(score)) for end in score.doubt)
+            text = f"{summary.target}: {score.name} is {low} to {high}, whatever {missing}"
+            yield Sentence(text, media=TERMINAL)
+    for counts, names in left_out.items():
+        yield Sentence(f"{summary.target}: {', '.join(names)}: {counts}", media=TERMINAL)
+
+
+def rate_chart(summaries: Sequence[RunSummary], *, score: str = "", chance: float | None = None) -> RowChart:
+    """The headline mean of every run with its 95 % confidence interval, one row each, in the given order.
+
+    Args:
+        summaries: one per run, at least one.
+        score: a score's name; "" is the primary score of the first run.
+        chance: what guessing reaches, in the score's unit (0.25 for four options); None draws no line.
+    """
+    score = score or summaries[0].primary
+    share = all_shares(summaries, score)
+    names = run_labels(summaries)
+    points = [
+        mean_point(at, at, found.headline if (found := summary.score(score)) else None, share=share)
+        for at, summary in enumerate(summaries)
+    ]
+    factor = 100 if share else 1
+    return RowChart(
+        f"{score_title(score)} with 95 % CI",
+        "; ".join(
+            f"{name}: {_with_interval(summary.score(score), share=share)}"
+            for name, summary in zip(names, summaries, strict=True)
+        ),
+        names,
+        tuple(points),
+        domain=score_domain(summaries, score),
+        lines=() if chance is None else ((factor * chance, f"chance {value_text(chance, share=share)}"),),
+    )
+
+
+def _with_interval(score: ScoreSummary | None, *, share: bool) -> str:
+    if score is None:
+        return MISSING
+    limits = interval_text(score.headline.interval, share=share)
+    return value_text(score.headline.value, share=share) + (f" ({limits})" if limits else "")
+
+
+def all_shares(summaries: Sequence[RunSummary], name: str) -> bool:
+    """Whether a score is a share in every run that has it: side by side all are shown in one unit."""
+    return all(is_share(score) for summary in summaries if (score := summary.score(name)) is not None)
+
+
+def score_domain(summaries: Sequence[RunSummary], name: str) -> tuple[float, float] | None:
+    """Ends of an axis: of a share, or of the scale that all runs have; None where the data must say."""
+    if all_shares(summaries, name):
+        return 0, 100
+    scales = {score.scale for summary in summaries if (score := summary.score(name)) is not None}
+    scale = scales.pop() if len(scales) == 1 else None
+    return (scale.low, scale.high) if scale else None
+
+
+def mean_point(row: int, series: int, mean: Mean | None, *, share: bool) -> ChartPoint:
+    """A mean with its interval as a point of a chart, in percent where it is a share."""
+    factor = 100 if share else 1
+    value, interval = (mean.value, mean.interval) if mean else (None, None)
+    low, high = (factor * interval.low, factor * interval.high) if interval and value is not None else (None, None)
+    text = value_text(value, share=share)
+    return ChartPoint(row, series, None if value is None else factor * value, text, low, high)

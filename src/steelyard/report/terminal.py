@@ -1,0 +1,182 @@
+"""Text and tables for a terminal of 80 columns; what a model or a file wrote is shown inert.
+
+`terminal_sections` shows the Sections of a page with these.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import sys
+from collections.abc import Iterable, Sequence
+from typing import Any, Final, NoReturn
+
+from rich.cells import cell_len, set_cell_size
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from steelyard.escaping import visible
+
+_WIDTH: Final = 80
+_GAP: Final = 2
+_COMMAND: Final = re.compile(r"\bsteelyard [a-z]|\bpip install \S")
+_LAST_COMMAND: Final = re.compile(r"(|\s+|.*:) ?((?:steelyard|pip install|cd) \S.*)")
+"""What stands before a command that is to be typed next, and the command: it goes to the end of its line."""
+_UNBROKEN: Final = re.compile(
+    r"\S*`[^`]+`\S*|\S*\bsteelyard [a-z][\w-]*(?: (?:--?[\w-]+|[A-Z][A-Z_.]*)(?![\w]))*\S*|\S*\bpip install \S+|\S+"
+)
+"""Words, and commands within a sentence: in backticks, or with options and arguments in capitals."""
+_NARROWEST: Final = 12
+"""An elastic column is not made narrower than this: a terminal of fewer columns folds the lines."""
+
+
+class _Console(Console):
+    """A console that leaves it to the command what a closed pipe means."""
+
+    def on_broken_pipe(self) -> NoReturn:
+        raise BrokenPipeError
+
+
+def console(*, stderr: bool = False) -> Console:
+    """A console that interprets nothing in the text; 80 columns where there is no terminal."""
+    stream = sys.stderr if stderr else sys.stdout
+    width = None if stream.isatty() else _WIDTH
+    return _Console(file=stream, markup=False, emoji=False, highlight=False, soft_wrap=False, width=width)
+
+
+def print_json(value: Any) -> None:
+    """`value` as JSON, on standard output."""
+    text = json.dumps(value, ensure_ascii=False, indent=2, allow_nan=False)
+    sys.stdout.write(text.encode("utf-8", "replace").decode() + "\n")
+
+
+def say(to: Console, text: str) -> None:
+    """A sentence that may quote anything; a command in it is never wrapped, so that it can be copied whole."""
+    for line in visible(text).split("\n"):
+        if _COMMAND.search(line):
+            for part in lines_with_command(line, to.width):
+                to.print(Text(part), soft_wrap=True)
+        else:
+            to.print(Text(line))
+
+
+def lines_with_command(line: str, width: int) -> list[str]:
+    """A line that holds a command, wrapped around it.
+
+    A command behind a colon goes to the end of the line; where it does not fit there, it gets a line of its own.
+
+    >>> lines_with_command("resume with: steelyard resume k3m9xq --store 'my exams.db'", 40)
+    ['resume with:', "  steelyard resume k3m9xq --store 'my exams.db'"]
+    """
+    if cell_len(line) <= width:
+        return [line]
+    last = _LAST_COMMAND.fullmatch(line)
+    head, command = (last[1], last[2]) if last else (line, "")
+    indent = line[: len(line) - len(line.lstrip())]
+    if command and not head.strip():
+        return [line]
+    lines: list[str] = []
+    for word in _UNBROKEN.findall(head):
+        if lines and cell_len(f"{lines[-1]} {word}") <= width:
+            lines[-1] += f" {word}"
+        else:
+            lines += _folded(indent + word, width)
+    return [*lines, f"{indent}  {command}"] if command else lines
+
+
+def _folded(word: str, width: int) -> list[str]:
+    """A word in pieces of at most `width` columns; a command in one piece."""
+    if _COMMAND.search(word) or cell_len(word) <= width:
+        return [word]
+    pieces = []
+    while word:
+        piece = set_cell_size(word, width).rstrip() if cell_len(word) > width else word
+        pieces.append(piece)
+        word = word[len(piece) :]
+    return pieces
+
+
+def table(
+    columns: Sequence[str],
+    rows: Iterable[Sequence[str]],
+    *,
+    right: Sequence[int] = (),
+    elastic: int = 0,
+    lines: int = 2,
+) -> Table:
+    """A plain table in which no number is ever cut.
+
+    Args:
+        columns: headers.
+        rows: texts; the elastic cell may have a second part behind a line end, which keeps a line of its own.
+        right: the columns that are numbers.
+        elastic: the column that gives way when the lines are too long: its texts are folded, then cut in the middle.
+        lines: that a text of it may take.
+    """
+    cells = [[visible(cell) for cell in row] for row in rows]
+    widths = [
+        max(cell_len(line) for text in (column, *(row[at] for row in cells)) for line in text.split("\n"))
+        for at, column in enumerate(columns)
+    ]
+    room = max(_NARROWEST, console().width - sum(widths) + widths[elastic] - _GAP * (len(columns) - 1))
+    made = Table(box=None, pad_edge=False, header_style="bold", padding=(0, _GAP, 0, 0))
+    for at, column in enumerate(columns):
+        width = min(widths[at], room) if at == elastic else widths[at]
+        justify: Any = "right" if at in right else "left"
+        made.add_column(column, justify=justify, overflow="fold", width=width, no_wrap=at != elastic)
+    for row in cells:
+        row[elastic] = _fitting(row[elastic], room, lines)
+        made.add_row(*(Text(cell) for cell in row))
+    return made
+
+
+def _fitting(text: str, room: int, most: int) -> str:
+    """A name on at most `most` lines; begin and end are kept, where names of a matrix differ."""
+    name, end, rest = text.strip().partition("\n")
+    lines: list[str] = []
+    left = shortened(name, most * room)
+    while left:
+        line = set_cell_size(left, room).rstrip() if cell_len(left) > room else left
+        word = max(line.rfind(" "), line.rfind("_")) + 1
+        inside = line != left and left[len(line)] != " " and word > 0
+        if inside and cell_len(left[word:]) <= room * (most - len(lines) - 1):
+            line = left[:word].rstrip()  # between words where the rest still fits
+        lines.append(line)
+        left = left[len(line) :].lstrip()
+    return "\n".join(lines) + end + rest
+
+
+def shortened(name: str, most: int) -> str:
+    """A name, cut in its middle where it takes more columns than so many."""
+    if cell_len(name) <= most:
+        return name
+    half = (most - 2) // 2
+    return f"{set_cell_size(name, half).rstrip()}…{set_cell_size(name[::-1], half).rstrip()[::-1]}"
+
+
+def aligned(rows: Sequence[Sequence[str]], width: int, *, right: Sequence[int], elastic: int) -> list[str]:
+    """A line per row, cells side by side, for lists that have something between their rows; no number is ever cut.
+
+    Args:
+        rows: texts, the head first.
+        width: columns of the terminal.
+        right: the columns that are numbers.
+        elastic: the column whose texts are cut in the middle where the lines are too long.
+
+    >>> aligned([["run", "n"], ["b", "10"]], 80, right=(1,), elastic=0)
+    ['run   n', 'b    10']
+    """
+    cells = [[visible(cell, keep="") for cell in row] for row in rows]
+    widths = [max(cell_len(row[at]) for row in cells) for at in range(len(cells[0]))]
+    room = max(_NARROWEST, width - sum(widths) + widths[elastic] - _GAP * (len(widths) - 1))
+    widths[elastic] = min(widths[elastic], room)
+    lines = []
+    for row in cells:
+        parts = []
+        for at, cell in enumerate(row):
+            text = shortened(cell, room) if at == elastic else cell
+            blanks = " " * (widths[at] - cell_len(text))
+            parts.append(blanks + text if at in right else text + blanks)
+        lines.append((" " * _GAP).join(parts).rstrip())
+    return lines

@@ -1,0 +1,467 @@
+"""One rating on a form, as G-Eval asks for it: weighted by token probabilities, a mean of samples, or as it was read.
+
+The paper's score is sum(p(s_i) s_i) over the scale. Where the endpoint tells no probabilities they are estimated by
+the frequencies among n samples at temperature 1; the paper took n = 20. A rating that was merely read once is another
+thing, and says so: what was done stands on every score, and so does the reason where it is not what was asked for.
+
+Source: Liu et al., "G-Eval: NLG Evaluation using GPT-4 with Better Human Alignment", EMNLP 2023, section 2 and 3.
+
+Token probabilities give the expected rating, and how much of the probability it covers. At the token where the
+rating stands in a reply, the endpoint lists the likeliest alternatives. Each that spells a whole value of the scale
+counts, however it is spaced or decorated ("4", " 4", "４", "**4"); the rest of the distribution (words, decimals,
+values outside the scale, whatever is not listed) is not covered, and is left out of the mean.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import partial
+from math import exp, fsum, isfinite, nan
+from statistics import fmean
+from typing import Any, Final, Literal, NamedTuple, get_args
+
+from steelyard.errors import ConfigError, ModelError, ScorerError, did_you_mean, expect_number
+from steelyard.scorers.judges.judge import Judge, score_of, together, unless_stopped
+from steelyard.session.replies import STOPPED
+from steelyard.session.session import proving
+from steelyard.text.cleaned_reply import fold
+from steelyard.text.rating import Scale, Verdict, read_rating
+from steelyard.types import Asks, Message, Reply, Score
+
+Weighting = Literal["auto", "logprobs", "samples", "single"]
+
+_ALTERNATIVES: Final = 20
+"""As many as OpenAI's interface lists; with 20 a scale of 1 to 10 is covered however it is spaced."""
+_SCORE_TOKENS: Final = 12
+"""A number needs one or two; a model that repeats the form before it, `coherence (1 to 5): 4`, needs ten."""
+_REASON_TOKENS: Final = 512
+_MOST_SAMPLES: Final = 200
+_MOST_VALUES: Final = 1000
+
+WEIGHTED: Final = "probability-weighted"
+SINGLE: Final = "single rating"
+
+
+@dataclass(frozen=True, slots=True)
+class Form:
+    """What is asked for, and how the rating is made of what comes back.
+
+    Args:
+        metric: the name that stands on the form.
+        low: the lowest whole value.
+        high: the highest.
+        weighting: see `GEval`.
+        samples: how many are drawn where they are.
+        min_probability_mass: the share of the probability that the scale's values must cover.
+        reasoning: whether reasons follow the score.
+    """
+
+    metric: str
+    low: int = 1
+    high: int = 5
+    weighting: Weighting = "auto"
+    samples: int = 20
+    min_probability_mass: float = 0.5
+    reasoning: bool = False
+
+    def check(self) -> None:
+        """Find what cannot be meant.
+
+        Raises:
+            ConfigError: which option, what was expected and what came.
+        """
+        if not self.metric.strip() or not self.metric.isprintable():
+            raise ConfigError(f"name: the metric's, as it is to stand on the form ('coherence'), not {self.metric!r}")
+        expect_number("low", self.low, -_MOST_VALUES, _MOST_VALUES - 1, whole=True)
+        expect_number("high", self.high, self.low + 1, self.low + _MOST_VALUES, whole=True)
+        if self.weighting not in get_args(Weighting):
+            near = did_you_mean(str(self.weighting), get_args(Weighting))
+            raise ConfigError(f"weighting: there is no {self.weighting!r}{near}")
+        expect_number("samples", self.samples, 2, _MOST_SAMPLES, whole=True)
+        expect_number("min_probability_mass", self.min_probability_mass, 0, 1)
+
+    def check_judge(self, judge: Judge) -> None:
+        """Refuse parameters with which samples would all be the same.
+
+        Raises:
+            ConfigError: the temperature is 0.
+        """
+        if self.weighting == "samples" and judge.parameters.get("temperature", 1) == 0:
+            raise ConfigError("weighting by samples needs a temperature above 0; take it out of the judge's parameters")
+
+    @property
+    def most_tokens(self) -> int:
+        """How long a reply may be."""
+        return _REASON_TOKENS if self.reasoning else _SCORE_TOKENS
+
+    def read(self, reply: Reply) -> Verdict:
+        """The rating in one reply."""
+        verdict = read_rating(reply.text, Scale(self.low, self.high), name=self.metric, finish=reply.finish)
+        return unless_stopped(verdict, reply)
+
+
+@dataclass(frozen=True, slots=True)
+class Rated:
+    """One repeat's rating and where it comes from.
+
+    Args:
+        verdict: with the weighted value.
+        how: `probability-weighted`, `mean of n samples` or `single rating`.
+        n: replies in which a rating was read.
+        unread: replies in which none was.
+        mass: the share of the probability that was covered; None where none was known.
+        distribution: value -> probability, or frequency among the samples.
+        fallback: why it is not what was asked for; "" where it is.
+    """
+
+    verdict: Verdict
+    how: str
+    n: int
+    unread: int = 0
+    mass: float | None = None
+    distribution: Mapping[float, float] = field(default_factory=dict)
+    fallback: str = ""
+
+
+async def rate(form: Form, judge: Judge, ask: Asks, messages: list[Message]) -> tuple[Rated, ...]:
+    """Ask for a rating, as often as the judge repeats itself.
+
+    Raises:
+        ModelError: a call failed for good; with `logprobs`, an endpoint that refuses them or gives none as well.
+    """
+    if form.weighting == "samples":
+        return await _sampled(form, judge, ask, messages)
+    if form.weighting == "single":
+        replies = await judge.repeated(partial(judge.ask, ask, messages, max_tokens=form.most_tokens))
+        return tuple(_single(form.read(reply)) for reply in replies)
+    return await _weighted(form, judge, ask, messages)
+
+
+async def _sampled(form: Form, judge: Judge, ask: Asks, messages: list[Message]) -> tuple[Rated, ...]:
+    """Means of n ratings at temperature 1; those that cannot be read are counted and left out."""
+    once = partial(judge.ask, ask, messages, temperature=1, max_tokens=form.most_tokens)
+    verdicts = [form.read(reply) for reply in await together([once] * (form.samples * judge.repeats))]
+    return tuple(_mean(verdicts[at : at + form.samples]) for at in range(0, len(verdicts), form.samples))
+
+
+def _mean(verdicts: Sequence[Verdict]) -> Rated:
+    read = [one for one in verdicts if one.value is not None]
+    if not read:
+        unparsed = [one for one in verdicts if one.outcome == "unparsed"]
+        return Rated((unparsed or verdicts)[0], "", 0, len(verdicts))
+    values = [one.value for one in read if one.value is not None]
+    frequencies = {value: count / len(values) for value, count in sorted(Counter(values).items())}
+    verdict = replace(read[0], value=fmean(values))
+    return Rated(verdict, f"mean of {len(values)} samples", len(values), len(verdicts) - len(values), None, frequencies)
+
+
+async def _weighted(form: Form, judge: Judge, ask: Asks, messages: list[Message]) -> tuple[Rated, ...]:
+    """The ratings that the token probabilities expect, or those that were read and the reason for that."""
+    weighted = partial(judge.ask, ask, messages, logprobs=True, top_logprobs=_ALTERNATIVES, max_tokens=form.most_tokens)
+
+    async def once() -> Reply | str:
+        try:
+            return await (_proved(form, judge, ask, weighted) if form.weighting == "logprobs" else weighted())
+        except ModelError as error:
+            if form.weighting == "logprobs" or error.kind != "bad_request" or error.ends_run:
+                raise
+            return f"the endpoint refused the request for token probabilities: {error}"
+
+    found = await judge.repeated(once)
+    refused = [one for one in found if isinstance(one, str)]
+    plain = partial(judge.ask, ask, messages, max_tokens=form.most_tokens)
+    again = iter(await together([plain] * len(refused)) if refused else ())
+    return tuple(
+        _single(form.read(next(again)), one) if isinstance(one, str) else _expected(form, one) for one in found
+    )
+
+
+async def _proved(form: Form, judge: Judge, ask: Asks, weighted: Callable[[], Awaitable[Reply]]) -> Reply:
+    """A reply with token probabilities; an endpoint that gives none ends the run with its first call.
+
+    Raises:
+        ModelError: it gave none, or refused them.
+        ScorerError: it gave none this time.
+    """
+    without = f"{form.metric}: the endpoint gave no token probabilities; set weighting to auto, samples or single"
+    async with proving(ask, judge.model, "log probabilities") as shown:
+        try:
+            reply = await weighted()
+        except ModelError as error:
+            if error.ends_run or error.kind != "bad_request" or "logprob" not in str(error).lower():
+                raise
+            message = f"{without} (it says: {error})"
+            raise ModelError(message, kind=error.kind, attempts=error.attempts, ends_run=not shown) from error
+        if reply.text and reply.finish not in STOPPED and not isinstance(reply.metadata.get("logprobs"), list):
+            raise ScorerError(without) if shown else ModelError(without, kind="bad_request", ends_run=True)
+        return reply
+
+
+def _expected(form: Form, reply: Reply) -> Rated:
+    """What one reply's token probabilities expect."""
+    verdict, tokens = form.read(reply), reply.metadata.get("logprobs")
+    if verdict.value is None or verdict.span is None:
+        return _single(verdict)
+    if not isinstance(tokens, list):
+        return _single(verdict, "the endpoint gave no token probabilities")
+    found = expected_rating(reply.text, verdict.span, tokens, range(form.low, form.high + 1))
+    if isinstance(found, str):
+        return _single(verdict, found)
+    if found.mass < form.min_probability_mass:
+        least = form.min_probability_mass
+        low = f"only {found.mass:.2g} of the probability is on values of the scale, less than {least:g}"
+        return _single(verdict, low, found.mass)
+    distribution = {float(value): p for value, p in found.distribution.items()}
+    return Rated(replace(verdict, value=found.value), WEIGHTED, 1, 0, found.mass, distribution)
+
+
+def _single(verdict: Verdict, fallback: str = "", mass: float | None = None) -> Rated:
+    read = verdict.value is not None
+    return Rated(verdict, SINGLE if read else "", int(read), int(not read), mass, fallback=fallback if read else "")
+
+
+def rated_score(
+    name: str,
+    rated: Sequence[Rated],
+    *,
+    candidate: str,
+    threshold: float | None = None,
+    detail: Mapping[str, Any] | None = None,
+) -> Score:
+    """The score of all repeats: see `score_of`; `how`, `n`, `mass` and `distribution` say where it comes from.
+
+    The flip rate counts ratings rounded to whole ones (or passes, where there is a threshold): expectations are never
+    quite equal.
+
+    Args:
+        name: the score's.
+        rated: one per repeat.
+        candidate: the text that was judged.
+        threshold: the lowest value that passes; None where nothing passes or fails.
+        detail: more to keep.
+    """
+    score = score_of(
+        name,
+        [one.verdict for one in rated],
+        candidate=candidate,
+        passes=None if threshold is None else lambda value: value >= threshold,
+        detail={**_told(name, rated), **(detail or {})},
+    )
+    whole = [round(one.verdict.value) for one in rated if one.verdict.value is not None]
+    if threshold is not None or len(whole) < 2:
+        return score
+    flips = 1 - max(Counter(whole).values()) / len(whole)
+    return replace(score, detail={**score.detail, "flip_rate": flips})
+
+
+def _told(name: str, rated: Sequence[Rated]) -> dict[str, Any]:
+    read = [one for one in rated if one.n]
+    told: dict[str, Any] = {"n": sum(one.n for one in rated)}
+    if unread := sum(one.unread for one in rated):
+        told["unread"] = unread
+    if not read:
+        return told
+    told["how"] = " and ".join(dict.fromkeys(one.how for one in read))
+    told["columns"] = {f"{name}_how": told["how"]}
+    if masses := [one.mass for one in read if one.mass is not None]:
+        told["mass"] = fmean(masses)
+    if spread := [one.distribution for one in read if one.distribution]:
+        values = sorted({value for one in spread for value in one})
+        told["distribution"] = {f"{value:g}": fmean(one.get(value, 0.0) for one in spread) for value in values}
+    if fallback := next((one.fallback for one in read if one.fallback), ""):
+        told["fallback"] = fallback
+    return told
+
+
+_NUMBER: Final = re.compile(r"(?P<whole>-?[0-9]{1,9})(?P<decimals>[.,]?[0-9])?")
+_SPELLED: Final = re.compile(r"[-0-9]*")
+_DECORATION: Final = " \t\r\n*_`~\"'“”‘’(（[【<{:："
+_DECIMAL: Final = ".,"
+_ONE: Final = 1.001
+"""Endpoints round: a distribution may sum to a little more than 1, one that sums to much more is none."""
+
+
+@dataclass(frozen=True, slots=True)
+class Expected:
+    """A rating as an expectation over the scale.
+
+    Args:
+        value: sum(p_i s_i) / sum(p_i) over the values s_i of the scale.
+        mass: sum(p_i), in (0, 1]: the share of the whole distribution that is covered.
+        distribution: value -> p_i, ascending, without those that were not seen.
+    """
+
+    value: float
+    mass: float
+    distribution: Mapping[int, float]
+
+
+class _NumberToken(NamedTuple):
+    """One token of a reply: where it starts (in bytes), its text, and what might have stood there."""
+
+    start: int
+    end: int
+    text: str
+    alternatives: Mapping[str, float]
+
+
+def expected_rating(text: str, span: tuple[int, int], tokens: Sequence[Any], values: Sequence[int]) -> Expected | str:
+    """The expectation of the rating that stands at `span`, or why there is none.
+
+    A number of several tokens is followed from token to token: the probability of "10" written as "1" and "0" is
+    p("1") p("0" after "1"), and that of "1" is p("1") times what does not go on with a digit. Behind an alternative
+    that was not taken, and behind the last token, nothing is known. A number that begins a longer value of the scale
+    is left uncovered there, unless the longer values are listed as tokens of their own: a model writes a number with
+    the tokens that its tokenizer has for it.
+
+    Args:
+        text: the reply.
+        span: where the rating was read in it, in characters. A reply that repeats its rating was read where it states
+            it; a number that merely looks like it, in the reasoning, does not count.
+        tokens: the entries of the endpoint's `logprobs.content`, in order: `token`, `bytes`, `logprob` and
+            `top_logprobs`.
+        values: the whole values of the scale, ascending.
+
+    Source: Liu et al., "G-Eval: NLG Evaluation using GPT-4 with Better Human Alignment", EMNLP 2023, section 2, with
+    the sum normalised by the mass that is covered, which the paper takes to be 1.
+
+    >>> from math import log
+    >>> four = {"token": "4", "logprob": log(0.6), "top_logprobs": [{"token": "5", "logprob": log(0.2)}]}
+    >>> found = expected_rating("4", (0, 1), [four], range(1, 6))
+    >>> round(found.value, 6), round(found.mass, 6)
+    (4.25, 0.8)
+    """
+    place = _place_of_number(text, span, values)
+    if place is None:
+        return "the rating is not written as a whole number of the scale"
+    read = _tokens(text, tokens)
+    if not read:
+        return "the tokens that the endpoint gave do not make up the reply"
+    start = len(text[:place].encode("utf-8", "surrogatepass"))
+    index = next((no for no, one in enumerate(read) if one.start <= start < one.end), None)
+    if index is None:
+        return "no token stands where the rating does"
+    found = _Spelling(read, tuple(str(value) for value in values)).distribution(index, start)
+    mass = fsum(found.values())
+    if mass <= 0 or mass > _ONE:
+        return "the endpoint gave no probabilities that can be read"
+    ordered = {value: found[value] for value in sorted(found)}
+    return Expected(fsum(p * value for value, p in ordered.items()) / mass, min(1.0, mass), ordered)
+
+
+def _place_of_number(text: str, span: tuple[int, int], values: Sequence[int]) -> int | None:
+    """Where the first number within `span` starts, if it is a whole value of the scale."""
+    start, end = span
+    match = _NUMBER.search(fold(text[start:end]))
+    return start + match.start() if match and match["decimals"] is None and int(match["whole"]) in values else None
+
+
+class _Spelling:
+    """Walks over the tokens of a number and gathers what its alternatives spell."""
+
+    def __init__(self, tokens: Sequence[_NumberToken], values: Sequence[str]) -> None:
+        self._tokens = tokens
+        self._values = values
+        self._found: dict[int, float] = {}
+
+    def distribution(self, index: int, start: int) -> dict[int, float]:
+        """Value -> probability, from the token at `index`, in which the number starts at byte `start`."""
+        token = self._tokens[index]
+        before = token.text.encode("utf-8", "surrogatepass")[: start - token.start].decode("utf-8", "replace")
+        self._found = {}
+        self._gather(index, before, "", 1.0)
+        return self._found
+
+    def _gather(self, index: int, before: str, so_far: str, weight: float) -> None:
+        """Add what the alternatives at `index` spell behind the digits `so_far`, which have probability `weight`."""
+        token = self._tokens[index]
+        spelled = {text: _spelled(text.removeprefix(before), so_far) for text in token.alternatives}
+        listed = {number for number, _ in spelled.values()}
+        for text, (number, rest) in spelled.items():
+            p = weight * token.alternatives[text]
+            taken = text == token.text
+            longer = self._longer(number)
+            if taken and longer and not rest and index + 1 < len(self._tokens):
+                self._gather(index + 1, "", number, p)
+            elif _is_over(rest, taken=taken, ended=bool(so_far) and not text) or (not rest and longer <= listed):
+                self._add(number, p)
+
+    def _longer(self, number: str) -> set[str]:
+        """The values of the scale that begin with `number` and go on."""
+        return {value for value in self._values if value != number and value.startswith(number)}
+
+    def _add(self, number: str, p: float) -> None:
+        if number in self._values:
+            self._found[int(number)] = self._found.get(int(number), 0.0) + p
+
+
+def _spelled(text: str, so_far: str) -> tuple[str, str]:
+    """The number that `text` makes behind the digits `so_far`, and what follows it."""
+    given = fold(text) if so_far else fold(text).lstrip(_DECORATION)
+    digits = _SPELLED.match(given)
+    place = digits.end() if digits else 0
+    return so_far + given[:place], given[place:]
+
+
+def _is_over(rest: str, *, taken: bool, ended: bool) -> bool:
+    """Whether a number ends where `rest` follows it: what might go on as a decimal does not, unless it was taken.
+
+    Args:
+        rest: what stands behind it in the same token.
+        taken: whether this token was: the rating is known to be a whole number then.
+        ended: whether the token has no text, as the end of a reply has.
+    """
+    return ended or (bool(rest) and (taken or rest[0] not in _DECIMAL))
+
+
+def _tokens(text: str, given: Sequence[Any]) -> list[_NumberToken]:
+    """The tokens with their places in the bytes of `text`; empty where they do not make it up."""
+    entries = [(one, _bytes_of(one)) for one in given if isinstance(one, Mapping)]
+    whole = b"".join(part for _, part in entries)
+    offset = whole.find(text.encode("utf-8", "surrogatepass"))
+    if offset < 0 or not text:
+        return []
+    read, at = [], -offset
+    for entry, part in entries:
+        read.append(_NumberToken(at, at + len(part), str(entry.get("token", "")), _alternatives(entry)))
+        at += len(part)
+    return read
+
+
+def _alternatives(entry: Mapping[str, Any]) -> dict[str, float]:
+    """Text -> probability of what is listed at a token; its own text where the list leaves it out."""
+    found: dict[str, float] = {}
+    listed = entry.get("top_logprobs")
+    for text, p in _probabilities(listed if isinstance(listed, list) else []):
+        found[text] = found.get(text, 0.0) + p
+    for text, p in _probabilities([entry]):
+        found.setdefault(text, p)
+    return found
+
+
+def _probabilities(entries: Sequence[Any]) -> Iterator[tuple[str, float]]:
+    for entry in entries:
+        if not isinstance(entry, Mapping):
+            continue
+        text, logprob = entry.get("token"), _number(entry.get("logprob"))
+        if isinstance(text, str) and isfinite(logprob):
+            yield text, exp(min(0.0, logprob))
+
+
+def _number(value: Any) -> float:
+    """A number that came as JSON; NaN for what is none, as a whole number beyond any float is."""
+    try:
+        return float(value) if type(value) in {int, float} else nan
+    except OverflowError:
+        return nan
+
+
+def _bytes_of(entry: Mapping[str, Any]) -> bytes:
+    """A token's bytes: part of a character has no text of its own."""
+    given = entry.get("bytes")
+    if isinstance(given, list) and all(isinstance(one, int) and 0 <= one < 256 for one in given):
+        return bytes(given)
+    return str(entry.get("token", "")).encode("utf-8", "surrogatepass")

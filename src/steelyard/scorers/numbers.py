@@ -1,0 +1,320 @@
+"""Scores whether an output gives the reference's numbers, however either of them writes a number.
+
+Numbers are read in the ways that people and models write them, English and Chinese: 1,234.5 and, with a decimal
+comma, 1 234,5; 1.2e3, 12 %, 1.5 million, 5k; 一百二十三, 二〇二四, 三点五, 百分之十二, 3万5千 and 1.5亿. Not read
+are words ("twelve"), fractions ("1/2" is two numbers), and parts of a name or a version (GPT-4, H2O, 1.2.3). A
+Chinese digit alone counts where it stands for a number, not in a word such as 统一.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from decimal import MAX_EMAX, MIN_EMIN, Context, Decimal
+from functools import cache
+from types import MappingProxyType
+from typing import ClassVar, Final, Literal
+
+from steelyard.errors import ConfigError
+from steelyard.scorers.lexical import check_share, reached, references_of, share_info, text_of, unscored, which
+from steelyard.text.cleaned_reply import fold
+from steelyard.types import INLINE, Output, Sample, Score, ScoreInfo, StageInfo
+
+_WORD: Final = re.compile(r"\s*([a-zµ°][a-zµ°²³0-9]*(?:/[a-z]+[²³]?)?|[\u4e00-\u9fff]+)")
+_LONG: Final = 20
+_EXACT: Final = Context(prec=60, Emax=MAX_EMAX, Emin=MIN_EMIN, traps=[])
+
+
+@dataclass(frozen=True, slots=True)
+class NumberMatch:
+    """Whether the numbers of the reference stand in the output.
+
+    Numbers are compared by value: 1,234.5 is 1234.50, 12 % is 0.12 and 三万五千 is 35,000. Without units, 12 % is also
+    12. Of several references the best counts. `final` compares the last number of both, as GSM8K is scored (K. Cobbe
+    et al., "Training verifiers to solve math word problems", 2021).
+
+    Args:
+        mode: `all` numbers of the reference, `any` of them, the `share` that is found, or the `final` ones.
+        relative_tolerance: how far a number may be off, as a share of the reference's number.
+        decimal_comma: read 1.234,5 and 1 234,5 as 1234.5.
+        units: also ask for the word or Chinese run that follows the reference's number, and its sign of a currency.
+        threshold: with `share`, the share from which a sample passes; None: none is set.
+
+    >>> NumberMatch(mode="final")(Sample("1", "6 * 3?", "#### 18"), Output("6 * 3 is **18**.")).value
+    1.0
+    """
+
+    stage_info: ClassVar[StageInfo] = INLINE
+
+    mode: Literal["all", "any", "share", "final"] = "all"
+    relative_tolerance: float = 0.0
+    decimal_comma: bool = False
+    units: bool = False
+    threshold: float | None = None
+
+    @property
+    def score_infos(self) -> tuple[ScoreInfo, ...]:
+        """Right or wrong; with `share` the share, which has no names for 1 and 0."""
+        if self.mode == "share":
+            return (share_info("number_match", self.threshold),)
+        return (share_info("number_match", 1.0, labels=("right", "wrong")),)
+
+    def check(self) -> None:
+        """Find what cannot be meant.
+
+        Raises:
+            ConfigError: an unknown mode, a tolerance out of [0, 1), or a threshold that is no share or has none.
+        """
+        if self.mode not in {"all", "any", "share", "final"}:
+            raise ConfigError(f"mode: expected all, any, share or final, but got {self.mode!r}")
+        if not 0 <= self.relative_tolerance < 1:
+            raise ConfigError(f"relative_tolerance: expected 0 to below 1, but got {self.relative_tolerance}")
+        check_share("threshold", self.threshold)
+        if self.threshold is not None and self.mode != "share":
+            raise ConfigError(f"threshold: mode {self.mode!r} is met or not; a threshold goes with mode 'share'")
+
+    def __call__(self, sample: Sample, output: Output) -> Score:
+        """Look for the references' numbers in one output."""
+        texts, problem = references_of(sample)
+        wanted = [found for text in texts if (found := self._read(text))]
+        problem = problem or ("" if wanted else "the reference holds no number")
+        if (score := unscored("number_match", problem, output)) is not None:
+            return score
+        got = self._read(text_of(output))
+        met = [self._met(numbers, got) for numbers in wanted]
+        values = [self._value(one) for one in met]
+        place = values.index(max(values))
+        reason = self._reason(wanted[place], met[place], got) + which(place, len(wanted))
+        passed = reached(values[place], self.threshold) if self.mode == "share" else values[place] == 1
+        detail = {"numbers": [_shown(one.value) for one in got[-10:]], "reference": place}
+        return Score("number_match", values[place], passed=passed, reason=reason, detail=detail)
+
+    def _read(self, text: str) -> list[WrittenNumber]:
+        return numbers_in(text, decimal_comma=self.decimal_comma)
+
+    def _met(self, wanted: Sequence[WrittenNumber], got: Sequence[WrittenNumber]) -> list[bool]:
+        """For each number that is asked for, whether it is there."""
+        if self.mode == "final":
+            wanted, got = wanted[-1:], got[-1:]
+        return [any(self._same(one, other) for other in got) for one in wanted]
+
+    def _value(self, met: Sequence[bool]) -> float:
+        if self.mode == "share":
+            return sum(met) / len(met)
+        return float(any(met) if self.mode == "any" else all(met))
+
+    def _same(self, wanted: WrittenNumber, got: WrittenNumber) -> bool:
+        if self._near(wanted.value, got.value):
+            return not self.units or _same_unit(wanted, got)
+        return not self.units and self._near(wanted.face, got.face)
+
+    def _near(self, wanted: Decimal, got: Decimal) -> bool:
+        if wanted == got:
+            return True
+        if not self.relative_tolerance:
+            return False
+        allowed = _EXACT.multiply(abs(wanted), Decimal(str(self.relative_tolerance)))
+        return _EXACT.subtract(wanted, got).copy_abs() <= allowed
+
+    def _reason(self, wanted: Sequence[WrittenNumber], met: Sequence[bool], got: Sequence[WrittenNumber]) -> str:
+        if not got:
+            return "the output holds no number"
+        if self.mode == "final":
+            last, asked = _shown(got[-1].value), _shown(wanted[-1].value)
+            return f"the last number is {last}" + ("" if all(met) else f", {asked} is right")
+        missing = [_shown(one.value) for one, there in zip(wanted, met, strict=True) if not there]
+        return f"missing: {', '.join(missing[:5])}" if missing else f"{len(met)} found"
+
+
+def _same_unit(wanted: WrittenNumber, got: WrittenNumber) -> bool:
+    """Whether the currency is the same and what follows begins with the word that follows the wanted number."""
+    word = _WORD.match(wanted.after)
+    if wanted.before != got.before or word is None:
+        return wanted.before == got.before
+    found = _WORD.match(got.after)
+    if found is None:
+        return False
+    chinese = word[1][0] >= "一"
+    return found[1].startswith(word[1]) if chinese else found[1] == word[1]
+
+
+def _shown(number: Decimal) -> str:
+    """A number for a reason, without the zeros at its end and never longer than it needs."""
+    if abs(number.adjusted()) > _LONG:
+        return f"{number:.3E}"
+    text = f"{number:f}"
+    return text.rstrip("0").rstrip(".") if "." in text else text
+
+
+_DIGITS: Final[Mapping[str, str]] = MappingProxyType(dict(zip("零〇一二两三四五六七八九", "001223456789", strict=True)))
+_UNITS: Final[Mapping[str, Decimal]] = MappingProxyType(
+    {"亿": Decimal(10**8), "万": Decimal(10**4), "千": Decimal(1000), "百": Decimal(100), "十": Decimal(10)}
+)
+_SCALES: Final[Mapping[str, Decimal]] = MappingProxyType(
+    {
+        "k": Decimal(10**3), "hundred": Decimal(10**2), "thousand": Decimal(10**3), "million": Decimal(10**6),
+        "billion": Decimal(10**9), "bn": Decimal(10**9), "trillion": Decimal(10**12),
+    }
+)  # fmt: skip
+_WRITTEN: Final = str.maketrans("，、−壹贰叁肆伍陆柒捌玖拾佰仟萬億兩負负點", "；；-一二三四五六七八九十百千万亿两--点")
+_MEASURES: Final = frozenset(
+    "个個只隻人名位元块本年月日天周岁歲次种類类件条條张張章卦爻层米公厘毫千克斤吨度秒小时倍页頁行列点题步组"
+)
+_BEFORE_LONE: Final = frozenset("是为有共得于约达到等剩余")
+
+_HAN: Final = "".join(_DIGITS)
+_GROUPED: Final = r"\d{1,3}(?:[,']\d{3})+(?!\d)(?:\.\d+)?|\d{1,2}(?:,\d{2})+,\d{3}(?!\d)(?:\.\d+)?"
+_GROUPED_COMMA: Final = r"\d{1,3}(?:[. ']\d{3})+(?!\d)(?:,\d+)?"
+_PLAIN: Final = r"\d+(?:\.\d+)?|(?<![A-Za-z\d_.])\.\d+"
+_PLAIN_COMMA: Final = r"\d+(?:[.,]\d+)?"
+_SCALE: Final = r"(?P<scale>k(?![A-Za-z])|[ -]?(?:hundred|thousand|million|billion|trillion|bn)(?=s?(?![A-Za-z])))"
+# 3千克 is three kilograms, and 百分 and 百度 are words: there the character is no unit of the number.
+_UNIT: Final = r" ?(?:千(?![克米瓦卡焦帕伏安])|百(?![分度帕])|万|亿)"
+_MIXED: Final = rf"(?P<mixed>(?:(?:{_UNIT})+(?:[零〇]?(?:\d+(?:\.\d+)?|[{_HAN}](?![{_HAN}])))?)+)"
+_CHINESE: Final = rf"(?<![几数])(?P<han>[{_HAN}十][{_HAN}十百千万亿]*+(?:点[{_HAN}]+[万亿]?)?)"
+_VERSION: Final = r"(?<![\d.])\d+(?:\.\d+){2,}"
+_GROUP_BLANK: Final = re.compile(r"(?<=\d)[\u00a0\u2009\u202f](?=\d{3}(?!\d))")
+_LIST_MARK: Final = re.compile(r"^[ \t]*(\d{1,2})[.)；](?=[ \t]+\S)", re.MULTILINE)
+_FOLLOWING: Final = 24
+_LONGEST: Final = 64
+"""Characters of a number in Chinese: none is longer, and reading one calls itself for each of its units."""
+
+
+@dataclass(frozen=True, slots=True)
+class WrittenNumber:
+    """A number of a text.
+
+    Args:
+        value: what it stands for; 12 % is 0.12.
+        face: what is written: 12 % is 12.
+        before: the sign of a currency in front of it, else "".
+        after: up to 24 characters that follow it, in lower case.
+    """
+
+    value: Decimal
+    face: Decimal
+    before: str = ""
+    after: str = ""
+
+
+def numbers_in(text: str, *, decimal_comma: bool = False) -> list[WrittenNumber]:
+    """Every number of `text` in order; the marks 1., 2., 3. of a list are none.
+
+    Args:
+        text: any text; a number may be any length.
+        decimal_comma: read 1.234,5 and 1 234,5 as 1234.5. Else a comma before three digits groups them.
+
+    >>> [str(one.value) for one in numbers_in("1,234.5 km, 12 % and 3万5千, 一百二十三个")]
+    ['1234.5', '0.12', '35000', '123']
+    """
+    typeset = text.replace("{,}", ",").replace("\\,", "\u2009").replace("\\%", "%")  # of LaTeX
+    plain = _without_list_marks(fold(_GROUP_BLANK.sub("", typeset).translate(_WRITTEN)))
+    return list(_numbers(plain, decimal_comma=decimal_comma))
+
+
+def _without_list_marks(text: str) -> str:
+    """A line that begins "18. " may be an answer; lines that begin 1. and 2. are a list."""
+    marks = set(_LIST_MARK.findall(text))
+    return _LIST_MARK.sub("", text) if {"1", "2"} <= marks else text
+
+
+def _numbers(text: str, *, decimal_comma: bool) -> Iterator[WrittenNumber]:
+    for match in _pattern(decimal_comma=decimal_comma).finditer(text):
+        size = _size(match, text, decimal_comma=decimal_comma)
+        if size is not None:
+            face = -size if match["sign"] == "-" else size
+            hundredth = match["of_hundred"] or match["percent"]
+            after = text[match.end() : match.end() + _FOLLOWING].lower()
+            yield WrittenNumber(
+                _EXACT.divide(face, Decimal(100)) if hundredth else face, face, match["money"] or "", after
+            )
+
+
+@cache
+def _pattern(*, decimal_comma: bool) -> re.Pattern[str]:
+    grouped, plain = (_GROUPED_COMMA, _PLAIN_COMMA) if decimal_comma else (_GROUPED, _PLAIN)
+    arabic = rf"(?:(?P<grouped>{grouped})|(?P<plain>{plain}))(?:(?P<power>[eE][-+]?\d{{1,6}}(?!\d))|{_SCALE}|{_MIXED})?"
+    before = r"(?:(?<![A-Za-z\d_)\]])(?P<sign>[-+]))?(?P<money>[$€£¥₹₩])?(?P<of_hundred>百分之)?"
+    number = rf"(?:(?<![A-Za-z\d_])(?<![A-Za-z]-){arabic}|{_CHINESE})(?P<percent> ?(?:%|percent\b|per cent\b))?"
+    return re.compile(rf"{'' if decimal_comma else _VERSION + '|'}{before}{number}", re.IGNORECASE)
+
+
+def _size(match: re.Match[str], text: str, *, decimal_comma: bool) -> Decimal | None:
+    """The number without its sign; None where what was found is none."""
+    if match["han"]:
+        return _han(match, text)
+    written = match["grouped"] or match["plain"]
+    if written is None:
+        return None  # a version
+    if match["grouped"]:
+        written = re.sub(r"[. ']" if decimal_comma else r"[,']", "", written)
+    number = _EXACT.create_decimal(written.replace(",", ".") + (match["power"] or ""))
+    if match["scale"]:
+        return _EXACT.multiply(number, _SCALES[match["scale"].strip(" -").lower()])
+    if not match["mixed"] or len(match[0]) > _LONGEST:
+        return number
+    return _grouped_by_units(f"{number:f}" + match["mixed"].replace(" ", ""))
+
+
+def _han(match: re.Match[str], text: str) -> Decimal | None:
+    if len(match["han"]) > _LONGEST:
+        return None
+    whole, _, fraction = match["han"].partition("点")
+    if fraction:
+        digits = "".join(_DIGITS[one] for one in fraction.rstrip("万亿"))
+        begun = _grouped_by_units(whole) if len(whole) == 1 or set(whole) & set(_UNITS) else _in_digits(whole)
+        scale = _UNITS.get(fraction[-1], Decimal(1))
+        return None if begun is None else _EXACT.multiply(begun + Decimal(f"0.{digits}"), scale)
+    if len(whole) == 1 and not match["of_hundred"]:
+        return _grouped_by_units(whole) if _stands_alone(whole, text, match.start("han"), match.end("han")) else None
+    return _grouped_by_units(whole) if len(whole) == 1 or set(whole) & set(_UNITS) else _in_digits(whole)
+
+
+def _stands_alone(character: str, text: str, start: int, end: int) -> bool:
+    """Whether one Chinese digit is a number here: before a measure word, or at the end of a clause that leads to it."""
+    before, after = text[start - 1 : start] if start else "", text[end : end + 1]
+    if after in _MEASURES and after:
+        return character != "一"  # 一个 is an article more often than a number
+    return not _is_han(after) and (not _is_han(before) or before in _BEFORE_LONE)
+
+
+def _is_han(character: str) -> bool:
+    return "一" <= character <= "鿿"
+
+
+def _in_digits(text: str) -> Decimal | None:
+    """A number of digits without units, as a year is written: 二〇二四. 三四 is rather "three or four"."""
+    if len(text) < 4 and "〇" not in text and "零" not in text:
+        return None
+    return Decimal("".join(_DIGITS[one] for one in text))
+
+
+def _grouped_by_units(text: str) -> Decimal | None:
+    """A number with units, each part in Chinese or Arabic digits; None where the parts do not go together.
+
+    A last digit without a unit counts in the unit below: 三万五 is 35,000, and 三万零五 is 30,005.
+    """
+    unit = next((one for one in _UNITS if one in text), None)
+    if unit is None:
+        return _part(text)
+    left, _, right = text.partition(unit)
+    factor = _UNITS[unit]
+    count = Decimal(1) if unit == "十" and not left else _grouped_by_units(left)
+    rest = right.lstrip("零〇")
+    if not rest:
+        below: Decimal | None = Decimal(0)
+    elif rest == right and len(rest) == 1 and factor > 10 and rest not in _UNITS:
+        below = _EXACT.multiply(_part(rest) or Decimal(0), factor / 10)
+    else:
+        below = _grouped_by_units(rest)
+    if count is None or below is None or below >= factor:
+        return None
+    return _EXACT.add(_EXACT.multiply(count, factor), below)
+
+
+def _part(text: str) -> Decimal | None:
+    """One Chinese digit, or a number in Arabic digits."""
+    if text in _DIGITS:
+        return Decimal(_DIGITS[text])
+    return _EXACT.create_decimal(text) if text[:1].isdigit() else None

@@ -1,0 +1,188 @@
+"""Which passage answers to which expected source, and by what: systems that are compared cut documents differently.
+
+A passage answers to a source as soon as one of these says so; the first that does is the strongest:
+
+id       both have an id, and the ids are equal. Unequal ids say nothing: frameworks number passages at random.
+words    both have a text, and half of the shorter one's shingles stand in the other (`scorers.shingles`). A passage of
+         up to 3 words must be half of the source as well: a page number alone stands in nearly every source.
+range    both name the same document, and their character ranges overlap by a share of the shorter one. Only where the
+         text at that range is the passage's: a framework may count from the start of a page, or in another reading.
+page     one of them has no text, and both name the same document and the same page.
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Final, Literal
+
+from steelyard.retrieval.chunk import identity_of
+from steelyard.scorers.shingles import FoldedText
+
+Match = Literal["id", "words", "range", "page", "nothing", "other document", "not compared"]
+
+_PARTS: Final = re.compile(r"[\\/]")
+_UUID: Final = re.compile(r"[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}", re.IGNORECASE)
+_DIGEST: Final = re.compile(r"[0-9a-f]{16,128}", re.IGNORECASE)
+_LONGEST_PAGE: Final = 9
+"""Digits of a page number in a text; Python refuses to convert more than 4,300."""
+
+
+@dataclass(frozen=True, slots=True)
+class SourcePassage:
+    """A passage, or what should be retrieved, as far as it is described.
+
+    Args:
+        id: of the passage in its index; "" is none.
+        document: name of the document; "" is none.
+        span: offsets of its first character and behind its last one in the document's text; None is unknown.
+        text: its text; empty is unknown.
+        page: 1-based; None is unknown.
+    """
+
+    id: str = ""
+    document: str = ""
+    span: tuple[float, float] | None = None
+    text: FoldedText = FoldedText()
+    page: int | None = None
+
+    @classmethod
+    def of(cls, value: Any, *, text: Any = "", document: Any = None) -> SourcePassage:
+        """What a mapping of `id`, `document`, `start`, `end`, `page` and `text` says; a bare text or number is an id.
+
+        Args:
+            value: the mapping; what it lacks stays unknown.
+            text: its text where the mapping holds none.
+            document: its document where the mapping names none.
+        """
+        if isinstance(value, str | int) and not isinstance(value, bool):
+            value = {"id": value}
+        given = value if isinstance(value, Mapping) else {}
+        body = given.get("text") or text
+        return cls(
+            id=_name(given.get("id")),
+            document=_name(given.get("document") or document),
+            span=_span(given.get("start"), given.get("end")),
+            text=FoldedText(body if isinstance(body, str) else ""),
+            page=_page(given.get("page")),
+        )
+
+    @property
+    def is_comparable(self) -> bool:
+        """Whether anything can be held against it: an id, a text, or a range or page of a document."""
+        return bool(self.id or self.text.words) or (bool(self.document) and (self.span is not None or bool(self.page)))
+
+    @property
+    def is_own_chunk(self) -> bool:
+        """Whether it is a chunk that this library cut: then its id is the digest of its document, range and text."""
+        if self.span is None or not self.id:
+            return False
+        start, end = self.span
+        return self.id == identity_of(self.document, int(start), int(end), self.text.original)
+
+
+def match(passage: SourcePassage, expected: SourcePassage, *, overlap: float = 0.5) -> Match:
+    """By what a retrieved passage answers to an expected source: the strongest of `id`, `words`, `range`, `page`.
+
+    Args:
+        passage: what was retrieved.
+        expected: what should be.
+        overlap: share of the shorter range that both have in common, from which two ranges answer to each other.
+
+    Returns:
+        Else `nothing` where it does not answer, `other document` where only the documents' names say so, and `not
+        compared` where they have nothing in common that could tell.
+
+    >>> source = SourcePassage(document="a.pdf", span=(0, 100))
+    >>> [match(SourcePassage(document="a.pdf", span=(start, start + 40)), source) for start in (0, 80, 81)]
+    ['range', 'range', 'nothing']
+    >>> match(SourcePassage(id="2b6f7c0e-58a1-4b7c-9a43-0d6e1f0c55aa"), source)
+    'not compared'
+    """
+    if passage.id and passage.id == expected.id:
+        return "id"
+    both_read = bool(passage.text.words and expected.text.words)
+    if both_read and passage.text.matches(expected.text) and not passage.text.is_fragment_of(expected.text):
+        return "words"
+    placed = _by_place(passage, expected, overlap, both_read=both_read)
+    if placed != "not compared":
+        return placed
+    of_one_form = bool(passage.id and expected.id) and _form(passage.id) == _form(expected.id)
+    return "nothing" if both_read or of_one_form else "not compared"
+
+
+def _by_place(passage: SourcePassage, expected: SourcePassage, overlap: float, *, both_read: bool) -> Match:
+    """By range, or else by page where one of them has no text."""
+    if not passage.document or not expected.document:
+        return "not compared"
+    if not same_document(passage.document, expected.document):
+        return "nothing" if both_read else "other document"
+    if passage.span and expected.span and _range_holds(passage, expected):
+        (start, end), (other_start, other_end) = passage.span, expected.span
+        shared = min(end, other_end) - max(start, other_start)
+        return "range" if shared >= overlap * min(end - start, other_end - other_start) else "nothing"
+    if not both_read and passage.page and expected.page:
+        return "page" if passage.page == expected.page else "nothing"
+    return "not compared"
+
+
+def _range_holds(passage: SourcePassage, expected: SourcePassage) -> bool:
+    """Whether the passage's text stands at its range in our own reading of the document, as far as that can be seen.
+
+    Where the expected source has a text, both texts must agree on the characters that the ranges share.
+    """
+    if not passage.text.words:
+        return True  # Its range is all that is known of it.
+    if not expected.text.words:
+        return passage.is_own_chunk
+    slices = [_shared_text(own, other) for own, other in ((passage, expected), (expected, passage))]
+    return slices[0] is not None and slices[0] == slices[1]
+
+
+def _shared_text(source: SourcePassage, other: SourcePassage) -> tuple[str, ...] | None:
+    """The words of a source on the characters that it shares with another; None where its text is not of its range."""
+    assert source.span is not None  # noqa: S101  # both have a range here
+    assert other.span is not None  # noqa: S101
+    (start, end), text = source.span, source.text.original
+    if len(text) != end - start:
+        return None
+    first, last = max(start, other.span[0]), min(end, other.span[1])
+    return FoldedText(text[int(first - start) : max(0, int(last - start))]).words or None
+
+
+def same_document(name: str, other: str) -> bool:
+    """Whether two names may be of one document: the folders that both have, from the file's own up, are the same.
+
+    >>> same_document("a.pdf", "/home/ann/docs/a.pdf"), same_document("x/a.pdf", "y/a.pdf")
+    (True, False)
+    """
+    parts, others = (_PARTS.split(path.casefold()) for path in (name, other))
+    shared = min(len(parts), len(others))
+    return parts[-shared:] == others[-shared:]
+
+
+def _form(ident: str) -> str:
+    """What an id looks like: two of different forms were given by different systems, and cannot be equal."""
+    if _UUID.search(ident):
+        return "uuid"
+    return f"digest of {len(ident)}" if _DIGEST.fullmatch(ident) else "name"
+
+
+def _span(start: Any, end: Any) -> tuple[float, float] | None:
+    """A range of characters; None where it is empty or no range of any text."""
+    for offset in (start, end):
+        if isinstance(offset, bool) or not isinstance(offset, int | float):
+            return None
+    return (start, end) if 0 <= start < end <= sys.maxsize else None
+
+
+def _page(value: Any) -> int | None:
+    if isinstance(value, str) and value.isascii() and value.isdecimal() and len(value) <= _LONGEST_PAGE:
+        value = int(value)
+    return value if type(value) is int and value > 0 else None
+
+
+def _name(value: Any) -> str:
+    return "" if value is None else str(value)

@@ -1,0 +1,180 @@
+"""What preference scorers compare (the two answers of a pair), and a preference without a model.
+
+`LexicalPreference` prefers the answer that is nearer to the reference.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from types import MappingProxyType
+from typing import Any, ClassVar, Final, Literal, NamedTuple, get_args
+
+from steelyard.errors import ConfigError, expect_number
+from steelyard.scorers.lexical import references_of
+from steelyard.scorers.overlap import chrf, rouge_l, token_f1
+from steelyard.session.replies import answer_of
+from steelyard.types import Output, Sample, Score, ScoreInfo, StageInfo
+
+Side = Literal["A", "B"]
+Label = Literal["A", "B", "tie", "inconsistent"]
+
+VALUES: Final[Mapping[str, float]] = {"A": 1.0, "tie": 0.5, "inconsistent": 0.5, "B": 0.0}
+"""The share of the win that falls to side A."""
+_WHY: Final = ("error", "refused", "missing")
+_ALIKE: Final = 0.95
+_PIECE: Final = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]|(?:(?![\u3040-\u30ff\u3400-\u9fff])\w)+|[^\w\s]")
+_EDGES: Final = frozenset(".!?,;:…。！？，；：\"'“”‘’")
+
+
+class Sides(NamedTuple):
+    """The answers of both sides."""
+
+    a: str
+    b: str
+
+    def shown(self, order: str) -> tuple[str, str]:
+        """The answers by place: as they are for `AB`, changed over for `BA`."""
+        return (self.a, self.b) if order == "AB" else (self.b, self.a)
+
+
+def sides_of(name: str, output: Output) -> Sides | Score:
+    """The two answers, or the score of a pair that nobody can judge.
+
+    A blank answer is one, and is judged. A side that failed, refused or is missing has none: the score is then not
+    applicable, with the side (`both` where it is both) and why in its detail.
+
+    Args:
+        name: of the score.
+        output: of the target `pair`: its value holds the answers under `A` and `B`, its metadata what kept a side from
+            answering (`failure`).
+
+    >>> sides_of("preference", Output({"A": "Paris", "B": ""}))
+    Sides(a='Paris', b='')
+    """
+    value = output.value
+    if not isinstance(value, Mapping) or not set(get_args(Side)) <= set(value):
+        reason = "the output is no pair of answers: preferences are of the target `pair`"
+        return Score(name, None, outcome="not_applicable", reason=reason)
+    told = {side: _failure(value[side], output.metadata.get(side)) for side in get_args(Side)}
+    failed = [side for side, failure in told.items() if failure]
+    if not failed:
+        return Sides(*(answer_of(Output(value[side])) for side in get_args(Side)))
+    why = [_why(told[side]) for side in failed]
+    detail: dict[str, Any] = {"side": failed[0] if len(failed) == 1 else "both", "why": why[0]}
+    if len(failed) == 2:
+        detail["whys"] = dict(zip(failed, why, strict=True))
+    reason = "; ".join(f"{side} gave no answer: {told[side]}" for side in failed)
+    return Score(name, None, outcome="not_applicable", reason=reason, detail=detail)
+
+
+def _failure(value: Any, about: Any) -> str:
+    """What kept a side from answering; "" where it answered."""
+    told = str(about.get("failure") or "") if isinstance(about, Mapping) else ""
+    return told or ("missing" if value is None else "")
+
+
+def _why(failure: str) -> str:
+    word = failure.partition(":")[0].strip()
+    return word if word in _WHY else "error"
+
+
+def alike(sides: Sides) -> bool:
+    """Whether two answers are the same, or nearly: such a pair says little about what made them.
+
+    They are where their words and marks in order are the same, whatever case, blanks and marks at the ends; or where
+    they share at least 95 % of the places where one word or mark follows another (in a text of 40 words, all but one).
+
+    >>> alike(Sides("Paris.", "paris")), alike(Sides("x = 5", "x = -5")), alike(Sides("", "!!"))
+    (True, False, True)
+    """
+    one, other = _pieces(sides.a), _pieces(sides.b)
+    if one == other:
+        return True
+    first, second = (Counter(pairwise(["", *pieces, ""])) for pieces in (one, other))
+    shared = (first & second).total()
+    return 2 * shared >= _ALIKE * (first.total() + second.total())
+
+
+def _pieces(text: str) -> Sequence[str]:
+    found = _PIECE.findall(unicodedata.normalize("NFKC", text).casefold())
+    kept = [place for place, piece in enumerate(found) if piece not in _EDGES]
+    return found[kept[0] : kept[-1] + 1] if kept else []
+
+
+_MEASURES: Final[Mapping[str, Callable[[str, str], float]]] = MappingProxyType(
+    {
+        "token_f1": lambda reference, answer: token_f1(reference, answer).f1,
+        "rouge_l": lambda reference, answer: rouge_l(reference, answer).f1,
+        "chrf": chrf,
+    }
+)
+
+
+@dataclass(frozen=True, slots=True)
+class LexicalPreference:
+    """Prefers the answer that shares more words or characters with the reference: 1 for side A, 0 for side B.
+
+    It asks no model, has no preference for a place and costs nothing, so it judges offline, and is the floor that a
+    judge has to beat. It cannot tell a right answer in other words from a wrong one. Answers that are as near as each
+    other, but for `margin`, are a tie; samples without a reference are not applicable.
+
+    Args:
+        measure: how near an answer is, from 0 to 1: `token_f1`, `rouge_l` or `chrf`; of several references the best.
+        margin: by how much more than this the nearer one has to be nearer.
+        name: of the score.
+
+    >>> nearer = LexicalPreference()(Sample("1", "How long?", "nine minutes"), Output({"A": "Nine.", "B": "No idea."}))
+    >>> nearer.value, nearer.reason
+    (1.0, 'A: token_f1 0.67 against 0.00')
+    """
+
+    stage_info: ClassVar[StageInfo] = StageInfo(inline=True, compares_pairs=True)
+
+    measure: Literal["token_f1", "rouge_l", "chrf"] = "token_f1"
+    margin: float = 0.05
+    name: str = "preference"
+
+    @property
+    def score_infos(self) -> tuple[ScoreInfo, ...]:
+        """1 for side A, 0 for side B, 0.5 for a tie."""
+        return (ScoreInfo(self.name, (0.0, 1.0)),)
+
+    def check(self) -> None:
+        """Find what cannot be meant.
+
+        Raises:
+            ConfigError: no name, a measure that there is not, or a margin outside [0, 1].
+        """
+        if not self.name.strip() or not self.name.isprintable():
+            raise ConfigError(f"name: a score has a printable name, not {self.name!r}")
+        if self.measure not in _MEASURES:
+            raise ConfigError(f"measure: expected one of {', '.join(_MEASURES)}, but got {self.measure!r}")
+        expect_number("margin", self.margin, 0, 1)
+
+    def __call__(self, sample: Sample, output: Output) -> Score:
+        """Compare both answers with the reference."""
+        sides = sides_of(self.name, output)
+        if isinstance(sides, Score):
+            return sides
+        texts, problem = references_of(sample)
+        if problem:
+            return Score(self.name, None, outcome="not_applicable", reason=problem, detail={"by": "lexical"})
+        measure = _MEASURES[self.measure]
+        a, b = (max(measure(text, answer) for text in texts) for answer in sides)
+        label: Label = "tie" if abs(a - b) <= self.margin else "A" if a > b else "B"
+        high, low = max(a, b), min(a, b)
+        detail: dict[str, Any] = {
+            "label": label,
+            "by": "lexical",
+            "measures": {"A": a, "B": b},
+            "columns": {f"{self.name}_label": label, f"{self.name}_A": a, f"{self.name}_B": b},
+        }
+        if alike(sides):
+            detail["alike"] = True
+        reason = f"{label}: {self.measure} {high:.2f} against {low:.2f}"
+        return Score(self.name, VALUES[label], reason=reason, detail=detail)

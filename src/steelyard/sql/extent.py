@@ -1,0 +1,116 @@
+"""Limits on one comparison in the caller's process: the number of cells, and CPU time.
+
+Results come from workers that are held, tables from targets that nobody holds, and both are compared in the caller's
+own process. What a table may have is counted before anything is made of it; the time is looked at between the steps of
+a comparison, each of which is short for a table of that size. CPU time is what counts, so that a busy machine does not
+change what a run says.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
+from itertools import chain
+from typing import Any, Final
+
+_NESTED: Final = (list, tuple, dict, set, frozenset)
+_END: Final[ContextVar[float]] = ContextVar("steelyard_comparison_end")
+"""CPU time of the thread at which the comparison that it is busy with has to end."""
+
+
+class ComparisonStop(Exception):
+    """Raised where two results are too large or take too long to compare: there is no verdict on the prediction.
+
+    Attributes:
+        kind: `too_large` (the reference) or `timeout` (the comparison), for a program.
+    """
+
+    def __init__(self, kind: str, message: str) -> None:
+        super().__init__(message)
+        self.kind = kind
+
+
+class Effort:
+    """The CPU time that all comparisons of one sample share.
+
+    Args:
+        seconds: of CPU time.
+    """
+
+    def __init__(self, seconds: float) -> None:
+        self._seconds = seconds
+        self._left = seconds
+
+    @contextmanager
+    def spend(self) -> Iterator[None]:
+        """Compare within what is left, in this thread; within another one the outer counts.
+
+        Raises:
+            ComparisonStop: the time is over, in `check_time` of what is done meanwhile.
+        """
+        if _END.get(None) is not None:
+            yield
+            return
+        started = time.thread_time()
+        token = _END.set(started + self._left)
+        try:
+            yield
+        except _OverError:
+            allowed = f"{self._seconds:g} s of CPU time (limits: compare_timeout_s)"
+            raise ComparisonStop("timeout", f"comparing the results took more than {allowed}") from None
+        finally:
+            _END.reset(token)
+            self._left = max(0.0, self._left - (time.thread_time() - started))
+
+
+class _OverError(Exception):
+    """The time is over."""
+
+
+def check_time() -> None:
+    """Stop a comparison whose time is over; nothing where no time is set. To be called between two steps."""
+    end = _END.get(None)
+    if end is not None and time.thread_time() > end:
+        raise _OverError
+
+
+def count_cells(rows: Sequence[Sequence[Any]], most: int) -> int:
+    """Cells of a table, and the parts of those that are lists or maps; not counted on beyond `most`.
+
+    >>> count_cells([(1, "a"), (2, [3, [4, 5]])], 100)
+    8
+    >>> count_cells([[list(range(1000))]] * 1000, 100) > 100
+    True
+    """
+    found = sum(map(len, rows))
+    if found > most or not _holds_nested(chain.from_iterable(rows)):
+        return found
+    for cell in chain.from_iterable(rows):
+        if isinstance(cell, _NESTED):
+            found += count_parts(cell, most - found)
+            if found > most:
+                break
+    return found
+
+
+def _holds_nested(cells: Iterable[Any]) -> bool:
+    return any(issubclass(kind, _NESTED) for kind in set(map(type, cells)))
+
+
+def count_parts(cell: Any, most: int) -> int:
+    """What a list or map holds, at every depth; both the keys and the values of a map. Not counted on beyond `most`.
+
+    >>> count_parts({"a": [1, 2]}, 100)
+    4
+    """
+    found = 0
+    waiting = [cell]
+    while waiting and found <= most:
+        part = waiting.pop()
+        parts = list(chain.from_iterable(part.items())) if isinstance(part, dict) else part
+        found += len(parts)
+        if found <= most and _holds_nested(parts):
+            waiting += [one for one in parts if isinstance(one, _NESTED)]
+    return found

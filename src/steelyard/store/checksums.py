@@ -1,0 +1,145 @@
+"""Checksums over the rows of a run: a flipped bit in a number would otherwise be read as another number.
+
+Bodies carry a checksum of their own (see `codec`); a score's value, its outcome or a record's place do not. So a run
+has a checksum for each of its parts: the exclusive or of 64 bits of a BLAKE2b hash of every row. The order of the rows
+does not matter, a row is taken out the way it was added, and the checksum changes in the transaction of its rows, so it
+is right after a kill at any moment. Rows differ by their keys, so no two cancel each other.
+
+    part -1     what the run was begun or resumed with
+    part  0     its records, and the scores of scoring version 0
+    part  n     the scores of scoring version n
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Iterable, Mapping
+from hashlib import blake2b
+from typing import Any, Final
+
+from sqlalchemy import BigInteger, Connection, bindparam, inspect, select, update
+
+from steelyard.store import schema
+
+HEAD: Final = -1
+ROWS: Final = 0
+
+_RECORD: Final = struct.Struct("<c7q")
+_SCORE: Final = struct.Struct("<c5qdqq?")
+_NONE: Final = -1
+"""Stands for NULL: no length, and neither 0 nor 1. An empty body and none at all have different digests."""
+_BY: Final = bindparam("by", type_=BigInteger)
+_UPDATE: Final = (
+    update(schema.checksum)
+    .where((schema.checksum.c.run == bindparam("of_run")) & (schema.checksum.c.part == bindparam("of_part")))
+    # Exclusive or, for which SQLite has no operator; neither step leaves 64 bits.
+    .values(digest=schema.checksum.c.digest.bitwise_or(_BY) - schema.checksum.c.digest.bitwise_and(_BY))
+)
+
+
+def record_digest(row: Mapping[str, Any]) -> int:
+    """The digest of a record's row."""
+    replies, body = row["replies"], row["body"]
+    head = _RECORD.pack(
+        b"r", row["no"], row["repeat"], row["sample"], row["failed"], row["millis"], _length(replies), _length(body)
+    )
+    return _digest(head + (replies or b"") + (body or b""))
+
+
+def score_digest(row: Mapping[str, Any]) -> int:
+    """The digest of a score's row."""
+    value, passed, body = row["value"], row["passed"], row["body"]
+    head = _SCORE.pack(
+        b"s", row["layer"], row["no"], row["repeat"], row["name"], row["outcome"],
+        0.0 if value is None else value + 0.0,  # SQLite keeps no sign of a zero
+        _NONE if passed is None else passed, _length(body), value is None,
+    )  # fmt: skip
+    return _digest(head + (body or b""))
+
+
+def head_digest(row: Mapping[str, Any]) -> int:
+    """The digest of what a run was begun or resumed with."""
+    texts = (row["id"], row["suite"], row["kind"], row["target"], row["manifest"])
+    parts = [str(row["planned"]).encode(), *(text.encode("utf-8", "surrogatepass") for text in texts)]
+    return _digest(b"".join(len(part).to_bytes(8, "little") + part for part in parts))
+
+
+def combine(digests: Iterable[int]) -> int:
+    """The checksum of several rows, or the change of a checksum by them."""
+    combined = 0
+    for digest in digests:
+        combined ^= digest
+    return combined
+
+
+def insert_checksums(connection: Connection, run: int, parts: Mapping[int, int]) -> None:
+    """Store the first checksums of a run, or of a new scoring version of it.
+
+    Args:
+        connection: in a transaction.
+        run: the run's number.
+        parts: part -> its digest.
+    """
+    rows = [{"run": run, "part": part, "digest": digest} for part, digest in parts.items()]
+    connection.execute(schema.checksum.insert(), rows)
+
+
+def update_checksum(connection: Connection, run: int, part: int, by: int) -> None:
+    """Add rows to a checksum, or take them out of it.
+
+    A run of an earlier version has none and gets none: it would be the checksum of some of its rows.
+    """
+    connection.execute(_UPDATE, {"of_run": run, "of_part": part, "by": by})
+
+
+def set_head_checksum(connection: Connection, run: int, digest: int) -> None:
+    """Replace the checksum of what a run was begun with, where it is resumed with something else."""
+    table = schema.checksum
+    connection.execute(update(table).where(table.c.run == run, table.c.part == HEAD).values(digest=digest))
+
+
+def checksums_at(connection: Connection, run: int, no: int, repeat: int) -> dict[int, int]:
+    """Part -> what the record at that place, with its scores, contributes to it."""
+    record, score = schema.record, schema.score
+    parts: dict[int, int] = {}
+    query = select(record).where(record.c.run == run, record.c.no == no, record.c.repeat == repeat)
+    for row in connection.execute(query).mappings():
+        parts[ROWS] = record_digest(dict(row))
+    query = select(score).where(score.c.run == run, score.c.no == no, score.c.repeat == repeat)
+    for row in connection.execute(query).mappings():
+        parts[row["layer"]] = parts.get(row["layer"], 0) ^ score_digest(dict(row))
+    return parts
+
+
+def read_checksums(connection: Connection, run: int) -> dict[int, int]:
+    """Part -> its checksum; empty for a run that an earlier version began."""
+    table = schema.checksum
+    if not inspect(connection).has_table(table.name):
+        return {}
+    rows = connection.execute(select(table.c.part, table.c.digest).where(table.c.run == run))
+    return {row.part: row.digest for row in rows}
+
+
+def compute_checksums(connection: Connection, run: int) -> dict[int, int]:
+    """Part -> its checksum, computed over the rows that a run has now.
+
+    Raises:
+        struct.error, TypeError: a row of a damaged file holds another type than was written.
+    """
+    record, score = schema.record, schema.score
+    head = connection.execute(select(schema.run).where(schema.run.c.num == run)).mappings().one()
+    parts = {HEAD: head_digest(dict(head)), ROWS: 0}
+    streamed = {"yield_per": 1000}
+    for row in connection.execute(select(record).where(record.c.run == run), execution_options=streamed).mappings():
+        parts[ROWS] ^= record_digest(dict(row))
+    for row in connection.execute(select(score).where(score.c.run == run), execution_options=streamed).mappings():
+        parts[row["layer"]] = parts.get(row["layer"], 0) ^ score_digest(dict(row))
+    return parts
+
+
+def _length(data: bytes | None) -> int:
+    return _NONE if data is None else len(data)
+
+
+def _digest(data: bytes) -> int:
+    return int.from_bytes(blake2b(data, digest_size=8).digest(), "big", signed=True)

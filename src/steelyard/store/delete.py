@@ -1,0 +1,158 @@
+"""Deleting runs: what belongs to them alone is deleted in one transaction, and nothing that other runs use.
+
+What their evaluation has spent stays counted: deleting a run gives no budget back.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any, Final
+
+from sqlalchemy import Connection, Table, delete, func, inspect, select, text
+
+from steelyard.errors import StoreError
+from steelyard.store import schema
+from steelyard.store.records import KEY_BYTES
+from steelyard.store.writer import Batch
+
+if TYPE_CHECKING:
+    from steelyard.store.run import Run
+    from steelyard.store.store import Store
+
+_CHUNK: Final = 500
+_LOCK_TABLES: Final = text("LOCK TABLE reply, record, sample, run IN SHARE ROW EXCLUSIVE MODE")
+"""On a server, where others write meanwhile; in the order in which a writer uses the tables, so that none deadlocks."""
+
+
+@dataclass(frozen=True, slots=True)
+class Deletion:
+    """What is deleted with some runs.
+
+    Args:
+        runs: how many.
+        records: of these runs.
+        scores: of these runs, in all scoring versions.
+        samples: that no other run uses.
+        replies: in the journal that no other run uses; they are deleted on request only.
+        notes: on these runs.
+        labels: on their records.
+    """
+
+    runs: int
+    records: int
+    scores: int
+    samples: int
+    replies: int
+    notes: int
+    labels: int
+
+    def to_json(self) -> dict[str, int]:
+        """Plain JSON."""
+        return asdict(self)
+
+
+def preview_deletion(store: Store, runs: Sequence[Run]) -> Deletion:
+    """What `delete_runs` would delete, with the replies."""
+    with store.reading() as connection:
+        return _counted(connection, [run.num for run in runs])
+
+
+def delete_runs(store: Store, runs: Sequence[Run], *, replies: bool = False) -> Deletion:
+    """Delete runs: all of them or none, whenever the process is killed.
+
+    Args:
+        store: where they are.
+        runs: finished or not.
+        replies: also delete the replies that no other run uses; sending the same requests again is paid again.
+
+    Returns:
+        What was deleted; `replies` is 0 where they were to stay.
+
+    Raises:
+        StoreError: one of the runs is being written; or, where replies are deleted, any run is: it may have read one
+            of them and not stored its record yet.
+    """
+    numbers = [run.num for run in runs]
+    with contextlib.ExitStack() as locks:
+        for run in runs:
+            locks.callback(store.lock(run.id).release)
+        deleted: Deletion | str = store.writer.change(lambda batch: _delete(batch, store, numbers, replies=replies))
+    if isinstance(deleted, str):
+        raise StoreError(
+            f"run {deleted} is being written and may use these replies: wait for its end, or let the replies stay"
+        )
+    return deleted
+
+
+def _delete(batch: Batch, store: Store, runs: Sequence[int], *, replies: bool) -> Deletion | str:
+    """What was deleted; or the id of a run because of which nothing was: an error raised here would end all writing."""
+    connection = batch.connection
+    if batch.shared:
+        connection.execute(_LOCK_TABLES)
+    if replies and (writing := _written_run(connection, store, runs)):
+        return writing
+    deleted = _counted(connection, runs)
+    if replies:
+        keys = sorted(_own_keys(connection, runs))
+        for start in range(0, len(keys), _CHUNK):
+            connection.execute(delete(schema.reply).where(schema.reply.c.key.in_(keys[start : start + _CHUNK])))
+    connection.execute(delete(schema.sample).where(_own_samples(runs)))
+    for table in schema.RUN_TABLES:
+        if _has(connection, table):
+            connection.execute(delete(table).where(table.c.run.in_(runs)))
+    connection.execute(delete(schema.run).where(schema.run.c.num.in_(runs)))
+    return deleted if replies else Deletion(**{**asdict(deleted), "replies": 0})
+
+
+def _written_run(connection: Connection, store: Store, runs: Sequence[int]) -> str:
+    """The id of a run that is being written; "" where none is."""
+    table = schema.run
+    unfinished = select(table.c.id).where(table.c.state != "finished", table.c.num.not_in(runs))
+    return next((ident for ident in connection.scalars(unfinished).all() if store.is_written(ident)), "")
+
+
+def _counted(connection: Connection, runs: Sequence[int]) -> Deletion:
+    def rows(table: Table) -> int:
+        if not _has(connection, table):
+            return 0
+        return connection.scalar(select(func.count()).select_from(table).where(table.c.run.in_(runs))) or 0
+
+    samples = select(func.count()).select_from(schema.sample).where(_own_samples(runs))
+    return Deletion(
+        runs=len(runs),
+        records=rows(schema.record),
+        scores=rows(schema.score),
+        samples=connection.scalar(samples) or 0,
+        replies=len(_own_keys(connection, runs)),
+        notes=rows(schema.note),
+        labels=rows(schema.label),
+    )
+
+
+def _own_samples(runs: Sequence[int]) -> Any:
+    """The samples of these runs that no other run uses."""
+    record = schema.record
+    theirs = select(record.c.sample).where(record.c.run.in_(runs))
+    others = select(record.c.sample).where(record.c.run.not_in(runs))
+    return schema.sample.c.num.in_(theirs) & schema.sample.c.num.not_in(others)
+
+
+def _own_keys(connection: Connection, runs: Sequence[int]) -> set[bytes]:
+    """Keys of the replies that only records of these runs use."""
+    record = schema.record
+    query = select(record.c.replies).where(record.c.replies.is_not(None))
+    own = _keys(connection.scalars(query.where(record.c.run.in_(runs))))
+    others = query.where(record.c.run.not_in(runs))
+    for packed in connection.scalars(others, execution_options={"yield_per": 5000}):
+        own.difference_update(_keys([packed]))
+    return own
+
+
+def _keys(lists: Iterable[bytes]) -> set[bytes]:
+    return {bytes(packed[at + 1 : at + KEY_BYTES]) for packed in lists for at in range(0, len(packed), KEY_BYTES)}
+
+
+def _has(connection: Connection, table: Table) -> bool:
+    return inspect(connection).has_table(table.name)

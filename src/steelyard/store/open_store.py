@@ -1,0 +1,213 @@
+"""An open store: which database holds it, connections that read, the one writer of this process, and locks of runs.
+
+Opening creates the tables where that is asked for, and refuses a store that this version cannot read. Whatever reads
+runs or writes about them is given an `OpenStore`; `Store` is the one that knows runs.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import weakref
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Self
+
+from sqlalchemy import Connection, select
+from sqlalchemy.exc import SQLAlchemyError
+
+from steelyard.errors import ConfigError, SteelyardError, StoreError, boundary
+from steelyard.store import schema
+from steelyard.store.address import Address, locate
+from steelyard.store.backend import (
+    REPAIR_HINT,
+    Backend,
+    Durability,
+    Lock,
+    Reserve,
+    cause_of,
+    connect_writing,
+    repair_commands,
+    repair_hint,
+)
+from steelyard.store.columns import ColumnCache
+from steelyard.store.migrations import Upgrade, check_version, prepare_writing, record_all, upgrade
+from steelyard.store.writer import Writer
+
+
+def exists(where: str | Path | None) -> bool:
+    """Whether there is a store that could be opened, complete or not."""
+    return open_backend(where).exists()
+
+
+class OpenStore:
+    """The connections of an open store, its writer and its locks; arguments and errors are those of `Store`."""
+
+    def __init__(
+        self, where: str | Path | None = None, *, create_missing: bool = False, durability: Durability = "normal"
+    ) -> None:
+        self._backend = open_backend(where, durability=durability)
+        self.path: Path | Address = self._backend.where
+        # A store that is never closed must not keep connections to a server open.
+        weakref.finalize(self, self._backend.engine.dispose)
+        self._writer: Writer | None = None
+        self._reserve: Reserve | None = None
+        self.columns = ColumnCache()
+        if not self._backend.exists():
+            if not create_missing:
+                raise ConfigError(f"there is no store at {self.path}: run something first, or name one with --store")
+            self._backend.create_folder()
+        if create_missing:
+            with _as_store_error(self.path):
+                _create(self._backend)
+        _check(self._backend)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Write what is queued and let go of the disk or the server."""
+        if self._writer is not None:
+            self._writer.close()
+            self._writer = None
+        if self._reserve is not None:
+            self._reserve.release()
+            self._reserve = None
+        self._backend.engine.dispose()
+
+    def is_at(self, where: str | Path | None) -> bool:
+        """Whether `where` means this store."""
+        return locate(where) == self.path
+
+    def is_written(self, run: str) -> bool:
+        """Whether a living process writes the run of that id."""
+        return self._backend.is_locked(run)
+
+    def tables(self, connection: Connection) -> set[str]:
+        """Names of the tables that are there."""
+        return self._backend.tables(connection)
+
+    def check_pages(self, connection: Connection, *, deep: bool, notes: list[str]) -> list[str]:
+        """What the database itself finds wrong with its pages, and with `deep` its indexes; see `Backend`."""
+        return self._backend.check_pages(connection, deep=deep, notes=notes)
+
+    @contextlib.contextmanager
+    def reading(self, run: str = "") -> Iterator[Connection]:
+        """A connection whose reads are of one moment.
+
+        Args:
+            run: id of the run whose rows are read; a row that is not what was written is then an error that names it.
+        """
+        damaged = boundary("store", f"run {run} is damaged ({REPAIR_HINT})") if run else contextlib.nullcontext()
+        with damaged, _as_store_error(self.path), self._backend.engine.connect() as opened:
+            connection = opened.execution_options(**self._backend.snapshot)
+            with connection.begin():
+                yield connection
+
+    @property
+    def writer(self) -> Writer:
+        """The one writer of this process, started on first use.
+
+        Raises:
+            ConfigError: an older version made the store, and this one needs an upgrade to write it.
+        """
+        if self._writer is None:
+            # First, so that a disk which is full already is noticed before anything is paid for.
+            self._reserve = self._backend.reserve()
+            try:
+                with _as_store_error(self.path):
+                    prepare_writing(self._backend)
+                    self._writer = Writer(self._backend, self._reserve)
+            except SteelyardError:
+                if self._reserve is not None:
+                    self._reserve.release()
+                raise
+        return self._writer
+
+    def upgrade(self, *, copy: bool = True) -> Upgrade:
+        """Apply the migrations that a store of an older version lacks, see `migrations`; all of them or none.
+
+        Args:
+            copy: first copy the store, to a file beside it or another schema of the database.
+
+        Raises:
+            ConfigError: a run of the store is being written, or this user may not copy it.
+        """
+        with _as_store_error(self.path):
+            return upgrade(self._backend, copy=copy)
+
+    def lock(self, run: str) -> Lock:
+        """Take the lock that the writer of a run holds.
+
+        Raises:
+            StoreError: another process writes it.
+        """
+        writer = self.writer
+        return self._backend.lock(run, lambda act: writer.change(lambda batch: act(batch.connection)))
+
+
+@contextlib.contextmanager
+def _as_store_error(where: Path | Address) -> Iterator[None]:
+    try:
+        yield
+    except (SQLAlchemyError, UnicodeDecodeError) as error:  # what SQLite says of a damaged file may quote it
+        raise StoreError(f"{where}: {cause_of(error, where)}{repair_hint(error, where)}") from error
+
+
+def open_backend(where: str | Path | None, *, durability: Durability = "normal") -> Backend:
+    """The database of a store; no connection is made yet.
+
+    Raises:
+        ConfigError: an address that is not valid, or a driver that is not installed.
+    """
+    location = locate(where)
+    if isinstance(location, Address):
+        from steelyard.store.postgres import PostgresSchema
+
+        return PostgresSchema(location, durability)
+    from steelyard.store.sqlite import SqliteFile
+
+    return SqliteFile(location, durability)
+
+
+def _create(backend: Backend) -> None:
+    """Create the tables of an empty store; leave a filled one alone.
+
+    Raises:
+        StoreError: the database cannot hold a store.
+    """
+    with connect_writing(backend) as connection, connection.begin():
+        backend.check(connection)
+        if backend.tables(connection):
+            return
+        backend.lock_schema(connection)
+        if not backend.tables(connection):
+            schema.metadata.create_all(connection, checkfirst=False)
+            record_all(connection)
+
+
+def _check(backend: Backend) -> None:
+    """Refuse what this version cannot read.
+
+    Raises:
+        StoreError: with both version numbers.
+        ConfigError: it has no tables: the process that was creating the store was killed before they existed.
+    """
+    where = backend.where
+    try:
+        with backend.engine.connect() as connection:
+            tables = backend.tables(connection)
+            if not tables:
+                what = "file" if isinstance(where, Path) else "schema"
+                raise ConfigError(f"there is no store at {where} yet, the {what} is empty: run something first")
+            if "about" not in tables:
+                raise StoreError(f"{where} is a database, but not a store of ours")
+            version = connection.execute(select(schema.about.c.value).where(schema.about.c.name == "schema")).scalar()
+    # SQLite's message about a damaged file may quote bytes of it that are no text.
+    except (SQLAlchemyError, UnicodeDecodeError) as error:
+        raise StoreError(f"{where} cannot be opened: {cause_of(error, where)}{repair_hint(error, where)}") from error
+    if version is None:
+        raise StoreError(f"{where} is damaged: it does not say which version made it{repair_commands(where)}")
+    check_version(where, version)

@@ -1,0 +1,475 @@
+"""What can be read of a damaged SQLite store, as a new store; the damaged file is copied and never written.
+
+Row by row, every table is copied into an empty store. A lost row that another row refers to is replaced by a marked
+placeholder, so that everything is then read in the ordinary way: a record whose sample, reply or scores are lost is a
+damaged record that says so, and a record without damage is the very one that was stored. Bodies carry checksums,
+samples the hash of their content, and a run the checksum of all its rows.
+
+SQLite ends a query where it meets a damaged page. Pages hold rows in the order of their keys, so the rows behind the
+page are reached by asking for larger keys: from the last key downwards, and then by halving what is left between. What
+stays unreachable is a gap between two keys, so that whoever reads on can say which rows may be missing.
+"""
+
+from __future__ import annotations
+
+import json
+import shutil
+import sqlite3
+from collections import deque
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import closing
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any, Final, Literal, NamedTuple
+
+from sqlalchemy import Float, Integer, LargeBinary, Table
+
+from steelyard.errors import ConfigError, StoreError
+from steelyard.store import schema
+from steelyard.store.checksums import HEAD, ROWS, compute_checksums, read_checksums
+from steelyard.store.codec import Unpacker
+from steelyard.store.migrations import check_version
+from steelyard.store.records import DAMAGED, sample_hash
+from steelyard.store.run import Run
+from steelyard.store.store import Store
+from steelyard.types import Failure, Record
+
+# Places in a SQLite file, here and in `_give_schema`, are those of https://www.sqlite.org/fileformat2.html. Of the head
+# (bytes 0-99), 24-27 count changes, 28-31 pages; 32-39 are about free pages; 92-95 repeat the count of changes. Then
+# comes the root page of the schema: its type at 100, its number of cells at 103, its last child at 108, and from 112 on
+# where its cells are.
+_PAGE_BYTES: Final = 4096
+"""SQLite's own default, with which every store is created."""
+_HEAD_BYTES: Final = 100
+_INTERIOR: Final = 5
+"""Type of a page that holds the numbers of other pages."""
+_STAGES: Final = 127
+
+Key = tuple[int, ...]
+Row = tuple[Any, ...]
+
+_MOST_PROBES: Final = 20_000
+"""Queries per table that look for rows between two damaged pages; each takes some 20 microseconds."""
+_BELOW_ALL: Final = -2
+"""Below every part of a key: the parts of checksums begin at -1, all others at 0."""
+_FARTHEST: Final = 1e12
+_GROWTH: Final = 1.2
+"""Steps beyond a damaged last page grow by a fifth up to `_FARTHEST`: 147 queries for each part of a key, and what is
+jumped over is at most a sixth of the distance. It is then searched by halving."""
+
+
+class Gap(NamedTuple):
+    """Keys between which rows may be missing; None is the beginning or the end of the table."""
+
+    after: Key | None
+    before: Key | None
+
+    def may_hold(self, prefix: Key) -> bool:
+        """Whether a row whose key begins so may be missing.
+
+        >>> Gap((1, 4), (1, 7)).may_hold((1, 5)), Gap((1, 4), None).may_hold((1, 3))
+        (True, False)
+        """
+        n = len(prefix)
+        return (self.after is None or self.after[:n] <= prefix) and (self.before is None or prefix <= self.before[:n])
+
+
+@dataclass(slots=True)
+class Salvaged:
+    """A new store with what could be read.
+
+    Attributes:
+        store: the new store.
+        gaps: table -> between which keys rows may be missing.
+        placeholders: numbers of runs whose manifest cannot be read.
+        lost_runs: those whose whole row cannot be read; they have the id `run-NUMBER`.
+        lost_names: numbers of scores' names that cannot be read.
+        notes: what is wrong with the file as a whole.
+    """
+
+    store: Store
+    gaps: dict[str, list[Gap]] = field(default_factory=dict)
+    placeholders: set[int] = field(default_factory=set)
+    lost_runs: set[int] = field(default_factory=set)
+    lost_names: set[int] = field(default_factory=set)
+    notes: list[str] = field(default_factory=list)
+
+    def records(self, run: Run) -> Iterator[Record]:
+        """The records of a run that could be read, each whole or with the failure `damaged` that says what is not."""
+        gaps = self.gaps.get("score", ())
+        lost = {f"score {number}" for number in self.lost_names}
+        for no, record in run.numbered_records():
+            missing = []
+            if any(gap.may_hold((run.num, run.scoring_version, no, record.repeat)) for gap in gaps):
+                missing.append("some of its scores may be missing")
+            if lost & {score.name for score in record.scores}:
+                missing.append("a score's name cannot be read")
+            if run.num in self.lost_runs:
+                missing.append("the row of its run cannot be read")
+            elif run.num in self.placeholders and set(record.replies) - {"target"}:
+                missing.append("the names of its stages cannot be read")
+            yield _with_damage(record, missing, run.id) if missing else record
+
+    def is_unchanged(self, run: Run) -> bool | None:
+        """Whether the rows of a run are those that were stored; None where its checksum cannot be read."""
+        with self.store.reading() as connection:
+            stored = read_checksums(connection, run.num)
+            if HEAD not in stored or ROWS not in stored:
+                return None
+            computed = compute_checksums(connection, run.num)
+        return all(computed.get(part) == digest for part, digest in stored.items())
+
+
+def salvage(where: Path, folder: Path) -> Salvaged:
+    """Read what can be read of a store.
+
+    Args:
+        where: the file of the damaged store; it is only read.
+        folder: an empty one, for a copy of the file and for the new store.
+
+    Raises:
+        ConfigError: there is no such file, or nothing is in it.
+        StoreError: nothing of it can be read, or it is of another version.
+    """
+    if not where.is_file() or not where.stat().st_size:
+        raise ConfigError(f"there is no store at {where}" + (": the file is empty" if where.is_file() else ""))
+    fresh = folder / "salvaged.db"
+    salvaged = Salvaged(Store(fresh, create_missing=True))
+    copy = _copied(where, folder, fresh, salvaged.notes)
+    with closing(sqlite3.connect(copy)) as damaged, closing(sqlite3.connect(fresh)) as new:
+        damaged.text_factory = bytes
+        damaged.execute("PRAGMA cell_size_check = ON")
+        _check_version(damaged, where)
+        known = {str(name, "utf-8", "replace") for (name,) in damaged.execute("SELECT name FROM sqlite_master")}
+        for table in schema.metadata.sorted_tables:
+            copied = table.name != schema.about.name and table.name in known
+            if copied and (gaps := _copy_rows(damaged, new, table)):
+                salvaged.gaps[table.name] = gaps
+        _blank_altered_samples(new)
+        _insert_placeholders(new, salvaged)
+        new.commit()
+    return salvaged
+
+
+def _copied(where: Path, folder: Path, fresh: Path, notes: list[str]) -> Path:
+    """A copy of the file and its log that SQLite opens."""
+    copy = folder / "damaged.db"
+    try:
+        shutil.copyfile(where, copy)
+        log = where.with_name(f"{where.name}-wal")
+        if log.exists():
+            shutil.copyfile(log, copy.with_name("damaged.db-wal"))
+    except OSError as error:
+        raise StoreError(f"{where} cannot be copied to {folder}: {error.strerror}") from error
+    size = copy.stat().st_size
+    with copy.open("r+b") as file:
+        head = file.read(_HEAD_BYTES)
+        pages = max(int.from_bytes(head[28:32], "big"), -(-size // _PAGE_BYTES))
+        if pages <= 2 * size // _PAGE_BYTES + 16:  # else the number itself is damaged, and would fill the disk
+            file.truncate(max(pages * _PAGE_BYTES, size))  # a page that is cut off is then one that is damaged
+    if not _opens(copy):
+        notes.append("the pages that say where the tables are cannot be read: those of a new store were used instead")
+        _give_schema(copy, fresh)
+        if not _opens(copy):
+            raise StoreError(f"nothing of {where} can be read: it is no SQLite file, or its head is lost")
+    return copy
+
+
+def _give_schema(copy: Path, fresh: Path) -> None:
+    """Write the schema's pages of a new store over those of a copy: tables are made in one order, so they begin there.
+
+    The first page is the head and the root of the schema's tree, whose children it names. Where an older version made
+    the file its tables may begin elsewhere; what is read there then is refused by its checksums.
+    """
+    sound = fresh.read_bytes()
+    first = bytearray(sound[:_PAGE_BYTES])
+    children = []
+    if first[_HEAD_BYTES] == _INTERIOR:
+        cells = int.from_bytes(first[103:105], "big")
+        starts = [int.from_bytes(first[112 + 2 * n : 114 + 2 * n], "big") for n in range(cells)]
+        children = [int.from_bytes(first[start : start + 4], "big") for start in (*starts, 108)]
+    pages = max(copy.stat().st_size // _PAGE_BYTES, *children, 1)
+    first[28:40] = pages.to_bytes(4, "big") + bytes(8)  # pages, and none that is free
+    first[92:96] = first[24:28]  # the number of pages counts only where these are equal
+    with copy.open("r+b") as file:
+        file.write(first)
+        for page in children:
+            file.seek((page - 1) * _PAGE_BYTES)
+            file.write(sound[(page - 1) * _PAGE_BYTES : page * _PAGE_BYTES])
+
+
+def _opens(copy: Path) -> bool:
+    """Whether SQLite finds our tables in it."""
+    try:
+        with closing(sqlite3.connect(copy)) as connection:
+            connection.text_factory = bytes
+            names = {name for (name,) in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
+            connection.execute("SELECT count(*) FROM (SELECT 1 FROM run LIMIT 0)").fetchone()
+    except (sqlite3.Error, UnicodeDecodeError):
+        return False
+    return {b"run", b"record", b"score", b"reply", b"sample"} <= names
+
+
+def _check_version(damaged: sqlite3.Connection, where: Path) -> None:
+    try:
+        row = damaged.execute("SELECT value FROM about WHERE name = 'schema'").fetchone()
+    except sqlite3.Error:
+        return  # it cannot be read: the tables have the names and columns of this version
+    version = row[0].decode("ascii", "replace") if row and isinstance(row[0], bytes) else None
+    if version is not None:
+        check_version(where, version)
+
+
+def _copy_rows(damaged: sqlite3.Connection, new: sqlite3.Connection, table: Table) -> list[Gap]:
+    walk = RowWalk(damaged, table)
+    marks = ", ".join("?" * len(table.columns))
+    names = ", ".join(f'"{column.name}"' for column in table.columns)
+    insert = f'INSERT OR IGNORE INTO "{table.name}" ({names}) VALUES ({marks})'  # noqa: S608  # our own names
+    for row in walk.rows():
+        new.execute(insert, row)
+    return walk.gaps
+
+
+def _blank_altered_samples(new: sqlite3.Connection) -> None:
+    """Remove the body of each sample that does not match its hash: it must not be read as the true one."""
+
+    def dictionary(number: int) -> bytes:
+        row = new.execute("SELECT data FROM dictionary WHERE num = ?", [number]).fetchone()
+        if row is None:
+            raise StoreError(f"dictionary {number} is missing")
+        return bytes(row[0])
+
+    unpacker = Unpacker(dictionary)
+    altered = []
+    for num, known, ident, group, cluster, body in new.execute("SELECT num, hash, id, grp, cluster, body FROM sample"):
+        try:
+            sound = sample_hash(ident, group, cluster, unpacker.unpack(body)) == known
+        except StoreError:
+            sound = False
+        if not sound:
+            altered.append((num,))
+    new.executemany("UPDATE sample SET body = X'' WHERE num = ?", altered)
+
+
+def _insert_placeholders(new: sqlite3.Connection, salvaged: Salvaged) -> None:
+    """Replace lost rows that other rows refer to."""
+    lost = new.execute("SELECT DISTINCT name FROM score WHERE name NOT IN (SELECT num FROM word)").fetchall()
+    salvaged.lost_names = {name for (name,) in lost}
+    new.executemany("INSERT INTO word (num, text) VALUES (?, ?)", [(name, f"score {name}") for (name,) in lost])
+    gone = new.execute("SELECT DISTINCT sample FROM record WHERE sample NOT IN (SELECT num FROM sample)").fetchall()
+    rows = [(num, num, f"(sample number {num})", "", "", b"") for (num,) in gone]
+    new.executemany("INSERT OR IGNORE INTO sample (num, hash, id, grp, cluster, body) VALUES (?, ?, ?, ?, ?, ?)", rows)
+    manifest = json.dumps({"stages": ["target", *(f"stage {n}" for n in range(1, _STAGES))], "tags": {}, "scores": []})
+    for num, text in new.execute("SELECT num, manifest FROM run").fetchall():
+        if not _is_manifest(text):
+            salvaged.placeholders.add(num)
+            new.execute("UPDATE run SET manifest = ? WHERE num = ?", [manifest, num])
+    runs = new.execute("SELECT DISTINCT run FROM record WHERE run NOT IN (SELECT num FROM run)").fetchall()
+    for (num,) in runs:
+        salvaged.lost_runs.add(num)
+        values = (num, f"run-{num}", 0, "", "custom", "(unknown target)", "broken", 0.0, 0, manifest)
+        new.execute(
+            "INSERT INTO run (num, id, evaluation, suite, kind, target, state, created, planned, manifest) "
+            "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+            values,
+        )
+        layer = new.execute("SELECT max(layer) FROM score WHERE run = ?", [num]).fetchone()[0]
+        new.execute("UPDATE run SET layer = ? WHERE num = ?", [layer or 0, num])
+
+
+def _is_manifest(text: str) -> bool:
+    try:
+        manifest = json.loads(text)
+    except ValueError:
+        return False
+    return isinstance(manifest, dict) and isinstance(manifest.get("stages"), list)
+
+
+def _with_damage(record: Record, missing: list[str], run: str) -> Record:
+    known = record.failure.message if record.failure and record.failure.kind == DAMAGED else ""
+    repeat = f", repeat {record.repeat}" if record.repeat else ""
+    head = f"{known};" if known else f"run {run}, sample {record.sample.id}{repeat}:"
+    return replace(record, failure=Failure("store", DAMAGED, f"{head} {'; '.join(missing)}"))
+
+
+class RowWalk:
+    """Reads one table of a damaged file.
+
+    Args:
+        connection: to a copy of the file; its `text_factory` is `bytes`.
+        table: one whose primary key is made of whole numbers.
+
+    Attributes:
+        gaps: between which keys rows may be missing, once `rows` has come to its end.
+    """
+
+    def __init__(self, connection: sqlite3.Connection, table: Table) -> None:
+        self.gaps: list[Gap] = []
+        self._connection = connection
+        self._table = table
+        self._keys = [column.name for column in table.primary_key]
+        self._key_columns = [index for index, column in enumerate(table.columns) if column.primary_key]
+        self._checks = [_type_check(column) for column in table.columns]
+        self._probes = 0
+        self._ended = False
+
+    def rows(self) -> Iterator[Row]:
+        """Every row that can be read and holds values of the types that its columns have."""
+        low = (_BELOW_ALL,) * len(self._keys)
+        for key, row in self._pass("ASC", None, None):
+            low = key
+            yield row
+        if self._reached_end():
+            return
+        high: Key | None = None
+        for key, row in self._pass("DESC", low, None):
+            high = key
+            yield row
+        if self._reached_end():
+            return
+        yield from self._above(low) if high is None else self._between(low, high)
+
+    def _above(self, low: Key) -> Iterator[Row]:
+        """Rows above a key where the last page of the table is damaged: larger keys are tried, in growing steps."""
+        done = False
+        while not done:
+            start: Key | None = None
+            end = low
+            for candidate in _above(low):
+                for key, row in self._pass("ASC", candidate, None, included=True):
+                    start, end = start or key, key
+                    yield row
+                done = self._reached_end()
+                if done or start is not None:
+                    break
+            if start is None:
+                self.gaps.append(Gap(low, None))
+                return
+            yield from self._between(low, start)
+            low = end
+
+    def _between(self, after: Key, before: Key) -> Iterator[Row]:
+        """Rows between two keys that are known, by halving what lies between."""
+        left = deque([(after, before)])
+        while left:
+            low, high = left.popleft()
+            middle = _middle(low, high)
+            if middle is None or self._probes >= _MOST_PROBES:
+                self.gaps.append(Gap(low, high))
+                continue
+            self._probes += 1
+            up = down = None
+            for key, row in self._pass("ASC", middle, high, included=True):
+                up = key
+                yield row
+            done_up = self._reached_end()
+            for key, row in self._pass("DESC", low, middle):
+                down = key
+                yield row
+            done_down = self._reached_end()
+            if not done_down:
+                left.append((low, down or middle))
+            if not done_up:
+                left.append((up or middle, high))
+
+    def _pass(
+        self, order: Literal["ASC", "DESC"], after: Key | None, before: Key | None, *, included: bool = False
+    ) -> Iterator[tuple[Key, Row]]:
+        """(key, row) between two keys in one order, up to what cannot be read; `_ended` says whether that was all."""
+        self._ended = False
+        names = ", ".join(f'"{name}"' for name in self._keys)
+        marks = ", ".join("?" * len(self._keys))
+        bounds = [(">=" if included else ">", after), ("<", before)]
+        where = " AND ".join(f"({names}) {sign} ({marks})" for sign, key in bounds if key is not None) or "1"
+        ordered = ", ".join(f'"{name}" {order}' for name in self._keys)
+        columns = ", ".join(f'"{column.name}"' for column in self._table.columns)
+        values = [part for _, key in bounds for part in key or ()]
+        query = f'SELECT {columns} FROM "{self._table.name}" WHERE {where} ORDER BY {ordered}'  # noqa: S608  # our names
+        previous: Key | None = None
+        try:
+            for stored in self._connection.execute(query, values):
+                row = self._checked(stored)
+                key = None if row is None else tuple(row[index] for index in self._key_columns)
+                if row is None or key is None or not _follows(previous, key, order):
+                    self.gaps.append(Gap(previous, None) if order == "ASC" else Gap(None, previous))
+                    self._narrow(stored)
+                    continue
+                previous = key
+                yield key, row
+        except (sqlite3.Error, OverflowError):
+            return
+        self._ended = True
+
+    def _reached_end(self) -> bool:
+        """Whether the last pass came to its end; a method, as a checker of types knows no change by a generator."""
+        return self._ended
+
+    def _narrow(self, stored: Sequence[Any]) -> None:
+        """A row that is not what was written is a gap of its own, where its key can be read."""
+        key = tuple(stored[index] for index in self._key_columns)
+        if all(type(part) is int for part in key):
+            self.gaps[-1] = Gap(key, key)
+
+    def _checked(self, stored: Sequence[Any]) -> Row | None:
+        """The row with its texts decoded; None where a value is not of its column's type."""
+        try:
+            return tuple(check(value) for check, value in zip(self._checks, stored, strict=True))
+        except (TypeError, UnicodeDecodeError):
+            return None
+
+
+def _follows(previous: Key | None, key: Key, order: str) -> bool:
+    return previous is None or (key > previous if order == "ASC" else key < previous)
+
+
+def _above(low: Key) -> Iterator[Key]:
+    """Larger keys: near ones in the last part of the key first, then farther ones and those of earlier parts."""
+    for index in reversed(range(len(low))):
+        step = 1.0
+        while step < _FARTHEST:
+            yield (*low[:index], low[index] + int(step), *(0,) * (len(low) - index - 1))
+            step = max(step + 1, step * _GROWTH)
+
+
+def _middle(low: Key, high: Key) -> Key | None:
+    """A key between two others; None where there is none to try.
+
+    >>> _middle((1, 5, 0), (1, 9, 0)), _middle((1, 5, 0), (2, 3, 0)), _middle((1, 5), (1, 6))
+    ((1, 7, 0), (2, 0, 0), None)
+    """
+    for index, (first, second) in enumerate(zip(low, high, strict=True)):
+        if second - first > 1 or (second - first == 1 and index < len(low) - 1):
+            middle = (*low[:index], first + (second - first + 1) // 2, *(0,) * (len(low) - index - 1))
+            return middle if low < middle < high else None
+        if second != first:
+            break
+    return None
+
+
+def _type_check(column: Any) -> Callable[[Any], Any]:
+    """A function that returns a stored value of a column and refuses one of another type."""
+    kind = column.type
+    if isinstance(kind, Integer):
+        return _typed(int, nullable=column.nullable)
+    if isinstance(kind, Float):
+        return _typed((float, int), nullable=column.nullable)
+    if isinstance(kind, LargeBinary):
+        return _typed(bytes, nullable=column.nullable)
+    return lambda value: _text(value, nullable=column.nullable)
+
+
+def _typed(kind: type | tuple[type, ...], *, nullable: bool) -> Callable[[Any], Any]:
+    def read(value: Any) -> Any:
+        if isinstance(value, kind) or (value is None and nullable):
+            return value
+        raise TypeError
+
+    return read
+
+
+def _text(value: Any, *, nullable: bool) -> str | None:
+    if isinstance(value, bytes):
+        return value.decode()
+    if value is None and nullable:
+        return None
+    raise TypeError

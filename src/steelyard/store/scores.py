@@ -1,0 +1,458 @@
+"""Scores of a run, read row by row without opening what need not be opened; columns are in `columns`.
+
+Below the rows stands what a summary has next to its means and counts from the details of scores or from metadata.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections import Counter
+from collections.abc import Callable, Container, Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import replace
+from typing import Any, Final, NamedTuple
+
+from sqlalchemy import Connection, Select, case, func, null, or_, select
+
+from steelyard.analysis.intervals import Intervals
+from steelyard.analysis.retrieval_matches import RETRIEVAL_SCORES, Matched
+from steelyard.analysis.score_columns import NOT_KEPT, Answered, JudgedRow, RowOutcome, ScoreColumns, ScoreRow
+from steelyard.analysis.score_infos import names_where, score_infos
+from steelyard.analysis.summary import summarize
+from steelyard.analysis.summary_values import NO_GROUP, Consistency, ScoreSummary
+from steelyard.errors import StoreError
+from steelyard.escaping import cell_text
+from steelyard.plain_json import from_json
+from steelyard.store import schema
+from steelyard.store.codec import Unpacker
+from steelyard.store.records import ReadableRun, unpack_sample, unpacker_of
+from steelyard.types import NOT_COMPARED, OUTCOMES, Outcome
+
+# A quotation mark inside a JSON text has a backslash before it, so `"letters":` can only be a key.
+_KEYS: Final = re.compile(rb'"(letters|wanted|original|confidence|kind)":"([^"\\]*)"|"(options)":([0-9]+)', re.ASCII)
+DAMAGED_DETAIL: Final = Answered(kind="damaged")
+"""In place of what a scorer kept, where the body cannot be read: its outcome and value stand outside of the body."""
+_MOST_KEPT: Final = 20_000
+"""Different bodies that are remembered."""
+
+
+class AnsweredReader:
+    """Reads what a scorer of exams kept beside its scores, fast: a summary of 100,000 replies needs it of each.
+
+    Equal packed bodies are read once, and what they say is numbered: most say one of a few things.
+    """
+
+    __slots__ = ("_answers", "_bodies", "_numbers", "_unpacker")
+
+    def __init__(self, unpacker: Unpacker) -> None:
+        self._unpacker = unpacker
+        self._bodies: dict[bytes | None, int] = {}
+        self._numbers: dict[Answered, int] = {}
+        self._answers: list[Answered] = []
+
+    @property
+    def kept(self) -> tuple[Answered, ...]:
+        """What the bodies that were read say, each different thing once, by number."""
+        return tuple(self._answers)
+
+    def number(self, body: bytes | None) -> int:
+        """The number of the letters and the key in the body of a score.
+
+        Of `NOT_KEPT` where it has none, and of `DAMAGED_DETAIL` where it cannot be read.
+        """
+        number = self._bodies.get(body)
+        if number is None:
+            answered = NOT_KEPT if body is None else self._answered_in(body)
+            number = self._numbers.setdefault(answered, len(self._answers))
+            if number == len(self._answers):
+                self._answers.append(answered)
+            if len(self._bodies) < _MOST_KEPT:
+                self._bodies[body] = number
+        return number
+
+    def numbers(self, bodies: Sequence[bytes | None]) -> list[int]:
+        """The same of several."""
+        known = list(map(self._bodies.get, bodies))
+        return [self.number(body) if number is None else number for body, number in zip(bodies, known, strict=True)]
+
+    def read(self, body: bytes | memoryview) -> Answered:
+        """The letters and the key in the body of a score; `DAMAGED_DETAIL` where it cannot be read."""
+        return self._answers[self.number(bytes(body) if isinstance(body, memoryview) else body)]
+
+    def _answered_in(self, body: bytes) -> Answered:
+        try:
+            return _answered(self._unpacker.unpack(body))
+        except (StoreError, ValueError, LookupError, TypeError):
+            return DAMAGED_DETAIL
+
+
+def answered_of(detail: Mapping[str, Any]) -> Answered:
+    """The same from a detail that was opened already.
+
+    >>> answered_of({"letters": "B", "wanted": "B", "options": 4, "confidence": "inferred"})
+    Answered(letters='B', wanted='B', options=4, original=None, inferred=True, kind='')
+    """
+    texts = {key: detail.get(key) for key in ("letters", "wanted", "original", "confidence", "kind")}
+    options = detail.get("options")
+    return Answered(
+        letters=_text(texts["letters"]),
+        wanted=_text(texts["wanted"]),
+        options=options if isinstance(options, int) else 0,
+        original=texts["original"] if isinstance(texts["original"], str) else None,
+        inferred=texts["confidence"] == "inferred",
+        kind=_text(texts["kind"]),
+    )
+
+
+def _text(value: Any) -> str:
+    return value if isinstance(value, str) else ""
+
+
+def _answered(data: bytes) -> Answered:
+    if b"\\u" in data or data.count(b"{") != 1:
+        # Something is nested or escaped, so a key may not be one of the detail's own.
+        detail = from_json(data)[1]
+        return answered_of(detail) if isinstance(detail, Mapping) else NOT_KEPT
+    fields = {key or count: value or number for key, value, count, number in _KEYS.findall(data)}
+    original = fields.get(b"original")
+    return Answered(
+        letters=fields.get(b"letters", b"").decode("utf-8", "replace"),
+        wanted=fields.get(b"wanted", b"").decode("utf-8", "replace"),
+        options=int(fields.get(b"options", b"0")),
+        original=None if original is None else original.decode("utf-8", "replace"),
+        inferred=fields.get(b"confidence") == b"inferred",
+        kind=fields.get(b"kind", b"").decode("utf-8", "replace"),
+    )
+
+
+class PlacedValue(NamedTuple):
+    """One score of one record, by the sample's place in its dataset."""
+
+    no: int
+    repeat: int
+    outcome: RowOutcome
+    value: float | None
+
+
+def score_rows(connection: Connection, run: ReadableRun, used: Container[int] | None) -> Iterator[ScoreRow]:
+    """Every score in order of samples and repeats; an `error` row per score that a failed record lacks.
+
+    Args:
+        connection: to the store.
+        run: whose scores.
+        used: the places of samples that count; None is all.
+    """
+    return (row for row, _ in _all_rows(connection, run, used, null()))
+
+
+def examined_rows(
+    connection: Connection, run: ReadableRun, used: Container[int] | None, exams: Sequence[str]
+) -> Iterator[tuple[ScoreRow, Answered | None]]:
+    """The same rows, each of an exam score with what its scorer kept of letters and key; None beside any other."""
+    words = {row.text: row.num for row in connection.execute(select(schema.word.c.num, schema.word.c.text))}
+    bodies = case((schema.score.c.name.in_([words[name] for name in exams if name in words]), schema.score.c.body))
+    reader = AnsweredReader(unpacker_of(connection))
+    for row, body in _all_rows(connection, run, used, bodies):
+        if row.name and row.name not in exams:
+            yield row, None
+        else:
+            yield row, NOT_KEPT if body is None else reader.read(body)
+
+
+def _all_rows(
+    connection: Connection, run: ReadableRun, used: Container[int] | None, more: Any
+) -> Iterator[tuple[ScoreRow, Any]]:
+    """Every row of every score, with one more column."""
+    expected = [name for name in run.manifest.get("scores", ()) if name]
+    query = _query(run, schema.score.c.name, more)
+    ordered = query.order_by(schema.record.c.no, schema.record.c.repeat, schema.score.c.name)
+    names = {row.num: row.text for row in connection.execute(select(schema.word.c.num, schema.word.c.text))}
+    stream: Any = connection.execution_options(yield_per=5000).execute(ordered)
+    return _rows(stream if used is None else (row for row in stream if row.no in used), names, expected)
+
+
+def judged_rows(
+    connection: Connection, run: ReadableRun, score: str, used: Container[int] | None
+) -> Iterator[JudgedRow]:
+    """The rows of one score with their detail, in order of samples and repeats.
+
+    A record that lacks it is an `error` where it failed, and is left out where it did not; one whose detail is damaged
+    is an `error` too, as nothing says which answer was preferred.
+    """
+    unpack = unpacker_of(connection).unpack
+    for row in _of_score(connection, run, score, schema.score.c.body):
+        if used is not None and row.no not in used:
+            continue
+        if row.outcome is None:
+            if row.failed:
+                yield JudgedRow(row.id, row.grp, row.cluster, row.repeat, "error", None, {})
+            continue
+        detail = _detail(unpack, row.body)
+        head = JudgedRow(row.id, row.grp, row.cluster, row.repeat, "error", None, {})
+        yield head if detail is None else head._replace(outcome=OUTCOMES[row.outcome], value=row.value, detail=detail)
+
+
+def placed_values(connection: Connection, run: ReadableRun, score: str) -> Iterator[PlacedValue]:
+    """One score of every record by place, whatever a stopping rule made of it; `error` where a failed one lacks it."""
+    for row in _of_score(connection, run, score, schema.score.c.name):
+        if row.outcome is not None:
+            yield PlacedValue(row.no, row.repeat, OUTCOMES[row.outcome], row.value)
+        elif row.failed:
+            yield PlacedValue(row.no, row.repeat, "error", None)
+
+
+def done_places(connection: Connection, run: int) -> dict[tuple[int, int], bool]:
+    """(no, repeat) of every stored record of a run -> whether it failed."""
+    record = schema.record
+    query = select(record.c.no, record.c.repeat, record.c.failed).where(record.c.run == run)
+    return {(row.no, row.repeat): bool(row.failed) for row in connection.execute(query)}
+
+
+def sample_places(connection: Connection, run: int) -> dict[str, int]:
+    """Sample id -> its place in the dataset, of every stored record of a run."""
+    record, sample = schema.record, schema.sample
+    joined = record.join(sample, sample.c.num == record.c.sample)
+    query = select(sample.c.id, record.c.no).select_from(joined).where(record.c.run == run)
+    return {row.id: row.no for row in connection.execute(query)}
+
+
+def counted_texts(
+    connection: Connection,
+    run: ReadableRun,
+    used: Container[int] | None,
+    *,
+    key: str,
+    outcome: Outcome | None = None,
+    name: str = "",
+) -> dict[str, int]:
+    """How many records have each text at `key` in the detail of such a score; most frequent first.
+
+    A score without one counts under its outcome, a damaged one as "damaged"; scores of one record that say the same
+    count once. Those that read the same reply by another tool's rule do not count.
+    """
+    score, word = schema.score, schema.word
+    query = select(score.c.no, score.c.repeat, score.c.body, score.c.outcome).where(
+        (score.c.run == run.num) & (score.c.layer == run.scoring_version)
+    )
+    if outcome is not None:
+        query = query.where(score.c.outcome == OUTCOMES.index(outcome))
+    if name:
+        query = query.join(word, word.c.num == score.c.name).where(word.c.text == name)
+    elif also_scored := names_where(score_infos(run.manifest), lambda info: info.also_scored):
+        query = query.join(word, word.c.num == score.c.name).where(word.c.text.not_in(also_scored))
+    unpack = unpacker_of(connection).unpack
+    records = {
+        (row.no, row.repeat, _text_at(key, _detail(unpack, row.body)) or OUTCOMES[row.outcome])
+        for row in connection.execute(query)
+        if used is None or row.no in used
+    }
+    counts = Counter(text.replace("_", " ") if text in OUTCOMES else text for _, _, text in records)
+    return dict(sorted(counts.items(), key=lambda pair: (-pair[1], pair[0])))
+
+
+def _detail(unpack: Callable[[bytes], bytes], body: bytes | None) -> dict[str, Any] | None:
+    """What a packed score keeps; empty where it has no body, None where that is damaged."""
+    if not body:
+        return {}
+    try:
+        detail = json.loads(unpack(body))[1]
+    except (StoreError, ValueError, TypeError, LookupError):
+        return None
+    return detail if isinstance(detail, dict) else None
+
+
+def _text_at(key: str, detail: Mapping[str, Any] | None) -> str:
+    """The text at `key` in the detail of a score; "" where there is none."""
+    value = "damaged" if detail is None else detail.get(key, "")
+    return value if isinstance(value, str) else ""
+
+
+def _of_score(connection: Connection, run: ReadableRun, score: str, more: Any) -> Any:
+    word = schema.word
+    name = connection.scalar(select(word.c.num).where(word.c.text == score))
+    query = _query(run, more, name=-1 if name is None else name)
+    return connection.execute(query.order_by(schema.record.c.no, schema.record.c.repeat))
+
+
+def _query(run: ReadableRun, more: Any, last: Any = None, *, name: int | None = None) -> Select[Any]:
+    """Records of a run with their samples and scores, those of one name or all."""
+    score, record, sample = schema.score, schema.record, schema.sample
+    of_record = (
+        (score.c.run == record.c.run)
+        & (score.c.layer == run.scoring_version)
+        & (score.c.no == record.c.no)
+        & (score.c.repeat == record.c.repeat)
+    )
+    if name is not None:
+        of_record &= score.c.name == name
+    joined = record.join(sample, sample.c.num == record.c.sample).outerjoin(score, of_record)
+    return (
+        select(
+            record.c.no, record.c.repeat, record.c.failed, sample.c.id, sample.c.grp, sample.c.cluster,
+            more, score.c.outcome, score.c.value, *([] if last is None else [last]),
+        )
+        .select_from(joined)
+        .where(record.c.run == run.num)
+    )  # fmt: skip
+
+
+def _rows(stream: Any, names: Mapping[int, str], expected: Sequence[str]) -> Iterator[tuple[ScoreRow, Any]]:
+    """Score rows with the last column, and for each failed record an error row per score that it lacks."""
+    place: tuple[int, int] | None = None
+    missing: list[ScoreRow] = []
+    for no, repeat, failed, ident, group, cluster, name, outcome, value, last in stream:
+        if (no, repeat) != place:
+            yield from ((lacked, None) for lacked in missing)
+            place = (no, repeat)
+            lacking = (expected or [""]) if failed else []
+            missing = [ScoreRow(ident, group, cluster, repeat, lacked, "error", None) for lacked in lacking]
+        if name is not None:
+            missing = [row for row in missing if row.name not in {names[name], ""}]
+            yield ScoreRow(ident, group, cluster, repeat, names[name], OUTCOMES[outcome], value), last
+    yield from ((lacked, None) for lacked in missing)
+
+
+def changed_verdicts(connection: Connection, run: int, versions: tuple[int, int]) -> dict[str, int]:
+    """Score -> records of which it says something else in one scoring version than in the other.
+
+    A mean can stay the same while verdicts move both ways, so it is the records that are counted. A score that one of
+    the versions does not have is changed wherever the other has it.
+
+    Args:
+        connection: to the store.
+        run: the run's number.
+        versions: of its scores.
+    """
+    score, word = schema.score, schema.word
+    verdicts = (
+        select(score.c.name)
+        .where((score.c.run == run) & score.c.layer.in_(versions))
+        .group_by(score.c.name, score.c.no, score.c.repeat)
+        .having(
+            or_(
+                func.count() == 1,
+                func.min(score.c.outcome) != func.max(score.c.outcome),
+                func.min(score.c.value) != func.max(score.c.value),
+            )
+        )
+        .subquery()
+    )
+    joined = verdicts.join(word, word.c.num == verdicts.c.name)
+    query = select(word.c.text, func.count().label("records")).select_from(joined).group_by(word.c.text)
+    return {row.text: row.records for row in connection.execute(query)}
+
+
+def _asks_repeatedly(scorers: Any) -> bool:
+    """Whether a judge among the described scorers has more than one repeat."""
+    if isinstance(scorers, Mapping):
+        repeats = scorers.get("repeats")
+        return (type(repeats) is int and repeats > 1) or any(map(_asks_repeatedly, scorers.values()))
+    return isinstance(scorers, list) and any(map(_asks_repeatedly, scorers))
+
+
+def consistency(connection: Connection, run: int, version: int, *, scorers: Any) -> dict[str, Consistency]:
+    """Score -> how far its judge agreed with itself; damaged scores are left out.
+
+    Args:
+        connection: of the store.
+        run: the run's number.
+        version: of the scores.
+        scorers: as the manifest describes them; where none asks repeatedly, no score is read.
+    """
+    if not _asks_repeatedly(scorers):
+        return {}
+    score, word = schema.score, schema.word
+    query = (
+        select(word.c.text, score.c.body)
+        .select_from(score.join(word, word.c.num == score.c.name))
+        .where((score.c.run == run) & (score.c.layer == version) & score.c.body.is_not(None))
+        .order_by(word.c.text, score.c.no, score.c.repeat)
+    )
+    unpack = unpacker_of(connection).unpack
+    spreads: dict[str, list[tuple[float, float]]] = {}
+    for row in connection.execute(query):
+        with suppress(StoreError):
+            detail = from_json(unpack(bytes(row.body)))[1]
+            if "sd" in detail and "flip_rate" in detail:
+                spreads.setdefault(row.text, []).append((detail["sd"], detail["flip_rate"]))
+    return {name: found for name, pairs in spreads.items() if (found := Consistency.of(pairs)) is not None}
+
+
+def matched(
+    connection: Connection, run: ReadableRun, used: Container[int] | None, scores: Sequence[ScoreSummary]
+) -> Matched | None:
+    """By what retrieved passages matched, from the details of the first retrieval score; None where it was not scored.
+
+    Args:
+        connection: of the store.
+        run: whose records are counted.
+        used: places of the samples that count; None is all.
+        scores: of the run.
+    """
+    name = RETRIEVAL_SCORES[0]
+    if not any(score.name == name for score in scores):
+        return None
+    return Matched.of(run.target, counted_texts(connection, run, used, key="matched_by", name=name))
+
+
+def breakdowns(
+    connection: Connection, run: int, columns: ScoreColumns, manifest: Mapping[str, Any]
+) -> dict[str, dict[str, tuple[ScoreSummary, ...]]]:
+    """Key -> score -> a summary per value of that key; no entry for a key that no sample has.
+
+    Args:
+        connection: of the store.
+        run: the run's number.
+        columns: the run's rows.
+        manifest: the run's, for the scores' order and infos.
+    """
+    keys = manifest.get("breakdowns", ())
+    if not keys:
+        return {}
+    order = {name: place for place, name in enumerate(manifest.get("scores", ()))}
+    infos, intervals = score_infos(manifest), Intervals.of(manifest)
+    by_key = {}
+    for key, of_sample in _metadata(connection, run, keys).items():
+        if not any(of_sample.values()):
+            continue
+        by_value = columns.in_groups([of_sample.get(sample, "") for sample in columns.samples])
+        groups = summarize(by_value, infos=infos, intervals=intervals)[1]
+        by_key[key] = {
+            name: tuple(
+                replace(group, group=f"(no {key})") if group.group == NO_GROUP else group for group in groups[name]
+            )
+            for name in sorted(groups, key=lambda name: order.get(name, len(order)))
+        }
+    return by_key
+
+
+def _metadata(connection: Connection, run: int, keys: Sequence[str]) -> dict[str, dict[str, str]]:
+    """Key of the metadata -> sample's id -> its value as text; "" where a sample has none."""
+    record, sample = schema.record, schema.sample
+    asked = select(record.c.sample).where(record.c.run == run)
+    query = select(sample.c.id, sample.c.grp, sample.c.cluster, sample.c.body).where(sample.c.num.in_(asked))
+    unpack = unpacker_of(connection).unpack
+    by_key: dict[str, dict[str, str]] = {key: {} for key in keys}
+    for row in connection.execute(query):
+        try:
+            metadata = unpack_sample(row.id, row.grp, row.cluster, unpack(bytes(row.body))).metadata
+        except StoreError:
+            metadata = {}  # reported where its record is read; its scores still count
+        for key, values in by_key.items():
+            values[row.id] = cell_text(metadata.get(key))
+    return by_key
+
+
+def not_compared(
+    connection: Connection, run: ReadableRun, used: Container[int] | None, scores: Sequence[ScoreSummary]
+) -> dict[str, int]:
+    """Per score the records whose results were too large to be compared, or took too long; see `matched`."""
+    counts = {
+        score.name: counted_texts(connection, run, used, key="label", outcome="not_applicable", name=score.name).get(
+            NOT_COMPARED, 0
+        )
+        for score in scores
+        if score.not_applicable
+    }
+    return {name: count for name, count in counts.items() if count}

@@ -1,0 +1,367 @@
+"""What was asked and what that took: by evaluation, by stage of a run, and by sample.
+
+Money is a whole number of billionths of the currency's unit, see `steelyard.models.prices`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, suppress
+from dataclasses import replace
+from hashlib import blake2b
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+from sqlalchemy import Connection, inspect, select
+
+from steelyard.analysis.usage import FrameworkUsage, StageCost, money_text
+from steelyard.errors import ConfigError, StoreError
+from steelyard.escaping import cell_text
+from steelyard.models.prices import units
+from steelyard.plain_json import to_json
+from steelyard.prompts.agent_messages import reported_usage
+from steelyard.session.replies import unpack_reply
+from steelyard.store import schema
+from steelyard.store.backend import insert_or_add, insert_or_update
+from steelyard.store.columns import RecordColumns
+from steelyard.store.records import reply_bodies, unpack_sample, unpacker_of
+from steelyard.store.writer import Batch
+from steelyard.types import Output
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from steelyard.types import Reply, Sample
+
+    Array = NDArray[Any]
+
+OF_RUN: Final = ("done", "errors", "replies", "from_journal", "input_tokens", "output_tokens")
+"""Counters of a run."""
+OF_STAGE: Final = ("calls", "from_journal", "input_tokens", "output_tokens", "estimated")
+"""Counters of a stage."""
+OF_STAGE_MONEY: Final = ("priced", "money")
+"""How many replies of a stage have a cost, and their sum."""
+OF_FRAMEWORK: Final = ("records", "in_part", "input_tokens", "output_tokens")
+"""Counters of the table `framework_usage`."""
+_ASKS_ITSELF: Final = frozenset({"function", "langchain", "llama_index"})
+"""Targets that are code of others, by their names in a manifest."""
+_CHUNK: Final = 500
+"""Replies that are read together; SQLite takes at least 999 values in a statement."""
+
+
+def add_spending(batch: Batch, evaluation: int, money: int, millis: int) -> None:
+    """Add to the money and the time that an evaluation has spent."""
+    row = {"evaluation": evaluation, "currency": "", "money": money, "millis": millis}
+    move = insert_or_add(batch.connection.dialect.name, schema.spending, ("evaluation",), ("money", "millis"))
+    batch.connection.execute(move, [row])
+
+
+def set_currency(batch: Batch, evaluation: int, currency: str) -> None:
+    """Store the currency of an evaluation's money."""
+    row = {"evaluation": evaluation, "currency": currency, "money": 0, "millis": 0}
+    statement = insert_or_update(batch.connection.dialect.name, schema.spending, ("evaluation",), ("currency",))
+    batch.connection.execute(statement, [row])
+
+
+def check_currency(money: int, before: str, currency: str) -> None:
+    """Refuse to add up two currencies.
+
+    Args:
+        money: spent before.
+        before: its currency.
+        currency: of the prices to go on with.
+
+    Raises:
+        ConfigError: something was spent in another currency.
+    """
+    if money and before != currency:
+        held = money_text(units(money), before)
+        raise ConfigError(
+            f"prices are in {currency or 'no currency'}, but this evaluation has spent {held}: "
+            "resume it with prices in the same currency"
+        )
+
+
+def read_spending(connection: Connection, evaluation: int) -> tuple[int, int, str]:
+    """Billionths, milliseconds and the currency; (0, 0, "") where none of it was counted."""
+    table = schema.spending
+    if not inspect(connection).has_table(table.name):
+        return 0, 0, ""
+    row = connection.execute(select(table).where(table.c.evaluation == evaluation)).first()
+    return (0, 0, "") if row is None else (row.money, row.millis, row.currency)
+
+
+def stage_costs(connection: Connection, run: int, stages: Sequence[str]) -> tuple[StageCost, ...]:
+    """What each stage of a run asked, in their order.
+
+    Args:
+        connection: to the store.
+        run: the run's number.
+        stages: names by number, the target first.
+
+    Returns:
+        Nothing where the stages do not add up to the run: an earlier version stored some of its records and counted
+        no stages, and a part would be taken for the whole.
+    """
+    if not inspect(connection).has_table(schema.stage.name):
+        return ()
+    table = schema.stage
+    rows = connection.execute(select(table).where(table.c.run == run).order_by(table.c.stage)).all()
+    run_row = connection.execute(
+        select(schema.run.c.evaluation, schema.run.c.replies).where(schema.run.c.num == run)
+    ).first()
+    if run_row is None or sum(row.calls for row in rows) != run_row.replies:
+        return ()
+    money = _stage_money(connection, run)
+    currency = read_spending(connection, run_row.evaluation)[2] if money else ""
+    return tuple(_stage_cost(row, stages[row.stage], money.get(row.stage, (0, 0)), currency) for row in rows)
+
+
+def _stage_money(connection: Connection, run: int) -> dict[int, tuple[int, int]]:
+    """Stage's number -> how many of its replies have a cost, and billionths of all of them."""
+    table = schema.stage_money
+    if not inspect(connection).has_table(table.name):
+        return {}
+    rows = connection.execute(select(table).where(table.c.run == run))
+    return {row.stage: (row.priced, row.money) for row in rows}
+
+
+def _stage_cost(row: Any, name: str, cost: tuple[int, int], currency: str) -> StageCost:
+    """A stage's counters; without its money where some of its replies have no cost, since a part is no sum."""
+    counted = StageCost(name, *(getattr(row, counter) for counter in OF_STAGE))
+    priced, money = cost
+    return replace(counted, money=units(money), currency=currency) if priced and priced == row.calls else counted
+
+
+def reported_counts(output: Output | None, *, asked: bool) -> dict[str, int]:
+    """By how much an output moves the counters of `OF_FRAMEWORK`; nothing where it reports no tokens."""
+    usage = reported_usage(output, asked=asked)
+    if usage is None:
+        return {}
+    tokens = {name: usage[name] for name in ("input_tokens", "output_tokens")}
+    return {"records": 1, "in_part": int("calls_without_tokens" in usage), **tokens}
+
+
+def framework_usage(connection: Connection, run: int) -> FrameworkUsage | None:
+    """The tokens that a run's outputs report of models which did not go through the journal; None where none does."""
+    table = schema.framework_usage
+    if not inspect(connection).has_table(table.name):
+        return None
+    row = connection.execute(select(table).where(table.c.run == run)).first()
+    return FrameworkUsage(*(getattr(row, name) for name in OF_FRAMEWORK)) if row is not None and row.records else None
+
+
+def reported(connection: Connection, run: int, stages: Sequence[str], manifest: Mapping[str, Any]) -> dict[str, Any]:
+    """The fields `framework` and `asks_itself` of a summary: what is known of models that a target asked by itself.
+
+    Args:
+        connection: of the store.
+        run: the run's number.
+        stages: of the run, the target first.
+        manifest: the run's.
+    """
+    asked = any(cost.calls for cost in stage_costs(connection, run, stages) if cost.stage == "target")
+    target = manifest.get("target")
+    # A function of Python is described by its import path, a registered target by its name.
+    own_code = isinstance(target, str) or (isinstance(target, Mapping) and not _ASKS_ITSELF.isdisjoint(target))
+    return {"framework": framework_usage(connection, run), "asks_itself": own_code and not asked}
+
+
+class SampleCost(NamedTuple):
+    """What a target took for one sample, as the mean of the repeats that did not fail.
+
+    Args:
+        seconds: wall time of the record, queueing, retries and scorers included.
+        latency: seconds of the answered attempts of its replies, one after another; None where it asked no model.
+        calls: replies of the target; likewise the tokens.
+        input_tokens: of these replies.
+        output_tokens: of these replies.
+        estimated: whether the endpoint did not count some of the tokens, so that they were estimated.
+        ttft: seconds to the first token of its first reply; None where it was not streamed.
+    """
+
+    seconds: float
+    latency: float | None
+    calls: float
+    input_tokens: float
+    output_tokens: float
+    estimated: bool
+    ttft: float | None = None
+
+
+class RunUsage:
+    """What one run asked for its samples, and what that took; a comparison reads it with the scores.
+
+    Samples are named by id, or by number where the name of a method or argument says so.
+
+    Args:
+        reading: opens a connection to the store.
+        run: the run's number.
+        stages: names of the stages that ask, the target first.
+        samples: ids by number.
+        records: what the run's records asked, with the same numbers.
+    """
+
+    def __init__(
+        self,
+        reading: Callable[[], AbstractContextManager[Connection]],
+        run: int,
+        stages: Sequence[str],
+        samples: Sequence[str],
+        records: RecordColumns,
+    ) -> None:
+        self._reading = reading
+        self._run = run
+        self._stages = stages
+        self._samples = samples
+        self._records = records
+
+    def hashes(self) -> dict[str, str]:
+        """Sample id -> hash of its content, the id included."""
+        hashes = self._records.hashes.tolist()
+        return {ident: f"{number & (2**64 - 1):016x}" for ident, number in zip(self._samples, hashes, strict=True)}
+
+    @property
+    def numbered_hashes(self) -> Array:
+        """The same hashes as numbers of 64 bits, per sample by number."""
+        return self._records.hashes
+
+    def reply_keys(self) -> dict[str, frozenset[str]]:
+        """Sample id -> the journal's keys of the last reply that the target got in each repeat, in hexadecimal digits.
+
+        Only of samples for which anything was asked.
+        """
+        import numpy as np
+
+        asked = np.unique(self._records.sample[self._records.replies.owner]).tolist()
+        by_sample: dict[str, set[str]] = {self._samples[number]: set() for number in asked}
+        numbers, keys = self.last_keys()
+        for number, key in zip(numbers.tolist(), keys, strict=True):
+            by_sample[self._samples[number]].add(key.tobytes().hex())
+        return {ident: frozenset(of_sample) for ident, of_sample in by_sample.items()}
+
+    def last_keys(self) -> tuple[Array, Array]:
+        """The journal's keys of the last reply that the target got in each repeat, and the numbers of their samples.
+
+        Only the last one is the answer: two runs may share an earlier one, such as an embedding, and still differ.
+        """
+        import numpy as np
+
+        owner, keys = self._target_replies()
+        # Replies come in the order of their records: the last of a record is followed by another record's.
+        last = np.diff(owner, append=-1) != 0
+        return self._records.sample[owner[last]], keys[last]
+
+    def costs(self, numbers: Array) -> dict[int, SampleCost]:
+        """Sample's number -> what it took; no entry for one of which each repeat failed or lost a reply.
+
+        Args:
+            numbers: of the samples that are wanted.
+        """
+        import numpy as np
+
+        records = self._records
+        places = np.flatnonzero(np.isin(records.sample, numbers) & ~records.failed)
+        owner, keys = self._target_replies()
+        begins, ends = (np.searchsorted(owner, places, side=side) for side in ("left", "right"))
+        asked = [
+            [key.tobytes() for key in keys[begin:end]]
+            for begin, end in zip(begins.tolist(), ends.tolist(), strict=True)
+        ]
+        replies = self._replies({key for of_record in asked for key in of_record})
+        costs: dict[int, list[SampleCost]] = {}
+        for place, of_record in zip(places.tolist(), asked, strict=True):
+            if all(key in replies for key in of_record):
+                cost = _cost(int(records.millis[place]) / 1000, [replies[key] for key in of_record])
+                costs.setdefault(int(records.sample[place]), []).append(cost)
+        return {number: _mean(of_sample) for number, of_sample in costs.items()}
+
+    def _target_replies(self) -> tuple[Array, Array]:
+        """Place of the record, and key, of each reply of the target."""
+        import numpy as np
+
+        stages = [number for number, name in enumerate(self._stages) if name == "target"]
+        replies = self._records.replies
+        of_target = np.isin(replies.stage, stages)
+        return replies.owner[of_target], replies.key[of_target]
+
+    def contents(self) -> dict[str, str]:
+        """Sample id -> hash of what it asks and wants: input, reference, choices, contexts; no id, group, metadata."""
+        return {sample.id: _content(sample) for sample in self._read_samples()}
+
+    def values(self, key: str) -> dict[str, str]:
+        """Sample id -> its metadata at `key` as text; no entry where it has none."""
+        return {
+            sample.id: cell_text(sample.metadata[key])
+            for sample in self._read_samples()
+            if sample.metadata.get(key) is not None
+        }
+
+    def keys(self) -> list[str]:
+        """Keys of the samples' metadata, in order of first appearance."""
+        return list(dict.fromkeys(key for sample in self._read_samples() for key in sample.metadata))
+
+    def _read_samples(self) -> Iterator[Sample]:
+        """Every sample that can be read; a damaged one is reported where its record is read."""
+        table = schema.sample
+        asked = select(schema.record.c.sample).where(schema.record.c.run == self._run)
+        query = (
+            select(table.c.id, table.c.grp, table.c.cluster, table.c.body)
+            .where(table.c.num.in_(asked))
+            .order_by(table.c.num)
+        )
+        with self._reading() as connection:
+            unpack = unpacker_of(connection).unpack
+            for row in connection.execution_options(yield_per=5000).execute(query):
+                with suppress(StoreError):
+                    yield unpack_sample(row.id, row.grp, row.cluster, unpack(bytes(row.body)))
+
+    def _replies(self, keys: Iterable[bytes]) -> dict[bytes, Reply]:
+        """Those that are in the journal and can be read."""
+        wanted = list(keys)
+        replies: dict[bytes, Reply] = {}
+        with self._reading() as connection:
+            unpack = unpacker_of(connection).unpack
+            for start in range(0, len(wanted), _CHUNK):
+                for key, body in reply_bodies(connection, wanted[start : start + _CHUNK]).items():
+                    with suppress(StoreError):
+                        replies[key] = unpack_reply("", unpack(bytes(body)))
+        return replies
+
+
+def _content(sample: Sample) -> str:
+    body = to_json([sample.input, sample.reference, sample.choices, sample.contexts])
+    return blake2b(body, digest_size=8).hexdigest()
+
+
+def _cost(seconds: float, replies: Sequence[Reply]) -> SampleCost:
+    return SampleCost(
+        seconds,
+        sum(reply.latency for reply in replies) if replies else None,
+        len(replies),
+        sum(reply.usage.input_tokens for reply in replies),
+        sum(reply.usage.output_tokens for reply in replies),
+        any(reply.usage.estimated for reply in replies),
+        _ttft(replies[0]) if replies else None,
+    )
+
+
+def _ttft(reply: Reply) -> float | None:
+    seconds = reply.metadata.get("ttft")
+    return seconds if isinstance(seconds, float) else None
+
+
+def _mean(costs: Sequence[SampleCost]) -> SampleCost:
+    if len(costs) == 1:
+        return costs[0]
+    n = len(costs)
+    latencies = [cost.latency for cost in costs if cost.latency is not None]
+    first = [cost.ttft for cost in costs if cost.ttft is not None]
+    return SampleCost(
+        sum(cost.seconds for cost in costs) / n,
+        sum(latencies) / len(latencies) if latencies else None,
+        sum(cost.calls for cost in costs) / n,
+        sum(cost.input_tokens for cost in costs) / n,
+        sum(cost.output_tokens for cost in costs) / n,
+        any(cost.estimated for cost in costs),
+        sum(first) / len(first) if first else None,
+    )

@@ -1,0 +1,267 @@
+"""Probe the endpoints of a suite: one call each, to see whether they answer; nothing is stored.
+
+A probe covers all calls to one address whose bodies name the same things: two models behind one endpoint, or two
+knowledge bases behind one path, are two probes; two temperatures of one model are one.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final
+
+from steelyard.errors import SteelyardError
+
+if TYPE_CHECKING:
+    from steelyard.models.base import Request
+    from steelyard.models.prices import PriceTable
+    from steelyard.suite import Suite
+    from steelyard.types import Reply, Sample
+
+_GREETING: Final = "Reply with the word ok."
+_MOST_CHARACTERS: Final = 200
+"""Of a reply that is shown."""
+_NAMING_KEYS: Final = ("name", "id", "ids")
+"""Last parts of keys whose value names what is called, whatever its type."""
+_TUNING: Final = frozenset({"stream", "response_format", "encoding_format", "stop", "reasoning_effort", "user"})
+"""Keys of a body whose values change how the endpoint answers, not who answers."""
+
+
+@dataclass(frozen=True, slots=True)
+class PlannedProbe:
+    """A call that will be made.
+
+    Args:
+        address: the URL without its query.
+        asks: which parts of the suite use it.
+        names: what the body names: a model, a knowledge base.
+        model: what is called.
+        request: the call.
+    """
+
+    address: str
+    asks: tuple[str, ...]
+    names: str
+    model: Any
+    request: Request
+
+
+@dataclass(frozen=True, slots=True)
+class Probe:
+    """The result of one call.
+
+    Args:
+        endpoint: scheme, host, port and path.
+        asks: which parts of the suite use it, joined by commas.
+        names: what the body names: a model, a knowledge base.
+        answered: whether there was a reply.
+        seconds: until the reply, or until the call was given up.
+        what: the start of the reply with its metadata, or the error.
+        input_tokens: as the endpoint counted them; 0 if it did not answer.
+        output_tokens: likewise.
+        money: cost of the tokens; None if no price is known.
+        via: `directly`, or the proxy and the setting that names it, without its password.
+    """
+
+    endpoint: str
+    asks: str
+    names: str
+    answered: bool
+    seconds: float
+    what: str
+    input_tokens: int = 0
+    output_tokens: int = 0
+    money: float | None = None
+    via: str = "directly"
+
+    def line(self) -> str:
+        """For a person."""
+        state = "answers" if self.answered else "DOES NOT ANSWER"
+        named = f", {self.names}" if self.names else ""
+        via = f" {self.via}" if self.via != "directly" else ""
+        return f"{self.endpoint} ({self.asks}{named}){via} {state} after {self.seconds:.2f} s: {self.what}"
+
+
+def plan_probes(suite: Suite) -> list[PlannedProbe]:
+    """The calls that probe all endpoints of targets and scorers: one per address and per thing named there.
+
+    Raises:
+        ConfigError: a body has a placeholder that the first sample cannot fill.
+    """
+    sample = next(iter(suite.samples))
+    planned: dict[tuple[str, ...], PlannedProbe] = {}
+    for name, model in _models(suite):
+        request = _request(model, sample)
+        names = _named_in(model)
+        key = (request.method, request.url, names)
+        before = planned.get(key)
+        asks = (*(before.asks if before else ()), *(() if before and name in before.asks else (name,)))
+        first = before or PlannedProbe(request.url.partition("?")[0], (), names, model, request)
+        planned[key] = PlannedProbe(first.address, asks, names, first.model, first.request)
+    return list(planned.values())
+
+
+def cost_line(planned: Sequence[PlannedProbe], prices: PriceTable | None) -> str:
+    """How many probes will be sent and what they cost, as a sentence to show before."""
+    from steelyard.analysis.usage import money_text
+
+    count = f"{len(planned)} probe{'s' if len(planned) != 1 else ''} will be sent, one call each"
+    tokens = sum(probe.request.input_tokens for probe in planned)
+    costs = [_least_money(probe, prices) for probe in planned]
+    known = [money for money in costs if money is not None]
+    if prices is None or not known:
+        price = "an endpoint may charge for them; set options.prices to see how much"
+    else:
+        some = "" if len(known) == len(costs) else ", as far as prices are known"
+        price = f"at least {money_text(sum(known), prices.currency)}{some}, plus the cost of the replies"
+    return f"{count}, about {tokens} input tokens: {price}. Nothing is stored; --no-probe sends none"
+
+
+def send_probes(
+    planned: Sequence[PlannedProbe], environment: Mapping[str, str], prices: PriceTable | None
+) -> list[Probe]:
+    """Make the calls concurrently, without retries and without the journal.
+
+    Args:
+        planned: as `plan_probes` gives them.
+        environment: the values behind the references of the configuration.
+        prices: of tokens; None if none are known.
+
+    Raises:
+        ConfigError: a reference without a value.
+    """
+    from steelyard.session.secrets import Secrets
+
+    secrets = Secrets(environment, environment)
+
+    async def work() -> list[Probe]:
+        from steelyard.session.wire import HttpWire
+
+        wire = HttpWire(secrets)
+        try:
+            return list(await asyncio.gather(*(_probe(wire, probe, prices) for probe in planned)))
+        finally:
+            await wire.close()
+
+    return asyncio.run(work())
+
+
+def not_probed(suite: Suite) -> list[str]:
+    """Targets without an endpoint that could be probed, because they run the user's own code."""
+    from steelyard.suite.survey import models_in
+
+    return [name for name, target in suite.targets.items() if hasattr(target, "unwrap") and not [*models_in(target)]]
+
+
+def _models(suite: Suite) -> Iterator[tuple[str, Any]]:
+    """(name of the part, model) for all models of targets and scorers."""
+    from steelyard.suite.survey import models_in
+
+    parts = [*suite.targets.items(), *((type(scorer).__name__, scorer) for scorer in suite.scorers)]
+    parts += [(name, scorer) for name, scorers in suite.scorers_of.items() for scorer in scorers]
+    for name, part in parts:
+        for model in models_in(part):
+            yield name, model
+
+
+def _request(model: Any, sample: Sample) -> Request:
+    """The call: a model gets a greeting; an endpoint that is a target itself needs a sample for its body."""
+    from steelyard.prompts.sample_values import sample_values
+
+    request: Request
+    if callable(model) and hasattr(model, "messages"):
+        request = model.request(model.messages(sample), sample_values(sample))
+    else:
+        request = model.request(_GREETING, {})
+    return request
+
+
+def _named_in(model: Any) -> str:
+    """What a call names besides its address: the constant texts in its body, and ids."""
+    body = getattr(model, "body", None)
+    if body is None:
+        name = getattr(model, "name", "")
+        return str(name) if name else ""
+    return ", ".join(f"{key}={constant}" for key, constant in sorted(dict(_constants(body)).items()))
+
+
+def _constants(value: Any, key: str = "") -> Iterator[tuple[str, str]]:
+    if isinstance(value, Mapping):
+        for name, member in value.items():
+            yield from _constants(member, f"{key}.{name}" if key else str(name))
+    elif isinstance(value, list | tuple):
+        for position, member in enumerate(value):
+            yield from _constants(member, f"{key}[{position}]")
+    else:
+        last = key.rpartition(".")[2]
+        names_it = isinstance(value, str) or (value is not None and last.lower().endswith(_NAMING_KEYS))
+        is_role = last.partition("[")[0] in {"role", "type"}
+        if names_it and not is_role and last not in _TUNING and "{{" not in str(value) and value != "":
+            yield key, value if isinstance(value, str) else json.dumps(value)
+
+
+def _least_money(planned: PlannedProbe, prices: PriceTable | None) -> float | None:
+    from steelyard.types import Usage
+
+    return _money(planned, prices, Usage(planned.request.input_tokens, 0))
+
+
+def _money(planned: PlannedProbe, prices: PriceTable | None, usage: Any) -> float | None:
+    from steelyard.models.prices import units
+
+    price = None if prices is None else prices.price(planned.model)
+    return None if price is None else units(price.cost(usage))
+
+
+async def _probe(wire: Any, planned: PlannedProbe, prices: PriceTable | None) -> Probe:
+    from steelyard.models.base import Fault
+    from steelyard.types import Usage
+
+    begun = time.monotonic()
+    usage = Usage()
+    try:
+        reply = planned.model.read(await planned.model.send(planned.request, wire))
+        answered, what, usage = True, _about(reply), reply.usage
+    except Fault as fault:
+        answered, what = False, f"{fault.kind}: {fault.message}"
+    except SteelyardError as error:
+        answered, what = False, str(error)
+    return Probe(
+        planned.address,
+        ", ".join(planned.asks),
+        planned.names,
+        answered,
+        time.monotonic() - begun,
+        wire.redact(what),
+        usage.input_tokens,
+        usage.output_tokens,
+        _money(planned, prices, usage) if answered else None,
+        _via(wire, planned.request),
+    )
+
+
+def _via(wire: Any, request: Any) -> str:
+    """The route to the endpoint. An invalid proxy in the environment has failed the probe already."""
+    try:
+        return str(wire.redact(str(wire.routes.of(request))))
+    except SteelyardError:
+        return "directly"
+
+
+def _about(reply: Reply) -> str:
+    """The start of a reply and its metadata, which show a wrong name that the endpoint answered all the same."""
+    text = " ".join(reply.text.split())
+    shown = text if len(text) <= _MOST_CHARACTERS else f"{text[: _MOST_CHARACTERS - 1]}…"
+    usage = f"{reply.usage.input_tokens} + {reply.usage.output_tokens} tokens"
+    facts = [str(reply.metadata.get("model") or ""), f"{usage}, estimated" if reply.usage.estimated else usage]
+    if dimension := reply.metadata.get("dimension"):
+        return f"vectors of {dimension} numbers ({', '.join(filter(None, facts))})"
+    if "contexts" in reply.metadata:
+        passages = len(reply.metadata["contexts"])
+        facts.append(f"{passages} passage{'s' if passages != 1 else ''}")
+    if reply.metadata.get("kb_miss"):
+        facts.append("nothing found in the knowledge base")
+    return f"{shown!r} ({', '.join(filter(None, facts))})"

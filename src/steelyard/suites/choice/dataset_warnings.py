@@ -1,0 +1,233 @@
+"""Warnings about a sound dataset, for a person to look at before models are called; none of them is a defect."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from difflib import SequenceMatcher
+from typing import Final, Literal, NamedTuple
+
+from steelyard.suites.choice.duplicates import LEAST_SIMILARITY, SimilarPlaces, bare, similar_pairs
+from steelyard.suites.choice.keys import LETTERS
+from steelyard.suites.choice.rows import ChoiceData
+
+Difference = Literal["wording", "number", "negation"]
+Asked = tuple[str, Sequence[str]]
+
+SHOWN_PAIRS: Final = 10
+_SHOWN_PLACES: Final = 3
+_SHOWN_WORDS: Final = 30
+_COMPARED: Final = 1_000
+"""Pairs whose differing words are looked up, which takes longer than finding the pairs."""
+_LEAST_LENGTH: Final = 4
+_SURPRISE: Final = 4.0
+"""Standard deviations from even; of 26 letters, one is that far off by chance once in 600 exams."""
+
+_NUMBER: Final = re.compile(r"[0-9.]+|[零一二三四五六七八九十百千万两]+")
+_NEGATION: Final = re.compile(
+    r"不|没有|没|未|非|无|勿|除了|除|正确|错误|\b(?:not|no|never|except|without|(?:in)?correct|true|false|wrong|right)\b|n't",
+)
+_WORD: Final = re.compile(r"[a-z0-9.]+(?:'[a-z]+)?|\S")
+
+
+class SimilarPair(NamedTuple):
+    """Two questions that are nearly the same.
+
+    Args:
+        place: where the later one is.
+        earlier: where the other is.
+        similarity: as `alike` measures it.
+        differ: what sets them apart: a number or a negation alone makes another question, wording may not.
+        words: the words of each that the other has not; empty for pairs beyond the first thousand.
+        same_key: whether one letter is right in both.
+    """
+
+    place: str
+    earlier: str
+    similarity: float
+    differ: Difference
+    words: tuple[str, str]
+    same_key: bool
+
+
+@dataclass(frozen=True, slots=True)
+class DatasetWarnings:
+    """What was noticed over all samples.
+
+    Args:
+        groups: group -> samples, in order of first appearance; "" for those without one.
+        tables: title of the table -> samples.
+        clusters: how many clusters of two or more samples there are.
+        pairs: near-duplicates, in the order of the dataset.
+        notes: for a person, the pairs among them.
+    """
+
+    groups: Mapping[str, int]
+    tables: Mapping[str, int]
+    clusters: int
+    pairs: tuple[SimilarPair, ...]
+    notes: tuple[str, ...]
+
+
+def look_over(data: ChoiceData) -> DatasetWarnings:
+    """One pass over the samples, all of which are held while it works: for `check`, not for a run."""
+    asked: list[Asked] = []
+    places: list[str] = []
+    keys: list[str] = []
+    groups, tables, clusters = Counter[str](), Counter[str](), Counter[str]()
+    for reading, row, question in data.samples.rows():
+        sample = reading.sample(row, question)
+        asked.append((question.text, question.options))
+        places.append(reading.table.place(row.number, None if reading.table.keyed else reading.question))
+        keys.append(question.key)
+        groups[sample.group] += 1
+        tables[reading.table.title] += 1
+        clusters[sample.cluster] += 1
+    several = sum(1 for name, count in clusters.items() if name and count > 1)
+    pairs = tuple(_pairs(asked, places, keys))
+    notes = (
+        *_about_keys(keys, [len(options) for _, options in asked]),
+        *_about_clusters(several, data),
+        *_about_answers(asked, places, keys),
+        *_about_pairs(pairs),
+    )
+    return DatasetWarnings(groups, tables, several, pairs, notes)
+
+
+def _about_clusters(several: int, data: ChoiceData) -> Iterator[str]:
+    if any(reading.cluster is not None for reading in data.readings):
+        many = f"{several} clusters" if several != 1 else "1 cluster"
+        yield f"{many} of two or more questions (paraphrases): intervals count each as one"
+
+
+def _about_keys(keys: Sequence[str], options: Sequence[int]) -> Iterator[str]:
+    """Letters that are right far more or less often than even, among questions with one right option.
+
+    Under even keys the count of a letter has the mean and variance of a sum of independent trials of 1 / options.
+    """
+    for letter in LETTERS[: max(options, default=0)]:
+        chances = [1 / n for key, n in zip(keys, options, strict=True) if len(key) == 1 and n > LETTERS.index(letter)]
+        expected, variance = sum(chances), sum(p * (1 - p) for p in chances)
+        count = sum(key == letter for key in keys)
+        if variance and abs(count - expected) >= max(_SURPRISE * variance**0.5, 1.0):
+            yield f"uneven keys: {letter} is right {count} times of {len(chances)}, evenly it would be {expected:.0f}"
+
+
+def _about_answers(asked: Sequence[Asked], places: Sequence[str], keys: Sequence[str]) -> Iterator[str]:
+    """Questions that name their own answer, and questions that are one of their options."""
+    given, same = [], []
+    for (text, options), place, key in zip(asked, places, keys, strict=True):
+        question, texts = bare(text), [bare(option) for option in options]
+        if question in texts:
+            same.append(place)
+        within = "".join(letter for letter, one in zip(LETTERS, texts, strict=False) if _stands_in(one, question))
+        if within and within == key and question not in texts:
+            given.append(place)
+    if given:
+        yield f"{_questions(given)} the text of the right option and of no other: {_first(given)}"
+    if same:
+        yield f"{_questions(same)} the very text of an option: {_first(same)}"
+
+
+def _stands_in(option: str, question: str) -> bool:
+    long_enough = len(option) >= _LEAST_LENGTH or (len(option) == _LEAST_LENGTH - 1 and not option.isascii())
+    return long_enough and option in question
+
+
+def _questions(places: Sequence[str]) -> str:
+    return f"{len(places)} question{'s have' if len(places) > 1 else ' has'}"
+
+
+def _first(places: Sequence[str]) -> str:
+    return ", ".join(places[:_SHOWN_PLACES]) + (" ..." if len(places) > _SHOWN_PLACES else "")
+
+
+def _pairs(asked: Sequence[Asked], places: Sequence[str], keys: Sequence[str]) -> Iterator[SimilarPair]:
+    for count, found in enumerate(similar_pairs(asked)):
+        one, other = asked[found.earlier], asked[found.place]
+        words = differing_words(one, other) if count < _COMPARED else ("", "")
+        yield SimilarPair(
+            places[found.place],
+            places[found.earlier],
+            found.similarity,
+            _difference(one, other),
+            words,
+            _same_key(found, asked, keys),
+        )
+
+
+def _same_key(found: SimilarPlaces, asked: Sequence[Asked], keys: Sequence[str]) -> bool:
+    """Whether the same texts are right, whatever their letters."""
+
+    def right(place: int) -> set[str]:
+        return {bare(asked[place][1][LETTERS.index(letter)]) for letter in keys[place]}
+
+    return right(found.place) == right(found.earlier)
+
+
+def _difference(one: Asked, other: Asked) -> Difference:
+    for name, pattern in (("number", _NUMBER), ("negation", _NEGATION)):
+        if _without(pattern, one) == _without(pattern, other) and _without(None, one) != _without(None, other):
+            return name  # type: ignore[return-value]  # the two literals above
+    return "wording"
+
+
+def _without(pattern: re.Pattern[str] | None, asked: Asked) -> tuple[str, list[str]]:
+    """Text and options in any order, without what the pattern finds."""
+
+    def left(text: str) -> str:
+        folded = unicodedata.normalize("NFKC", text).casefold()
+        return bare(pattern.sub("", folded) if pattern else folded)
+
+    return left(asked[0]), sorted(map(left, asked[1]))
+
+
+def differing_words(one: Asked, other: Asked) -> tuple[str, str]:
+    """The words of each question that the other has not; of their options, where the questions are the same.
+
+    >>> differing_words(("Which comes first?", ["a"]), ("Which comes last?", ["a"]))
+    ('first', 'last')
+    >>> differing_words(("乾卦象征什么？", ["天", "地"]), ("乾卦象征什么", ["天", "雷"]))
+    ('地', '雷')
+    """
+    first, second = _split(one[0]), _split(other[0])
+    if first == second:
+        first, second = _split(" ".join(sorted(one[1]))), _split(" ".join(sorted(other[1])))
+    gone: list[str] = []
+    come: list[str] = []
+    for tag, start, stop, begin, end in SequenceMatcher(None, first, second, autojunk=False).get_opcodes():
+        if tag != "equal":
+            gone += first[start:stop]
+            come += second[begin:end]
+    return _joined(gone), _joined(come)
+
+
+def _split(text: str) -> list[str]:
+    return [one for one in _WORD.findall(unicodedata.normalize("NFKC", text).casefold()) if bare(one)]
+
+
+def _joined(words: Sequence[str]) -> str:
+    text = "".join(f" {word}" if word.isascii() and word.isalnum() else word for word in words).strip()
+    return text if len(text) <= _SHOWN_WORDS else f"{text[: _SHOWN_WORDS - 1]}…"
+
+
+def _about_pairs(pairs: Sequence[SimilarPair]) -> Iterator[str]:
+    worded = sorted((one for one in pairs if one.differ == "wording"), key=lambda pair: -pair.similarity)
+    meant = [one for one in pairs if one.differ != "wording"]
+    if worded:
+        many = f"{len(worded)} questions are" if len(worded) > 1 else "1 question is"
+        yield f"{many} nearly the same as an earlier one (similarity {LEAST_SIMILARITY} or more of 1):"
+    for one in worded[:SHOWN_PAIRS]:
+        first, second = one.words
+        apart = f"they differ by {first or 'nothing'} / {second or 'nothing'}" if first or second else "same words"
+        key = "same answer" if one.same_key else "different answers"
+        yield f"  {one.place} and {one.earlier}: {one.similarity:.2f}, {key}, {apart}"
+    if len(worded) > SHOWN_PAIRS:
+        yield f"  and {len(worded) - SHOWN_PAIRS} more; --json lists them"
+    if meant:
+        many = f"{len(meant)} questions differ" if len(meant) > 1 else "1 question differs"
+        places = [f"{one.place} and {one.earlier}" for one in meant]
+        yield f"{many} from an earlier one by a number or a negation alone, which may be meant: {_first(places)}"

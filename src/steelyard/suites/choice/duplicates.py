@@ -1,0 +1,151 @@
+"""Questions that are nearly the same: MinHash over 3-grams, with time that grows with the text and not its square.
+
+A question is the set of the 3-character pieces of its text and, apart, of each of its options, so that their order
+does not count; width, case, blanks and the punctuation of sentences are left out before. Two questions are alike as far
+as their sets are: |A ∩ B| / |A ∪ B| (Jaccard). Pairs are found by 64 minima of permutations in 16 bands of 4, which
+misses 1.2 % of pairs at 0.7 and 0.02 % at 0.8 (1 - s^4)^16. In a band, a question is held against the first and the
+latest one before it with the same minima, and of those it keeps the one that agrees in most minima; that pair is then
+measured exactly. A thousand questions of one mould so give a thousand pairs, not a million.
+
+Source: A. Broder, "On the resemblance and containment of documents", 1997; bands: J. Leskovec, A. Rajaraman and
+J. Ullman, "Mining of Massive Datasets", section 3.4.
+"""
+
+from __future__ import annotations
+
+import unicodedata
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+LEAST_SIMILARITY: Final = 0.7
+
+_BANDS: Final = 16
+_ROWS: Final = 4
+_CHUNK_ROWS: Final = 4_096
+_SEED: Final = 20_240_229
+_PUNCTUATION: Final = {ord(one): None for one in "，。？！、；：“”‘’「」『』《》…—·,.?!;:'\"`_ \t\r\n\u3000"}
+_END: Final = "\x01"
+"""Stands around each text, so that short options have pieces too and no piece spans two texts."""
+
+
+class SimilarPlaces(NamedTuple):
+    """Two questions by their places in what was given, the earlier one second, and how alike they are in [0, 1]."""
+
+    place: int
+    earlier: int
+    similarity: float
+
+
+def similar_pairs(questions: Sequence[tuple[str, Sequence[str]]]) -> list[SimilarPlaces]:
+    """For each question the earlier one that is most like it, where one is at least `LEAST_SIMILARITY` so.
+
+    Args:
+        questions: (text, options); about 600 bytes are held for each while it works.
+
+    >>> first = ("Which trigram stands for heaven in the Book of Changes?", ["Qian", "Kun", "Zhen"])
+    >>> again = ("which trigram stands for heaven, in the book of changes", ["Zhen", "Kun", "Qian"])
+    >>> similar_pairs([first, ("How many lines has a trigram?", ["2", "3", "6"]), again])
+    [SimilarPlaces(place=2, earlier=0, similarity=1.0)]
+    """
+    if len(questions) < 2:
+        return []
+    minima = _minima(questions)
+    found = []
+    for place, earlier in _partners(minima):
+        similarity = _jaccard(questions[place], questions[earlier])
+        if similarity >= LEAST_SIMILARITY:
+            found.append(SimilarPlaces(place, earlier, similarity))
+    return found
+
+
+def bare(text: str) -> str:
+    """A text without width, case, blanks and the punctuation of sentences; signs that reckon stay.
+
+    >>> bare("乾卦，象征　什么？"), bare("7 - 5 = X")
+    ('乾卦象征什么', '7-5=x')
+    """
+    return unicodedata.normalize("NFKC", text).casefold().translate(_PUNCTUATION)
+
+
+def _marked(question: tuple[str, Sequence[str]]) -> str:
+    text, options = question
+    return _END * 2 + _END.join((bare(text), *sorted(map(bare, options)))) + _END
+
+
+def _pieces(question: tuple[str, Sequence[str]]) -> set[str]:
+    text = _marked(question)
+    return {text[at : at + 3] for at in range(len(text) - 2)}
+
+
+def _jaccard(one: tuple[str, Sequence[str]], other: tuple[str, Sequence[str]]) -> float:
+    first, second = _pieces(one), _pieces(other)
+    both = len(first & second)
+    return both / (len(first) + len(second) - both)
+
+
+def _minima(questions: Sequence[tuple[str, Sequence[str]]]) -> NDArray[np.uint32]:
+    """For each question the minima of its pieces under 64 permutations, in batches that bound what is held."""
+    import numpy as np
+
+    count = _BANDS * _ROWS
+    factors = np.random.default_rng(_SEED).integers(0, 1 << 63, size=count, dtype=np.uint64) * 2 + 1
+    minima = np.empty((len(questions), count), dtype=np.uint32)
+    for start in range(0, len(questions), _CHUNK_ROWS):
+        texts = [_marked(question) for question in questions[start : start + _CHUNK_ROWS]]
+        pieces, starts = _hashes(texts)
+        for number in range(count):
+            permuted = (pieces * factors[number]) >> np.uint64(32)
+            minima[start : start + len(texts), number] = np.minimum.reduceat(permuted, starts)
+    return minima
+
+
+def _hashes(texts: Sequence[str]) -> tuple[NDArray[np.uint64], Any]:
+    """A hash of each 3-character piece of all texts, and where the pieces of each text begin."""
+    import numpy as np
+
+    codes = np.frombuffer("".join(texts).encode("utf-32-le"), dtype=np.uint32).astype(np.uint64)
+    sizes = np.fromiter(map(len, texts), dtype=np.int64, count=len(texts))
+    ends = np.cumsum(sizes)
+    whole = codes[:-2] * np.uint64(1 << 42) + codes[1:-1] * np.uint64(1 << 21) + codes[2:]
+    kept = np.ones(len(codes), dtype=bool)
+    kept[ends - 1] = kept[ends - 2] = False
+    # One round of a mixing function (MurmurHash3's last): neighbouring characters have neighbouring codes.
+    mixed = whole[kept[:-2]]
+    mixed ^= mixed >> np.uint64(33)
+    mixed *= np.uint64(0xFF51AFD7ED558CCD)
+    mixed ^= mixed >> np.uint64(33)
+    return mixed, np.concatenate(([0], np.cumsum(sizes - 2)[:-1]))
+
+
+def _partners(minima: NDArray[np.uint32]) -> Iterator[tuple[int, int]]:
+    """(place, earlier place that agrees with it in most minima), of pairs that agree in at least half of them."""
+    import numpy as np
+
+    best = np.full(len(minima), -1, dtype=np.int64)
+    agreed = np.full(len(minima), minima.shape[1] // 2 - 1, dtype=np.int64)
+    for band in range(_BANDS):
+        part = np.ascontiguousarray(minima[:, band * _ROWS : (band + 1) * _ROWS]).view(f"V{4 * _ROWS}").ravel()
+        for place, earlier in _neighbours(part):
+            agreement = (minima[place] == minima[earlier]).sum(axis=1)
+            better = (agreement > agreed[place]) | ((agreement == agreed[place]) & (earlier < best[place]))
+            best[place[better]], agreed[place[better]] = earlier[better], agreement[better]
+    for place in np.flatnonzero(best >= 0):
+        yield int(place), int(best[place])
+
+
+def _neighbours(part: NDArray[Any]) -> Iterator[tuple[Any, Any]]:
+    """Places with an equal earlier one: against the first such, then against the latest."""
+    import numpy as np
+
+    _, group = np.unique(part, return_inverse=True)
+    order = np.argsort(group, kind="stable")
+    same = group[order][1:] == group[order][:-1]
+    place, latest = order[1:][same], order[:-1][same]
+    begins = np.concatenate(([True], ~same))
+    firsts = order[np.flatnonzero(begins)[np.cumsum(begins) - 1]][1:][same]
+    yield place, firsts
+    yield place, latest

@@ -1,0 +1,198 @@
+"""What only a whole table shows about its keys and options: intended, or a mistake?
+
+Keys of several letters among keys of one. Several right options are intended where
+
+- the question itself says so: by its kind (多选题), its text ("select all that apply"), or a list as its key; or
+- at least 2 rows and 5 % of the table's sound rows have a key of several letters; or
+- the suite says `several_answers: true`.
+
+Otherwise the key is a defect: a question whose reply has to name a second letter by mistake is one that no reply
+solves. The limits are those of blank options below.
+
+Keys that are numbers: do they count from 1, as people do, or from 0, as programs do?
+
+They count from 1 unless the whole table says otherwise: every key is a number, none is as large as its question's count
+of options, and 0 occurs at least twice and in at least one row of twenty. A table that counts from 1 has a last option
+that is right somewhere, so the rule cannot shift its keys; where it does not hold, each 0 is a defect.
+
+Questions with fewer options than their sheet has columns. A row that fills only the first k of n option columns is a
+question of k options where
+
+- at least 2 rows and 5 % of the sheet's sound rows fill exactly the first k (true/false among four options), or
+- at most half of the other rows fill column k + 1 (an option that few questions have).
+
+Otherwise the blank cell is a defect: nearly all others fill it, so the text was lost, and a question that is asked with
+an option missing would be another question.
+"""
+
+from __future__ import annotations
+
+import re
+from array import array
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Final
+
+from steelyard.data.parquet import ClassName
+from steelyard.data.table import Defect, Row, cell_at, render
+from steelyard.suites.choice.keys import LETTERS
+from steelyard.suites.choice.options import options_of
+from steelyard.suites.choice.reading import ChoiceQuestion, ChoiceTable
+
+_LEAST_ROWS: Final = 2
+_LEAST_SHARE: Final = 0.05
+_SHOWN: Final = 3
+_SAID: Final = re.compile(
+    r"多选|多项选择|不定项|multiple[\s_-]*(?:answer|response|select)|multi[\s_-]*(?:answer|select)|"
+    r"(?:select|choose|mark|check|tick)\s+(?:all|two|three|any)|(?:all|any)\s+that\s+apply",
+    re.IGNORECASE,
+)
+
+
+class SeveralKeys:
+    """Counts the keys of one table; 16 bytes for each of several letters.
+
+    Args:
+        reading: the table.
+        meant: whether the suite says that some questions have several right options.
+    """
+
+    def __init__(self, reading: ChoiceTable, *, meant: bool) -> None:
+        self._reading = reading
+        self._meant = meant or bool(_SAID.search(reading.table.title))
+        self._total = 0
+        self._declared = 0
+        self._rows = array("q")
+
+    def add(self, row: Row, position: int, question: ChoiceQuestion) -> None:
+        """Count a sound row; `position` is its place among all sound rows of the dataset."""
+        self._total += 1
+        if len(question.key) > 1:
+            if self._is_declared(row, question):
+                self._declared += 1
+            else:
+                self._rows.extend((row.number, position))
+
+    def slips(self) -> Iterator[tuple[int, int, Defect]]:
+        """(number, position, defect) of every row whose key has more letters than is meant."""
+        if not self._rows or self._is_meant():
+            return
+        several = len(self._rows) // 2
+        others = self._total - several - self._declared
+        for number, position in zip(self._rows[::2], self._rows[1::2], strict=True):
+            message = (
+                f"the key has several letters, and {others} of {self._total - 1} other keys have one; if several "
+                "options are right, say several_answers: true in the configuration"
+            )
+            yield number, position, Defect("several letters", self._place(number), message)
+
+    def note(self) -> str:
+        """Where the keys of several letters are, if they are few; "" where they are many or were said to be meant."""
+        several = len(self._rows) // 2
+        if not several or self._meant or not self._is_meant() or 2 * (several + self._declared) > self._total:
+            return ""
+        places = ", ".join(self._place(number) for number in self._rows[::2][:_SHOWN])
+        more = " ..." if several > _SHOWN else ""
+        return f"{several} of {self._total} keys have several letters: {places}{more}"
+
+    def _is_meant(self) -> bool:
+        several = len(self._rows) // 2 + self._declared
+        enough = several >= _LEAST_ROWS and several >= _LEAST_SHARE * self._total
+        return self._meant or enough or several == self._total
+
+    def _place(self, number: int) -> str:
+        return self._reading.table.place(number, self._reading.answer)
+
+    def _is_declared(self, row: Row, question: ChoiceQuestion) -> bool:
+        reading = self._reading
+        kind = "" if reading.kind is None else render(cell_at(row.cells, reading.kind))
+        listed = isinstance(cell_at(row.cells, reading.answer), list)
+        return listed or bool(_SAID.search(kind) or _SAID.search(question.text))
+
+
+def counts_from_zero(reading: ChoiceTable) -> bool:
+    """Whether 0 means A in this table; one pass over its rows, which ends with the first key that is no number."""
+    rows = zeros = 0
+    for row in reading.rows():
+        value = cell_at(row.cells, reading.answer)
+        key = "" if isinstance(value, list | Mapping) else render(value)
+        if not key:
+            continue
+        if isinstance(value, ClassName) or not (key.isascii() and key.isdigit()) or int(key[:9]) >= _most(reading, row):
+            return False
+        rows, zeros = rows + 1, zeros + (int(key[:9]) == 0)
+    return zeros >= _LEAST_ROWS and zeros >= _LEAST_SHARE * rows
+
+
+def _most(reading: ChoiceTable, row: Row) -> int:
+    """How many options the row has; 0 where they cannot be read or have labels of their own."""
+    if len(reading.options) != 1:
+        return sum(bool(render(cell_at(row.cells, column))) for column in reading.options)
+    try:
+        found = options_of(cell_at(row.cells, reading.options[0]))
+    except ValueError:
+        return 0
+    return 0 if found.labels else len(found.texts)
+
+
+@dataclass(slots=True)
+class OptionCounts:
+    """How many options the sound rows of one table have; 16 bytes for each row that has fewer than the columns.
+
+    Args:
+        reading: the table.
+    """
+
+    reading: ChoiceTable
+    _rows: Counter[int] = field(default_factory=Counter)
+    _fewer: dict[int, array[int]] = field(default_factory=dict)
+
+    def add(self, number: int, position: int, options: int) -> None:
+        """Count a sound row.
+
+        Args:
+            number: of the row in its table.
+            position: among all sound rows of the dataset, to find it again.
+            options: how many it has.
+        """
+        self._rows[options] += 1
+        if options < len(self.reading.options) > 1:
+            self._fewer.setdefault(options, array("q")).extend((number, position))
+
+    def lost(self) -> Iterator[tuple[int, int, Defect]]:
+        """(number, position, defect) of every row with a blank where an option was lost."""
+        for options, rows in self._fewer.items():
+            if not self._is_meant(options):
+                for number, position in zip(rows[::2], rows[1::2], strict=True):
+                    place = self.reading.table.place(number, self.reading.options[options])
+                    message = f"option {LETTERS[options]} is blank, but filled in {self._share(options)} other rows"
+                    yield number, position, Defect("blank option", place, message)
+
+    def note(self) -> str:
+        """How many questions are meant to have fewer options, and the first cells; empty where none is."""
+        cells = sorted(
+            (number, options)
+            for options, rows in self._fewer.items()
+            if self._is_meant(options)
+            for number in rows[::2]
+        )
+        if not cells:
+            return ""
+        places = [self.reading.table.place(number, self.reading.options[at]) for number, at in cells[:_SHOWN]]
+        many = f"{len(cells)} questions have" if len(cells) > 1 else "1 question has"
+        return f"{many} fewer options than there are columns: blank from {', '.join(places)}" + (
+            " ..." if len(cells) > _SHOWN else ""
+        )
+
+    def _is_meant(self, options: int) -> bool:
+        total, same = self._rows.total(), self._rows[options]
+        if same >= _LEAST_ROWS and same >= _LEAST_SHARE * total:
+            return True
+        return 2 * self._longer(options) <= total - 1
+
+    def _longer(self, options: int) -> int:
+        return sum(rows for filled, rows in self._rows.items() if filled > options)
+
+    def _share(self, options: int) -> str:
+        return f"{self._longer(options)} of {self._rows.total() - 1}"

@@ -1,0 +1,98 @@
+"""The texts of sources that a dataset names by document and character range alone, read from the documents.
+
+Another system's passages have no range that counts like ours, so without the text there is nothing to compare them
+by. A range that was written with an earlier reading of the document may have moved: where the dataset says the page as
+well, it must be the one that the range begins on, else the text is not taken.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from steelyard.data.documents import Document
+from steelyard.data.rows import RowDataset
+from steelyard.scorers.passages import same_document
+from steelyard.targets.library import Paths, open_documents
+from steelyard.types import Sample
+
+
+def with_texts(data: RowDataset, paths: Paths) -> RowDataset:
+    """The same samples, each source with the text at its range where it had none and the document is known.
+
+    Args:
+        data: samples as they were read.
+        paths: files and folders; nothing is read unless a source needs it.
+
+    Raises:
+        ConfigError: there is no such path, or no document in it.
+        DataError: a document cannot be read.
+    """
+    if not any(_lacks_text(source) for sample in data.samples for source in _sources(sample)):
+        return data
+    documents = open_documents(paths) if paths else ()
+    texts = _SourceTexts(documents)
+    samples = tuple(texts.filled(sample) for sample in data.samples)
+    return replace(data, samples=samples, notes=(*data.notes, *texts.notes()))
+
+
+def _sources(sample: Sample) -> Sequence[Mapping[str, Any]]:
+    sources: Sequence[Mapping[str, Any]] = sample.metadata.get("sources", ())
+    return sources
+
+
+def _lacks_text(source: Mapping[str, Any]) -> bool:
+    return "start" in source and not source.get("text")
+
+
+class _SourceTexts:
+    """Reads texts of sources from their documents, and counts those that it could not read."""
+
+    def __init__(self, documents: Sequence[Document]) -> None:
+        self._documents = documents
+        self._unknown: dict[str, int] = {}
+        self._moved: dict[str, int] = {}
+
+    def filled(self, sample: Sample) -> Sample:
+        if not any(map(_lacks_text, _sources(sample))):
+            return sample
+        default = sample.metadata.get("document", "")
+        sources = [
+            source | {"text": text} if (text := self._text(source, str(source.get("document") or default))) else source
+            for source in map(dict, _sources(sample))
+        ]
+        return replace(sample, metadata={**sample.metadata, "sources": sources})
+
+    def _text(self, source: Mapping[str, Any], name: str) -> str:
+        """The text at a source's range; "" where it has one, or where none can be trusted."""
+        if not _lacks_text(source):
+            return ""
+        named = [document for document in self._documents if name and same_document(document.name, name)]
+        if len(named) != 1:
+            self._unknown[name] = self._unknown.get(name, 0) + 1
+            return ""
+        (document,) = named
+        start, end, page = source["start"], source["end"], source.get("page")
+        begins_on = document.page_at(start)
+        if end > len(document.text) or (page and begins_on and page != begins_on):
+            self._moved[name] = self._moved.get(name, 0) + 1
+            return ""
+        return document.text[start:end]
+
+    def notes(self) -> Iterator[str]:
+        """What a reader should know of the sources that have no text still."""
+        for name, count in self._unknown.items():
+            yield (
+                f"{_sources_are(count)} a range of {name or 'an unnamed document'} without its text: name `documents`, "
+                "so that passages of other systems can be compared with it"
+            )
+        for name, count in self._moved.items():
+            yield (
+                f"{_sources_are(count)} a range of {name} that does not stand on the page that is named, or not in the "
+                "document at all: it is of another reading of the document, and its text is not known"
+            )
+
+
+def _sources_are(count: int) -> str:
+    return "1 source is" if count == 1 else f"{count:,} sources are each"

@@ -1,0 +1,168 @@
+"""The rules `qatch-1.0.36`: cells as Python compares them, nothing normalised and no table rejected.
+
+The numbers are those of the release's `run_metric` (spapicchio/QATCH, qatch/evaluate_dataset/metrics_evaluators); of a
+prediction of None, which a failed query leaves, those of its orchestrator: zeros.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Callable, Hashable, Mapping
+from dataclasses import dataclass
+from functools import cached_property, partial
+from itertools import chain, count
+from typing import Any, Final
+
+from steelyard.tables.counting import first_places_correlation, rounded_cardinality, rounded_constraint
+from steelyard.tables.measure import UNORDERED, Measure, TablePair, attempt
+
+_RELEASE: Final = "1.0.36"
+_EXACT: Final = 2**53
+"""Whole numbers below it are told apart when they are sorted as floats."""
+
+_PLAIN: Final[frozenset[type]] = frozenset({str, int, float, bool, type(None)})
+
+
+def release_1_0_metrics(pair: TablePair) -> dict[str, Measure]:
+    """Every requested metric as QATCH 1.0.36 gives it."""
+    cells = _numbered(pair.target, pair.prediction) or _RawPair(pair.target, pair.prediction)
+    return {name: _measure(name, cells, pair) for name in pair.metrics}
+
+
+def _measure(name: str, cells: _RawPair, pair: TablePair) -> Measure:
+    formula = "tuple_order" if name == "tuple_order_unit" else name
+    if formula == "tuple_order" and pair.ordered is False:
+        return Measure(None, UNORDERED)
+    if pair.prediction is None and pair.target is not None:
+        return Measure(0.0, "there is no prediction")
+    return attempt(_RELEASE, partial(_value, formula, cells))
+
+
+def _value(formula: str, pair: _RawPair) -> float:
+    wanted, got = len(pair.target), len(pair.prediction)
+    if wanted == got == 0:
+        return 1.0
+    if formula == "tuple_cardinality":
+        return rounded_cardinality(wanted, got)
+    if not wanted or not got or (formula == "execution_accuracy" and wanted != got):
+        return 0.0
+    return _FORMULAS[formula](pair)
+
+
+@dataclass(frozen=True)
+class _RawPair:
+    """Two tables as they came, with what several metrics share; raises what Python raises for such cells."""
+
+    target: Any
+    prediction: Any
+    numbered: bool = False
+
+    @cached_property
+    def cells(self) -> tuple[set[Any], set[Any]]:
+        """Distinct cells of the target and of the prediction."""
+        return set(chain.from_iterable(self.target)), set(chain.from_iterable(self.prediction))
+
+    @cached_property
+    def sorted_rows(self) -> tuple[Counter[Hashable], Counter[Hashable]]:
+        """Counts of the rows with their cells sorted: NULL, then numbers, then all else by its text."""
+        # Everything is sorted before anything is hashed, so that of two exceptions the release's comes first.
+        in_order = _sorted_numbers if self.numbered else _in_order
+        target, prediction = list(map(in_order, self.target)), list(map(in_order, self.prediction))
+        return Counter(target), Counter(prediction)
+
+
+def _numbered(target: Any, prediction: Any) -> _RawPair | None:
+    """The pair with numbers for cells, three times as fast; None where that could change a result.
+
+    Numbers stand for cells as long as the release's sorting puts no two cells side by side that are not equal: no NaN,
+    and no numbers that are alike as floats only. Rows that are lists and rows that are tuples are never equal to it.
+    """
+    if not isinstance(target, list | tuple) or not isinstance(prediction, list | tuple):
+        return None
+    rows = set(map(type, chain(target, prediction)))
+    if rows not in ({list}, {tuple}):
+        return None
+    if not set(map(type, chain(chain.from_iterable(target), chain.from_iterable(prediction)))) <= _PLAIN:
+        return None
+    numbers: dict[Any, int] = defaultdict(count().__next__)
+    first, second = ([tuple([numbers[cell] for cell in row]) for row in table] for table in (target, prediction))
+    apart = all(cell is None or isinstance(cell, str) or -_EXACT < cell < _EXACT for cell in numbers)
+    return _RawPair(first, second, numbered=True) if apart else None
+
+
+def _sorted_numbers(row: tuple[int, ...]) -> tuple[int, ...]:
+    return tuple(sorted(row))
+
+
+def _in_order(row: Any) -> tuple[Any, ...]:
+    return tuple(sorted(row, key=_rank))
+
+
+def _rank(cell: Any) -> tuple[int, str | float]:
+    if cell is None:
+        return (0, "")
+    return (1, float(cell)) if isinstance(cell, int | float) else (2, str(cell))
+
+
+def _precision(pair: _RawPair) -> float:
+    wanted, got = pair.cells
+    return round(len(wanted & got) / len(got), 3)
+
+
+def _recall(pair: _RawPair) -> float:
+    wanted, got = pair.cells
+    return round(len(wanted & got) / len(wanted), 3)
+
+
+def _constraint(pair: _RawPair) -> float:
+    return rounded_constraint(*pair.sorted_rows)
+
+
+def _order(pair: _RawPair) -> float:
+    if pair.numbered:
+        return first_places_correlation(pair.target, pair.prediction)
+    for table, rows in ((pair.target, pair.prediction), (pair.prediction, pair.target)):
+        if isinstance(table, str) and not all(isinstance(row, str) for row in rows):
+            raise TypeError("only a text can be looked for in a text")
+        if isinstance(table, dict):
+            # Looked for among the keys, so it must be hashed.
+            frozenset(rows)
+    return first_places_correlation(list(map(_hashable, pair.target)), list(map(_hashable, pair.prediction)))
+
+
+def _accuracy(pair: _RawPair) -> float:
+    # Row by row, so that of two exceptions the release's comes first.
+    wanted, got = set(), set()
+    in_order = _sorted_numbers if pair.numbered else _in_order
+    for row, other in zip(pair.target, pair.prediction, strict=False):
+        wanted.add(in_order(row))
+        got.add(in_order(other))
+    return float(wanted == got)
+
+
+def _hashable(value: Any) -> Hashable:
+    """Something to hash that is equal where the values are: a list is no tuple, but a set is a frozenset."""
+    if isinstance(value, list):
+        return ("list", *map(_cell_in, value))
+    if isinstance(value, tuple):
+        return ("tuple", *map(_cell_in, value))
+    return _cell_in(value)
+
+
+def _cell_in(cell: Any) -> Hashable:
+    if isinstance(cell, list | tuple):
+        return _hashable(cell)
+    if isinstance(cell, dict):
+        return ("dict", frozenset((key, _cell_in(value)) for key, value in cell.items()))
+    if isinstance(cell, set):
+        return frozenset(cell)
+    return bytes(cell) if isinstance(cell, bytearray) else cell
+
+
+_FORMULAS: Final[Mapping[str, Callable[[_RawPair], float]]] = {
+    "cell_precision": _precision,
+    "cell_recall": _recall,
+    "tuple_constraint": _constraint,
+    "tuple_order": _order,
+    "execution_accuracy": _accuracy,
+}

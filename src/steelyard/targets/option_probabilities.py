@@ -1,0 +1,262 @@
+"""Probabilities of options from what an endpoint reports: by letter, or by the text of each option.
+
+By letter: from the likeliest first tokens of a reply. A letter is written in many ways (`B`, ` B`, `（B`, `Ｂ`, `**B`,
+`B.`); all that are listed are added up. Small letters do not count: `a` is a word. What is not listed has a probability
+that nobody knows: all of it together has at most what the listed ones leave over, and no single token of it more than
+the least that is listed.
+
+By text: the log probability of an option's text after a prompt, from the tokens that an endpoint returns. Which tokens
+belong to the option follows from their position in the text. An endpoint's own offsets are counted in its own
+way (a character of several tokens, a sign for the beginning of the text), so the tokens are laid along the bytes of the
+text that was sent, in every way that they fit. Where these ways disagree about the option's tokens, nothing is summed.
+The endpoint's offsets are used only where the tokens are no text at all.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from math import exp, fsum, isfinite, nan
+from typing import Any, Final
+
+from steelyard.text.cleaned_reply import fold
+
+_BEFORE: Final = " \t\r\n*_`~\"'“”‘’([【<{:：#▁Ġ"
+_AFTER: Final = " \t\r\n*_`~\"'“”‘’)]】>}:.,、。:：<"
+
+
+@dataclass(frozen=True, slots=True)
+class LetterProbabilities:
+    """What is known of the letters of one question.
+
+    Args:
+        found: letter -> probability, of those that are listed.
+        missing: letters that are not.
+        rest: what the listed tokens leave over; all that is missing has at most so much together.
+        likeliest: the text of the likeliest token.
+    """
+
+    found: Mapping[str, float]
+    missing: str
+    rest: float
+    likeliest: str
+
+
+def letter_probabilities(listed: Sequence[Any], letters: str) -> LetterProbabilities | None:
+    """Add up the listed ways to write each letter; None where nothing is listed.
+
+    Args:
+        listed: entries with `token` and `logprob`, as `top_logprobs` of the first token has them.
+        letters: of the options.
+
+    >>> from math import log
+    >>> listed = (("B", 0.5), (" B", 0.25), ("（A", 0.125), ("I", 0.1))
+    >>> found = letter_probabilities([{"token": text, "logprob": log(p)} for text, p in listed], "ABC")
+    >>> {letter: round(p, 6) for letter, p in found.found.items()}, found.missing, round(found.rest, 6)
+    ({'A': 0.125, 'B': 0.75}, 'C', 0.025)
+    """
+    known = list(_probabilities(listed))
+    if not known:
+        return None
+    found: dict[str, float] = {}
+    for text, p in known:
+        letter = fold(text).lstrip(_BEFORE).rstrip(_AFTER)
+        if len(letter) == 1 and letter in letters:
+            found[letter] = found.get(letter, 0.0) + p
+    ordered = {letter: min(1.0, found[letter]) for letter in letters if letter in found}
+    missing = "".join(letter for letter in letters if letter not in found)
+    rest = max(0.0, 1.0 - sum(p for _, p in known))
+    return LetterProbabilities(ordered, missing, rest, max(known, key=lambda one: one[1])[0])
+
+
+def _probabilities(listed: Sequence[Any]) -> Iterator[tuple[str, float]]:
+    """Text and probability of each token, once: endpoints list the chosen one twice now and then."""
+    seen: set[str] = set()
+    for entry in listed:
+        if not isinstance(entry, Mapping):
+            continue
+        text, value = entry.get("token"), _finite(entry.get("logprob"))
+        if isinstance(text, str) and value is not None and text not in seen:
+            seen.add(text)
+            yield text, exp(min(0.0, value))
+
+
+def _finite(value: Any) -> float | None:
+    """A number that came as JSON; None for what is none, as a whole number beyond any float is."""
+    try:
+        found = float(value) if type(value) in {int, float} else nan
+    except OverflowError:
+        return None
+    return found if isfinite(found) else None
+
+
+_HIGH: Final = 0x80
+_PART: Final = "�"
+"""What a byte or several that are no character of their own are shown as; at most three."""
+_MOST_PART: Final = 3
+_MOST_EMPTY: Final = 4
+"""Bytes that an empty token may stand for: those of one character of UTF-8."""
+_MOST_FIRST: Final = 256
+"""Bytes that a first token of which nothing is known may have at most."""
+_MOST_WAYS: Final = 600
+"""Places where a token may end at most: tokens that are all parts of characters would take minutes to lay."""
+_ESCAPED: Final = re.compile(r"bytes:((?:\\x[0-9a-fA-F]{2})+)|<0x([0-9a-fA-F]{2})>")
+_PIECES: Final = (("▁", " "), ("Ġ", " "), ("Ċ", "\n"))
+"""What SentencePiece and byte-level vocabularies write for a blank and the end of a line."""
+
+
+@dataclass(frozen=True, slots=True)
+class TextLikelihood:
+    """The likelihood of one option.
+
+    Args:
+        logprob: sum over its tokens, in nats.
+        tokens: how many there are.
+        shared: whether the first of them begins in the prompt before it.
+    """
+
+    logprob: float
+    tokens: int
+    shared: bool
+
+
+def text_likelihood(text: str, start: int, tokens: Sequence[Any], *, generated: bool = True) -> TextLikelihood:
+    """Sum the log probabilities of the tokens that stand behind `start`.
+
+    A token that begins before `start` and ends behind it counts as the option's: it holds the option's first letters.
+
+    Args:
+        text: what was sent: prompt and option.
+        start: where the option begins in it, in characters.
+        tokens: (text, log probability, offset) of each, in order.
+        generated: whether there may be one behind them that was generated, which is left out.
+
+    Raises:
+        ValueError: the tokens do not make up the text, or do so in ways that disagree about the option's tokens; or
+            one of these has no log probability.
+
+    >>> text_likelihood("Q: who? Bo", 7, [["Q:", None, 0], [" who?", -2.0, 2], [" B", -0.5, 7], ["o", -0.25, 9]])
+    TextLikelihood(logprob=-0.75, tokens=2, shared=False)
+    """
+    given = [token for token in tokens if isinstance(token, list | tuple) and len(token) == 3]
+    data, border = text.encode("utf-8", "surrogatepass"), len(text[:start].encode("utf-8", "surrogatepass"))
+    ends = _laid(data, [one[0] if isinstance(one[0], str) else None for one in given], generated=generated)
+    first, last, shared = _own(ends, border) if ends else _by_offsets(text, start, given)
+    values = [one[1] for one in given[first:last]]
+    if not values:
+        raise ValueError("none of the tokens that the endpoint gave stands where the option does")
+    if not all(type(value) in {int, float} and isfinite(value) for value in values):
+        raise ValueError("one of the option's tokens has no log probability")
+    return TextLikelihood(fsum(values), len(values), shared)
+
+
+def _own(ends: Sequence[frozenset[int]], border: int) -> tuple[int, int, bool]:
+    """The first of the option's tokens, the one behind its last, and whether the first begins before the border."""
+    behind = [{end > border for end in several} for several in ends]
+    if any(len(one) > 1 for one in behind):
+        raise ValueError("the option's first character may share tokens with the prompt's last one")
+    first = next((no for no, one in enumerate(behind) if True in one), len(ends))
+    begins = ends[first - 1] if first else frozenset({0})
+    return first, len(ends), max(begins) < border
+
+
+def _laid(data: bytes, tokens: Sequence[str | None], *, generated: bool) -> list[frozenset[int]]:
+    """Where each token of `data` may end, over all ways to lay them along it; empty where there is none.
+
+    Raises:
+        ValueError: the last token may be of the text, or the one that was generated behind it; or there are too many
+            ways.
+    """
+    steps: list[dict[int, frozenset[int]]] = []
+    at = frozenset({0})
+    reached = 0
+    for no, token in enumerate(tokens):
+        step = {place: _ends(data, place, token, first=no == 0) for place in at}
+        at = frozenset[int]().union(*step.values())
+        if len(at) > _MOST_WAYS:
+            raise ValueError("the tokens that the endpoint gave are parts of characters, and fit in too many ways")
+        if not at:
+            break
+        steps.append(step)
+        reached = len(steps) if len(data) in at else reached
+    if not reached or (not generated and reached < len(tokens)):
+        return []
+    if generated and reached == len(tokens) and tokens[-1] == "" and _ends_at(steps[reached - 2], data):
+        reached -= 1
+    elif generated and reached == len(tokens) > 1 and _PART in str(tokens[-1]) and _ends_at(steps[reached - 2], data):
+        raise ValueError("the last of the tokens may be the option's, or what was generated behind it")
+    return _that_arrive(steps[:reached], len(data))
+
+
+def _ends_at(step: dict[int, frozenset[int]], data: bytes) -> bool:
+    return any(len(data) in ends for ends in step.values())
+
+
+def _that_arrive(steps: Sequence[dict[int, frozenset[int]]], end: int) -> list[frozenset[int]]:
+    """Of where each token may end, the places from which the rest leads to the end."""
+    kept: list[frozenset[int]] = []
+    good = frozenset({end})
+    for step in reversed(steps):
+        kept.append(good)
+        good = frozenset(place for place, ends in step.items() if ends & good)
+    return kept[::-1]
+
+
+def _ends(data: bytes, at: int, token: str | None, *, first: bool) -> frozenset[int]:
+    """Where `token` may end that begins at `at`."""
+    if token is None:
+        return frozenset(range(at, min(len(data), at + _MOST_FIRST) + 1))
+    if not token:
+        return frozenset({at}) | _parts(data, frozenset({at}), _MOST_EMPTY)
+    found = frozenset[int]().union(*(_matches(data, at, writing) for writing in _writings(token, first=first)))
+    # A sign for the beginning of a text is no part of it.
+    return found or (frozenset({at}) if first else found)
+
+
+def _writings(token: str, *, first: bool) -> set[str | bytes]:
+    plain = token
+    for piece, meant in _PIECES:
+        plain = plain.replace(piece, meant)
+    escaped = _ESCAPED.fullmatch(token)
+    raw = bytes.fromhex((escaped[1] or escaped[2]).replace("\\x", "")) if escaped else b""
+    return {one for one in (token, plain, plain.lstrip(" ") if first else "", raw) if one}
+
+
+def _matches(data: bytes, at: int, written: str | bytes) -> frozenset[int]:
+    if isinstance(written, bytes):
+        return frozenset({at + len(written)}) if data.startswith(written, at) else frozenset()
+    places = frozenset({at})
+    for no, clean in enumerate(written.split(_PART)):
+        if no:
+            places = _parts(data, places, _MOST_PART)
+        part = clean.encode("utf-8", "surrogatepass")
+        places = frozenset(place + len(part) for place in places if data.startswith(part, place))
+    return places
+
+
+def _parts(data: bytes, places: frozenset[int], most: int) -> frozenset[int]:
+    """The places 1 to `most` bytes on, over bytes of characters that have several."""
+    found: set[int] = set()
+    for place in places:
+        for end in range(place + 1, min(place + most, len(data)) + 1):
+            if data[end - 1] < _HIGH:
+                break
+            found.add(end)
+    return frozenset(found)
+
+
+def _by_offsets(text: str, start: int, given: Sequence[Any]) -> tuple[int, int, bool]:
+    """What `_own` gives, by the endpoint's own offsets; tokens behind `text` were generated."""
+    places = [one[2] for one in given]
+    if not places or not all(type(place) is int and place >= 0 for place in places) or sorted(places) != places:
+        raise ValueError("the tokens that the endpoint gave do not make up the text that was sent")
+    plain = [(str(one[0]), one[2]) for one in given if str(one[0]).isascii() and one[2] < len(text)]
+    if not all(text.startswith((token, token.strip()), place) for token, place in plain):
+        raise ValueError("the endpoint's tokens stand elsewhere than it says")
+    if places[-1] < len(text) - len(str(given[-1][0])):
+        raise ValueError("the tokens that the endpoint gave end before the text that was sent")
+    last = sum(place < len(text) for place in places)
+    ends = [*places[1:], len(text)]
+    first = next((no for no in range(last) if ends[no] > start), last)
+    return first, last, first < last and places[first] < start

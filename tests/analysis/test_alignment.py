@@ -1,0 +1,164 @@
+"""Which samples of two stored runs make a pair."""
+
+from __future__ import annotations
+
+import pytest
+
+from steelyard import Sample, compare, evaluate
+from steelyard.errors import ConfigError
+from steelyard.report.regressions import changed_samples
+from steelyard.scorers.lexical import ExactMatch
+
+CAPITALS = {"France": "Paris", "Italy": "Rome", "Spain": "Madrid", "Peru": "Lima", "Kenya": "Nairobi", "Oman": "Muscat"}
+
+
+@pytest.fixture
+def stored(tmp_path):
+    """stored(samples, right): a run that answers the first `right` countries of CAPITALS correctly."""
+
+    def run(samples, right, name="target"):
+        known = dict(list(CAPITALS.items())[:right])
+
+        def answers(sample):
+            return known.get(sample.input, "no idea")
+
+        answers.__name__ = name
+        return evaluate(answers, samples, [ExactMatch()], store=tmp_path / "store.db")
+
+    return run
+
+
+def countries(ids, **fields):
+    """One sample per country with these ids; a field is a list of metadata values."""
+    return [
+        Sample(ident, country, capital, metadata={key: values[at] for key, values in fields.items()})
+        for at, (ident, (country, capital)) in enumerate(zip(ids, CAPITALS.items(), strict=False))
+    ]
+
+
+def pair(*runs, **options):
+    (found,) = compare(*runs, **options).pairs
+    return found
+
+
+def test_equal_questions_under_other_ids_are_paired_by_content_and_it_is_said(stored):
+    before = stored(countries("abcdef"), 2)
+    after = stored(list(reversed(countries("uvwxyz"))), 5)
+    found = pair(before, after)
+    assert (found.aligned, found.n_paired) == ("content", 6)
+    assert found.headline.table == (2, 3, 0, 1)
+    assert "share none of their samples' ids, so samples with equal content are paired" in found.warnings[0]
+    assert found.improvements == ("c", "d", "e")
+    assert found.other_ids == {"c": "w", "d": "x", "e": "y"}
+    assert found.changed_content == 0
+
+
+def test_ids_are_kept_where_the_user_says_so(stored):
+    found = pair(stored(countries("abcdef"), 2), stored(countries("uvwxyz"), 5), align_by="id")
+    assert (found.aligned, found.n_paired, found.verdict) == ("id", 0, "none")
+    assert (found.only_in_baseline, found.only_in_other) == (6, 6)
+
+
+def test_shared_ids_decide_although_contents_would_do_as_well(stored):
+    found = pair(stored(countries("abcdef"), 2), stored(countries("abcdef"), 5))
+    assert (found.aligned, found.n_paired, found.warnings) == ("id", 6, ())
+
+
+def test_ids_that_name_other_questions_are_paired_as_told_and_warned_of_with_the_way_out(stored):
+    """A dataset that is numbered by line and was sorted anew: every id is there, and none is the same question."""
+    moved = [*list(CAPITALS)[1:], "France"]
+    after = [Sample(ident, country, CAPITALS[country]) for ident, country in zip("abcdef", moved, strict=True)]
+    runs = stored(countries("abcdef"), 3), stored(after, 3)
+    found = pair(*runs)
+    assert (found.aligned, found.changed_content) == ("id", 6)
+    assert found.warnings[0].startswith("6 samples kept the id but changed content between the runs.")
+    assert "--align content" in found.warnings[0]
+    assert pair(*runs, align_by="content").headline.table == (3, 0, 0, 3)
+
+
+def test_a_key_of_the_metadata_pairs_what_has_the_same_value_there(stored):
+    before = stored(countries("abcdef", iso=[10, 11, 12, 13, 14, 15]), 6)
+    after = stored(countries("uvwxyz", iso=[15, 14, 13, 12, 11, None]), 1)
+    found = pair(before, after, align_by="iso")
+    assert (found.aligned, found.n_paired) == ("iso", 5)
+    assert (found.only_in_baseline, found.only_in_other) == (1, 1)
+    assert found.regressions == ("b", "c", "d", "e")
+    assert found.other_ids["b"] == "y"
+    assert found.changed_content == 5  # 11 is Italy in the one and Kenya in the other, and so on
+    assert "5 samples kept the iso but changed content between the runs." in found.warnings
+
+
+def test_a_key_that_does_not_tell_samples_apart_is_refused_with_both_ids(stored):
+    runs = [stored(countries("abcdef", iso=[1, 2, 2, 3, 4, 5]), 2) for _ in range(2)]
+    with pytest.raises(ConfigError, match=r"samples b and c of target \(.*\) both have '2' there"):
+        compare(*runs, align_by="iso")
+
+
+def test_a_key_that_no_sample_has_is_refused_with_the_nearest(stored):
+    runs = [stored(countries("abcdef", code=list("123456")), 2) for _ in range(2)]
+    with pytest.raises(ConfigError, match=r"has 'cod' in its metadata: did you mean 'code'\?"):
+        compare(*runs, align_by="cod")
+    with pytest.raises(ConfigError, match="they have no metadata"):
+        compare(*[stored(countries("abcdef"), 2) for _ in range(2)], align_by="code")
+
+
+def test_a_question_that_stands_twice_is_paired_in_order(stored):
+    twice = [Sample("a", "France", "Paris"), Sample("b", "France", "Paris"), Sample("c", "Italy", "Rome")]
+    again = [Sample("x", "Italy", "Rome"), Sample("y", "France", "Paris"), Sample("z", "France", "Paris")]
+    found = pair(stored(twice, 0), stored(again, 1))
+    assert (found.n_paired, found.improvements) == (3, ("a", "b"))
+    assert found.other_ids == {"a": "y", "b": "z"}
+    assert "1 question stands in a run more than once; they are paired in order." in found.warnings
+
+
+def test_a_sample_with_another_reference_is_no_equal_content(stored):
+    other = [Sample(ident, country, "elsewhere") for ident, country in zip("uvwxyz", CAPITALS, strict=True)]
+    assert pair(stored(countries("abcdef"), 2), stored(other, 2), align_by="content").n_paired == 0
+
+
+def test_changes_between_runs_with_other_ids_show_both_answers(stored):
+
+    runs = stored(countries("abcdef"), 2), stored(countries("uvwxyz"), 4)
+    changes = changed_samples(runs, pair(*runs), most=10)
+    assert [(one.sample, one.before, one.after) for one in changes] == [
+        ("c", "no idea", "Madrid"),
+        ("d", "no idea", "Lima"),
+    ]
+
+
+def test_replies_that_are_shared_are_found_under_other_ids_too(tmp_path):
+    from steelyard import Prompt
+    from steelyard.models.scripted import Scripted
+    from steelyard.suite import evaluate_suite
+    from steelyard.suite.evaluate import RunConfig
+    from steelyard.suite.objects import Suite
+
+    model = Scripted(default="Paris")
+    suite = Suite(
+        "s", "custom", countries("abcdef"), dict.fromkeys("mn", Prompt(model, "{{question}}")), (ExactMatch(),)
+    )
+    runs = evaluate_suite(suite, how=RunConfig(store=tmp_path / "store.db"))
+    assert pair(*runs).shared_replies == 6
+    assert pair(*runs, align_by="content").shared_replies == 6
+
+
+def test_a_run_that_is_not_stored_is_held_against_a_stored_one_by_the_same_hashes(stored):
+    """A baseline kept in a file has hashes and no journal."""
+
+    class Kept:
+        """A run without its store, as far as a comparison reads it."""
+
+        def __init__(self, run):
+            self.id, self.suite, self.tags, self.manifest = run.id, run.suite, run.tags, run.manifest
+            self.target = "kept"
+            self.summary, self.score_rows = run.summary, run.score_rows
+            self.sample_hashes, self.reply_keys = run.sample_hashes, run.reply_keys
+
+    samples = countries("abcdef")
+    changed = [Sample("a", "Chad", "Paris"), *samples[1:]]
+    kept = Kept(stored(samples, 2))
+    assert pair(kept, stored(samples, 5)).changed_content == 0
+    found = pair(kept, stored(changed, 5))
+    assert (found.changed_content, found.n_paired, found.costs) == (1, 6, ())
+    assert pair(kept, stored(samples, 5), align_by="content").n_paired == 6
+    assert pair(kept, stored(changed, 5), align_by="content").n_paired == 5

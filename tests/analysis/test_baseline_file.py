@@ -1,0 +1,310 @@
+"""Baselines: a file that stands for a run, and the run that a name means."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from steelyard import ExactMatch, Sample, Score, Store, compare, evaluate
+from steelyard.analysis.baseline_file import FORMAT, baseline_text, check_replaceable, read_baseline
+from steelyard.analysis.baseline_run import NoEarlierRunError, check_baseline, find_baseline
+from steelyard.errors import ConfigError
+
+COUNTRIES = {
+    "France": "Paris",
+    "Italy": "Rome",
+    "Spain": "Madrid",
+    "Chile": "Santiago",
+    "中国": "北京",
+    "Kenya": "Nairobi",
+}
+SAMPLES = [
+    Sample(f"s{at}", country, capital, group="far" if at > 2 else "near", cluster=f"c{at // 2}")
+    for at, (country, capital) in enumerate(COUNTRIES.items())
+]
+
+
+def knows(*countries):
+    """A target that knows the capital of these, is silent of Kenya and breaks at Chile unless it knows it."""
+
+    def capitals(sample):
+        if sample.input in countries:
+            return sample.reference
+        if sample.input == "Chile":
+            raise RuntimeError("no map")
+        return ""
+
+    return capitals
+
+
+def closeness(sample, output):
+    """A score on no scale, which does not apply to what is far."""
+    if sample.group == "far":
+        return Score("closeness", None, outcome="not_applicable", reason="too far")
+    return Score("closeness", 1 / 3 if output.value else 2.0)
+
+
+def run_of(*countries, name="atlas", samples=SAMPLES, **options):
+    scorers = [ExactMatch(), closeness]
+    return evaluate(knows(*countries), samples, scorers, name=name, max_errors=1.0, fresh=True, **options)
+
+
+def test_a_file_stands_for_its_run():
+    run = run_of("France", "中国", repeats=2)
+    Path("baseline.json").write_text(baseline_text(run), encoding="utf-8")
+    kept = read_baseline(Path("baseline.json"))
+    assert (kept.id, kept.target, kept.suite, kept.state) == (run.id, run.target, run.suite, "finished")
+    assert sorted(kept.score_rows()) == sorted(run.score_rows())
+    assert kept.sample_hashes() == run.sample_hashes()
+    ours, theirs = kept.summary(), run.summary()
+    assert ours.scores == theirs.scores
+    assert ours.groups == theirs.groups
+    assert (ours.primary, ours.planned, ours.errors) == (theirs.primary, 12, 2)
+
+
+@pytest.mark.parametrize("score", ["exact_match", "closeness"])
+def test_a_comparison_with_a_file_gives_the_numbers_of_one_with_its_run(score):
+    old, new = run_of("France", "中国", "Chile"), run_of("Italy", "中国", "Kenya")
+    Path("baseline.json").write_text(baseline_text(old), encoding="utf-8")
+    (with_run,) = compare(old, new, score=score).pairs
+    (with_file,) = compare(read_baseline(Path("baseline.json")), new, score=score).pairs
+    assert with_file.headline.to_json() == with_run.headline.to_json()
+    assert [one.to_json() for one in with_file.groups] == [one.to_json() for one in with_run.groups]
+    names = ("n_paired", "left_out_errors", "left_out_not_applicable", "changed_content", "improvements", "regressions")
+    assert [getattr(with_file, name) for name in names] == [getattr(with_run, name) for name in names]
+    assert with_file.changed_content == 0
+    assert with_file.headline.n == (5 if score == "exact_match" else 3)
+
+
+def test_a_new_baseline_differs_in_a_line_per_sample_that_changed():
+    before, after = baseline_text(run_of("France", "Chile")), baseline_text(run_of("Italy", "Chile"))
+    changed = {one for one in set(before.splitlines()) ^ set(after.splitlines()) if '"hash"' in one}
+    assert len(changed) == 4, "s0 and s1, before and after"
+    heads = {one.split(":")[0] for one in set(before.splitlines()) ^ set(after.splitlines()) if '"hash"' not in one}
+    assert heads <= {'"run"', '"created"'}
+
+
+def test_equal_runs_differ_in_run_and_time_alone():
+    first, second = (baseline_text(run_of("France", "Chile")).splitlines() for _ in range(2))
+    differ = {one.split(":")[0] for one, two in zip(first, second, strict=True) if one != two}
+    assert '"run"' in differ
+    assert differ <= {'"run"', '"created"'}
+
+
+def test_a_file_holds_no_question_answer_or_reference():
+    text = baseline_text(run_of("France", "Chile"))
+    assert json.loads(text)["format"] == FORMAT
+    assert [word for word in (*COUNTRIES, *COUNTRIES.values()) if word in text] == []
+
+
+def test_a_file_is_small():
+    """About 60 bytes a sample of one score: 100,000 samples make 6 MB."""
+    samples = [Sample(f"sample-{at}", "?", "!") for at in range(1000)]
+    text = baseline_text(evaluate(lambda sample: "!", samples, [ExactMatch()]))
+    assert len(text) < 1000 * 80 + 2000
+
+
+def test_no_baseline_is_made_of_an_unfinished_run():
+    broken = evaluate(knows("France"), SAMPLES, [ExactMatch()], max_errors=0.0)
+    assert broken.state == "broken"
+    with pytest.raises(ConfigError, match=r"is broken, .* no baseline is made of it"):
+        baseline_text(broken)
+    with pytest.raises(ConfigError, match="has no scores"):
+        baseline_text(evaluate(lambda sample: "!", SAMPLES, []))
+
+
+GOOD = {
+    "format": FORMAT, "run": "a", "suite": "s", "target": "t", "state": "finished", "created": "", "planned": 1,
+    "done": 1, "errors": 0, "manifest": {}, "samples": [{"id": "x", "hash": "1", "scores": {"right": 1}}],
+}  # fmt: skip
+
+
+def read(value):
+    Path("b.json").write_text(value if isinstance(value, str) else json.dumps(value), encoding="utf-8")
+    return read_baseline(Path("b.json"))
+
+
+def test_a_file_that_was_written_anew_by_a_formatter_is_read():
+    kept = read(json.dumps(GOOD, indent=4, sort_keys=True))
+    assert [(row.sample, row.value) for row in kept.score_rows()] == [("x", 1.0)]
+
+
+@pytest.mark.parametrize(
+    ("value", "words"),
+    [
+        ("", "is no baseline"),
+        ("[]", "expected a mapping with"),
+        ('{"format": "other"}', "expected a mapping with"),
+        (json.dumps(GOOD)[:-9], "is no baseline"),
+        ({**GOOD, "samples": {}}, "samples: expected list, not dict"),
+        ({**GOOD, "planned": True}, "planned: expected int, not bool"),
+        ({key: one for key, one in GOOD.items() if key != "target"}, "'target' is missing"),
+        ({**GOOD, "samples": [{"id": "x"}]}, "'scores' is missing"),
+        ({**GOOD, "samples": GOOD["samples"] * 2}, "an id occurs twice; after a merge, make the baseline anew"),
+        ({**GOOD, "samples": [{"id": "x", "scores": {"right": "wrong"}}]}, "sample 1: right: expected a number or one"),
+        ({**GOOD, "samples": [{"id": "x", "scores": {"right": [1, True]}}]}, "not True"),
+        (json.dumps(GOOD).replace(": 1}", ": NaN}"), "NaN is no number"),
+        (json.dumps(GOOD).replace(": 1}", ": 1e999}"), "expected a number"),
+        ("[" * 100_000, "is no baseline"),
+    ],
+)  # fmt: skip
+def test_a_file_that_is_none_says_what_is_wrong(value, words):
+    with pytest.raises(ConfigError, match="is no baseline") as caught:
+        read(value)
+    assert words in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("key", "value"),
+    [
+        ("scores", 3),
+        ("scores", [["a"]]),
+        ("primary", ["exact_match"]),
+        ("over", "all"),
+        ("scales", {"exact_match": [1, "5"]}),
+        ("scales", {"exact_match": [5, 1]}),
+        ("scales", {"exact_match": None}),
+        ("score_infos", ["exact_match"]),
+        ("score_infos", {"exact_match": [0, 1]}),
+        ("score_infos", {"exact_match": {"range": [5, 1]}}),
+        ("score_infos", {"exact_match": {"threshold": "high"}}),
+        ("score_infos", {"exact_match": {"lower_is_better": "no"}}),
+        ("score_infos", {"exact_match": {"denominator": ["all"]}}),
+        ("score_infos", {"exact_match": {"labels": ["right"]}}),
+        ("tags", {"a": 1}),
+    ],
+)
+def test_a_manifest_that_no_run_wrote_is_refused(key, value):
+    written = json.loads(baseline_text(run_of("France")))
+    written["manifest"][key] = value
+    path = Path("edited.json")
+    path.write_text(json.dumps(written), encoding="utf-8")
+    with pytest.raises(ConfigError, match=f"manifest: {key}: expected"):
+        read_baseline(path)
+
+
+def rating_file(**manifest):
+    samples = [{"id": str(at), "hash": "1", "scores": {"rating": value}} for at, value in enumerate([4, 5, "unparsed"])]
+    return read({**GOOD, "manifest": {"scores": ["rating"], **manifest}, "samples": samples})
+
+
+def test_a_file_of_version_0_1_is_read_with_its_scale_and_denominator():
+    older = rating_file(over={"rating": "scored"}, scales={"rating": [1, 5]})
+    (rating,) = older.summary().scores
+    assert (rating.over, rating.scale, rating.bounds) == ("scored", (1, 5), ((9 + 1) / 3, (9 + 5) / 3))
+    newer = rating_file(score_infos={"rating": {"range": [1, 5], "denominator": "answered"}})
+    assert newer.summary().scores == older.summary().scores
+
+
+def test_a_file_keeps_what_the_scorers_declared():
+    Path("baseline.json").write_text(baseline_text(run_of("France")), encoding="utf-8")
+    kept = read_baseline(Path("baseline.json")).manifest["score_infos"]
+    assert kept["exact_match"] == {
+        "range": [0.0, 1.0], "lower_is_better": False, "threshold": 1.0, "denominator": "answered"
+    }  # fmt: skip
+    assert kept["closeness"] == {"range": None, "lower_is_better": False, "denominator": "answered"}
+
+
+def test_a_missing_file_says_how_one_is_made():
+    with pytest.raises(ConfigError, match=r"make one of a run with: steelyard baseline RUN --to baseline\.json"):
+        read_baseline(Path("ci/baseline.json"))
+
+
+def test_only_a_baseline_is_written_over():
+    check_replaceable(Path("new.json"))
+    Path("b.json").write_text(json.dumps(GOOD), encoding="utf-8")
+    check_replaceable(Path("b.json"))
+    Path("package.json").write_text('{"name": "site"}', encoding="utf-8")
+    with pytest.raises(ConfigError, match="exists and is no baseline"):
+        check_replaceable(Path("package.json"))
+    with pytest.raises(ConfigError, match=r"ends in \.json"):
+        check_replaceable(Path("baseline.txt"))
+
+
+def test_git_merges_changes_of_different_samples():
+    """A line a sample: two branches that each change one sample do not conflict."""
+    lines = [json.dumps({"id": f"s{at}", "hash": "1", "scores": {"right": 1}}) for at in range(20)]
+    texts = {"base": lines, "ours": [*lines], "theirs": [*lines]}
+    texts["ours"][2], texts["theirs"][15] = (lines[at].replace(": 1}", ": 0}") for at in (2, 15))
+    for name, one in texts.items():
+        head = json.dumps({key: value for key, value in GOOD.items() if key != "samples"})[:-1]
+        Path(name).write_text("\n".join([f'{head}, "samples": [', ",\n".join(one), "]", "}", ""]), encoding="utf-8")
+    merge = ["git", "merge-file", "-p", "ours", "base", "theirs"]
+    merged = subprocess.run(merge, capture_output=True, text=True, check=True)
+    assert [row.sample for row in read(merged.stdout).score_rows() if row.value == 0] == ["s2", "s15"]
+
+
+@dataclass
+class Listed:
+    num: int
+    id: str
+    evaluation: int
+    target: str
+    state: str = "finished"
+    suite: str = "exam"
+
+
+RUNS = [
+    Listed(1, "aaa", 1, "glm"),
+    Listed(2, "bbb", 2, "glm"),
+    Listed(3, "ccc", 3, "glm", state="broken"),
+    Listed(4, "ddd", 4, "qwen", suite="other"),
+    Listed(5, "eee", 5, "glm"),
+    Listed(6, "fff", 5, "qwen"),
+    Listed(7, "ggg", 6, "glm"),
+]
+
+
+def baseline_of(name, num):
+    return find_baseline(name, RUNS[num - 1], lambda: RUNS[::-1]).id
+
+
+@pytest.mark.parametrize(
+    ("name", "num", "wanted"),
+    [
+        ("aaa", 7, "aaa"),
+        ("ccc", 7, "ccc"),
+        ("latest", 7, "eee"),
+        ("latest", 5, "bbb"),
+        ("latest", 2, "aaa"),
+        ("glm", 7, "eee"),
+        ("qwen", 7, "fff"),
+        ("glm", 6, "eee"),
+        ("glm", 5, "eee"),
+        ("ggg", 2, "ggg"),
+    ],
+)
+def test_a_name_means_a_run(name, num, wanted):
+    """An id; beside it in one evaluation; the newest finished one of that target, begun before, of the same suite."""
+    assert baseline_of(name, num) == wanted
+
+
+@pytest.mark.parametrize(("name", "num"), [("latest", 1), ("latest", 6), ("qwen", 2)])
+def test_the_first_run_of_a_target_has_no_baseline(name, num):
+    with pytest.raises(NoEarlierRunError, match="was finished before this one"):
+        baseline_of(name, num)
+
+
+def test_a_name_of_nothing_is_refused_with_the_nearest():
+    with pytest.raises(ConfigError, match=r"there is no run 'qwem': did you mean 'qwen'\?"):
+        baseline_of("qwem", 7)
+
+
+def test_a_baseline_that_will_never_be_found_is_refused_before_anything_is_asked():
+    for name in ("", "latest", "glm", "aaa", "new"):
+        check_baseline(name, ["new"], lambda: RUNS)
+    with pytest.raises(ConfigError, match="gate: baseline: there is no run 'gml': did you mean 'glm'"):
+        check_baseline("gml", ["new"], lambda: RUNS)
+    with pytest.raises(ConfigError, match="cannot be read"):
+        check_baseline("gone.json", ["new"], lambda: RUNS)
+
+
+def test_stored_runs_are_chosen_from_their_store():
+    first, _, third = (run_of("France", "Chile", name=name) for name in ("atlas", "other atlas", "atlas"))
+    assert find_baseline("latest", third, third.store.runs).id == first.id
+    with Store() as store, pytest.raises(NoEarlierRunError):
+        find_baseline("latest", first, store.runs)

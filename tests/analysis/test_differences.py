@@ -1,0 +1,84 @@
+"""The numbers of one difference: when which interval and test are taken, and what such a set could have shown."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from steelyard.analysis.differences import PairedValues, paired_difference
+from steelyard.stats.power import detectable_paired_rates
+
+
+def values(before, after, clusters=None):
+    first, second = np.asarray(before, float), np.asarray(after, float)
+    return PairedValues(np.arange(len(first)), first, second, None if clusters is None else np.asarray(clusters))
+
+
+def noisy(n, shift=0.02, seed=3):
+    rng = np.random.default_rng(seed)
+    before = rng.random(n)
+    return before, np.clip(before + rng.normal(shift, 0.3, n), 0, 1)
+
+
+def test_many_pairs_get_the_t_interval_of_scipy():
+    before, after = noisy(12_000)
+    found = paired_difference(values(before, after), level=0.95)
+    oracle = stats.ttest_rel(after, before)
+    assert (found.test, found.interval_method) == ("paired t", "t interval of the paired differences")
+    assert tuple(found.interval) == pytest.approx(tuple(oracle.confidence_interval(0.95)), rel=1e-9)
+    assert found.p == pytest.approx(oracle.pvalue, rel=2e-3)
+
+
+def test_few_pairs_are_resampled_and_agree_with_the_t_interval():
+    before, after = noisy(2_000)
+    found = paired_difference(values(before, after), level=0.95)
+    low, high = stats.ttest_rel(after, before).confidence_interval(0.95)
+    assert found.test == "sign-flip permutation"
+    assert tuple(found.interval) == pytest.approx((low, high), abs=0.05 * (high - low))
+
+
+def test_many_equal_differences_say_nothing_of_their_spread_and_are_no_chance():
+    before = np.arange(11_000) % 512 / 1024
+    found = paired_difference(values(before, before + 0.25), level=0.95)
+    assert found.interval is None
+    assert found.p < 0.01
+
+
+def test_zeros_and_ones_get_newcombe_and_mcnemar_however_many():
+    before, after = [0] * 11_000 + [1] * 9_000, [1] * 2_000 + [0] * 9_000 + [1] * 9_000
+    found = paired_difference(values(before, after), level=0.95)
+    assert (found.test, found.interval_method) == ("exact McNemar", "Newcombe 1998, method 10")
+    assert found.table == (9_000, 2_000, 0, 9_000)
+
+
+def test_single_clusters_are_no_clusters():
+    before, after = [0, 1, 0, 1, 0], [1, 1, 0, 1, 1]
+    assert paired_difference(values(before, after, [4, 2, 7, 1, 0]), level=0.95) == paired_difference(
+        values(before, after), level=0.95
+    )
+    assert paired_difference(values(before, after, [4, 4, 7, 1, 0]), level=0.95).test.endswith(" by cluster")
+
+
+def test_what_the_set_could_have_shown_is_mcnemars_detectable_difference():
+    """60 right twice, 16 and 6 once, 18 never: 22 % differ, and 13 points are what such a set shows."""
+    before = [1] * 60 + [0] * 16 + [1] * 6 + [0] * 18
+    after = [1] * 60 + [1] * 16 + [0] * 6 + [0] * 18
+    found = paired_difference(values(before, after), level=0.95)
+    assert found.detectable == pytest.approx(detectable_paired_rates(100, 0.22))
+    assert found.detectable == pytest.approx(0.13, abs=0.005)
+    assert (found.improved, found.regressed) == (16, 6)
+
+
+def test_flips_are_counted_for_any_score_on_the_unit_interval_and_for_no_other():
+    assert paired_difference(values([0.2, 0.9, 0.6], [0.5, 0.4, 0.7]), level=0.95).improved == 1
+    assert paired_difference(values([0.2, 0.9, 0.6], [0.5, 0.4, 0.7]), level=0.95).regressed == 1
+    rated = paired_difference(values([0.2, 4.0], [0.5, 3.0]), level=0.95)
+    assert (rated.improved, rated.regressed, rated.unit) == (None, None, False)
+
+
+def test_a_higher_level_gives_a_wider_interval_and_a_larger_detectable_difference():
+    before, after = noisy(300)
+    narrow, wide = (paired_difference(values(before, after), level=level) for level in (0.9, 0.99))
+    assert wide.interval.low < narrow.interval.low < narrow.interval.high < wide.interval.high
+    assert wide.detectable > narrow.detectable

@@ -1,0 +1,156 @@
+from __future__ import annotations
+
+import json
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from steelyard.analysis.gate import judge_gate
+from steelyard.analysis.gate_rules import parse_rule
+from steelyard.analysis.score_columns import ScoreRow
+from steelyard.analysis.summary import summarize
+from steelyard.analysis.summary_values import RunSummary
+from steelyard.errors import ConfigError
+
+
+def run(right, n, *, unparsed=0, errors=0, target="glm-4", state="finished"):
+    """`n` answers, `right` of them right, in two groups by turns."""
+    rows = [ScoreRow(f"s{i}", "ab"[i % 2], "", 0, "solve_rate", "scored", float(i < right)) for i in range(n)]
+    rows += [ScoreRow(f"u{i}", "a", "", 0, "solve_rate", "unparsed", None) for i in range(unparsed)]
+    rows += [ScoreRow(f"e{i}", "a", "", 0, "solve_rate", "error", None) for i in range(errors)]
+    scores, groups = summarize(rows)
+    return RunSummary(
+        "r1", "exam", target, {}, state, len(rows), len(rows), errors, 0, 0, 0, 1.0, "", scores, groups, "solve_rate"
+    )
+
+
+def judge(name, bound, summary):
+    return judge_gate({name: bound}, [summary])
+
+
+@pytest.mark.parametrize(
+    ("bound", "code"),
+    [
+        (">= 0.6", 0),
+        (">= 0.61", 1),
+        ("> 0.6", 1),
+        ("<= 0.6", 0),
+        ("< 0.6", 1),
+        (">=.6", 0),
+        (" >= 6e-1 ", 0),
+        ("> -1", 0),
+    ],
+)
+def test_a_plain_rule_looks_at_the_value(bound, code):
+    assert judge("solve_rate", bound, run(60, 100)).exit_code == code
+
+
+@pytest.mark.parametrize(
+    ("bound", "state"),
+    [
+        (">=! 0.50", "holds"),
+        (">=! 0.55", "undecided"),
+        (">=! 0.70", "fails"),
+        ("<! 0.70", "holds"),
+        ("<! 0.65", "undecided"),
+        ("<! 0.50", "fails"),
+    ],
+)
+def test_a_rule_with_an_exclamation_mark_looks_at_the_whole_interval(bound, state):
+    """60 of 100: Wilson 0.502 to 0.691."""
+    assert judge("solve_rate", bound, run(60, 100)).results[0].state == state
+
+
+@pytest.mark.parametrize(("operator", "at_limit"), [(">=!", "holds"), (">!", "undecided")])
+def test_a_limit_that_touches_the_interval_counts_as_the_operator_says(operator, at_limit):
+    summary = run(10, 10)
+    low = summary.scores[0].overall.interval.low
+    assert judge("solve_rate", f"{operator} {low!r}", summary).results[0].state == at_limit
+
+
+def test_rates_and_groups_are_chosen_by_name():
+    summary = run(60, 100, unparsed=20, errors=5)
+    values = {
+        "solve_rate": 60 / 120,
+        "solve_rate.answered": 60 / 100,
+        "solve_rate.with_errors": 60 / 125,
+        "solve_rate[b]": 30 / 50,
+        "solve_rate.answered[a]": 30 / 50,
+    }
+    found = judge_gate(dict.fromkeys(values, ">= 0"), [summary])
+    assert [result.value for result in found.results] == list(values.values())
+
+
+def test_failing_wins_over_undecided_and_undecided_over_holding():
+    rules = {"solve_rate": ">= 0.5", "solve_rate.answered": ">=! 0.55", "solve_rate[b]": ">= 0.9"}
+    assert judge_gate(rules, [run(60, 100)]).exit_code == 1
+    del rules["solve_rate[b]"]
+    assert judge_gate(rules, [run(60, 100)]).exit_code == 3
+    del rules["solve_rate.answered"]
+    assert judge_gate(rules, [run(60, 100)]).exit_code == 0
+
+
+@pytest.mark.parametrize("state", ["broken", "running", "interrupted"])
+def test_a_run_that_is_not_finished_wins_over_everything(state):
+    found = judge_gate({"solve_rate": ">= 0.9"}, [run(1, 100), run(100, 100, state=state)])
+    assert [result.state for result in found.results] == ["fails", "broken"]
+    assert found.exit_code == 4
+    assert state in found.sentences[1]
+
+
+def test_no_rules_hold():
+    assert judge_gate({}, [run(1, 2)]).exit_code == 0
+
+
+def test_a_score_without_any_value_cannot_be_decided():
+    assert judge("solve_rate", ">= 0", run(0, 0, errors=3)).exit_code == 3
+    assert judge("solve_rate", ">=! 0", run(0, 0, errors=3)).exit_code == 3
+
+
+def test_an_unknown_score_names_the_known_ones():
+    """Never an exception: a run that is paid for can be read, whatever rule it carries."""
+    verdict = judge("solv_rate", ">= 0.5", run(1, 2))
+    assert verdict.exit_code == 3
+    assert "the run has no score 'solv_rate': did you mean 'solve_rate'" in verdict.sentences[0]
+    assert "known: solve_rate" in judge("x", ">= 0.5", run(1, 2)).sentences[0]
+
+
+def test_an_unknown_group_names_the_known_ones():
+    verdict = judge("solve_rate[zzz]", ">= 0.5", run(1, 2))
+    assert verdict.exit_code == 3
+    assert "no group 'zzz'; known: a, b" in verdict.sentences[0]
+
+
+@pytest.mark.parametrize("bound", ["0.6", "=> 0.6", ">= high", ">= 0.6 0.7", "", ">= 60 %", 0.6, {"no": 1}, ">= nan"])
+def test_a_bound_that_is_none_shows_one_that_is(bound):
+    with pytest.raises(ConfigError, match=r'such as ">= 0\.6"'):
+        parse_rule("solve_rate", bound)
+
+
+@pytest.mark.parametrize("name", ["", "[a]", "solve_rate[a", "solve_rate[]", "solve_rate[a].answered"])
+def test_a_name_that_is_none_shows_one_that_is(name):
+    with pytest.raises(ConfigError, match=r"solve_rate\.answered\[hexagrams\]"):
+        parse_rule(name, ">= 0.6")
+
+
+def test_a_score_may_have_a_point_in_its_name():
+    rule = parse_rule("judge.tone.answered[卦 辞]", ">=! 0.6")
+    assert (rule.score, rule.rate, rule.group) == ("judge.tone", "answered", "卦 辞")
+    assert (rule.operator, rule.limit, rule.whole) == (">=", 0.6, True)
+
+
+@given(st.sampled_from([">=", ">", "<=", "<"]), st.floats(0, 1), st.integers(0, 30), st.integers(1, 30))
+def test_a_rule_on_the_interval_never_contradicts_the_rule_on_the_value(operator, limit, right, n):
+    summary = run(min(right, n), n)
+    value = judge("solve_rate", f"{operator} {limit!r}", summary).results[0].state
+    whole = judge("solve_rate", f"{operator}! {limit!r}", summary).results[0].state
+    assert whole in {value, "undecided"}
+
+
+def test_sentences_and_json_carry_the_numbers():
+    found = judge("solve_rate", ">= 0.7", run(60, 100))
+    assert found.sentences == ("glm-4: solve_rate >= 0.7 does not hold (0.6, 95 % interval 0.502 to 0.6906, n=100).",)
+    plain = json.loads(json.dumps(found.to_json(), allow_nan=False))
+    assert plain["exit_code"] == 1
+    assert plain["results"][0]["state"] == "fails"

@@ -1,0 +1,69 @@
+"""A command to copy stands whole on one line, however narrow the terminal is."""
+
+import io
+import re
+
+import pytest
+from rich.console import Console
+
+from steelyard.report.terminal import lines_with_command, say
+
+STORE = "/home/somebody/a rather long/path to the/evaluations/of this year/steelyard.db"
+COMMANDS = [
+    f"steelyard resume k3m9xq --store '{STORE}'",
+    f"steelyard compare k3m9xq v8cr9s ebkanb 7w2npd --store '{STORE}'",
+    f"steelyard label k3m9xq --from '{STORE}.csv'",
+    "pip install 'steelyard[xlsx,parquet,litellm]' some-other-package-of-a-long-name",
+]
+
+
+def printed(text, width):
+    to = io.StringIO()
+    say(Console(file=to, width=width, markup=False, emoji=False, highlight=False), text)
+    return to.getvalue().splitlines()
+
+
+@pytest.mark.parametrize("width", [20, 40, 80])
+@pytest.mark.parametrize("command", COMMANDS)
+@pytest.mark.parametrize(
+    "head", ["", "      ", "more: ", "raise options.budget, then resume with: ", "做完之后，请运行: "]
+)
+def test_a_command_behind_its_sentence_stands_on_one_line(head, command, width):
+    lines = printed(head + command, width)
+    assert [line for line in lines if line.strip().endswith(command)] == [lines[-1]]
+    assert " ".join(" ".join(lines).split()) == " ".join((head + command).split())
+
+
+@pytest.mark.parametrize("width", [30, 40, 80])
+def test_a_command_within_a_sentence_is_not_broken_either(width):
+    text = (
+        "a row is damaged: `steelyard verify --deep` lists what is wrong, steelyard export --salvage RUN saves the rest"
+    )
+    lines = printed(text, width)
+    assert any("steelyard verify --deep" in line for line in lines)
+    assert any("steelyard export --salvage RUN" in line for line in lines)
+    assert " ".join(lines) == text
+
+
+def test_a_sentence_without_a_command_is_wrapped_as_before():
+    lines = printed("one two three " * 20, 40)
+    assert max(map(len, lines)) <= 40
+    assert len(lines) > 5
+
+
+def test_a_word_that_is_wider_than_the_terminal_is_folded_beside_a_command():
+    lines = lines_with_command(f"{'中' * 40} steelyard verify", 40)
+    assert lines == ["中" * 20, "中" * 20, "steelyard verify"]
+
+
+@pytest.mark.parametrize("columns", ["40", "80"])
+def test_the_commands_behind_a_run_are_whole_in_the_terminal(steelyard, write, says, tmp_path, monkeypatch, columns):
+    monkeypatch.setenv("COLUMNS", columns)
+    store = tmp_path / "a folder whose name is longer than the terminal is wide, by far" / "kept.db"
+    path = write({"a": says("A"), "b": says("B")}, options={"budget": {"calls": 7}, "concurrency": 1})
+    stopped = steelyard("run", path, "--store", store, "--quiet", code=130).out
+    assert re.search(rf"^.*steelyard resume \w{{6}} --store '{re.escape(str(store))}'$", stopped, re.MULTILINE)
+    path = write({"a": says("A"), "b": says("B")})
+    out = steelyard("run", path, "--store", store, "--quiet", code=0).out
+    for command in (r"compare \w{6} \w{6}", r"report \w{6} \w{6}"):
+        assert re.search(rf"^.*steelyard {command} --store '{re.escape(str(store))}'$", out, re.MULTILINE)

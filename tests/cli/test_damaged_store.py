@@ -1,0 +1,142 @@
+"""A damaged body spoils its own record alone, whatever command reads it; a malformed file names the way out."""
+
+import json
+import random
+import shutil
+import sqlite3
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+STORE = ".steelyard/steelyard.db"
+BAD = "X'01FF00FF'"
+PARTS = {
+    "reply": (f"UPDATE reply SET body = {BAD} WHERE num = 4", "its reply"),
+    "lost reply": ("DELETE FROM reply WHERE num = 4", "missing from the journal"),
+    "sample": (f"UPDATE sample SET body = {BAD} WHERE num = 4", "its sample"),
+    "score": (f"UPDATE score SET body = {BAD} WHERE run = 1 AND no = 3", "score solve_rate"),
+    "score of another type": ("UPDATE score SET body = 'x' WHERE run = 1 AND no = 3", "score solve_rate"),
+    "output": (f"UPDATE record SET body = {BAD} WHERE run = 1 AND no = 3", "its output"),
+    "list of replies": ("UPDATE record SET replies = X'09' WHERE run = 1 AND no = 3", "its list of replies"),
+}
+READING = [
+    ("runs",), ("show", "a"), ("show", "a", "--with-labels"), ("show", "a", "line:5"), ("compare", "a", "b"),
+    ("report", "a", "b", "--html", "r.html", "--markdown", "r.md", "--junit", "r.xml"), ("export", "a"),
+    ("export", "a", "--format", "csv"), ("export", "a", "--out", "x.xlsx"), ("export", "a", "--out", "x.parquet"),
+    ("export", "a", "--json-dir", "old"), ("history", "exam.json"), ("baseline", "a", "--to", "base.json"),
+    ("label", "a", "line:9", "B", "--author", "ann"), ("rescore", "a"),
+]  # fmt: skip
+
+
+def damage(*statements):
+    with closing(sqlite3.connect(STORE)) as connection, connection:
+        for statement in statements:
+            connection.execute(statement)
+
+
+@pytest.fixture
+def stored(steelyard, write, says):
+    """A store with two runs of 20 records, in the current folder."""
+    steelyard("run", write({"a": says("B"), "b": says("no letter at all")}), "--quiet", code=0)
+
+
+@pytest.mark.usefixtures("stored")
+@pytest.mark.parametrize("part", list(PARTS))
+def test_a_damaged_part_is_named_and_every_command_goes_on(steelyard, part):
+    before = json.loads(steelyard("show", "a", "--json", code=0).out)
+    statement, named = PARTS[part]
+    damage(statement)
+    for command in READING[:-2]:
+        result = steelyard(*command, code=0)
+        assert "Traceback" not in result.err
+        assert "defect" not in result.err
+    shown = " ".join(steelyard("show", "a", code=0).out.split())
+    assert "1 record of 20 cannot be read whole, as the store is damaged" in shown
+    assert "sample line:5" in shown
+    assert named in " ".join(steelyard("compare", "a", "b", code=0).out.split())
+    page = Path("r.html").read_text(encoding="utf-8") + Path("r.md").read_text(encoding="utf-8")
+    assert page.count("1 record of 20 cannot be read whole") >= 2
+    after = json.loads(steelyard("show", "a", "--json", code=0).out)
+    assert ["line:5" in line for line in after["damaged"]] == [True]
+    assert after["scores"] == before["scores"], "the value of a score stands outside of its body"
+    listed = steelyard("show", "a", "--only", "damaged", "--json", code=0).json()
+    assert [(one["sample"]["id"], one["failure"]["kind"]) for one in listed] == [("line:5", "damaged")]
+    assert named in listed[0]["failure"]["message"]
+    rows = [json.loads(line) for line in steelyard("export", "a", code=0).out.splitlines()]
+    assert [one["sample"]["id"] for one in rows if one["failure"]] == ["line:5"]
+    for command in READING[-2:]:
+        steelyard(*command, code=0)
+
+
+@pytest.mark.usefixtures("stored")
+def test_what_hangs_on_a_damaged_score_counts_it_in_a_place_of_its_own(steelyard):
+    damage(f"UPDATE score SET body = {BAD} WHERE run = 2 AND no = 3")
+    told = steelyard("show", "b", "--json", code=0).json()
+    assert told["unparsed_kinds"]["damaged"] == 1
+    assert sum(told["unparsed_kinds"].values()) == 20
+    assert told["scores"][0]["unparsed"] == 20
+
+
+@pytest.mark.usefixtures("stored")
+@pytest.mark.parametrize("text", ["{", "[]", ""])
+def test_a_damaged_manifest_is_named_with_its_run(steelyard, text):
+    damage(f"UPDATE run SET manifest = '{text}' WHERE num = 1")
+    assert "a " in steelyard("runs", code=0).out
+    for command in (("show", "a"), ("compare", "b", "a"), ("report", "a"), ("export", "a")):
+        said = steelyard(*command, code=4).err
+        assert said.startswith("error: the manifest of run ")
+        assert "(a) is damaged" in said
+        assert "`steelyard export --salvage`" in said
+    steelyard("show", "b", code=0)
+
+
+@pytest.mark.usefixtures("stored")
+def test_a_malformed_file_names_the_commands_that_help(steelyard):
+    size = Path(STORE).stat().st_size
+    with Path(STORE).open("r+b") as file:
+        for page in range(1, size // 4096):
+            file.seek(page * 4096)
+            file.write(bytes(4096))
+    where = Path(STORE).absolute()
+    for command in (("runs",), ("show", "a"), ("compare", "a", "b"), ("report", "a"), ("history", "exam.json")):
+        lines = steelyard(*command, code=4).err.splitlines()
+        assert f"  steelyard verify --store {where}" in lines
+        assert f"  steelyard export --salvage --out salvaged.jsonl --store {where}" in lines
+    verified = steelyard("verify", code=4)
+    assert "salvaged.jsonl" in verified.out + verified.err
+    assert "steelyard verify" not in verified.out + verified.err
+
+
+@pytest.mark.usefixtures("stored")
+def test_verify_names_the_way_out_once_and_not_itself(steelyard):
+    with closing(sqlite3.connect(STORE)) as connection:
+        (root,) = connection.execute("SELECT rootpage FROM sqlite_master WHERE name = 'record'").fetchone()
+    with Path(STORE).open("r+b") as file:
+        file.seek((root - 1) * 4096)
+        file.write(bytes(4096))
+    said = steelyard("verify", code=4).out
+    assert said.count("steelyard export --salvage") == 1
+    assert "steelyard verify" not in said
+
+
+@pytest.mark.usefixtures("stored")
+def test_wherever_a_file_is_damaged_no_command_ends_in_a_traceback(steelyard):
+    chance = random.Random(12)
+    whole = Path(STORE).read_bytes()
+    pages = len(whole) // 4096
+    for _ in range(12):
+        data = bytearray(whole)
+        page = chance.randrange(pages)
+        if chance.random() < 0.3:
+            del data[chance.randrange(len(data)) :]
+        else:
+            data[page * 4096 : page * 4096 + 4096] = chance.choice([bytes(4096), chance.randbytes(4096)])
+        for command in (("runs",), ("show", "a"), ("compare", "a", "b"), ("export", "a"), ("verify",)):
+            shutil.rmtree(".steelyard")
+            Path(STORE).parent.mkdir()
+            Path(STORE).write_bytes(data)
+            result = steelyard(*command)
+            assert result.code in {0, 2, 4}
+            assert "Traceback" not in result.err
+            assert "this is a defect" not in result.err

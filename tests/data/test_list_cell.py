@@ -1,0 +1,32 @@
+"""Lists that stand in cells of text: JSON, or as Python prints texts; nothing else that Python could read."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from steelyard.data.table import list_in
+
+
+@given(st.lists(st.text(), min_size=1))
+def test_what_python_prints_of_texts_comes_back(texts):
+    assert list_in(str(texts)) == texts
+
+
+@pytest.mark.parametrize(
+    "cell",
+    [
+        "",
+        "a, b",
+        "[sic] Ann",
+        "['a' 'b']",  # numpy; joined by Python, two texts to a person
+        "['a', 1]",
+        "['a', __import__('os')]",
+        "[f'{1}']",
+        "['\\N{no such name}']",
+        "{'a': 1}",
+        "[" * 100_000,
+        "['" + "\\'" * 100_000,
+    ],
+)
+def test_anything_else_is_no_list(cell):
+    assert list_in(cell) is None

@@ -1,0 +1,217 @@
+"""Conversations of agents, in whatever shape: one form, without what was asked, bounded, with the tokens they name."""
+
+import json
+from dataclasses import dataclass
+from types import SimpleNamespace
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from steelyard import DataError, Output, Sample, Store, evaluate
+from steelyard.prompts.agent_messages import (
+    agent_metadata,
+    conversation_output,
+    is_answered_conversation,
+    own_messages,
+    plain_message,
+    summed_usage,
+    tokens_in,
+)
+
+CALL = {"id": "c1", "type": "function", "function": {"name": "search", "arguments": '{"q": "red"}'}}
+PICTURE = {"type": "image_url", "image_url": {"url": "data:image/png;base64,AAECAwQF"}}
+RED = "red\n[image png 6 B sha256:17e88db187af]"
+TURNS = [
+    {"role": "system", "content": "Be brief."},
+    {"role": "user", "content": "What colour?"},
+    {"role": "assistant", "content": None, "tool_calls": [CALL], "usage": {"prompt_tokens": 9, "completion_tokens": 2}},
+    {"role": "tool", "tool_call_id": "c1", "content": "It is red."},
+    {"role": "assistant", "content": [{"type": "text", "text": "red"}, PICTURE]},
+]
+OWN = [
+    {"role": "assistant", "content": "", "tool_calls": [{"id": "c1", "name": "search", "arguments": {"q": "red"}}]},
+    {"role": "tool", "content": "It is red.", "tool_call_id": "c1"},
+    {"role": "assistant", "content": RED},
+]
+
+
+def records_of(function, *samples):
+    return list(evaluate(function, list(samples) or [Sample("1", "What colour?")], []).records())
+
+
+@pytest.mark.parametrize(
+    "value", [TURNS, {"messages": TURNS}, {"messages": TURNS[2:], "usage": {"input_tokens": 9, "output_tokens": 2}}]
+)
+def test_a_function_may_return_its_conversation(value):
+    (record,) = records_of(lambda _: value)
+    assert record.output.value == RED
+    assert record.output.metadata["messages"] == OWN
+    usage = record.output.metadata["usage"]
+    assert (usage["input_tokens"], usage["output_tokens"]) == (9, 2)
+    # Of the two replies of the list one says nothing; a sum given for all is whole.
+    assert usage.get("calls_without_tokens", 0) == (0 if "usage" in value else 1)
+
+
+def test_a_mappings_own_answer_contexts_and_other_keys_are_kept():
+    given = {"messages": TURNS, "answer": {"letter": "B"}, "contexts": ["a passage"], "trace": "t-1"}
+    (record,) = records_of(lambda _: given)
+    assert record.output.value == {"letter": "B"}
+    assert record.output.contexts == ("a passage",)
+    assert record.output.metadata["trace"] == "t-1"
+
+
+def test_messages_and_tokens_that_an_output_holds_are_brought_into_the_one_form():
+    (record,) = records_of(lambda _: Output("red", metadata={"messages": TURNS, "usage": {"prompt_tokens": 3}, "k": 1}))
+    assert record.output.metadata["messages"] == OWN
+    assert record.output.metadata["k"] == 1
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        [{"role": "admin", "content": "x"}],
+        [{"role": "user", "content": "x"}],
+        [{"role": "assistant"}],
+        {"messages": "none"},
+        {"messages": []},
+        [],
+        "text",
+        [1],
+    ],
+)
+def test_what_is_no_conversation_stays_what_it_is(value):
+    assert not is_answered_conversation(value)
+    (record,) = records_of(lambda _: value)
+    assert record.output == Output(value)
+
+
+def test_messages_up_to_the_last_that_was_asked_are_not_the_agents():
+    earlier = [{"role": "user", "content": "Hi"}, {"role": "assistant", "content": "Hello"}]
+    asked = [*earlier, {"role": "user", "content": "And now?"}]
+    answer = [{"role": "assistant", "content": "Now."}]
+    assert own_messages([*asked, *answer], asked) == answer
+    assert own_messages(answer, asked) == answer
+    # A template stands around the question: nothing is equal, and what precedes the first answer was asked.
+    assert own_messages([{"role": "user", "content": "Q: Hi!"}, *answer], "Hi") == answer
+    # The agent's own user turns stay, though one repeats an earlier one.
+    turns = [*answer, {"role": "user", "content": "Hi"}, *answer]
+    assert own_messages([*asked, *turns], asked) == turns
+
+
+@dataclass
+class Call:
+    id: str
+    function: object
+
+
+def test_tool_calls_of_every_shape_are_one():
+    wanted = {"id": "c1", "name": "f", "arguments": {"a": 1}}
+    for call in (
+        {"id": "c1", "name": "f", "args": {"a": 1}},
+        {"id": "c1", "function": {"name": "f", "arguments": '{"a": 1}'}},
+        Call("c1", SimpleNamespace(name="f", arguments='{"a": 1}')),
+        SimpleNamespace(tool_id="c1", tool_name="f", tool_kwargs={"a": 1}),
+        SimpleNamespace(id="c1", tool="f", tool_input={"a": 1}),
+    ):
+        assert plain_message({"role": "assistant", "content": "", "tool_calls": [call]})["tool_calls"] == [wanted]
+    old = plain_message({"role": "assistant", "content": None, "function_call": {"name": "f", "arguments": "no {json"}})
+    assert old["tool_calls"] == [{"id": "", "name": "f", "arguments": "no {json"}]
+
+
+@pytest.mark.parametrize(
+    ("value", "tokens"),
+    [
+        (
+            {"usage": {"prompt_tokens": 3, "completion_tokens": 1, "prompt_tokens_details": {"cached_tokens": 2}}},
+            (3, 1, 2),
+        ),
+        (SimpleNamespace(usage_metadata={"input_tokens": 3, "output_tokens": 0}), (3, 0, None)),
+        ({"response_metadata": {"token_usage": {"prompt_tokens": 3, "completion_tokens": 1}}}, (3, 1, None)),
+        (SimpleNamespace(raw=SimpleNamespace(usage=SimpleNamespace(input_tokens=3, output_tokens=1))), (3, 1, None)),
+        (SimpleNamespace(raw=None, additional_kwargs={"prompt_tokens": 3, "completion_tokens": 1}), (3, 1, None)),
+        ({"usage": {"total_tokens": 4}}, None),
+        ({"usage": {"prompt_tokens": -1, "completion_tokens": 1}}, None),
+        ({"usage": {"prompt_tokens": True, "completion_tokens": 1}}, None),
+        ({"usage": "many"}, None),
+        (None, None),
+    ],
+)
+def test_tokens_are_read_where_both_sides_are_named_and_are_unknown_elsewhere(value, tokens):
+    found = tokens_in(value)
+    if tokens is None:
+        assert found is None
+        assert summed_usage([found]) is None
+    else:
+        assert (found["input_tokens"], found["output_tokens"], found.get("cached_input_tokens")) == tokens
+
+
+def test_long_conversations_are_cut_and_that_is_said():
+    long = [{"role": "assistant", "content": "x" * 30_000, "tool_calls": []}] + [
+        {"role": "tool", "content": "y" * 900, "tool_call_id": "c"}
+    ] * 250
+    kept = agent_metadata(own_messages(long), [])
+    assert kept["messages"][0]["content"].endswith("… [10,000 characters cut]")
+    assert len(kept["messages"]) == 200
+    assert kept["messages_left_out"] == 51
+    calls = [{"id": "c", "name": "f", "arguments": {"text": "z" * 50_000}}]
+    (message,) = agent_metadata([{"role": "assistant", "content": "", "tool_calls": calls}], [])["messages"]
+    assert message["tool_calls"][0]["arguments"].endswith("characters cut]")
+
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.text(), lambda one: st.lists(one) | st.dictionaries(st.text(), one)
+)
+FIELDS = st.dictionaries(st.sampled_from(["role", "content", "tool_calls", "usage", "name", "tool_call_id"]), JSON)
+
+
+@given(st.lists(FIELDS | st.just({"role": "assistant", "content": "a"}), max_size=4), JSON)
+def test_nothing_that_looks_like_a_conversation_breaks_the_reading(messages, asked):
+    found = conversation_output(messages, asked)
+    assert found is None or json.dumps(found.metadata)
+
+
+def test_a_resumed_record_moves_the_reported_tokens_once_and_deleting_takes_them_away(tmp_path):
+    from steelyard.store.delete import delete_runs
+    from steelyard.store.verify import verify
+
+    def agent(sample):
+        return {"messages": TURNS, "usage": {"input_tokens": 10, "output_tokens": 1}}
+
+    seen = []
+
+    def scorer(sample, output):
+        seen.append(sample.id)
+        if len(seen) == 1:
+            raise ValueError("once")
+        return 1.0
+
+    samples = [Sample(str(n), f"q{n}") for n in range(3)]
+    run = evaluate(agent, samples, [scorer], store=tmp_path / "s.db", max_errors=0)
+    assert run.summary().framework.to_json() == {"records": 3, "in_part": 0, "input_tokens": 30, "output_tokens": 3}
+    assert run.errors == 1
+    resumed = evaluate(agent, samples, [scorer], store=tmp_path / "s.db", max_errors=0, resume=run.id)
+    assert resumed.errors == 0
+    assert resumed.summary().framework.input_tokens == 30
+    with Store(tmp_path / "s.db") as store:
+        assert verify(store).is_sound
+        delete_runs(store, [store.run(run.id)], replies=False)
+        assert verify(store).is_sound
+
+
+def test_a_replayed_agent_keeps_its_conversation(tmp_path):
+    from steelyard.targets.replay import Replay
+
+    rows = [
+        {"id": "1", "messages": TURNS, "usage": {"prompt_tokens": 9, "completion_tokens": 2}},
+        {"id": "2", "output": TURNS},
+        {"id": "3", "output": "blue", "messages": TURNS},
+    ]
+    (tmp_path / "a.jsonl").write_text("\n".join(map(json.dumps, rows)), encoding="utf-8")
+    found = records_of(Replay(tmp_path / "a.jsonl"), *(Sample(row["id"], "What colour?") for row in rows))
+    assert [one.output.value for one in found] == [RED, RED, "blue"]
+    assert [one.output.metadata["messages"] for one in found] == [OWN] * 3
+    assert found[0].output.metadata["usage"] == {"input_tokens": 9, "output_tokens": 2, "calls": 1}
+    (tmp_path / "b.jsonl").write_text(json.dumps({"id": "1", "messages": [{"role": "user", "content": "q"}]}))
+    with pytest.raises(DataError, match=r"b\.jsonl line 1: 'messages' is no list of chat messages"):
+        records_of(Replay(tmp_path / "b.jsonl"))

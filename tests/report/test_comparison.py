@@ -1,0 +1,114 @@
+"""The section of a comparison: differences, further scores and costs, on pages and in Markdown."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+from tests.analysis.stored_run import stored
+from tests.report.sections_read import every, notes, part, rows
+
+from steelyard import compare
+from steelyard.analysis.costs import CostDifference
+from steelyard.report.comparison import comparison_section
+from steelyard.report.html import _environment
+from steelyard.report.markdown import markdown_page
+from steelyard.stats.intervals import Interval
+
+COSTS = (
+    CostDifference("latency", "p50", 20, 0.412, 1.25, 0.838, Interval(0.5, 1.1)),
+    CostDifference("input_tokens", "mean", 20, 812.4, 790.0, -22.4, Interval(-40.0, -1.5), estimated=True),
+    CostDifference("calls", "mean", 20, 1.0, 1.0, 0.0, Interval(0.0, 0.0)),
+)
+
+
+@pytest.fixture
+def comparison():
+    """a against b: on t, 9 of 20 samples improved and 1 regressed; ratings r went up by a half."""
+    before, after = [0] * 9 + [1] * 11, [1] * 9 + [0] + [1] * 10
+    ratings = [1.0, 2.0, 3.0, 4.0] * 5
+    first = stored("a", s=before, t=before, r=ratings)
+    second = stored("<b>b", s=after, t=after, r=[one + 0.5 for one in ratings])
+    second.manifest = {"options": {"repeats": 3}}
+    found = compare(first, second)
+    pair = replace(found.pairs[0], costs=COSTS, aligned="code")
+    return replace(found, pairs=(pair,))
+
+
+def section(comparison):
+    return comparison_section(comparison, ())
+
+
+def test_a_row_per_further_score_holds_both_values_difference_interval_p_changes_and_pairs(comparison):
+    scores = rows(section(comparison), "other scores")
+    assert scores["t"][:3] == ["55.0 %", "95.0 %", "+40.0"]
+    assert scores["t"][4:] == ["0.021", "+9 -1", "20"]
+    assert scores["r"][:3] == ["2.50", "3.00", "+0.50"]
+    assert scores["r"][5] == "–"
+
+
+def test_costs_are_written_in_their_units(comparison):
+    assert rows(section(comparison), "costs") == {
+        "latency p50": ["412 ms", "1.25 s", "+838 ms", "+500 ms to +1.10 s", "20"],
+        "tokens in": ["812", "790", "-22.40", "-40.00 to -1.50", "20"],
+        "calls": ["1.00", "1.00", "0.00", "0.00 to 0.00", "20"],
+    }
+
+
+def test_of_many_runs_a_line_each_holds_its_own_costs(comparison):
+    many = replace(comparison, pairs=comparison.pairs * 4, others=comparison.others * 4)
+    table = next(one.table for one in section(many).parts if one.table and one.table.columns[0].title == "per sample")
+    assert [column.title for column in table.columns[1:]] == ["latency p50", "tokens in", "calls"]
+    assert [cell.text for cell in table.rows[0]] == ["a", "412 ms", "812", "1.00"]
+    assert [cell.text for cell in table.rows[1][1:]] == ["1.25 s", "790", "1.00"]
+
+
+def test_a_section_says_how_samples_were_paired_what_differs_and_what_the_figures_are(comparison):
+    told = notes(part(section(comparison), "<b>b against a"))
+    assert "Samples are paired by their code." in told
+    assert "differs in: repeats: 1 → 3" in told
+    assert "p is corrected: Benjamini-Hochberg over 2 differences." in told
+    assert any("without queueing and retries" in note for note in told)
+    assert any("estimated" in note for note in told)
+    assert not any("drawn by seed" in note for note in told)
+
+
+def test_a_pair_with_nothing_beside_its_headline_has_no_further_tables():
+    runs = stored("a", s=[0, 1]), stored("b", s=[1, 1])
+    titles = [one.title for one in every(section(compare(*runs))) if one and one.table]
+    assert not [title for title in titles if "other scores" in title or "costs" in title]
+    assert not section(None)
+
+
+def test_the_page_shows_every_row_and_escapes_names(comparison):
+    template = _environment().from_string('{% import "section.html.j2" as render %}{{ render.section(found) }}')
+    html = template.render(found=section(comparison))
+    assert "&lt;b&gt;b against a" in html
+    assert "<b>b" not in html
+    for text in ("+838 ms", "+500 ms to +1.10 s", "+9 -1", "repeats: 1 → 3", "Samples are paired by their code."):
+        assert text in html
+    assert html.count("<tr") == (1 + 1) + (1 + 2) + (1 + 3), (
+        "the headline, two scores and three costs, each with a head"
+    )
+
+
+def test_markdown_has_tables_per_pair(comparison):
+    text = markdown_page("x", [section(comparison)])
+    assert "**&lt;b&gt;b against a: other scores**" in text
+    assert "| t | 55.0 % | 95.0 % | +40.0 | " in text
+    assert "| calls | 1.00 | 1.00 | 0.00 | 0.00 to 0.00 | 20 |" in text
+    assert {line.count("|") for line in text.splitlines() if line.startswith("| calls")} == {7}
+
+
+def test_the_table_of_a_pair_gives_p_and_in_brackets_the_corrected_one():
+    before, groups = [0] * 9 + [1] * 11, ["x"] * 10 + ["y"] * 10
+    first = stored("a", groups, s=before)
+    others = [stored(name, groups, s=[1] * 9 + [0] * 1 + [1] * 10) for name in "bc"]
+    alone, beside = (compare(first, *others[:n]) for n in (1, 2))
+    assert rows(section(alone), "category")["all pairs"][4] == "0.021"
+    found = rows(section(beside), "category")
+    assert (found["all pairs"][4], found["x"][4]) == ("0.021 (0.043)", "0.021 (0.043)")
+    (method,) = notes(part(section(beside), "category"))
+    assert method.endswith("In brackets p after Holm over 2 runs and Benjamini-Hochberg over 2 groups.")
+    ungrouped = replace(alone, pairs=(replace(alone.pairs[0], groups=()),))
+    assert "brackets" not in notes(part(section(ungrouped), "category"))[0]

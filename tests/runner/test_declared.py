@@ -1,0 +1,189 @@
+"""What a target or scorer declares about itself, what holds without it, and scorers written for version 0.1."""
+
+import pytest
+
+from steelyard import (
+    Choice,
+    ConfigError,
+    ExactMatch,
+    Output,
+    Retrieval,
+    Sample,
+    Score,
+    ScoreInfo,
+    StageInfo,
+    TableMetrics,
+    evaluate,
+)
+from steelyard.runner import Step, score_infos, stage_info, stage_name
+
+
+def plain(sample, output):
+    return 1.0
+
+
+class Declared:
+    score_infos = (ScoreInfo("tone", (1, 5), threshold=4),)
+    stage_info = StageInfo(inline=True, mock_reply="5")
+
+    def __call__(self, sample, output):
+        return 4.0
+
+
+class Older:
+    """As docs/python.md of version 0.1 described a scorer."""
+
+    score_name = "rating"
+    score_names = ("rating", "fine")
+    over = "all"
+    scales = {"rating": (1, 5)}  # noqa: RUF012  # as it was written
+    spread = ("rating",)
+    words = {"fine": ("fine", "not fine")}  # noqa: RUF012  # as above
+    labelled = ("fine",)
+    primary = "fine"
+    rehearsal = "5"
+
+    def __call__(self, sample, output):
+        return [Score("rating", 4.0), Score("fine", 1.0, detail={"label": "fine"})]
+
+
+def test_without_a_declaration_a_scorer_has_one_score_called_like_it_and_the_defaults():
+    assert stage_name(plain) == "plain"
+    assert score_infos(plain, "plain") == (ScoreInfo("plain"),)
+    assert stage_info(plain) == StageInfo()
+
+
+def test_a_declaration_is_taken_as_it_is():
+    assert score_infos(Declared(), "any") == Declared.score_infos
+    assert stage_info(Declared()) is Declared.stage_info
+    assert stage_name(Declared()) == "tone"
+
+
+@pytest.mark.parametrize(
+    ("scorer", "name"),
+    [
+        (ExactMatch(), "exact_match"),
+        (Choice(), "solve_rate"),
+        (Choice(also_scored=("last_letter",)), "solve_rate"),
+        (Retrieval(), "retrieval"),
+        (TableMetrics(metrics=("cell_recall",)), "tables"),
+    ],
+)
+def test_stages_keep_their_names_whatever_scores_are_asked_for(scorer, name):
+    assert stage_name(scorer) == name
+
+
+def with_infos(infos):
+    def scorer(sample, output):
+        return 1.0
+
+    scorer.score_infos = infos
+    return scorer
+
+
+@pytest.mark.parametrize("infos", [(), ScoreInfo("a"), "a", ("a",), [ScoreInfo("a"), None], 3])
+def test_a_declaration_that_is_none_says_what_is_expected(infos):
+    with pytest.raises(ConfigError, match=r"scorer: score_infos must be a tuple of ScoreInfo, such as \(ScoreInfo\("):
+        score_infos(with_infos(infos), "scorer")
+
+
+def test_a_stage_info_that_is_none_says_what_is_expected():
+    def target(sample):
+        return "yes"
+
+    target.stage_info = {"inline": True}
+    with pytest.raises(ConfigError, match=r"target: stage_info must be a StageInfo, not \{'inline': True\}"):
+        Step.of("target", target)
+
+
+def test_a_declaration_that_cannot_be_made_of_wrong_options_is_a_configuration_error():
+    class Broken:
+        @property
+        def score_infos(self):
+            return (ScoreInfo("a", (min(()), 1)),)
+
+        def __call__(self, sample, output):
+            return 1.0
+
+    with pytest.raises(ConfigError, match="Broken"):
+        stage_name(Broken())
+
+
+@pytest.mark.parametrize(
+    ("value", "passed"),
+    [(4.0, True), (3.9, False), (Score("tone", 3.0), False), (Score("tone", 3.0, passed=True), True)],
+)
+def test_a_score_passes_by_the_declared_threshold_unless_it_says_so_itself(value, passed):
+    (score,) = Step.of("tone", Declared()).scores(value)
+    assert score.passed is passed
+
+
+def test_where_lower_is_better_a_score_passes_at_the_threshold_and_below():
+    step = Step.of("n", with_infos((ScoreInfo("n", lower_is_better=True, threshold=2),)))
+    assert [step.scores(value)[0].passed for value in (1, 2, 3)] == [True, True, False]
+
+
+def test_a_score_without_a_value_or_a_threshold_neither_passes_nor_fails():
+    unread = Score("tone", None, outcome="unparsed")
+    assert Step.of("tone", Declared()).scores(unread) == [unread]
+    assert Step.of("plain", plain).scores(1.0) == [Score("plain", 1.0)]
+
+
+def test_a_number_is_the_only_declared_score_whatever_its_stage_is_called():
+    scorer = with_infos((ScoreInfo("tone", (0, 1)),))
+    scorer.stage_info = StageInfo(name="by ear")
+    assert Step.of(stage_name(scorer), scorer).scores(0.5) == [Score("tone", 0.5)]
+    two = with_infos((ScoreInfo("tone"), ScoreInfo("tact")))
+    assert Step.of("scorer", two).scores(0.5) == [Score("scorer", 0.5)]
+
+
+@pytest.mark.parametrize(
+    ("declared", "passed"),
+    [({}, [False, True]), ({"lower_is_better": True}, [True, False]), ({"threshold": 0.0}, [True, True])],
+)
+def test_a_truth_value_passes_in_the_declared_direction(declared, passed):
+    step = Step.of("toxic", with_infos((ScoreInfo("toxic", (0, 1), **declared),)))
+    assert [step.scores(value)[0].passed for value in (False, True)] == passed
+
+
+def test_a_stored_run_knows_what_passed_by_a_declared_threshold():
+    run = evaluate(lambda sample: "x" * int(sample.id), [Sample("1", "?"), Sample("3", "?")], [length])
+    assert [record.scores[0].passed for record in run.records()] == [True, False]
+    assert run.score_infos == {"length": length.score_infos[0]}
+
+
+def length(sample, output):
+    return len(output.value)
+
+
+length.score_infos = (ScoreInfo("length", (0, 10), lower_is_better=True, threshold=2),)
+
+
+def test_a_scorer_written_for_version_0_1_is_still_understood():
+    assert stage_name(Older()) == "rating"
+    assert stage_info(Older()).mock_reply == "5"
+    assert score_infos(Older(), "rating") == (
+        ScoreInfo("rating", (1.0, 5.0), denominator="all", histogram=True),
+        ScoreInfo("fine", labels=("fine", "not fine"), denominator="all", headline=True, named_verdicts=True),
+    )
+
+
+def test_what_it_says_of_a_score_that_it_does_not_give_is_refused():
+    scorer = Older()
+    scorer.spread = ("ratings",)
+    with pytest.raises(ConfigError, match="Older gives no score 'ratings': did you mean 'rating'"):
+        score_infos(scorer, "rating")
+    scorer.spread, scorer.scales = (), {"rating": 5}
+    with pytest.raises(ConfigError, match="Older"):
+        score_infos(scorer, "rating")
+
+
+def test_attributes_of_a_target_are_not_taken_for_those_of_a_scorer():
+    class Target:
+        over = words = "anything"
+        scales = 3
+
+        def __call__(self, sample):
+            return Output("yes")
+
+    assert evaluate(Target(), [Sample("1", "?", "yes")], [ExactMatch()]).summary().scores[0].answered.value == 1

@@ -1,0 +1,58 @@
+"""A damaged part of a record, in a file and on a server: the record is named and keeps what can be read."""
+
+import pytest
+from tests.store.outside import execute
+
+from steelyard import ExactMatch, Prompt, Sample, Score, Scripted, Store, evaluate
+
+SAMPLES = [Sample(f"q{n}", f"Question {n}?", "yes") for n in range(20)]
+BAD = b"\x01\xff\x00\xff"
+
+
+def length(sample, output):
+    return Score("length", float(len(output.value)), reason=f"as long as {sample.id} is")
+
+
+@pytest.fixture
+def run(where):
+    return evaluate(Prompt(Scripted({}, default="yes"), "{{question}}"), SAMPLES, [ExactMatch(), length], store=where)
+
+
+def read(where, run):
+    with Store(where) as store:
+        found = store.run(run.id)
+        return {record.sample.id: record for record in found.records()}, found.summary(), found.to_frame()
+
+
+@pytest.mark.parametrize(
+    ("statement", "named", "has_output"),
+    [
+        ("UPDATE reply SET body = ? WHERE num = (SELECT min(num) + 3 FROM reply)", "its reply", False),
+        ("UPDATE sample SET body = ? WHERE id = 'q3'", "its sample", False),
+        ("UPDATE record SET body = ? WHERE no = 3", "its output", False),
+        ("UPDATE record SET replies = ? WHERE no = 3", "its list of replies", False),
+        ("UPDATE score SET body = ? WHERE no = 3 AND body IS NOT NULL", "score length", True),
+    ],
+)
+def test_a_damaged_part_is_named_and_the_rest_of_its_record_is_read(where, run, statement, named, has_output):
+    _, before, _ = read(where, run)
+    execute(where, statement, [BAD])
+    records, summary, frame = read(where, run)
+    assert len(records) == 20
+    (damaged,) = [record for record in records.values() if record.failure is not None]
+    assert (damaged.failure.stage, damaged.failure.kind) == ("store", "damaged")
+    assert damaged.failure.message.startswith(f"run {run.id}, sample {damaged.sample.id}: {named}")
+    assert (damaged.output is not None) == has_output
+    assert [(one.name, one.value) for one in damaged.scores] == [("exact_match", 1.0), ("length", 3.0)]
+    assert summary.damaged == (damaged.failure.message,)
+    assert (summary.scores, summary.errors) == (before.scores, 0)
+    assert frame["failure"].notna().sum() == 1
+
+
+def test_without_its_dictionary_each_body_is_named_and_scores_stay(where, run):
+    execute(where, "UPDATE sample SET body = ?", [b"\x09abcdef"])
+    records, summary, _ = read(where, run)
+    assert {record.failure.kind for record in records.values()} == {"damaged"}
+    assert "dictionary 8 is missing" in records["q0"].failure.message
+    assert len(summary.damaged) == 20
+    assert summary.score("exact_match").headline.value == 1.0
