@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from steelyard.data.sample_files import SampleFiles
 from steelyard.errors import DataError
-from steelyard.suites.rag.rows import SourceError, documents_of, load_rag, sources_in
+from steelyard.suites.rag.rows import SourceError, count_documents, load_rag, sources_in
 
 
 def lines(tmp_path, rows, name="questions.jsonl"):
@@ -45,7 +45,7 @@ def test_a_sheet_with_chinese_headers_is_read(tmp_path):
     data = load(file)
     assert data.samples[0].reference == "每年一次"
     assert data.samples[0].metadata["sources"] == [{"document": "手册.md", "text": "气压计每年校准一次。"}]
-    assert documents_of(data.samples) == {"手册.md": 1}
+    assert count_documents(data.samples) == {"手册.md": 1}
 
 
 def test_the_reference_is_taken_and_not_the_answer_where_a_row_has_both(tmp_path):

@@ -215,13 +215,13 @@ def _tables(files: SampleFiles, databases: Path | None) -> CheckedData:
 
 
 def _rag(files: SampleFiles, databases: Path | None) -> CheckedData:
-    from steelyard.suites.rag.rows import documents_of, load_rag
+    from steelyard.suites.rag.rows import count_documents, load_rag
 
     if databases is not None:
         raise ConfigError(_NO_DATABASES)
     data = load_rag(_lenient(files))
     return _checked(
-        files, data, ("documents", documents_of(data.samples)), _groups(sample.group for sample in data.samples)
+        files, data, ("documents", count_documents(data.samples)), _groups(sample.group for sample in data.samples)
     )
 
 

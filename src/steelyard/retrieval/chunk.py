@@ -183,7 +183,7 @@ def split_chunks(
     headings = _headings(text)
     places = [heading.start for heading in headings]
     found = []
-    for start, end in _gathered(_weighed(text, frozenset(places), tokens), tokens, overlap):
+    for start, end in _gathered(_measured_pieces(text, frozenset(places), tokens), tokens, overlap):
         above = bisect_right(places, start)
         page = bisect_right(pages, start) if pages else None
         path = headings[above - 1].path if above else ""
@@ -230,15 +230,18 @@ class _Piece(NamedTuple):
     is_heading: bool
 
 
-def _weighed(text: str, headings: frozenset[int], budget: int) -> Iterator[_Piece]:
-    """Sentences, those over the budget cut up, each weighed once: a chunk's weight is a difference then."""
-    place, total = 0, 0.0
+def _measured_pieces(text: str, headings: frozenset[int], budget: int) -> Iterator[_Piece]:
+    """Sentences, cut where they exceed the budget, with the token weight of the text before and up to the end of each.
+
+    The weights are cumulative, so that the weight of any chunk is one subtraction.
+    """
+    position, weight = 0, 0.0
     for sentence in sentences(text):
         for start, end in _within(text, *sentence, budget):
-            before = total + token_weight(text[place:start])
-            total = before + token_weight(text[start:end])
-            place = end
-            yield _Piece(start, end, before, total, start in headings)
+            weight_before = weight + token_weight(text[position:start])
+            weight = weight_before + token_weight(text[start:end])
+            position = end
+            yield _Piece(start, end, weight_before, weight, start in headings)
 
 
 def _within(text: str, start: int, end: int, budget: int) -> Iterator[tuple[int, int]]:

@@ -1,7 +1,7 @@
 """Scores multiple-choice questions: by the letter that a reply names, or by the likelihood of each option.
 
-A reply that cannot be read is never counted as wrong in silence and never guessed: it is `unparsed` with its kind,
-and the headline rate, which is over all samples, counts it as not solved.
+A reply that cannot be read is neither guessed nor silently counted as wrong: its score is `unparsed` with a kind, and
+the headline rate, whose denominator is all samples, counts it as not solved.
 """
 
 from __future__ import annotations
@@ -43,12 +43,14 @@ class Choice:
             (`strict_only_letter`, `last_letter`, `first_option`).
         also_scored: rules of other tools whose rates are shown next to ours, as scores of their names.
         credit: adds the score `partial_credit` for questions with several right options: `jaccard` is the share of the
-            letters read or wanted that are both; `subset` the share of the wanted that were read, 0 if one is wrong.
+            letters read or expected that are both; `subset` the share of the expected that were read, 0 if any is
+            wrong.
 
     >>> sample = Sample("1", "Capital of France?", "B", choices=("Rome", "Paris"))
     >>> Choice()(sample, Output("I would choose option B.")).value
     1.0
-    >>> [(one.name, one.value) for one in Choice(also_scored=("last_letter",))(sample, Output("B, as All know"))]
+    >>> scores = Choice(also_scored=("last_letter",))(sample, Output("B, as All know"))
+    >>> [(score.name, score.value) for score in scores]
     [('solve_rate', 1.0), ('last_letter', 0.0)]
     """
 
@@ -60,7 +62,7 @@ class Choice:
 
     @property
     def score_infos(self) -> tuple[ScoreInfo, ...]:
-        """`solve_rate`, then the partial credit and the rules of other tools, as far as they were asked for."""
+        """`solve_rate`, then partial credit and the rules of other tools where they are configured."""
         solved = ScoreInfo(_NAME, (0.0, 1.0), threshold=1.0, denominator="all", exam=True)
         partial = (ScoreInfo(_CREDIT, (0.0, 1.0), denominator="all"),) if self.credit else ()
         others = (replace(solved, name=rule, exam=False, also_scored=True) for rule in self.also_scored)
@@ -71,39 +73,39 @@ class Choice:
         return (_NAME, *((_CREDIT,) if self.credit else ()), *self.also_scored)
 
     def check(self) -> None:
-        """Find what cannot be meant.
+        """Validate the options.
 
         Raises:
-            ConfigError: an unknown rule or credit, or a rule that is named twice.
+            ConfigError: an unknown rule or credit, or a repeated rule.
         """
-        for key, value, known in (
+        for key, value, allowed in (
             ("rule", self.rule, get_args(Rule)),
-            *(("also_scored", one, get_args(OtherRule)) for one in self.also_scored),
+            *(("also_scored", other_rule, get_args(OtherRule)) for other_rule in self.also_scored),
             ("credit", self.credit, get_args(Credit)),
         ):
-            if value not in known:
-                raise ConfigError(f"{key}: there is no {value!r}{did_you_mean(str(value), known)}")
+            if value not in allowed:
+                raise ConfigError(f"{key}: there is no {value!r}{did_you_mean(str(value), allowed)}")
         if len(set(self.also_scored)) < len(self.also_scored):
             raise ConfigError("also_scored: a rule is named twice")
 
     def __call__(self, sample: Sample, output: Output) -> Score | list[Score]:
         """Read the reply and compare it with `sample.reference`, a text of letters such as "B" or "AC"."""
         names = self._names
-        wanted, problem = _reference(sample)
+        expected, problem = _reference(sample)
         if problem:
             scores = [Score(name, None, outcome="not_applicable", reason=problem) for name in names]
             return scores if len(names) > 1 else scores[0]
         text = _text(output.value)
         if self.rule == "steelyard":
             question = question_of(sample.input)
-            reading = read_choice(text, sample.choices, question=question, several=len(wanted) > 1)
+            reading = read_choice(text, sample.choices, question=question, several=len(expected) > 1)
         else:
             reading = _by_rule(self.rule, text, len(sample.choices))
-        solved = _score(reading, sample, wanted, str(output.metadata.get("finish", "")))
+        solved = _score(reading, sample, expected, str(output.metadata.get("finish", "")))
         if len(names) == 1:
             return solved
-        partial = [_partial(solved, reading, wanted, self.credit)] if self.credit else []
-        return [solved, *partial, *(_score_by_rule(name, sample, text, wanted) for name in self.also_scored)]
+        partial = [_partial(solved, reading, expected, self.credit)] if self.credit else []
+        return [solved, *partial, *(_score_by_rule(name, sample, text, expected) for name in self.also_scored)]
 
 
 def _by_rule(rule: str, text: str, count: int) -> ChoiceReading:
@@ -114,30 +116,33 @@ def _by_rule(rule: str, text: str, count: int) -> ChoiceReading:
     return ChoiceReading((), status, rule, reason="this rule reads no letter; its tool counts the reply as wrong")
 
 
-def _score_by_rule(rule: str, sample: Sample, text: str, wanted: tuple[str, ...]) -> Score:
+def _score_by_rule(rule: str, sample: Sample, text: str, expected: tuple[str, ...]) -> Score:
     reading = _by_rule(rule, text, len(sample.choices))
-    return _score(reading, sample, wanted, "", name=rule)
+    return _score(reading, sample, expected, "", name=rule)
 
 
-def _partial(solved: Score, reading: ChoiceReading, wanted: tuple[str, ...], credit: str) -> Score:
+def _partial(solved: Score, reading: ChoiceReading, expected: tuple[str, ...], credit: str) -> Score:
     if solved.value is None:
         return replace(solved, name=_CREDIT)
-    read, right = set(reading.letters), set(wanted)
+    letters, expected_letters = set(reading.letters), set(expected)
     if credit == "jaccard":
-        value = len(read & right) / len(read | right)
+        value = len(letters & expected_letters) / len(letters | expected_letters)
     else:
-        value = len(read) / len(right) if read <= right else 0.0
-    return Score(_CREDIT, value, reason=f"{len(read & right)} of {len(right)} right, {len(read - right)} wrong")
+        value = len(letters) / len(expected_letters) if letters <= expected_letters else 0.0
+    right, wrong = len(letters & expected_letters), len(letters - expected_letters)
+    return Score(_CREDIT, value, reason=f"{right} of {len(expected_letters)} right, {wrong} wrong")
 
 
-def _score(reading: ChoiceReading, sample: Sample, wanted: tuple[str, ...], finish: str, *, name: str = _NAME) -> Score:
-    detail = _detail(reading, sample, wanted)
+def _score(
+    reading: ChoiceReading, sample: Sample, expected: tuple[str, ...], finish: str, *, name: str = _NAME
+) -> Score:
+    detail = _detail(reading, sample, expected)
     if reading.status == "refused" or (reading.status == "empty" and finish in _STOPPED):
         reason = reading.reason if reading.status == "refused" else "a content filter stopped the reply"
         return Score(name, None, outcome="refused", reason=reason, detail=detail)
     if reading.status in {"answered", "none_of_these"}:
-        solved = reading.letters == wanted
-        reason = _verdict(reading, wanted)
+        solved = reading.letters == expected
+        reason = _verdict(reading, expected)
         return Score(name, float(solved), passed=solved, reason=reason, detail=detail)
     truncated = finish == "length" and reading.status != "several"
     kind = "truncated" if truncated else reading.status
@@ -145,7 +150,7 @@ def _score(reading: ChoiceReading, sample: Sample, wanted: tuple[str, ...], fini
     return Score(name, None, outcome="unparsed", reason=reason, detail={**detail, "kind": kind})
 
 
-def _detail(reading: ChoiceReading, sample: Sample, wanted: tuple[str, ...]) -> dict[str, Any]:
+def _detail(reading: ChoiceReading, sample: Sample, expected: tuple[str, ...]) -> dict[str, Any]:
     letters = "".join(reading.letters)
     detail = {
         "letters": letters,
@@ -153,7 +158,7 @@ def _detail(reading: ChoiceReading, sample: Sample, wanted: tuple[str, ...]) -> 
         "rule": reading.rule,
         "span": list(reading.span) if reading.span else None,
         "confidence": reading.confidence,
-        "wanted": "".join(wanted),
+        "wanted": "".join(expected),
         "options": len(sample.choices),
     }
     order = sample.metadata.get("order")
@@ -162,12 +167,14 @@ def _detail(reading: ChoiceReading, sample: Sample, wanted: tuple[str, ...]) -> 
     return detail
 
 
-def _verdict(reading: ChoiceReading, wanted: tuple[str, ...]) -> str:
+def _verdict(reading: ChoiceReading, expected: tuple[str, ...]) -> str:
     if reading.status == "none_of_these":
-        return f"says that none fits, {''.join(wanted)} is right"
+        return f"says that none fits, {''.join(expected)} is right"
     how = "" if reading.confidence == "explicit" else " (inferred)"
-    read = "".join(reading.letters)
-    return f"{read}{how} is right" if reading.letters == wanted else f"{read}{how}, {''.join(wanted)} is right"
+    letters = "".join(reading.letters)
+    return (
+        f"{letters}{how} is right" if reading.letters == expected else f"{letters}{how}, {''.join(expected)} is right"
+    )
 
 
 def _reference(sample: Sample) -> tuple[tuple[str, ...], str]:
@@ -176,7 +183,7 @@ def _reference(sample: Sample) -> tuple[tuple[str, ...], str]:
         return (), f"a multiple-choice question has 2 to 26 options, this one has {len(sample.choices)}"
     if sample.reference is None or not str(sample.reference).strip():
         return (), "the sample has no reference"
-    letters = {one for one in fold(str(sample.reference)).upper() if one not in _SEPARATORS}
+    letters = {character for character in fold(str(sample.reference)).upper() if character not in _SEPARATORS}
     last = chr(ord("A") + len(sample.choices) - 1)
     if not letters or not all("A" <= letter <= last for letter in letters):
         return (), f"the reference {str(sample.reference)[:40]!r} is no letter from A to {last}"
@@ -197,11 +204,11 @@ _EMPTY: Final = "one of the options has no text, so nothing can be divided by it
 
 @dataclass(frozen=True, slots=True)
 class LikelihoodAccuracy:
-    """Three scores of what a `likelihood` target found, each 1 where the reference's option is the likeliest.
+    """Three accuracies from option likelihoods, each 1 where the reference's option has the highest likelihood.
 
-    `acc` takes the highest log probability. `acc_norm` divides it by the characters of the option's text first, and
-    `acc_bytes` by its bytes in UTF-8, for long options have more to lose. By letters all three are the same, as every
-    letter has one. The first of equal options is taken.
+    `acc` takes the highest log probability. `acc_norm` divides it first by the option text's number of characters, and
+    `acc_bytes` by its number of UTF-8 bytes, since the probability of a text falls with its length. Where likelihoods
+    are of letters, all three are the same. Of equal options the first is taken.
 
     Source: lm-evaluation-harness 0.4.13, `process_results` of multiple-choice tasks in `lm_eval/api/task.py`: there
     `acc_norm` is over `len(text)`, which is characters, and `acc_bytes` over bytes. L. Gao, "Multiple Choice
@@ -209,9 +216,10 @@ class LikelihoodAccuracy:
     Options are measured without what stands between them and the prompt, in both. Deviation: a question with several
     right options is not applicable; there, any of them counts.
 
-    >>> found = {"by": "texts", "logprobs": {"A": -4.0, "B": -6.0}}
+    >>> likelihood = {"by": "texts", "logprobs": {"A": -4.0, "B": -6.0}}
     >>> sample = Sample("1", "Where?", "B", choices=("Rome", "Saint-Denis"))
-    >>> [(one.name, one.value) for one in LikelihoodAccuracy()(sample, Output("A", (), {"likelihood": found}))]
+    >>> scores = LikelihoodAccuracy()(sample, Output("A", (), {"likelihood": likelihood}))
+    >>> [(score.name, score.value) for score in scores]
     [('acc', 0.0), ('acc_norm', 1.0), ('acc_bytes', 1.0)]
     """
 
@@ -223,24 +231,24 @@ class LikelihoodAccuracy:
 
     def __call__(self, sample: Sample, output: Output) -> list[Score]:
         """Compare the likeliest option with `sample.reference`, one letter."""
-        found = output.metadata.get("likelihood")
-        if not isinstance(found, Mapping):
+        likelihood = output.metadata.get("likelihood")
+        if not isinstance(likelihood, Mapping):
             return _all("not_applicable", "the output holds no likelihoods; they come from a likelihood target")
         letters = [option_label(no) for no in range(len(sample.choices))]
         if sample.reference not in letters:
             return _all("not_applicable", f"the reference {str(sample.reference)[:40]!r} is not one option's letter")
-        logprobs = found.get("logprobs")
+        logprobs = likelihood.get("logprobs")
         if not isinstance(logprobs, Mapping) or not logprobs:
-            return _all("unparsed", str(found.get("problem", "no option has a likelihood")), {"kind": "no letter"})
-        return [_likelihood_score(name, sample, found, logprobs) for name in _LIKELIHOOD_SCORES]
+            return _all("unparsed", str(likelihood.get("problem", "no option has a likelihood")), {"kind": "no letter"})
+        return [_likelihood_score(name, sample, likelihood, logprobs) for name in _LIKELIHOOD_SCORES]
 
 
 def _all(outcome: Any, reason: str, detail: Mapping[str, Any] | None = None) -> list[Score]:
     return [Score(name, None, outcome=outcome, reason=reason, detail=detail or {}) for name in _LIKELIHOOD_SCORES]
 
 
-def _likelihood_score(name: str, sample: Sample, found: Mapping[str, Any], logprobs: Mapping[str, float]) -> Score:
-    by_text = found.get("by") == "texts" and name != "acc"
+def _likelihood_score(name: str, sample: Sample, likelihood: Mapping[str, Any], logprobs: Mapping[str, float]) -> Score:
+    by_text = likelihood.get("by") == "texts" and name != "acc"
     lengths = dict.fromkeys(logprobs, 1)
     if by_text:
         lengths = {letter: _length(name, sample.choices[ord(letter) - ord("A")]) for letter in logprobs}
@@ -253,10 +261,12 @@ def _likelihood_score(name: str, sample: Sample, found: Mapping[str, Any], logpr
     reason = f"{best[0]} is the likeliest" + ("" if solved else f", {sample.reference} is right")
     if len(best) > 1:
         reason += f"; equal: {', '.join(best)}"
-    if name == "acc" and found.get("missing"):
-        reason += f"; {', '.join(found['missing'])} not listed, with at most {found.get('rest', 0):.2g} together"
-    kept = ("by", "probabilities", "missing", "rest", "shared") if name == "acc" else ()
-    detail = {key: found[key] for key in kept if key in found}
+    if name == "acc" and likelihood.get("missing"):
+        reason += (
+            f"; {', '.join(likelihood['missing'])} not listed, with at most {likelihood.get('rest', 0):.2g} together"
+        )
+    copied_keys = ("by", "probabilities", "missing", "rest", "shared") if name == "acc" else ()
+    detail = {key: likelihood[key] for key in copied_keys if key in likelihood}
     return Score(
         name,
         float(solved),

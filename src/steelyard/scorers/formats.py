@@ -1,4 +1,4 @@
-"""Scores the form of an output: whether it matches a regular expression, or is JSON that follows a schema.
+"""Scores the format of an output: does it match a regular expression, or is it JSON that follows a schema?
 
 What a model wrote is hostile: a pattern that backtracks, such as `(a+)+$`, takes centuries on a text made for it, and
 `re` neither stops nor lets another thread run meanwhile. The package `regex` reads the same patterns, gives other
@@ -62,7 +62,7 @@ class Regex:
     timeout_s: float = TIMEOUT_S
 
     def check(self) -> None:
-        """Find what cannot be meant.
+        """Validate the options.
 
         Raises:
             ConfigError: the pattern cannot be read, an unknown mode or flag, or a time limit that is not above 0.
@@ -82,15 +82,15 @@ class Regex:
             return score
         text, pattern = text_of(output), compile_pattern(self.pattern, self.flags)
         try:
-            found = (
+            match = (
                 pattern.search(text, timeout=self.timeout_s)
                 if self.mode == "search"
                 else pattern.fullmatch(text.strip(), timeout=self.timeout_s)
             )
         except TimeoutError:
             return undecided("regex", f"the pattern was not decided within {self.timeout_s:g} s")
-        reason = f"found {found[0][:_SHOWN_PATTERN]!r}" if found else "the pattern is not found"
-        return Score("regex", float(found is not None), passed=found is not None, reason=reason)
+        reason = f"found {match[0][:_SHOWN_PATTERN]!r}" if match else "the pattern is not found"
+        return Score("regex", float(match is not None), passed=match is not None, reason=reason)
 
 
 def compile_pattern(pattern: str, flags: Sequence[str] = ()) -> Any:
@@ -108,7 +108,7 @@ def compile_pattern(pattern: str, flags: Sequence[str] = ()) -> Any:
 
 
 def undecided(name: str, reason: str) -> Score:
-    """The score of a text that a pattern cannot be decided on in time."""
+    """The score of a text whose match was not decided within the time limit."""
     return Score(name, None, outcome="unparsed", reason=reason, detail={"kind": "timeout"})
 
 
@@ -116,7 +116,7 @@ _NAME: Final = "json_schema"
 _SHOWN_MESSAGE: Final = 200
 _REFERENCES: Final = ("$ref", "$dynamicRef", "$recursiveRef")
 _VALUES: Final = frozenset({"const", "enum", "default", "examples"})
-"""Keys of a schema below which stands data."""
+"""Schema keywords whose values are data, not subschemas."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,7 +144,7 @@ class JsonSchema:
     fenced: bool = True
 
     def check(self) -> None:
-        """Find what cannot be meant.
+        """Validate the options.
 
         Raises:
             ConfigError: there is no such schema, it is none, or it refers to what it does not hold.
@@ -181,8 +181,8 @@ class JsonSchema:
             return json.loads(unfenced(text) if self.fenced else text, parse_constant=_no_json), ""
         except (ValueError, RecursionError) as error:
             cut_off = "; it was cut off at its length limit" if output.metadata.get("finish") == "length" else ""
-            why = "nested too deep" if isinstance(error, RecursionError) else error
-            return None, f"no JSON: {why}{cut_off}"
+            cause = "nested too deep" if isinstance(error, RecursionError) else error
+            return None, f"no JSON: {cause}{cut_off}"
 
 
 def _no_json(word: str) -> Any:
@@ -195,7 +195,7 @@ def _score(label: str, problem: str) -> Score:
 
 
 def first_error(schema: Mapping[str, Any], value: Any) -> str:
-    """The first thing in which `value` does not follow `schema`, with its path; "" where it does.
+    """The first violation of `schema` in `value`, with its path; "" where there is none.
 
     Raises:
         TimeoutError: a pattern within the schema was not decided in time.
@@ -213,7 +213,7 @@ def first_error(schema: Mapping[str, Any], value: Any) -> str:
 
 
 def check_schema(schema: Mapping[str, Any]) -> None:
-    """Find what is no schema, or one that cannot be used without fetching something.
+    """Validate a schema, and refuse references to other documents.
 
     Raises:
         ConfigError: what, and where in the schema.
@@ -228,10 +228,10 @@ def check_schema(schema: Mapping[str, Any]) -> None:
         _check_part(part, schema)
 
 
-def _check_part(part: Mapping[str, Any], whole: Mapping[str, Any]) -> None:
+def _check_part(part: Mapping[str, Any], schema: Mapping[str, Any]) -> None:
     for key in _REFERENCES:
         if isinstance(part.get(key), str):
-            _check_reference(part[key], whole)
+            _check_reference(part[key], schema)
     patterns = part.get("patternProperties", {})
     for pattern in (*patterns, *([part["pattern"]] if isinstance(part.get("pattern"), str) else [])):
         compile_pattern(pattern)
@@ -239,7 +239,7 @@ def _check_part(part: Mapping[str, Any], whole: Mapping[str, Any]) -> None:
         raise ConfigError("schema: patternProperties beside unevaluatedProperties; use additionalProperties")
 
 
-def _check_reference(reference: str, whole: Mapping[str, Any]) -> None:
+def _check_reference(reference: str, schema: Mapping[str, Any]) -> None:
     from referencing import Registry
     from referencing.exceptions import Unresolvable
     from referencing.jsonschema import DRAFT202012
@@ -247,13 +247,13 @@ def _check_reference(reference: str, whole: Mapping[str, Any]) -> None:
     if not reference.startswith("#"):
         raise ConfigError(f"schema: {reference!r} refers to another document, and nothing is fetched; put it in $defs")
     try:
-        Registry().with_resource("", DRAFT202012.create_resource(whole)).resolver().lookup(reference)
+        Registry().with_resource("", DRAFT202012.create_resource(schema)).resolver().lookup(reference)
     except Unresolvable as error:
         raise ConfigError(f"schema: there is no {reference!r} in it") from error
 
 
 def _parts(schema: Any) -> Iterator[Mapping[str, Any]]:
-    """Every mapping of a schema that is no data; properties that are called like a key of a schema do no harm here."""
+    """All subschemas; a property that is named like a keyword is visited as well, which does no harm."""
     if isinstance(schema, Mapping):
         yield schema
         for key, value in schema.items():
@@ -266,15 +266,15 @@ def _parts(schema: Any) -> Iterator[Mapping[str, Any]]:
 
 @cache
 def _validator_class(dialect: str) -> Any:
-    """The validator of a draft whose patterns are decided in bounded time; made once a draft."""
+    """The validator class of a draft, with pattern matching in bounded time; built once per draft."""
     from jsonschema import Draft202012Validator  # type: ignore[import-untyped]
     from jsonschema.validators import extend, validator_for  # type: ignore[import-untyped]
 
-    found = validator_for({"$schema": dialect}, default=None) if dialect else Draft202012Validator
-    if found is None:
+    validator_class = validator_for({"$schema": dialect}, default=None) if dialect else Draft202012Validator
+    if validator_class is None:
         raise ConfigError(f"schema: $schema {dialect[:_SHOWN_MESSAGE]!r} is no draft that is known")
     return extend(
-        found,
+        validator_class,
         {"pattern": _pattern, "patternProperties": _pattern_properties, "additionalProperties": _additional_properties},
     )
 
@@ -282,32 +282,34 @@ def _validator_class(dialect: str) -> Any:
 def _pattern(validator: Any, pattern: str, value: Any, _schema: Any) -> Iterator[Any]:
     from jsonschema.exceptions import ValidationError
 
-    if validator.is_type(value, "string") and not _found(pattern, value):
+    if validator.is_type(value, "string") and not _occurs(pattern, value):
         yield ValidationError(f"{value!r} does not match {pattern!r}")
 
 
 def _pattern_properties(validator: Any, patterns: Mapping[str, Any], value: Any, _schema: Any) -> Iterator[Any]:
     if validator.is_type(value, "object"):
         for pattern, schema in patterns.items():
-            for name, one in value.items():
-                if _found(pattern, name):
-                    yield from validator.descend(one, schema, path=name, schema_path=pattern)
+            for name, member in value.items():
+                if _occurs(pattern, name):
+                    yield from validator.descend(member, schema, path=name, schema_path=pattern)
 
 
-def _additional_properties(validator: Any, wanted: Any, value: Any, schema: Mapping[str, Any]) -> Iterator[Any]:
+def _additional_properties(validator: Any, rule: Any, value: Any, schema: Mapping[str, Any]) -> Iterator[Any]:
     from jsonschema.exceptions import ValidationError
 
     if not validator.is_type(value, "object"):
         return
     patterns = schema.get("patternProperties", {})
-    known = schema.get("properties", {})
-    more = [name for name in value if name not in known and not any(_found(pattern, name) for pattern in patterns)]
-    if wanted is False and more:
-        yield ValidationError(f"{', '.join(map(repr, more[:5]))} is not among the properties")
-    elif wanted is not False:
-        for name in more:
-            yield from validator.descend(value[name], wanted, path=name)
+    declared = schema.get("properties", {})
+    undeclared = [
+        name for name in value if name not in declared and not any(_occurs(pattern, name) for pattern in patterns)
+    ]
+    if rule is False and undeclared:
+        yield ValidationError(f"{', '.join(map(repr, undeclared[:5]))} is not among the properties")
+    elif rule is not False:
+        for name in undeclared:
+            yield from validator.descend(value[name], rule, path=name)
 
 
-def _found(pattern: str, text: str) -> bool:
+def _occurs(pattern: str, text: str) -> bool:
     return compile_pattern(pattern).search(text, timeout=TIMEOUT_S) is not None

@@ -1,4 +1,4 @@
-"""Preference by people: their votes on pairs of answers, read from a file, in place of a judge.
+"""Human preference: people's votes on pairs of answers, read from a file, in place of a judge.
 
 A row of the file names the sample, the voter and the preferred side.
 """
@@ -19,13 +19,13 @@ from steelyard.data.rows import OpenTable, open_tables
 from steelyard.data.sample_files import SampleFiles
 from steelyard.data.table import Row
 from steelyard.errors import ConfigError, DataError, boundary, did_you_mean
-from steelyard.scorers.preference import VALUES, Label, alike, sides_of
+from steelyard.scorers.preference import VALUES, Label, is_nearly_same, sides_of
 from steelyard.types import Output, Sample, Score, ScoreInfo, StageInfo
 
 
 @dataclass(frozen=True, slots=True)
 class HumanPreference:
-    """What people prefer, by a file of their votes: 1 for side A, 0 for side B, 0.5 for a tie.
+    """Preference by human votes from a file: 1 for side A, 0 for side B, 0.5 for a tie.
 
     A row is one vote: the sample's id (or its question, word for word), who is preferred, and where the file says so
     who voted and on which pair. Preferred is the name of a target, `A` or `B` (the first and the second of the pair as
@@ -54,7 +54,7 @@ class HumanPreference:
         return (ScoreInfo(self.name, (0.0, 1.0)),)
 
     def check(self) -> None:
-        """Read the file before anything is run; where the sides are known, every vote as well.
+        """Read the file before anything is run, and every vote where the sides are known.
 
         Raises:
             ConfigError: no name, no such file, a role or column that there is not, or no vote on this pair.
@@ -76,9 +76,9 @@ class HumanPreference:
         sides = sides_of(self.name, output)
         if isinstance(sides, Score):
             return sides
-        found = self._votes()
+        votes_by_sample = self._votes()
         keys = (sample.id, sample.input) if isinstance(sample.input, str) else (sample.id,)
-        votes = next((found[key.strip()] for key in keys if key.strip() in found), ())
+        votes = next((votes_by_sample[key.strip()] for key in keys if key.strip() in votes_by_sample), ())
         if not votes:
             reason = f"{Path(self.file).name} holds no vote on this sample"
             return Score(self.name, None, outcome="not_applicable", reason=reason, detail={"by": "people"})
@@ -86,7 +86,7 @@ class HumanPreference:
         detail: dict[str, Any] = {"label": label, "by": "people", "votes": _counts(votes)}
         if any(vote.annotator for vote in votes):
             detail["voters"] = [{"annotator": vote.annotator, "verdict": vote.label} for vote in votes]
-        if alike(sides):
+        if is_nearly_same(sides):
             detail["alike"] = True
         detail["columns"] = {f"{self.name}_label": label, f"{self.name}_votes": reason}
         return Score(self.name, VALUES[label], reason=reason, detail=detail)
@@ -102,7 +102,7 @@ def _counts(votes: Sequence[Vote]) -> dict[str, int]:
 
 
 def majority(votes: Sequence[Vote]) -> tuple[Label, str]:
-    """What more than half of the votes say, else a tie; and the votes in words.
+    """The side with more than half of the votes, else a tie; and the counts in words.
 
     >>> majority([Vote("A", "", ""), Vote("A", "", ""), Vote("tie", "", "")])
     ('A', 'A: 2 of 3 votes')
@@ -148,19 +148,19 @@ class Vote(NamedTuple):
 
     label: str
     annotator: str
-    place: str
+    location: str
 
 
 @dataclass(frozen=True, slots=True)
 class VoteRow:
-    """A row as it stands; `first` and `second` are "" where the file does not name the pair."""
+    """A row of the file; `first` and `second` are "" where the file does not name the pair."""
 
     sample: str
     preferred: str
     annotator: str
     first: str
     second: str
-    place: str
+    location: str
 
 
 def read_rows(file: Path, columns: Mapping[str, str]) -> tuple[VoteRow, ...]:
@@ -188,7 +188,7 @@ def _key(file: Path, columns: Mapping[str, str]) -> tuple[Path, Columns, Version
 def _read_rows(file: Path, columns: Columns, _version: Version) -> tuple[VoteRow, ...]:
     tables, _ = open_tables(SampleFiles(file, columns=dict(columns)), _ROLES)
     defects: list[str] = []
-    rows = [one for table in tables for row in table.rows() if (one := _row(table, row, defects)) is not None]
+    rows = [vote_row for table in tables for row in table.rows() if (vote_row := _row(table, row, defects)) is not None]
     _refuse(file, defects)
     return tuple(rows)
 
@@ -196,7 +196,7 @@ def _read_rows(file: Path, columns: Columns, _version: Version) -> tuple[VoteRow
 def _row(table: OpenTable, row: Row, defects: list[str]) -> VoteRow | None:
     """A row; None where its cell for the vote is blank, so that nobody voted, and where it has a defect."""
     sample, preferred, annotator, first, second = (table.text(row, role) for role in ROLES)
-    place = table.place(row, "preferred")
+    location = table.place(row, "preferred")
     if not preferred:
         return None
     if not sample:
@@ -205,7 +205,7 @@ def _row(table: OpenTable, row: Row, defects: list[str]) -> VoteRow | None:
     if bool(first) != bool(second):
         defects.append(f"{table.place(row)}: one side of a pair alone; both are named, or none")
         return None
-    return VoteRow(sample, preferred, annotator, first, second, place)
+    return VoteRow(sample, preferred, annotator, first, second, location)
 
 
 def votes_on(file: Path, columns: Mapping[str, str], sides: tuple[str, str]) -> Mapping[str, Sequence[Vote]]:
@@ -227,53 +227,55 @@ def votes_on(file: Path, columns: Mapping[str, str], sides: tuple[str, str]) -> 
 @lru_cache(maxsize=256)
 def _votes(file: Path, columns: Columns, version: Version, sides: tuple[str, str]) -> Mapping[str, Sequence[Vote]]:
     rows = _read_rows(file, columns, version)
-    own = [row for row in rows if not row.first or {row.first, row.second} == set(sides)]
-    if rows and not own:
+    pair_rows = [row for row in rows if not row.first or {row.first, row.second} == set(sides)]
+    if rows and not pair_rows:
         pairs = sorted({f"{row.first} and {row.second}" for row in rows})
         near = did_you_mean(f"{sides[0]} and {sides[1]}", pairs)
         raise ConfigError(f"{file.name} holds no vote on {sides[0]!r} and {sides[1]!r}{near}")
-    found: dict[str, list[Vote]] = {}
-    seen: dict[tuple[str, str], str] = {}
+    votes: dict[str, list[Vote]] = {}
+    locations: dict[tuple[str, str], str] = {}
     defects: list[str] = []
-    for row in own:
+    for row in pair_rows:
         label = _label(row, sides)
         if not label:
             defects.append(_unknown(row, sides))
             continue
-        before = seen.setdefault((row.sample, row.annotator), row.place) if row.annotator else row.place
-        if before != row.place:
-            defects.append(f"{row.place}: {row.annotator!r} voted on {row.sample!r} already, at {before}")
+        earlier = locations.setdefault((row.sample, row.annotator), row.location) if row.annotator else row.location
+        if earlier != row.location:
+            defects.append(f"{row.location}: {row.annotator!r} voted on {row.sample!r} already, at {earlier}")
             continue
-        found.setdefault(row.sample, []).append(Vote(label, row.annotator, row.place))
+        votes.setdefault(row.sample, []).append(Vote(label, row.annotator, row.location))
     _refuse(file, defects)
-    return MappingProxyType(found)
+    return MappingProxyType(votes)
 
 
 def _label(row: VoteRow, sides: tuple[str, str]) -> str:
     """`A`, `B` or `tie`; "" where it is none. The name of a side goes before a word for a place."""
-    named = dict(zip(sides, "AB", strict=True))
-    if row.preferred in named:
-        return named[row.preferred]
-    turned = bool(row.first) and row.first == sides[1]
+    label_of_name = dict(zip(sides, "AB", strict=True))
+    if row.preferred in label_of_name:
+        return label_of_name[row.preferred]
+    reversed_order = bool(row.first) and row.first == sides[1]
     word = plain_word(row.preferred)
-    folded = {plain_word(name): side for name, side in named.items()}
+    folded = {plain_word(name): side for name, side in label_of_name.items()}
     if word in folded and len(folded) == 2:
         return folded[word]
-    for words, place in ((_FIRST, 0), (_SECOND, 1)):
+    for words, position in ((_FIRST, 0), (_SECOND, 1)):
         if word in words:
-            return "AB"[place ^ turned]
+            return "AB"[position ^ reversed_order]
     return "tie" if word in _TIE else ""
 
 
 def _unknown(row: VoteRow, sides: tuple[str, str]) -> str:
     hint = "" if row.first else "; where a file is about several pairs, its columns first and second name them"
-    near = did_you_mean(row.preferred, sides)
-    near = near if near.startswith(":") else ""
-    return f"{row.place}: {row.preferred[:40]!r} is neither {sides[0]!r} nor {sides[1]!r} nor a tie{near}{hint}"
+    suggestion = did_you_mean(row.preferred, sides)
+    suggestion = suggestion if suggestion.startswith(":") else ""
+    return (
+        f"{row.location}: {row.preferred[:40]!r} is neither {sides[0]!r} nor {sides[1]!r} nor a tie{suggestion}{hint}"
+    )
 
 
 def plain_word(text: str) -> str:
-    """A vote without width, case, and marks around it.
+    """Normalise a vote: width, case, and punctuation around it are dropped.
 
     >>> plain_word(" Ａ. "), plain_word("Model_A"), plain_word("[[B]]")
     ('a', 'model a', 'b')
@@ -285,11 +287,12 @@ def plain_word(text: str) -> str:
 def _refuse(file: Path, defects: Sequence[str]) -> None:
     if defects:
         raise DataError(
-            f"{file.name}: {len(defects)} vote{'s' if len(defects) > 1 else ''} cannot be counted", list(_told(defects))
+            f"{file.name}: {len(defects)} vote{'s' if len(defects) > 1 else ''} cannot be counted",
+            list(_listed_defects(defects)),
         )
 
 
-def _told(defects: Sequence[str]) -> Iterator[str]:
+def _listed_defects(defects: Sequence[str]) -> Iterator[str]:
     yield from defects[:_MOST_DEFECTS]
     if len(defects) > _MOST_DEFECTS:
         yield f"and {len(defects) - _MOST_DEFECTS} more"

@@ -1,7 +1,7 @@
 """Scorers that compare an output with a reference text: equality, shared words, shared characters.
 
-They call no model and cost nothing, so they are the floor of every judge: a judge that does not rank systems better
-than these is not worth its calls. The measures are in `steelyard.scorers.overlap`.
+They call no model and cost nothing, so they are the baseline for every judge: a judge that does not rank systems
+better than these is not worth its calls. The measures are in `steelyard.scorers.overlap`.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ class TokenF1:
         return (share_info("token_f1", self.threshold),)
 
     def check(self) -> None:
-        """Find what cannot be meant.
+        """Validate the options.
 
         Raises:
             ConfigError: the threshold is no share.
@@ -60,8 +60,8 @@ class TokenF1:
         if (score := unscored("token_f1", problem, output)) is not None:
             return score
         answer = text_of(output)
-        found = [token_f1(text, answer, articles=self.articles) for text in texts]
-        return _overlap_score("token_f1", found, answer, self.threshold)
+        overlaps = [token_f1(text, answer, articles=self.articles) for text in texts]
+        return _overlap_score("token_f1", overlaps, answer, self.threshold)
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +72,7 @@ class RougeL:
 
     Args:
         threshold: share from which a sample passes; None: none is set.
-        beta: weight of recall against precision; 1 weighs both alike.
+        beta: weight of recall against precision; 1 gives both the same weight.
 
     >>> RougeL()(Sample("1", "What happened?", "police killed the gunman"), Output("Police kill the gunman.")).value
     0.75
@@ -89,7 +89,7 @@ class RougeL:
         return (share_info("rouge_l", self.threshold),)
 
     def check(self) -> None:
-        """Find what cannot be meant.
+        """Validate the options.
 
         Raises:
             ConfigError: the threshold is no share, or beta is not above 0.
@@ -103,8 +103,8 @@ class RougeL:
         if (score := unscored("rouge_l", problem, output)) is not None:
             return score
         answer = text_of(output)
-        found = [rouge_l(text, answer, beta=self.beta) for text in texts]
-        return _overlap_score("rouge_l", found, answer, self.threshold)
+        overlaps = [rouge_l(text, answer, beta=self.beta) for text in texts]
+        return _overlap_score("rouge_l", overlaps, answer, self.threshold)
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,7 +136,7 @@ class ChrF:
         return (share_info("chrf", self.threshold),)
 
     def check(self) -> None:
-        """Find what cannot be meant.
+        """Validate the options.
 
         Raises:
             ConfigError: the threshold is no share, n is below 1, word_order below 0, or beta not above 0.
@@ -153,21 +153,23 @@ class ChrF:
             return score
         answer = text_of(output)
         measure = partial(chrf, answer=answer, n=self.n, beta=self.beta, word_order=self.word_order)
-        found = [measure(text) for text in texts]
-        place = found.index(max(found))
-        reason = f"{'' if answer.strip() else 'the output is empty'}{which(place, len(texts))}".removeprefix("; ")
-        passed = reached(found[place], self.threshold)
-        return Score("chrf", found[place], passed=passed, reason=reason, detail={"reference": place})
+        values = [measure(text) for text in texts]
+        best = values.index(max(values))
+        reason = f"{'' if answer.strip() else 'the output is empty'}{which_reference(best, len(texts))}".removeprefix(
+            "; "
+        )
+        passed = reached(values[best], self.threshold)
+        return Score("chrf", values[best], passed=passed, reason=reason, detail={"reference": best})
 
 
 @accepts_former_keys
 @dataclass(frozen=True, slots=True)
 class Contains:
-    """Whether the reference stands in the output.
+    """Whether the output contains the reference.
 
-    Width and runs of blanks make no difference. Chinese has no borders between words, so whole words are asked for
-    where the reference begins or ends with a letter of an alphabet or a digit: "cat" is not in "concatenate", and "3"
-    is neither in "13" nor in "3.5".
+    Character width and runs of blanks make no difference. Chinese does not separate words, so whole words are required
+    only where the reference begins or ends with a letter of an alphabet or a digit: "cat" is not in "concatenate", and
+    "3" is neither in "13" nor in "3.5".
 
     Args:
         mode: of several references: `any` of them, `all` of them, or the `share` of them that is found.
@@ -188,16 +190,16 @@ class Contains:
 
     @property
     def score_infos(self) -> tuple[ScoreInfo, ...]:
-        """Met or not; with `share` the share, which has no names for 1 and 0."""
+        """1 or 0 with labels; with `share` the share, which has none."""
         if self.mode == "share":
             return (share_info("contains", self.threshold),)
         return (share_info("contains", 1.0, labels=("contained", "missing")),)
 
     def check(self) -> None:
-        """Find what cannot be meant.
+        """Validate the options.
 
         Raises:
-            ConfigError: an unknown `mode`, or a threshold that is no share or has no share to be set on.
+            ConfigError: an unknown `mode`, a threshold outside [0, 1], or a threshold without `mode="share"`.
         """
         if self.mode not in {"any", "all", "share"}:
             raise ConfigError(f"mode: expected any, all or share, but got {self.mode!r}")
@@ -211,13 +213,15 @@ class Contains:
         if (score := unscored("contains", problem, output)) is not None:
             return score
         answer = self._comparable(text_of(output))
-        found = [stands_in(self._comparable(text), answer, whole_words=self.whole_words) for text in texts]
-        missing = [text for text, there in zip(texts, found, strict=True) if not there]
-        value = {"any": float(any(found)), "all": float(all(found)), "share": sum(found) / len(found)}[self.mode]
+        contained = [stands_in(self._comparable(text), answer, whole_words=self.whole_words) for text in texts]
+        missing = [text for text, is_contained in zip(texts, contained, strict=True) if not is_contained]
+        value = {"any": float(any(contained)), "all": float(all(contained)), "share": sum(contained) / len(contained)}[
+            self.mode
+        ]
         passed = reached(value, self.threshold) if self.mode == "share" else value == 1
         reason = f"missing: {', '.join(repr(text[:40]) for text in missing[:5])}" if missing else ""
-        if self.mode == "any" and any(found):
-            reason = f"found{which(found.index(True), len(texts))}".replace("; ", " ")
+        if self.mode == "any" and any(contained):
+            reason = f"found{which_reference(contained.index(True), len(texts))}".replace("; ", " ")
         return Score("contains", value, passed=passed, reason=reason, detail={"missing": missing})
 
     def _comparable(self, text: str) -> str:
@@ -225,16 +229,20 @@ class Contains:
         return plain.casefold() if self.ignore_case else plain
 
 
-def stands_in(wanted: str, text: str, *, whole_words: bool = True) -> bool:
-    """Whether `wanted` occurs in `text`, with `whole_words` not as a part of a longer word or number.
+def stands_in(phrase: str, text: str, *, whole_words: bool = True) -> bool:
+    """Whether `phrase` occurs in `text`, with `whole_words` not as a part of a longer word or number.
 
     >>> stands_in("cat", "concatenate"), stands_in("cat", "a cat!"), stands_in("卦", "八卦图"), stands_in("3", "3.5")
     (False, True, True, False)
     """
-    at = text.find(wanted)
-    while whole_words and at >= 0 and not (_starts_word(text, at) and _ends_word(text, at + len(wanted))):
-        at = text.find(wanted, at + 1)
-    return at >= 0
+    position = text.find(phrase)
+    while (
+        whole_words
+        and position >= 0
+        and not (_starts_word(text, position) and _ends_word(text, position + len(phrase)))
+    ):
+        position = text.find(phrase, position + 1)
+    return position >= 0
 
 
 def _starts_word(text: str, at: int) -> bool:
@@ -253,24 +261,24 @@ def _ends_word(text: str, at: int) -> bool:
 
 
 def _joins(character: str) -> bool:
-    """Whether it makes one word with its neighbour: letters, digits and the underscore do, Han characters do not."""
+    """Whether a character can be part of a longer word: letters, digits and underscores can, Han characters cannot."""
     return (character.isalnum() or character == "_") and _WIDE.match(character) is None
 
 
 def _with_words(sample: Sample, words: Callable[[str], list[str]]) -> tuple[tuple[str, ...], str]:
-    """The references that have a word; a text of marks alone has nothing that could be shared."""
+    """The references that hold a word; a text of punctuation alone has no overlap to measure."""
     texts, problem = references_of(sample)
-    kept = tuple(text for text in texts if words(text))
-    return kept, problem or ("" if kept else "the reference has no word in it")
+    usable = tuple(text for text in texts if words(text))
+    return usable, problem or ("" if usable else "the reference has no word in it")
 
 
-def _overlap_score(name: str, found: list[Overlap], answer: str, threshold: float | None) -> Score:
-    values = [one.f1 for one in found]
-    place = values.index(max(values))
-    best = found[place]
+def _overlap_score(name: str, overlaps: list[Overlap], answer: str, threshold: float | None) -> Score:
+    values = [overlap.f1 for overlap in overlaps]
+    position = values.index(max(values))
+    best = overlaps[position]
     how = f"precision {best.precision:.2f}, recall {best.recall:.2f}" if answer.strip() else "the output is empty"
-    detail = {"precision": best.precision, "recall": best.recall, "reference": place}
-    reason = how + which(place, len(found))
+    detail = {"precision": best.precision, "recall": best.recall, "reference": position}
+    reason = how + which_reference(position, len(overlaps))
     return Score(name, best.f1, passed=reached(best.f1, threshold), reason=reason, detail=detail)
 
 
@@ -283,11 +291,11 @@ def _check_beta(beta: float) -> None:
 class ExactMatch:
     """1 where the output is the reference, else 0; texts are compared without blanks around them.
 
-    Of several references, a list of texts, any will do where the output is a text.
+    Where the reference is a list of texts and the output is a text, any of them may match.
 
     Args:
         ignore_case: compare with case folded (str.casefold).
-        normalise: compare the words of both alone, as SQuAD does: without case, punctuation, a, an and the.
+        normalise: compare only the words of both, as SQuAD does: without case, punctuation, a, an and the.
 
     >>> ExactMatch(ignore_case=True)(Sample("fr", "Capital of France?", "Paris"), Output(" paris")).value
     1.0
@@ -303,21 +311,23 @@ class ExactMatch:
 
     def __call__(self, sample: Sample, output: Output) -> Score:
         """Compare one output with its reference."""
-        wanted, got = sample.reference, output.value
-        if wanted is None:
+        reference, value = sample.reference, output.value
+        if reference is None:
             return Score("exact_match", None, outcome="not_applicable", reason="the sample has no reference")
-        several = isinstance(wanted, list | tuple) and wanted and all(isinstance(one, str) for one in wanted)
-        if several and isinstance(got, str):
-            return self._any_of(wanted, got)
-        equal = bool(self._comparable(wanted) == self._comparable(got))
+        several = isinstance(reference, list | tuple) and reference and all(isinstance(text, str) for text in reference)
+        if several and isinstance(value, str):
+            return self._match_any(reference, value)
+        equal = bool(self._comparable(reference) == self._comparable(value))
         return Score("exact_match", float(equal), passed=equal)
 
-    def _any_of(self, wanted: Sequence[str], got: str) -> Score:
-        found = self._comparable(got)
-        place = next((at for at, one in enumerate(wanted) if self._comparable(one) == found), None)
-        count = len(wanted)
-        reason = f"none of {count} references" if place is None else f"reference {place + 1} of {count}"
-        return Score("exact_match", float(place is not None), passed=place is not None, reason=reason)
+    def _match_any(self, references: Sequence[str], text: str) -> Score:
+        answer = self._comparable(text)
+        position = next(
+            (number for number, reference in enumerate(references) if self._comparable(reference) == answer), None
+        )
+        count = len(references)
+        reason = f"none of {count} references" if position is None else f"reference {position + 1} of {count}"
+        return Score("exact_match", float(position is not None), passed=position is not None, reason=reason)
 
     def _comparable(self, value: Any) -> Any:
         if not isinstance(value, str):
@@ -331,23 +341,26 @@ _STOPPED: Final = frozenset({"content_filter", "refusal"})
 
 
 def references_of(sample: Sample) -> tuple[tuple[str, ...], str]:
-    """The texts that are expected, or why there is none: one text or number, or several in a list.
+    """The reference texts of a sample, or the reason why there are none: one text or number, or a list of them.
 
     >>> references_of(Sample("1", "Capital of France?", ["Paris", " "])), references_of(Sample("2", "?"))[1]
     ((('Paris',), ''), 'the sample has no reference')
     """
-    given = sample.reference
-    several = list(given) if isinstance(given, list | tuple) else [given]
-    several = [one for one in several if one is not None]
-    odd = next((one for one in several if isinstance(one, bool) or not isinstance(one, str | int | float)), None)
-    if odd is not None:
-        return (), f"the reference is no text and no list of texts: it holds a {type(odd).__name__}"
-    texts = tuple(text for one in several if (text := str(one)).strip())
+    reference = sample.reference
+    texts_or_numbers = list(reference) if isinstance(reference, list | tuple) else [reference]
+    texts_or_numbers = [value for value in texts_or_numbers if value is not None]
+    unsupported = next(
+        (value for value in texts_or_numbers if isinstance(value, bool) or not isinstance(value, str | int | float)),
+        None,
+    )
+    if unsupported is not None:
+        return (), f"the reference is no text and no list of texts: it holds a {type(unsupported).__name__}"
+    texts = tuple(text for value in texts_or_numbers if (text := str(value)).strip())
     return texts, "" if texts else "the sample has no reference"
 
 
 def text_of(output: Output) -> str:
-    """The output as text; a structure as its JSON, nothing as an empty text."""
+    """The output as text: structures as JSON, None as an empty text."""
     value = output.value
     if isinstance(value, str):
         return value
@@ -357,7 +370,7 @@ def text_of(output: Output) -> str:
 
 
 def unscored(name: str, problem: str, output: Output) -> Score | None:
-    """The score where nothing is compared: there is no reference, or a filter left nothing of the reply; else None."""
+    """The score of an output that cannot be compared (no reference, or stopped by a content filter); else None."""
     if problem:
         return Score(name, None, outcome="not_applicable", reason=problem)
     if str(output.metadata.get("finish", "")) in _STOPPED and not text_of(output).strip():
@@ -368,12 +381,12 @@ def unscored(name: str, problem: str, output: Output) -> Score | None:
 def share_info(
     name: str, threshold: float | None = None, *, labels: tuple[str, str] | None = None, named_verdicts: bool = False
 ) -> ScoreInfo:
-    """What lexical scorers declare: a share, or 1 or 0, with unreadable and refused replies counted as 0.
+    """Build the `ScoreInfo` of a lexical scorer: range 0 to 1, unparsed and refused replies counted as 0.
 
     Args:
         name: of the score.
         threshold: from which on a sample passes.
-        labels: what 1 and 0 are called, where there is nothing between them.
+        labels: names of the values 1 and 0, for scores that have no others.
         named_verdicts: whether its verdicts have names.
     """
     return ScoreInfo(
@@ -381,23 +394,23 @@ def share_info(
     )
 
 
-def which(place: int, count: int) -> str:
-    """Which of several references it was, for a reason; nothing where there is only one.
+def which_reference(position: int, count: int) -> str:
+    """Name the matching reference in a score's reason; empty where there is only one.
 
-    >>> which(1, 3), which(0, 1)
+    >>> which_reference(1, 3), which_reference(0, 1)
     ('; reference 2 of 3', '')
     """
-    return f"; reference {place + 1} of {count}" if count > 1 else ""
+    return f"; reference {position + 1} of {count}" if count > 1 else ""
 
 
-def check_share(what: str, value: float | None) -> None:
-    """Find a share that is none.
+def check_share(key: str, value: float | None) -> None:
+    """Require None or a number in [0, 1].
 
     Raises:
         ConfigError: it is not in [0, 1].
     """
     if value is not None and not 0 <= value <= 1:
-        raise ConfigError(f"{what}: expected a share from 0 to 1, but got {value}")
+        raise ConfigError(f"{key}: expected a share from 0 to 1, but got {value}")
 
 
 def reached(value: float, threshold: float | None) -> bool | None:

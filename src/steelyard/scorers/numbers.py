@@ -1,4 +1,4 @@
-"""Scores whether an output gives the reference's numbers, however either of them writes a number.
+"""Scores whether an output contains the reference's numbers, in whatever notation they are written.
 
 Numbers are read in the ways that people and models write them, English and Chinese: 1,234.5 and, with a decimal
 comma, 1 234,5; 1.2e3, 12 %, 1.5 million, 5k; 一百二十三, 二〇二四, 三点五, 百分之十二, 3万5千 and 1.5亿. Not read
@@ -17,7 +17,15 @@ from types import MappingProxyType
 from typing import ClassVar, Final, Literal
 
 from steelyard.errors import ConfigError
-from steelyard.scorers.lexical import check_share, reached, references_of, share_info, text_of, unscored, which
+from steelyard.scorers.lexical import (
+    check_share,
+    reached,
+    references_of,
+    share_info,
+    text_of,
+    unscored,
+    which_reference,
+)
 from steelyard.text.cleaned_reply import fold
 from steelyard.types import INLINE, Output, Sample, Score, ScoreInfo, StageInfo
 
@@ -28,7 +36,7 @@ _EXACT: Final = Context(prec=60, Emax=MAX_EMAX, Emin=MIN_EMIN, traps=[])
 
 @dataclass(frozen=True, slots=True)
 class NumberMatch:
-    """Whether the numbers of the reference stand in the output.
+    """Whether the output contains the numbers of the reference.
 
     Numbers are compared by value: 1,234.5 is 1234.50, 12 % is 0.12 and 三万五千 is 35,000. Without units, 12 % is also
     12. Of several references the best counts. `final` compares the last number of both, as GSM8K is scored (K. Cobbe
@@ -36,9 +44,9 @@ class NumberMatch:
 
     Args:
         mode: `all` numbers of the reference, `any` of them, the `share` that is found, or the `final` ones.
-        relative_tolerance: how far a number may be off, as a share of the reference's number.
+        relative_tolerance: allowed relative error of a number, as a share of the reference's number.
         decimal_comma: read 1.234,5 and 1 234,5 as 1234.5.
-        units: also ask for the word or Chinese run that follows the reference's number, and its sign of a currency.
+        units: also require the same unit: the word (or run of Chinese) after the number, the currency sign before it.
         threshold: with `share`, the share from which a sample passes; None: none is set.
 
     >>> NumberMatch(mode="final")(Sample("1", "6 * 3?", "#### 18"), Output("6 * 3 is **18**.")).value
@@ -61,7 +69,7 @@ class NumberMatch:
         return (share_info("number_match", 1.0, labels=("right", "wrong")),)
 
     def check(self) -> None:
-        """Find what cannot be meant.
+        """Validate the options.
 
         Raises:
             ConfigError: an unknown mode, a tolerance out of [0, 1), or a threshold that is no share or has none.
@@ -77,70 +85,74 @@ class NumberMatch:
     def __call__(self, sample: Sample, output: Output) -> Score:
         """Look for the references' numbers in one output."""
         texts, problem = references_of(sample)
-        wanted = [found for text in texts if (found := self._read(text))]
-        problem = problem or ("" if wanted else "the reference holds no number")
+        references = [numbers for text in texts if (numbers := self._numbers_in(text))]
+        problem = problem or ("" if references else "the reference holds no number")
         if (score := unscored("number_match", problem, output)) is not None:
             return score
-        got = self._read(text_of(output))
-        met = [self._met(numbers, got) for numbers in wanted]
-        values = [self._value(one) for one in met]
-        place = values.index(max(values))
-        reason = self._reason(wanted[place], met[place], got) + which(place, len(wanted))
-        passed = reached(values[place], self.threshold) if self.mode == "share" else values[place] == 1
-        detail = {"numbers": [_shown(one.value) for one in got[-10:]], "reference": place}
-        return Score("number_match", values[place], passed=passed, reason=reason, detail=detail)
+        answer = self._numbers_in(text_of(output))
+        matches = [self._matches(numbers, answer) for numbers in references]
+        values = [self._value(flags) for flags in matches]
+        best = values.index(max(values))
+        reason = self._reason(references[best], matches[best], answer) + which_reference(best, len(references))
+        passed = reached(values[best], self.threshold) if self.mode == "share" else values[best] == 1
+        detail = {"numbers": [_plain_decimal(number.value) for number in answer[-10:]], "reference": best}
+        return Score("number_match", values[best], passed=passed, reason=reason, detail=detail)
 
-    def _read(self, text: str) -> list[WrittenNumber]:
+    def _numbers_in(self, text: str) -> list[WrittenNumber]:
         return numbers_in(text, decimal_comma=self.decimal_comma)
 
-    def _met(self, wanted: Sequence[WrittenNumber], got: Sequence[WrittenNumber]) -> list[bool]:
-        """For each number that is asked for, whether it is there."""
+    def _matches(self, reference: Sequence[WrittenNumber], answer: Sequence[WrittenNumber]) -> list[bool]:
+        """For each number of the reference, whether the answer holds it."""
         if self.mode == "final":
-            wanted, got = wanted[-1:], got[-1:]
-        return [any(self._same(one, other) for other in got) for one in wanted]
+            reference, answer = reference[-1:], answer[-1:]
+        return [any(self._is_same(number, candidate) for candidate in answer) for number in reference]
 
-    def _value(self, met: Sequence[bool]) -> float:
+    def _value(self, matches: Sequence[bool]) -> float:
         if self.mode == "share":
-            return sum(met) / len(met)
-        return float(any(met) if self.mode == "any" else all(met))
+            return sum(matches) / len(matches)
+        return float(any(matches) if self.mode == "any" else all(matches))
 
-    def _same(self, wanted: WrittenNumber, got: WrittenNumber) -> bool:
-        if self._near(wanted.value, got.value):
-            return not self.units or _same_unit(wanted, got)
-        return not self.units and self._near(wanted.face, got.face)
+    def _is_same(self, number: WrittenNumber, candidate: WrittenNumber) -> bool:
+        if self._is_close(number.value, candidate.value):
+            return not self.units or _same_unit(number, candidate)
+        return not self.units and self._is_close(number.face, candidate.face)
 
-    def _near(self, wanted: Decimal, got: Decimal) -> bool:
-        if wanted == got:
+    def _is_close(self, number: Decimal, candidate: Decimal) -> bool:
+        if number == candidate:
             return True
         if not self.relative_tolerance:
             return False
-        allowed = _EXACT.multiply(abs(wanted), Decimal(str(self.relative_tolerance)))
-        return _EXACT.subtract(wanted, got).copy_abs() <= allowed
+        allowed = _EXACT.multiply(abs(number), Decimal(str(self.relative_tolerance)))
+        return _EXACT.subtract(number, candidate).copy_abs() <= allowed
 
-    def _reason(self, wanted: Sequence[WrittenNumber], met: Sequence[bool], got: Sequence[WrittenNumber]) -> str:
-        if not got:
+    def _reason(
+        self, reference: Sequence[WrittenNumber], matches: Sequence[bool], answer: Sequence[WrittenNumber]
+    ) -> str:
+        if not answer:
             return "the output holds no number"
         if self.mode == "final":
-            last, asked = _shown(got[-1].value), _shown(wanted[-1].value)
-            return f"the last number is {last}" + ("" if all(met) else f", {asked} is right")
-        missing = [_shown(one.value) for one, there in zip(wanted, met, strict=True) if not there]
-        return f"missing: {', '.join(missing[:5])}" if missing else f"{len(met)} found"
+            last, expected = _plain_decimal(answer[-1].value), _plain_decimal(reference[-1].value)
+            return f"the last number is {last}" + ("" if all(matches) else f", {expected} is right")
+        missing = [
+            _plain_decimal(number.value) for number, is_there in zip(reference, matches, strict=True) if not is_there
+        ]
+        return f"missing: {', '.join(missing[:5])}" if missing else f"{len(matches)} found"
 
 
-def _same_unit(wanted: WrittenNumber, got: WrittenNumber) -> bool:
+def _same_unit(reference: WrittenNumber, answer: WrittenNumber) -> bool:
     """Whether the currency is the same and what follows begins with the word that follows the wanted number."""
-    word = _WORD.match(wanted.after)
-    if wanted.before != got.before or word is None:
-        return wanted.before == got.before
-    found = _WORD.match(got.after)
-    if found is None:
+    word = _WORD.match(reference.after)
+    if reference.before != answer.before or word is None:
+        return reference.before == answer.before
+    answer_word = _WORD.match(answer.after)
+    if answer_word is None:
         return False
     chinese = word[1][0] >= "一"
-    return found[1].startswith(word[1]) if chinese else found[1] == word[1]
+    return answer_word[1].startswith(word[1]) if chinese else answer_word[1] == word[1]
 
 
-def _shown(number: Decimal) -> str:
-    """A number for a reason, without the zeros at its end and never longer than it needs."""
+def _plain_decimal(number: Decimal) -> str:
+    """Format a number for a reason, without trailing zeros."""
     if abs(number.adjusted()) > _LONG:
         return f"{number:.3E}"
     text = f"{number:f}"
@@ -183,11 +195,11 @@ _LONGEST: Final = 64
 
 @dataclass(frozen=True, slots=True)
 class WrittenNumber:
-    """A number of a text.
+    """A number found in a text.
 
     Args:
-        value: what it stands for; 12 % is 0.12.
-        face: what is written: 12 % is 12.
+        value: its value; 12 % is 0.12.
+        face: the number as written: 12 for 12 %.
         before: the sign of a currency in front of it, else "".
         after: up to 24 characters that follow it, in lower case.
     """
@@ -199,13 +211,13 @@ class WrittenNumber:
 
 
 def numbers_in(text: str, *, decimal_comma: bool = False) -> list[WrittenNumber]:
-    """Every number of `text` in order; the marks 1., 2., 3. of a list are none.
+    """Find all numbers in a text, in order; list numerals such as 1., 2., 3. are not counted.
 
     Args:
         text: any text; a number may be any length.
         decimal_comma: read 1.234,5 and 1 234,5 as 1234.5. Else a comma before three digits groups them.
 
-    >>> [str(one.value) for one in numbers_in("1,234.5 km, 12 % and 3万5千, 一百二十三个")]
+    >>> [str(number.value) for number in numbers_in("1,234.5 km, 12 % and 3万5千, 一百二十三个")]
     ['1234.5', '0.12', '35000', '123']
     """
     typeset = text.replace("{,}", ",").replace("\\,", "\u2009").replace("\\%", "%")  # of LaTeX
@@ -215,8 +227,8 @@ def numbers_in(text: str, *, decimal_comma: bool = False) -> list[WrittenNumber]
 
 def _without_list_marks(text: str) -> str:
     """A line that begins "18. " may be an answer; lines that begin 1. and 2. are a list."""
-    marks = set(_LIST_MARK.findall(text))
-    return _LIST_MARK.sub("", text) if {"1", "2"} <= marks else text
+    numerals = set(_LIST_MARK.findall(text))
+    return _LIST_MARK.sub("", text) if {"1", "2"} <= numerals else text
 
 
 def _numbers(text: str, *, decimal_comma: bool) -> Iterator[WrittenNumber]:
@@ -241,7 +253,7 @@ def _pattern(*, decimal_comma: bool) -> re.Pattern[str]:
 
 
 def _size(match: re.Match[str], text: str, *, decimal_comma: bool) -> Decimal | None:
-    """The number without its sign; None where what was found is none."""
+    """The number without its sign; None where the match is not a number."""
     if match["han"]:
         return _han(match, text)
     written = match["grouped"] or match["plain"]
@@ -260,23 +272,27 @@ def _size(match: re.Match[str], text: str, *, decimal_comma: bool) -> Decimal | 
 def _han(match: re.Match[str], text: str) -> Decimal | None:
     if len(match["han"]) > _LONGEST:
         return None
-    whole, _, fraction = match["han"].partition("点")
+    integer, _, fraction = match["han"].partition("点")
     if fraction:
-        digits = "".join(_DIGITS[one] for one in fraction.rstrip("万亿"))
-        begun = _grouped_by_units(whole) if len(whole) == 1 or set(whole) & set(_UNITS) else _in_digits(whole)
+        digits = "".join(_DIGITS[digit] for digit in fraction.rstrip("万亿"))
+        integer_value = (
+            _grouped_by_units(integer) if len(integer) == 1 or set(integer) & set(_UNITS) else _in_digits(integer)
+        )
         scale = _UNITS.get(fraction[-1], Decimal(1))
-        return None if begun is None else _EXACT.multiply(begun + Decimal(f"0.{digits}"), scale)
-    if len(whole) == 1 and not match["of_hundred"]:
-        return _grouped_by_units(whole) if _stands_alone(whole, text, match.start("han"), match.end("han")) else None
-    return _grouped_by_units(whole) if len(whole) == 1 or set(whole) & set(_UNITS) else _in_digits(whole)
+        return None if integer_value is None else _EXACT.multiply(integer_value + Decimal(f"0.{digits}"), scale)
+    if len(integer) == 1 and not match["of_hundred"]:
+        return (
+            _grouped_by_units(integer) if _stands_alone(integer, text, match.start("han"), match.end("han")) else None
+        )
+    return _grouped_by_units(integer) if len(integer) == 1 or set(integer) & set(_UNITS) else _in_digits(integer)
 
 
 def _stands_alone(character: str, text: str, start: int, end: int) -> bool:
-    """Whether one Chinese digit is a number here: before a measure word, or at the end of a clause that leads to it."""
-    before, after = text[start - 1 : start] if start else "", text[end : end + 1]
-    if after in _MEASURES and after:
+    """Whether a single Chinese digit is a number here: before a measure word, or at the end of a clause."""
+    previous, following = text[start - 1 : start] if start else "", text[end : end + 1]
+    if following in _MEASURES and following:
         return character != "一"  # 一个 is an article more often than a number
-    return not _is_han(after) and (not _is_han(before) or before in _BEFORE_LONE)
+    return not _is_han(following) and (not _is_han(previous) or previous in _BEFORE_LONE)
 
 
 def _is_han(character: str) -> bool:
@@ -287,7 +303,7 @@ def _in_digits(text: str) -> Decimal | None:
     """A number of digits without units, as a year is written: 二〇二四. 三四 is rather "three or four"."""
     if len(text) < 4 and "〇" not in text and "零" not in text:
         return None
-    return Decimal("".join(_DIGITS[one] for one in text))
+    return Decimal("".join(_DIGITS[digit] for digit in text))
 
 
 def _grouped_by_units(text: str) -> Decimal | None:
@@ -295,19 +311,19 @@ def _grouped_by_units(text: str) -> Decimal | None:
 
     A last digit without a unit counts in the unit below: 三万五 is 35,000, and 三万零五 is 30,005.
     """
-    unit = next((one for one in _UNITS if one in text), None)
+    unit = next((symbol for symbol in _UNITS if symbol in text), None)
     if unit is None:
         return _part(text)
-    left, _, right = text.partition(unit)
+    multiplier_text, _, remainder_text = text.partition(unit)
     factor = _UNITS[unit]
-    count = Decimal(1) if unit == "十" and not left else _grouped_by_units(left)
-    rest = right.lstrip("零〇")
-    if not rest:
+    count = Decimal(1) if unit == "十" and not multiplier_text else _grouped_by_units(multiplier_text)
+    remainder = remainder_text.lstrip("零〇")
+    if not remainder:
         below: Decimal | None = Decimal(0)
-    elif rest == right and len(rest) == 1 and factor > 10 and rest not in _UNITS:
-        below = _EXACT.multiply(_part(rest) or Decimal(0), factor / 10)
+    elif remainder == remainder_text and len(remainder) == 1 and factor > 10 and remainder not in _UNITS:
+        below = _EXACT.multiply(_part(remainder) or Decimal(0), factor / 10)
     else:
-        below = _grouped_by_units(rest)
+        below = _grouped_by_units(remainder)
     if count is None or below is None or below >= factor:
         return None
     return _EXACT.add(_EXACT.multiply(count, factor), below)

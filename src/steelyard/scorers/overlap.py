@@ -1,4 +1,4 @@
-"""How much two texts have in common, counted in words and characters: token F1, ROUGE-L and chrF.
+"""Overlap of two texts in words and characters: token F1, ROUGE-L and chrF.
 
 They are a few lines each, and the libraries that have them bring more than they do: rouge-score brings nltk and knows
 letters a to z only (a Chinese text has no word for it); sacrebleu brings lxml and a family of tokenizers. So the
@@ -22,7 +22,7 @@ _WORD: Final = re.compile(rf"[{_WIDE}]|[^\W_{_WIDE}]+")
 _ASCII_WORD: Final = re.compile(r"[a-z0-9]+")
 _UNIT: Final = re.compile(rf"[{_WIDE}]|[^\s{_WIDE}]+")
 _ARTICLES: Final = frozenset({"a", "an", "the"})
-_CHRF_MARKS: Final = frozenset(string.punctuation)
+_CHRF_PUNCTUATION: Final = frozenset(string.punctuation)
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +41,7 @@ class Overlap:
 
 
 def words_of(text: str) -> list[str]:
-    """The words of `text` in order, for measuring: lower case, width folded, every mark between words dropped.
+    """Split a text into words for comparison: lower case, width folded, punctuation between words dropped.
 
     Words of alphabets and numbers stay whole; Han characters, kana and hangul syllables are words of their own. On
     ASCII this is what the tokenizer of ROUGE gives (without its stemmer).
@@ -57,7 +57,7 @@ def words_of(text: str) -> list[str]:
 
 
 def answer_words(text: str, *, articles: bool = False) -> list[str]:
-    """The words of a short answer: punctuation is taken out of words, and a, an and the are left out.
+    """Split a short answer into words without punctuation and without a, an and the.
 
     Source: the evaluation script of SQuAD (P. Rajpurkar, J. Zhang, K. Lopyrev, P. Liang, "SQuAD: 100,000+ questions for
     machine comprehension of text", EMNLP 2016): lower case, without ASCII punctuation, without articles. From MLQA (P.
@@ -67,25 +67,25 @@ def answer_words(text: str, *, articles: bool = False) -> list[str]:
 
     Args:
         text: the answer.
-        articles: whether a, an and the stay.
+        articles: whether a, an and the are kept.
 
     >>> answer_words("The U.S.A."), answer_words("北京，中国"), answer_words("A.")
     (['usa'], ['北', '京', '中', '国'], ['a'])
     """
     words = _UNIT.findall(unicodedata.normalize("NFKC", text).lower().translate(_punctuation()))
-    kept = words if articles else [word for word in words if word not in _ARTICLES]
-    return kept or words
+    significant = words if articles else [word for word in words if word not in _ARTICLES]
+    return significant or words
 
 
 @cache
 def _punctuation() -> Mapping[int, None]:
-    """Every mark that is deleted; found on first use, in 20 ms. The planes behind the first two have no marks."""
-    marks = (code for code in range(0x20000) if unicodedata.category(chr(code)).startswith("P"))
-    return dict.fromkeys([*map(ord, string.punctuation), *marks])
+    """All punctuation characters, computed on first use (20 ms). Planes above the first two hold none."""
+    punctuation = (code for code in range(0x20000) if unicodedata.category(chr(code)).startswith("P"))
+    return dict.fromkeys([*map(ord, string.punctuation), *punctuation])
 
 
 def token_f1(reference: str, answer: str, *, articles: bool = False) -> Overlap:
-    """Overlap of two short answers as bags of words.
+    """Token F1: overlap of two short answers as bags of words.
 
     With common = the sum over words of min(count in reference, count in answer): precision = common / words of the
     answer, recall = common / words of the reference, f1 = 2 P R / (P + R); two answers without a word are equal (1).
@@ -101,10 +101,10 @@ def token_f1(reference: str, answer: str, *, articles: bool = False) -> Overlap:
     >>> token_f1("长江", "长江流域").f1  # P = 2/4, R = 2/2
     0.6666666666666666
     """
-    wanted, got = answer_words(reference, articles=articles), answer_words(answer, articles=articles)
-    if not wanted and not got:
+    reference_words, words = answer_words(reference, articles=articles), answer_words(answer, articles=articles)
+    if not reference_words and not words:
         return Overlap(1.0, 1.0, 1.0)
-    return _overlap((Counter(wanted) & Counter(got)).total(), len(wanted), len(got))
+    return _overlap((Counter(reference_words) & Counter(words)).total(), len(reference_words), len(words))
 
 
 def rouge_l(reference: str, answer: str, *, beta: float = 1.0) -> Overlap:
@@ -118,32 +118,32 @@ def rouge_l(reference: str, answer: str, *, beta: float = 1.0) -> Overlap:
 
     Args:
         reference: the expected text.
-        answer: the text that is measured.
-        beta: weight of recall; 1 weighs both alike.
+        answer: the text that is scored.
+        beta: weight of recall; 1 gives precision and recall the same weight.
 
     >>> rouge_l("police killed the gunman", "police kill the gunman").f1  # Lin 2004, section 3.1, S2
     0.75
     >>> rouge_l("警察击毙了枪手", "警察打死枪手")  # 警察枪手 of 7 and of 6
     Overlap(precision=0.6666666666666666, recall=0.5714285714285714, f1=0.6153846153846153)
     """
-    wanted, got = words_of(reference), words_of(answer)
-    return _overlap(common_subsequence(wanted, got), len(wanted), len(got), beta=beta)
+    reference_words, words = words_of(reference), words_of(answer)
+    return _overlap(common_subsequence(reference_words, words), len(reference_words), len(words), beta=beta)
 
 
-def _overlap(common: int, wanted: int, got: int, *, beta: float = 1.0) -> Overlap:
+def _overlap(common: int, reference_size: int, answer_size: int, *, beta: float = 1.0) -> Overlap:
     if not common:
         return Overlap(0.0, 0.0, 0.0)
-    precision, recall = common / got, common / wanted
+    precision, recall = common / answer_size, common / reference_size
     return Overlap(precision, recall, _f_measure(precision, recall, beta))
 
 
 def _f_measure(precision: float, recall: float, beta: float) -> float:
-    weighed = beta * beta * precision + recall
-    return (1 + beta * beta) * precision * recall / weighed if weighed else 0.0
+    denominator = beta * beta * precision + recall
+    return (1 + beta * beta) * precision * recall / denominator if denominator else 0.0
 
 
-def common_subsequence(one: Sequence[str], other: Sequence[str]) -> int:
-    """Length of the longest common subsequence of two lists of words.
+def common_subsequence(first: Sequence[str], second: Sequence[str]) -> int:
+    """Length of the longest common subsequence of two word lists.
 
     One row of the usual table is the bits of one integer, so a step costs as many machine words as the longer list has
     words divided by 30: 5,000 words against 5,000 take about 10 ms, where the table in Python takes seconds.
@@ -153,35 +153,35 @@ def common_subsequence(one: Sequence[str], other: Sequence[str]) -> int:
     >>> common_subsequence("police killed the gunman".split(), "the gunman kill police".split())
     2
     """
-    longer, shorter = (one, other) if len(one) >= len(other) else (other, one)
-    places = _places(longer, frozenset(shorter))
-    whole = (1 << len(longer)) - 1
-    row = whole
+    longer, shorter = (first, second) if len(first) >= len(second) else (second, first)
+    positions = _positions(longer, frozenset(shorter))
+    mask = (1 << len(longer)) - 1
+    row = mask
     for word in shorter:
-        if (here := places.get(word)) is not None:
-            met = row & here
-            row = ((row + met) | (row - met)) & whole
+        if (occurrences := positions.get(word)) is not None:
+            matched = row & occurrences
+            row = ((row + matched) | (row - matched)) & mask
     return len(longer) - row.bit_count()
 
 
-def _places(words: Sequence[str], wanted: frozenset[str]) -> Mapping[str, int]:
-    """For each wanted word that occurs, an integer whose bits are the places where it does."""
-    found: dict[str, bytearray] = {}
-    for at, word in enumerate(words):
-        if word in wanted:
-            bits = found.setdefault(word, bytearray())
-            if len(bits) <= at >> 3:
-                bits.extend(bytes((at >> 3) + 1 - len(bits)))
-            bits[at >> 3] |= 1 << (at & 7)
-    return {word: int.from_bytes(bits, "little") for word, bits in found.items()}
+def _positions(words: Sequence[str], vocabulary: frozenset[str]) -> Mapping[str, int]:
+    """For each word of the vocabulary that occurs, an integer with a bit set at each of its positions."""
+    bitmaps: dict[str, bytearray] = {}
+    for position, word in enumerate(words):
+        if word in vocabulary:
+            bits = bitmaps.setdefault(word, bytearray())
+            if len(bits) <= position >> 3:
+                bits.extend(bytes((position >> 3) + 1 - len(bits)))
+            bits[position >> 3] |= 1 << (position & 7)
+    return {word: int.from_bytes(bits, "little") for word, bits in bitmaps.items()}
 
 
 def chrf(reference: str, answer: str, *, n: int = 6, beta: float = 2.0, word_order: int = 0) -> float:
-    """Overlap of two texts in character n-grams, the measure chrF, in [0, 1]; blanks are left out.
+    """chrF: overlap of two texts in character n-grams, in [0, 1]; whitespace is ignored.
 
     P_k and R_k are the shares of the answer's and of the reference's n-grams of order k that are in the other, counted
     with repeats; P and R their means over the orders that both texts have; chrF = (1 + beta^2) P R / (beta^2 P + R).
-    Case counts. Nothing is cut into words, so it needs no tokenizer for any language.
+    Case matters. It needs no tokenizer, so it works for any language.
     Source: M. Popović, "chrF: character n-gram F-score for automatic MT evaluation", WMT 2015, section 2; with words
     "chrF++: words helping character n-grams", WMT 2017.
     Deviations, all as in sacrebleu: orders that one of the texts is too short for are left out of both means; the means
@@ -189,9 +189,9 @@ def chrf(reference: str, answer: str, *, n: int = 6, beta: float = 2.0, word_ord
 
     Args:
         reference: the expected text.
-        answer: the text that is measured.
+        answer: the text that is scored.
         n: highest order of character n-grams, at least 1.
-        beta: weight of recall; 2 weighs it twice.
+        beta: weight of recall; 2 gives recall twice the weight of precision.
         word_order: highest order of word n-grams; 2 is chrF++.
 
     >>> round(chrf("cat", "cats", n=2), 4)  # P = (3/4 + 2/3) / 2, R = 1
@@ -199,43 +199,47 @@ def chrf(reference: str, answer: str, *, n: int = 6, beta: float = 2.0, word_ord
     >>> round(chrf("天地玄黄", "天地黄", n=2), 4)  # P = (3/3 + 1/2) / 2, R = (3/4 + 1/3) / 2
     0.5735
     """
-    wanted, got = "".join(reference.split()), "".join(answer.split())
-    shared = [_shared(_cut(wanted, order), _cut(got, order)) for order in range(1, n + 1)]
+    expected, answered = "".join(reference.split()), "".join(answer.split())
+    per_order = [
+        _ngram_overlap(_character_ngrams(expected, order), _character_ngrams(answered, order))
+        for order in range(1, n + 1)
+    ]
     if word_order:
-        wanted_words, got_words = _split_marks(reference), _split_marks(answer)
-        shared += [
-            _shared(_cut_words(wanted_words, order), _cut_words(got_words, order)) for order in range(1, word_order + 1)
+        expected_words, answered_words = _split_punctuation(reference), _split_punctuation(answer)
+        per_order += [
+            _ngram_overlap(_word_ngrams(expected_words, order), _word_ngrams(answered_words, order))
+            for order in range(1, word_order + 1)
         ]
-    both = [one for one in shared if one is not None]
-    if not both:
+    defined = [shares for shares in per_order if shares is not None]
+    if not defined:
         return 0.0
-    precision, recall = (sum(one[side] for one in both) / len(both) for side in (0, 1))
+    precision, recall = (sum(shares[side] for shares in defined) / len(defined) for side in (0, 1))
     return _f_measure(precision, recall, beta)
 
 
-def _cut(text: str, order: int) -> Counter[str]:
+def _character_ngrams(text: str, order: int) -> Counter[str]:
     return Counter([text[at : at + order] for at in range(len(text) - order + 1)])
 
 
-def _cut_words(words: Sequence[str], order: int) -> Counter[tuple[str, ...]]:
+def _word_ngrams(words: Sequence[str], order: int) -> Counter[tuple[str, ...]]:
     return Counter([tuple(words[at : at + order]) for at in range(len(words) - order + 1)])
 
 
-def _shared(wanted: Counter[Any], got: Counter[Any]) -> tuple[float, float] | None:
+def _ngram_overlap(expected: Counter[Any], answered: Counter[Any]) -> tuple[float, float] | None:
     """(precision, recall) of one order; None where one of the texts has no n-gram of it."""
-    if not wanted or not got:
+    if not expected or not answered:
         return None
-    common = (wanted & got).total()
-    return common / got.total(), common / wanted.total()
+    common = (expected & answered).total()
+    return common / answered.total(), common / expected.total()
 
 
-def _split_marks(text: str) -> list[str]:
-    """Words between blanks, with one mark of punctuation at the end, or else at the beginning, as a word of its own."""
+def _split_punctuation(text: str) -> list[str]:
+    """Split at whitespace; one punctuation mark at a word's end, or else at its start, is a word of its own."""
     words: list[str] = []
     for word in text.split():
-        if len(word) > 1 and word[-1] in _CHRF_MARKS:
+        if len(word) > 1 and word[-1] in _CHRF_PUNCTUATION:
             words += [word[:-1], word[-1]]
-        elif len(word) > 1 and word[0] in _CHRF_MARKS:
+        elif len(word) > 1 and word[0] in _CHRF_PUNCTUATION:
             words += [word[0], word[1:]]
         else:
             words.append(word)

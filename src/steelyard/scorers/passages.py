@@ -1,6 +1,6 @@
-"""Which passage answers to which expected source, and by what: systems that are compared cut documents differently.
+"""Matches retrieved passages with expected sources, for systems that cut documents differently.
 
-A passage answers to a source as soon as one of these says so; the first that does is the strongest:
+A passage matches a source if one of these holds; they are listed from the strongest to the weakest:
 
 id       both have an id, and the ids are equal. Unequal ids say nothing: frameworks number passages at random.
 words    both have a text, and half of the shorter one's shingles stand in the other (`scorers.shingles`). A passage of
@@ -32,7 +32,7 @@ _LONGEST_PAGE: Final = 9
 
 @dataclass(frozen=True, slots=True)
 class SourcePassage:
-    """A passage, or what should be retrieved, as far as it is described.
+    """A retrieved passage or an expected source; unknown fields stay empty.
 
     Args:
         id: of the passage in its index; "" is none.
@@ -50,7 +50,7 @@ class SourcePassage:
 
     @classmethod
     def of(cls, value: Any, *, text: Any = "", document: Any = None) -> SourcePassage:
-        """What a mapping of `id`, `document`, `start`, `end`, `page` and `text` says; a bare text or number is an id.
+        """Build from a mapping of `id`, `document`, `start`, `end`, `page`, `text`; a bare text or number is an id.
 
         Args:
             value: the mapping; what it lacks stays unknown.
@@ -59,19 +59,19 @@ class SourcePassage:
         """
         if isinstance(value, str | int) and not isinstance(value, bool):
             value = {"id": value}
-        given = value if isinstance(value, Mapping) else {}
-        body = given.get("text") or text
+        fields = value if isinstance(value, Mapping) else {}
+        body = fields.get("text") or text
         return cls(
-            id=_name(given.get("id")),
-            document=_name(given.get("document") or document),
-            span=_span(given.get("start"), given.get("end")),
+            id=_name(fields.get("id")),
+            document=_name(fields.get("document") or document),
+            span=_span(fields.get("start"), fields.get("end")),
             text=FoldedText(body if isinstance(body, str) else ""),
-            page=_page(given.get("page")),
+            page=_page(fields.get("page")),
         )
 
     @property
     def is_comparable(self) -> bool:
-        """Whether anything can be held against it: an id, a text, or a range or page of a document."""
+        """Whether there is anything to compare: an id, a text, or a range or page of a document."""
         return bool(self.id or self.text.words) or (bool(self.document) and (self.span is not None or bool(self.page)))
 
     @property
@@ -84,16 +84,16 @@ class SourcePassage:
 
 
 def match(passage: SourcePassage, expected: SourcePassage, *, overlap: float = 0.5) -> Match:
-    """By what a retrieved passage answers to an expected source: the strongest of `id`, `words`, `range`, `page`.
+    """How a retrieved passage matches an expected source: the strongest of `id`, `words`, `range`, `page`.
 
     Args:
         passage: what was retrieved.
         expected: what should be.
-        overlap: share of the shorter range that both have in common, from which two ranges answer to each other.
+        overlap: share of the shorter range that both must have in common for two ranges to match.
 
     Returns:
-        Else `nothing` where it does not answer, `other document` where only the documents' names say so, and `not
-        compared` where they have nothing in common that could tell.
+        Otherwise `nothing` where they do not match, `other document` where only the documents' names differ, and `not
+        compared` where they share no field that could decide it.
 
     >>> source = SourcePassage(document="a.pdf", span=(0, 100))
     >>> [match(SourcePassage(document="a.pdf", span=(start, start + 40)), source) for start in (0, 80, 81)]
@@ -106,15 +106,15 @@ def match(passage: SourcePassage, expected: SourcePassage, *, overlap: float = 0
     both_read = bool(passage.text.words and expected.text.words)
     if both_read and passage.text.matches(expected.text) and not passage.text.is_fragment_of(expected.text):
         return "words"
-    placed = _by_place(passage, expected, overlap, both_read=both_read)
-    if placed != "not compared":
-        return placed
-    of_one_form = bool(passage.id and expected.id) and _form(passage.id) == _form(expected.id)
-    return "nothing" if both_read or of_one_form else "not compared"
+    by_location = _match_by_location(passage, expected, overlap, both_read=both_read)
+    if by_location != "not compared":
+        return by_location
+    same_id_form = bool(passage.id and expected.id) and _form(passage.id) == _form(expected.id)
+    return "nothing" if both_read or same_id_form else "not compared"
 
 
-def _by_place(passage: SourcePassage, expected: SourcePassage, overlap: float, *, both_read: bool) -> Match:
-    """By range, or else by page where one of them has no text."""
+def _match_by_location(passage: SourcePassage, expected: SourcePassage, overlap: float, *, both_read: bool) -> Match:
+    """Match by character range, or else by page where one of them has no text."""
     if not passage.document or not expected.document:
         return "not compared"
     if not same_document(passage.document, expected.document):
@@ -137,7 +137,7 @@ def _range_holds(passage: SourcePassage, expected: SourcePassage) -> bool:
         return True  # Its range is all that is known of it.
     if not expected.text.words:
         return passage.is_own_chunk
-    slices = [_shared_text(own, other) for own, other in ((passage, expected), (expected, passage))]
+    slices = [_shared_text(source, other) for source, other in ((passage, expected), (expected, passage))]
     return slices[0] is not None and slices[0] == slices[1]
 
 
@@ -164,14 +164,14 @@ def same_document(name: str, other: str) -> bool:
 
 
 def _form(ident: str) -> str:
-    """What an id looks like: two of different forms were given by different systems, and cannot be equal."""
+    """The format of an id: ids of different formats come from different systems and cannot be compared."""
     if _UUID.search(ident):
         return "uuid"
     return f"digest of {len(ident)}" if _DIGEST.fullmatch(ident) else "name"
 
 
 def _span(start: Any, end: Any) -> tuple[float, float] | None:
-    """A range of characters; None where it is empty or no range of any text."""
+    """A range of characters; None where it is empty or invalid."""
     for offset in (start, end):
         if isinstance(offset, bool) or not isinstance(offset, int | float):
             return None

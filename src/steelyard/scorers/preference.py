@@ -1,4 +1,4 @@
-"""What preference scorers compare (the two answers of a pair), and a preference without a model.
+"""The two answers of a pair, and a preference scorer that needs no model.
 
 `LexicalPreference` prefers the answer that is nearer to the reference.
 """
@@ -25,8 +25,8 @@ Label = Literal["A", "B", "tie", "inconsistent"]
 
 VALUES: Final[Mapping[str, float]] = {"A": 1.0, "tie": 0.5, "inconsistent": 0.5, "B": 0.0}
 """The share of the win that falls to side A."""
-_WHY: Final = ("error", "refused", "missing")
-_ALIKE: Final = 0.95
+_CAUSES: Final = ("error", "refused", "missing")
+_NEARLY_SAME: Final = 0.95
 _PIECE: Final = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]|(?:(?![\u3040-\u30ff\u3400-\u9fff])\w)+|[^\w\s]")
 _EDGES: Final = frozenset(".!?,;:…。！？，；：\"'“”‘’")
 
@@ -38,15 +38,15 @@ class Sides(NamedTuple):
     b: str
 
     def shown(self, order: str) -> tuple[str, str]:
-        """The answers by place: as they are for `AB`, changed over for `BA`."""
+        """The answers in the order shown: `AB` as they are, `BA` swapped."""
         return (self.a, self.b) if order == "AB" else (self.b, self.a)
 
 
 def sides_of(name: str, output: Output) -> Sides | Score:
-    """The two answers, or the score of a pair that nobody can judge.
+    """The two answers of a pair, or the not-applicable score of an incomplete pair.
 
-    A blank answer is one, and is judged. A side that failed, refused or is missing has none: the score is then not
-    applicable, with the side (`both` where it is both) and why in its detail.
+    A blank answer is an answer and is judged. Where a side failed, refused or is missing, the score is not applicable,
+    with the side (or `both`) and the cause in its detail.
 
     Args:
         name: of the score.
@@ -60,50 +60,50 @@ def sides_of(name: str, output: Output) -> Sides | Score:
     if not isinstance(value, Mapping) or not set(get_args(Side)) <= set(value):
         reason = "the output is no pair of answers: preferences are of the target `pair`"
         return Score(name, None, outcome="not_applicable", reason=reason)
-    told = {side: _failure(value[side], output.metadata.get(side)) for side in get_args(Side)}
-    failed = [side for side, failure in told.items() if failure]
+    failures = {side: _failure(value[side], output.metadata.get(side)) for side in get_args(Side)}
+    failed = [side for side, failure in failures.items() if failure]
     if not failed:
         return Sides(*(answer_of(Output(value[side])) for side in get_args(Side)))
-    why = [_why(told[side]) for side in failed]
-    detail: dict[str, Any] = {"side": failed[0] if len(failed) == 1 else "both", "why": why[0]}
+    causes = [_cause(failures[side]) for side in failed]
+    detail: dict[str, Any] = {"side": failed[0] if len(failed) == 1 else "both", "why": causes[0]}
     if len(failed) == 2:
-        detail["whys"] = dict(zip(failed, why, strict=True))
-    reason = "; ".join(f"{side} gave no answer: {told[side]}" for side in failed)
+        detail["whys"] = dict(zip(failed, causes, strict=True))
+    reason = "; ".join(f"{side} gave no answer: {failures[side]}" for side in failed)
     return Score(name, None, outcome="not_applicable", reason=reason, detail=detail)
 
 
-def _failure(value: Any, about: Any) -> str:
-    """What kept a side from answering; "" where it answered."""
-    told = str(about.get("failure") or "") if isinstance(about, Mapping) else ""
-    return told or ("missing" if value is None else "")
+def _failure(value: Any, metadata: Any) -> str:
+    """Why a side has no answer; "" where it has one."""
+    failure = str(metadata.get("failure") or "") if isinstance(metadata, Mapping) else ""
+    return failure or ("missing" if value is None else "")
 
 
-def _why(failure: str) -> str:
+def _cause(failure: str) -> str:
     word = failure.partition(":")[0].strip()
-    return word if word in _WHY else "error"
+    return word if word in _CAUSES else "error"
 
 
-def alike(sides: Sides) -> bool:
-    """Whether two answers are the same, or nearly: such a pair says little about what made them.
+def is_nearly_same(sides: Sides) -> bool:
+    """Whether two answers are nearly the same; such a pair says little about the two systems.
 
-    They are where their words and marks in order are the same, whatever case, blanks and marks at the ends; or where
-    they share at least 95 % of the places where one word or mark follows another (in a text of 40 words, all but one).
+    They are if their words and punctuation are the same in order, ignoring case, blanks and punctuation at both ends,
+    or if they share at least 95 % of their pairs of successive words (in a text of 40 words, all but one).
 
-    >>> alike(Sides("Paris.", "paris")), alike(Sides("x = 5", "x = -5")), alike(Sides("", "!!"))
-    (True, False, True)
+    >>> [is_nearly_same(Sides(*pair)) for pair in (("Paris.", "paris"), ("x = 5", "x = -5"), ("", "!!"))]
+    [True, False, True]
     """
-    one, other = _pieces(sides.a), _pieces(sides.b)
-    if one == other:
+    first, second = _pieces(sides.a), _pieces(sides.b)
+    if first == second:
         return True
-    first, second = (Counter(pairwise(["", *pieces, ""])) for pieces in (one, other))
-    shared = (first & second).total()
-    return 2 * shared >= _ALIKE * (first.total() + second.total())
+    first_pairs, second_pairs = (Counter(pairwise(["", *pieces, ""])) for pieces in (first, second))
+    shared = (first_pairs & second_pairs).total()
+    return 2 * shared >= _NEARLY_SAME * (first_pairs.total() + second_pairs.total())
 
 
 def _pieces(text: str) -> Sequence[str]:
-    found = _PIECE.findall(unicodedata.normalize("NFKC", text).casefold())
-    kept = [place for place, piece in enumerate(found) if piece not in _EDGES]
-    return found[kept[0] : kept[-1] + 1] if kept else []
+    pieces = _PIECE.findall(unicodedata.normalize("NFKC", text).casefold())
+    positions = [position for position, piece in enumerate(pieces) if piece not in _EDGES]
+    return pieces[positions[0] : positions[-1] + 1] if positions else []
 
 
 _MEASURES: Final[Mapping[str, Callable[[str, str], float]]] = MappingProxyType(
@@ -119,13 +119,13 @@ _MEASURES: Final[Mapping[str, Callable[[str, str], float]]] = MappingProxyType(
 class LexicalPreference:
     """Prefers the answer that shares more words or characters with the reference: 1 for side A, 0 for side B.
 
-    It asks no model, has no preference for a place and costs nothing, so it judges offline, and is the floor that a
-    judge has to beat. It cannot tell a right answer in other words from a wrong one. Answers that are as near as each
-    other, but for `margin`, are a tie; samples without a reference are not applicable.
+    It asks no model, has no position bias and costs nothing, so it works offline and is the baseline that a judge has
+    to beat. It cannot tell a correct paraphrase from a wrong answer. Answers whose scores differ by at most `margin`
+    are a tie; samples without a reference are not applicable.
 
     Args:
-        measure: how near an answer is, from 0 to 1: `token_f1`, `rouge_l` or `chrf`; of several references the best.
-        margin: by how much more than this the nearer one has to be nearer.
+        measure: similarity to the reference: `token_f1`, `rouge_l` or `chrf`; of several references the best.
+        margin: largest difference in similarity that counts as a tie, in [0, 1].
         name: of the score.
 
     >>> nearer = LexicalPreference()(Sample("1", "How long?", "nine minutes"), Output({"A": "Nine.", "B": "No idea."}))
@@ -145,10 +145,10 @@ class LexicalPreference:
         return (ScoreInfo(self.name, (0.0, 1.0)),)
 
     def check(self) -> None:
-        """Find what cannot be meant.
+        """Validate the options.
 
         Raises:
-            ConfigError: no name, a measure that there is not, or a margin outside [0, 1].
+            ConfigError: no name, an unknown measure, or a margin outside [0, 1].
         """
         if not self.name.strip() or not self.name.isprintable():
             raise ConfigError(f"name: a score has a printable name, not {self.name!r}")
@@ -174,7 +174,7 @@ class LexicalPreference:
             "measures": {"A": a, "B": b},
             "columns": {f"{self.name}_label": label, f"{self.name}_A": a, f"{self.name}_B": b},
         }
-        if alike(sides):
+        if is_nearly_same(sides):
             detail["alike"] = True
         reason = f"{label}: {self.measure} {high:.2f} against {low:.2f}"
         return Score(self.name, VALUES[label], reason=reason, detail=detail)

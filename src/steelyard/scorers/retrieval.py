@@ -1,10 +1,10 @@
 """Retrieval scores in rank order; `passages` decides which retrieved passage matches which expected source.
 
-The measures take one thing, the answers: for each retrieved passage in rank order the places of the expected sources
-that it answers to. With ids as sources that is none or one place per passage, and every measure is the one of the
-textbooks. In general a passage may answer to several sources, and a source be answered by several passages, because
+The measures take one argument, `answers`: for each retrieved passage in rank order the indices of the expected sources
+that it matches ("answers"). With ids as sources that is none or one index per passage, and every measure is that of the
+textbooks. In general a passage may match several sources, and a source be matched by several passages, because the
 systems that are compared cut documents differently; each docstring says what the measure is then. A source is newly
-answered at the first rank that answers to it; only that counts where a measure adds up over ranks, so that ten
+answered at the first rank that matches it; only that counts where a measure adds up over ranks, so that ten
 overlapping passages of one source are not ten successes. Every measure is in [0, 1].
 
 Sources: C. D. Manning, P. Raghavan, H. Schütze, "Introduction to information retrieval", 2008, chapter 8;
@@ -26,12 +26,12 @@ from steelyard.errors import ConfigError, did_you_mean
 from steelyard.scorers.passages import Match, SourcePassage, match
 from steelyard.types import INLINE, Output, Sample, Score, ScoreInfo, StageInfo
 
-_SHOWN: Final = 5
+_SHOWN_RANKS: Final = 5
 
 
 @dataclass(frozen=True, slots=True)
 class Retrieval:
-    """How well a system retrieved: six scores per sample from the passages and the expected sources.
+    """Retrieval quality: six scores per sample from the retrieved passages and the expected sources.
 
     Expected is `sample.metadata["sources"]`; retrieved, in rank order, `output.metadata["sources"]`, or the texts in
     `output.contexts` where there is no such list. Without expected sources it does not apply, nor where a source and
@@ -41,7 +41,7 @@ class Retrieval:
 
     Args:
         k: only the first k passages count; None: all that were retrieved.
-        overlap: share of the shorter range of characters from which two ranges of a document answer to each other.
+        overlap: share of the shorter character range that two ranges of a document must have in common to match.
         ndcg_gain: gain of a rank that newly answers n sources: `binary` 1, `linear` n, `exponential` 2^n - 1.
 
     >>> sample = Sample("1", "?", metadata={"sources": [{"id": "a"}, {"id": "b"}]})
@@ -61,37 +61,39 @@ class Retrieval:
     ndcg_gain: Gain = "binary"
 
     def check(self) -> None:
-        """Find what cannot be meant.
+        """Validate the options.
 
         Raises:
-            ConfigError: k below 1, an overlap that is no share above 0, or an unknown gain.
+            ConfigError: k below 1, an overlap outside (0, 1], or an unknown gain.
         """
         if self.k is not None and self.k < 1:
             raise ConfigError(f"k: expected at least 1 passage, but got {self.k}")
         if not 0 < self.overlap <= 1:
             raise ConfigError(f"overlap: expected a share above 0 and up to 1, but got {self.overlap}")
         if self.ndcg_gain not in get_args(Gain):
-            near = did_you_mean(str(self.ndcg_gain), get_args(Gain))
-            raise ConfigError(f"ndcg_gain: there is no {self.ndcg_gain!r}{near}")
+            suggestion = did_you_mean(str(self.ndcg_gain), get_args(Gain))
+            raise ConfigError(f"ndcg_gain: there is no {self.ndcg_gain!r}{suggestion}")
 
     def __call__(self, sample: Sample, output: Output) -> Sequence[Score]:
         """Compare the passages of one output with its sample's sources."""
-        given, document = _listed(sample.metadata.get("sources")), sample.metadata.get("document")
-        expected = list(dict.fromkeys(SourcePassage.of(source, document=document) for source in given))
+        sources, document = _listed(sample.metadata.get("sources")), sample.metadata.get("document")
+        expected = list(dict.fromkeys(SourcePassage.of(source, document=document) for source in sources))
         if not expected:
             return _not_applicable("the sample names no sources")
-        if unknown := [at for at, source in enumerate(expected, start=1) if not source.is_comparable]:
+        if unusable := [number for number, source in enumerate(expected, start=1) if not source.is_comparable]:
             return _not_applicable(
-                f"source {unknown[0]} of the sample has no id, no text, and no range or page of a document"
+                f"source {unusable[0]} of the sample has no id, no text, and no range or page of a document"
             )
         passages = retrieved(output, self.k)
         matches = [[match(passage, source, overlap=self.overlap) for source in expected] for passage in passages]
-        if blind := _never_compared(matches, len(expected)):
-            return _not_applicable(_blind_reason(blind, expected[blind - 1], passages), matched_by="not compared")
+        if uncomparable := _never_compared(matches, len(expected)):
+            return _not_applicable(
+                _uncomparable_reason(uncomparable, expected[uncomparable - 1], passages), matched_by="not compared"
+            )
         return self._scores(matches, len(expected))
 
     def _scores(self, matches: Sequence[Sequence[Match]], expected: int) -> Sequence[Score]:
-        answers = [{at for at, way in enumerate(several) if way in WAYS} for several in matches]
+        answers = [{index for index, way in enumerate(ways_of_passage) if way in WAYS} for ways_of_passage in matches]
         values = (
             hit_rate(answers),
             reciprocal_rank(answers),
@@ -101,10 +103,10 @@ class Retrieval:
             ndcg(answers, expected, gain=self.ndcg_gain, k=self.k),
         )
         ranks = [
-            next((rank for rank, answered in enumerate(answers, start=1) if at in answered), None)
-            for at in range(expected)
+            next((rank for rank, answered in enumerate(answers, start=1) if index in answered), None)
+            for index in range(expected)
         ]
-        ways = [_strongest(several) for several in matches]
+        ways = [_strongest(ways_of_passage) for ways_of_passage in matches]
         matched_by = _strongest(ways) if ways else NOTHING_RETRIEVED
         detail = {
             "matched_by": matched_by,
@@ -129,21 +131,28 @@ def _strongest(ways: Sequence[str]) -> str:
 
 
 def _never_compared(matches: Sequence[Sequence[Match]], expected: int) -> int:
-    """Which source, counted from 1, no passage of its own document could be compared with; 0: there is none."""
-    blind = {frozenset({"not compared"}), frozenset({"not compared", "other document"})}
-    return next((at + 1 for at in range(expected) if {several[at] for several in matches} in blind), 0)
+    """The number (from 1) of a source that could be compared with no passage of its document; 0 if there is none."""
+    uncomparable = {frozenset({"not compared"}), frozenset({"not compared", "other document"})}
+    return next(
+        (
+            index + 1
+            for index in range(expected)
+            if {ways_of_passage[index] for ways_of_passage in matches} in uncomparable
+        ),
+        0,
+    )
 
 
-def _blind_reason(no: int, source: SourcePassage, passages: Sequence[SourcePassage]) -> str:
-    """What a source and the passages have, which cannot be compared, and what to do about it."""
+def _uncomparable_reason(no: int, source: SourcePassage, passages: Sequence[SourcePassage]) -> str:
+    """Say which fields a source and the passages have, why they cannot be compared, and what to do about it."""
     theirs = list(dict.fromkeys(part for passage in passages for part in _parts_of(passage)))
     if source.span and not source.text.words:
         remedy = "give the sources their texts, or name the suite's `documents`, which they are read from then"
     else:
         remedy = "give both a text"
     return (
-        f"source {no} of the sample has {_named(_parts_of(source))} and the passages have {_named(theirs)}, which "
-        f"cannot be compared: {remedy}"
+        f"source {no} of the sample has {_joined_names(_parts_of(source))} and the passages have "
+        f"{_joined_names(theirs)}, which cannot be compared: {remedy}"
     )
 
 
@@ -154,10 +163,10 @@ def _parts_of(source: SourcePassage) -> list[str]:
         "a range": source.span is not None,
         "a page": source.page is not None,
     }
-    return [name for name, there in parts.items() if there]
+    return [name for name, is_known in parts.items() if is_known]
 
 
-def _named(parts: Sequence[str]) -> str:
+def _joined_names(parts: Sequence[str]) -> str:
     return " and ".join(filter(None, [", ".join(parts[:-1]), *parts[-1:]])) or "nothing"
 
 
@@ -177,7 +186,7 @@ def retrieved(output: Output, k: int | None = None) -> list[SourcePassage]:
 
 
 def _listed(value: Any) -> list[Any]:
-    """A list of sources; a single one becomes a list, and the JSON text of one, as a CSV file holds it, is read."""
+    """Sources as a list: a single one is wrapped, and JSON text (as in a CSV file) is parsed."""
     if isinstance(value, str) and value.lstrip()[:1] in {"[", "{"}:
         try:
             value = json.loads(value)
@@ -192,7 +201,7 @@ def _reason(ranks: Sequence[int | None], retrieved_count: int, matched_by: str) 
     if not retrieved_count:
         return "nothing was retrieved"
     first = [str(rank) for rank in ranks if rank is not None]
-    where = f", first at rank {', '.join(first[:_SHOWN])}, by {matched_by}" if first else ""
+    where = f", first at rank {', '.join(first[:_SHOWN_RANKS])}, by {matched_by}" if first else ""
     return f"{len(first)} of {len(ranks)} sources among {retrieved_count} passages{where}"
 
 
@@ -201,21 +210,21 @@ Gain = Literal["binary", "linear", "exponential"]
 
 
 def newly_answered(answers: Answers) -> list[int]:
-    """How many sources each rank answers to that no rank before it does.
+    """For each rank, the number of sources that it matches and no earlier rank does.
 
     >>> newly_answered([{0}, {0}, set(), {0, 1, 2}])
     [1, 0, 0, 2]
     """
-    seen: set[int] = set()
+    answered: set[int] = set()
     counts = []
     for answer in answers:
-        counts.append(len(answer - seen))
-        seen |= answer
+        counts.append(len(answer - answered))
+        answered |= answer
     return counts
 
 
 def hit_rate(answers: Answers) -> float:
-    """1 where any retrieved passage answers to any expected source, else 0.
+    """1 where any retrieved passage matches any expected source, else 0.
 
     >>> hit_rate([set(), {1}]), hit_rate([])
     (1.0, 0.0)
@@ -224,7 +233,7 @@ def hit_rate(answers: Answers) -> float:
 
 
 def reciprocal_rank(answers: Answers) -> float:
-    """1 / rank of the first passage that answers to an expected source; 0 where none does. Its mean is the MRR.
+    """1 / rank of the first passage that matches an expected source; 0 where none does. Its mean is the MRR.
 
     >>> reciprocal_rank([set(), {1}, {0}])
     0.5
@@ -233,9 +242,9 @@ def reciprocal_rank(answers: Answers) -> float:
 
 
 def precision(answers: Answers) -> float:
-    """Retrieved passages that answer to any expected source / retrieved passages; 0 where nothing was retrieved.
+    """Share of the retrieved passages that match any expected source; 0 where nothing was retrieved.
 
-    Manning et al., equation 8.1. A passage that answers to a source again counts: it is no noise.
+    Manning et al., equation 8.1. A passage that matches a source again counts: it is not noise.
 
     >>> precision([{0}, set(), {0}, set()])
     0.5
@@ -244,7 +253,7 @@ def precision(answers: Answers) -> float:
 
 
 def recall(answers: Answers, expected: int) -> float:
-    """Expected sources that are answered by any passage / expected sources.
+    """Share of the expected sources that any passage matches.
 
     Manning et al., equation 8.2.
 
@@ -301,10 +310,10 @@ def ndcg(answers: Answers, expected: int, *, gain: Gain = "binary", k: int | Non
     >>> ndcg([{0, 1, 2}], 3), ndcg([{0, 1, 2}], 3, gain="linear")
     (1.0, 1.0)
     """
-    new = newly_answered(answers)
-    gains = [_gain(one, gain) for one in new]
-    missed = [1.0] * (expected - sum(new))
-    ideal = sorted((one for one in gains if one), reverse=True) + missed
+    new_counts = newly_answered(answers)
+    gains = [_gain(count, gain) for count in new_counts]
+    unanswered = [1.0] * (expected - sum(new_counts))
+    ideal = sorted((count for count in gains if count), reverse=True) + unanswered
     return _discounted(gains) / _discounted(ideal[:k])
 
 

@@ -1,8 +1,8 @@
-"""Scores SQL that a target wrote, in stages: does it read, does it run, does it return what the reference returns?
+"""Scores generated SQL in stages: can it be read, does it run, does it return what the reference returns?
 
-What the dataset is to blame for (no reference, a schema that cannot be built, a reference that fails) is
-`not_applicable` with the reason, whatever the target said; what the target is to blame for is 0 with the reason. So
-every rate is over the same samples for every target.
+Faults of the dataset (no reference, a schema that cannot be built, a reference that fails) are `not_applicable` with
+the reason, whatever the target answered; faults of the target are 0 with the reason. So every rate is over the same
+samples for every target.
 
 A fourth stage, whether the query answers the question, needs a judge: it is a scorer of its own.
 """
@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any, Final, Literal, get_args
 
 from steelyard.errors import ConfigError, did_you_mean
-from steelyard.scorers.sql_runs import Bench, SampleDatabase, about_databases, about_failure, place_of
+from steelyard.scorers.sql_runs import Bench, SampleDatabase, database_of, databases_manifest, dataset_failure_reason
 from steelyard.sql.extent import ComparisonStop
 from steelyard.sql.results import EngineName, Execution, SqlFailure, SqlLimits
 from steelyard.sql.sandbox import Sandbox
@@ -33,7 +33,7 @@ PUBLISHED: Final = ("ex_spider", "ex_spider_keep_distinct", "ex_bird", "ex_qatch
 """Execution accuracy after Spider's test-suite evaluator, with DISTINCT dropped and kept, after BIRD, after QATCH."""
 
 _STAGES: Final = ("format", "execution", "result")
-_NAMED: Final = frozenset({"execution", "result"})
+_LABELLED: Final = frozenset({"execution", "result"})
 """Scores whose verdicts have names."""
 _STOPPED: Final = frozenset({"content_filter", "refusal"})
 _OWN_TABLE: Final = "the reply makes a table of its own, so there is no data that both queries run on"
@@ -75,7 +75,7 @@ class SqlResult:
                 threshold=1.0,
                 denominator="all",
                 headline=name == "result",
-                named_verdicts=name in _NAMED,
+                named_verdicts=name in _LABELLED,
             )
             for name in self._names
         )
@@ -85,21 +85,21 @@ class SqlResult:
         return (*_STAGES, *(PUBLISHED if self.published else ()))
 
     def check(self) -> None:
-        """Find what cannot be meant.
+        """Validate the options.
 
         Raises:
             ConfigError: an unknown form or engine, or a limit out of its range.
         """
-        for name, value, known in (
+        for name, value, allowed in (
             ("form", self.form, get_args(Wanted)),
             ("engine", self.engine, get_args(EngineName)),
         ):
-            if value not in known:
-                raise ConfigError(f"{name}: there is no {value!r}{did_you_mean(str(value), known)}")
+            if value not in allowed:
+                raise ConfigError(f"{name}: there is no {value!r}{did_you_mean(str(value), allowed)}")
         self.limits.check()
 
     def prepare(self, sandbox: Sandbox) -> None:
-        """Look at the folder of databases, and at every engine that is needed.
+        """Check that the folder of databases and all needed engines are there.
 
         Raises:
             ConfigError: no such folder, no database in it, or an engine that is not installed or cannot be held here.
@@ -114,8 +114,8 @@ class SqlResult:
             sandbox.check(engine)
 
     def manifest(self) -> dict[str, Any]:
-        """What the databases hold: a run cannot be resumed with others."""
-        return about_databases(self.databases)
+        """A digest of the databases: a run cannot be resumed with others."""
+        return databases_manifest(self.databases)
 
     async def __call__(self, sample: Sample, output: Output, sandbox: Sandbox) -> Sequence[Score]:
         """Read the reply, run its SQL, and compare its result with the reference's."""
@@ -123,91 +123,106 @@ class SqlResult:
         if finish in _STOPPED and reading.status != "read":
             return self._refused()
         problem = _problem(reading, finish)
-        bench, place = Bench.of(sandbox, self.limits), place_of(sample, self.databases, self.engine)
-        found = None if problem else await self._run(bench, place, reading)
+        bench, sample_database = Bench.of(sandbox, self.limits), database_of(sample, self.databases, self.engine)
+        predicted = None if problem else await self._run(bench, sample_database, reading)
         try:
-            wanted = await bench.reference(place, sample)
-            compared = await self._on_shared_data(bench, place, reading, (wanted, found))
-            results = await self._results(bench, place, (sample, reading), compared, problem)
+            reference = await bench.reference(sample_database, sample)
+            compared = await self._on_shared_data(bench, sample_database, reading, (reference, predicted))
+            results = await self._results(bench, sample_database, (sample, reading), compared, problem)
         except ComparisonStop as stop:
             results = _not_compared(self._names[2:], stop)
-        return [_format_score(reading, problem), _execution_score(found, problem), *results]
+        return [_format_score(reading, problem), _execution_score(predicted, problem), *results]
 
-    async def _run(self, bench: Bench, place: SampleDatabase, reading: SqlReading) -> Execution | str:
-        """What the reply's SQL gave; a text says what is wrong with the dataset."""
-        if place.problem and not reading.create:
-            return place.problem
-        found = await bench.predicted(place, reading)
-        return about_failure(found.failure) if found.failure and found.failure.part == "script" else found
+    async def _run(self, bench: Bench, sample_database: SampleDatabase, reading: SqlReading) -> Execution | str:
+        """Run the reply's SQL; a text is the reason where the dataset prevents it."""
+        if sample_database.problem and not reading.create:
+            return sample_database.problem
+        predicted = await bench.predicted(sample_database, reading)
+        return (
+            dataset_failure_reason(predicted.failure)
+            if predicted.failure and predicted.failure.part == "script"
+            else predicted
+        )
 
     async def _on_shared_data(
         self,
         bench: Bench,
-        place: SampleDatabase,
+        sample_database: SampleDatabase,
         reading: SqlReading,
-        ran: tuple[Execution | str, Execution | str | None],
+        executions: tuple[Execution | str, Execution | str | None],
     ) -> tuple[Execution | str, Execution | str | None]:
-        """What the reference and the reply's query gave on the same data: that of the sample's database.
+        """Results of the reference and of the reply's query on the same data, that of the sample's database.
 
         A query that ran beside its own CREATE is run there once more; where it cannot be, nothing can be compared.
         """
-        wanted, found = ran
-        if not reading.create or isinstance(wanted, str) or not isinstance(found, Execution) or found.table is None:
-            return ran
-        there = await bench.run(place.database, reading.query)
-        return (wanted, there) if there.table is not None else (_OWN_TABLE, found)
+        reference, predicted = executions
+        if (
+            not reading.create
+            or isinstance(reference, str)
+            or not isinstance(predicted, Execution)
+            or predicted.table is None
+        ):
+            return executions
+        shared_execution = await bench.run(sample_database.database, reading.query)
+        return (reference, shared_execution) if shared_execution.table is not None else (_OWN_TABLE, predicted)
 
     async def _results(
         self,
         bench: Bench,
-        place: SampleDatabase,
-        asked: tuple[Sample, SqlReading],
-        ran: tuple[Execution | str, Execution | str | None],
+        sample_database: SampleDatabase,
+        sample_and_reading: tuple[Sample, SqlReading],
+        executions: tuple[Execution | str, Execution | str | None],
         problem: str,
     ) -> list[Score]:
         """The scores that compare with the reference."""
         names = self._names[2:]
-        wanted, found = ran
-        reason = next((one for one in ran if isinstance(one, str)), "")
+        reference, predicted = executions
+        reason = next((execution for execution in executions if isinstance(execution, str)), "")
         if reason:
             return [_not_applicable(name, reason, labelled=name == "result") for name in names]
         if problem:
             detail = {"kind": "format_incorrect"}
             return [_zero(name, f"{FORMAT_INCORRECT}: {problem}", detail, FORMAT_INCORRECT) for name in names]
-        if not isinstance(wanted, Execution) or not isinstance(found, Execution) or wanted.table is None:
+        if not isinstance(reference, Execution) or not isinstance(predicted, Execution) or reference.table is None:
             raise TypeError("an execution has neither a result nor a reason for none")
-        if found.table is None:
-            verdict = verdict_of_failure(found.failure or SqlFailure("error", "no result"))
+        if predicted.table is None:
+            verdict = verdict_of_failure(predicted.failure or SqlFailure("error", "no result"))
             failed = [_zero(name, verdict.reason, {"kind": verdict.kind}, "") for name in names[1:]]
             return [_result_score(verdict), *failed]
-        sample, reading = asked
-        verdict = await bench.verdict(place.database, sample.reference, wanted.table, found.table)
+        sample, reading = sample_and_reading
+        verdict = await bench.verdict(sample_database.database, sample.reference, reference.table, predicted.table)
         scores = [_result_score(verdict)]
         if self.published:
             queries = (sample.reference, reading.query)
             try:
-                rights = await bench.published(place.database, queries, wanted.table, found.table)
-                scores += [Score(name, float(right), passed=right) for name, right in rights.items()]
+                accuracies = await bench.published(sample_database.database, queries, reference.table, predicted.table)
+                scores += [Score(name, float(correct), passed=correct) for name, correct in accuracies.items()]
             except ComparisonStop as stop:
                 scores += _not_compared(PUBLISHED, stop)
         return scores
 
     def _refused(self) -> Sequence[Score]:
         return [
-            Score(name, None, outcome="refused", reason="the model or a content filter refused", detail=_named(name))
+            Score(
+                name,
+                None,
+                outcome="refused",
+                reason="the model or a content filter refused",
+                detail=_refused_detail(name),
+            )
             for name in self._names
         ]
 
 
-def _named(name: str) -> Mapping[str, Any]:
-    return {"label": "refused"} if name in _NAMED else {}
+def _refused_detail(name: str) -> Mapping[str, Any]:
+    return {"label": "refused"} if name in _LABELLED else {}
 
 
 def _problem(reading: SqlReading, finish: str) -> str:
     """What is wrong with the format; "" where nothing is."""
     if reading.status != "read":
-        cut = "the reply was cut off; " if finish == "length" else ""
-        return f"{cut}{reading.message}"
+        truncation = "the reply was cut off; " if finish == "length" else ""
+        return f"{truncation}{reading.message}"
     return "the reply was cut off inside its SQL" if finish == "length" and reading.broken_off else ""
 
 
@@ -221,16 +236,16 @@ def _format_score(reading: SqlReading, problem: str) -> Score:
     return Score("format", float(not problem), passed=not problem, reason=problem, detail=detail)
 
 
-def _execution_score(found: Execution | str | None, problem: str) -> Score:
-    if isinstance(found, str):
-        return _not_applicable("execution", found, labelled=True)
-    if found is None:
+def _execution_score(execution: Execution | str | None, problem: str) -> Score:
+    if isinstance(execution, str):
+        return _not_applicable("execution", execution, labelled=True)
+    if execution is None:
         return _zero("execution", problem, {"kind": "format_incorrect"}, FORMAT_INCORRECT)
-    if found.table is None:
-        failure = found.failure or SqlFailure("error", "no result")
+    if execution.table is None:
+        failure = execution.failure or SqlFailure("error", "no result")
         where = "in the create part: " if failure.part == "create" else ""
         return _zero("execution", f"{where}{failure.message}", {"kind": failure.kind}, SQL_INCORRECT)
-    rows = len(found.table.rows)
+    rows = len(execution.table.rows)
     reason = f"{rows} row{'' if rows == 1 else 's'}"
     return Score("execution", 1.0, passed=True, reason=reason, detail={"label": SQL_CORRECT, "rows": rows})
 
@@ -246,8 +261,8 @@ def _result_score(verdict: ResultVerdict) -> Score:
 
 
 def _zero(name: str, reason: str, detail: Mapping[str, Any], label: str) -> Score:
-    named = {"label": label, **detail} if name in _NAMED else detail
-    return Score(name, 0.0, passed=False, reason=reason, detail=named)
+    labelled = {"label": label, **detail} if name in _LABELLED else detail
+    return Score(name, 0.0, passed=False, reason=reason, detail=labelled)
 
 
 def _not_applicable(name: str, reason: str, *, labelled: bool) -> Score:
@@ -256,7 +271,7 @@ def _not_applicable(name: str, reason: str, *, labelled: bool) -> Score:
 
 
 def _not_compared(names: Sequence[str], stop: ComparisonStop) -> list[Score]:
-    """Neither right nor wrong: the sample's results are too large, or took too long; the run warns of the label."""
+    """Scores of a sample whose results are too large or took too long to compare; the run warns of the label."""
     detail = {"label": NOT_COMPARED, "kind": stop.kind}
     return [Score(name, None, outcome="not_applicable", reason=str(stop), detail=detail) for name in names]
 

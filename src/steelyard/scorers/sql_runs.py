@@ -1,4 +1,4 @@
-"""Runs the SQL of one sample: on which database, the reference, and what only some comparisons need.
+"""Runs the SQL of one sample: chooses the database, runs reference and prediction, and compares the results.
 
 The manifest holds a digest of the folder of databases: a run that is resumed on other data is another run.
 """
@@ -59,7 +59,7 @@ class SampleDatabase:
 
 @dataclass(frozen=True, slots=True)
 class Bench:
-    """A sandbox for one sample, with the limits of its scorer and the time that its comparisons share."""
+    """The sandbox for one sample's SQL, with the scorer's limits and a shared time budget for comparisons."""
 
     sandbox: Sandbox
     limits: SqlLimits
@@ -67,7 +67,7 @@ class Bench:
 
     @classmethod
     def of(cls, sandbox: Sandbox, limits: SqlLimits) -> Bench:
-        """A bench whose comparisons have taken no time yet."""
+        """Start with the whole time budget."""
         return cls(sandbox, limits, Effort(limits.compare_timeout_s))
 
     async def run(self, database: Database, query: str, create: str = "") -> Execution:
@@ -78,13 +78,13 @@ class Bench:
         """The result of a query; None where there is no query or no result."""
         return None if query is None else (await self.run(database, query)).table
 
-    async def predicted(self, place: SampleDatabase, reading: SqlReading) -> Execution:
+    async def predicted(self, sample_database: SampleDatabase, reading: SqlReading) -> Execution:
         """Run what a reply gave: on the sample's database, or with its own CREATE on an empty one."""
         if not reading.create:
-            return await self.run(place.database, reading.query)
-        return await self.run(Database(place.database.engine), reading.query, reading.create)
+            return await self.run(sample_database.database, reading.query)
+        return await self.run(Database(sample_database.database.engine), reading.query, reading.create)
 
-    async def reference(self, place: SampleDatabase, sample: Sample) -> Execution | str:
+    async def reference(self, sample_database: SampleDatabase, sample: Sample) -> Execution | str:
         """Run the reference; a text says why the stage of results does not apply to the sample.
 
         Raises:
@@ -94,15 +94,15 @@ class Bench:
             return "the sample has no reference query"
         if not isinstance(sample.reference, str):
             return "the sample's reference is no SQL text"
-        if place.problem:
-            return place.problem
-        found = await self.run(place.database, sample.reference)
-        if found.failure is not None:
-            _expect_size(found.failure)
-            return about_failure(found.failure)
-        if place.database.file is None and not await self.holds_rows(place.database):
+        if sample_database.problem:
+            return sample_database.problem
+        execution = await self.run(sample_database.database, sample.reference)
+        if execution.failure is not None:
+            _expect_size(execution.failure)
+            return dataset_failure_reason(execution.failure)
+        if sample_database.database.file is None and not await self.holds_rows(sample_database.database):
             return "the sample's database holds no row, so that equal results would say nothing"
-        return found
+        return execution
 
     async def holds_rows(self, database: Database) -> bool:
         """Whether any table of a scratch database holds a row."""
@@ -113,83 +113,85 @@ class Bench:
         tables = await self.table(database, _TABLES[database.engine])
         names = [str(row[0]) for row in tables.rows] if tables else []
         for name in names:
-            found = await self.table(database, f'SELECT 1 FROM "{name}" LIMIT 1')  # noqa: S608  # read-only, sandboxed
-            if found is not None and found.rows:
+            first_row = await self.table(database, f'SELECT 1 FROM "{name}" LIMIT 1')  # noqa: S608  # read-only, sandboxed
+            if first_row is not None and first_row.rows:
                 return True
         return False
 
-    async def verdict(self, database: Database, query: str, wanted: ResultTable, found: ResultTable) -> ResultVerdict:
+    async def verdict(
+        self, database: Database, query: str, reference: ResultTable, predicted: ResultTable
+    ) -> ResultVerdict:
         """Judge two results; keys of the order and rows behind a LIMIT are fetched only where they may matter.
 
         Raises:
             ComparisonStop: comparing them took too long.
         """
-        ordering = ordering_of(query, engine=database.engine, columns=wanted.columns)
-        judged = partial(judge, wanted, found, ordering=ordering, limits=self.limits)
-        first = await self._compare(wanted, found, judged)
-        if ordering is None or first.right:
-            return first
+        ordering = ordering_of(query, engine=database.engine, columns=reference.columns)
+        comparison = partial(judge, reference, predicted, ordering=ordering, limits=self.limits)
+        verdict = await self._compare(reference, predicted, comparison)
+        if ordering is None or verdict.right:
+            return verdict
         keyed = await self.table(database, ordering.keyed_query)
-        cut = ordering.may_cut(len(wanted.rows))
-        unlimited = await self.table(database, ordering.unlimited_query) if cut else None
+        is_limited = ordering.may_cut(len(reference.rows))
+        unlimited = await self.table(database, ordering.unlimited_query) if is_limited else None
         if keyed is None and unlimited is None:
-            return first
-        return await self._compare(wanted, found, partial(judged, keyed=keyed, unlimited=unlimited))
+            return verdict
+        return await self._compare(reference, predicted, partial(comparison, keyed=keyed, unlimited=unlimited))
 
     async def published(
-        self, database: Database, queries: tuple[str, str], wanted: ResultTable, found: ResultTable
+        self, database: Database, queries: tuple[str, str], reference: ResultTable, predicted: ResultTable
     ) -> dict[str, bool]:
-        """Execution accuracy by the rules of others, by score name.
+        """Execution accuracy by the rules of other evaluators: score name -> correct.
 
         Args:
             database: of the sample.
             queries: the reference and the prediction.
-            wanted: the reference's result.
-            found: the prediction's.
+            reference: the reference's result.
+            predicted: the prediction's.
 
         Raises:
             ComparisonStop: the reference without DISTINCT is too large, or comparing took too long.
         """
         order = spider_order_matters(queries[0])
-        kept, dropped = [
+        with_distinct, without_distinct = [
             [
                 table if (text := spider_query(query, keep_distinct=keep, engine=database.engine)) == query
-                else await self._rewritten(database, text, blames=query is queries[0])
-                for query, table in zip(queries, (wanted, found), strict=True)
+                else await self._rewritten(database, text, is_reference=query is queries[0])
+                for query, table in zip(queries, (reference, predicted), strict=True)
             ]
             for keep in (True, False)
         ]  # fmt: skip
         return await self._compare(
-            wanted,
-            found,
+            reference,
+            predicted,
             lambda: {
-                "ex_spider": _spider(dropped, order_matters=order),
-                "ex_spider_keep_distinct": _spider(kept, order_matters=order),
-                "ex_bird": bird(wanted, found),
-                "ex_qatch": qatch(wanted, found),
+                "ex_spider": _spider(without_distinct, order_matters=order),
+                "ex_spider_keep_distinct": _spider(with_distinct, order_matters=order),
+                "ex_bird": bird(reference, predicted),
+                "ex_qatch": qatch(reference, predicted),
             },
         )
 
-    async def _rewritten(self, database: Database, query: str, *, blames: bool) -> ResultTable | None:
-        """The result of a query as an evaluator runs it; where the reference's own is too large, nothing applies."""
-        done = await self.run(database, query)
-        if blames and done.failure is not None:
-            _expect_size(done.failure)
-        return done.table
+    async def _rewritten(self, database: Database, query: str, *, is_reference: bool) -> ResultTable | None:
+        """The result of a query as rewritten by an evaluator; stops where that of the reference is too large."""
+        execution = await self.run(database, query)
+        if is_reference and execution.failure is not None:
+            _expect_size(execution.failure)
+        return execution.table
 
-    async def _compare(self, wanted: ResultTable, found: ResultTable, compare: Callable[[], T]) -> T:
+    async def _compare(self, reference: ResultTable, predicted: ResultTable, compare: Callable[[], T]) -> T:
         """Compare within the time that is left; large results in a thread, so that other samples go on."""
 
         def timed() -> T:
             with self.effort.spend():
                 return compare()
 
-        sizes = (count_cells(one.rows, _MANY_CELLS) for one in (wanted, found))
+        sizes = (count_cells(table.rows, _MANY_CELLS) for table in (reference, predicted))
         return await asyncio.to_thread(timed) if sum(sizes) > _MANY_CELLS else timed()
 
 
 def _surely_fills(script: str) -> bool:
-    """Whether a script that ran has left a row: that costs no query, which each sample with a schema would pay."""
+    """Whether a script certainly inserts a row, read from its text: this saves a query per sample."""
     if len(script) > _MOST_SPLIT or _MAY_NOT.search(script):
         return False
     return any(_FILLS.match(statement.text) for statement in split(script))
@@ -202,7 +204,7 @@ def _spider(tables: Sequence[ResultTable | None], *, order_matters: bool) -> boo
     return spider(reference, prediction, order_matters=order_matters)
 
 
-def place_of(sample: Sample, databases: Path | None, engine: EngineName) -> SampleDatabase:
+def database_of(sample: Sample, databases: Path | None, engine: EngineName) -> SampleDatabase:
     """Where a sample's SQL runs: the file that its `db_id` names, else a scratch database of its `schema`."""
     name, schema = (sample.metadata.get(key) for key in ("db_id", "schema"))
     if databases is not None and name:
@@ -213,10 +215,10 @@ def place_of(sample: Sample, databases: Path | None, engine: EngineName) -> Samp
     return SampleDatabase(Database(engine, script=schema if isinstance(schema, str) else ""))
 
 
-def about_failure(failure: SqlFailure) -> str:
-    """Why nothing applies where the dataset's own SQL failed."""
-    what = "schema cannot be built" if failure.part == "script" else "reference query cannot be run"
-    return f"the sample's {what}: {failure.message}"
+def dataset_failure_reason(failure: SqlFailure) -> str:
+    """The reason of a not-applicable score where the dataset's own SQL failed."""
+    cause = "schema cannot be built" if failure.part == "script" else "reference query cannot be run"
+    return f"the sample's {cause}: {failure.message}"
 
 
 def _expect_size(failure: SqlFailure) -> None:
@@ -224,12 +226,12 @@ def _expect_size(failure: SqlFailure) -> None:
         raise ComparisonStop("too_large", f"the reference's result is too large to compare: {failure.message}")
 
 
-_WHOLE: Final = 64 * 2**20
-_PIECE: Final = 2**20
+_HASHED_WHOLE_BYTES: Final = 64 * 2**20
+_BLOCK_BYTES: Final = 2**20
 
 
-def about_databases(folder: Path | None) -> dict[str, Any]:
-    """What a manifest says of a scorer's folder of databases; nothing where it has none."""
+def databases_manifest(folder: Path | None) -> dict[str, Any]:
+    """The manifest entry of a folder of databases; empty where there is none."""
     return {} if folder is None else {"databases": {"folder": folder.name, "digest": digest_of_databases(folder)}}
 
 
@@ -241,26 +243,26 @@ def digest_of_databases(folder: Path) -> str:
     """
     if not folder.is_dir():
         return ""
-    whole = blake2b(digest_size=16)
+    digest = blake2b(digest_size=16)
     for name in database_ids(folder):
         file = find_database(folder, name).file
         if file is not None:
             stat = file.stat()
-            whole.update(f"{name}\0{file.name}\0".encode("utf-8", "surrogatepass"))
-            whole.update(_digest(file, stat.st_size, stat.st_mtime_ns))
-    return whole.hexdigest()
+            digest.update(f"{name}\0{file.name}\0".encode("utf-8", "surrogatepass"))
+            digest.update(_digest(file, stat.st_size, stat.st_mtime_ns))
+    return digest.hexdigest()
 
 
 @lru_cache(maxsize=1024)
 def _digest(file: Path, size: int, _mtime_ns: int) -> bytes:
     """Cached by what `stat` says: a manifest is made for each target."""
-    found = blake2b(str(size).encode(), digest_size=16)
+    digest = blake2b(str(size).encode(), digest_size=16)
     with file.open("rb") as opened:
-        if size <= _WHOLE:
-            while piece := opened.read(_PIECE):
-                found.update(piece)
+        if size <= _HASHED_WHOLE_BYTES:
+            while piece := opened.read(_BLOCK_BYTES):
+                digest.update(piece)
         else:
-            found.update(opened.read(_PIECE))
-            opened.seek(-_PIECE, 2)
-            found.update(opened.read(_PIECE))
-    return found.digest()
+            digest.update(opened.read(_BLOCK_BYTES))
+            opened.seek(-_BLOCK_BYTES, 2)
+            digest.update(opened.read(_BLOCK_BYTES))
+    return digest.digest()

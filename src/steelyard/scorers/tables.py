@@ -1,8 +1,8 @@
-"""Scores a predicted table, or predicted SQL by what it returns, against the wanted one.
+"""Scores a predicted table, or the result of predicted SQL, against the reference table.
 
-Who is to blame decides where a score goes. SQL of the target that fails, runs out of time or is denied is 0; output
-that is no table is `unparsed`; a reference that is missing or cannot be run leaves nothing to compare with, so nothing
-applies. Two results without rows are equal and say so: flag `both_empty`.
+Generated SQL that fails, times out or is denied is 0; output that is no table is `unparsed`; where the reference is
+missing or cannot be run, the scores are not applicable. Two results without rows are equal and get the flag
+`both_empty`.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any, ClassVar, Final, Literal
 
 from steelyard.errors import ConfigError
-from steelyard.scorers.sql_runs import about_databases
+from steelyard.scorers.sql_runs import databases_manifest
 from steelyard.sql.extent import ComparisonStop, Effort, count_cells
 from steelyard.sql.results import Database, SqlLimits
 from steelyard.sql.sandbox import Sandbox
@@ -40,15 +40,15 @@ _STOPPED: Final = frozenset({"content_filter", "refusal"})
 _EXECUTION: Final = "execution_accuracy"
 _ORDER: Final = "tuple_order"
 _TOO_LARGE: Final = "too_large"
-_MARKS: Final = 4
-"""Brackets and commas per cell up to which a text is read as a table."""
+_BRACKETS_PER_CELL: Final = 4
+"""Brackets and commas per cell up to which a text is parsed as a table."""
 _LARGE: Final = 10_000
-"""Cells from which a table is measured in a thread: 500,000 take seconds, in which no other sample could go on."""
+"""Cells from which tables are compared in a thread: 500,000 take seconds and would block all other samples."""
 
 
 @dataclass(frozen=True, slots=True)
 class TableMetrics:
-    """How close a table is to the wanted one: cell precision and recall, tuple cardinality, constraint and order.
+    """Similarity of a table to the reference: cell precision and recall, tuple cardinality, constraint and order.
 
     The reference is a table (rows, or `{"columns": [...], "rows": [...]}`) or SQL that is run on the database that
     `metadata["db_id"]` names. The output is a table, its JSON text (also in a fenced block), or with `task: SP` SQL.
@@ -62,8 +62,8 @@ class TableMetrics:
 
     >>> import asyncio
     >>> score = TableMetrics(metrics=("cell_recall",))
-    >>> found = asyncio.run(score(Sample("1", "", [["a"], ["b"]]), Output('[["a"]]'), Sandbox()))
-    >>> [(one.name, one.value) for one in found]
+    >>> scores = asyncio.run(score(Sample("1", "", [["a"], ["b"]]), Output('[["a"]]'), Sandbox()))
+    >>> [(score.name, score.value) for score in scores]
     [('cell_recall', 0.5)]
     """
 
@@ -100,7 +100,7 @@ class TableMetrics:
         return _EXECUTION if _EXECUTION in self._names else self._names[0]
 
     def check(self) -> None:
-        """Find what cannot be meant.
+        """Validate the options.
 
         Raises:
             ConfigError: an unknown task, rule set or metric, or a limit out of its range.
@@ -113,7 +113,7 @@ class TableMetrics:
         self.limits.check()
 
     def prepare(self, sandbox: Sandbox) -> None:
-        """Look at the folder of databases and at the engines that they need.
+        """Check that the folder of databases and all needed engines are there.
 
         Raises:
             ConfigError: there is no such folder, no database in it, SQL is to be run without one, or an engine is
@@ -130,8 +130,8 @@ class TableMetrics:
             sandbox.check(engine)
 
     def manifest(self) -> dict[str, Any]:
-        """What the databases hold: a run cannot be resumed with others."""
-        return about_databases(self.databases)
+        """A digest of the databases: a run cannot be resumed with others."""
+        return databases_manifest(self.databases)
 
     async def __call__(self, sample: Sample, output: Output, sandbox: Sandbox) -> Sequence[Score]:
         """Compare the output with `sample.reference`.
@@ -140,47 +140,51 @@ class TableMetrics:
             ConfigError: `metadata["db_id"]` names no database.
         """
         if is_missing(sample.reference) or sample.reference == "":
-            return self._all_alike("not_applicable", "the sample has no reference")
-        measured = self._measure_queries if self.task == "SP" else self._measure_tables
+            return self._same_outcome("not_applicable", "the sample has no reference")
+        measure = self._measure_queries if self.task == "SP" else self._measure_tables
         try:
-            return await measured(sample, output, sandbox)
+            return await measure(sample, output, sandbox)
         except ComparisonStop as stop:
-            return self._all_alike("not_applicable", str(stop), stop.kind, NOT_COMPARED)
+            return self._same_outcome("not_applicable", str(stop), stop.kind, NOT_COMPARED)
 
     async def _measure_tables(self, sample: Sample, output: Output, sandbox: Sandbox) -> Sequence[Score]:
         reference = sample.reference
-        read = self._read(output.value)
-        if read.kind not in {"", _TOO_LARGE}:
-            return self._unread(read, output)
+        table_text = self._table_text(output.value)
+        if table_text.kind not in {"", _TOO_LARGE}:
+            return self._unparsed(table_text, output)
         ties: Ties | None = None
         if isinstance(reference, str) and not looks_like_table(reference):
             database = self._database(sample)
             if database is None:
-                return self._all_alike(
+                return self._same_outcome(
                     "not_applicable", "the reference is SQL, and there are no databases to run it on"
                 )
-            wanted = await self._run(sandbox, database, reference)
-            counts: bool | None = self._rules.ordered(reference, database.engine)
-            ties = ties_of(wanted, reference, database.engine)
+            expected = await self._run(sandbox, database, reference)
+            ordered: bool | None = self._rules.ordered(reference, database.engine)
+            ties = ties_of(expected, reference, database.engine)
         else:
-            wanted, counts = self._given(reference), self._rules.ordered_tables
-        found = _too_large(read.reason) if read.kind else self._bounded(TableSide.given(read.rows, self._rules))
-        measures = await self._measure(self._bounded(wanted), found, ordered=counts, ties=ties)
-        return self._scores(measures, {"kind": found.kind} if found.kind else {})
+            expected, ordered = self._reference_table(reference), self._rules.ordered_tables
+        predicted = (
+            _too_large(table_text.reason)
+            if table_text.kind
+            else self._bounded(TableSide.given(table_text.rows, self._rules))
+        )
+        measures = await self._measure(self._bounded(expected), predicted, ordered=ordered, ties=ties)
+        return self._scores(measures, {"kind": predicted.kind} if predicted.kind else {})
 
     @property
     def _rules(self) -> RuleSet:
         return rule_set(self.rules)
 
     def _bounded(self, side: TableSide) -> TableSide:
-        """A table of more cells than are compared, as the reason why there is none."""
+        """The table, or the reason why it is not compared if it has more cells than the limit."""
         most = self.limits.max_cells
         large = _cells(side.table, most) > most
         return _too_large(f"more than {most:,} cells") if large else side
 
-    def _given(self, reference: Any) -> TableSide:
-        """A reference that is a table or its text; what is neither is left to the metrics, which say so."""
-        problem = self._too_much(reference)
+    def _reference_table(self, reference: Any) -> TableSide:
+        """Read a reference that is a table or its text; the metrics report anything else."""
+        problem = self._oversize_reason(reference)
         if problem:
             return _too_large(problem)
         if isinstance(reference, str):
@@ -188,52 +192,52 @@ class TableMetrics:
                 reference = read_notation(reference)
         return TableSide.given(reference, self._rules)
 
-    def _read(self, value: Any) -> TableText:
+    def _table_text(self, value: Any) -> TableText:
         """The output's table; rows of different widths are none by some rules."""
-        problem = self._too_much(value)
+        problem = self._oversize_reason(value)
         if problem:
             return TableText(None, _TOO_LARGE, problem)
-        read = read_table(value)
-        problem = "" if read.kind or not self._rules.even_rows else shape_problem(read.rows)
-        return TableText(None, "wrong_shape", f"the output is no table: {problem}") if problem else read
+        table_text = read_table(value)
+        problem = "" if table_text.kind or not self._rules.even_rows else shape_problem(table_text.rows)
+        return TableText(None, "wrong_shape", f"the output is no table: {problem}") if problem else table_text
 
-    def _too_much(self, value: Any) -> str:
-        """Why an output is not even read: what is made of it would take many times its own room."""
+    def _oversize_reason(self, value: Any) -> str:
+        """Why a value is too large to be parsed, which takes many times its own memory; "" where it is not."""
         length, cells = self.limits.max_bytes, self.limits.max_cells
         if isinstance(value, str):
             if len(value) > length:
                 return f"more than {length:,} characters"
             # Some stand in texts: a table of so many cells with so many marks in them is none that anybody wants.
-            return f"more than {cells:,} cells" if sum(map(value.count, "[{,")) > _MARKS * cells else ""
+            return f"more than {cells:,} cells" if sum(map(value.count, "[{,")) > _BRACKETS_PER_CELL * cells else ""
         rows = value.get("rows", value.get("data")) if isinstance(value, Mapping) else value
         return f"more than {cells:,} cells" if _cells(rows, cells) > cells else ""
 
     async def _measure_queries(self, sample: Sample, output: Output, sandbox: Sandbox) -> Sequence[Score]:
         if not isinstance(sample.reference, str):
-            return self._all_alike("not_applicable", "task SP compares with SQL, and the reference is none")
+            return self._same_outcome("not_applicable", "task SP compares with SQL, and the reference is none")
         query, problem = _query(output.value)
         if problem:
-            return self._unread(TableText(None, problem, "the output holds no SQL"), output)
+            return self._unparsed(TableText(None, problem, "the output holds no SQL"), output)
         database = self._database(sample)
         if database is None:
-            return self._all_alike("not_applicable", "there are no databases to run the SQL on")
+            return self._same_outcome("not_applicable", "there are no databases to run the SQL on")
         columns = {"columns": {"sql": query}}
         if self._rules.equal_texts(sample.reference, query):
             equal = compare_equal_queries(sample.reference, self._rules, self._names, database.engine)
             return self._scores(equal, columns)
-        wanted = await self._run(sandbox, database, sample.reference)
-        found = await self._run(sandbox, database, query)
-        counts = self._rules.ordered(sample.reference, database.engine)
-        detail = {**columns, "kind": found.kind} if found.failure and not wanted.failure else columns
-        ties = ties_of(wanted, sample.reference, database.engine)
-        return self._scores(await self._measure(wanted, found, ordered=counts, ties=ties), detail)
+        expected = await self._run(sandbox, database, sample.reference)
+        predicted = await self._run(sandbox, database, query)
+        ordered = self._rules.ordered(sample.reference, database.engine)
+        detail = {**columns, "kind": predicted.kind} if predicted.failure and not expected.failure else columns
+        ties = ties_of(expected, sample.reference, database.engine)
+        return self._scores(await self._measure(expected, predicted, ordered=ordered, ties=ties), detail)
 
     def _database(self, sample: Sample) -> Database | None:
         return None if self.databases is None else find_database(self.databases, sample.metadata.get("db_id"))
 
     async def _run(self, sandbox: Sandbox, database: Database, query: str) -> TableSide:
-        done = await sandbox.arun(database, self._rules.sent(query), limits=self.limits)
-        return TableSide.of(done, self._rules)
+        execution = await sandbox.arun(database, self._rules.sent(query), limits=self.limits)
+        return TableSide.of(execution, self._rules)
 
     async def _measure(
         self, target: TableSide, prediction: TableSide, *, ordered: bool | None, ties: Ties | None
@@ -263,21 +267,21 @@ class TableMetrics:
             for name in self._names
         ]
 
-    def _unread(self, read: TableText, output: Output) -> Sequence[Score]:
+    def _unparsed(self, table_text: TableText, output: Output) -> Sequence[Score]:
         finish = str(output.metadata.get("finish", ""))
-        if finish in _STOPPED and read.kind == "empty":
-            return self._all_alike("refused", "a content filter stopped the reply")
+        if finish in _STOPPED and table_text.kind == "empty":
+            return self._same_outcome("refused", "a content filter stopped the reply")
         if finish == "length":
-            return self._all_alike("unparsed", "the reply was cut off before its table was whole", "truncated")
-        return self._all_alike("unparsed", read.reason, read.kind)
+            return self._same_outcome("unparsed", "the reply was cut off before its table was whole", "truncated")
+        return self._same_outcome("unparsed", table_text.reason, table_text.kind)
 
-    def _all_alike(
+    def _same_outcome(
         self, outcome: Literal["not_applicable", "unparsed", "refused"], reason: str, kind: str = "", label: str = ""
     ) -> Sequence[Score]:
         detail = {"kind": kind} if kind else {}
-        named = {**detail, "label": label or outcome.replace("_", " ")}
+        labelled = {**detail, "label": label or outcome.replace("_", " ")}
         return [
-            Score(name, None, outcome=outcome, reason=reason, detail=named if name == self._main else detail)
+            Score(name, None, outcome=outcome, reason=reason, detail=labelled if name == self._main else detail)
             for name in self._names
         ]
 
@@ -309,7 +313,7 @@ def _score(name: str, measure: Measure, detail: Mapping[str, Any]) -> Score:
 
 
 def _label(measure: Measure, detail: Mapping[str, Any]) -> str:
-    """What reports count: in a word, what came of the sample."""
+    """The label of a sample's outcome, which reports count."""
     if measure.value is None:
         return "not applicable"
     if detail.get("kind") == _TOO_LARGE and "columns" not in detail:
@@ -328,7 +332,7 @@ def _query(value: Any) -> tuple[str, str]:
         return "", "empty"
     if not isinstance(text, str):
         return "", "no_sql"
-    blocks = {one.strip() for one in blocks_of(text)}
+    blocks = {block.strip() for block in blocks_of(text)}
     if len(blocks) > 1:
         return "", "several"
     query = (blocks.pop() if blocks else text).strip()

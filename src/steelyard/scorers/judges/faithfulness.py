@@ -33,14 +33,14 @@ from steelyard.prompts.language import Language
 from steelyard.scorers.judges.judge import (
     Judge,
     contexts_of,
-    first_unread,
+    first_unparsed,
     not_applicable,
     nothing_to_support,
     read_numbered,
     score_of,
     together,
     unless_stopped,
-    unread_reply,
+    unparsed_verdict,
 )
 from steelyard.scorers.judges.windows import ContextWindow, check_window, windows
 from steelyard.session.replies import answer_of
@@ -262,7 +262,7 @@ class ClaimFaithfulness:
         reply = await self.judge.ask(ask, messages)
         listing = read_listing(reply.text)
         if reply.finish == "length" or not (listing.entries or listing.empty_said):
-            return _Claims(problem=unread_reply(reply))
+            return _Claims(problem=unparsed_verdict(reply))
         return _Claims(distinct_texts(listing.entries))
 
     async def _judge(self, ask: Asks, language: Language, window: ContextWindow, before: _Claims) -> _Claims:
@@ -311,7 +311,7 @@ def _share(found: _Claims) -> Verdict:
     reason = "; ".join(
         f"{verdict.label or 'unparsed'}: {text}" for text, verdict in zip(found.texts, found.verdicts, strict=True)
     )
-    unread = first_unread(found.verdicts)
+    unread = first_unparsed(found.verdicts)
     if unread is None:
         supported = sum(one.value == 1 for one in found.verdicts)
         return Verdict("scored", supported / len(found.texts), form="claims", reason=reason)

@@ -17,7 +17,7 @@ from steelyard.prompts.fenced_prompt import FencedPrompt
 from steelyard.prompts.language import Language
 from steelyard.prompts.template import refuse_file_names
 from steelyard.registry import accepts_former_keys
-from steelyard.scorers.judges.judge import Judge, no_answer, unread_reply
+from steelyard.scorers.judges.judge import Judge, no_answer, unparsed_verdict
 from steelyard.scorers.judges.rating import Form, Rated, Weighting, rate, rated_score
 from steelyard.session.replies import answer_of, refused_before
 from steelyard.text.listed import read_list
@@ -184,6 +184,6 @@ def numbered(texts: tuple[str, ...]) -> str:
 
 def _without_steps(reply: Reply) -> Verdict:
     """Why a reply holds no steps: it was refused, is empty or broke off, or has none that can be read."""
-    why = unread_reply(reply)
+    why = unparsed_verdict(reply)
     said = f": {why.reason}" if why.reason else ""
     return replace(why, reason=f"the judge was asked for evaluation steps, and none could be read in its reply{said}")

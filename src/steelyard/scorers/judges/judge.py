@@ -211,7 +211,7 @@ def score_of(
     reason = " ".join(first.reason.split())[:_LONGEST_REASON]
     told["columns"] = {f"{name}_reason": reason, **told.get("columns", {})}
     if not read:
-        return _unread(name, first, reason, told)
+        return _unparsed_score(name, first, reason, told)
     values = [one.value for one in read if one.value is not None]
     value = fmean(values)
     if len(values) > 1:
@@ -221,7 +221,7 @@ def score_of(
     return Score(name, value, passed=passes(value) if passes else None, reason=reason, detail=told)
 
 
-def _unread(name: str, verdict: Verdict, reason: str, told: Mapping[str, Any]) -> Score:
+def _unparsed_score(name: str, verdict: Verdict, reason: str, told: Mapping[str, Any]) -> Score:
     if verdict.outcome == "refused":
         return Score(name, None, outcome="refused", reason=reason or "the judge refused", detail=told)
     kind = verdict.kind or "none"
@@ -236,22 +236,22 @@ def read_numbered(reply: Reply, n: int) -> tuple[Verdict, ...]:
     """
     found = read_verdict_list(reply.text, n)
     said = [one if one is not None and (one.value is not None or one.kind == "ambiguous") else None for one in found]
-    missing = _missing(reply) if any(said) else unread_reply(reply)
+    missing = _missing(reply) if any(said) else unparsed_verdict(reply)
     return tuple(unless_stopped(one or missing, reply) for one in said)
 
 
-def first_unread(verdicts: Iterable[Verdict]) -> Verdict | None:
-    """The first without a value, or None."""
+def first_unparsed(verdicts: Iterable[Verdict]) -> Verdict | None:
+    """The first verdict without a value, or None."""
     return next((verdict for verdict in verdicts if verdict.value is None), None)
 
 
 def together_read(verdicts: Sequence[Verdict], value: float) -> Verdict:
     """The verdicts under all numbers as one: `value` where every one was read, else as the first that was not."""
     reason = "; ".join(_told(no, verdict) for no, verdict in enumerate(verdicts, start=1))
-    unread = first_unread(verdicts)
-    if unread is not None:
+    unparsed = first_unparsed(verdicts)
+    if unparsed is not None:
         some = any(one.value is not None for one in verdicts)
-        return Verdict(unread.outcome, kind=unread.kind, reason=reason if some else unread.reason)
+        return Verdict(unparsed.outcome, kind=unparsed.kind, reason=reason if some else unparsed.reason)
     return Verdict("scored", value, form="numbered", reason=reason)
 
 
@@ -260,8 +260,8 @@ def _told(number: int, verdict: Verdict) -> str:
     return f"{number}. {said}: {verdict.reason}" if verdict.reason and verdict.label else f"{number}. {said}"
 
 
-def unread_reply(reply: Reply) -> Verdict:
-    """Why a reply holds nothing that can be read: refused, empty, truncated or none."""
+def unparsed_verdict(reply: Reply) -> Verdict:
+    """The verdict of a reply that could not be parsed: refused, empty, truncated or none."""
     whole = unless_stopped(read_yes_no(reply.text, finish=reply.finish), reply)
     if whole.outcome == "refused" or whole.kind in {"empty", "truncated"}:
         return whole

@@ -21,7 +21,7 @@ from steelyard.prompts.fenced_prompt import FencedPrompt
 from steelyard.prompts.language import Language
 from steelyard.prompts.template import placeholders, refuse_file_names
 from steelyard.scorers.judges.judge import Judge, not_applicable, reference_of, together, unless_stopped
-from steelyard.scorers.preference import VALUES, Label, Sides, alike, sides_of
+from steelyard.scorers.preference import VALUES, Label, Sides, is_nearly_same, sides_of
 from steelyard.text.rating import Verdict, read_preference
 from steelyard.text.verdict_like import neutralised, verdict_like
 from steelyard.types import Asks, Message, Output, Sample, Score, ScoreInfo, StageInfo
@@ -180,7 +180,7 @@ class Preference:
         )
         if like := next(likes, ""):
             detail["verdict_like"] = like[:200]
-        if alike(sides):
+        if is_nearly_same(sides):
             detail["alike"] = True
         if found.outcome != "scored":
             unread = {"kind": found.kind} if found.kind else {}

@@ -1,4 +1,4 @@
-"""Files -> samples of the `rag` suite; every defect is named in one pass, before any call.
+"""Reads datasets of the `rag` suite into samples; all defects are reported in one pass, before any call.
 
 A row may name the passages that its question should retrieve (`sources`) and those that come with it (`contexts`).
 """
@@ -31,13 +31,13 @@ ROLES: Final = (
 )
 
 
-def documents_of(samples: Iterable[Sample]) -> Mapping[str, int]:
-    """Document -> how many questions are about it, in order of first appearance; "" for questions without one."""
+def count_documents(samples: Iterable[Sample]) -> Mapping[str, int]:
+    """Count the questions about each document, in order of first appearance; "" counts those without one."""
     return Counter(str(sample.metadata.get("document", "")) for sample in samples)
 
 
 def load_rag(files: SampleFiles) -> RowDataset:
-    """Read and check a dataset whole.
+    """Read and check a whole dataset.
 
     Of a sample, `reference` is the answer's text, a list of texts where several are right, or None; `contexts` come
     with the question where the dataset has any. `metadata` has `document` where one is named, and `sources`: what
@@ -52,11 +52,11 @@ def load_rag(files: SampleFiles) -> RowDataset:
 
 
 def _sample(table: OpenTable, row: Row, position: int, noted: tuple[dict[str, str], list[Defect]]) -> Sample | None:
-    """What a row asks; None where it has defects, which are added to those noted."""
-    seen, defects = noted
-    before = len(defects)
+    """The sample of a row; None where the row has defects, which are collected."""
+    ids, defects = noted
+    earlier_defects = len(defects)
     question = table.question(row, defects)
-    if not question and len(defects) == before:
+    if not question and len(defects) == earlier_defects:
         defects.append(table.defect("blank question", row, "question", "the question is blank"))
     reference = table.answers(row, "answer", defects)
     metadata: dict[str, Any] = {"position": position}
@@ -72,27 +72,27 @@ def _sample(table: OpenTable, row: Row, position: int, noted: tuple[dict[str, st
         contexts = contexts_in(table.cell(row, "contexts"))
     except SourceError as error:
         defects.append(table.defect(f"bad {error.role}", row, error.role, str(error)))
-    name = table.id_of(row, seen, defects)
-    if len(defects) > before:
+    name = table.id_of(row, ids, defects)
+    if len(defects) > earlier_defects:
         return None
     return Sample(name, question, reference, contexts=contexts, group=table.text(row, "group"), metadata=metadata)
 
 
 def _notes_on(samples: tuple[Sample, ...]) -> Iterator[str]:
-    for what, missing in (
+    for column, missing in (
         ("reference answer", sum(sample.reference is None for sample in samples)),
         ("source passage", sum("sources" not in sample.metadata for sample in samples)),
     ):
         if missing:
-            yield f"{missing} of {len(samples)} questions have no {what}"
+            yield f"{missing} of {len(samples)} questions have no {column}"
 
 
 _KEYS: Final = ("id", "document", "start", "end", "page", "text")
-_WHOLE: Final = frozenset({"start", "end", "page"})
+_INTEGER_KEYS: Final = frozenset({"start", "end", "page"})
 
 
 class SourceError(Exception):
-    """A cell that says nothing sensible about a source; `role` is the column's."""
+    """A cell that does not describe a source; `role` is that of its column."""
 
     def __init__(self, role: str, message: str) -> None:
         super().__init__(message)
@@ -100,7 +100,7 @@ class SourceError(Exception):
 
 
 def sources_in(cells: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """The sources that a row names, each a mapping of what is known of it; none where it names none.
+    """The expected sources of a row, each a mapping of its known fields; empty where the row names none.
 
     Args:
         cells: by role: `source` is a text, a list of texts, or a list of mappings of their own; `document`, `page`,
@@ -108,22 +108,22 @@ def sources_in(cells: Mapping[str, Any]) -> list[dict[str, Any]]:
             or a list of them.
 
     Raises:
-        SourceError: a cell that cannot be meant.
+        SourceError: a cell that does not describe a source.
 
     >>> sources_in({"source": "It rains.", "document": "a.pdf", "start": "5", "end": "14"})
     [{'document': 'a.pdf', 'start': 5, 'end': 14, 'text': 'It rains.'}]
     """
-    given = _listed(cells.get("source"))
-    ids = [render(one) for one in _listed(cells.get("chunk")) if render(one)]
+    sources = _listed(cells.get("source"))
+    ids = [render(chunk) for chunk in _listed(cells.get("chunk")) if render(chunk)]
     shared = _checked({key: cells.get(key) for key in ("document", "page")})
-    if not given and ids:
-        return [{"id": one} | shared for one in ids]
-    if len(given) <= 1 and not any(isinstance(one, Mapping) for one in given):
-        own = {key: cells.get(key) for key in ("document", "page", "start", "end")}
-        found = _checked(own | {"text": given[0] if given else None, "id": ids[0] if ids else None})
+    if not sources and ids:
+        return [{"id": chunk} | shared for chunk in ids]
+    if len(sources) <= 1 and not any(isinstance(entry, Mapping) for entry in sources):
+        location = {key: cells.get(key) for key in ("document", "page", "start", "end")}
+        source = _checked(location | {"text": sources[0] if sources else None, "id": ids[0] if ids else None})
         # A document alone says what a question is about, and no passage; nor does the page of an unnamed one.
-        return [found] if {"start", "text", "id"} & set(found) or {"document", "page"} <= set(found) else []
-    return [shared | _checked(one if isinstance(one, Mapping) else {"text": one}) for one in given]
+        return [source] if {"start", "text", "id"} & set(source) or {"document", "page"} <= set(source) else []
+    return [shared | _checked(entry if isinstance(entry, Mapping) else {"text": entry}) for entry in sources]
 
 
 def contexts_in(cell: Any) -> tuple[str, ...]:
@@ -132,35 +132,35 @@ def contexts_in(cell: Any) -> tuple[str, ...]:
     Raises:
         SourceError: something else.
     """
-    found = _listed(cell)
-    if not all(isinstance(one, str) for one in found):
+    texts = _listed(cell)
+    if not all(isinstance(text, str) for text in texts):
         raise SourceError("contexts", "contexts is no text and no list of texts")
-    return tuple(found)
+    return tuple(texts)
 
 
 def _listed(cell: Any) -> list[Any]:
-    """A cell as a list: itself, the list that a sheet holds as a text, or the one thing it is."""
-    if isinstance(cell, str) and (found := list_in(cell)) is not None:
-        cell = found
+    """A cell as a list: a list, the text of a list, or a single value."""
+    if isinstance(cell, str) and (items := list_in(cell)) is not None:
+        cell = items
     if isinstance(cell, list):
-        return [one for one in cell if one is not None and one != ""]
+        return [item for item in cell if item is not None and item != ""]
     return [] if cell is None or render(cell) == "" else [cell if isinstance(cell, Mapping) else render(cell)]
 
 
-def _checked(given: Mapping[str, Any]) -> dict[str, Any]:
+def _checked(fields: Mapping[str, Any]) -> dict[str, Any]:
     """The known keys that are filled, numbers as numbers."""
-    found: dict[str, Any] = {}
+    checked: dict[str, Any] = {}
     for key in _KEYS:
-        value = given.get(key)
+        value = fields.get(key)
         if value is None or render(value) == "":
             continue
-        found[key] = _whole(key, value) if key in _WHOLE else _text(key, value)
-    if ("start" in found) != ("end" in found) or found.get("start", 0) >= found.get("end", 1):
+        checked[key] = _whole_number(key, value) if key in _INTEGER_KEYS else _text(key, value)
+    if ("start" in checked) != ("end" in checked) or checked.get("start", 0) >= checked.get("end", 1):
         raise SourceError("start", "start and end are character offsets: both are given, and start is below end")
-    return found
+    return checked
 
 
-def _whole(key: str, value: Any) -> int:
+def _whole_number(key: str, value: Any) -> int:
     text = render(value)
     if not text.isascii() or not text.isdecimal():
         raise SourceError(key, f"{key} is {text[:40]!r}, not a whole number")

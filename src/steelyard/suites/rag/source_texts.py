@@ -1,4 +1,4 @@
-"""The texts of sources that a dataset names by document and character range alone, read from the documents.
+"""Reads the texts of sources that a dataset names only by document and character range.
 
 Another system's passages have no range that counts like ours, so without the text there is nothing to compare them
 by. A range that was written with an earlier reading of the document may have moved: where the dataset says the page as
@@ -19,7 +19,7 @@ from steelyard.types import Sample
 
 
 def with_texts(data: RowDataset, paths: Paths) -> RowDataset:
-    """The same samples, each source with the text at its range where it had none and the document is known.
+    """Fill in the text of each source that has a range but no text, from its document.
 
     Args:
         data: samples as they were read.
@@ -68,11 +68,11 @@ class _SourceTexts:
         """The text at a source's range; "" where it has one, or where none can be trusted."""
         if not _lacks_text(source):
             return ""
-        named = [document for document in self._documents if name and same_document(document.name, name)]
-        if len(named) != 1:
+        matching = [document for document in self._documents if name and same_document(document.name, name)]
+        if len(matching) != 1:
             self._unknown[name] = self._unknown.get(name, 0) + 1
             return ""
-        (document,) = named
+        (document,) = matching
         start, end, page = source["start"], source["end"], source.get("page")
         begins_on = document.page_at(start)
         if end > len(document.text) or (page and begins_on and page != begins_on):
@@ -81,7 +81,7 @@ class _SourceTexts:
         return document.text[start:end]
 
     def notes(self) -> Iterator[str]:
-        """What a reader should know of the sources that have no text still."""
+        """Warnings about sources whose text could not be read."""
         for name, count in self._unknown.items():
             yield (
                 f"{_sources_are(count)} a range of {name or 'an unnamed document'} without its text: name `documents`, "

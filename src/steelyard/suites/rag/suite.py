@@ -17,7 +17,7 @@ from steelyard.scorers.judges.relevance import AnswerRelevancy
 from steelyard.scorers.lexical import RougeL, TokenF1
 from steelyard.scorers.retrieval import Retrieval
 from steelyard.suite.objects import Options, Suite
-from steelyard.suites.rag.rows import documents_of, load_rag
+from steelyard.suites.rag.rows import count_documents, load_rag
 from steelyard.suites.rag.source_texts import with_texts
 from steelyard.targets.baseline import Baseline
 from steelyard.targets.library import Paths, paths_of
@@ -84,7 +84,7 @@ class RagSuite:
             notes=data.notes,
             crossed=(("correct", "faithfulness"),) if {Correctness, Faithfulness} <= judged else (),
             breakdowns=(
-                *(("document",) if len(documents_of(data.samples).keys() - {""}) > 1 else ()),
+                *(("document",) if len(count_documents(data.samples).keys() - {""}) > 1 else ()),
                 *origin_keys(key for sample in data.samples for key in sample.metadata),
             ),
         )
@@ -92,11 +92,11 @@ class RagSuite:
     @property
     def _documents(self) -> Paths:
         """Those of the suite, then those that its own targets search."""
-        given = [self.documents]
+        locations = [self.documents]
         for target in self.targets.values():
-            given += [target.documents] if isinstance(target, QueryEngine) else []
-            given += [target.knowledge] if isinstance(target, Baseline) else []
-        return tuple(dict.fromkeys(path for one in given for path in paths_of(one)))
+            locations += [target.documents] if isinstance(target, QueryEngine) else []
+            locations += [target.knowledge] if isinstance(target, Baseline) else []
+        return tuple(dict.fromkeys(path for location in locations for path in paths_of(location)))
 
     def _default_scorers(self, data: RowDataset) -> Sequence[Scorer]:
         judges = (Correctness(), Faithfulness(), AnswerRelevancy()) if self.judge.model else ()
