@@ -12,7 +12,7 @@ import pytest
 from tests.test_architecture import HEAVY
 
 from steelyard import ExactMatch, Sample, evaluate
-from steelyard.analysis.baseline_file import baseline_text, read_baseline
+from steelyard.analysis.baseline import baseline_text, read_baseline
 from steelyard.errors import ConfigError
 from steelyard.pytest_plugin import UndecidedWarning, assert_no_regression
 
@@ -40,7 +40,7 @@ def test_a_regression_fails_with_a_sentence_that_has_the_numbers():
     old, new = solves(0.8), solves(0.7)
     with pytest.raises(AssertionError, match=r"no_regression exact_match 0\.02 does not hold against") as caught:
         assert_no_regression(new, old)
-    assert f"({old.id}): difference -0.1, 95 % interval -0.1" in str(caught.value)
+    assert f"({old.id}): difference -0.1, 95 % CI -0.1" in str(caught.value)
     assert "200 pairs" in str(caught.value)
 
 
@@ -194,7 +194,7 @@ def test_the_check_serves_where_no_pytest_is_installed():
     script = (
         "import sys; sys.modules['pytest'] = None\n"
         "from pathlib import Path\n"
-        "from steelyard.analysis.baseline_file import read_baseline\n"
+        "from steelyard.analysis.baseline import read_baseline\n"
         "from steelyard.pytest_plugin import assert_no_regression\n"
         "new = read_baseline(Path('new.json'))\n"
         "print(assert_no_regression(new, 'old.json', margin=0.5).state)\n"

@@ -77,7 +77,7 @@ def assert_no_regression(
 def _verdict(
     run: Any, baseline: ComparableRun | Path | str, score: str | None, margin: float, level: float
 ) -> RuleResult:
-    from steelyard.analysis.baseline_run import NoEarlierRunError
+    from steelyard.analysis.baseline import NoEarlierRunError
     from steelyard.analysis.comparison import compare
     from steelyard.analysis.gate import judge_margin, unfit_baseline
     from steelyard.analysis.gate_rules import parse_margin
@@ -98,8 +98,7 @@ def _verdict(
 def _baseline(run: Any, baseline: ComparableRun | Path | str) -> ComparableRun:
     from pathlib import Path
 
-    from steelyard.analysis.baseline_file import is_baseline_file, read_baseline
-    from steelyard.analysis.baseline_run import find_baseline
+    from steelyard.analysis.baseline import find_baseline, is_baseline_file, read_baseline
     from steelyard.errors import ConfigError
 
     if isinstance(baseline, Path) or (isinstance(baseline, str) and is_baseline_file(baseline)):

@@ -107,7 +107,7 @@ def test_a_table_gives_difference_interval_and_exact_p():
 
 def test_the_sentence_of_a_real_difference_gives_both_values_interval_p_and_pairs():
     assert only(*table_runs(20, 40, 10, 66)).sentence == (
-        "retrieval solves 22.1 points more than longest (44.1 % against 22.1 %; 95 % interval 12.2 to 31.3; "
+        "retrieval solves 22.1 points more than longest (44.1 % against 22.1 %; 95 % CI 12.2 to 31.3; "
         "exact McNemar p = 2.4e-05; 136 pairs)."
     )
 
@@ -116,7 +116,7 @@ def test_the_sentence_of_a_loss_turns_the_interval_with_the_claim():
     pair = only(*table_runs(20, 10, 40, 66))
     assert pair.verdict == "worse"
     assert pair.sentence.startswith("retrieval solves 22.1 points less than longest (22.1 % against 44.1 %; ")
-    assert "interval 12.2 to 31.3" in pair.sentence
+    assert "95 % CI 12.2 to 31.3" in pair.sentence
 
 
 def test_no_evidence_says_which_differences_the_data_allow():
@@ -252,7 +252,7 @@ def test_a_score_that_is_no_rate_is_bootstrapped_and_told_in_its_own_units():
     better = [value + (0.5 if i % 2 else 0.25) for i, value in enumerate(ratings)]
     pair = only(stored("a", ratings, name="correctness"), stored("b", better, name="correctness"))
     assert pair.verdict == "better"
-    assert pair.sentence.startswith("b scores 0.38 higher on correctness than a (2.88 against 2.50; 95 % interval 0.3")
+    assert pair.sentence.startswith("b scores 0.38 higher on correctness than a (2.88 against 2.50; 95 % CI 0.3")
     assert (pair.improvements, pair.regressions, pair.headline.unit) == ((), (), False)
 
 

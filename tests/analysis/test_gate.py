@@ -137,7 +137,7 @@ def test_a_name_that_is_none_shows_one_that_is(name):
 def test_a_score_may_have_a_point_in_its_name():
     rule = parse_rule("judge.tone.answered[卦 辞]", ">=! 0.6")
     assert (rule.score, rule.rate, rule.group) == ("judge.tone", "answered", "卦 辞")
-    assert (rule.operator, rule.limit, rule.whole) == (">=", 0.6, True)
+    assert (rule.operator, rule.limit, rule.whole_interval) == (">=", 0.6, True)
 
 
 @given(st.sampled_from([">=", ">", "<=", "<"]), st.floats(0, 1), st.integers(0, 30), st.integers(1, 30))
@@ -150,7 +150,7 @@ def test_a_rule_on_the_interval_never_contradicts_the_rule_on_the_value(operator
 
 def test_sentences_and_json_carry_the_numbers():
     found = judge("solve_rate", ">= 0.7", run(60, 100))
-    assert found.sentences == ("glm-4: solve_rate >= 0.7 does not hold (0.6, 95 % interval 0.502 to 0.6906, n=100).",)
+    assert found.sentences == ("glm-4: solve_rate >= 0.7 does not hold (0.6, 95 % CI 0.502 to 0.6906, n=100).",)
     plain = json.loads(json.dumps(found.to_json(), allow_nan=False))
     assert plain["exit_code"] == 1
     assert plain["results"][0]["state"] == "fails"

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from steelyard.analysis.baseline_file import BaselineFile, BaselineSample
+from steelyard.analysis.baseline import BaselineFile, BaselineSample
 from steelyard.analysis.comparison import compare
 from steelyard.analysis.gate import judge_gate, judge_margin, unfit_baseline
 from steelyard.analysis.gate_rules import parse_gate, parse_margin

@@ -44,7 +44,7 @@ def test_a_value_counts_at_the_nearest_whole_one_a_half_at_the_upper_and_outside
 )
 def test_short_whole_scales_have_a_bin_per_value_and_others_ten(scale, whole, edges):
     found = found_of([], scale)
-    assert found.whole is whole
+    assert found.whole_values is whole
     assert [edge for edge, _ in found.bins] == edges
 
 

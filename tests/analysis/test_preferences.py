@@ -35,7 +35,7 @@ def test_nineteen_of_nineteen_is_printed_with_its_interval_and_its_exact_p():
     found = preferences(judging(*NINETEEN))
     assert found.verdict == "A"
     assert found.sentence == (
-        "ours is preferred to theirs: it won 19 of 19 decided pairs, 100.00 % (95 % interval 83.18 % to 100.00 %; "
+        "ours is preferred to theirs: it won 19 of 19 decided pairs, 100.00 % (95 % CI 83.18 % to 100.00 %; "
         "exact binomial test, p = 0.00038 %; not decided: 1 tie)."
     )
     assert found.p == pytest.approx(3.814697e-06, rel=1e-6)
@@ -47,7 +47,7 @@ def test_the_other_side_is_preferred_with_its_own_rate_and_interval():
     found = preferences(judging(*(["B"] * 19), "tie"))
     assert found.verdict == "B"
     assert found.win.value == 0
-    assert found.sentence.startswith("theirs is preferred to ours: it won 19 of 19 decided pairs, 100.00 % (95 % inter")
+    assert found.sentence.startswith("theirs is preferred to ours: it won 19 of 19 decided pairs, 100.00 % (95 % CI ")
     assert "83.18 % to 100.00 %" in found.sentence
 
 
@@ -74,7 +74,7 @@ def test_every_outcome_is_counted_apart():
     labels = ["A", "A", "A", "B", "tie", "inconsistent", "unparsed", "refused", "no A", "no B", "no B", "no both"]
     found = preferences(judging(*labels, "not_applicable", "error"))
     tally = found.tally
-    assert (tally.a, tally.b, tally.tie, tally.inconsistent, tally.unread, tally.refused) == (3, 1, 1, 1, 1, 1)
+    assert (tally.a, tally.b, tally.tie, tally.inconsistent, tally.unparsed, tally.refused) == (3, 1, 1, 1, 1, 1)
     assert {side: tally.failed_by(side) for side in ("A", "B", "both")} == {"A": 1, "B": 2, "both": 1}
     assert (tally.decided, tally.scored, tally.judged, tally.failed, tally.total) == (4, 6, 8, 4, 14)
     assert (tally.not_applicable, tally.errors) == (1, 1)
@@ -108,7 +108,7 @@ def test_an_undecided_set_says_what_it_could_have_found():
     assert found.detectable == detectable_win_rate(30)
     assert found.sentence == (
         "These 30 pairs cannot tell which of ours and theirs is preferred: ours won 14 of 30 decided pairs, 46.67 % "
-        "(95 % interval 30.23 % to 63.86 %; exact binomial test, p = 86 %). The smallest win rate that 30 decided "
+        "(95 % CI 30.23 % to 63.86 %; exact binomial test, p = 86 %). The smallest win rate that 30 decided "
         "pairs would show in 8 of 10 such sets is 74.9 %."
     )
 
@@ -183,7 +183,7 @@ def test_unread_verdicts_and_missing_answers_are_warned_of():
     found = preferences(judging(*["A"] * 8, "unparsed", "no B", "no B", first="one", second="two"))
     unread, missing = found.warnings
     assert unread == (
-        "1 verdict of 9 could not be read or was refused: counting ties as half, one has 88.89 % to 100.00 %, "
+        "1 verdict of 9 was unparsed or refused: counting ties as half, one has 88.89 % to 100.00 %, "
         "whatever they are worth."
     )
     assert missing == (

@@ -53,7 +53,7 @@ def test_columns_hold_the_rows_in_their_order(rows):
 @given(ROWS)
 def test_a_score_has_its_own_rows_and_then_those_without_a_name(rows):
     columns = ScoreColumns.of(rows)
-    found = [rows[place] for place in columns.places_of("one")]
+    found = [rows[place] for place in columns.rows_of("one")]
     assert found == [row for row in rows if row.name == "one"] + [row for row in rows if not row.name]
 
 

@@ -4,7 +4,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from steelyard.analysis.overlap import LastReplies, shared_replies
+from steelyard.analysis.alignment import LastReplies, shared_replies
 
 KEYS = [bytes([a]) * 8 + bytes([b, 0]) for a in (0, 1, 2) for b in (0, 1)]
 """Keys of which some are equal but for their end."""

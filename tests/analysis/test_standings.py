@@ -9,8 +9,7 @@ import numpy as np
 import pytest
 
 from steelyard.analysis.score_columns import JudgedRow
-from steelyard.analysis.standings import standings
-from steelyard.analysis.standings_values import Standing, Standings
+from steelyard.analysis.standings import Standing, Standings, standings
 from steelyard.analysis.stopping import Stopping
 from steelyard.errors import ConfigError
 from steelyard.stats.intervals import Interval

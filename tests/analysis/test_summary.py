@@ -143,14 +143,14 @@ def rating(*values, **unread):
 def test_what_could_not_be_read_is_bounded_by_the_ends_of_the_scale():
     found = rating(4, 5, 3, unparsed=1, refused=1)
     assert found.bounds == ((12 + 2 * 1) / 5, (12 + 2 * 5) / 5)
-    assert found.unread == 2
+    assert found.missing_verdicts == 2
     assert found.headline.value == 4.0
     assert str(found).endswith("1 unparsed, 1 refused, 2.80 to 4.40 whatever the missing verdicts are worth")
     assert found.to_json()["scale"] == [1.0, 5.0]
 
 
 def test_where_all_was_read_the_bounds_have_nothing_to_say():
-    assert rating(4, 5).doubt is None
+    assert rating(4, 5).missing_bounds is None
     assert rating(4, 5).bounds == (4.5, 4.5)
     assert "whatever" not in str(rating(4, 5))
 
@@ -209,7 +209,7 @@ def test_equal_shares_give_the_interval_of_a_rate():
 def test_groups_have_bounds_of_their_own():
     rows = ratings(4, unparsed=1, group="a") + ratings(2, 2, group="b")
     _, groups = summarize(rows, infos=RATING)
-    assert [one.doubt for one in groups["rating"]] == [(2.5, 4.5), None]
+    assert [one.missing_bounds for one in groups["rating"]] == [(2.5, 4.5), None]
 
 
 def test_one_value_that_is_no_rate_has_no_interval():

@@ -47,7 +47,7 @@ def test_a_baseline_file_decides_the_exit_code(steelyard, exam, tmp_path):
     assert "gate: model: no_regression solve_rate 0.02 holds against model (" in held.out
     lost = steelyard("run", exam(140, gate), code=1)
     assert "does not hold against model (" in lost.out
-    assert "difference -0.1, 95 % interval -0.1" in lost.out
+    assert "difference -0.1, 95 % CI -0.1" in lost.out
     assert "200 pairs" in lost.out
     tolerated = steelyard("run", exam(140, {**gate, "no_regression": {"solve_rate": 0.2}}), code=0)
     assert "there is a loss, and it is within the margin" in " ".join(tolerated.out.split())

@@ -10,10 +10,10 @@ import pytest
 from tests.report.sections_read import part
 
 from steelyard import ConfigError, Options, Sample, Score, Store, Suite, evaluate_suite
-from steelyard.report import history as module
+from steelyard.analysis import history as module
+from steelyard.analysis.history import history_of
 from steelyard.report.chart_drawing import draw, svg
-from steelyard.report.history import history_of
-from steelyard.report.history_sections import change_method, history_chart, history_sections, remarks_of
+from steelyard.report.history_sections import change_method, history_chart, history_sections, history_title, remarks_of
 from steelyard.report.html import html_history
 from steelyard.report.markdown import markdown_history
 from steelyard.scorers.choice import Choice
@@ -62,7 +62,7 @@ def test_a_run_is_held_against_the_one_before_of_its_own_target(past):
     assert better.change.interval.low > 0
     assert (same.change.before, same.change.verdict, same.change.difference) == (qwen.run, "no_evidence", 0.0)
     assert found.targets == ("glm", "qwen")
-    assert (found.score, found.share, found.title) == ("solve_rate", True, "Solve rate")
+    assert (found.score, found.share, history_title(found)) == ("solve_rate", True, "Solve rate")
 
 
 def test_a_fall_is_worse_and_a_small_one_is_no_evidence(past):
@@ -78,7 +78,7 @@ def test_the_score_of_one_group_is_compared_within_the_group(past):
     found = past(("glm", 0.5, 40), ("glm", 0.9, 40), group="g1")
     assert [one.score.headline.n for one in found.runs] == [20, 20]
     assert found.runs[1].change.n == 20
-    assert found.title == "Solve rate of g1"
+    assert history_title(found) == "Solve rate of g1"
 
 
 def test_large_runs_are_told_apart_by_intervals_and_it_is_said(past, monkeypatch):

@@ -27,7 +27,7 @@ def test_a_single_run_has_its_rate_in_a_sentence(make_runs):
 
     [run] = make_runs({"half": half}, 40)
     text = markdown_report([run])
-    assert "half solves 50.0 % of 40 replies (95 % interval 35.2 to 64.8)." in text
+    assert "half solves 50.0 % of 40 replies (95 % CI 35.2 to 64.8)." in text
     assert "improvement" not in text
 
 

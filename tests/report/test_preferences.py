@@ -10,7 +10,7 @@ from tests.report.sections_read import notes, part
 from tests.report.sections_read import rows as rows_in
 
 from steelyard.analysis.preferences import preferences
-from steelyard.analysis.standings_values import Standing
+from steelyard.analysis.standings import Standing
 from steelyard.analysis.stopping import Stopping
 from steelyard.cli.outcome import evaluate_runs
 from steelyard.report.chart_drawing import draw, svg

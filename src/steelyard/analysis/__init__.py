@@ -7,8 +7,9 @@ meets it. A feature is up to three modules: `<feature>_values` (frozen dataclass
     score_columns, score_infos        what everything else is computed from
     summary, exam, histograms, ...    one run
     comparison and what it names      a run against a baseline, sample by sample
+    history                           one score over past runs
     preferences, standings            runs in which a judge compared two targets
-    gate, gate_rules, baseline_*      rules on scores -> a verdict and an exit code
+    gate, gate_rules, baseline        rules on scores -> a verdict and an exit code
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
     from steelyard.analysis.comparison_values import Comparison
     from steelyard.analysis.preferences_values import Preferences
     from steelyard.analysis.run_protocols import ComparableRun
-    from steelyard.analysis.standings_values import Standings
+    from steelyard.analysis.standings import Standings
     from steelyard.analysis.summary_values import RunSummary
 else:
     __getattr__, __dir__ = lazy_names(
@@ -31,7 +32,7 @@ else:
         "steelyard.analysis.comparison_values:Comparison",
         "steelyard.analysis.preferences_values:Preferences",
         "steelyard.analysis.summary_values:RunSummary",
-        "steelyard.analysis.standings_values:Standings",
+        "steelyard.analysis.standings:Standings",
         "steelyard.analysis.comparison:compare",
     )
 

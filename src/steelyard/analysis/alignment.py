@@ -1,4 +1,4 @@
-"""Which samples of two runs make a pair: by id, by what they ask, or by a key of their metadata.
+"""Which samples of two runs make a pair, how many do, and why the others do not.
 
 `id`        the ids of both datasets are the same names for the same samples: the usual case
 `content`   other ids, equal input, reference, choices and contexts: a dataset that was numbered anew
@@ -24,7 +24,7 @@ from steelyard.errors import ConfigError, did_you_mean
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    Places = NDArray[Any]
+    Array = NDArray[Any]
 
 ID: Final = "id"
 CONTENT: Final = "content"
@@ -40,13 +40,13 @@ class ComparedRun:
         run: the run.
         summary: its summary.
         scores: its scores, sample by sample.
-        asked: what it asked; None where the run is not a stored one.
+        usage: calls, contents and costs by sample; None where the run is not a stored one.
     """
 
     run: ComparableRun
     summary: RunSummary
     scores: RunScores
-    asked: SampleUsage | None
+    usage: SampleUsage | None
 
     @classmethod
     def of(cls, run: ComparableRun, summary: RunSummary, groups: Sequence[str] = ()) -> ComparedRun:
@@ -55,30 +55,30 @@ class ComparedRun:
         columns: Callable[[], tuple[ScoreColumns, SampleUsage]] | None = getattr(run, "columns", None)
         if columns is None:
             return cls(run, summary, read_scores(ScoreColumns.of(run.score_rows()), groups), None)
-        rows, asked = columns()
-        return cls(run, summary, read_scores(rows, groups), asked)
+        rows, usage = columns()
+        return cls(run, summary, read_scores(rows, groups), usage)
 
     def hashes(self) -> Mapping[str, str]:
         """Sample id -> hash of its content, the id included; nothing where that is not known."""
-        return self.run.sample_hashes() if self.asked is None else self.asked.hashes()
+        return self.run.sample_hashes() if self.usage is None else self.usage.hashes()
 
-    def ids(self, places: Places) -> list[str]:
-        """The ids of the samples at these places."""
-        return [self.scores.samples[place] for place in places.tolist()]
+    def ids(self, indices: Array) -> list[str]:
+        """The ids of the samples with these indices."""
+        return [self.scores.samples[index] for index in indices.tolist()]
 
 
 class SampleAlignment(NamedTuple):
     """Places of the samples that make a pair, in order of the baseline.
 
     Args:
-        first: places in the baseline's answers.
+        first: indices of the baseline's samples.
         second: in the other run's, pair by pair.
         by: `id`, `content` or the key.
         notes: what a reader must know of it, one sentence each.
     """
 
-    first: Places
-    second: Places
+    first: Array
+    second: Array
     by: str
     notes: tuple[str, ...] = ()
 
@@ -142,18 +142,20 @@ def _by_id(baseline: ComparedRun, other: ComparedRun) -> SampleAlignment:
 
     samples = baseline.scores.samples
     if samples is other.scores.samples:
-        both = np.arange(len(samples))
-        return SampleAlignment(both, both, ID)
-    there = other.scores.places()
-    second = np.fromiter((there.get(ident, -1) for ident in samples), dtype=np.int64, count=len(samples))
+        indices = np.arange(len(samples))
+        return SampleAlignment(indices, indices, ID)
+    index_of = other.scores.index_of()
+    second = np.fromiter((index_of.get(ident, -1) for ident in samples), dtype=np.int64, count=len(samples))
     first = np.flatnonzero(second >= 0)
     return SampleAlignment(first, second[first], ID)
 
 
 def _by_content(baseline: ComparedRun, other: ComparedRun) -> SampleAlignment:
     contents = contents_of(baseline, other)
-    before, after = (_places_by(side.scores, found) for side, found in zip((baseline, other), contents, strict=True))
-    shared = [(places, after[content]) for content, places in before.items() if content in after]
+    before, after = (
+        _indices_by(side.scores, content_of) for side, content_of in zip((baseline, other), contents, strict=True)
+    )
+    shared = [(indices, after[content]) for content, indices in before.items() if content in after]
     pairs = sorted(pair for sides in shared for pair in zip(*sides, strict=False))
     several = sum(max(map(len, sides)) > 1 for sides in shared)
     notes: tuple[str, ...] = ()
@@ -165,44 +167,183 @@ def _by_content(baseline: ComparedRun, other: ComparedRun) -> SampleAlignment:
 
 def contents_of(*sides: ComparedRun) -> list[Mapping[str, str]]:
     """Per side, sample id -> hash of what it asks; of all its content where one of them is not a stored run."""
-    asked = [side.asked for side in sides if side.asked is not None]
-    return [samples.contents() for samples in asked] if len(asked) == len(sides) else [side.hashes() for side in sides]
+    usages = [side.usage for side in sides if side.usage is not None]
+    return (
+        [samples.contents() for samples in usages] if len(usages) == len(sides) else [side.hashes() for side in sides]
+    )
 
 
 def _by_key(baseline: ComparedRun, other: ComparedRun, key: str, names: tuple[str, str]) -> SampleAlignment:
     before, after = (_unique(side, key, name) for side, name in zip((baseline, other), names, strict=True))
-    return _alignment([(place, after[value]) for value, place in before.items() if value in after], key)
+    return _alignment([(index, after[value]) for value, index in before.items() if value in after], key)
 
 
 def _unique(side: ComparedRun, key: str, name: str) -> dict[str, int]:
     """Value at the key -> place; refused where the key does not tell the samples apart."""
-    values = {} if side.asked is None else side.asked.values(key)
+    values = {} if side.usage is None else side.usage.values(key)
     if not values:
-        known = [] if side.asked is None else side.asked.keys()
+        known = [] if side.usage is None else side.usage.keys()
         hint = did_you_mean(key, known) if known else "; they have no metadata"
         raise ConfigError(f"--align {key}: no sample of {name} has {key!r} in its metadata{hint}")
     samples = side.scores.samples
-    for value, places in (found := _places_by(side.scores, values)).items():
-        if len(places) > 1:
-            first, second = (samples[place] for place in places[:2])
+    for value, indices in (indices_by_value := _indices_by(side.scores, values)).items():
+        if len(indices) > 1:
+            first, second = (samples[index] for index in indices[:2])
             raise ConfigError(
                 f"--align {key}: samples {first} and {second} of {name} both have {value!r} there; a key must be "
                 "different for each sample of a run"
             )
-    return {value: places[0] for value, places in found.items()}
+    return {value: indices[0] for value, indices in indices_by_value.items()}
 
 
-def _places_by(scores: RunScores, values: Mapping[str, Any]) -> dict[Any, list[int]]:
-    """Value -> places of the samples that have it, in order; a sample without one has no place."""
-    found: dict[Any, list[int]] = {}
-    for place, ident in enumerate(scores.samples):
+def _indices_by(scores: RunScores, values: Mapping[str, Any]) -> dict[Any, list[int]]:
+    """Value -> indices of the samples that have it, in order; samples without a value are left out."""
+    indices_by_value: dict[Any, list[int]] = {}
+    for index, ident in enumerate(scores.samples):
         if ident in values:
-            found.setdefault(values[ident], []).append(place)
-    return found
+            indices_by_value.setdefault(values[ident], []).append(index)
+    return indices_by_value
 
 
 def _alignment(pairs: Sequence[tuple[int, int]], by: str, notes: tuple[str, ...] = ()) -> SampleAlignment:
     import numpy as np
 
-    places = np.asarray(pairs, dtype=int).reshape(-1, 2)
-    return SampleAlignment(places[:, 0], places[:, 1], by, notes)
+    indices = np.asarray(pairs, dtype=int).reshape(-1, 2)
+    return SampleAlignment(indices[:, 0], indices[:, 1], by, notes)
+
+
+_HEAD: Final = 8
+"""Bytes of a key that numbers of 64 bits hold: hashes that differ mostly differ in these."""
+
+
+class SampleOverlap(NamedTuple):
+    """How many samples two runs share, and why others make no pair; the fields are those of PairComparison."""
+
+    n_paired: int
+    only_in_baseline: int
+    only_in_other: int
+    left_out_errors: int
+    left_out_not_applicable: int
+    changed_content: int
+    shared_replies: int
+
+
+class SharedSamples(NamedTuple):
+    """Places of the aligned samples for which both runs have rows of a score, and how many of them failed on a side."""
+
+    first: Array
+    second: Array
+    errors: int
+
+
+def shared_samples(runs: AlignedRuns, score: str) -> SharedSamples:
+    """The samples for which both runs have rows of a score, whatever their outcome."""
+    before, after = runs.baseline.scores.sums_of(score), runs.other.scores.sums_of(score)
+    alignment = runs.alignment
+    shared = (before.rows[alignment.first] > 0) & (after.rows[alignment.second] > 0)
+    first, second = alignment.first[shared], alignment.second[shared]
+    failed = ((before.errors > 0) & (before.read == 0))[first] | ((after.errors > 0) & (after.read == 0))[second]
+    return SharedSamples(first, second, int(failed.sum()))
+
+
+def overlap_of(runs: AlignedRuns, score: str, paired: int) -> SampleOverlap:
+    """How many samples the runs share on the headline.
+
+    Args:
+        runs: the two runs.
+        score: the headline's name.
+        paired: samples with a value on both sides.
+    """
+    shared = shared_samples(runs, score)
+    rows = [int((run.scores.sums_of(score).rows > 0).sum()) for run in (runs.baseline, runs.other)]
+    return SampleOverlap(
+        n_paired=paired,
+        only_in_baseline=rows[0] - len(shared.first),
+        only_in_other=rows[1] - len(shared.first),
+        left_out_errors=shared.errors,
+        left_out_not_applicable=len(shared.first) - paired - shared.errors,
+        changed_content=_changed_content(runs, shared),
+        shared_replies=_shared_replies(runs, shared),
+    )
+
+
+def _changed_content(runs: AlignedRuns, shared: SharedSamples) -> int:
+    """Pairs that do not ask the same; the hash of a sample holds its id, so that other ids need another one."""
+    baseline, other, by = runs.baseline, runs.other, runs.alignment.by
+    if by == CONTENT:
+        return 0
+    if by == ID and baseline.usage is not None and other.usage is not None:
+        first, second = baseline.scores.numbers[shared.first], other.scores.numbers[shared.second]
+        return int((baseline.usage.numbered_hashes[first] != other.usage.numbered_hashes[second]).sum())
+    before, after = (baseline.hashes(), other.hashes()) if by == ID else contents_of(baseline, other)
+    ids = zip(baseline.ids(shared.first), other.ids(shared.second), strict=True)
+    hashes = ((before.get(first), after.get(second)) for first, second in ids)
+    return sum(
+        before_hash is not None and after_hash is not None and before_hash != after_hash
+        for before_hash, after_hash in hashes
+    )
+
+
+def _shared_replies(runs: AlignedRuns, shared: SharedSamples) -> int:
+    """Pairs in which both sides hold the same reply of the journal."""
+    baseline, other = runs.baseline, runs.other
+    if baseline.usage is not None and other.usage is not None:
+        numbers = baseline.scores.numbers[shared.first], other.scores.numbers[shared.second]
+        first, second = (LastReplies(*usage.last_keys()) for usage in (baseline.usage, other.usage))
+        return shared_replies(first, second, numbers)
+    before, after = baseline.run.reply_keys(), other.run.reply_keys()
+    ids = zip(baseline.ids(shared.first), other.ids(shared.second), strict=True)
+    return sum(not before.get(a, frozenset()).isdisjoint(after.get(b, frozenset())) for a, b in ids)
+
+
+class LastReplies(NamedTuple):
+    """The target's last replies to the samples of a run.
+
+    Args:
+        samples: a number per reply.
+        keys: the journal's, a row of at least 8 bytes per reply.
+    """
+
+    samples: Array
+    keys: Array
+
+
+def shared_replies(first: LastReplies, second: LastReplies, pairs: tuple[Array, Array]) -> int:
+    """Pairs in which both sides have a reply with the same key.
+
+    Args:
+        first: of the first run.
+        second: of the second.
+        pairs: the samples of each pair, by their numbers in the first and in the second.
+
+    >>> import numpy as np
+    >>> keys = np.arange(30, dtype=np.uint8).reshape(3, 10)
+    >>> first, second = LastReplies(np.arange(3), keys), LastReplies(np.arange(3), keys[[0, 2, 1]])
+    >>> same = np.arange(3)
+    >>> shared_replies(first, second, (same, same)), shared_replies(first, second, (same, np.array([0, 2, 1])))
+    (1, 3)
+    """
+    import numpy as np
+
+    # Most runs share no reply: the heads alone tell that, without a Python object per key.
+    heads = [np.ascontiguousarray(side.keys[:, :_HEAD]).view(np.uint64)[:, 0] for side in (first, second)]
+    all_heads = np.sort(np.concatenate(heads))
+    if not (all_heads[1:] == all_heads[:-1]).any():
+        return 0
+    in_second = np.isin(heads[0], heads[1])
+    in_first = np.isin(heads[1], heads[0])
+    shared = _keys_by_pair(first, pairs[0], in_second) & _keys_by_pair(second, pairs[1], in_first)
+    return len({pair for pair, _ in shared})
+
+
+def _keys_by_pair(side: LastReplies, samples: Array, chosen: Array) -> set[tuple[int, bytes]]:
+    """(pair, key) of the chosen replies."""
+    import numpy as np
+
+    pair = np.full(int(max(side.samples.max(initial=-1), samples.max(initial=-1))) + 1, -1)
+    pair[samples] = np.arange(len(samples))
+    numbers = pair[side.samples[chosen]].tolist()
+    width = side.keys.shape[1]
+    data = side.keys[chosen].tobytes()
+    keys = (data[at : at + width] for at in range(0, len(data), width))
+    return {(number, key) for number, key in zip(numbers, keys, strict=True) if number >= 0}

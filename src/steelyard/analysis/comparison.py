@@ -1,7 +1,6 @@
 """Runs -> Comparison: every run against the first, over the samples they share.
 
-    alignment            which samples make a pair
-    overlap              how many do, and why others do not
+    alignment            which samples make a pair, how many do, and why others do not
     differences          two vectors of values -> difference, interval, test
     multiplicity         p-values corrected for the tests made together
     costs                time, calls and tokens
@@ -17,14 +16,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from steelyard.analysis.alignment import AlignedRuns, ComparedRun, align, names_of
+from steelyard.analysis.alignment import AlignedRuns, ComparedRun, align, names_of, overlap_of, shared_samples
 from steelyard.analysis.comparison_values import Comparison, PairComparison, PairedDifference, ScoreDifference
 from steelyard.analysis.comparison_warnings import comparison_warnings, what_differs
 from steelyard.analysis.comparison_wording import comparison_sentence, separate_sentence
 from steelyard.analysis.costs import CostDifference, CostPair, cost_differences, drawn_samples
 from steelyard.analysis.differences import PairedValues, changed_sides, paired_difference, verdict_of, with_needed
 from steelyard.analysis.multiplicity import group_notes, over_groups, over_runs, over_scores, run_notes, score_notes
-from steelyard.analysis.overlap import overlap_of, shared_samples
 from steelyard.analysis.retrieval_matches import RETRIEVAL_SCORES
 from steelyard.analysis.run_protocols import ComparableRun
 from steelyard.analysis.score_columns import by_appearance
@@ -172,9 +170,9 @@ def _paired_values(runs: AlignedRuns, score: str, over: Over) -> PairedValues:
 
     before = runs.baseline.scores.sums_of(score).means(over)[runs.alignment.first]
     after = runs.other.scores.sums_of(score).means(over)[runs.alignment.second]
-    places = np.flatnonzero(~(np.isnan(before) | np.isnan(after)))
+    indices = np.flatnonzero(~(np.isnan(before) | np.isnan(after)))
     clusters = _clusters(runs)
-    return PairedValues(places, before[places], after[places], None if clusters is None else clusters[places])
+    return PairedValues(indices, before[indices], after[indices], None if clusters is None else clusters[indices])
 
 
 def _clusters(runs: AlignedRuns) -> Array | None:
@@ -206,7 +204,7 @@ def _compare_pair(pair: _TestedPair, kind: _ScoreKind, *, level: float) -> PairC
     pairs = _paired_values(runs, kind.name, kind.over)
     answered = _paired_values(runs, kind.name, "scored")
     overlap = overlap_of(runs, kind.name, headline.n)
-    improved, regressed = _changed_places(pairs, headline)
+    improved, regressed = _changed_indices(pairs, headline)
     sentence = comparison_sentence(headline, verdict, score=kind.name, names=runs.names, level=level)
     return PairComparison(
         baseline=baseline.run.id,
@@ -223,7 +221,9 @@ def _compare_pair(pair: _TestedPair, kind: _ScoreKind, *, level: float) -> PairC
         regressions=tuple(baseline.ids(alignment.first[regressed])),
         warnings=(*alignment.notes, *comparison_warnings(runs, overlap, kind.name)),
         verdict=verdict,
-        sentence=sentence + ("" if headline.n else _apart(runs, kind.name)) + _unmatched(runs, kind.name),
+        sentence=sentence
+        + ("" if headline.n else _separate_sets(runs, kind.name))
+        + _matching_warnings(runs, kind.name),
         level=level,
         aligned=alignment.by,
         differs=what_differs(baseline.run.manifest, other.run.manifest),
@@ -233,15 +233,15 @@ def _compare_pair(pair: _TestedPair, kind: _ScoreKind, *, level: float) -> PairC
     )
 
 
-def _changed_places(pairs: PairedValues, headline: PairedDifference) -> tuple[Array, Array]:
+def _changed_indices(pairs: PairedValues, headline: PairedDifference) -> tuple[Array, Array]:
     """Places in the alignment of the samples that improved and of those that regressed."""
-    improved, regressed = (pairs.places[chosen] for chosen in changed_sides(pairs))
+    improved, regressed = (pairs.indices[chosen] for chosen in changed_sides(pairs))
     return (improved, regressed) if headline.unit else (improved[:0], regressed[:0])
 
 
 def _groups(pairs: PairedValues, runs: AlignedRuns, kind: _ScoreKind, level: float) -> tuple[PairedDifference, ...]:
     """A difference per group, in order of first appearance; nothing where no sample names one."""
-    groups = runs.baseline.scores.groups.at(runs.alignment.first[pairs.places])
+    groups = runs.baseline.scores.groups.at(runs.alignment.first[pairs.indices])
     codes, order = by_appearance(groups.codes, len(groups.names))
     names = [groups.names[code] for code in order.tolist()]
     if not any(names):
@@ -252,13 +252,13 @@ def _groups(pairs: PairedValues, runs: AlignedRuns, kind: _ScoreKind, level: flo
     )
 
 
-def _apart(runs: AlignedRuns, score: str) -> str:
+def _separate_sets(runs: AlignedRuns, score: str) -> str:
     """What the two show as separate sets, where they share no sample."""
     first, second = runs.baseline.summary.score(score), runs.other.summary.score(score)
     return separate_sentence(first, second, runs.names) if first and second else ""
 
 
-def _unmatched(runs: AlignedRuns, score: str) -> str:
+def _matching_warnings(runs: AlignedRuns, score: str) -> str:
     """Why retrieval scores of the two are likely wrong: a sentence about them never appears without it."""
     if score not in RETRIEVAL_SCORES:
         return ""
@@ -269,23 +269,23 @@ def _unmatched(runs: AlignedRuns, score: str) -> str:
 def _costs(runs: AlignedRuns, level: float) -> tuple[CostDifference, ...]:
     """Of the pairs that failed on neither side; of many, of some that are drawn by seed."""
     baseline, other, alignment = runs.baseline, runs.other, runs.alignment
-    if baseline.asked is None or other.asked is None:
+    if baseline.usage is None or other.usage is None:
         return ()
     drawn = drawn_samples(alignment.first)
     first = baseline.scores.numbers[alignment.first[drawn]].tolist()
     second = other.scores.numbers[alignment.second[drawn]].tolist()
-    before, after = baseline.asked.costs(first), other.asked.costs(second)
+    before, after = baseline.usage.costs(first), other.usage.costs(second)
     clusters = _clusters(runs)
     pairs = [
-        CostPair(place if clusters is None else int(clusters[place]), before[one], after[two])
-        for place, one, two in zip(drawn, first, second, strict=True)
-        if one in before and two in after
+        CostPair(index if clusters is None else int(clusters[index]), before[number], after[other_number])
+        for index, number, other_number in zip(drawn, first, second, strict=True)
+        if number in before and other_number in after
     ]
     counted = not (baseline.summary.asks_itself or other.summary.asks_itself)
     return cost_differences(pairs, level=level, counted=counted)
 
 
-def _other_ids(runs: AlignedRuns, places: Array) -> dict[str, str]:
-    """Baseline's id -> the other run's, at these places of the alignment, where the two are not equal."""
-    ids = runs.baseline.ids(runs.alignment.first[places]), runs.other.ids(runs.alignment.second[places])
+def _other_ids(runs: AlignedRuns, indices: Array) -> dict[str, str]:
+    """Baseline's id -> the other run's, at these indices of the alignment, where the two are not equal."""
+    ids = runs.baseline.ids(runs.alignment.first[indices]), runs.other.ids(runs.alignment.second[indices])
     return {first: second for first, second in zip(*ids, strict=True) if first != second}

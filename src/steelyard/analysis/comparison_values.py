@@ -1,4 +1,4 @@
-"""The values of a comparison, for the terminal, pages and `--json`."""
+"""The result of a comparison of runs: differences, verdicts and sentences; values only."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class OutcomeTable(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class PairedDifference:
-    """The other run minus the baseline over the same samples.
+    """The difference of one score, other run minus baseline, over the same samples.
 
     Args:
         group: the group it covers; "" is all pairs.
@@ -78,7 +78,7 @@ class PairedDifference:
 
     @property
     def decisive_p(self) -> float | None:
-        """The p-value that a verdict rests on: the corrected one where there is one."""
+        """The p-value that decides the verdict: the corrected one where there is one."""
         return self.p if self.p_adjusted is None else self.p_adjusted
 
     def to_json(self) -> dict[str, Json]:
@@ -120,7 +120,7 @@ class ScoreDifference:
 
 @dataclass(frozen=True, slots=True)
 class PairComparison:
-    """One run against the baseline.
+    """One run compared with the baseline.
 
     Args:
         baseline: id of the baseline run, `baseline_target` its target; likewise `other`, `other_target`.
@@ -189,14 +189,14 @@ class PairComparison:
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """Several runs against the first.
+    """Several runs compared with the first.
 
     Args:
         baseline: summary of the first run.
         others: summaries of the rest, in order.
         score: what is compared.
         pairs: one per other run, in the same order.
-        notes: what holds for all pairs together.
+        notes: how p-values are corrected over the pairs, and which groups are compared.
         group_notes: what a reader of the pairs' groups must know.
         score_notes: the same for the further scores.
         only_groups: the groups that the comparison was restricted to; empty where it covers all.

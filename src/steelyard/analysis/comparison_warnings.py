@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
-from steelyard.analysis.alignment import ID, AlignedRuns, ComparedRun
-from steelyard.analysis.overlap import SampleOverlap
+from steelyard.analysis.alignment import ID, AlignedRuns, ComparedRun, SampleOverlap
 from steelyard.analysis.retrieval_matches import RETRIEVAL_SCORES
 from steelyard.analysis.run_protocols import ComparableRun
 from steelyard.analysis.stopped_runs import decision_on
@@ -29,22 +28,22 @@ def comparison_warnings(runs: AlignedRuns, overlap: SampleOverlap, score: str) -
         score: what is compared in full.
     """
     baseline, other, names = runs.baseline, runs.other, runs.names
-    both = tuple(zip(names, (baseline, other), strict=True))
+    named_runs = tuple(zip(names, (baseline, other), strict=True))
     warnings = [*_of_samples(overlap, names, runs.alignment.by), *_of_datasets(baseline, other)]
     # Of the score that is compared: a record of which another scorer failed has it all the same.
-    errors = [int(run.scores.sums_of(score).errors.sum()) for _, run in both]
+    errors = [int(run.scores.sums_of(score).errors.sum()) for _, run in named_runs]
     if errors[0] != errors[1]:
         counts = " and ".join(f"{count} in {name}" for name, count in zip(names, errors, strict=True))
         warnings.append(f"The runs differ in errors: {counts}; what failed need not be like what did not.")
     on_this = decision_on(baseline, other, score) is not None
-    for name, run in both:
+    for name, run in named_runs:
         warnings += _of_state(name, run.summary, on_this=on_this)
     if on_this:
         warnings.append(
             "Groups, further scores and costs are shown as for a fixed number of samples, which it was not."
         )
     if score not in RETRIEVAL_SCORES:  # the sentence on a retrieval score contains the warning itself
-        warnings += [f"{warning}." for _, run in both if (warning := run.summary.matching_warning())]
+        warnings += [f"{warning}." for _, run in named_runs if (warning := run.summary.matching_warning())]
     warnings += _of_targets(baseline.run, other.run, names)
     warnings += _of_scorers(baseline.run.manifest.get("scorers"), other.run.manifest.get("scorers"))
     return tuple(warnings)
@@ -124,7 +123,9 @@ def _of_targets(baseline: ComparableRun, other: ComparableRun, names: tuple[str,
 def _sent(run: ComparableRun) -> Mapping[str, Any] | None:
     """What decides what a prompt target sends: its words, model and parameters; None for any other target."""
     prompt = _mapping(run.manifest.get("target")).get("prompt")
-    return {key: one for key, one in prompt.items() if key not in _NO_CHANGE} if isinstance(prompt, Mapping) else None
+    return (
+        {key: value for key, value in prompt.items() if key not in _NO_CHANGE} if isinstance(prompt, Mapping) else None
+    )
 
 
 def _words(prompt: Mapping[str, Any]) -> tuple[Any, ...]:
@@ -174,8 +175,8 @@ def _phrase(path: tuple[str, ...], before: Any, after: Any) -> str:
 def _flat(value: Any, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], Any]]:
     """(path, value) of every setting; a list is one value, and an empty mapping is none."""
     if isinstance(value, Mapping):
-        for key, one in value.items():
-            yield from _flat(one, (*path, str(key)))
+        for key, entry in value.items():
+            yield from _flat(entry, (*path, str(key)))
     else:
         yield path, value
 

@@ -56,7 +56,7 @@ def _decided(difference: PairedDifference, *, score: str, names: tuple[str, str]
     facts = [f"{_value(difference.other, difference)} against {_value(difference.baseline, difference)}"]
     if interval:
         low, high = (_number(limit, difference) for limit in interval)
-        facts.append(f"{_percent(level)} interval {low} to {high}")
+        facts.append(f"{_percent(level)} CI {low} to {high}")
     return f"{claim} ({'; '.join([*facts, _test(difference), _pairs(difference.n)])})."
 
 
@@ -72,7 +72,7 @@ def _undecided(difference: PairedDifference, *, score: str, names: tuple[str, st
     if excludes_zero(difference.interval) or (difference.decisive_p is not None and difference.decisive_p < 1 - level):
         return (
             f"These data show no evidence of a difference, though it is on the edge: {facts}; "
-            f"{_percent(level)} interval {low} to {high}{unit}.{_finds(difference, unit)}"
+            f"{_percent(level)} CI {low} to {high}{unit}.{_finds(difference, unit)}"
         )
     return (
         f"These data show no evidence of a difference: {facts}; a true difference between {low} and {high}{unit} "
@@ -151,7 +151,7 @@ def separate_sentence(first: ScoreSummary, second: ScoreSummary, names: tuple[st
     if interval is None or before.value is None or after.value is None:
         return ""
     rates = f"{names[1]} solves {_count_solved(second)}, {names[0]} {_count_solved(first)}"
-    limits = f"95 % interval of the difference {100 * interval.low:+.1f} to {100 * interval.high:+.1f} points"
+    limits = f"95 % CI of the difference {100 * interval.low:+.1f} to {100 * interval.high:+.1f} points"
     if interval.low > 0 or interval.high < 0:
         return (
             f" As separate sets, {rates} ({limits}): more than chance, but the two were asked other questions, and "
@@ -170,12 +170,14 @@ def _separate_test(first: ScoreSummary, second: ScoreSummary) -> str:
     """The pooled z test of two proportions, where every sample stands for itself."""
     if first.note or second.note:
         return ""
-    one, two = first.headline, second.headline
-    pooled = ((one.value or 0) * one.n + (two.value or 0) * two.n) / (one.n + two.n)
-    error = math.sqrt(pooled * (1 - pooled) * (1 / one.n + 1 / two.n))
+    first_mean, second_mean = first.headline, second.headline
+    pooled = ((first_mean.value or 0) * first_mean.n + (second_mean.value or 0) * second_mean.n) / (
+        first_mean.n + second_mean.n
+    )
+    error = math.sqrt(pooled * (1 - pooled) * (1 / first_mean.n + 1 / second_mean.n))
     if not error:
         return ""
-    z = ((two.value or 0) - (one.value or 0)) / error
+    z = ((second_mean.value or 0) - (first_mean.value or 0)) / error
     return f"; z = {z:.2f}, p = {math.erfc(abs(z) / math.sqrt(2)):.2g}"
 
 

@@ -93,9 +93,9 @@ def contingency_table(
     begins = (np.diff(columns.sample, prepend=-1) != 0) | (np.diff(columns.repeat, prepend=-1) != 0)
     record = np.cumsum(begins) - 1
     size = int(begins.sum())
-    places = [_places(columns, record, name, size) for name in (rows_score, columns_score)]
-    both = (places[0] >= 0) & (places[1] >= 0)
-    cells = np.bincount(2 * places[0][both] + places[1][both], minlength=4).tolist()
+    cells = [_cell_per_record(columns, record, name, size) for name in (rows_score, columns_score)]
+    complete = (cells[0] >= 0) & (cells[1] >= 0)
+    cells = np.bincount(2 * cells[0][complete] + cells[1][complete], minlength=4).tolist()
     names = [words.get(score, (shown(score), f"not {shown(score)}")) for score in (rows_score, columns_score)]
     counts = ((cells[0], cells[1]), (cells[2], cells[3]))
     return ContingencyTable(rows_score, columns_score, names[0], names[1], counts, size - sum(cells))
@@ -109,7 +109,7 @@ def contingency_tables(
     return tuple(contingency_table(columns, first, second, words) for first, second in crossed)
 
 
-def _places(columns: ScoreColumns, record: Array, score: str, size: int) -> Array:
+def _cell_per_record(columns: ScoreColumns, record: Array, score: str, size: int) -> Array:
     """Per record 0 where the score is 1, which comes first, 1 where it is 0, and -1 where it is neither."""
     import numpy as np
 

@@ -1,4 +1,4 @@
-"""What two runs took for the same samples: time, calls and tokens, and how far they differ."""
+"""Differences in cost between two runs over the same samples: time, calls and tokens."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _AT_ONCE: Final = 1_000_000
 
 
 class CostPair(NamedTuple):
-    """What both runs took for one sample; `cluster` is equal for samples that are not independent."""
+    """The costs of one sample in both runs; `cluster` is equal for samples that are not independent."""
 
     cluster: int
     baseline: SampleCosts
@@ -32,7 +32,7 @@ class CostPair(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class CostDifference:
-    """One figure of what the two runs took, over the same samples.
+    """One cost figure of two runs over the same samples, with its difference.
 
     Args:
         measure: `latency` (seconds of the answered attempts, without queueing and retries), `seconds` (wall time of
@@ -64,27 +64,27 @@ class CostDifference:
 def cost_differences(
     pairs: Sequence[CostPair], *, level: float, seed: int = 0, counted: bool = True
 ) -> tuple[CostDifference, ...]:
-    """Time, calls and tokens of the two runs; nothing where there is no pair, no count that is 0 for both.
+    """Differences in time, calls and tokens; empty without pairs, and without counts that are 0 for both.
 
-    Latency is compared where both targets asked models for every sample, else wall time: the one holds no queueing,
-    the other does, so they are not held against each other.
+    Latency is compared where both targets asked models for every sample, else wall time: latency excludes queueing
+    and wall time includes it, so the two are not compared with each other.
 
     Args:
-        pairs: what both runs took for the same samples.
+        pairs: the costs of the same samples in both runs.
         level: of the intervals.
         seed: of the resampling; equal data give equal numbers.
         counted: whether the calls and tokens of both are known. Those of a target that asks models by itself are not,
-            and no 0 is held against a number.
+            and a 0 in their place would look like a saving.
     """
     if not pairs:
         return ()
     draw = _Resamples([pair.cluster for pair in pairs], level, seed)
-    both = [side for pair in pairs for side in (pair.baseline, pair.other)]
-    time = "latency" if all(side.latency is not None for side in both) else "seconds"
-    times = [time, "ttft"] if all(side.ttft is not None for side in both) else [time]
+    costs = [side for pair in pairs for side in (pair.baseline, pair.other)]
+    time = "latency" if all(side.latency is not None for side in costs) else "seconds"
+    times = [time, "ttft"] if all(side.ttft is not None for side in costs) else [time]
     rows = [row for name in times for row in draw.quantiles(name, _sides(pairs, name), (50, 95))]
-    if counted and any(side.calls for side in both):
-        estimated = any(side.estimated for side in both)
+    if counted and any(side.calls for side in costs):
+        estimated = any(side.estimated for side in costs)
         rows.append(draw.means("calls", _sides(pairs, "calls"), estimated=False))
         tokens = ("input_tokens", "output_tokens")
         rows += [draw.means(name, _sides(pairs, name), estimated=estimated) for name in tokens]
@@ -118,7 +118,7 @@ class _Resamples:
 
         # Not `@`: for so few numbers the threads of a BLAS cost more, half a second of CPU, than they save.
         sums = [np.einsum("ij,j->i", weights, sides[1] - sides[0]) for weights in self._weights]
-        draws = [one / weights.sum(axis=1) for one, weights in zip(sums, self._weights, strict=True)]
+        draws = [sums_drawn / weights.sum(axis=1) for sums_drawn, weights in zip(sums, self._weights, strict=True)]
         before, after = (float(side.mean()) for side in sides)
         return self._difference((measure, "mean"), before, after, draws, estimated=estimated)
 

@@ -40,12 +40,12 @@ class PairedValues(NamedTuple):
     """Samples with a value on both sides; arrays with an entry per pair.
 
     Args:
-        places: of the samples in the alignment, for whoever needs their names.
+        indices: of the samples in the alignment, for whoever needs their ids.
         baseline: values of the baseline; likewise `other`.
         clusters: a number per pair, equal for pairs that are not independent; None where all are.
     """
 
-    places: Array
+    indices: Array
     baseline: Array
     other: Array
     clusters: Array | None
@@ -53,7 +53,7 @@ class PairedValues(NamedTuple):
     def part(self, chosen: Array) -> PairedValues:
         """Those pairs that `chosen` (true or false for each) is true for."""
         clusters = None if self.clusters is None else self.clusters[chosen]
-        return PairedValues(self.places[chosen], self.baseline[chosen], self.other[chosen], clusters)
+        return PairedValues(self.indices[chosen], self.baseline[chosen], self.other[chosen], clusters)
 
 
 def paired_difference(pairs: PairedValues, *, level: float, group: str = "", scaled: bool = False) -> PairedDifference:
@@ -74,9 +74,9 @@ def paired_difference(pairs: PairedValues, *, level: float, group: str = "", sca
     unit = not scaled and all(side.min() >= 0 and side.max() <= 1 for side in (pairs.baseline, pairs.other))
     table = _table(pairs) if unit else None
     clusters = _shared_clusters(pairs.clusters)
-    found = _evidence(pairs, clusters, table, level)
-    if unit and found.interval is None and not differences.any():
-        found = found._replace(interval=_unchanged(n, clusters, level), interval_method=UNCHANGED)
+    evidence = _evidence(pairs, clusters, table, level)
+    if unit and evidence.interval is None and not differences.any():
+        evidence = evidence._replace(interval=_unchanged(n, clusters, level), interval_method=UNCHANGED)
     improved, regressed = changed_sides(pairs) if unit else (None, None)
     return PairedDifference(
         group=group,
@@ -84,13 +84,13 @@ def paired_difference(pairs: PairedValues, *, level: float, group: str = "", sca
         baseline=baseline,
         other=float(pairs.other.mean()),
         difference=difference,
-        interval=found.interval,
-        p=found.p,
+        interval=evidence.interval,
+        p=evidence.p,
         relative=difference / baseline if baseline else None,
         table=table,
         unit=unit,
-        interval_method=found.interval_method,
-        test=found.test,
+        interval_method=evidence.interval_method,
+        test=evidence.test,
         improved=None if improved is None else int(improved.sum()),
         regressed=None if regressed is None else int(regressed.sum()),
         detectable=smallest_detectable_difference(differences, clusters=clusters, level=level, power=POWER),
@@ -98,7 +98,7 @@ def paired_difference(pairs: PairedValues, *, level: float, group: str = "", sca
 
 
 def with_needed(difference: PairedDifference, pairs: PairedValues, level: float) -> PairedDifference:
-    """The same with the pairs that would show it."""
+    """Add the number of pairs that would show a difference of this size with 80 % power."""
     clusters = _shared_clusters(pairs.clusters)
     changes = pairs.other - pairs.baseline
     return replace(difference, needed=samples_to_show(changes, clusters=clusters, level=level, power=POWER))
@@ -111,7 +111,7 @@ def changed_sides(pairs: PairedValues) -> tuple[Array, Array]:
 
 
 def adjusted(difference: PairedDifference, p: float, how: str) -> PairedDifference:
-    """The same difference with a p-value that was corrected for others beside it."""
+    """Add a p-value that is corrected for multiple tests."""
     return replace(difference, p_adjusted=p, adjustment=how)
 
 
@@ -140,11 +140,11 @@ _DECIDED: Final[Mapping[DecidedSide, Verdict]] = {
 
 
 def difference_of_rates(first: ScoreSummary, second: ScoreSummary) -> Interval | None:
-    """The 95 % interval of second - first, by Newcombe's method for two separate samples; None without intervals.
+    """The 95 % CI of second - first, by Newcombe's method for two separate samples; None without intervals.
 
         low = d - sqrt((p2 - l2)^2 + (u1 - p1)^2),    high = d + sqrt((u2 - p2)^2 + (p1 - l1)^2)
 
-    from the limits that stand beside the rates, Wilson's, by cluster where samples are.
+    from the limits of the two rates, Wilson's, by cluster where samples are.
 
     Source: R. G. Newcombe, "Interval estimation for the difference between independent proportions", Statistics in
     Medicine 17, 1998, method 10.
@@ -159,7 +159,7 @@ def difference_of_rates(first: ScoreSummary, second: ScoreSummary) -> Interval |
 
 
 def excludes_zero(interval: Interval | None) -> bool:
-    """Whether no difference lies outside `interval`; where there is none it cannot speak against a test."""
+    """Whether `interval` excludes 0; True where there is no interval, so that the test decides alone."""
     return interval is None or interval.low > 0 or interval.high < 0
 
 

@@ -1,4 +1,4 @@
-"""An exam score beyond its mean: guessing, position bias, and answers that change between orders or repeats.
+"""Details of an exam score: guessing, position bias, and answers that change between orders or repeats.
 
 One pass over the rows of a score gives columns of numbers (`ExamRows`); everything else is computed from these:
 `letter_bias` (recall by letter of the key), `rotations_of` (one question in several orders of its options) and
@@ -40,20 +40,20 @@ if TYPE_CHECKING:
 
 _COUNTED: Final = [CODES["scored"], CODES["unparsed"], CODES["refused"]]
 """Outcomes that count in an exam: neither what failed nor what does not apply."""
-UNREAD: Final = -1
-"""The answer of a reply from which none was read, and the key of a sample that has none."""
+UNPARSED: Final = -1
+"""Stands for the answer of an unparsed reply, and for the key of a sample that has none."""
 
 
 class ExamColumns(NamedTuple):
-    """The rows that count, column by column.
+    """The rows of an exam score that count, as columns.
 
     Args:
         unit: independent questions by number.
         question: the same, of one question with its rotations.
         sample: ids by number; likewise `repeat`, from 0.
         value: 0 or 1; 0 for what was not read.
-        answer: the read letters by number, by the dataset's own order; UNREAD where there are none.
-        shown: a single read letter by its place, as shown; UNREAD where none or several were read.
+        answer: the read letters by number, by the dataset's own order; UNPARSED where there are none.
+        shown: a single read letter by its place, as shown; UNPARSED where none or several were read.
         key: the single wanted letter likewise.
         options: how many there were.
         shuffled: whether the options were put into an order of their own.
@@ -73,7 +73,7 @@ class ExamColumns(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class ExamRows:
-    """The rows of one exam score that have a part in it.
+    """The rows of one exam score, with the question of each.
 
     Args:
         rows: of the run, these alone.
@@ -90,7 +90,7 @@ class ExamRows:
         """Those of a score."""
         import numpy as np
 
-        at = columns.places_of(score)
+        at = columns.rows_of(score)
         questions = _questions(columns.samples)
         failed = at[columns.outcome[at] == CODES["error"]]
         part = at[np.isin(columns.outcome[at], _COUNTED)]
@@ -103,15 +103,15 @@ class ExamRows:
 
         width = len(ROW_OUTCOMES)
         queue: dict[QueueKind, int] = {}
-        counts = np.bincount(self.rows.answered * width + self.rows.outcome, minlength=width * len(self.rows.kept))
+        counts = np.bincount(self.rows.answered * width + self.rows.outcome, minlength=width * len(self.rows.details))
         for at in np.flatnonzero(counts).tolist():
-            kind = queue_kind(ROW_OUTCOMES[at % width], self.rows.kept[at // width])
+            kind = queue_kind(ROW_OUTCOMES[at % width], self.rows.details[at // width])
             if kind:
                 queue[kind] = queue.get(kind, 0) + int(counts[at])
         return {kind: queue[kind] for kind in QUEUE_KINDS if kind in queue}
 
     def columns(self, *, answered_only: bool) -> tuple[ExamColumns, frozenset[int], float | None]:
-        """What counts for the headline, which of its questions have a record that failed, and the share of guessing.
+        """The rows that count for the headline, the questions with a failed record, and the share that guessing solves.
 
         The last is None where the options were not kept.
 
@@ -121,9 +121,9 @@ class ExamRows:
         import numpy as np
 
         scored = self.rows.outcome == CODES["scored"]
-        kept = scored if answered_only else np.ones(len(scored), dtype=bool)
-        rows, question, read = self.rows.only(kept), self.question[kept], scored[kept]
-        known = _known(rows.kept)
+        counted = scored if answered_only else np.ones(len(scored), dtype=bool)
+        rows, question, read = self.rows.only(counted), self.question[counted], scored[counted]
+        known = _known(rows.details)
         codes, sample = rows.answered, rows.sample.astype(np.int64)
         shuffled = known["shuffled"][codes]
         units = np.where(shuffled, question, sample)
@@ -135,8 +135,8 @@ class ExamRows:
             sample=_numbered(sample),
             repeat=rows.repeat,
             value=np.nan_to_num(rows.value),
-            answer=np.where(read, known["answer"][codes], UNREAD),
-            shown=np.where(read, known["shown"][codes], UNREAD),
+            answer=np.where(read, known["answer"][codes], UNPARSED),
+            shown=np.where(read, known["shown"][codes], UNPARSED),
             key=known["key"][codes],
             options=known["options"][codes],
             shuffled=shuffled,
@@ -147,21 +147,21 @@ class ExamRows:
         return columns, failed, float(chance.mean()) if is_known else None
 
 
-def _known(kept: Sequence[Answered]) -> dict[str, Array]:
+def _known(details: Sequence[Answered]) -> dict[str, Array]:
     """Per number of what was kept: answer, shown letter, key, options, whether shuffled, chance."""
     import numpy as np
 
     answers: dict[str, int] = {}
     rows = [
         (
-            answers.setdefault(one.letters if one.original is None else one.original, len(answers)),
-            _place(one.letters),
-            _place(one.wanted),
-            one.options,
-            one.original is not None,
-            _chance(one),
+            answers.setdefault(detail.letters if detail.original is None else detail.original, len(answers)),
+            _letter_index(detail.letters),
+            _letter_index(detail.wanted),
+            detail.options,
+            detail.original is not None,
+            _chance(detail),
         )
-        for one in kept
+        for detail in details
     ]
     names = ("answer", "shown", "key", "options", "shuffled", "chance")
     types = (int, int, int, int, bool, float)
@@ -191,9 +191,9 @@ def _question_of(sample: str) -> str:
     return name if mark and number.isdecimal() else sample
 
 
-def _place(letters: str) -> int:
+def _letter_index(letters: str) -> int:
     """A single letter by its place, from 0."""
-    return ord(letters) - ord("A") if len(letters) == 1 and "A" <= letters <= "Z" else UNREAD
+    return ord(letters) - ord("A") if len(letters) == 1 and "A" <= letters <= "Z" else UNPARSED
 
 
 def _chance(answered: Answered) -> float:
@@ -204,7 +204,7 @@ def _chance(answered: Answered) -> float:
 
 
 def _numbered(codes: Array) -> Array:
-    """Numbers by first appearance, so that sums do not hang on who else there is."""
+    """Numbers by first appearance, so that sums do not depend on which other rows there are."""
     return by_appearance(codes, int(codes.max(initial=-1)) + 1)[0]
 
 
@@ -225,16 +225,16 @@ def letter_bias(columns: ExamColumns) -> LetterBias | None:
     """
     import numpy as np
 
-    single = (columns.key != UNREAD) & (columns.options > 0)
+    single = (columns.key != UNPARSED) & (columns.options > 0)
     part = ExamColumns(*(column[single] for column in columns))
     if len(part.key) == 0 or part.key.min() == part.key.max():
         return None
-    letters = tuple(_recall(part, place) for place in range(int(part.options.max())))
+    letters = tuple(_recall(part, letter) for letter in range(int(part.options.max())))
     recalls = [letter.recall.value for letter in letters if letter.recall.value is not None]
-    places = _places_per_unit(part)
-    moved, questions = int((places > 1).sum()), len(places)
+    letters_per_unit = _letters_per_unit(part)
+    moved, questions = int((letters_per_unit > 1).sum()), len(letters_per_unit)
     within = 2 * moved >= questions
-    test = within_samples(part.value, part.key, part.unit) if within else _between(part, places)
+    test = within_samples(part.value, part.key, part.unit) if within else _between(part, letters_per_unit)
     shuffled = 2 * int(part.shuffled.sum()) >= len(part.key)
     return LetterBias(
         letters=letters,
@@ -250,18 +250,18 @@ def letter_bias(columns: ExamColumns) -> LetterBias | None:
     )
 
 
-def _recall(part: ExamColumns, place: int) -> LetterRecall:
+def _recall(part: ExamColumns, letter: int) -> LetterRecall:
     import numpy as np
 
-    at = part.key == place
+    at = part.key == letter
     n, values = int(at.sum()), part.value[at]
     recall = Mean(None, None, 0)
     if n:
         apart = _has_no_repeats(part) or len(np.unique(part.unit[at])) == n
         interval = wilson(int(values.sum()), n) if apart else wilson_clustered(values, clusters=part.unit[at])
         recall = Mean(float(values.mean()), interval, n)
-    offered, chosen = int((part.options > place).sum()), int((part.shown == place).sum())
-    return LetterRecall(chr(ord("A") + place), offered, n, chosen, recall)
+    offered, chosen = int((part.options > letter).sum()), int((part.shown == letter).sum())
+    return LetterRecall(chr(ord("A") + letter), offered, n, chosen, recall)
 
 
 def _has_no_repeats(part: ExamColumns) -> bool:
@@ -270,7 +270,7 @@ def _has_no_repeats(part: ExamColumns) -> bool:
     return bool((unit[1:] > unit[:-1]).all())
 
 
-def _places_per_unit(part: ExamColumns) -> Array:
+def _letters_per_unit(part: ExamColumns) -> Array:
     """At how many letters the key of each independent question stood."""
     import numpy as np
 
@@ -281,7 +281,7 @@ def _places_per_unit(part: ExamColumns) -> Array:
     return np.bincount(pairs // (int(part.key.max()) + 1))
 
 
-def _between(part: ExamColumns, places: Array) -> HomogeneityTest:
+def _between(part: ExamColumns, letters_per_unit: Array) -> HomogeneityTest:
     """Of the questions whose key stood at one letter, each as one value."""
     import numpy as np
 
@@ -291,11 +291,11 @@ def _between(part: ExamColumns, places: Array) -> HomogeneityTest:
     means = np.bincount(units, weights=part.value) / np.bincount(units)
     keys = np.zeros(len(means), dtype=int)
     keys[units] = part.key
-    return between_places(means[places == 1], keys[places == 1])
+    return between_places(means[letters_per_unit == 1], keys[letters_per_unit == 1])
 
 
 def rotations_of(columns: ExamColumns, failed: Collection[int]) -> Rotations | None:
-    """Answers over several orders of the options; None where no question was asked in more than one.
+    """How answers change with the order of the options; None where no question was asked in more than one.
 
     Args:
         columns: of all rows that count.
@@ -310,9 +310,9 @@ def rotations_of(columns: ExamColumns, failed: Collection[int]) -> Rotations | N
     several = (orders > 1)[columns.question]
     if not several.any():
         return None
-    whole = several & ~np.isin(columns.question, list(failed))
-    incomplete = len(np.unique(columns.question[several & ~whole]))
-    part = ExamColumns(*(column[whole] for column in columns))
+    complete = several & ~np.isin(columns.question, list(failed))
+    incomplete = len(np.unique(columns.question[several & ~complete]))
+    part = ExamColumns(*(column[complete] for column in columns))
     votes = _votes(part, _paired(part.question, part.repeat))
     units = votes.units
     return Rotations(
@@ -326,7 +326,7 @@ def rotations_of(columns: ExamColumns, failed: Collection[int]) -> Rotations | N
 
 
 def repeats_of(columns: ExamColumns) -> Repeats | None:
-    """Answers over the repeats of a sample; None where none was repeated."""
+    """How answers change over the repeats of a sample; None where no sample was repeated."""
     if not len(columns.repeat) or int(columns.repeat.max()) == 0:
         return None
     votes = _votes(columns, columns.sample)
@@ -367,7 +367,7 @@ def _votes(columns: ExamColumns, blocks: Array) -> _Votes:
 
     names, first, index = np.unique(blocks, return_index=True, return_inverse=True)
     size = len(names)
-    given = columns.answer != UNREAD
+    given = columns.answer != UNPARSED
     width = int(columns.answer.max(initial=0)) + 1
     answers, at, counts = np.unique(
         index[given] * width + columns.answer[given], return_inverse=True, return_counts=True
@@ -415,7 +415,7 @@ def _rate(values: Array, units: Array) -> Mean:
 
 
 def examined(rows: ScoreColumns, score: ScoreSummary) -> Exam:
-    """The exam of a score, over what its headline counts.
+    """The details of one exam score, over the replies that its headline counts.
 
     Args:
         rows: of the run, with what was kept of letters.

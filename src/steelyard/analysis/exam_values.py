@@ -1,4 +1,4 @@
-"""What an exam score hides behind its mean: guessing, the letter of the key, and answers that change; values only."""
+"""Details of an exam score: chance-corrected rate, position bias, rotations and repeats; values only."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from steelyard.types import Json
 
 @dataclass(frozen=True, slots=True)
 class LetterRecall:
-    """One letter as the model was shown it.
+    """How often one option letter, as shown to the model, was the key, was chosen, and was solved.
 
     Args:
         letter: from A.
@@ -36,7 +36,7 @@ class LetterRecall:
 
 @dataclass(frozen=True, slots=True)
 class LetterBias:
-    """Position bias: whether the letter of the right option matters.
+    """Position bias: whether the solve rate depends on the letter of the right option.
 
     Args:
         letters: in order; at least two have been the key.
@@ -67,7 +67,7 @@ class LetterBias:
 
 @dataclass(frozen=True, slots=True)
 class Rotations:
-    """Questions that were asked with their options in several orders.
+    """Questions that were asked with their options in several orders: how many are solved in every order.
 
     Args:
         questions: of which every order has a reply.
@@ -93,7 +93,7 @@ class Rotations:
 
 @dataclass(frozen=True, slots=True)
 class Repeats:
-    """Samples that were asked several times.
+    """Samples that were asked several times: how often the answers change.
 
     Args:
         samples: with two or more answers that were read.
@@ -119,14 +119,14 @@ class Repeats:
 
 @dataclass(frozen=True, slots=True)
 class Exam:
-    """One exam score beyond its mean.
+    """Details of one exam score, beside its mean.
 
     Args:
         score: its name.
         questions: independent ones: rotations, repeats and paraphrases of a question are one.
         chance: share that guessing solves, the mean over what counts: 1 / options, and 1 / (2^options - 1) where
             several letters are wanted; None where the options were not kept.
-        corrected: the headline beyond chance, (rate - chance) / (1 - chance): 0 is guessing, 1 is all. None without
+        corrected: the chance-corrected headline, (rate - chance) / (1 - chance): 0 is guessing, 1 is all. None without
             `chance`.
         letters: position bias; None where fewer than two letters have been the key.
         rotations: None where no question was asked in several orders; likewise `repeats`.
@@ -151,7 +151,7 @@ class Exam:
 
 
 def beyond_chance(mean: Mean, chance: float) -> Mean:
-    """A rate with the share that guessing solves taken out: (rate - chance) / (1 - chance), its interval likewise.
+    """The chance-corrected rate, (rate - chance) / (1 - chance), with its interval: 0 is guessing, 1 is all solved.
 
     The chance is known, not estimated, so the interval is moved and stretched like the rate.
 

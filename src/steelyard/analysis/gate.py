@@ -3,8 +3,8 @@
     solve_rate: ">= 0.6"                 the headline value of the score, for every run
     solve_rate.answered: "> 0.7"         over what was answered; `.with_errors` counts errors as not solved
     "solve_rate[hexagrams]": ">= 0.5"    one group
-    solve_rate: ">=! 0.6"                the whole 95 % interval: holds if all of it does, fails if none of it does,
-                                         else the data cannot decide
+    solve_rate: ">=! 0.6"                the whole 95 % CI: holds if all of it does, fails if none of it does, else
+                                         the data cannot decide
     no_regression: {solve_rate: 0.02}    against `baseline`, sample by sample: the score has not lost 0.02 or more
     baseline: baseline.json              a file that `steelyard baseline` wrote, a run's id, a target, or `latest`
 
@@ -94,7 +94,7 @@ class RuleResult:
 
 @dataclass(frozen=True, slots=True)
 class GateVerdict:
-    """Every rule on every run, and the exit code that follows: 4 before 1 before 3 before 0."""
+    """The results of all rules on all runs, and the exit code: 4 takes precedence over 1, 1 over 3, 3 over 0."""
 
     results: tuple[RuleResult, ...]
 
@@ -121,7 +121,7 @@ def judge_gate(
     compared: Compared | None = None,
     announced: Mapping[str, Collection[str]] | None = None,
 ) -> GateVerdict:
-    """Every rule on every run that it applies to.
+    """Apply every rule to every run that has its score.
 
     Args:
         rules: the mapping below `gate:`.
@@ -135,21 +135,23 @@ def judge_gate(
     """
     parsed = parse_gate(rules)
     known = announced or {}
-    results = [_judge_rule(rule, summary) for rule in parsed.rules for summary in _having(rule.score, summaries, known)]
+    results = [
+        _judge_rule(rule, summary) for rule in parsed.rules for summary in _scored_runs(rule.score, summaries, known)
+    ]
     for margin in parsed.margins:
-        for summary in _having(margin.score, summaries, known):
+        for summary in _scored_runs(margin.score, summaries, known):
             pair = (compared or {}).get((summary.run, margin.score), "it was compared with no baseline")
             if pair is not None:
                 results.append(judge_margin(margin, summary, pair))
     return GateVerdict(tuple(results))
 
 
-def _having(
+def _scored_runs(
     score: str, summaries: Sequence[RunSummary], announced: Mapping[str, Collection[str]]
 ) -> Sequence[RunSummary]:
     """The runs whose scorers announce a score; all runs where none does, so that a misspelt rule is reported."""
-    having = [summary for summary in summaries if score in announced.get(summary.run, (score,))]
-    return having or summaries
+    scored = [summary for summary in summaries if score in announced.get(summary.run, (score,))]
+    return scored or summaries
 
 
 def _judge_rule(rule: Rule, summary: RunSummary) -> RuleResult:
@@ -175,7 +177,7 @@ def _interval(rule: Rule, summary: RunSummary, mean: Mean) -> tuple[Interval | N
     stopping, headline = summary.stopping, (rule.score, "", "", "headline")
     if stopping is not None and (stopping.score, stopping.against, rule.group, rule.rate) == headline:
         return stopping.interval, f"{100 * stopping.level:g} % confidence sequence"
-    return (None, "") if summary.stopped_early else (mean.interval, "95 % interval")
+    return (None, "") if summary.stopped_early else (mean.interval, "95 % CI")
 
 
 def _missing(rule: Rule, summary: RunSummary) -> str:
@@ -188,7 +190,7 @@ def _missing(rule: Rule, summary: RunSummary) -> str:
 
 def _state(rule: Rule, value: float | None, interval: Interval | None) -> Decision:
     holds = _HOLDS[rule.operator]
-    if not rule.whole:
+    if not rule.whole_interval:
         if value is None:
             return "undecided"
         return "holds" if holds(value, rule.limit) else "fails"
@@ -209,7 +211,7 @@ def _evidence(mean: Mean, interval: Interval | None, interval_name: str) -> str:
 
 
 def judge_margin(margin: Margin, summary: RunSummary, pair: PairComparison | str) -> RuleResult:
-    """One margin on one run.
+    """Apply one margin of `no_regression` to one run.
 
     Args:
         margin: the largest loss that is tolerated.
@@ -230,7 +232,7 @@ def judge_margin(margin: Margin, summary: RunSummary, pair: PairComparison | str
 
 
 def unfit_baseline(summary: RunSummary) -> str:
-    """Why a run cannot serve as a baseline; "" where it can."""
+    """Why a run cannot be a baseline; "" where it can."""
     if summary.state != "finished":
         counts = f"{summary.done} of {summary.planned} records are done"
         return f"the baseline {summary.target} ({summary.run}) is {summary.state}: {counts}"
@@ -240,7 +242,7 @@ def unfit_baseline(summary: RunSummary) -> str:
 
 
 def _difference(margin: Margin, pair: PairComparison) -> PairedDifference | str:
-    """The difference that the margin is about, or why there is none."""
+    """The difference that a margin limits (whole run, group or answered pairs), or why there is none."""
     if margin.group:
         groups = {group.group: group for group in pair.groups}
         return groups.get(margin.group) or f"no pair is of group {margin.group!r}{did_you_mean(margin.group, groups)}"
@@ -277,7 +279,7 @@ def _difference_text(difference: PairedDifference, level: float) -> str:
     limits = "no interval, as these pairs say nothing about the spread"
     if difference.interval:
         low, high = map(_signed, difference.interval)
-        limits = f"{100 * level:g} % interval {low} to {high}"
+        limits = f"{100 * level:g} % CI {low} to {high}"
     pairs = f"{difference.n} pair{'' if difference.n == 1 else 's'}"
     return f"difference {_signed(difference.difference)}, {limits}, {pairs}"
 

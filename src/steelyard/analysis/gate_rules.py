@@ -34,7 +34,7 @@ class Rule:
         rate: which of the score's means.
         operator: `>=`, `>`, `<=` or `<`.
         limit: in units of the score (0.6 for 60 %).
-        whole: whether the whole interval must satisfy it, not only the value.
+        whole_interval: whether the whole interval must satisfy it, not only the value.
     """
 
     text: str
@@ -43,7 +43,7 @@ class Rule:
     rate: Rate
     operator: str
     limit: float
-    whole: bool
+    whole_interval: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +85,7 @@ def parse_rule(name: str, bound: Any) -> Rule:
     Raises:
         ConfigError: it does not follow the grammar; the message shows one that does.
 
-    >>> parse_rule("solve_rate[hexagrams]", ">=! 0.6").whole
+    >>> parse_rule("solve_rate[hexagrams]", ">=! 0.6").whole_interval
     True
     """
     left = _left(name)
@@ -102,7 +102,7 @@ def parse_rule(name: str, bound: Any) -> Rule:
         rate=_RATES.get(left["rate"], "headline"),
         operator=right["operator"],
         limit=float(right["limit"]),
-        whole=right["whole"] == "!",
+        whole_interval=right["whole"] == "!",
     )
 
 

@@ -23,14 +23,14 @@ class Histogram:
 
     Args:
         scale: lowest and highest value.
-        whole: whether each bin is one whole value, as on a scale of 1 to 5; else it is a tenth of the scale.
+        whole_values: whether each bin is one whole value, as on a scale of 1 to 5; else it is a tenth of the scale.
         bins: (the whole value, or the bin's low edge; how many records), from the lowest on, empty ones too.
         between: values that were not whole and count at the nearest whole one, a half at the upper.
         unparsed: records without a value, likewise `refused`, `not_applicable` and `errors`.
     """
 
     scale: Interval
-    whole: bool
+    whole_values: bool
     bins: tuple[tuple[float, int], ...]
     between: int = 0
     unparsed: int = 0
@@ -50,10 +50,11 @@ class Histogram:
 
     def to_json(self) -> dict[str, Json]:
         """Plain JSON; each bin is a list of its value and its count."""
-        counts = ("whole", "between", "scored", "unparsed", "refused", "not_applicable", "errors")
+        counts = ("between", "scored", "unparsed", "refused", "not_applicable", "errors")
         return {
             "scale": list(self.scale),
-            "bins": [list(one) for one in self.bins],
+            "bins": [list(entry) for entry in self.bins],
+            "whole": self.whole_values,
             **{name: getattr(self, name) for name in counts},
         }
 
@@ -73,21 +74,21 @@ def histogram(columns: ScoreColumns, score: str, scale: Interval = UNIT) -> Hist
     """
     import numpy as np
 
-    at = columns.places_of(score)
+    at = columns.rows_of(score)
     outcomes = np.bincount(columns.outcome[at], minlength=len(CODES)).tolist()
     values = columns.value[at][~np.isnan(columns.value[at])]
     low, high = scale
     # A scale of 0 to 1 has two whole values, and everything between them is what its histogram is for.
-    whole = float(low).is_integer() and float(high).is_integer() and 2 <= high - low <= _MOST_VALUES
-    size = int(high - low) + 1 if whole else _BINS
-    places = np.floor(values - low + 0.5) if whole else np.floor(_BINS * (values - low) / (high - low) + 1e-9)
-    counts = np.bincount(np.clip(places, 0, size - 1).astype(int), minlength=size).tolist()
-    step = 1.0 if whole else (high - low) / _BINS
+    whole_values = float(low).is_integer() and float(high).is_integer() and 2 <= high - low <= _MOST_VALUES
+    size = int(high - low) + 1 if whole_values else _BINS
+    indices = np.floor(values - low + 0.5) if whole_values else np.floor(_BINS * (values - low) / (high - low) + 1e-9)
+    counts = np.bincount(np.clip(indices, 0, size - 1).astype(int), minlength=size).tolist()
+    step = 1.0 if whole_values else (high - low) / _BINS
     return Histogram(
         scale,
-        whole,
+        whole_values,
         tuple((round(low + at * step, 9), count) for at, count in enumerate(counts)),
-        int((values != np.floor(values)).sum()) if whole else 0,
+        int((values != np.floor(values)).sum()) if whole_values else 0,
         *(outcomes[CODES[outcome]] for outcome in _LEFT_OUT),
     )
 

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Mean:
-    """A mean over `n` rows with its 95 % interval.
+    """A mean over `n` rows with its 95 % CI.
 
     `value` is None when n is 0; `interval` is None when the spread is unknown (a score that is not a rate, with
     fewer than two independent samples).
@@ -49,7 +49,7 @@ _WORDS: Final = {
 
 @dataclass(frozen=True, slots=True)
 class Intervals:
-    """Which 95 % intervals a run's summary shows.
+    """Which kind of 95 % CI a run's summary shows, for rates and for other means.
 
     Args:
         rates: of a rate over independent samples: `wilson`; `clopper_pearson` where the level must be guaranteed for
@@ -63,10 +63,10 @@ class Intervals:
     means: MeanInterval = "t"
 
     def check(self) -> None:
-        """Find what cannot be meant.
+        """Check the names of the intervals.
 
         Raises:
-            ConfigError: an interval that there is not.
+            ConfigError: an unknown kind of interval.
         """
         for key, value, known in (
             ("rates", self.rates, get_args(RateInterval)),
@@ -79,15 +79,15 @@ class Intervals:
 
     @classmethod
     def of(cls, manifest: Mapping[str, Any]) -> Self:
-        """Those that a run was begun with; the usual ones where it does not say."""
+        """The kinds that a run's manifest names; the defaults where it names none."""
         return cls(**((manifest.get("options") or {}).get("intervals") or {}))
 
     def of_rate(self, successes: int, n: int) -> Interval:
-        """Of a rate over n >= 1 independent samples."""
+        """The 95 % CI of a rate over n >= 1 independent samples."""
         return _RATES[self.rates](successes, n)
 
     def of_mean(self, values: NDArray[Any], units: NDArray[Any], scale: Interval | None) -> Interval | None:
-        """Of a mean by cluster; None where the values say nothing of their spread, and there is no scale.
+        """The 95 % CI of a mean by cluster; None where the values do not vary and there is no scale.
 
         Args:
             values: of the score.
@@ -99,12 +99,12 @@ class Intervals:
 
     @property
     def rate_words(self) -> str:
-        """What the interval of a rate is called; "" for the usual one."""
+        """The name of a rate's interval; "" for Wilson's."""
         return _WORDS.get(self.rates, "")
 
     @property
     def mean_words(self) -> str:
-        """What the interval of any other mean is called."""
+        """The name of the interval of any other mean."""
         return _WORDS[self.means]
 
 

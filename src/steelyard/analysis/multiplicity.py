@@ -19,17 +19,17 @@ Correction = Callable[[Sequence[float]], list[float]]
 
 
 def over_runs(headlines: Sequence[PairedDifference]) -> list[PairedDifference]:
-    """The headline of every run against the baseline, corrected after Holm; one alone needs no correction."""
+    """Correct the headline p-values of several runs after Holm; a single one is left as it is."""
     return _corrected(headlines, holm, "Holm", "runs")
 
 
 def over_groups(groups: Sequence[PairedDifference]) -> tuple[PairedDifference, ...]:
-    """The groups of a pair, corrected after Benjamini and Hochberg."""
+    """Correct the p-values of a pair's groups after Benjamini and Hochberg."""
     return tuple(_corrected(groups, benjamini_hochberg, "Benjamini-Hochberg", "groups"))
 
 
 def over_scores(runs: Sequence[Sequence[ScoreDifference]], level: float) -> list[tuple[ScoreDifference, ...]]:
-    """The further scores of all runs together, corrected after Benjamini and Hochberg, with their verdicts."""
+    """Correct the p-values of the further scores of all runs together, and set their verdicts."""
     every = [score.difference for scores in runs for score in scores]
     corrected = iter(_corrected(every, benjamini_hochberg, "Benjamini-Hochberg", "differences"))
     return [
@@ -56,14 +56,14 @@ def _corrected(
 
 
 def run_notes(pairs: Sequence[PairComparison]) -> tuple[str, ...]:
-    """What holds for all pairs together."""
+    """How p-values are corrected where several runs are compared with one baseline; empty for one."""
     if len(pairs) < 2:
         return ()
     return (f"{len(pairs)} runs are compared with one baseline: verdicts use p after Holm's correction.",)
 
 
 def score_notes(pairs: Sequence[PairComparison]) -> tuple[str, ...]:
-    """Notes on multiplicity for the further scores."""
+    """How the p-values of further scores are corrected; empty for fewer than two."""
     tests = sum(score.difference.p is not None for pair in pairs for score in pair.scores)
     note = (
         f"The p-values of the {tests} differences on further scores are corrected after Benjamini and Hochberg: "
@@ -73,10 +73,10 @@ def score_notes(pairs: Sequence[PairComparison]) -> tuple[str, ...]:
 
 
 def group_notes(pairs: Sequence[PairComparison]) -> tuple[str, ...]:
-    """Notes on multiplicity for the groups."""
+    """How the p-values of groups are corrected; empty for fewer than two."""
     groups = max((len(pair.groups) for pair in pairs), default=0)
     note = (
-        f"The p-values of the {groups} groups are corrected for looking at {groups} after Benjamini and Hochberg: "
+        f"The p-values of the {groups} groups are corrected for {groups} tests after Benjamini and Hochberg: "
         "use them to find where to look, not as evidence."
     )
     return (note,) if groups > 1 else ()

@@ -42,7 +42,7 @@ from steelyard.types import ScoreInfo
 
 @dataclass(slots=True)
 class _Directions:
-    """Which way something went, pair by pair: 1 for place 1, -1 for place 2; and the unit that a pair belongs to."""
+    """Which position each pair favours (1 for the first, -1 for the second), and the cluster of the pair."""
 
     ways: list[int] = field(default_factory=list)
     units: list[str] = field(default_factory=list)
@@ -62,15 +62,15 @@ class _Directions:
 
     @property
     def interval(self) -> Interval:
-        places = {unit: place for place, unit in enumerate(dict.fromkeys(self.units))}
-        if len(places) == len(self.units):
+        numbers = {unit: number for number, unit in enumerate(dict.fromkeys(self.units))}
+        if len(numbers) == len(self.units):
             return wilson(self.first, len(self.ways))
-        return wilson_clustered([float(way > 0) for way in self.ways], clusters=[places[one] for one in self.units])
+        return wilson_clustered([float(way > 0) for way in self.ways], clusters=[numbers[unit] for unit in self.units])
 
 
 @dataclass(slots=True)
 class _PositionCounts:
-    """Counts the places that won, pair by pair."""
+    """Counts, pair by pair, which position won."""
 
     swapped: int = 0
     consistent: int = 0
@@ -87,13 +87,15 @@ class _PositionCounts:
             label: what came of them.
             unit: what the pair is independent of others by.
         """
-        told = [one for one in orders if isinstance(one, Mapping) and one.get("outcome", "scored") == "scored"]
-        if not told:
+        verdicts = [
+            order for order in orders if isinstance(order, Mapping) and order.get("outcome", "scored") == "scored"
+        ]
+        if not verdicts:
             return
-        slots = [one.get("slot") for one in told]
+        slots = [order.get("slot") for order in verdicts]
         leaning = slots.count(1) - slots.count(2)
         way = (leaning > 0) - (leaning < 0)
-        if {one.get("shown") for one in told} >= {"AB", "BA"}:
+        if {order.get("shown") for order in verdicts} >= {"AB", "BA"}:
             self.swapped += 1
             self.won[0] += slots.count(1)
             self.won[1] += slots.count(2)
@@ -106,26 +108,31 @@ class _PositionCounts:
             self.single.add(way, unit)
 
     def settled(self) -> PositionBias | None:
-        """What all pairs say; None where no orders are known. Pairs in both orders say it where there are any."""
+        """The position bias over all pairs; None where no orders are known.
+
+        Where some pairs were shown in both orders, it is computed from these alone.
+        """
         if self.swapped:
-            found = self.disagreements
-            first, n = found.first, self.swapped
+            directions = self.disagreements
+            first, n = directions.first, self.swapped
             won = self.won
-            return PositionBias("both", n, self.consistent, won[0], won[1], first, len(found.ways) - first, found.p)
+            return PositionBias(
+                "both", n, self.consistent, won[0], won[1], first, len(directions.ways) - first, directions.p
+            )
         if self.singles:
-            found = self.single
-            first = found.first
-            interval = found.interval if found.ways else None
-            second = len(found.ways) - first
-            return PositionBias("one", self.singles, None, first, second, 0, 0, found.p, interval)
+            directions = self.single
+            first = directions.first
+            interval = directions.interval if directions.ways else None
+            second = len(directions.ways) - first
+            return PositionBias("one", self.singles, None, first, second, 0, 0, directions.p, interval)
         return None
 
 
 def fair_split(won: Sequence[int], units: Sequence[str] | None = None) -> float:
-    """Two-sided p-value of the hypothesis that each of these goes either way alike.
+    """Two-sided p-value of an even split: each outcome is equally likely to go either way.
 
     Args:
-        won: 1 for the one side, -1 for the other; at least one.
+        won: 1 for the first side, -1 for the second, per decided pair; at least one.
         units: what each belongs to, where some belong together; None means that all are independent, which gives the
             exact binomial test. Else every unit's sum has its sign flipped as a whole.
 
@@ -133,16 +140,16 @@ def fair_split(won: Sequence[int], units: Sequence[str] | None = None) -> float:
     '0.00038 %'
     """
     if units is None or len(set(units)) == len(units):
-        return binomial_test(sum(1 for one in won if one > 0), len(won))
-    places = {unit: place for place, unit in enumerate(dict.fromkeys(units))}
-    return sign_flip(won, clusters=[places[unit] for unit in units])
+        return binomial_test(sum(1 for direction in won if direction > 0), len(won))
+    numbers = {unit: number for number, unit in enumerate(dict.fromkeys(units))}
+    return sign_flip(won, clusters=[numbers[unit] for unit in units])
 
 
 PairOutcome = Literal["A", "B", "tie", "inconsistent", "unread", "refused", "not_judged", "not_applicable", "errors"]
 
 _LEVEL: Final = 0.95
 _ANSWERS_READ: Final = 500
-"""Records whose answers are looked at to see whether a side always says the same: enough to know, quick to read."""
+"""Records whose answers are read to detect a side that always answers the same: enough to know, quick to read."""
 WITHOUT_VERDICT: Final[Mapping[str, PairOutcome]] = {
     "unparsed": "unread",
     "refused": "refused",
@@ -152,7 +159,7 @@ WITHOUT_VERDICT: Final[Mapping[str, PairOutcome]] = {
 """What a row's outcome is counted as, where no verdict was read."""
 _LABELS: Final[Mapping[str, PairOutcome]] = {"A": "A", "B": "B", "tie": "tie", "inconsistent": "inconsistent"}
 _VALUES: Final[Mapping[str, float]] = {"A": 0.0, "B": 1.0, "both": 0.5}
-"""What a pair is worth as a loss of the side that gave no answer."""
+"""The value of a pair for A where a side gave no answer, which counts as that side's loss."""
 
 
 def is_judging(manifest: Mapping[str, Any]) -> bool:
@@ -197,16 +204,16 @@ def preferences(run: JudgingRun, *, score: str = "", summary: RunSummary | None 
     names = sides_of(run.manifest)
     stopping = (summary or run.summary()).stopping
     read = _read(run.judged_rows(score or score_of(run.manifest)))
-    whole = read.groups.pop(None)
-    test, p = _test(whole, read)
+    overall = read.groups.pop(None)
+    test, p = _test(overall, read)
     if stopping:
         test, p = "", None
-    tally = whole.tally()
+    tally = overall.tally()
     # The mean of a stopped run is drawn away from a half, and a fixed-n interval around it does not hold.
-    half = Mean(whole.mean("half").value, stopping.interval, tally.scored) if stopping else whole.mean("half")
-    win, losses = (_shown(whole.mean(name), stopping) for name in ("win", "losses"))
+    half = Mean(overall.mean("half").value, stopping.interval, tally.scored) if stopping else overall.mean("half")
+    win, losses = (_shown(overall.mean(name), stopping) for name in ("win", "losses"))
     verdict = _verdict(tally, win, p, stopping)
-    found = Preferences(
+    result = Preferences(
         run=run.id,
         first=names[0],
         second=names[1],
@@ -215,12 +222,12 @@ def preferences(run: JudgingRun, *, score: str = "", summary: RunSummary | None 
         win=win,
         half=half,
         losses=losses,
-        bounds=whole.bounds,
+        bounds=overall.bounds,
         p=p,
         test=test,
-        interval_note="confidence sequence: it holds at every moment at once" if stopping else whole.note,
+        interval_note="confidence sequence: it holds at every moment at once" if stopping else overall.note,
         detectable=detectable_win_rate(tally.decided),
-        bias=read.places.settled(),
+        bias=read.positions.settled(),
         alike=read.alike,
         groups=tuple(_group(name, group, read, stopping) for name, group in read.groups.items()),
         stopping=stopping,
@@ -228,11 +235,11 @@ def preferences(run: JudgingRun, *, score: str = "", summary: RunSummary | None 
         sentence="",
         level=stopping.level if stopping else _LEVEL,
     )
-    return _worded(found, _same_answers(run))
+    return _worded(result, _same_answers(run))
 
 
-def _worded(found: Preferences, same: Sequence[SameAnswers]) -> Preferences:
-    return replace(found, sentence=preference_sentence(found), warnings=preference_warnings(found, same))
+def _worded(result: Preferences, same: Sequence[SameAnswers]) -> Preferences:
+    return replace(result, sentence=preference_sentence(result), warnings=preference_warnings(result, same))
 
 
 def score_of(manifest: Mapping[str, Any]) -> str:
@@ -243,32 +250,34 @@ def score_of(manifest: Mapping[str, Any]) -> str:
 
 @dataclass(slots=True)
 class _Group:
-    """Counts of one group's rows and, when all are read, its means."""
+    """Counts of one group's rows, and its means once all rows are counted."""
 
-    fates: Counter[PairOutcome] = field(default_factory=Counter)
+    outcomes: Counter[PairOutcome] = field(default_factory=Counter)
     absent: Counter[tuple[str, str]] = field(default_factory=Counter)
     won: list[int] = field(default_factory=list)
     units: list[str] = field(default_factory=list)
     summaries: dict[str, ScoreSummary] = field(default_factory=dict)
 
-    def add(self, row: JudgedRow, fate: PairOutcome) -> None:
-        self.fates[fate] += 1
-        if fate in {"A", "B"}:
-            self.won.append(1 if fate == "A" else -1)
+    def add(self, row: JudgedRow, outcome: PairOutcome) -> None:
+        self.outcomes[outcome] += 1
+        if outcome in {"A", "B"}:
+            self.won.append(1 if outcome == "A" else -1)
             self.units.append(unit_of(row))
-        elif fate == "not_judged":
+        elif outcome == "not_judged":
             self.absent[str(row.detail["side"]), str(row.detail.get("why") or "error")] += 1
 
     def tally(self) -> PreferenceCounts:
         sides = dict.fromkeys([*SIDES, "both", *(side for side, _ in self.absent)])
-        absent = {side: {why: n for (one, why), n in self.absent.items() if one == side} for side in sides}
-        counted = self.fates
+        absent = {
+            side: {why: n for (absent_side, why), n in self.absent.items() if absent_side == side} for side in sides
+        }
+        counted = self.outcomes
         return PreferenceCounts(
             a=counted["A"],
             b=counted["B"],
             tie=counted["tie"],
             inconsistent=counted["inconsistent"],
-            unread=counted["unread"],
+            unparsed=counted["unread"],
             refused=counted["refused"],
             not_judged={side: why for side, why in absent.items() if why},
             not_applicable=counted["not_applicable"],
@@ -277,30 +286,32 @@ class _Group:
 
     def mean(self, name: str) -> Mean:
         """`win`, `half` or `losses`; a win rate over nothing may be anything."""
-        found = self.summaries.get(name)
-        if found is None or found.answered.value is None:
+        summary = self.summaries.get(name)
+        if summary is None or summary.answered.value is None:
             return Mean(None, Interval(0.0, 1.0) if name == "win" else None, 0)
-        return found.answered
+        return summary.answered
 
     @property
     def bounds(self) -> Interval | None:
-        found = self.summaries.get("half")
-        return found.doubt if found else None
+        summary = self.summaries.get("half")
+        return summary.missing_bounds if summary else None
 
     @property
     def note(self) -> str:
         """How the intervals were made, where that is not Wilson's."""
-        notes = {name: found.note for name in ("win", "half") if (found := self.summaries.get(name)) and found.note}
-        said = {"win": "win rate", "half": "ties as half"}
-        return "; ".join(f"{said[name]}: {note}" for name, note in notes.items())
+        notes = {
+            name: summary.note for name in ("win", "half") if (summary := self.summaries.get(name)) and summary.note
+        }
+        names = {"win": "win rate", "half": "ties as half"}
+        return "; ".join(f"{names[name]}: {note}" for name, note in notes.items())
 
 
 @dataclass(slots=True)
 class _JudgedRows:
-    """All of a run's rows, counted; group None is the whole run."""
+    """The counts of all rows of a run, by group; group None is the whole run."""
 
     groups: dict[str | None, _Group]
-    places: _PositionCounts
+    positions: _PositionCounts
     alike: int
     by: str
     clustered: bool
@@ -308,33 +319,33 @@ class _JudgedRows:
 
 def _read(rows: Iterator[JudgedRow]) -> _JudgedRows:
     groups: dict[str | None, _Group] = defaultdict(_Group)
-    places, by, alike = _PositionCounts(), Counter[str](), 0
+    positions, by, alike = _PositionCounts(), Counter[str](), 0
     units: list[str] = []
     scores: list[ScoreRow] = []
-    whole = groups[None]
+    overall = groups[None]
     for row in rows:
-        fate = _fate(row)
-        for group in (whole, groups[row.group]):
-            group.add(row, fate)
-        scores += _score_rows(row, fate)
+        outcome = _outcome(row)
+        for group in (overall, groups[row.group]):
+            group.add(row, outcome)
+        scores += _score_rows(row, outcome)
         units.append(unit_of(row))
         if row.outcome == "scored":
-            places.add(row.detail.get("orders") or (), fate, unit_of(row))
+            positions.add(row.detail.get("orders") or (), outcome, unit_of(row))
             alike += bool(row.detail.get("alike"))
             by[str(row.detail.get("by") or "")] += 1
     if set(groups) <= {None, ""}:
         groups.pop("", None)
     _summarize(scores, groups)
-    found = by.most_common(1)
-    return _JudgedRows(groups, places, alike, found[0][0] if found else "", len(set(units)) < len(units))
+    most_common = by.most_common(1)
+    return _JudgedRows(groups, positions, alike, most_common[0][0] if most_common else "", len(set(units)) < len(units))
 
 
 def unit_of(row: JudgedRow) -> str:
-    """What a row is independent of others by: its cluster, else its sample."""
+    """The independent unit of a row: its cluster, else its sample."""
     return f"c:{row.cluster}" if row.cluster else f"s:{row.sample}"
 
 
-def _fate(row: JudgedRow) -> PairOutcome:
+def _outcome(row: JudgedRow) -> PairOutcome:
     if row.outcome == "not_applicable" and row.detail.get("side"):
         return "not_judged"
     if row.outcome != "scored":
@@ -346,28 +357,28 @@ def _fate(row: JudgedRow) -> PairOutcome:
     return "tie" if value == 0.5 else "A" if value > 0.5 else "B"
 
 
-def _score_rows(row: JudgedRow, fate: PairOutcome) -> Iterator[ScoreRow]:
+def _score_rows(row: JudgedRow, outcome: PairOutcome) -> Iterator[ScoreRow]:
     """The row as it enters each mean that its fate belongs to."""
-    place = (row.sample, row.group, row.cluster, row.repeat)
+    key = (row.sample, row.group, row.cluster, row.repeat)
     if row.outcome in {"scored", "unparsed", "refused"}:
-        yield ScoreRow(*place, "half", row.outcome, row.value)
+        yield ScoreRow(*key, "half", row.outcome, row.value)
     if row.outcome == "scored":
-        yield ScoreRow(*place, "losses", "scored", row.value)
-    if fate in {"A", "B"}:
-        yield ScoreRow(*place, "win", "scored", float(fate == "A"))
-    if fate == "not_judged":
-        yield ScoreRow(*place, "losses", "scored", _VALUES.get(str(row.detail["side"]), 0.5))
+        yield ScoreRow(*key, "losses", "scored", row.value)
+    if outcome in {"A", "B"}:
+        yield ScoreRow(*key, "win", "scored", float(outcome == "A"))
+    if outcome == "not_judged":
+        yield ScoreRow(*key, "losses", "scored", _VALUES.get(str(row.detail["side"]), 0.5))
 
 
 def _summarize(rows: Sequence[ScoreRow], groups: Mapping[str | None, _Group]) -> None:
     overall, by_group = summarize(rows, infos={name: ScoreInfo(name) for name in ("win", "half", "losses")})
-    for one in overall:
-        groups[None].summaries[one.name] = one
+    for summary in overall:
+        groups[None].summaries[summary.name] = summary
     for name, several in by_group.items():
-        for one in several:
-            key = one.group if one.group in groups else ""
+        for summary in several:
+            key = summary.group if summary.group in groups else ""
             if key in groups:
-                groups[key].summaries[name] = one
+                groups[key].summaries[name] = summary
 
 
 def _test(group: _Group, read: _JudgedRows) -> tuple[str, float | None]:

@@ -1,7 +1,7 @@
-"""Results of a pairwise comparison of two targets: values only, for terminal, pages and `--json`.
+"""The result of a pairwise comparison of two targets: counts, rates, position bias; values only.
 
-A is the first side, B the second one. Every count stands apart: a tie is no disagreement between the two orders, a
-verdict that could not be read is no tie, and a pair of which one side did not answer was never judged.
+A is the first side, B the second. Outcomes are counted separately: a tie is not a disagreement between the two orders,
+an unparsed verdict is not a tie, and a pair of which one side did not answer was never judged.
 """
 
 from __future__ import annotations
@@ -23,13 +23,13 @@ SIDES: Final[tuple[PairSide, ...]] = ("A", "B")
 
 @dataclass(frozen=True, slots=True)
 class PreferenceCounts:
-    """How often each thing happened; a pair of answers counts once per repeat.
+    """How many pairs had each outcome; a pair of answers counts once per repeat.
 
     Args:
         a: the first side was preferred; likewise `b`.
         tie: neither was.
         inconsistent: the two orders did not say the same.
-        unread: a verdict that was needed could not be read.
+        unparsed: a verdict that was needed could not be parsed.
         refused: the judge refused.
         not_judged: the side that gave no answer (`A`, `B`, `both`) -> why (`error`, `refused`, `missing`) -> pairs.
         not_applicable: pairs that the judge had nothing to say of for another reason (no reference, no vote).
@@ -40,7 +40,7 @@ class PreferenceCounts:
     b: int = 0
     tie: int = 0
     inconsistent: int = 0
-    unread: int = 0
+    unparsed: int = 0
     refused: int = 0
     not_judged: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
     not_applicable: int = 0
@@ -58,8 +58,8 @@ class PreferenceCounts:
 
     @property
     def judged(self) -> int:
-        """Pairs that were put to the judge, whether its verdict could be read or not; shares are of these."""
-        return self.scored + self.unread + self.refused
+        """Pairs that the judge was asked about, whether its verdict could be parsed or not; shares are of these."""
+        return self.scored + self.unparsed + self.refused
 
     @property
     def failed(self) -> int:
@@ -68,7 +68,7 @@ class PreferenceCounts:
 
     @property
     def total(self) -> int:
-        """All of them."""
+        """All pairs, judged or not."""
         return self.judged + self.failed + self.not_applicable + self.errors
 
     def failed_by(self, side: str) -> int:
@@ -78,7 +78,7 @@ class PreferenceCounts:
     def parts(self) -> tuple[tuple[str, int], ...]:
         """(`A`, `tie`, `inconsistent`, `unread`, `refused` or `B`, pairs) of what was judged, in the order of a bar."""
         between = (("tie", self.tie), ("inconsistent", self.inconsistent))
-        return ("A", self.a), *between, ("unread", self.unread), ("refused", self.refused), ("B", self.b)
+        return ("A", self.a), *between, ("unread", self.unparsed), ("refused", self.refused), ("B", self.b)
 
     def to_json(self) -> dict[str, Json]:
         """Plain JSON, every count by its name, sums and shares among them."""
@@ -91,7 +91,7 @@ class PreferenceCounts:
 
 @dataclass(frozen=True, slots=True)
 class PositionBias:
-    """Whether the place in which an answer was shown decided for it.
+    """Position bias: whether the judge favours the answer that is shown first or second.
 
     Args:
         orders: `both` where every pair was shown in both, `one` where in one drawn at random.
@@ -146,7 +146,7 @@ class PositionBias:
 
 @dataclass(frozen=True, slots=True)
 class GroupPreference:
-    """The same in short for one group of samples; `p` is not corrected for looking at several."""
+    """Counts and rates for one group of samples; `p` is not corrected for the number of groups."""
 
     group: str
     tally: PreferenceCounts
@@ -167,7 +167,7 @@ class GroupPreference:
 
 @dataclass(frozen=True, slots=True)
 class Preferences:
-    """What a judging run says of its two sides; every rate is that of A, the first one.
+    """The preferences of one judging run; every rate is that of A, the first side.
 
     Args:
         run: the judging run's id.
@@ -219,11 +219,11 @@ class Preferences:
 
     @property
     def title(self) -> str:
-        """Both sides."""
+        """The names of both sides, as a heading."""
         return f"{self.first} vs {self.second}"
 
     def name_of(self, side: str) -> str:
-        """What a side is called."""
+        """The name of side `A` or `B`."""
         return {"A": self.first, "B": self.second}.get(side, side)
 
     def to_json(self) -> dict[str, Json]:
@@ -235,7 +235,7 @@ class Preferences:
             **values,
             "bounds": list(self.bounds) if self.bounds else None,
             "bias": self.bias.to_json() if self.bias else None,
-            "groups": [one.to_json() for one in self.groups],
+            "groups": [group.to_json() for group in self.groups],
             "stopping": self.stopping.to_json() if self.stopping else None,
             "warnings": list(self.warnings),
         }

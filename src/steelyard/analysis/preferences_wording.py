@@ -113,7 +113,7 @@ def _preferred(pair: Preferences) -> str:
         rate = None if rate is None else 1 - rate
     return (
         f"{name} is preferred to {other}: it won {wins} of {tally.decided} decided pairs, {percent(rate)} "
-        f"({_level(pair)} interval {limits(interval)}; {pair.test}, {p_equals(pair.p)}{_rest(pair)})."
+        f"({_level(pair)} CI {limits(interval)}; {pair.test}, {p_equals(pair.p)}{_rest(pair)})."
     )
 
 
@@ -121,7 +121,7 @@ def _undecided(pair: Preferences) -> str:
     tally, win = pair.tally, pair.win
     facts = (
         f"{pair.first} won {tally.a} of {tally.decided} decided pairs, {percent(win.value)} "
-        f"({_level(pair)} interval {limits(win.interval)}; {pair.test}, {p_equals(pair.p)}{_rest(pair)})"
+        f"({_level(pair)} CI {limits(win.interval)}; {pair.test}, {p_equals(pair.p)}{_rest(pair)})"
     )
     return (
         f"{_these(tally.scored)} cannot tell which of {pair.first} and {pair.second} is preferred: "
@@ -159,7 +159,7 @@ def _stopped(pair: Preferences, stopping: Stopping) -> str:
 
 def preference_warnings(pair: Preferences, same: Sequence[SameAnswers]) -> tuple[str, ...]:
     """Warnings that qualify the sentence, the most important first."""
-    return (*_of_answers(pair, same), *of_places(pair), *_of_missing(pair), *of_few(pair))
+    return (*_of_answers(pair, same), *position_warnings(pair), *_of_missing(pair), *few_decided_warnings(pair))
 
 
 def _of_answers(pair: Preferences, same: Sequence[SameAnswers]) -> Iterator[str]:
@@ -171,24 +171,24 @@ def _of_answers(pair: Preferences, same: Sequence[SameAnswers]) -> Iterator[str]
         yield f"Both answers are identical or nearly so in {alike:,} of {_pairs(scored)}: such pairs say little."
 
 
-def favoured_place(bias: PositionBias | None) -> Literal["first", "second", ""]:
+def favoured_position(bias: PositionBias | None) -> Literal["first", "second", ""]:
     """The place that a judge favours by more than chance and by enough to matter; "" where it favours none."""
     if bias is None or bias.bias is None or bias.p is None or abs(bias.bias) < _STRONG or bias.p >= 0.05:
         return ""
     return "first" if bias.bias > 0 else "second"
 
 
-def contrary(bias: PositionBias | None) -> bool:
+def contradicts_itself(bias: PositionBias | None) -> bool:
     """Whether a judge that saw both orders contradicts itself too often."""
     return bias is not None and bias.consistency is not None and bias.n >= _LEAST_PAIRS and bias.consistency < _CONTRARY
 
 
-def of_places(pair: Preferences) -> Iterator[str]:
+def position_warnings(pair: Preferences) -> Iterator[str]:
     """Warnings about a judge with position bias."""
     bias = pair.bias
     if bias is None:
         return
-    if place := favoured_place(bias):
+    if position := favoured_position(bias):
         if bias.orders == "both":
             favoured = max(bias.favours_first, bias.favours_second)
             counts = f"{favoured:,} of {_pairs(bias.favours_first + bias.favours_second, 'disagreement')} of its orders"
@@ -197,8 +197,8 @@ def of_places(pair: Preferences) -> Iterator[str]:
             won = max(bias.first_won, bias.second_won)
             counts = f"{won:,} of {_pairs(bias.first_won + bias.second_won, 'verdict')} for it"
             rest = "Show every pair in both orders."
-        yield f"The judge favours the answer shown {place}: {counts} ({p_equals(bias.p)}). {rest}"
-    if contrary(bias):
+        yield f"The judge favours the answer shown {position}: {counts} ({p_equals(bias.p)}). {rest}"
+    if contradicts_itself(bias):
         yield (
             f"The judge says the same in both orders in {percent(bias.consistency, 1)} of {_pairs(bias.n)} only: "
             f"much of the rest is its place, not the answer."
@@ -207,13 +207,12 @@ def of_places(pair: Preferences) -> Iterator[str]:
 
 def _of_missing(pair: Preferences) -> Iterator[str]:
     tally = pair.tally
-    unread = tally.unread + tally.refused
-    if tally.judged and unread > _UNREAD * tally.judged:
+    missing = tally.unparsed + tally.refused
+    if tally.judged and missing > _UNREAD * tally.judged:
         between = f": counting ties as half, {pair.first} has {limits(pair.bounds)}, whatever they are worth"
-        yield (
-            f"{_pairs(unread, 'verdict')} of {tally.judged:,} could not be read or {'was' if unread == 1 else 'were'} "
-            f"refused{between if pair.bounds else ''}."
-        )
+        were = "was" if missing == 1 else "were"
+        verdicts = f"{_pairs(missing, 'verdict')} of {tally.judged:,}"
+        yield f"{verdicts} {were} unparsed or refused{between if pair.bounds else ''}."
     if tally.failed > _FAILED * max(1, tally.total):
         counts = ", ".join(absent_text(pair, side) for side in tally.not_judged)
         as_losses = f"; counted as losses of that side, {pair.first} has {percent(pair.losses.value)}"
@@ -229,7 +228,7 @@ def absent_text(pair: Preferences, side: str) -> str:
     return f"{name} {pair.tally.failed_by(side):,} ({why})"
 
 
-def of_few(pair: Preferences) -> Iterator[str]:
+def few_decided_warnings(pair: Preferences) -> Iterator[str]:
     """Warnings where few pairs were decided."""
     tally = pair.tally
     if pair.stopping or not tally.scored:
@@ -274,23 +273,27 @@ def shared_notes(pairs: Sequence[Preferences]) -> tuple[str, ...]:
 
 
 def _of_places(pairs: Sequence[Preferences]) -> Iterator[str]:
-    for place in ("first", "second"):
-        named = [pair for pair in pairs if favoured_place(pair.bias) == place]
-        biases = [pair.bias for pair in named if pair.bias is not None]
+    for position in ("first", "second"):
+        biased = [pair for pair in pairs if favoured_position(pair.bias) == position]
+        biases = [pair.bias for pair in biased if pair.bias is not None]
         if not biases:
             continue
-        of = f"in {len(named):,} of these {len(pairs):,} comparisons"
-        ours = sum(bias.favours_first if place == "first" else bias.favours_second for bias in biases)
-        both = sum(bias.favours_first + bias.favours_second for bias in biases)
+        of = f"in {len(biased):,} of these {len(pairs):,} comparisons"
+        favoured = sum(bias.favours_first if position == "first" else bias.favours_second for bias in biases)
+        disagreements = sum(bias.favours_first + bias.favours_second for bias in biases)
         counts = (
-            f": {ours:,} of {both:,} disagreements of its orders are for it. Such pairs count as half" if both else ""
+            f": {favoured:,} of {disagreements:,} disagreements of its orders are for it. Such pairs count as half"
+            if disagreements
+            else ""
         )
-        yield f"The judge favours the answer shown {place} {of} (p < 5 % each){counts}."
+        yield f"The judge favours the answer shown {position} {of} (p < 5 % each){counts}."
 
 
 def _of_contradictions(pairs: Sequence[Preferences]) -> Iterator[str]:
     rates = {
-        pair.title: pair.bias.consistency or 0.0 for pair in pairs if pair.bias is not None and contrary(pair.bias)
+        pair.title: pair.bias.consistency or 0.0
+        for pair in pairs
+        if pair.bias is not None and contradicts_itself(pair.bias)
     }
     if rates:
         least = min(rates, key=lambda title: rates[title])
@@ -302,13 +305,17 @@ def _of_contradictions(pairs: Sequence[Preferences]) -> Iterator[str]:
 
 
 def _of_few(pairs: Sequence[Preferences]) -> Iterator[str]:
-    named = [f"{pair.title} ({pair.tally.decided:,} of {pair.tally.scored:,})" for pair in pairs if any(of_few(pair))]
-    if named:
-        more = f" and {len(named) - _MOST_NAMED:,} more" if len(named) > _MOST_NAMED else ""
-        yield f"Few pairs were decided in {', '.join(named[:_MOST_NAMED])}{more}: a win rate is over these alone."
+    titles = [
+        f"{pair.title} ({pair.tally.decided:,} of {pair.tally.scored:,})"
+        for pair in pairs
+        if any(few_decided_warnings(pair))
+    ]
+    if titles:
+        more = f" and {len(titles) - _MOST_NAMED:,} more" if len(titles) > _MOST_NAMED else ""
+        yield f"Few pairs were decided in {', '.join(titles[:_MOST_NAMED])}{more}: a win rate is over these alone."
 
 
 def _of_single(pairs: Sequence[Preferences]) -> Iterator[str]:
     for pair in pairs:
-        told = {*of_places(pair), *of_few(pair)}
-        yield from (f"{pair.title}: {text}" for text in pair.warnings if text not in told)
+        shared = {*position_warnings(pair), *few_decided_warnings(pair)}
+        yield from (f"{pair.title}: {text}" for text in pair.warnings if text not in shared)

@@ -1,4 +1,4 @@
-"""By what retrieved passages matched the expected sources, over a run; and when a retrieval rate must not be believed.
+"""How retrieved passages matched the expected sources over a run, and when a retrieval score is likely wrong.
 
 Passages of another system that match nothing may come from a poor search, or from other documents than the sources.
 The rate alone does not tell, so it is never shown without the warning.
@@ -16,7 +16,7 @@ RETRIEVAL_SCORES: Final = ("hit_rate", "mrr", "precision", "recall", "average_pr
 """Scores that rest on matches of passages with sources; the first one's details say by what they matched."""
 
 WAYS: Final = ("id", "words", "range", "page")
-"""By what a passage may answer to a source, the strongest first."""
+"""Ways in which a passage can match a source, the strongest first."""
 _HARDLY_ANY: Final = 0.1
 """Share of the records, below which what matches may well be chance."""
 _NOTHING: Final = "nothing"
@@ -26,7 +26,7 @@ _NOT_COMPARED: Final = "not compared"
 
 @dataclass(frozen=True, slots=True)
 class Matched:
-    """How many records matched by what.
+    """Records by how their passages matched the expected sources.
 
     Args:
         target: the target's name.
@@ -46,7 +46,7 @@ class Matched:
 
     @classmethod
     def of(cls, target: str, counts: Mapping[str, int]) -> Matched | None:
-        """What a run's counts of `matched_by` say; None where no record says it.
+        """Read the counts of `matched_by`; None where no record has it.
 
         >>> Matched.of("engine", {"words": 3, "nothing": 1, "not applicable": 2}).by
         {'words': 3}
@@ -63,7 +63,7 @@ class Matched:
 
     @property
     def sentence(self) -> str:
-        """The counts, for a person.
+        """The counts in a sentence.
 
         >>> Matched("engine", {"words": 14, "page": 2}, 4).sentence
         'engine: passages match the sources by words in 14, by page in 2, match nothing in 4 of 20 records'

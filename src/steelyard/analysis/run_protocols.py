@@ -1,4 +1,4 @@
-"""What the analysis reads of a stored run, as protocols: `steelyard.store.Run` meets those for runs.
+"""Protocols of what the analysis reads of a stored run: `steelyard.store.Run` meets those for runs.
 
 Nothing in this package imports the store, so a run may as well be a baseline file, or one that a test made by hand.
 
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 
 class ComparableRun(Protocol):
-    """A reading handle on a stored run, as far as a comparison needs it."""
+    """What a comparison reads of a stored run."""
 
     @property
     def id(self) -> str:
@@ -64,7 +64,7 @@ class ComparableRun(Protocol):
 
 
 class SampleUsage(Protocol):
-    """What a stored run asked beside its scores; `steelyard.store.usage.RunUsage` is one. Samples have numbers."""
+    """Contents, reply keys and costs of a stored run by sample number; `steelyard.store.usage.RunUsage` is one."""
 
     @property
     def numbered_hashes(self) -> Array:
@@ -90,7 +90,7 @@ class SampleUsage(Protocol):
 
 
 class SampleCosts(Protocol):
-    """What one run took for one sample; `steelyard.store.usage.SampleCost` is one."""
+    """The costs of one sample in one run; `steelyard.store.usage.SampleCost` is one."""
 
     @property
     def seconds(self) -> float:
@@ -122,7 +122,7 @@ class SampleCosts(Protocol):
 
 
 class JudgingRun(Protocol):
-    """A reading handle on a run whose target pairs the answers of two others."""
+    """What `preferences` reads of a run that judges pairs of answers."""
 
     @property
     def id(self) -> str:
@@ -143,7 +143,7 @@ class JudgingRun(Protocol):
 
 
 class PairRun(Protocol):
-    """A reading handle on a run that judges one pair of targets, as far as standings need it."""
+    """What `standings` reads of a run that judges one pair of targets."""
 
     @property
     def id(self) -> str:
@@ -162,7 +162,7 @@ class PairRun(Protocol):
 
 
 class StoredScores(Protocol):
-    """A stored run as far as a baseline is made of it; `steelyard.store.Run` is one."""
+    """What a baseline file is made from; `steelyard.store.Run` is one."""
 
     @property
     def manifest(self) -> Mapping[str, Any]:
@@ -179,7 +179,7 @@ class StoredScores(Protocol):
 
 
 class ListedRun(Protocol):
-    """A stored run as far as choosing needs it; `steelyard.store.Run` is one."""
+    """What choosing a baseline by its name reads of a run; `steelyard.store.Run` is one."""
 
     num: int
     id: str
@@ -189,4 +189,4 @@ class ListedRun(Protocol):
 
     @property
     def state(self) -> RunState:
-        """How far it came."""
+        """Whether the run is finished, running, interrupted or broken."""

@@ -1,4 +1,4 @@
-"""The scores of one run, sample by sample, summed over repeats: what a comparison reads of a run."""
+"""The scores of one run summed over the repeats of each sample, as a comparison needs them."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ class ScoreSums:
 
 @dataclass(frozen=True, slots=True)
 class RunScores:
-    """All scores of one run; its samples by place, in order of first appearance.
+    """All scores of one run; samples are indexed in order of first appearance.
 
     Args:
         samples: ids.
@@ -61,12 +61,12 @@ class RunScores:
     clusters: Texts
     sums: Mapping[str, ScoreSums]
 
-    def places(self) -> dict[str, int]:
-        """Sample id -> its place."""
-        return {sample: place for place, sample in enumerate(self.samples)}
+    def index_of(self) -> dict[str, int]:
+        """Sample id -> its index."""
+        return {sample: index for index, sample in enumerate(self.samples)}
 
     def sums_of(self, score: str) -> ScoreSums:
-        """The rows of a score; of one that no record has, the errors alone."""
+        """The sums of a score; where no record has the score, those of the errors alone."""
         return self.sums.get(score) or self.sums[""]
 
 
@@ -101,18 +101,18 @@ def _sums(rows: ScoreColumns, where: Array, size: int) -> dict[str, ScoreSums]:
     none = np.zeros(size, dtype=np.int64)
     codes = {name: code for code, name in enumerate(rows.names)}
     nameless = _sums_of(rows, where, rows.name == codes.get("", -1), none)
-    named = {name: _sums_of(rows, where, rows.name == codes[name], nameless.errors) for name in rows.scores}
-    return {"": nameless, **named}
+    by_name = {name: _sums_of(rows, where, rows.name == codes[name], nameless.errors) for name in rows.scores}
+    return {"": nameless, **by_name}
 
 
-def _sums_of(rows: ScoreColumns, where: Array, mine: Array, nameless: Array) -> ScoreSums:
+def _sums_of(rows: ScoreColumns, where: Array, chosen_rows: Array, nameless: Array) -> ScoreSums:
     """Of the rows that are `mine`, each at its place in `where`, and of errors of whole records."""
     import numpy as np
 
     size = len(nameless)
 
     def counts(chosen: Array) -> Array:
-        return np.bincount(where[mine & chosen], minlength=size)
+        return np.bincount(where[chosen_rows & chosen], minlength=size)
 
     valued = ~np.isnan(rows.value)
     failed = rows.outcome == CODES["error"]
@@ -120,5 +120,5 @@ def _sums_of(rows: ScoreColumns, where: Array, mine: Array, nameless: Array) -> 
     read = scored + counts(~valued & np.isin(rows.outcome, _READ))
     errors = counts(~valued & failed) + nameless
     rest = counts(~valued & ~failed & ~np.isin(rows.outcome, _READ))
-    total = np.bincount(where[mine & valued], weights=rows.value[mine & valued], minlength=size)
+    total = np.bincount(where[chosen_rows & valued], weights=rows.value[chosen_rows & valued], minlength=size)
     return ScoreSums(total, scored, read, errors, read + errors + rest)

@@ -123,9 +123,9 @@ class Texts(NamedTuple):
         codes = np.fromiter(map(numbers.__getitem__, texts), dtype=np.int32, count=len(texts))
         return cls(tuple(numbers), codes)
 
-    def at(self, places: Array) -> Texts:
-        """The texts at these places."""
-        return Texts(self.names, self.codes[places])
+    def at(self, indices: Array) -> Texts:
+        """The texts at these indices."""
+        return Texts(self.names, self.codes[indices])
 
     def are(self, name: str) -> Array:
         """Whether each text is this one."""
@@ -146,8 +146,8 @@ class ScoreColumns:
         groups: of each row; likewise `clusters`, "" where it is in none.
         outcome: as a code, see `CODES`.
         value: NaN where there is none.
-        kept: what was kept of letters, each different thing once.
-        answered: number of what was kept beside the row; -1 where it is no exam's.
+        details: what scorers of exams kept of the letters, each different value once.
+        answered: index of the row in `details`; -1 where the score is no exam's.
     """
 
     samples: Sequence[str]
@@ -159,7 +159,7 @@ class ScoreColumns:
     clusters: Texts
     outcome: Array
     value: Array
-    kept: tuple[Answered, ...]
+    details: tuple[Answered, ...]
     answered: Array
 
     def __len__(self) -> int:
@@ -184,8 +184,8 @@ class ScoreColumns:
         names: dict[str, int] = {}
         groups: dict[str, int] = {}
         clusters: dict[str, int] = {}
-        kept: dict[Answered, int] = {}
-        found = [
+        details: dict[Answered, int] = {}
+        rows_as_numbers = [
             (
                 samples.setdefault(row.sample, len(samples)),
                 row.repeat,
@@ -194,11 +194,11 @@ class ScoreColumns:
                 clusters.setdefault(row.cluster, len(clusters)),
                 CODES[row.outcome],
                 row.value,
-                -1 if answered is None else kept.setdefault(answered, len(kept)),
+                -1 if answered is None else details.setdefault(answered, len(details)),
             )
             for row, answered in rows
         ]
-        table = np.array(found, dtype=list(_COLUMNS))
+        table = np.array(rows_as_numbers, dtype=list(_COLUMNS))
         column = {name: table[name].copy() for name, _ in _COLUMNS}
         return cls(
             samples=list(samples),
@@ -210,15 +210,15 @@ class ScoreColumns:
             clusters=Texts(tuple(clusters), column["cluster"]),
             outcome=column["outcome"],
             value=column["value"],
-            kept=tuple(kept),
+            details=tuple(details),
             answered=column["answered"],
         )
 
-    def places_of(self, score: str) -> Array:
+    def rows_of(self, score: str) -> Array:
         """Of the rows of a score, in order, then of errors of whole records, which count in every score."""
         import numpy as np
 
-        codes = [self.names.index(one) for one in (score, "") if one in self.names]
+        codes = [self.names.index(known) for known in (score, "") if known in self.names]
         return np.concatenate([np.zeros(0, dtype=np.int64), *(np.flatnonzero(self.name == code) for code in codes)])
 
     @property

@@ -1,4 +1,4 @@
-"""What a run's manifest says of its scores, one `ScoreInfo` for each; also of manifests that version 0.1 wrote.
+"""Reads the `ScoreInfo` of each score from a run's manifest, also from manifests that version 0.1 wrote.
 
 A manifest has them under `score_infos`, name -> what the scorer declared. Version 0.1 wrote a key for each aspect
 (`over`, `scales`, `spreads`, `words`, `labelled`, `exam`, `beside`) and knew neither direction nor threshold.
@@ -21,7 +21,7 @@ _PAIRS: Final = frozenset({"range", "labels"})
 
 
 def score_infos(manifest: Mapping[str, Any]) -> dict[str, ScoreInfo]:
-    """Score -> what its scorer declared, in the order of the scorers; nothing of a score that none announced.
+    """Score -> what its scorer declared, in the order of the scorers; undeclared scores are left out.
 
     Args:
         manifest: of a run or of a baseline file, of this version or of version 0.1.
@@ -44,7 +44,7 @@ def plain_infos(infos: Iterable[ScoreInfo]) -> dict[str, dict[str, Any]]:
 
 
 def infos_of_older_keys(names: Iterable[str], keys: Mapping[str, Any]) -> dict[str, ScoreInfo]:
-    """The same of the keys of version 0.1; a score that `over` does not name has all replies as its denominator.
+    """Score infos from the keys of version 0.1; a score that `over` does not name has all replies as denominator.
 
     Args:
         names: the scores, in order; those that only a key names come behind them.
@@ -75,7 +75,7 @@ _OLDER_FLAGS: Final[Mapping[str, str]] = {
 
 
 def over_of(info: ScoreInfo | None) -> Over:
-    """What a score's headline is over, as summaries name it; all replies where nothing is known of the score."""
+    """A score's denominator as summaries name it; all replies where the scorer declared nothing."""
     return "scored" if info is not None and info.denominator == "answered" else "all"
 
 
@@ -85,7 +85,7 @@ def range_of(info: ScoreInfo | None) -> tuple[float, float]:
 
 
 def names_where(infos: Mapping[str, ScoreInfo], holds: Callable[[ScoreInfo], bool]) -> tuple[str, ...]:
-    """The scores of which something holds, in order.
+    """The names of the scores whose info satisfies `holds`, in order.
 
     >>> names_where({"rating": ScoreInfo("rating", histogram=True)}, lambda info: info.histogram)
     ('rating',)
@@ -94,18 +94,18 @@ def names_where(infos: Mapping[str, ScoreInfo], holds: Callable[[ScoreInfo], boo
 
 
 def _plain(info: ScoreInfo) -> dict[str, Any]:
-    found: dict[str, Any] = {}
+    plain: dict[str, Any] = {}
     for field in fields(info):
         value = getattr(info, field.name)
         if field.name in _ALWAYS or (field.name != "name" and value != field.default):
-            found[field.name] = _as_json(value)
-    return found
+            plain[field.name] = _as_json(value)
+    return plain
 
 
 def _as_json(value: Any) -> Any:
     """Pairs as lists, numbers as floats: an equal declaration is written alike."""
     if isinstance(value, tuple | list):
-        return [_as_json(one) for one in value]
+        return [_as_json(item) for item in value]
     return float(value) if isinstance(value, int) and not isinstance(value, bool) else value
 
 
@@ -117,4 +117,4 @@ def _read(name: str, written: Mapping[str, Any]) -> ScoreInfo:
 
 
 def _pair(value: Any) -> Any:
-    return None if value is None else tuple(float(one) if isinstance(one, int) else one for one in value)
+    return None if value is None else tuple(float(item) if isinstance(item, int) else item for item in value)

@@ -1,26 +1,23 @@
-"""Several judging runs -> Standings: ratings with intervals, ranks as ranges, and targets that cannot be told apart.
+"""Several judging runs -> Standings: ratings with intervals, ranks as ranges, and targets that are not distinguished.
 
-standings(runs)
-  standings_values    the values that come out
-  standings_wording   the sentence and the notes
+In this order: the values that come out, `standings(runs)` and what it computes with, the sentence and the notes.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, fields, replace
+from typing import TYPE_CHECKING, Any, Final
 
 from steelyard.analysis.preferences import WITHOUT_VERDICT, score_of, sides_of, unit_of
 from steelyard.analysis.run_protocols import PairRun
 from steelyard.analysis.score_columns import JudgedRow
-from steelyard.analysis.standings_values import Standing, Standings
-from steelyard.analysis.standings_wording import standings_notes, standings_sentence
 from steelyard.errors import ConfigError
 from steelyard.stats.intervals import Interval
 from steelyard.stats.ranking import coded, elo
 from steelyard.stats.ranking_order import Ranking, rank
+from steelyard.types import Json
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -28,10 +25,129 @@ if TYPE_CHECKING:
     Array = NDArray[Any]
 
 
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """The rating, rank and battles of one target.
+
+    Args:
+        target: its name in the judging runs.
+        rating: in natural-log units; the ratings of targets linked by battles sum to 0.
+        interval: of the rating; None where fewer than two samples are behind it.
+        elo: the rating on the scale of Elo: 1000 + 400 / ln 10 * rating.
+        elo_interval: likewise.
+        rank_best: the best rank that is left open, 1 being the first; all ranges hold at once.
+        rank_worst: the worst one.
+        win_rate: share of its battles won, ties and disagreements as half; None without a battle. It depends on whom
+            the target met, the rating does not.
+        battles: verdicts on its answers.
+        wins: of them; likewise `losses`.
+        ties: neither was preferred.
+        inconsistent: the two orders did not say the same.
+        unanswered: pairs that were not judged because this target gave no answer.
+    """
+
+    target: str
+    rating: float
+    interval: Interval | None
+    elo: float
+    elo_interval: Interval | None
+    rank_best: int
+    rank_worst: int
+    win_rate: float | None
+    battles: int
+    wins: int
+    losses: int
+    ties: int
+    inconsistent: int
+    unanswered: int
+
+    def to_json(self) -> dict[str, Json]:
+        """Plain JSON, every field by its name."""
+        plain = {field.name: getattr(self, field.name) for field in fields(self)}
+        intervals = {name: _interval_json(getattr(self, name)) for name in ("interval", "elo_interval")}
+        return plain | intervals
+
+
+def _interval_json(interval: Interval | None) -> Json:
+    return list(interval) if interval else None
+
+
+@dataclass(frozen=True, slots=True)
+class Standings:
+    """A ranking of several targets from pairwise judgements.
+
+    Args:
+        standings: the best rating first; where not all are connected, one part after the other, the largest first.
+        win_matrix: rows and columns in the order of `standings`; the share of their battles that the row's target won
+            of the column's, ties as half; None where they never met.
+        battle_matrix: how many battles that rests on.
+        above: pairs (better, worse) that are told apart, all of them at once at the level.
+        sets: neighbours of which no two are told apart, each set as long as can be; a target may be in several, and
+            one that is alone in its set is told apart from both its neighbours.
+        components: targets linked by battles; ratings of different components cannot be compared.
+        converged: the fit did; likewise `connected`: there is one component.
+        prior: virtual ties that were added per compared pair of `separable`; 0 where none were.
+        separable: targets whose ratings would have no limit, as some of them never lost to the rest.
+        battles: verdicts in all; `ties` and `inconsistent` are among them.
+        left_out: rows without a verdict: `no_answer`, `unread`, `refused`, `not_applicable`, `errors`.
+        clusters: independent samples.
+        resamples: behind the intervals.
+        level: of intervals, ranks and sets.
+        runs: ids of the judging runs.
+        repeated: pairs that more than one run judged.
+        sentence: who leads and how sure that is.
+        notes: what a reader must know, one sentence each.
+    """
+
+    standings: tuple[Standing, ...]
+    win_matrix: tuple[tuple[float | None, ...], ...]
+    battle_matrix: tuple[tuple[int, ...], ...]
+    above: tuple[tuple[str, str], ...]
+    sets: tuple[tuple[str, ...], ...]
+    components: tuple[tuple[str, ...], ...]
+    converged: bool
+    connected: bool
+    prior: float
+    separable: tuple[str, ...]
+    battles: int
+    ties: int
+    inconsistent: int
+    left_out: Mapping[str, int]
+    clusters: int
+    resamples: int
+    level: float
+    runs: tuple[str, ...]
+    repeated: tuple[tuple[str, str], ...] = ()
+    sentence: str = ""
+    notes: tuple[str, ...] = field(default=())
+
+    @property
+    def targets(self) -> tuple[str, ...]:
+        """The targets' names, best rating first."""
+        return tuple(standing.target for standing in self.standings)
+
+    def to_json(self) -> dict[str, Json]:
+        """Plain JSON, every field by its name; pairs, sets and matrices are lists of lists."""
+        plain = {field.name: getattr(self, field.name) for field in fields(self)}
+        nested = ("win_matrix", "battle_matrix", "above", "sets", "components", "repeated")
+        lists = {name: [list(row) for row in plain[name]] for name in nested}
+        flat = {name: list(plain[name]) for name in ("separable", "runs", "notes")}
+        return {
+            **plain,
+            **lists,
+            **flat,
+            "standings": [standing.to_json() for standing in self.standings],
+            "left_out": dict(self.left_out),
+        }
+
+    def __str__(self) -> str:
+        return self.sentence
+
+
 def standings(
     runs: Sequence[PairRun], *, score: str = "", level: float = 0.95, resamples: int | None = None, seed: int = 0
 ) -> Standings:
-    """Order the targets of several judging runs, each of which judged one pair of them.
+    """Rank the targets of several judging runs, each of which judged one pair of them.
 
     A target is known by the name that the runs give it. Ties and disagreements between the two orders count half a
     win for either side; a verdict that could not be read, a refusal and a side without an answer are left out and
@@ -66,7 +182,7 @@ def standings(
 
 @dataclass(slots=True)
 class _Battles:
-    """The verdicts of all runs as columns, and what each target's battles came to."""
+    """The verdicts of all runs as columns, with counts of wins, losses and ties per target."""
 
     targets: dict[str, int] = field(default_factory=dict)
     units: dict[str, int] = field(default_factory=dict)
@@ -74,7 +190,7 @@ class _Battles:
     second: list[int] = field(default_factory=list)
     score: list[float] = field(default_factory=list)
     cluster: list[int] = field(default_factory=list)
-    fates: Counter[tuple[int, str]] = field(default_factory=Counter)
+    outcomes: Counter[tuple[int, str]] = field(default_factory=Counter)
     left_out: Counter[str] = field(default_factory=Counter)
     draws: Counter[str] = field(default_factory=Counter)
     pairs: Counter[tuple[str, str]] = field(default_factory=Counter)
@@ -100,13 +216,13 @@ class _Battles:
         self.cluster.append(self.units.setdefault(unit_of(row), len(self.units)))
         if value != 0.5:
             better, worse = (first, second) if value > 0.5 else (second, first)
-            self.fates[better, "wins"] += 1
-            self.fates[worse, "losses"] += 1
+            self.outcomes[better, "wins"] += 1
+            self.outcomes[worse, "losses"] += 1
             return
-        fate = "inconsistent" if row.detail.get("label") == "inconsistent" else "ties"
-        self.draws[fate] += 1
-        self.fates[first, fate] += 1
-        self.fates[second, fate] += 1
+        outcome = "inconsistent" if row.detail.get("label") == "inconsistent" else "ties"
+        self.draws[outcome] += 1
+        self.outcomes[first, outcome] += 1
+        self.outcomes[second, outcome] += 1
 
     def leave_out(self, first: int, second: int, row: JudgedRow) -> None:
         """A row without a verdict."""
@@ -114,7 +230,7 @@ class _Battles:
         self.left_out["no_answer" if row.outcome == "not_applicable" and side else WITHOUT_VERDICT[row.outcome]] += 1
         if row.outcome == "not_applicable":
             for target, sides in ((first, ("A", "both")), (second, ("B", "both"))):
-                self.fates[target, "unanswered"] += side in sides
+                self.outcomes[target, "unanswered"] += side in sides
 
 
 def _standings(read: _Battles, ranking: Ranking, runs: tuple[str, ...], level: float) -> Standings:
@@ -169,11 +285,11 @@ def _standing(read: _Battles, ranking: Ranking, target: int, name: str, battles:
         rank_worst=worst,
         win_rate=won / battles if battles else None,
         battles=battles,
-        wins=read.fates[target, "wins"],
-        losses=read.fates[target, "losses"],
-        ties=read.fates[target, "ties"],
-        inconsistent=read.fates[target, "inconsistent"],
-        unanswered=read.fates[target, "unanswered"],
+        wins=read.outcomes[target, "wins"],
+        losses=read.outcomes[target, "losses"],
+        ties=read.outcomes[target, "ties"],
+        inconsistent=read.outcomes[target, "inconsistent"],
+        unanswered=read.outcomes[target, "unanswered"],
     )
 
 
@@ -187,10 +303,127 @@ def _shares(wins: Array) -> tuple[tuple[float | None, ...], ...]:
 
 def _sets(ranking: Ranking, order: Sequence[int], names: Sequence[str]) -> tuple[tuple[str, ...], ...]:
     """In the order of the standings; see `Ranking` for what they are."""
-    place = {target: at for at, target in enumerate(order)}
-    sets = sorted(sorted(place[target] for target in targets) for targets in ranking.sets)
-    return tuple(tuple(names[order[at]] for at in places) for places in sets)
+    position = {target: at for at, target in enumerate(order)}
+    sets = sorted(sorted(position[target] for target in targets) for targets in ranking.sets)
+    return tuple(tuple(names[order[at]] for at in positions) for positions in sets)
 
 
 def _stopped(runs: Sequence[PairRun]) -> int:
     return sum(run.stopping is not None and run.stopping.used < run.stopping.planned for run in runs)
+
+
+_FEW_SAMPLES: Final = 10
+_LEFT_OUT: Final = {
+    "no_answer": "a target gave no answer",
+    "unread": "the verdict could not be read",
+    "refused": "the judge refused",
+    "not_applicable": "there was nothing to judge",
+    "errors": "the record failed",
+}
+
+
+def standings_sentence(ranking: Standings) -> str:
+    """The conclusion of a ranking: the leader, or the targets among which the data do not decide."""
+    if not ranking.battles:
+        return "No pair of answers has a verdict, so nothing can be ranked."
+    if not ranking.connected:
+        parts = "; ".join(_listed(part) for part in ranking.components)
+        return (
+            f"There is no common ranking: no battles link {len(ranking.components)} groups of targets ({parts}), "
+            "so ratings say nothing across them."
+        )
+    open_first = [standing for standing in ranking.standings if standing.rank_best == 1]
+    if len(open_first) == 1:
+        return _led(open_first[0], ranking)
+    names = _listed([standing.target for standing in open_first])
+    if len(open_first) == len(ranking.standings):
+        return (
+            f"{names} cannot be told apart: no difference between any two of these {len(open_first)} targets holds "
+            f"at {_percent(ranking.level)} ({_basis(ranking)})."
+        )
+    below = _listed([standing.target for standing in ranking.standings if standing.rank_best > 1])
+    return (
+        f"Any of {names} can be the first of {len(ranking.standings)}: these data do not tell which at "
+        f"{_percent(ranking.level)} ({_basis(ranking)}); {below} cannot."
+    )
+
+
+def _led(leader: Standing, ranking: Standings) -> str:
+    second = ranking.standings[1]
+    ahead = f"Elo {leader.elo:.0f}{_range(leader)} against {second.elo:.0f}{_range(second)} of {second.target}"
+    others = "the other" if len(ranking.standings) == 2 else f"each of the other {len(ranking.standings) - 1}"
+    return (
+        f"{leader.target} leads: it is told apart from {others} at {_percent(ranking.level)} "
+        f"({ahead}; {_basis(ranking)})."
+    )
+
+
+def _range(standing: Standing) -> str:
+    return f" [{standing.elo_interval.low:.0f}, {standing.elo_interval.high:.0f}]" if standing.elo_interval else ""
+
+
+def _basis(ranking: Standings) -> str:
+    return f"{_many(ranking.battles, 'verdict')} on {_many(ranking.clusters, 'independent sample')}"
+
+
+def standings_notes(ranking: Standings, stopped: int) -> tuple[str, ...]:
+    """Notes that qualify the ranking, one sentence each.
+
+    Args:
+        ranking: without its notes.
+        stopped: runs that a stopping rule ended early.
+    """
+    notes = [*_notes_on_the_fit(ranking), *_notes_on_the_data(ranking)]
+    if stopped:
+        notes.append(
+            f"{_many(stopped, 'run')} stopped as soon as the pair was decided: a rate that was stopped on is drawn "
+            "away from a half, so the ratings may be too far apart, and their intervals are not made for it."
+        )
+    return tuple(notes)
+
+
+def _notes_on_the_fit(ranking: Standings) -> Iterator[str]:
+    if not ranking.converged:
+        yield "The fit of the ratings did not converge: do not use them."
+    if ranking.separable:
+        yield (
+            f"Some of {_listed(ranking.separable)} never lost to the rest, so their ratings have no limit of their "
+            f"own: {ranking.prior:g} virtual ties per compared pair keep them finite. Read their order, not their "
+            "distance."
+        )
+    if len(ranking.standings) > 2 and ranking.connected and ranking.battles:
+        n = len(ranking.standings)
+        unmet = sum(count == 0 for row, counts in enumerate(ranking.battle_matrix) for count in counts[row + 1 :])
+        if unmet:
+            yield f"{unmet} of {n * (n - 1) // 2} pairs of targets were never judged: they are rated through others."
+        yield (
+            f"Ranks and sets hold at once for all pairs at {_percent(ranking.level)}; each rating's interval holds by "
+            "itself."
+        )
+
+
+def _notes_on_the_data(ranking: Standings) -> Iterator[str]:
+    if ranking.battles and ranking.clusters < _FEW_SAMPLES:
+        yield f"There are only {ranking.clusters} independent samples: intervals and ranks are rough."
+    if ranking.ties or ranking.inconsistent:
+        yield (
+            f"{_many(ranking.ties, 'tie')} and {_many(ranking.inconsistent, 'disagreement')} between the two orders "
+            "count half a win for either side."
+        )
+    if left_out := {name: n for name, n in ranking.left_out.items() if n}:
+        why = ", ".join(f"{_LEFT_OUT[name]} ({n})" for name, n in left_out.items())
+        yield f"{_many(sum(left_out.values()), 'pair')} of answers without a verdict left out: {why}."
+    for first, second in ranking.repeated:
+        yield f"More than one run judged {first} and {second}; all their verdicts count."
+
+
+def _listed(names: Sequence[str]) -> str:
+    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
+
+
+def _many(n: int, noun: str) -> str:
+    return f"{n:,} {noun}{'' if n == 1 else 's'}"
+
+
+def _percent(level: float) -> str:
+    return f"{100 * level:g} %"

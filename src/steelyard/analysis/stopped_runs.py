@@ -1,4 +1,4 @@
-"""What a run may show that a stopping rule ended: intervals and tests for a fixed number of samples do not hold."""
+"""Summaries and comparisons of runs that a stopping rule ended: their fixed-n intervals and tests are removed."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ Groups = dict[str, tuple[ScoreSummary, ...]]
 def as_stopped(
     scores: Sequence[ScoreSummary], groups: Groups, stopping: Stopping | None
 ) -> tuple[tuple[ScoreSummary, ...], Groups]:
-    """The scores of a run and of its groups, as they are where `stopping` ended it."""
+    """The scores of a run and of its groups, without the intervals that `stopping` invalidates."""
     if stopping is None:
         return tuple(scores), groups
     stopped_groups = {
@@ -33,7 +33,7 @@ def as_stopped(
 
 
 def _as_stopped(score: ScoreSummary, stopping: Stopping) -> ScoreSummary:
-    """The score as a run may show it that `stopping` ended.
+    """The summary of a score in a run that `stopping` ended.
 
     The mean that was decided on has its confidence sequence. Its other means, any other score and groups have no
     interval where the run ended early: one for a fixed number of samples would not hold.
@@ -63,7 +63,7 @@ def _bare(score: ScoreSummary) -> ScoreSummary:
 
 
 def exam_as_stopped(exam: Exam, stopping: Stopping | None) -> Exam:
-    """The exam of such a run: shares without intervals, position bias without a test."""
+    """The exam details of a run that was stopped early: shares without intervals, position bias without a test."""
     if stopping is None or stopping.used >= stopping.planned:
         return exam
     letters, rotations, repeats = exam.letters, exam.rotations, exam.repeats
@@ -87,7 +87,7 @@ BETTING: Final = "betting test"
 
 
 def decision_on(baseline: ComparedRun, other: ComparedRun, score: str) -> Stopping | None:
-    """What was decided on the difference of these two runs; None where they were run for anything else.
+    """The stopping rule's decision on the difference of these two runs; None where there was no such rule.
 
     A run of the same target that was started at another time is another run: nothing was decided on it.
     """

@@ -1,4 +1,4 @@
-"""What a stopping rule decided, and on how many samples."""
+"""The outcome of a stopping rule, and the samples that it rests on."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class Stopping:
     Args:
         question: `full`: what would the whole set say? `population`: does it hold beyond this set?
         score: whose mean is decided on.
-        threshold: what the mean is held against; of a difference 0.
+        threshold: what the mean is compared with; 0 for a difference.
         level: the rule is right with this probability, whenever it stops.
         against: the other target, where a difference between two is decided; "" where one mean is.
         planned: samples of the whole set.
@@ -52,7 +52,7 @@ class Stopping:
         return max(0, self.planned - self.used - self.beyond)
 
     def undone(self, scale: Sequence[float]) -> Self:
-        """The same samples, scored otherwise since: what was decided on the scores of then says nothing of these.
+        """The same samples without the decision, for scores that changed since (`rescore`).
 
         Args:
             scale: lowest and highest value of the score.
@@ -112,8 +112,8 @@ sequence 0.81 to 0.93). This rule contradicts the full set in at most 5 % of run
 
     @classmethod
     def of_json(cls, plain: Mapping[str, Any]) -> Self:
-        """What `to_json` gave."""
-        known = {one.name: plain[one.name] for one in fields(cls)}
+        """Read what `to_json` wrote."""
+        known = {field.name: plain[field.name] for field in fields(cls)}
         return cls(**known | {"interval": Interval(*plain["interval"]), "path": tuple(map(tuple, plain["path"]))})
 
 
@@ -126,7 +126,7 @@ class Used:
     def __contains__(self, no: object) -> bool:
         return isinstance(no, int) and no // 8 < len(self.bits) and bool(self.bits[no // 8] >> no % 8 & 1)
 
-    def among(self, places: NDArray[Any]) -> NDArray[Any]:
+    def among(self, positions: NDArray[Any]) -> NDArray[Any]:
         """Which of these places are in it.
 
         >>> import numpy as np
@@ -136,20 +136,20 @@ class Used:
         import numpy as np
 
         bits = np.unpackbits(np.frombuffer(self.bits, dtype=np.uint8), bitorder="little").astype(bool)
-        inside = places < len(bits)
-        among = np.zeros(len(places), dtype=bool)
-        among[inside] = bits[places[inside]]
+        inside = positions < len(bits)
+        among = np.zeros(len(positions), dtype=bool)
+        among[inside] = bits[positions[inside]]
         return among
 
     @classmethod
-    def of(cls, places: Iterable[int]) -> Used:
+    def of(cls, positions: Iterable[int]) -> Used:
         """The set of these places.
 
         >>> 9 in Used.of([0, 9]), 8 in Used.of([0, 9]), 900 in Used.of([0, 9])
         (True, False, False)
         """
         bits = bytearray()
-        for no in places:
+        for no in positions:
             if no // 8 >= len(bits):
                 bits.extend(bytes(no // 8 - len(bits) + 1))
             bits[no // 8] |= 1 << no % 8

@@ -43,7 +43,7 @@ def summarize(
         rows: one by one, read once, or as columns.
         infos: per score, what its scorer declared. One without an info is on [0, 1] as long as its values are, and has
             all replies as its denominator.
-        intervals: which stand beside the means.
+        intervals: how the intervals of the means are computed.
 
     >>> rows = [ScoreRow("fr", "", "", 0, "right", "scored", 1.0), ScoreRow("it", "", "", 0, "right", "refused", None)]
     >>> print(summarize(rows)[0][0])
@@ -55,14 +55,14 @@ def summarize(
     for name in columns.scores:
         column = _Column.of(columns, name, _Reading.of((infos or {}).get(name), intervals))
         overall.append(column.summary(name))
-        if found := column.group_summaries(name):
-            groups[name] = found
+        if by_group := column.group_summaries(name):
+            groups[name] = by_group
     return tuple(overall), groups
 
 
 @dataclass(frozen=True, slots=True)
 class _Reading:
-    """How a score's values are to be taken; `scale` is None where it names none but [0, 1]."""
+    """How a score's values are averaged: denominator, scale (None for [0, 1]) and kind of interval."""
 
     over: Over
     scale: Interval | None
@@ -74,12 +74,12 @@ class _Reading:
         return cls(over_of(info), None if scale == UNIT else scale, intervals)
 
     @property
-    def unread(self) -> float:
-        """What a reply that was not read counts as in a mean over all."""
+    def missing_value(self) -> float:
+        """The value of an unparsed reply in a mean over all replies."""
         return self.scale.low if self.scale and self.over == "scored" else 0.0
 
     def ends(self, tally: _GroupCounts) -> Interval | None:
-        """Between which every value lies; None where that is not known."""
+        """Lowest and highest value that the score can take; None where that is not known."""
         if self.scale is None:
             return UNIT if tally.unit else None
         return self.scale if self.over == "scored" else None
@@ -95,7 +95,7 @@ class _GroupCounts:
     unit: bool
 
     def __add__(self, other: _GroupCounts) -> _GroupCounts:
-        counts = tuple(mine + yours for mine, yours in zip(self.counts, other.counts, strict=True))
+        counts = tuple(count + other_count for count, other_count in zip(self.counts, other.counts, strict=True))
         return _GroupCounts(counts, self.total + other.total, self.binary and other.binary, self.unit and other.unit)
 
     def rows(self, codes: tuple[int, ...]) -> int:
@@ -120,15 +120,15 @@ def _tallies(indices: Array, codes: Array, values: Array, *, size: int, scaled: 
 
 @dataclass(frozen=True, slots=True)
 class _Column:
-    """One score's rows: where they turn out to depend on each other, tallies are not enough.
+    """The rows of one score; where rows depend on each other, the counts alone do not give the interval.
 
     Args:
-        reading: how its values are to be taken.
+        reading: how the values are averaged.
         groups: in order of first appearance, a tally each.
         tallies: see above.
         indices: group of each row.
         codes: its outcome.
-        values: its value, or what a reply that was not read counts as.
+        values: its value, or what an unparsed reply counts as.
         units: equal for rows that depend on each other.
         clustered: whether there are such rows.
     """
@@ -146,7 +146,7 @@ class _Column:
     def of(cls, columns: ScoreColumns, name: str, reading: _Reading) -> _Column:
         import numpy as np
 
-        at = columns.places_of(name)
+        at = columns.rows_of(name)
         indices, order = by_appearance(columns.groups.codes[at], len(columns.groups.names))
         codes, values = columns.outcome[at], columns.value[at]
         alone, clusters = columns.clusters.are("")[at], columns.clusters.codes[at]
@@ -159,7 +159,7 @@ class _Column:
             _tallies(indices, codes, values, size=len(order), scaled=reading.scale is not None),
             indices,
             codes,
-            np.where(np.isnan(values), reading.unread, values),
+            np.where(np.isnan(values), reading.missing_value, values),
             units,
             clustered=depends and len(several) < len(at),
         )
@@ -204,7 +204,7 @@ class _Column:
         )
 
     def _macro(self, tally: _GroupCounts) -> Mean | None:
-        """Every group weighs the same; None where fewer than two have a value."""
+        """The macro average: the mean of the groups' means; None where fewer than two have a value."""
         if len(self.tallies) < 2:
             return None
         among = _OVERALL if self.reading.over == "all" else _ANSWERED
@@ -212,19 +212,19 @@ class _Column:
         if not len(groups) or groups.min() == groups.max():
             return None
         ends = UNIT if tally.binary else self.reading.ends(tally)
-        found = stratified_mean(
+        stratified = stratified_mean(
             values, groups, clusters=units if self.clustered else None, scale=ends, rate=tally.binary
         )
-        return Mean(found.mean, found.interval, found.strata)
+        return Mean(stratified.mean, stratified.interval, stratified.strata)
 
     def _bounds(self, tally: _GroupCounts, n: int) -> Interval | None:
         ends = self.reading.ends(tally)
         if not n or ends is None:
             return None
-        unread = tally.counts[CODES["unparsed"]]
+        unknown = tally.counts[CODES["unparsed"]]
         if self.reading.over == "scored":
-            unread += tally.counts[CODES["refused"]]
-        return Interval((tally.total + unread * ends.low) / n, (tally.total + unread * ends.high) / n)
+            unknown += tally.counts[CODES["refused"]]
+        return Interval((tally.total + unknown * ends.low) / n, (tally.total + unknown * ends.high) / n)
 
     def _mean(self, tally: _GroupCounts, index: int | None, among: tuple[int, ...]) -> Mean:
         n = tally.rows(among)
@@ -256,9 +256,9 @@ class _Column:
         """Values, unit numbers and group numbers of the rows that count."""
         import numpy as np
 
-        kept = np.isin(self.codes, among)
+        counted = np.isin(self.codes, among)
         if index is not None:
-            kept &= self.indices == index
-        # Numbered by first appearance among these: sums, and so reports, do not hang on who else there is.
-        units, _ = by_appearance(self.units[kept], len(self.units))
-        return self.values[kept], units, self.indices[kept]
+            counted &= self.indices == index
+        # Numbered by first appearance among these: sums, and so reports, do not depend on which other rows there are.
+        units, _ = by_appearance(self.units[counted], len(self.units))
+        return self.values[counted], units, self.indices[counted]

@@ -1,4 +1,4 @@
-"""What a summary of a run holds: values only, for the terminal, pages, gates and `--json`."""
+"""The summary of a run: scores, groups, counts and costs; values only."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from steelyard.types import Json
 
 @dataclass(frozen=True, slots=True)
 class Consistency:
-    """How far a judge agrees with itself over the repeats of a score.
+    """How consistent a judge is over the repeats of a score.
 
     Args:
         n: scores of which two or more repeats were read.
@@ -51,7 +51,7 @@ class Consistency:
 
 @dataclass(frozen=True, slots=True)
 class Labelled:
-    """How people's verdicts changed a score, where a summary counts them in place of what was read.
+    """How people's labels changed a score, where a summary counts them in place of the parsed replies.
 
     Args:
         score: the exam score that they are about.
@@ -77,7 +77,7 @@ class Labelled:
 
     @property
     def moved(self) -> float:
-        """By how much the headline moved; 0 where there is none."""
+        """The change of the headline by people's labels; 0 where there is no headline."""
         return 0.0 if self.before is None or self.after is None else self.after - self.before
 
     def to_json(self) -> dict[str, Json]:
@@ -143,14 +143,14 @@ class ScoreSummary:
         return self.scale is None and (self.binary or self.bounds is not None)
 
     @property
-    def unread(self) -> int:
-        """Replies by which `bounds` differ: their value is not known."""
+    def missing_verdicts(self) -> int:
+        """How many replies have no known value: unparsed ones, and refused ones where they do not count as 0."""
         return self.unparsed + (self.refused if self.over == "scored" else 0)
 
     @property
-    def doubt(self) -> Interval | None:
-        """`bounds` where some replies were not read; None where they add nothing to the mean."""
-        return self.bounds if self.unread else None
+    def missing_bounds(self) -> Interval | None:
+        """`bounds` where some verdicts are missing; None where none is, and the bounds equal the mean."""
+        return self.bounds if self.missing_verdicts else None
 
     @property
     def headline(self) -> Mean:
@@ -179,8 +179,8 @@ class ScoreSummary:
         rest = {"unparsed": self.unparsed, "refused": self.refused, "not applicable": self.not_applicable}
         counts = [f"n={mean.n}", f"{self.errors} error{'' if self.errors == 1 else 's'}"]
         counts += [f"{count} {name}" for name, count in rest.items() if count]
-        if self.doubt:
-            counts.append("{:.2f} to {:.2f} whatever the missing verdicts are worth".format(*self.doubt))
+        if self.missing_bounds:
+            counts.append("{:.2f} to {:.2f} whatever the missing verdicts are worth".format(*self.missing_bounds))
         return " ".join([*parts, ", ".join(counts)])
 
 

@@ -10,7 +10,7 @@ from steelyard.types import Json
 
 @dataclass(frozen=True, slots=True)
 class StageCost:
-    """The replies of one stage, and what they took.
+    """Calls, tokens and money of one stage.
 
     Args:
         stage: `target`, or the scorer's name.
@@ -34,7 +34,7 @@ class StageCost:
 
     @property
     def cost(self) -> str:
-        """The money as it is shown: `0.0123 USD`; "" where it is not known.
+        """The money as text: `0.0123 USD`; "" where it is not known.
 
         >>> StageCost("target", 2, 0, 10, 2, money=0.00044, currency="USD").cost
         '0.00044 USD'
@@ -62,7 +62,7 @@ class FrameworkUsage:
     output_tokens: int
 
     def sentence(self, done: int) -> str:
-        """The tokens in words.
+        """The tokens in a sentence.
 
         >>> FrameworkUsage(2, 1, 1200, 80).sentence(3)
         '1,200 tokens in and 80 out, as the framework reports (for 2 of 3 records, 1 of them in part)'

@@ -75,8 +75,8 @@ def history(
 
     The newest run is the last one. Each run is compared with the previous run of the same target.
     """
-    from steelyard.report.history import history_of
-    from steelyard.report.history_sections import history_sections
+    from steelyard.analysis.history import history_of
+    from steelyard.report.history_sections import history_sections, history_title
     from steelyard.report.section import section_json
     from steelyard.report.terminal import console, print_json, say
     from steelyard.report.terminal_sections import print_sections
@@ -92,7 +92,7 @@ def history(
     if as_json:
         print_json({**past.to_json(), "sections": section_json(history_sections(past))})
     else:
-        say(console(), f"{past.suite}: {past.title}")
+        say(console(), f"{past.suite}: {history_title(past)}")
         print_sections(console(), history_sections(past))
     for path in (html, markdown):
         if path is not None:

@@ -13,8 +13,7 @@ from steelyard.analysis.comparison_values import Comparison
 from steelyard.analysis.gate import GateVerdict
 from steelyard.analysis.preferences import is_judging, preferences
 from steelyard.analysis.preferences_values import Preferences
-from steelyard.analysis.standings import standings
-from steelyard.analysis.standings_values import Standings
+from steelyard.analysis.standings import Standings, standings
 from steelyard.analysis.summary_values import RunSummary
 from steelyard.cli.output import while_read, write_lines, write_text
 from steelyard.report.gate_check import gate_of

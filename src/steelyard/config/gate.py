@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from steelyard.analysis.baseline_file import is_baseline_file, read_baseline
+from steelyard.analysis.baseline import is_baseline_file, read_baseline
 from steelyard.analysis.gate_rules import (
     BASELINE,
     NO_REGRESSION,

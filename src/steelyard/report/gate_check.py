@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, cast
 
-from steelyard.analysis.baseline_file import BaselineFile
-from steelyard.analysis.baseline_run import check_baseline, find_baseline
+from steelyard.analysis.baseline import BaselineFile, check_baseline, find_baseline
 from steelyard.analysis.comparison import compare
 from steelyard.analysis.comparison_values import PairComparison
 from steelyard.analysis.gate import GateVerdict, judge_gate, unfit_baseline

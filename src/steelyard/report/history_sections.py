@@ -6,9 +6,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from types import MappingProxyType
 from typing import Final
 
+from steelyard.analysis.history import ChangeVerdict, History, PastRun
 from steelyard.report.chart import TimelineChart, TimelinePoint
-from steelyard.report.history import ChangeVerdict, History, PastRun
-from steelyard.report.numbers import MISSING, interval_text, signed_text, value_text
+from steelyard.report.numbers import MISSING, interval_text, score_title, signed_text, value_text
 from steelyard.report.record_lines import note_line
 from steelyard.report.section import (
     HTML,
@@ -42,6 +42,11 @@ def history_sections(history: History) -> tuple[Section, ...]:
     return kept([_chart(history), _runs(history), _notes(history)])
 
 
+def history_title(history: History) -> str:
+    """The score that is shown, with its group, as a heading."""
+    return f"{score_title(history.score)}{f' of {history.group}' if history.group else ''}"
+
+
 def _chart(history: History) -> Section:
     note = (
         "Points are means, bars and bands their 95 % CI. A dashed line: other samples from here on. Numbers above the "
@@ -65,7 +70,7 @@ def _runs(history: History) -> Section:
     rows = tuple(_row(run, history) for run in history.runs)
     method = change_method(history)
     any_verdict = any(run.change and run.change.verdict for run in history.runs)
-    caption = f"{history.title} of every run. Change: against the run before of the same target."
+    caption = f"{history_title(history)} of every run. Change: against the run before of the same target."
     older = (
         f"and {history.older} older ones: --last {history.older + len(history.runs)} shows all" if history.older else ""
     )
@@ -168,7 +173,11 @@ def history_chart(history: History) -> TimelineChart:
             + (f" ({interval})" if interval else "")
         )
     return TimelineChart(
-        f"{history.title}, run by run, 95 % CI", "; ".join(words), history.targets, points, _domain(history, points)
+        f"{history_title(history)}, run by run, 95 % CI",
+        "; ".join(words),
+        history.targets,
+        points,
+        _domain(history, points),
     )
 
 

@@ -18,12 +18,12 @@ from typing import TYPE_CHECKING, Any, Final
 
 from steelyard.analysis.comparison_values import Comparison
 from steelyard.analysis.gate import GateVerdict
+from steelyard.analysis.history import History
 from steelyard.analysis.summary_values import RunSummary
 from steelyard.escaping import HIDDEN, visible
 from steelyard.report.chart import Chart, ShareBar
 from steelyard.report.chart_drawing import WIDTH, svg
-from steelyard.report.history import History
-from steelyard.report.history_sections import history_sections
+from steelyard.report.history_sections import history_sections, history_title
 from steelyard.report.page import ReportContent, report_sections
 from steelyard.report.preferences import NO_PAIRS, Pairwise
 from steelyard.report.sample_table import collect_samples
@@ -92,7 +92,7 @@ def html_history(history: History) -> str:
     return _render(
         "history.html.j2",
         scripted=False,
-        title=f"{history.suite}: {history.title}",
+        title=f"{history.suite}: {history_title(history)}",
         sections=history_sections(history),
         runs=len(history.runs),
     )

@@ -11,10 +11,10 @@ from typing import Final
 
 from steelyard.analysis.comparison_values import Comparison
 from steelyard.analysis.gate import GateVerdict
+from steelyard.analysis.history import History
 from steelyard.escaping import markdown_cell, markdown_inline
 from steelyard.report.chart_layout import distinct
-from steelyard.report.history import History
-from steelyard.report.history_sections import history_sections
+from steelyard.report.history_sections import history_sections, history_title
 from steelyard.report.numbers import one_line
 from steelyard.report.page import ReportContent, report_sections
 from steelyard.report.preferences import NO_PAIRS, Pairwise
@@ -76,7 +76,7 @@ def markdown_history(history: History) -> str:
     """The table and the notes of a history, the newest runs where not all fit."""
     left_out = max(0, len(history.runs) - _MOST_RUNS)
     shown = replace(history, runs=history.runs[left_out:], older=history.older + left_out)
-    title = f"{history.suite}: {history.title} over {len(shown.runs)} runs"
+    title = f"{history.suite}: {history_title(history)} over {len(shown.runs)} runs"
     return markdown_page(title, history_sections(shown), most_rows=_MOST_RUNS, room=_HISTORY_ROOM)
 
 

@@ -97,7 +97,7 @@ def consistency_text(name: str, found: Consistency) -> str:
 
 def bounds_text(score: ScoreSummary) -> str:
     """Between which the mean lies whatever the missing verdicts are worth; "" where none is missing."""
-    return interval_text(score.doubt, share=is_share(score))
+    return interval_text(score.missing_bounds, share=is_share(score))
 
 
 def left_out_text(score: ScoreSummary) -> str:
@@ -105,7 +105,7 @@ def left_out_text(score: ScoreSummary) -> str:
     counts = ((score.not_applicable, "not applicable"), (score.unparsed, "unparsed"), (score.refused, "refused"))
     rest = [f"{n:,} {what}" for n, what in counts if n]
     rest += [counted(score.errors, "error")] if score.errors else []
-    rest += [f"bounds {bounds_text(score)}{' %' if is_share(score) else ''}"] if score.doubt else []
+    rest += [f"bounds {bounds_text(score)}{' %' if is_share(score) else ''}"] if score.missing_bounds else []
     return ", ".join([f"n {score.headline.n:,}", *rest])
 
 
@@ -175,15 +175,15 @@ def headline(summary: RunSummary) -> str:
     if mean.value is None:
         return f"{summary.target}: no record has a {score_phrase(score.name)}."
     limits = interval_text(mean.interval, share=share)
-    interval = f" (95 % interval {limits})" if limits else ""
+    interval = f" (95 % CI {limits})" if limits else ""
     figure = value_text(mean.value, share=share)
     over = counted(mean.n, "reply")
     if score.name == "solve_rate":
         return f"{summary.target} solves {figure} of {over}{interval}."
     doubt = ""
-    if score.doubt and score.over == "scored":
-        low, high = (value_text(end, share=share) for end in score.doubt)
-        doubt = f"; with the {counted(score.unread, 'missing verdict')} it lies between {low} and {high}"
+    if score.missing_bounds and score.over == "scored":
+        low, high = (value_text(end, share=share) for end in score.missing_bounds)
+        doubt = f"; with the {counted(score.missing_verdicts, 'missing verdict')} it lies between {low} and {high}"
     return f"{summary.target} has {score_phrase(score.name)} {figure} over {over}{interval}{doubt}."
 
 

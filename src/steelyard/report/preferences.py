@@ -13,7 +13,7 @@ from typing import Final
 from steelyard.analysis.intervals import Mean
 from steelyard.analysis.preferences_values import GroupPreference, PositionBias, Preferences
 from steelyard.analysis.preferences_wording import absent_text, limits, p_equals, p_percent, percent, shared_notes
-from steelyard.analysis.standings_values import Standings
+from steelyard.analysis.standings import Standings
 from steelyard.analysis.stopping import Stopping
 from steelyard.analysis.summary_values import RunSummary
 from steelyard.report.chart import ChartPoint, RowChart, SequenceChart, ShareBar, SharePart
@@ -119,7 +119,7 @@ def _pairs_table(several: Sequence[Preferences], *, many: bool) -> Section:
 
 def _pair_row(found: Preferences, *, halves: bool) -> tuple[TableCell, ...]:
     tally, mean = found.tally, found.half if halves else found.win
-    even, unread = tally.tie + tally.inconsistent, tally.unread + tally.refused
+    even, unread = tally.tie + tally.inconsistent, tally.unparsed + tally.refused
     counts = (tally.a, tally.tie, tally.inconsistent, even, tally.b, unread, tally.failed)
     used = _used(found.stopping) if found.stopping else "all"
     return (
@@ -295,7 +295,7 @@ def _groups(found: Preferences) -> Section:
 def _group_row(group: GroupPreference) -> tuple[TableCell, ...]:
     tally = group.tally
     gone = (
-        ("unparsed", tally.unread),
+        ("unparsed", tally.unparsed),
         ("refused", tally.refused),
         ("not judged", tally.failed),
         ("errors", tally.errors),

@@ -106,7 +106,7 @@ def _counts_table(head: str, mean_head: str, scores: Sequence[ScoreSummary], *, 
         scores: one per line.
         named: whether lines are named by the score, or by the group.
     """
-    bounds = PAGES if any(score.doubt for score in scores) else frozenset()
+    bounds = PAGES if any(score.missing_bounds for score in scores) else frozenset()
     # Groups that a score does not apply to are rare; of scores side by side that is what tells them apart.
     not_applicable = EVERYWHERE if named or any(score.not_applicable for score in scores) else frozenset()
     columns = (
@@ -239,7 +239,7 @@ def _bin_labels(summaries: Sequence[RunSummary], score: str) -> list[str]:
     """What the bins of a score's histogram are called: whole values, or from where to where."""
     first = next(summary.spreads[score] for summary in summaries if score in summary.spreads)
     edges = [low for low, _ in first.bins]
-    if first.whole:
+    if first.whole_values:
         return [f"{edge:g}" for edge in edges]
     return [f"{low:g} to {high:g}" for low, high in zip(edges, [*edges[1:], first.scale.high], strict=True)]
 

@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 from typing import Final
 
-from steelyard.analysis.standings_values import Standing, Standings
+from steelyard.analysis.standings import Standing, Standings
 from steelyard.report.chart import ChartPoint, MatrixChart, RowChart
 from steelyard.report.numbers import MISSING, counted
 from steelyard.report.section import (

@@ -119,7 +119,7 @@ def _table(
     over_all = any(found.over == "all" for found in scored)
     # A column that would be empty is left out, and the mean over what was scored is the one over the answered already.
     answered = PAGES if over_all else frozenset()
-    bounds = PAGES if any(found.doubt for found in scored) else frozenset()
+    bounds = PAGES if any(found.missing_bounds for found in scored) else frozenset()
     not_applicable = PAGES if any(found.not_applicable for found in scored) else HTML
     with_errors = HTML if any(found.errors for found in scored) else frozenset()
     columns = (
@@ -225,9 +225,10 @@ def _missing_verdicts(summary: RunSummary, *, several: bool) -> Iterator[Sentenc
         if several and score.name != summary.primary:
             if left_out_text(score) != f"n {score.headline.n:,}":
                 left_out.setdefault(left_out_text(score), []).append(score.name)
-        elif score.doubt:
-            missing = f"its {counted(score.unread, 'missing verdict')} {'is' if score.unread == 1 else 'are'} worth"
-            low, high = (value_text(end, share=is_share(score)) for end in score.doubt)
+        elif score.missing_bounds:
+            n = score.missing_verdicts
+            missing = f"its {counted(n, 'missing verdict')} {'is' if n == 1 else 'are'} worth"
+            low, high = (value_text(end, share=is_share(score)) for end in score.missing_bounds)
             text = f"{summary.target}: {score.name} is {low} to {high}, whatever {missing}"
             yield Sentence(text, media=TERMINAL)
     for counts, names in left_out.items():

@@ -292,7 +292,7 @@ def read_columns(
         clusters=samples.clusters.at(at[rows.record]),
         outcome=rows.outcome,
         value=rows.value,
-        kept=rows.kept,
+        details=rows.kept,
         answered=rows.answered,
     )
     if used is not None:

@@ -187,7 +187,7 @@ def summary_html(summary: RunSummary) -> str:
     """The summary as an HTML table for notebooks; every text in it is escaped."""
     head = f"{summary.suite}: {summary.target}, run {summary.run}, {summary.state}"
     counts = f"{summary.done} of {summary.planned} records, {summary.errors} error{'s' * (summary.errors != 1)}"
-    doubted = any(score.doubt for score in summary.scores)
+    doubted = any(score.missing_bounds for score in summary.scores)
     names = ["score", "mean", "95 % CI", *(["bounds by unparsed"] if doubted else []), "n", *_LEFT_OUT]
     rows = [_cells(names, "th"), *(_cells(_score_row(score, doubted=doubted), "td") for score in summary.scores)]
     warning = f"; warning: {_html(text)}" if (text := summary.matching_warning()) else ""
@@ -197,7 +197,7 @@ def summary_html(summary: RunSummary) -> str:
 def _score_row(score: ScoreSummary, *, doubted: bool) -> list[str]:
     mean: Mean = score.headline
     share = score.is_share
-    intervals = [mean.interval, *([score.doubt] if doubted else [])]
+    intervals = [mean.interval, *([score.missing_bounds] if doubted else [])]
     limits = [
         "–" if interval is None else " to ".join(_number(end, share=share) for end in interval)
         for interval in intervals

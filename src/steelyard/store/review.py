@@ -100,18 +100,18 @@ class PeopleVerdicts:
         labelled = {sample for sample, _ in self.letters}
         numbers = [number for number, sample in enumerate(columns.samples) if sample in labelled]
         outcome, value, answered = columns.outcome.copy(), columns.value.copy(), columns.answered.copy()
-        kept = {detail: number for number, detail in enumerate(columns.kept)}
+        kept = {detail: number for number, detail in enumerate(columns.details)}
         to_check = np.isin(columns.name, codes) & np.isin(columns.sample, numbers) & (answered >= 0)
         for at in np.flatnonzero(to_check).tolist():
             row = ScoreRow(
                 columns.samples[columns.sample[at]], "", "", int(columns.repeat[at]), "",
                 ROW_OUTCOMES[outcome[at]], None,
             )  # fmt: skip
-            changed, detail = self.row(row, columns.kept[answered[at]])
+            changed, detail = self.row(row, columns.details[answered[at]])
             if changed is not row:
                 outcome[at], value[at] = CODES[changed.outcome], changed.value
                 answered[at] = kept.setdefault(detail, len(kept))
-        return replace(columns, outcome=outcome, value=value, answered=answered, kept=tuple(kept))
+        return replace(columns, outcome=outcome, value=value, answered=answered, details=tuple(kept))
 
     def own_letters(self, sample: str, letters: str) -> str:
         """Letters as shown to the model -> as the dataset has them."""

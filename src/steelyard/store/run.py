@@ -44,7 +44,7 @@ from steelyard.store.scores import (
     sample_places,
     score_rows,
 )
-from steelyard.store.usage import RunUsage, reported, stage_costs
+from steelyard.store.usage import RunUsage, asked_by_itself, framework_usage, stage_costs
 from steelyard.types import Label, Outcome, Record, Remarks, Sample, ScoreInfo
 
 _CHUNK: Final = 500
@@ -222,7 +222,8 @@ class Run:
             by_metadata = breakdowns(connection, self.num, columns, self.manifest)
             passages = matched(connection, self, self._used, scores)
             uncompared = not_compared(connection, self, self._used, scores)
-            of_framework = reported(connection, self.num, self.stages, self.manifest)
+            stages = stage_costs(connection, self.num, self.stages)
+            framework = framework_usage(connection, self.num)
         return RunSummary(
             run=self.id,
             suite=self.suite,
@@ -249,7 +250,7 @@ class Run:
                 for name in self._names_where(lambda info: info.named_verdicts)
                 if (counts := self._counted("label", name=name))
             },
-            stages=self.stage_costs(),
+            stages=stages,
             spreads=histograms(columns, self.score_infos),
             contingency_tables=contingency_tables(columns, self.score_infos, self.manifest.get("crossed", ())),
             breakdowns=by_metadata,
@@ -258,8 +259,9 @@ class Run:
             exams=tuple(exam_as_stopped(exam, self.stopping) for exam in exams(columns, scores, self.score_infos)),
             also_scored=self._names_where(lambda info: info.also_scored),
             matched=passages,
-            **of_framework,
-            damaged=self.damages() if self.done <= _LOOKED_THROUGH or DAMAGED_DETAIL in columns.kept else (),
+            framework=framework,
+            asks_itself=asked_by_itself(stages, self.manifest),
+            damaged=self.damages() if self.done <= _LOOKED_THROUGH or DAMAGED_DETAIL in columns.details else (),
         )
 
     def damages(self) -> tuple[str, ...]:

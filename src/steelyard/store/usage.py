@@ -150,20 +150,18 @@ def framework_usage(connection: Connection, run: int) -> FrameworkUsage | None:
     return FrameworkUsage(*(getattr(row, name) for name in OF_FRAMEWORK)) if row is not None and row.records else None
 
 
-def reported(connection: Connection, run: int, stages: Sequence[str], manifest: Mapping[str, Any]) -> dict[str, Any]:
-    """The fields `framework` and `asks_itself` of a summary: what is known of models that a target asked by itself.
+def asked_by_itself(stages: Sequence[StageCost], manifest: Mapping[str, Any]) -> bool:
+    """Whether a target is code that asks models by itself: none of its calls went through the journal.
 
     Args:
-        connection: of the store.
-        run: the run's number.
-        stages: of the run, the target first.
+        stages: of the run, as `stage_costs` counts them.
         manifest: the run's.
     """
-    asked = any(cost.calls for cost in stage_costs(connection, run, stages) if cost.stage == "target")
+    asked = any(cost.calls for cost in stages if cost.stage == "target")
     target = manifest.get("target")
     # A function of Python is described by its import path, a registered target by its name.
     own_code = isinstance(target, str) or (isinstance(target, Mapping) and not _ASKS_ITSELF.isdisjoint(target))
-    return {"framework": framework_usage(connection, run), "asks_itself": own_code and not asked}
+    return own_code and not asked
 
 
 class SampleCost(NamedTuple):

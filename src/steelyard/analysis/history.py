@@ -1,7 +1,8 @@
-"""One score over the runs of a suite: what it was, how sure, what changed since the run before, and what people noted.
+"""One score over the runs of a suite: values with intervals, changes since the previous run, and people's notes.
 
-A run is held against the one before it of the same target. Where both are small enough for that to be cheap, they are
-paired by sample, as `compare` does; else their intervals tell, which is coarser: intervals that overlap tell nothing.
+A run is compared with the previous run of the same target. Where both are small enough for that to be cheap, samples
+are paired, as `compare` does. Else their two intervals are compared, which is less sensitive: intervals that overlap
+are no evidence of a difference, though the runs may differ.
 """
 
 from __future__ import annotations
@@ -14,11 +15,10 @@ from steelyard.analysis.comparison import compare
 from steelyard.analysis.comparison_values import PairedDifference
 from steelyard.analysis.differences import excludes_zero
 from steelyard.analysis.retrieval_matches import RETRIEVAL_SCORES
+from steelyard.analysis.run_protocols import ComparableRun
 from steelyard.analysis.stopping import Stopping
 from steelyard.analysis.summary_values import RunSummary, ScoreSummary
 from steelyard.errors import ConfigError, did_you_mean
-from steelyard.report.numbers import score_title
-from steelyard.report.stored import StoredRun
 from steelyard.stats.intervals import Interval
 from steelyard.types import Json, Note
 
@@ -31,11 +31,11 @@ ChangeVerdict = Literal["better", "worse", "no_evidence", ""]
 
 @dataclass(frozen=True, slots=True)
 class RunChange:
-    """A run against the one before of its target.
+    """A run compared with the previous run of its target.
 
     Args:
-        before: id of that run.
-        difference: this run minus the one before; over the samples of both where `paired`.
+        before: id of the previous run.
+        difference: this run minus the previous one; over the samples of both where `paired`.
         interval: of the difference; None where it was not tested by pairs, or says nothing of its spread.
         n: pairs; 0 where it was not tested by pairs.
         verdict: `better`, `worse` or `no_evidence`; "" where one of the two has no value.
@@ -66,8 +66,8 @@ class PastRun:
         score: the score, of the group where one was asked for; None where the run has none.
         samples: how many there were, 0 where the run does not say.
         digest: of all of them in order; "" where the run does not say.
-        change: since the run before of this target; None for its first.
-        differs: what is another than in that run: `samples`, `target`, `scorers`.
+        change: since the previous run of this target; None for its first.
+        differs: which of `samples`, `target` and `scorers` are not those of the previous run.
         notes: in the order they were given.
         stopping: the decision that ended it, or could have; None where there was none.
         warning: why a retrieval score is likely wrong; "" where it is not.
@@ -100,7 +100,7 @@ class PastRun:
 
     @property
     def interval(self) -> Interval | None:
-        """Its 95 % interval."""
+        """The headline's 95 % CI."""
         return self.score.headline.interval if self.score else None
 
     def to_json(self) -> dict[str, Json]:
@@ -114,8 +114,8 @@ class PastRun:
             "stopping": self.stopping.to_json() if self.stopping else None,
             "warning": self.warning,
             "notes": [
-                {"at": one.at.isoformat(timespec="seconds"), "author": one.author, "text": one.text}
-                for one in self.notes
+                {"at": note.at.isoformat(timespec="seconds"), "author": note.author, "text": note.text}
+                for note in self.notes
             ],
         }
 
@@ -141,23 +141,18 @@ class History:
     older: int
 
     @property
-    def title(self) -> str:
-        """What is shown, in words."""
-        return f"{score_title(self.score)}{f' of {self.group}' if self.group else ''}"
-
-    @property
     def targets(self) -> tuple[str, ...]:
         """Every target once, in order of first appearance."""
-        return tuple(dict.fromkeys(one.target for one in self.runs))
+        return tuple(dict.fromkeys(run.target for run in self.runs))
 
     def to_json(self) -> dict[str, Json]:
         """Plain JSON."""
         head: dict[str, Json] = {"suite": self.suite, "score": self.score, "group": self.group, "older": self.older}
-        return head | {"runs": [one.to_json() for one in self.runs]}
+        return head | {"runs": [run.to_json() for run in self.runs]}
 
 
 def history_of(
-    runs: Sequence[StoredRun],
+    runs: Sequence[ComparableRun],
     notes: Mapping[str, tuple[Note, ...]],
     *,
     score: str = "",
@@ -177,33 +172,33 @@ def history_of(
         ConfigError: no run has such a score or group.
     """
     summaries = [run.summary() for run in runs]
-    name = score or next((one.primary for one in reversed(summaries) if one.primary), "")
+    name = score or next((summary.primary for summary in reversed(summaries) if summary.primary), "")
     _check(summaries, name, group)
-    before: dict[str, tuple[StoredRun, RunSummary]] = {}
+    before: dict[str, tuple[ComparableRun, RunSummary]] = {}
     past = []
     for run, summary in zip(runs, summaries, strict=True):
         earlier = before.get(run.target)
         past.append(_past(run, summary, earlier, (name, group), notes.get(run.id, ())))
         before[run.target] = (run, summary)
-    shares = [one.score.is_share for one in past if one.score]
+    shares = [summary.score.is_share for summary in past if summary.score]
     return History(runs[-1].suite, name, group, all(shares), tuple(past), older)
 
 
 def _check(summaries: Sequence[RunSummary], score: str, group: str) -> None:
-    known = dict.fromkeys(one.name for summary in summaries for one in summary.scores)
+    known = dict.fromkeys(measured.name for summary in summaries for measured in summary.scores)
     if not known:
         raise ConfigError("none of these runs has scores, so there is nothing to show")
     if score not in known:
         raise ConfigError(f"no run has a score {score!r}{did_you_mean(score, known)}")
-    groups = dict.fromkeys(one.group for summary in summaries for one in summary.groups.get(score, ()))
+    groups = dict.fromkeys(part.group for summary in summaries for part in summary.groups.get(score, ()))
     if group and group not in groups:
         raise ConfigError(f"no run has a group {group!r}{did_you_mean(group, groups)}")
 
 
 def _past(
-    run: StoredRun,
+    run: ComparableRun,
     summary: RunSummary,
-    before: tuple[StoredRun, RunSummary] | None,
+    before: tuple[ComparableRun, RunSummary] | None,
     shown: tuple[str, str],
     notes: tuple[Note, ...],
 ) -> PastRun:
@@ -225,48 +220,57 @@ def _past(
     )
 
 
-def _samples(run: StoredRun) -> Mapping[str, Any]:
-    found: Mapping[str, Any] = run.manifest.get("samples") or {}
-    return found
+def _samples(run: ComparableRun) -> Mapping[str, Any]:
+    samples: Mapping[str, Any] = run.manifest.get("samples") or {}
+    return samples
 
 
-def _differs(run: StoredRun, before: StoredRun) -> tuple[str, ...]:
-    """What two runs of one target were made of that is not the same."""
-    made = {
+def _differs(run: ComparableRun, before: ComparableRun) -> tuple[str, ...]:
+    """Which of samples, target and scorers two runs do not share."""
+    sides = {
         "samples": (_samples(run).get("digest"), _samples(before).get("digest")),
         "target": (run.manifest.get("target"), before.manifest.get("target")),
         "scorers": (run.manifest.get("scorers"), before.manifest.get("scorers")),
     }
-    return tuple(name for name, (now, then) in made.items() if now != then)
+    return tuple(name for name, (now, then) in sides.items() if now != then)
 
 
 def _change(
-    now: tuple[StoredRun, RunSummary], before: tuple[StoredRun, RunSummary], shown: tuple[str, str]
+    now: tuple[ComparableRun, RunSummary], before: tuple[ComparableRun, RunSummary], shown: tuple[str, str]
 ) -> RunChange | None:
-    (run, summary), (earlier, was) = now, before
+    (run, summary), (earlier, earlier_summary) = now, before
     name, group = shown
-    mine, its = summary.score(name, group), was.score(name, group)
-    if mine is None or its is None or mine.headline.value is None or its.headline.value is None:
+    score, earlier_score = summary.score(name, group), earlier_summary.score(name, group)
+    if score is None or earlier_score is None or score.headline.value is None or earlier_score.headline.value is None:
         return RunChange(earlier.id, None, None, 0, "", paired=False)
-    if max(summary.done, was.done) <= PAIRED_RECORDS:
-        pair = compare(earlier, run, score=name, summaries=(was, summary)).pairs[0]
-        found = pair.headline if not group else next((one for one in pair.groups if one.group == group), None)
-        if found is not None and found.n:
-            return RunChange(earlier.id, found.difference, found.interval, found.n, _by_test(found), paired=True)
-    difference = mine.headline.value - its.headline.value
-    return RunChange(earlier.id, difference, None, 0, _by_intervals(mine, its), paired=False)
+    if max(summary.done, earlier_summary.done) <= PAIRED_RECORDS:
+        pair = compare(earlier, run, score=name, summaries=(earlier_summary, summary)).pairs[0]
+        paired = (
+            pair.headline
+            if not group
+            else next((difference for difference in pair.groups if difference.group == group), None)
+        )
+        if paired is not None and paired.n:
+            return RunChange(earlier.id, paired.difference, paired.interval, paired.n, _by_test(paired), paired=True)
+    difference = score.headline.value - earlier_score.headline.value
+    return RunChange(earlier.id, difference, None, 0, _by_intervals(score, earlier_score), paired=False)
 
 
-def _by_test(found: PairedDifference) -> ChangeVerdict:
+def _by_test(difference: PairedDifference) -> ChangeVerdict:
     """As a comparison of the two would say it: the test and the interval have to agree."""
-    if not found.difference or found.p is None or found.p >= _ALPHA or not excludes_zero(found.interval):
+    if (
+        not difference.difference
+        or difference.p is None
+        or difference.p >= _ALPHA
+        or not excludes_zero(difference.interval)
+    ):
         return "no_evidence"
-    return "better" if found.difference > 0 else "worse"
+    return "better" if difference.difference > 0 else "worse"
 
 
-def _by_intervals(mine: ScoreSummary, its: ScoreSummary) -> ChangeVerdict:
-    """Better or worse where the 95 % intervals lie apart: sure enough, and blind to what pairs would show."""
-    here, there = mine.headline.interval, its.headline.interval
+def _by_intervals(score: ScoreSummary, earlier: ScoreSummary) -> ChangeVerdict:
+    """Better or worse where the two 95 % CIs do not overlap: stricter than a test of the pairs."""
+    here, there = score.headline.interval, earlier.headline.interval
     if here is None or there is None:
         return "no_evidence"
     if here.low > there.high:

@@ -1,7 +1,8 @@
-"""A run's scores in a file that is kept with the code: the baseline that later runs are compared with.
+"""Baselines: the file that holds a run's scores, and the run or file that a baseline's name means.
 
-One JSON document with a line per key and a line per sample, in the order of the dataset, so that a new baseline shows
-in a diff as the samples that changed and nothing more. It holds no question, answer or reply.
+The file is kept with the code, and later runs are compared with it. It is one JSON document with a line per key and a
+line per sample, in the order of the dataset, so that a diff of two baselines shows only the samples that changed. It
+holds no question, answer or reply.
 
     {
     "format": "steelyard baseline 1",
@@ -20,41 +21,43 @@ A score of a sample is a number, or the outcome of what has none; a list where t
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from math import isfinite
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any, Final, get_args
+from typing import Any, Final, TypeVar, get_args
 
-from steelyard.analysis.run_protocols import StoredScores
+from steelyard.analysis.run_protocols import ListedRun, StoredScores
 from steelyard.analysis.score_columns import RowOutcome, ScoreRow
 from steelyard.analysis.score_infos import score_infos
 from steelyard.analysis.summary import summarize
 from steelyard.analysis.summary_values import RunSummary
-from steelyard.errors import ConfigError
+from steelyard.errors import ConfigError, did_you_mean
 
 FORMAT: Final = "steelyard baseline 1"
 SUFFIX: Final = ".json"
+LATEST: Final = "latest"
+"""The name of a baseline that means the newest earlier run of the same target."""
 
 _MANIFEST: Final = (
     "steelyard", "samples", "target", "scorers", "scores", "score_infos", "over", "scales", "primary", "tags",
 )  # fmt: skip
-"""What is kept of a manifest: by which data, target and scorers the values came about. A run that version 0.1 stored
-has `over` and `scales` in place of `score_infos`."""
+"""The keys of a manifest that a baseline keeps: which data, target and scorers produced the values. A run that version
+0.1 stored has `over` and `scales` in place of `score_infos`."""
 _COUNTS: Final = ("planned", "done", "errors")
 _TEXTS: Final = ("run", "suite", "target", "state", "created")
 _OUTCOMES: Final = frozenset(get_args(RowOutcome)) - {"scored"}
 _MOST_BYTES: Final = 500_000_000
 
 Value = float | RowOutcome
-"""A score's value, or the outcome of what has none."""
+"""A score's value, or its outcome where it has no value."""
 
 
 @dataclass(frozen=True, slots=True)
 class BaselineSample:
-    """What a baseline holds of one sample.
+    """One sample of a baseline: its content's hash and its scores.
 
     Args:
         id: of the sample.
@@ -72,7 +75,7 @@ class BaselineSample:
 
 @dataclass(frozen=True, slots=True)
 class BaselineFile:
-    """A baseline as `compare` takes it: in place of the run that it was made of.
+    """A baseline that was read from a file; `compare` accepts it in place of the run that it was made of.
 
     Args:
         id: of that run.
@@ -101,7 +104,7 @@ class BaselineFile:
     def summary(self) -> RunSummary:
         """Means, intervals and counts, computed from the scores; calls and costs are not in the file."""
         scores, groups = summarize(self.score_rows(), infos=score_infos(self.manifest))
-        order = {name: place for place, name in enumerate(self.manifest.get("scores") or ())}
+        order = {name: position for position, name in enumerate(self.manifest.get("scores") or ())}
         scores = tuple(sorted(scores, key=lambda score: order.get(score.name, len(order))))
         return RunSummary(
             run=self.id,
@@ -123,7 +126,7 @@ class BaselineFile:
         )
 
     def score_rows(self) -> Iterator[ScoreRow]:
-        """Every score of every sample and repeat."""
+        """Every score of every sample and repeat, as a run gives them."""
         for sample in self.samples:
             repeats = max(map(len, sample.scores.values()), default=0)
             for repeat in range(repeats):
@@ -137,7 +140,7 @@ class BaselineFile:
         return {sample.id: sample.hash for sample in self.samples}
 
     def reply_keys(self) -> Mapping[str, AbstractSet[str]]:
-        """Nothing: a baseline keeps no replies, so none is known to be shared."""
+        """Empty: a baseline keeps no replies, so shared replies are not known."""
         return {}
 
 
@@ -148,7 +151,7 @@ def _row(sample: BaselineSample, repeat: int, name: str, value: Value) -> ScoreR
 
 
 def baseline_text(run: StoredScores) -> str:
-    """The file for a run.
+    """A run's scores as the text of a baseline file.
 
     Raises:
         ConfigError: the run is not finished, or has no scores.
@@ -165,7 +168,7 @@ def baseline_text(run: StoredScores) -> str:
     head: dict[str, Any] = {"format": FORMAT, **{name: getattr(summary, name) for name in (*_TEXTS, *_COUNTS)}}
     head |= {"manifest": {key: run.manifest[key] for key in _MANIFEST if key in run.manifest}}
     lines = [f"{json.dumps(key)}: {_compact(value)}," for key, value in head.items()]
-    samples = [_compact(one) for one in _sample_lines(run)]
+    samples = [_compact(line) for line in _sample_lines(run)]
     return "\n".join(["{", *lines, '"samples": [', ",\n".join(samples), "]", "}", ""])
 
 
@@ -210,10 +213,10 @@ def is_baseline_file(name: str) -> bool:
 
 
 def check_replaceable(path: Path) -> None:
-    """Refuse to write a baseline under a name that none is read by, or over a file that is none.
+    """Refuse to write a baseline under a name that is not a baseline's, or over a file that is not one.
 
     Raises:
-        ConfigError: what stands in the way.
+        ConfigError: the name does not end in .json, or the file exists and is no baseline.
     """
     if not is_baseline_file(path.name):
         raise ConfigError(
@@ -231,75 +234,75 @@ def check_replaceable(path: Path) -> None:
 
 
 def read_baseline(path: Path) -> BaselineFile:
-    """The baseline in a file.
+    """Read a baseline file.
 
     Raises:
-        ConfigError: it is not there, or is none; says how one is made.
+        ConfigError: the file is missing or is no baseline; the message says how to make one.
     """
     try:
         if path.stat().st_size > _MOST_BYTES:
             raise ConfigError(f"{path} is too large for a baseline")
         text = path.read_text(encoding="utf-8-sig")
     except OSError as error:
-        made = f"make one of a run with: steelyard baseline RUN --to {path.name}"
-        raise ConfigError(f"the baseline {path} cannot be read: {error.strerror}; {made}") from error
+        advice = f"make one of a run with: steelyard baseline RUN --to {path.name}"
+        raise ConfigError(f"the baseline {path} cannot be read: {error.strerror}; {advice}") from error
     except UnicodeDecodeError as error:
         raise ConfigError(f"{path} is no baseline: it is not UTF-8") from error
     try:
         return _baseline(json.loads(text, parse_constant=_refuse))
     except (KeyError, TypeError, ValueError, RecursionError, OverflowError) as error:
-        raise ConfigError(f"{path} is no baseline that `steelyard baseline` wrote: {_said(error)}") from error
+        raise ConfigError(f"{path} is no baseline that `steelyard baseline` wrote: {_problem(error)}") from error
 
 
 def _refuse(word: str) -> Any:
     raise ValueError(f"{word} is no number")
 
 
-def _said(error: Exception) -> str:
+def _problem(error: Exception) -> str:
     return f"{error.args[0]!r} is missing" if isinstance(error, KeyError) else str(error) or type(error).__name__
 
 
 def _baseline(read: Any) -> BaselineFile:
     if not isinstance(read, dict) or read.get("format") != FORMAT:
         raise ValueError(f'expected a mapping with "format": "{FORMAT}"')
-    texts = {name: _of(read[name], str, name) for name in _TEXTS}
-    counts = {name: _of(read[name], int, name) for name in _COUNTS}
-    manifest = _of(read["manifest"], dict, "manifest")
+    texts = {name: _typed(read[name], str, name) for name in _TEXTS}
+    counts = {name: _typed(read[name], int, name) for name in _COUNTS}
+    manifest = _typed(read["manifest"], dict, "manifest")
     check_manifest(manifest)
-    samples = tuple(_sample(one, at) for at, one in enumerate(_of(read["samples"], list, "samples"), start=1))
-    if len({one.id for one in samples}) < len(samples):
+    samples = tuple(_sample(sample, at) for at, sample in enumerate(_typed(read["samples"], list, "samples"), start=1))
+    if len({sample.id for sample in samples}) < len(samples):
         raise ValueError("an id occurs twice; after a merge, make the baseline anew")
     return BaselineFile(id=texts.pop("run"), **texts, manifest=manifest, counts=counts, samples=samples)
 
 
 def _sample(read: Any, at: int) -> BaselineSample:
     what = f"sample {at}"
-    one = _of(read, dict, what)
-    texts = {key: _of(one.get(key, ""), str, f"{what}: {key}") for key in ("id", "hash", "group", "cluster")}
-    scores = _of(one["scores"], dict, f"{what}: scores")
+    sample = _typed(read, dict, what)
+    texts = {key: _typed(sample.get(key, ""), str, f"{what}: {key}") for key in ("id", "hash", "group", "cluster")}
+    scores = _typed(sample["scores"], dict, f"{what}: scores")
     return BaselineSample(**texts, scores={name: _values(values, f"{what}: {name}") for name, values in scores.items()})
 
 
 def _values(read: Any, what: str) -> tuple[Value | None, ...]:
     listed: Sequence[Any] = read if isinstance(read, list) else [read]
-    for one in listed:
-        number = isinstance(one, int | float) and not isinstance(one, bool) and abs(one) < float("inf")
-        if not number and one is not None and one not in _OUTCOMES:
-            raise ValueError(f"{what}: expected a number or one of {', '.join(sorted(_OUTCOMES))}, not {one!r}")
-    return tuple(float(one) if isinstance(one, int) else one for one in listed)
+    for value in listed:
+        number = isinstance(value, int | float) and not isinstance(value, bool) and abs(value) < float("inf")
+        if not number and value is not None and value not in _OUTCOMES:
+            raise ValueError(f"{what}: expected a number or one of {', '.join(sorted(_OUTCOMES))}, not {value!r}")
+    return tuple(float(value) if isinstance(value, int) else value for value in listed)
 
 
-def _of(value: Any, kind: type, what: str) -> Any:
+def _typed(value: Any, kind: type, what: str) -> Any:
     if not isinstance(value, kind) or isinstance(value, bool):
         raise TypeError(f"{what}: expected {kind.__name__}, not {type(value).__name__}")
     return value
 
 
 def check_manifest(manifest: Mapping[str, Any]) -> None:
-    """Refuse what no run writes under the keys that means and comparisons are made by.
+    """Check the types of the manifest keys that means and comparisons are computed from.
 
     Raises:
-        TypeError: which key, and what was expected.
+        TypeError: a key has another type; the message names the key and the expected type.
 
     >>> check_manifest({"score_infos": {"rating": {"range": [1, 5], "lower_is_better": False}}})
     """
@@ -323,7 +326,7 @@ def _is_list_of_texts(value: Any) -> bool:
 def _is_scale(value: Any) -> bool:
     if not isinstance(value, list) or len(value) != 2:
         return False
-    numbers = all(isinstance(one, int | float) and not isinstance(one, bool) and isfinite(one) for one in value)
+    numbers = all(isinstance(end, int | float) and not isinstance(end, bool) and isfinite(end) for end in value)
     return numbers and value[0] < value[1]
 
 
@@ -346,7 +349,7 @@ _INFO: Final[Mapping[str, Callable[[Any], bool]]] = MappingProxyType(
         "denominator": lambda value: value in ("all", "answered"),
     }
 )
-"""What comparisons and means are made by; the other fields of a `ScoreInfo` say how a page shows a score."""
+"""The fields of a `ScoreInfo` that comparisons and means use; the others only say how a page shows a score."""
 
 _SHAPES: Final[Mapping[str, tuple[Callable[[Any], bool], str]]] = MappingProxyType(
     {
@@ -358,3 +361,80 @@ _SHAPES: Final[Mapping[str, tuple[Callable[[Any], bool], str]]] = MappingProxyTy
         "tags": (_is_mapping_of(_is_text), "a mapping of name to text"),
     }
 )
+
+
+class NoEarlierRunError(ConfigError):
+    """No earlier run can be the baseline, as for the first run of a target."""
+
+
+Listed = TypeVar("Listed", bound=ListedRun)
+
+
+def find_baseline(name: str, run: Listed, runs: Callable[[], Sequence[Listed]]) -> Listed | BaselineFile:
+    """The baseline that `name` means for `run`; it may be `run` itself.
+
+    A file, by its ending; the id of a run; another target of the same evaluation; the newest finished run of that
+    target in the same suite that was begun before; with `latest`, that of the run's own target. Runs that were begun
+    later are never taken, so that evaluating a gate again gives the same verdict.
+
+    Args:
+        name: as it stands below `gate:`.
+        run: the run that is compared with the baseline.
+        runs: gives every stored run, newest first; not called for a file.
+
+    Raises:
+        NoEarlierRunError: no run of that target was finished before.
+        ConfigError: there is no such run, or no such file.
+    """
+    if is_baseline_file(name):
+        return read_baseline(Path(name))
+    known = runs()
+    exact = next((stored for stored in known if stored.id == name), None)
+    if exact is not None:
+        return exact
+    together = [stored for stored in known if stored.evaluation == run.evaluation]
+    if name != LATEST and len(together) > 1:
+        sibling = next((stored for stored in together if stored.target == name), None)
+        if sibling is not None:
+            return sibling
+    return _earlier(run.target if name == LATEST else name, run, known)
+
+
+def _earlier(target: str, run: Listed, known: Sequence[Listed]) -> Listed:
+    before = [stored for stored in known if stored.num < run.num and stored.evaluation != run.evaluation]
+    same = (stored for stored in before if (stored.suite, stored.target) == (run.suite, target))
+    earlier = next((stored for stored in same if stored.state == "finished"), None)
+    if earlier is not None:
+        return earlier
+    if target != run.target and target not in {stored.target for stored in known}:
+        raise ConfigError(_unknown(target, known))
+    raise NoEarlierRunError(f"no run of {target} in {run.suite!r} was finished before this one")
+
+
+def check_baseline(name: str, targets: Iterable[str], runs: Callable[[], Sequence[ListedRun]]) -> None:
+    """Refuse a baseline that names no file, run or target, before the first call.
+
+    Args:
+        name: as it stands below `gate:`; "" where there is none.
+        targets: of the suite that is about to run.
+        runs: gives every stored run, newest first.
+
+    Raises:
+        ConfigError: the file cannot be read, or there is neither a run nor a target of that name.
+    """
+    if not name or name == LATEST:
+        return
+    if is_baseline_file(name):
+        read_baseline(Path(name))
+        return
+    wanted = [*targets]
+    if name in wanted:
+        return
+    known = runs()
+    if name not in {text for stored in known for text in (stored.id, stored.target)}:
+        raise ConfigError(f"gate: baseline: {_unknown(name, known, wanted)}")
+
+
+def _unknown(name: str, known: Sequence[ListedRun], targets: Sequence[str] = ()) -> str:
+    names = {LATEST, *targets, *(text for stored in known for text in (stored.id, stored.target))}
+    return f"there is no run {name!r}{did_you_mean(name, names)}"

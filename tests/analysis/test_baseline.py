@@ -10,8 +10,15 @@ from pathlib import Path
 import pytest
 
 from steelyard import ExactMatch, Sample, Score, Store, compare, evaluate
-from steelyard.analysis.baseline_file import FORMAT, baseline_text, check_replaceable, read_baseline
-from steelyard.analysis.baseline_run import NoEarlierRunError, check_baseline, find_baseline
+from steelyard.analysis.baseline import (
+    FORMAT,
+    NoEarlierRunError,
+    baseline_text,
+    check_baseline,
+    check_replaceable,
+    find_baseline,
+    read_baseline,
+)
 from steelyard.errors import ConfigError
 
 COUNTRIES = {
