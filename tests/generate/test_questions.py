@@ -26,25 +26,25 @@ from steelyard.generate.questions import defect_of, read_answer, read_questions
 )
 def test_questions_are_read_without_what_stands_around_them(reply):
     found = read_questions(reply, most=10)
-    assert found.kept == ("How high is the rim?", "Who keeps the key?")
+    assert found.usable == ("How high is the rim?", "Who keeps the key?")
     assert (found.kind, found.dropped) == ("", {})
 
 
 def test_the_rows_of_a_table_are_questions_and_its_head_is_none():
     reply = "| # | Question |\n|---|---|\n| 1 | How high is the rim? |\n| 2 | Who keeps the key? |"
-    assert read_questions(reply, most=2).kept == ("How high is the rim?", "Who keeps the key?")
+    assert read_questions(reply, most=2).usable == ("How high is the rim?", "Who keeps the key?")
 
 
 @pytest.mark.parametrize(
     "question", ["Frost day: what is it called?", "What is 1 (one) inch in millimetres?", "谁说“答案”二字？"]
 )
 def test_what_belongs_to_a_question_stays(question):
-    assert read_questions(f"1. {question}", most=1).kept == (question,)
+    assert read_questions(f"1. {question}", most=1).usable == (question,)
 
 
 def test_chinese_questions_are_read_after_a_preamble():
     reply = "好的，以下是3道题：\n1. 雨量筒的口沿离地多高？\n2、观测站由谁负责管理？\n3．简述降雪时的观测步骤。"
-    assert read_questions(reply, most=3).kept == (
+    assert read_questions(reply, most=3).usable == (
         "雨量筒的口沿离地多高？", "观测站由谁负责管理？", "简述降雪时的观测步骤。",
     )  # fmt: skip
 
@@ -79,7 +79,7 @@ def test_what_cannot_be_asked_by_itself_is_told_by_reason(question, defect):
 def test_a_question_asked_twice_is_kept_once_and_those_beyond_the_number_are_surplus():
     reply = "1. How high is it now?\n2. how high is it now\n3. Who keeps the key?\n4. Why at nine o'clock?"
     found = read_questions(reply, most=2)
-    assert found.kept == ("How high is it now?", "Who keeps the key?")
+    assert found.usable == ("How high is it now?", "Who keeps the key?")
     assert found.dropped == {"duplicate": 1, "surplus": 1}
 
 
@@ -97,14 +97,14 @@ def test_a_question_asked_twice_is_kept_once_and_those_beyond_the_number_are_sur
 )
 def test_a_reply_without_a_list_is_told_by_its_kind(reply, finish, kind):
     found = read_questions(reply, most=3, finish=finish)
-    assert (found.kept, found.kind) == ((), kind)
+    assert (found.usable, found.kind) == ((), kind)
 
 
 def test_of_a_reply_that_was_cut_off_the_last_entry_is_left_out_unless_it_ends():
     cut = read_questions("1. How high is the rim?\n2. Who keeps the", most=3, finish="length")
-    assert (cut.kept, cut.kind) == (("How high is the rim?",), "truncated")
+    assert (cut.usable, cut.kind) == (("How high is the rim?",), "truncated")
     whole = read_questions("1. How high is the rim?\n2. Who keeps the key?", most=3, finish="length")
-    assert whole.kept == ("How high is the rim?", "Who keeps the key?")
+    assert whole.usable == ("How high is the rim?", "Who keeps the key?")
 
 
 @pytest.mark.parametrize(
@@ -135,8 +135,8 @@ def test_an_answer_is_read_or_told_as_what_it_is(reply, finish, text, defect):
 @given(st.text(max_size=400), st.sampled_from(["stop", "length", "refusal"]), st.integers(1, 5))
 def test_any_reply_gives_at_most_the_number_asked_for_and_accounts_for_every_entry(reply, finish, most):
     found = read_questions(reply, most=most, finish=finish)
-    assert len(found.kept) <= most
-    assert len(found.kept) + sum(found.dropped.values()) == len(found.questions)
+    assert len(found.usable) <= most
+    assert len(found.usable) + sum(found.dropped.values()) == len(found.questions)
     assert found.questions or found.kind
     answer = read_answer(reply, finish=finish)
     assert bool(answer.text) != bool(answer.defect)

@@ -279,8 +279,8 @@ def _review_by_model(plan: ReviewPlan, reviewer: Reviewer, how: RunConfig, *, qu
     from steelyard.generate.review import review as review_run
     from steelyard.report.terminal import print_json
 
-    def evaluate(suite: Suite, options: RunConfig) -> Sequence[Run]:
-        return run_suite(suite, options, quiet=quiet)
+    def evaluate(suite: Suite, *, how: RunConfig) -> Sequence[Run]:
+        return run_suite(suite, how, quiet=quiet)
 
     where = None if how.store is None else str(how.store)
     result = review_run(where, plan, reviewer, how=how, evaluate=evaluate, at=datetime.now(UTC))

@@ -81,14 +81,14 @@ def _read(page: Any, most: int) -> list[list[Any]] | None:
     try:
         if text.count_chars() > most:
             return None
-        marks = _Marks(text)
-        return [line for start, end in marks.lines() if (line := marks.line(start, end)) is not None]
+        characters = _PageCharacters(text)
+        return [line for start, end in characters.lines() if (line := characters.line(start, end)) is not None]
     finally:
         text.close()
         page.close()
 
 
-class _Marks:
+class _PageCharacters:
     """The characters of a page with their boxes, fetched one by one: only a few boxes of a line are needed."""
 
     def __init__(self, text: Any) -> None:

@@ -70,7 +70,7 @@ class Cloze:
     seed: int = 0
 
     def check(self) -> None:
-        """Find what cannot be meant.
+        """Check the settings.
 
         Raises:
             ConfigError: which number, what was expected and what came.
@@ -81,15 +81,20 @@ class Cloze:
     def __call__(self, sample: Sample) -> Output:
         """The questions of one text, in the order of its sentences; `metadata["rare"]` holds its rare words."""
         rare = {word: rank for rank, word in enumerate(sample.metadata.get("rare", ()))}
-        found = [question for sentence in cloze_sentences(str(sample.input)) if (question := clozed(sentence, rare))]
+        questions = [
+            question for sentence in cloze_sentences(str(sample.input)) if (question := clozed(sentence, rare))
+        ]
         draw = random.Random(f"{self.seed}:{sample.id}")  # noqa: S311  # a draw that can be repeated, no secret
-        chosen = sorted(draw.sample(range(len(found)), min(self.per_chunk, len(found))))
-        made = [{"question": found[at][0], "answer": found[at][1], "answerable": ""} for at in chosen]
-        return Output(made)
+        positions = sorted(draw.sample(range(len(questions)), min(self.per_chunk, len(questions))))
+        chosen = [
+            {"question": questions[position][0], "answer": questions[position][1], "answerable": ""}
+            for position in positions
+        ]
+        return Output(chosen)
 
 
 def cloze_sentences(text: str) -> Iterator[str]:
-    """The sentences in which a blank makes sense: on one line, without marks of Markdown, whole, not too short."""
+    """The sentences that can be turned into cloze questions: complete, without Markdown, neither short nor long."""
     for start, end in sentences(text):
         raw = text[start:end]
         if _NO_SENTENCE.search(raw) or not _ENDS.search(raw):
@@ -102,7 +107,7 @@ def cloze_sentences(text: str) -> Iterator[str]:
 
 
 def clozed(sentence: str, rare: Mapping[str, int]) -> tuple[str, str] | None:
-    """A sentence with its most telling phrase left out, and the phrase; None where it has none.
+    """A sentence with its most informative phrase replaced by a blank, and that phrase; None if it has none.
 
     A number comes before a term in quotes or a name, and these before a rare word. A phrase that stands in the
     sentence twice is none: what is left would give it away.
@@ -128,7 +133,7 @@ def clozed(sentence: str, rare: Mapping[str, int]) -> tuple[str, str] | None:
 
 
 def _phrases(sentence: str, rare: Mapping[str, int], *, chinese: bool) -> Iterator[tuple[int, int]]:
-    """Where phrases stand that could be left out, the most telling first."""
+    """Spans of phrases that can be left out, the most informative first."""
     patterns = (_NUMBER_ZH, _NUMERAL_ZH) if chinese else (_NUMBER,)
     numbers = [match.span() for pattern in patterns for match in pattern.finditer(sentence)]
     yield from sorted(_trimmed(sentence, *span) for span in numbers if _tells(sentence, span[0]))
@@ -147,7 +152,7 @@ def _trimmed(sentence: str, start: int, end: int) -> tuple[int, int]:
 
 
 def _tells(sentence: str, start: int) -> bool:
-    """Whether a number says something: not one that names a figure, a section or a page, nor the list's own."""
+    """Whether a number is a fact, and not that of a figure, a section, a page or a list entry."""
     before = sentence[max(0, start - 12) : start].casefold()
     return start > 0 and not re.search(r"(?:fig\.?|figure|section|table|page|chapter|no\.|第|图|表)\s?\Z", before)
 
@@ -160,18 +165,18 @@ def _rare_runs(sentence: str, rare: Mapping[str, int]) -> Iterator[tuple[int, in
         for start in range(run.start(), run.end())
         for length in range(2, min(_LONGEST_RUN, run.end() - start) + 1)
     )
-    found = [(-length, rare[word], at) for at, length in spans if (word := sentence[at : at + length]) in rare]
-    yield from ((start, start - length) for length, _, start in sorted(found))
+    runs = [(-length, rare[word], at) for at, length in spans if (word := sentence[at : at + length]) in rare]
+    yield from ((start, start - length) for length, _, start in sorted(runs))
 
 
 def rare_words(chunks: Sequence[Chunk]) -> dict[str, tuple[str, ...]]:
-    """Chunk id -> words of it that few chunks of its document hold, the rarest first.
+    """Chunk id -> its words that occur in few chunks of its document, the rarest first.
 
     English words have four letters or more and are no function words. Chinese ones are runs of two to six characters
     that the document holds at least twice, with no function word at either end: a run that comes again is a word more
     often than not, and no dictionary is needed.
     """
-    found: dict[str, tuple[str, ...]] = {}
+    ranked_words: dict[str, tuple[str, ...]] = {}
     for document in dict.fromkeys(chunk.document for chunk in chunks):
         own = [chunk for chunk in chunks if chunk.document == document]
         again = _runs_that_come_again(own)
@@ -179,8 +184,8 @@ def rare_words(chunks: Sequence[Chunk]) -> dict[str, tuple[str, ...]]:
         frequency = Counter(word for words in terms for word in words)
         for chunk, words in zip(own, terms, strict=True):
             ranked = sorted(words, key=lambda word: (frequency[word], -len(word), word))
-            found[chunk.id] = tuple(ranked[:_MOST_RARE])
-    return found
+            ranked_words[chunk.id] = tuple(ranked[:_MOST_RARE])
+    return ranked_words
 
 
 def _words_of(text: str) -> set[str]:

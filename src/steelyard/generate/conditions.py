@@ -46,7 +46,7 @@ _OF_RECORD: Final = ("group", "id", "error")
 
 @dataclass(frozen=True, slots=True)
 class _Part:
-    """One part: a word where there is no sign."""
+    """One part of a condition; without a sign it is a single word."""
 
     name: str
     sign: str
@@ -67,7 +67,7 @@ class Condition:
     counted: frozenset[str]
 
     def holds(self, record: Record, labels: Sequence[Label] = ()) -> bool:
-        """Whether all parts hold for a record.
+        """Whether a record meets all parts of the condition.
 
         Args:
             record: any of the run.
@@ -82,9 +82,9 @@ class Condition:
             return part.name == "all" or part.name in self._words_of(record)
         if part.name in _OF_RECORD:
             failure = record.failure.kind if record.failure else ""
-            found = {"group": record.sample.group, "id": record.sample.id, "error": failure}[part.name]
-            return _SIGNS[part.sign](found, part.value)
-        score = next((one for one in record.scores if one.name == part.name), None)
+            value = {"group": record.sample.group, "id": record.sample.id, "error": failure}[part.name]
+            return _SIGNS[part.sign](value, part.value)
+        score = next((candidate for candidate in record.scores if candidate.name == part.name), None)
         return score is not None and _score_holds(part, score)
 
     def _words_of(self, record: Record) -> set[str]:
@@ -117,7 +117,7 @@ def parse_condition(text: str, manifest: Mapping[str, Any]) -> Condition:
     """
     scores = [name for name in manifest.get("scores", ()) if name]
     infos = score_infos(manifest)
-    parts = tuple(_parsed(one, scores, text) for one in _AND.split(text.strip()))
+    parts = tuple(_parsed(written, scores, text) for written in _AND.split(text.strip()))
     return Condition(text.strip(), parts, frozenset(names_where(infos, lambda info: info.denominator == "all")))
 
 
@@ -129,11 +129,11 @@ def matching_records(run: Run, condition: Condition) -> Iterator[tuple[int, Reco
             yield position, record
 
 
-def _parsed(written: str, scores: Collection[str], whole: str) -> _Part:
-    found = _PART.fullmatch(written)
-    if found is None:
-        raise ConfigError(f"{written.strip() or whole!r} is no condition: a word such as wrong, or name=value")
-    name, sign, quoted, bare = found[1].strip(), found[2] or "", found[3], found[4]
+def _parsed(written: str, scores: Collection[str], condition: str) -> _Part:
+    match = _PART.fullmatch(written)
+    if match is None:
+        raise ConfigError(f"{written.strip() or condition!r} is no condition: a word such as wrong, or name=value")
+    name, sign, quoted, bare = match[1].strip(), match[2] or "", match[3], match[4]
     part = _Part(name, sign, (bare or "").strip() if quoted is None else quoted)
     if name.startswith(_LABEL):
         _refuse_order(part, "labels are equal or not")

@@ -28,7 +28,7 @@ _MADE: Final = frozenset({"generate", "review"})
 
 @dataclass(frozen=True, slots=True)
 class DatasetAddition:
-    """What a promotion adds to a file.
+    """The rows that are added to a dataset file.
 
     Args:
         path: the file.
@@ -50,7 +50,7 @@ class DatasetAddition:
         return {"file": str(self.path), **counts, "rows": [dict(row) for row in self.rows]}
 
     def save(self) -> None:
-        """Write the file under another name and rename it, so that it is there whole, old or new.
+        """Write the file under another name and rename it, so that it is never half written.
 
         A file to which nothing is added is left alone.
 
@@ -80,7 +80,7 @@ class DatasetAddition:
 
 
 def add_records(run: Run, records: Iterable[Record], path: Path, *, where: str, at: datetime) -> DatasetAddition:
-    """What of `records` belongs into a test set and is not in it yet; nothing is written before `save`.
+    """The rows of `records` that a dataset file does not hold yet; `save` writes them.
 
     Args:
         run: the run that they are of.
@@ -108,8 +108,8 @@ def add_records(run: Run, records: Iterable[Record], path: Path, *, where: str, 
     taken = {str(row.get("id", "")) for row in held}
     added: list[Mapping[str, Any]] = []
     known: list[str] = []
-    for ident, several in by_sample.items():
-        row = row_of(run.kind, several[0].sample)
+    for ident, same_sample in by_sample.items():
+        row = row_of(run.kind, same_sample[0].sample)
         content = _content(row, run.kind)
         if content in seen:
             known.append(ident)
@@ -117,9 +117,12 @@ def add_records(run: Run, records: Iterable[Record], path: Path, *, where: str, 
         seen.add(content)
         name = ident if ident not in taken else f"{ident}-{content[:8]}"
         taken.add(name)
-        told = {"run": run.id, "suite": run.suite, "target": run.target, "at": at.isoformat(timespec="seconds")}
-        told |= {"where": where, "sample": ident, "sample_hash": hashes.get(ident, ""), "content_hash": content}
-        metadata = {**_rest(row, several[0].sample), "promoted": {**told, "records": [_told(one) for one in several]}}
+        provenance = {"run": run.id, "suite": run.suite, "target": run.target, "at": at.isoformat(timespec="seconds")}
+        provenance |= {"where": where, "sample": ident, "sample_hash": hashes.get(ident, ""), "content_hash": content}
+        metadata = {
+            **_rest(row, same_sample[0].sample),
+            "promoted": {**provenance, "records": [_results(record) for record in same_sample]},
+        }
         added.append({**row, "id": name, "metadata": metadata})
     _refuse_other_keys(path, held, added)
     return DatasetAddition(path, tuple(added), tuple(known), len(by_sample), before)
@@ -168,13 +171,13 @@ _ROWS: Final[Mapping[str, Callable[[Sample], dict[str, Any]]]] = MappingProxyTyp
 
 
 def _rest(row: Mapping[str, Any], sample: Sample) -> dict[str, Any]:
-    """The sample's metadata that are no column of the row; the place in its file says nothing in another."""
+    """The sample's metadata without the row's columns and without its position, which means nothing in another file."""
     columns = {*row, "position", "sources"}
     return {key: value for key, value in sample.metadata.items() if key not in columns}
 
 
-def _told(record: Record) -> dict[str, Any]:
-    """What came of one repeat: each score's value and outcome, and what failed."""
+def _results(record: Record) -> dict[str, Any]:
+    """Scores and failure of one repeat."""
     scores = {score.name: {"value": score.value, "outcome": score.outcome} for score in record.scores}
     failure = record.failure
     failed = {"failure": f"{failure.stage} ({failure.kind})"} if failure else {}
@@ -182,18 +185,18 @@ def _told(record: Record) -> dict[str, Any]:
 
 
 def _content(row: Mapping[str, Any], kind: str) -> str:
-    """A hash of what a row asks and expects; blank keys say nothing.
+    """A hash of a row's question and expected answer; blank values are ignored.
 
     An exam's question is the same in any order of its options and whatever its key: its loader refuses it twice.
     """
-    said = {key: row[key].strip() if isinstance(row[key], str) else row[key] for key in _ASKED if key in row}
+    content = {key: row[key].strip() if isinstance(row[key], str) else row[key] for key in _ASKED if key in row}
     if kind == "choice":
-        options = said.get("options")
-        said = {
-            "question": "".join(str(said.get("question", "")).split()),
+        options = content.get("options")
+        content = {
+            "question": "".join(str(content.get("question", "")).split()),
             "options": sorted(map(str, options)) if isinstance(options, list) else options,
         }
-    return digest_of({key: value for key, value in said.items() if value not in (None, "", [], {})})[:16]
+    return digest_of({key: value for key, value in content.items() if value not in (None, "", [], {})})[:16]
 
 
 def _bytes_of(path: Path) -> bytes:
@@ -225,7 +228,7 @@ def _rows_in(data: bytes, path: Path) -> list[dict[str, Any]]:
 
 
 def _refuse_other_keys(path: Path, held: Sequence[Mapping[str, Any]], added: Sequence[Mapping[str, Any]]) -> None:
-    """Refuse a file by whose first rows its loader would not know what ours hold."""
+    """Refuse a file whose first rows lack keys of the new rows: the loader takes the columns from its first rows."""
     if not held or not added:
         return
     needed = {key: None for row in added for key, value in row.items() if value not in (None, "", [])}

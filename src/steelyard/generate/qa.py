@@ -10,7 +10,7 @@ import random
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final, Literal
+from typing import Any, Final
 
 from steelyard.data.documents import Document, read_documents
 from steelyard.errors import ConfigError, did_you_mean, expect_number
@@ -18,6 +18,7 @@ from steelyard.generate.cloze import Cloze, with_rare
 from steelyard.generate.question_set import QaSet, collect
 from steelyard.generate.writer import QuestionCount, QuestionWriter
 from steelyard.models.base import Model
+from steelyard.prompts.language import LanguageSetting
 from steelyard.retrieval.chunk import CHUNK_TOKENS, Chunk, split_chunks
 from steelyard.store import Run, Store
 from steelyard.suite.evaluate import RunConfig, evaluate_suite
@@ -33,7 +34,7 @@ _TARGET: Final = "questions"
 
 @dataclass(frozen=True, slots=True)
 class QaSettings:
-    """How questions are made, beside the documents, the model and their number.
+    """Settings of question generation, besides documents, model and number of questions.
 
     Args:
         chunk_tokens: estimated tokens of a chunk, at most.
@@ -45,7 +46,7 @@ class QaSettings:
 
     chunk_tokens: int = CHUNK_TOKENS
     seed: int = 0
-    language: Literal["auto", "en", "zh"] = "auto"
+    language: LanguageSetting = "auto"
     check_answerable: bool = False
     show_metadata: bool = False
 
@@ -63,7 +64,7 @@ def generate_qa(
     store: str | Path | None = None,
     **options: Any,
 ) -> QaSet:
-    """Questions with answers and sources, made from documents; also inside a running event loop.
+    """Generate questions with answers and sources from documents; works inside a running event loop too.
 
     What was paid for is not paid for again: an unfinished run of the same documents, model and settings goes on, and
     replies to the same calls come from the journal.
@@ -99,7 +100,7 @@ def generate_qa(
 
 
 def writer_of(model: Model | None, per_chunk: int, settings: QaSettings) -> QuestionWriter | Cloze:
-    """Who writes the questions: the model, or without one whoever leaves out phrases."""
+    """The target that writes the questions: the model, or cloze questions if there is none."""
     if model is None:
         return Cloze(per_chunk, settings.seed)
     return QuestionWriter(
@@ -135,7 +136,7 @@ def qa_suite(
     paths = tuple(documents)
     read = read_documents(paths)
     drawn = chunks_of(read, Drawing(chunks, settings.chunk_tokens, settings.seed))
-    known = with_rare(drawn) if isinstance(writer, Cloze) else ((one, {}) for one in drawn)
+    known = with_rare(drawn) if isinstance(writer, Cloze) else ((chunk, {}) for chunk in drawn)
     few = chunks is not None and len(drawn) < chunks
     return Suite(
         name=read[0].name if len(read) == 1 else f"{read[0].name} and {len(read) - 1} more",
@@ -144,14 +145,18 @@ def qa_suite(
         targets={_TARGET: writer},
         scorers=(QuestionCount(writer.per_chunk),),
         options=options,
-        source={"documents": [one.name for one in read], "chunks": chunks, "chunk_tokens": settings.chunk_tokens},
+        source={
+            "documents": [document.name for document in read],
+            "chunks": chunks,
+            "chunk_tokens": settings.chunk_tokens,
+        },
         notes=(f"{chunks} chunks were asked for, and the documents have {len(drawn)}",) if few else (),
         breakdowns=("document",) if len(read) > 1 else (),
     )
 
 
 def unfinished(suite: Suite, store: str | Path | None) -> Run | None:
-    """The newest run in the store that did the same and did not come to its end; None where there is none."""
+    """The newest run of the same generation if it is unfinished; else None."""
     try:
         opened = Store(store)
     except ConfigError:  # there is no store yet
@@ -180,7 +185,7 @@ _MOST_TOKENS: Final = 30_000
 
 @dataclass(frozen=True, slots=True)
 class Drawing:
-    """Which chunks of the documents questions are made of.
+    """Which chunks of the documents are used.
 
     Args:
         count: how many are drawn, spread over the documents; None takes all.
@@ -193,7 +198,7 @@ class Drawing:
     seed: int = 0
 
     def check(self) -> None:
-        """Find what cannot be meant.
+        """Check the settings.
 
         Raises:
             ConfigError: which number, what was expected and what came.
@@ -205,7 +210,7 @@ class Drawing:
 
 
 def chunks_of(documents: Sequence[Document], drawing: Drawing) -> tuple[Chunk, ...]:
-    """The chunks of all documents in order, or those drawn of them.
+    """The chunks of all documents in order, or a sample of them.
 
     Raises:
         ConfigError: the drawing cannot be meant, or no document holds anything to ask about.
@@ -220,13 +225,13 @@ def chunks_of(documents: Sequence[Document], drawing: Drawing) -> tuple[Chunk, .
 
 
 def _asked_about(document: Document, tokens: int) -> list[Chunk]:
-    """The chunks of a document that have enough letters to ask about."""
+    """The chunks of a document with enough letters for a question."""
     chunks = split_chunks(document.text, document=document.name, tokens=tokens, overlap=0, pages=document.pages)
     return [chunk for chunk in chunks if _letters(chunk.text) >= _LEAST_LETTERS]
 
 
 def drawn(every: Sequence[Sequence[Chunk]], drawing: Drawing) -> list[Chunk]:
-    """Chunks by seed, one of each document in turn, so that a long document does not crowd out a short one.
+    """A random sample of chunks, one of each document in turn, so that a long document does not crowd out a short one.
 
     The first n of a draw are the draw of n: whoever asks for more chunks later keeps those that were paid for.
     """
@@ -239,16 +244,16 @@ def drawn(every: Sequence[Sequence[Chunk]], drawing: Drawing) -> list[Chunk]:
     return [deck[at] for at in range(rounds) for deck in decks if at < len(deck)][: drawing.count]
 
 
-def sample_of(chunk: Chunk, **more: Any) -> Sample:
-    """A chunk as a sample: what is known of it stands in the metadata and is in no prompt by itself."""
-    place: Mapping[str, Any] = {
+def sample_of(chunk: Chunk, **extra: Any) -> Sample:
+    """A chunk as a sample; its location is metadata, which no prompt shows unless asked to."""
+    location: Mapping[str, Any] = {
         "document": chunk.document,
         "page": chunk.page,
         "start": chunk.start,
         "end": chunk.end,
         "heading": chunk.heading,
     }
-    return Sample(chunk.id, chunk.text, group=group_of(chunk), metadata={**place, **more})
+    return Sample(chunk.id, chunk.text, group=group_of(chunk), metadata={**location, **extra})
 
 
 def group_of(chunk: Chunk) -> str:

@@ -65,12 +65,12 @@ _NAMES: Final = tuple(one.name for one in fields(QaRow))
 
 
 def row_id(chunk: str, question: str) -> str:
-    """The same for the same question about the same chunk, whenever and in whatever order it was made."""
+    """A row's id, which depends on its chunk and question alone and not on the run."""
     return blake2b(f"{chunk}\0{question}".encode("utf-8", "surrogatepass"), digest_size=8).hexdigest()
 
 
 def check_target(path: Path) -> None:
-    """Refuse a file that could not be written, before anything is paid for.
+    """Refuse a file that cannot be written, before any call is made.
 
     Raises:
         ConfigError: another suffix, or a folder that cannot be written to.
@@ -86,7 +86,7 @@ def check_target(path: Path) -> None:
 
 
 def save_rows(rows: Iterable[QaRow], path: Path) -> None:
-    """Write a .jsonl or .csv file under another name beside it, and rename it when it is whole.
+    """Write a .jsonl or .csv file under a temporary name and rename it when it is complete.
 
     Raises:
         ConfigError: another suffix, or it cannot be written.
@@ -107,7 +107,7 @@ def save_rows(rows: Iterable[QaRow], path: Path) -> None:
 
 
 def read_rows(path: Path) -> tuple[QaRow, ...]:
-    """The rows of a file that `save_rows` wrote.
+    """Read the rows of a file written by `save_rows`.
 
     Raises:
         ConfigError: another suffix, or there is no such file.
@@ -118,7 +118,7 @@ def read_rows(path: Path) -> tuple[QaRow, ...]:
     try:
         text = path.read_bytes().decode("utf-8-sig")
         given = _from_csv(text) if path.suffix.lower() == ".csv" else [json.loads(line) for line in _lines(text)]
-        return tuple(_row(one) for one in given)
+        return tuple(_row(values) for values in given)
     except OSError as error:
         raise ConfigError(f"{path} cannot be read: {error.strerror}") from error
     except (ValueError, TypeError, csv.Error) as error:
@@ -182,7 +182,7 @@ class ShortChunk:
 
 @dataclass(frozen=True, slots=True)
 class QaReport:
-    """What was asked for, what came, and what was dropped for which reason.
+    """Counts of a generation run: requested, generated, and dropped by reason.
 
     Args:
         run: the run's id.
@@ -224,7 +224,7 @@ class QaReport:
 
 @dataclass(frozen=True, slots=True)
 class QaSet:
-    """A question set, and how it came about.
+    """A question set and the report of its generation.
 
     Args:
         rows: in the order of the documents and chunks.
@@ -244,7 +244,7 @@ class QaSet:
 
 
 def collect(run: Run, *, kind: str, per_chunk: int) -> QaSet:
-    """The questions of a run, each once: of those that differ in case, width and punctuation only, the first is kept.
+    """Collect the questions of a run, without repetitions that differ in case, width or punctuation only.
 
     Args:
         run: over chunks; it may be unfinished.
@@ -253,14 +253,14 @@ def collect(run: Run, *, kind: str, per_chunk: int) -> QaSet:
     """
     tally = _ChunkTally(per_chunk)
     records = list(run.records())
-    first = set(distinct_texts(one["question"] for record in records for one in _made(record)))
+    first = set(distinct_texts(written["question"] for record in records for written in _written(record)))
     rows: list[QaRow] = []
     for record in records:
         own = []
-        for one in _made(record):
-            if one["question"] in first:
-                first.remove(one["question"])
-                own.append(_row_of(record, one, kind))
+        for written in _written(record):
+            if written["question"] in first:
+                first.remove(written["question"])
+                own.append(_row_of(record, written, kind))
         tally.add(record, len(own))
         rows += own
     report = QaReport(
@@ -271,7 +271,7 @@ def collect(run: Run, *, kind: str, per_chunk: int) -> QaSet:
         per_chunk=per_chunk,
         made=len(rows),
         dropped=dict(sorted(tally.dropped.items(), key=lambda pair: (-pair[1], pair[0]))),
-        unread_checks=tally.unread,
+        unread_checks=tally.unparsed,
         errors=tally.errors,
         not_reached=run.planned - len(records),
         short=tuple(tally.short),
@@ -281,20 +281,20 @@ def collect(run: Run, *, kind: str, per_chunk: int) -> QaSet:
 
 
 class _ChunkTally:
-    """What is counted over the records of one run."""
+    """Counts over the records of one run."""
 
     def __init__(self, per_chunk: int) -> None:
         self.dropped: Counter[str] = Counter()
-        self.unread = self.errors = 0
+        self.unparsed = self.errors = 0
         self.short: list[ShortChunk] = []
         self._per_chunk = per_chunk
 
     def add(self, record: Record, made: int) -> None:
         about = record.output.metadata if record.output is not None else {}
         dropped = Counter(about.get("dropped", {}))
-        dropped["duplicate"] += len(_made(record)) - made
+        dropped["duplicate"] += len(_written(record)) - made
         self.dropped += dropped
-        self.unread += about.get("unread_checks", 0)
+        self.unparsed += about.get("unread_checks", 0)
         self.errors += record.failure is not None
         if made < self._per_chunk:
             self.short.append(self._short(record, made, {reason: count for reason, count in dropped.items() if count}))
@@ -309,16 +309,16 @@ class _ChunkTally:
         return ShortChunk(record.sample.id, str(metadata["document"]), metadata["page"], made, dropped, problem)
 
 
-def _made(record: Record) -> Sequence[Any]:
+def _written(record: Record) -> Sequence[Any]:
     return record.output.value if record.output is not None and record.failure is None else ()
 
 
-def _row_of(record: Record, made: Mapping[str, str], kind: str) -> QaRow:
+def _row_of(record: Record, written: Mapping[str, str], kind: str) -> QaRow:
     sample = record.sample
     return QaRow(
-        id=row_id(sample.id, made["question"]),
-        question=made["question"],
-        answer=made["answer"],
+        id=row_id(sample.id, written["question"]),
+        question=written["question"],
+        answer=written["answer"],
         document=sample.metadata["document"],
         page=sample.metadata["page"],
         start=sample.metadata["start"],
@@ -328,5 +328,5 @@ def _row_of(record: Record, made: Mapping[str, str], kind: str) -> QaRow:
         chunk=sample.id,
         group=sample.group,
         kind=kind,
-        answerable=made["answerable"],
+        answerable=written["answerable"],
     )

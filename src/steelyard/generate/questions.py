@@ -1,4 +1,4 @@
-"""Reads what a model wrote as questions and answers: what is none is told by its reason, and never kept."""
+"""Parses questions and answers that a model wrote; each unusable one is dropped with its reason."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ _BEHIND: Final = re.compile(
     r"\s*(?:[-–—|(（\[【]\s*)?\b(?:answer|参考答案|答案)\s?[:：].*\Z|(?<=[?？])\s*[(（\[【][^?？]*[)）\]】]\Z",
     re.IGNORECASE | re.DOTALL,
 )
-"""What a model puts behind a question although nobody asked for it: the answer, or how hard it is."""
+"""What models add after a question without being asked: the answer, or a level of difficulty."""
 _LABEL: Final = re.compile(
     r"\A(?:\*\*|__)?(?:answer|a|答案|参考答案|答|回答)(?:\*\*|__)?\s{0,3}[:：](?:\*\*|__)?\s*", re.IGNORECASE
 )
@@ -78,11 +78,11 @@ _SPEAKER: Final = re.compile(
     r"[\s*_\"'“]*(?:i\b|sorry|unfortunately|apologies|as an?\b|we\b|很?抱歉|对不起|不好意思|作为|我|本人|无法|不能)",
     re.IGNORECASE,
 )
-"""How a reply begins in which the model speaks of itself."""
+"""Openings of replies in which the model speaks about itself."""
 
 
 class WrittenQuestion(NamedTuple):
-    """One question that was read, and why it is dropped; "" where it is kept."""
+    """One parsed question, and why it is dropped; "" if it is kept."""
 
     text: str
     defect: str = ""
@@ -90,18 +90,18 @@ class WrittenQuestion(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class QuestionList:
-    """What was read of a reply that should be a list of questions.
+    """The questions parsed from a reply.
 
     Args:
         questions: every entry, in order, each with its defect.
-        kind: why there is no list at all; `truncated` also where the last of several entries was cut off.
+        kind: why no list could be parsed; `truncated` also if the last entry of a list was cut off.
     """
 
     questions: tuple[WrittenQuestion, ...] = ()
     kind: Kind = ""
 
     @property
-    def kept(self) -> tuple[str, ...]:
+    def usable(self) -> tuple[str, ...]:
         """The questions without a defect."""
         return tuple(question.text for question in self.questions if not question.defect)
 
@@ -116,15 +116,15 @@ class QuestionList:
 
 
 def read_questions(text: str, *, most: int, finish: str = "stop") -> QuestionList:
-    r"""The questions in a model's reply: what is no question, too long or too short, or asked twice is marked.
+    r"""Parse the questions in a model's reply; entries that are unusable or repeated are marked with a reason.
 
     Args:
         text: any text; what stands around the list is left out.
         most: how many were asked for; those beyond are marked `surplus`.
         finish: why the model stopped; of a reply that was cut off, the last entry is left out unless it ends.
 
-    >>> found = read_questions("Sure! Here are 3:\n1. How high is it?\n2. how high is it\n3. Rain.", most=3)
-    >>> found.kept, found.dropped
+    >>> listing = read_questions("Sure! Here are 3:\n1. How high is it?\n2. how high is it\n3. Rain.", most=3)
+    >>> listing.usable, listing.dropped
     (('How high is it?',), {'duplicate': 1, 'too_short': 1})
     """
     if finish in {"refusal", "content_filter"}:
@@ -138,7 +138,7 @@ def read_questions(text: str, *, most: int, finish: str = "stop") -> QuestionLis
         return QuestionList(kind=_kind_of_nothing(text, cut=cut))
     if listing.form == "lines" and not any(map(_asks, entries)):
         return QuestionList(kind="refused" if _refuses(text) else "none")
-    return QuestionList(tuple(_judged(entries, most)), "truncated" if cut else "")
+    return QuestionList(tuple(_checked(entries, most)), "truncated" if cut else "")
 
 
 def _kind_of_nothing(text: str, *, cut: bool) -> Kind:
@@ -150,29 +150,29 @@ def _kind_of_nothing(text: str, *, cut: bool) -> Kind:
 
 
 def _bare(entry: str) -> str:
-    """A question without the row of a table around it, the name of its kind before it and the answer behind it."""
+    """A question without a table row around it, a question type before it, or an answer after it."""
     if entry.startswith("|"):
         entry = max((cell.strip() for cell in entry.strip("|").split("|")), key=len)
     return _BEHIND.sub("", _KIND_BEFORE.sub("", entry)) or entry
 
 
-def _judged(entries: tuple[str, ...], most: int) -> list[WrittenQuestion]:
+def _checked(entries: tuple[str, ...], most: int) -> list[WrittenQuestion]:
     first = list(distinct_texts(entries))
-    found: list[WrittenQuestion] = []
-    kept = 0
+    questions: list[WrittenQuestion] = []
+    usable = 0
     for entry in entries:
         if entry in first:
             first.remove(entry)
-            defect = defect_of(entry) or ("surplus" if kept >= most else "")
+            defect = defect_of(entry) or ("surplus" if usable >= most else "")
         else:
             defect = "duplicate"
-        kept += not defect
-        found.append(WrittenQuestion(entry, defect))
-    return found
+        usable += not defect
+        questions.append(WrittenQuestion(entry, defect))
+    return questions
 
 
 def defect_of(question: str) -> str:
-    """Why a text is not to be asked by itself: `too_short`, `too_long`, `no_question`, `refers_to_text`, or "".
+    """Why a question cannot be used: `too_short`, `too_long`, `no_question`, `refers_to_text`; "" if it can.
 
     >>> [defect_of(one) for one in ("How high is the rim?", "Why?", "Rain is wet today.", "What does the text say?")]
     ['', 'too_short', 'no_question', 'refers_to_text']
@@ -198,7 +198,7 @@ def _ended(entry: str) -> bool:
 
 
 class WrittenAnswer(NamedTuple):
-    """An answer that was read; `defect` is why there is none."""
+    """A parsed answer; `defect` says why there is none."""
 
     text: str
     defect: str = ""
@@ -228,6 +228,6 @@ def read_answer(text: str, *, finish: str = "stop") -> WrittenAnswer:
 
 
 def _refuses(text: str) -> bool:
-    """Whether a reply begins as a refusal: one in the middle of it may be what the text is about."""
+    """Whether a reply begins as a refusal; a refusal further on may be quoted from the text."""
     head = text[:200]
     return bool(_SPEAKER.match(head)) and (REFUSAL.search(head) is not None or is_refusal(head))

@@ -8,15 +8,23 @@ kept as labels of the run that was reviewed, marked as the model's: a model's op
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from datetime import datetime
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, Protocol
 
 from steelyard.errors import ConfigError
 from steelyard.generate.conditions import parse_condition
-from steelyard.generate.reviewer import KIND, REASONS, CauseFinder, Reviewer, causes_suite, reasons_suite, sample_place
+from steelyard.generate.reviewer import (
+    KIND,
+    REASONS,
+    CauseFinder,
+    Reviewer,
+    causes_suite,
+    reasons_suite,
+    reviewed_record,
+)
 from steelyard.store import Run, Store
 from steelyard.store.labels import MODEL, add_labels, by_record
 from steelyard.suite.evaluate import RunConfig, evaluate_suite
@@ -27,13 +35,19 @@ from steelyard.types import Label, Record
 NAMES: Final = ("reason", "cause")
 """The labels that a review gives."""
 MOST: Final = 100
-Evaluate = Callable[[Suite, RunConfig], Sequence[Run]]
-"""How a suite is run: `evaluate_suite`, or with progress."""
+
+
+class Evaluate(Protocol):
+    """How a suite is run: `evaluate_suite`, or with progress."""
+
+    def __call__(self, suite: Suite, *, how: RunConfig) -> Sequence[Run]:
+        """The runs of all targets of a suite, in order."""
+        ...
 
 
 @dataclass(frozen=True, slots=True)
 class ReviewPlan:
-    """What is reviewed.
+    """Which run and records are reviewed.
 
     Args:
         run: the run's name: an id, a beginning, a target.
@@ -50,7 +64,7 @@ class ReviewPlan:
 
 @dataclass(frozen=True, slots=True)
 class Review:
-    """What came of a review.
+    """The result of a review.
 
     Args:
         run: id of the run that was reviewed.
@@ -91,7 +105,7 @@ class Review:
 
 @dataclass(frozen=True, slots=True)
 class _Chosen:
-    """The records that are reviewed, how many fit, and the places of all that still are failures."""
+    """The records to review, how many match, and the keys of all records that still fail."""
 
     run: Run
     records: tuple[Record, ...]
@@ -100,7 +114,7 @@ class _Chosen:
 
 
 def model_author(model: Any) -> str:
-    """Who signs a model's labels: its name, where it has one.
+    """The author of a model's labels: its name, or its class if it has none.
 
     >>> from steelyard.models.scripted import Scripted
     >>> model_author(Scripted())
@@ -111,7 +125,7 @@ def model_author(model: Any) -> str:
 
 
 def planned_suites(store: Store, plan: ReviewPlan, reviewer: Reviewer) -> tuple[Suite, ...]:
-    """What a review would ask: the reasons, then the causes of as many; for a dry run.
+    """The suites of a review for a dry run: the reasons, then the causes of as many.
 
     Raises:
         ConfigError: no such run, or a condition that cannot be meant.
@@ -119,12 +133,8 @@ def planned_suites(store: Store, plan: ReviewPlan, reviewer: Reviewer) -> tuple[
     chosen = _chosen(store, plan)
     if not chosen.records:
         return ()
-    rehearsed = [reviewer.stage_info.mock_reply] * len(chosen.records)
-    return _reasons(chosen, plan, reviewer), causes_suite(chosen.run, rehearsed, _finder(reviewer), Options())
-
-
-def _evaluated(suite: Suite, how: RunConfig) -> Sequence[Run]:
-    return evaluate_suite(suite, how=how)
+    mock_reasons = [reviewer.stage_info.mock_reply] * len(chosen.records)
+    return _reasons(chosen, plan, reviewer), causes_suite(chosen.run, mock_reasons, _finder(reviewer), Options())
 
 
 def review(
@@ -134,9 +144,9 @@ def review(
     *,
     at: datetime,
     how: RunConfig = RunConfig(),
-    evaluate: Evaluate = _evaluated,
+    evaluate: Evaluate = evaluate_suite,
 ) -> Review:
-    """Review a run, and keep what comes of it as labels; what is interrupted goes on when it is called again.
+    """Review a run and store the result as labels; calling it again resumes an interrupted review.
 
     Args:
         where: the store.
@@ -153,33 +163,35 @@ def review(
     author = model_author(reviewer.model)
     with Store(where) as store:
         chosen = _chosen(store, plan)
-        told = Review(chosen.run.id, author, chosen.fitting, len(chosen.records))
+        result = Review(chosen.run.id, author, chosen.fitting, len(chosen.records))
         if not chosen.records:
-            return dataclasses.replace(told, labels=_keep(store, chosen, {}, {}, (author, at)))
+            return dataclasses.replace(result, labels=_keep(store, chosen, {}, {}, (author, at)))
     first = _run_of(_reasons(chosen, plan, reviewer), where, how, evaluate)
     with Store(where) as store:
         again = store.run(first.id)
-        given = _given(again)
+        reasons = _reasons_of(again)
         spent = store.spent(again.evaluation)[0]
-        told = dataclasses.replace(told, **_counts(again, given), labels=_keep(store, chosen, given, {}, (author, at)))
-    places = [place for place, reason in given.items() if reason]
-    if first.state != "finished" or not places:
-        return told
+        result = dataclasses.replace(
+            result, **_counts(again, reasons), labels=_keep(store, chosen, reasons, {}, (author, at))
+        )
+    explained = [key for key, reason in reasons.items() if reason]
+    if first.state != "finished" or not explained:
+        return result
     left = None if plan.calls is None else max(0, plan.calls - spent)
-    suite = causes_suite(chosen.run, [given[place] for place in places], _finder(reviewer), _options(left))
+    suite = causes_suite(chosen.run, [reasons[key] for key in explained], _finder(reviewer), _options(left))
     second = _run_of(suite, where, how, evaluate)
     with Store(where) as store:
         again = store.run(second.id)
-        causes = _causes(again, places)
-        written = _keep(store, chosen, given, causes, (author, at))
+        causes = _causes(again, explained)
+        written = _keep(store, chosen, reasons, causes, (author, at))
         return dataclasses.replace(
-            told,
-            **_summed(causes, places),
-            labels=told.labels + written,
+            result,
+            **_summed(causes, explained),
+            labels=result.labels + written,
             state=again.state,
             reason=again.reason,
-            runs=(*told.runs, again.id),
-            from_journal=told.from_journal + again.from_journal,
+            runs=(*result.runs, again.id),
+            from_journal=result.from_journal + again.from_journal,
         )
 
 
@@ -190,17 +202,17 @@ def _chosen(store: Store, plan: ReviewPlan) -> _Chosen:
     condition, failed = (parse_condition(text, run.manifest) for text in (plan.only, "failed"))
     labels = by_record(run.labels())
     fitting: list[Record] = []
-    still: set[tuple[str, int]] = set()
+    failing: set[tuple[str, int]] = set()
     for record in run.records():
-        place = (record.sample.id, record.repeat)
-        fits = condition.holds(record, labels.get(place, ()))
+        key = (record.sample.id, record.repeat)
+        fits = condition.holds(record, labels.get(key, ()))
         if fits:
             fitting.append(record)
         if fits or failed.holds(record):
-            still.add(place)
+            failing.add(key)
     most = len(fitting) if plan.most is None else min(plan.most, len(fitting))
     spread = tuple(fitting[at * len(fitting) // most] for at in range(most))
-    return _Chosen(run, spread, len(fitting), frozenset(still))
+    return _Chosen(run, spread, len(fitting), frozenset(failing))
 
 
 def _reasons(chosen: _Chosen, plan: ReviewPlan, reviewer: Reviewer) -> Suite:
@@ -218,12 +230,12 @@ def _finder(reviewer: Reviewer) -> CauseFinder:
 
 
 def _run_of(suite: Suite, where: str | Path | None, how: RunConfig, evaluate: Evaluate) -> Run:
-    """The run of a suite: the newest that did the same, gone on with where it did not finish, else a new one."""
+    """The newest run of the same review step, resumed if it is unfinished; else a new run."""
     before = None if how.fresh else _same(suite, where)
     if before is not None and before.state == "finished":
         return before
     resumed = dataclasses.replace(how, store=where, resume=before.id if before else "")
-    return evaluate(suite, resumed)[0]
+    return evaluate(suite, how=resumed)[0]
 
 
 def _same(suite: Suite, where: str | Path | None) -> Run | None:
@@ -236,19 +248,19 @@ def _same(suite: Suite, where: str | Path | None) -> Run | None:
     return None
 
 
-def _given(run: Run) -> dict[tuple[str, int], str]:
+def _reasons_of(run: Run) -> dict[tuple[str, int], str]:
     """(sample's id, repeat) of the run that was reviewed -> the reason; "" where the reply holds none."""
     return {
-        sample_place(record.sample): "" if record.output is None or record.failure else str(record.output.value)
+        reviewed_record(record.sample): "" if record.output is None or record.failure else str(record.output.value)
         for record in run.records()
     }
 
 
-def _counts(run: Run, given: Mapping[tuple[str, int], str]) -> dict[str, Any]:
+def _counts(run: Run, reasons: Mapping[tuple[str, int], str]) -> dict[str, Any]:
     kinds = {**run.summary().unparsed_kinds}
     refused = sum(score.refused for score in run.summary().scores if score.name == REASONS.score)
     return {
-        "reasons": sum(bool(one) for one in given.values()),
+        "reasons": sum(bool(reason) for reason in reasons.values()),
         "unread": {**kinds, **({"refused": refused} if refused else {})},
         "errors": run.errors,
         "state": run.state,
@@ -258,36 +270,40 @@ def _counts(run: Run, given: Mapping[tuple[str, int], str]) -> dict[str, Any]:
     }
 
 
-def _causes(run: Run, places: Sequence[tuple[str, int]]) -> dict[tuple[str, int], str]:
-    """Place of a record -> its cause."""
-    found: dict[tuple[str, int], str] = {}
+def _causes(run: Run, keys: Sequence[tuple[str, int]]) -> dict[tuple[str, int], str]:
+    """Key of a record -> its cause."""
+    causes: dict[tuple[str, int], str] = {}
     for record in run.records():
         if record.output is not None and record.failure is None:
             for cause, numbers in record.output.value.items():
-                found |= {places[number]: cause for number in numbers}
-    return found
+                causes |= {keys[number]: cause for number in numbers}
+    return causes
 
 
-def _summed(causes: Mapping[tuple[str, int], str], places: Sequence[tuple[str, int]]) -> dict[str, Any]:
-    ordered = [(place, causes[place]) for place in places if place in causes]
+def _summed(causes: Mapping[tuple[str, int], str], keys: Sequence[tuple[str, int]]) -> dict[str, Any]:
+    ordered = [(key, causes[key]) for key in keys if key in causes]
     counts: dict[str, int] = {}
     for _, cause in ordered:
         counts[cause] = counts.get(cause, 0) + 1
     examples = {cause: sample for (sample, _), cause in reversed(ordered)}
-    most = dict(sorted(counts.items(), key=lambda pair: (-pair[1], pair[0])))
-    return {"causes": most, "examples": {one: examples[one] for one in most}, "unplaced": len(places) - len(ordered)}
+    ordered_counts = dict(sorted(counts.items(), key=lambda pair: (-pair[1], pair[0])))
+    return {
+        "causes": ordered_counts,
+        "examples": {cause: examples[cause] for cause in ordered_counts},
+        "unplaced": len(keys) - len(ordered),
+    }
 
 
 def _keep(
     store: Store,
     chosen: _Chosen,
-    given: Mapping[tuple[str, int], str],
+    reasons: Mapping[tuple[str, int], str],
     causes: Mapping[tuple[str, int], str],
     signed: tuple[str, datetime],
 ) -> int:
-    """Write labels, and withdraw what the same model said of records that are no failures any more."""
+    """Write labels, and withdraw the model's labels of records that do not fail any more."""
     author, at = signed
-    labels = [Label(sample, "reason", text, author, at, repeat) for (sample, repeat), text in given.items() if text]
+    labels = [Label(sample, "reason", text, author, at, repeat) for (sample, repeat), text in reasons.items() if text]
     labels += [Label(sample, "cause", cause, author, at, repeat) for (sample, repeat), cause in causes.items()]
     labels += [
         dataclasses.replace(label, value=None, at=at)

@@ -9,15 +9,14 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, ClassVar, Final, Literal, NamedTuple, get_args
+from typing import Any, ClassVar, Final, NamedTuple
 
-from steelyard.errors import ConfigError, did_you_mean
 from steelyard.escaping import cell_text
 from steelyard.generate.questions import read_answer
+from steelyard.generate.writer import check_writing_model
 from steelyard.models.base import Model
-from steelyard.models.references import check_sent
-from steelyard.prompts.fenced_prompt import FencedPrompt
-from steelyard.prompts.language import Language, language_of
+from steelyard.prompts.fenced_prompt import FencedPrompt, prompts_manifest
+from steelyard.prompts.language import LanguageSetting, prompt_language
 from steelyard.prompts.sample_values import sample_values
 from steelyard.store import Run
 from steelyard.suite.objects import Options, Suite
@@ -36,7 +35,7 @@ _CAUSES: Final = FencedPrompt(
 
 @dataclass(frozen=True, slots=True)
 class Reviewer:
-    """A model that says why a sample failed.
+    """A model that states why a sample failed.
 
     Args:
         model: what is asked.
@@ -47,34 +46,34 @@ class Reviewer:
     stage_info: ClassVar[StageInfo] = StageInfo(mock_reply="The answer names another unit than the question asks for.")
 
     model: Model
-    language: Literal["auto", "en", "zh"] = "auto"
+    language: LanguageSetting = "auto"
     parameters: Mapping[str, Any] = field(default_factory=dict)
 
     def check(self) -> None:
-        """Find what cannot be meant before anything is sent.
+        """Check the settings before anything is sent.
 
         Raises:
-            ConfigError: no model, or a language that there is not.
+            ConfigError: no model, or an unknown language.
         """
-        _check(self.model, self.language, self.parameters)
+        check_writing_model(self.model, self.language, self.parameters)
         _REASON.check()
 
     def manifest(self) -> dict[str, Any]:
-        """The words that are sent, by language, and their hash."""
-        return {"prompts": {"reason": _REASON.manifest()}}
+        """The prompts that are sent, by language, with their hashes."""
+        return prompts_manifest(reason=_REASON)
 
     async def __call__(self, sample: Sample, ask: Asks) -> Output:
-        """One call; the reason, or nothing with why it could not be read."""
+        """Ask for the reason; an empty one comes with why it could not be parsed."""
         values = {name: str(sample.input[name]) for name in _SHOWN}
-        language = _language(self.language, values["question"], values["answer"])
+        language = prompt_language(self.language, values["question"], values["answer"])
         reply = await ask(self.model, _REASON.messages(language, values), **self.parameters)
-        found = read_reason(reply.text, finish=reply.finish)
-        return Output(found.text, metadata={"kind": found.kind} if found.kind else {})
+        reason = read_reason(reply.text, finish=reply.finish)
+        return Output(reason.text, metadata={"kind": reason.kind} if reason.kind else {})
 
 
 @dataclass(frozen=True, slots=True)
 class CauseFinder:
-    """A model that gathers reasons under causes: a call for each `BATCH` of them, one after the other.
+    """A model that groups reasons under causes, in one call per `BATCH` reasons.
 
     A later batch is shown the causes of the earlier ones, so that one cause has one name.
 
@@ -86,24 +85,24 @@ class CauseFinder:
     """All reasons under one cause."""
 
     model: Model
-    language: Literal["auto", "en", "zh"] = "auto"
+    language: LanguageSetting = "auto"
     parameters: Mapping[str, Any] = field(default_factory=dict)
 
     def check(self) -> None:
-        """Find what cannot be meant before anything is sent.
+        """Check the settings before anything is sent.
 
         Raises:
-            ConfigError: no model, or a language that there is not.
+            ConfigError: no model, or an unknown language.
         """
-        _check(self.model, self.language, self.parameters)
+        check_writing_model(self.model, self.language, self.parameters)
         _CAUSES.check()
 
     def manifest(self) -> dict[str, Any]:
-        """The words that are sent, by language, and their hash."""
-        return {"prompts": {"causes": _CAUSES.manifest()}}
+        """The prompts that are sent, by language, with their hashes."""
+        return prompts_manifest(causes=_CAUSES)
 
     async def __call__(self, sample: Sample, ask: Asks) -> Output:
-        """Cause -> places of its reasons, 0-based; a reason that was put under none is in no list."""
+        """Cause -> 0-based positions of its reasons; a reason without a cause is in no list."""
         reasons: Sequence[str] = sample.input
         causes: dict[str, list[int]] = {}
         for start in range(0, len(reasons), BATCH):
@@ -115,19 +114,19 @@ class CauseFinder:
 
     async def _of_batch(self, batch: Sequence[str], known: Sequence[str], ask: Asks) -> Mapping[str, Sequence[int]]:
         values = {
-            "reasons": "\n".join(f"{no}. {one}" for no, one in enumerate(batch, start=1)),
+            "reasons": "\n".join(f"{no}. {reason}" for no, reason in enumerate(batch, start=1)),
             "known": "\n".join(known) or "-",
             "count": str(len(batch)),
             "most": str(max(MOST_CAUSES, len(known))),
         }
-        messages = _CAUSES.messages(_language(self.language, *batch), values)
+        messages = _CAUSES.messages(prompt_language(self.language, *batch), values)
         reply = await ask(self.model, messages, **self.parameters)
         return read_causes(reply.text, len(batch))
 
 
 @dataclass(frozen=True, slots=True)
 class ReasonGiven:
-    """1 where a reason was given; a reply that holds none is unparsed, a refusal refused.
+    """1 if a reason was given; a reply without one is unparsed, a refusal refused.
 
     >>> ReasonGiven()(Sample("1", {}), Output("It reads miles.")).value
     1.0
@@ -137,7 +136,7 @@ class ReasonGiven:
     stage_info: ClassVar[StageInfo] = INLINE
 
     def __call__(self, sample: Sample, output: Output) -> Score:  # noqa: ARG002  # what a scorer is given
-        """Look whether there is one."""
+        """Score one record."""
         kind = output.metadata.get("kind", "")
         if kind == "refused":
             return Score("reason", None, outcome="refused", reason="the model refused to say why")
@@ -148,7 +147,7 @@ class ReasonGiven:
 
 @dataclass(frozen=True, slots=True)
 class ReasonsPlaced:
-    """The share of reasons that were put under a cause; unparsed where none was.
+    """The share of reasons with a cause; unparsed if none has one.
 
     >>> ReasonsPlaced()(Sample("causes", ["a", "b"]), Output({"wrong unit": [1]})).value
     0.5
@@ -159,23 +158,10 @@ class ReasonsPlaced:
 
     def __call__(self, sample: Sample, output: Output) -> Score:
         """Count."""
-        placed = sum(len(places) for places in output.value.values())
+        placed = sum(len(positions) for positions in output.value.values())
         if not placed:
             return Score("placed", None, outcome="unparsed", reason="no cause can be read", detail={"kind": "none"})
         return Score("placed", placed / len(sample.input), passed=placed == len(sample.input))
-
-
-def _check(model: Any, language: str, parameters: Mapping[str, Any]) -> None:
-    if not hasattr(model, "request"):
-        raise ConfigError(f"{type(model).__name__} is no model")
-    known = ("auto", *get_args(Language))
-    if language not in known:
-        raise ConfigError(f"language: there is no {language!r}{did_you_mean(language, known)}")
-    check_sent("parameters", parameters)
-
-
-def _language(given: Literal["auto", "en", "zh"], *texts: str) -> Language:
-    return language_of(*texts) if given == "auto" else given
 
 
 _MOST_REASON: Final = 1_000
@@ -229,7 +215,7 @@ def read_causes(text: str, count: int) -> dict[str, tuple[int, ...]]:
     {'Wrong unit': (1, 3, 4), 'no source': (2,)}
     """
     start, end, _ = readable(text)
-    found: dict[str, tuple[int, ...]] = {}
+    causes: dict[str, tuple[int, ...]] = {}
     names: dict[str, str] = {}
     taken: set[int] = set()
     for line in text[start:end].splitlines():
@@ -241,8 +227,8 @@ def read_causes(text: str, count: int) -> dict[str, tuple[int, ...]]:
         if name and numbers:
             known = names.setdefault(name.casefold(), name)
             taken.update(numbers)
-            found[known] = (*found.get(known, ()), *dict.fromkeys(numbers))
-    return found
+            causes[known] = (*causes.get(known, ()), *dict.fromkeys(numbers))
+    return causes
 
 
 def cause_name(text: str) -> str:
@@ -253,11 +239,11 @@ def cause_name(text: str) -> str:
 
 def _numbers(text: str, count: int) -> list[int]:
     """Every number and range in a text that is among 1 to `count`."""
-    found: list[int] = []
+    numbers: list[int] = []
     for first, last, single in _NUMBER.findall(text):
         low, high = (int(single[:9]), int(single[:9])) if single else (int(first[:9]), int(last[:9]))
-        found += range(max(1, low), min(high, count) + 1)
-    return found
+        numbers += range(max(1, low), min(high, count) + 1)
+    return numbers
 
 
 class ReviewStep(NamedTuple):
@@ -277,7 +263,7 @@ _NONE: Final = "(none)"
 
 
 def reasons_suite(run: Run, records: Sequence[Record], reviewer: Reviewer, options: Options) -> Suite:
-    """The first step: each record is a sample, and the model says why it failed."""
+    """The first step of a review: each record is a sample, and the model states why it failed."""
     several = any(record.repeat for record in records)
     return Suite(
         name=_title(run),
@@ -291,7 +277,7 @@ def reasons_suite(run: Run, records: Sequence[Record], reviewer: Reviewer, optio
 
 
 def causes_suite(run: Run, reasons: Sequence[str], finder: CauseFinder, options: Options) -> Suite:
-    """The second step: the list of all reasons is one sample, and the model gathers them under causes."""
+    """The second step of a review: the list of all reasons is one sample, and the model groups them under causes."""
     return Suite(
         name=_title(run),
         kind=KIND,
@@ -303,8 +289,8 @@ def causes_suite(run: Run, reasons: Sequence[str], finder: CauseFinder, options:
     )
 
 
-def sample_place(sample: Sample) -> tuple[str, int]:
-    """Which record a sample of the first step is about: its sample's id and repeat."""
+def reviewed_record(sample: Sample) -> tuple[str, int]:
+    """(sample id, repeat) of the record that a sample of the first step is about."""
     return str(sample.metadata["sample"]), int(sample.metadata["repeat"])
 
 
@@ -313,10 +299,10 @@ def _title(run: Run) -> str:
 
 
 def _sample(run: Run, record: Record, *, several: bool) -> Sample:
-    """One failure. Where there are repeats every id ends in one, so that no two are equal."""
+    """A failed record as a sample; with repeats each id ends in the repeat, so that ids are unique."""
     sample, output = record.sample, record.output
     values = sample_values(sample)
-    asked = f"{values['transcript']}\n\n{values['options']}" if sample.choices else values["transcript"]
+    question = f"{values['transcript']}\n\n{values['options']}" if sample.choices else values["transcript"]
     passages = output.contexts if output and output.contexts else sample.contexts
     shown = [f"[{no}] {_cut(passage, _MOST_PASSAGE)}" for no, passage in enumerate(passages[:_MOST_PASSAGES], start=1)]
     if len(passages) > _MOST_PASSAGES:
@@ -325,7 +311,7 @@ def _sample(run: Run, record: Record, *, several: bool) -> Sample:
     return Sample(
         f"{sample.id} #{record.repeat}" if several else sample.id,
         {
-            "question": _cut(asked, _MOST_TEXT),
+            "question": _cut(question, _MOST_TEXT),
             "expected": _cut(cell_text(sample.reference), _MOST_TEXT) or _NONE,
             "passages": "\n\n".join(shown) or _NONE,
             "answer": _cut(answer, _MOST_TEXT) or _NONE,
@@ -348,7 +334,7 @@ def _verdict(score: Score) -> str:
 
 
 def _cut(text: str, most: int) -> str:
-    """A long text without its middle, and how much that was: begin and end tell more."""
+    """A long text with its middle replaced by the number of characters left out."""
     text = text.strip()
     if len(text) <= most:
         return text

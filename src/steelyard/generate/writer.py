@@ -12,14 +12,14 @@ from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any, ClassVar, Final, Literal, get_args
+from typing import Any, ClassVar, Final
 
-from steelyard.errors import ConfigError, did_you_mean, expect_number
+from steelyard.errors import ConfigError, expect_number
 from steelyard.generate.questions import WrittenAnswer, read_answer, read_questions
 from steelyard.models.base import Model
 from steelyard.models.references import check_sent
-from steelyard.prompts.fenced_prompt import FencedPrompt
-from steelyard.prompts.language import Language, language_of
+from steelyard.prompts.fenced_prompt import FencedPrompt, prompts_manifest
+from steelyard.prompts.language import Language, LanguageSetting, check_language, prompt_language
 from steelyard.scorers.judges.judge import together
 from steelyard.text.rating import read_yes_no
 from steelyard.types import INLINE, Asks, Output, Sample, Score, ScoreInfo, StageInfo
@@ -31,12 +31,24 @@ _SHOWN: Final[Mapping[str, tuple[tuple[str, ...], tuple[str, ...]]]] = MappingPr
 """Step -> what its prompt names of other people's text, and of ours."""
 
 
+def check_writing_model(model: object, language: str, parameters: Mapping[str, Any]) -> None:
+    """Refuse a model, a language of its prompts or parameters of its calls that cannot be used.
+
+    Raises:
+        ConfigError: which of them, before anything is sent.
+    """
+    if not hasattr(model, "request"):
+        raise ConfigError(f"{type(model).__name__} is no model")
+    check_language(language)
+    check_sent("parameters", parameters)
+
+
 @dataclass(frozen=True, slots=True)
 class QuestionWriter:
-    """A model that writes questions about a text, and answers them.
+    """A model that writes questions about a text and answers them from it.
 
     Args:
-        model: what writes.
+        model: the model that writes.
         per_chunk: questions that are asked for in one call, 1 to 100.
         language: of the prompts; `auto` is Chinese where the text is, else English.
         check_answerable: ask once more per question whether the text alone answers it; those that it does not answer
@@ -51,7 +63,7 @@ class QuestionWriter:
 
     model: Model
     per_chunk: int = 10
-    language: Literal["auto", "en", "zh"] = "auto"
+    language: LanguageSetting = "auto"
     check_answerable: bool = False
     show_metadata: bool = False
     parameters: Mapping[str, Any] = field(default_factory=dict)
@@ -60,29 +72,24 @@ class QuestionWriter:
     check_prompt: Path | str = ""
 
     def check(self) -> None:
-        """Find what cannot be meant before anything is sent.
+        """Check the settings before anything is sent.
 
         Raises:
-            ConfigError: no model, a number or language that there is not, or a prompt that cannot be used.
+            ConfigError: no model, a number out of range, an unknown language, or an unusable prompt.
         """
-        if not hasattr(self.model, "request"):
-            raise ConfigError(f"{type(self.model).__name__} is no model")
+        check_writing_model(self.model, self.language, self.parameters)
         expect_number("per_chunk", self.per_chunk, 1, MOST_QUESTIONS, whole=True)
-        known = ("auto", *get_args(Language))
-        if self.language not in known:
-            raise ConfigError(f"language: there is no {self.language!r}{did_you_mean(str(self.language), known)}")
-        check_sent("parameters", self.parameters)
         for step in _SHOWN:
             self._prompt(step).check()
 
     def manifest(self) -> dict[str, Any]:
-        """The words that are sent, by step and language, and their hash."""
+        """The prompts that are sent, by step and language, with their hashes."""
         steps = ("questions", "answer", *(("check",) if self.check_answerable else ()))
-        return {"prompts": {step: self._prompt(step).manifest() for step in steps}}
+        return prompts_manifest(**{step: self._prompt(step) for step in steps})
 
     @property
     def stage_info(self) -> StageInfo:
-        """A dry run's reply is as many questions as are asked for, which is also an answer."""
+        """The mock reply of a dry run: as many questions as requested; it also reads as an answer."""
         return StageInfo(
             mock_reply="\n".join(
                 f"{no}. What does rehearsed question number {no} ask for?" for no in range(1, self.per_chunk + 1)
@@ -90,35 +97,37 @@ class QuestionWriter:
         )
 
     async def __call__(self, sample: Sample, ask: Asks) -> Output:
-        """Questions, checks where they are wanted, then answers, each step side by side."""
-        language = language_of(sample.input) if self.language == "auto" else self.language
+        """Ask for the questions, check them if `check_answerable` is set, then ask for the answers."""
+        language = prompt_language(self.language, sample.input)
         text = self._material(sample)
         messages = self._prompt("questions").messages(language, {"text": text, "count": str(self.per_chunk)})
         reply = await ask(self.model, messages, **self.parameters)
-        found = read_questions(reply.text, most=self.per_chunk, finish=reply.finish)
+        listing = read_questions(reply.text, most=self.per_chunk, finish=reply.finish)
         step = partial(self._ask, ask, language, text)
-        checks = await self._checked(step, found.kept)
-        kept = [question for question in found.kept if checks[question] != "no"]
-        answers = await together([partial(self._answered, step, question) for question in kept]) if kept else ()
-        dropped = dict(found.dropped)
+        checks = await self._checked(step, listing.usable)
+        answerable = [question for question in listing.usable if checks[question] != "no"]
+        answers = (
+            await together([partial(self._answered, step, question) for question in answerable]) if answerable else ()
+        )
+        dropped = dict(listing.dropped)
         defects = [answer.defect for answer in answers if answer.defect]
         for reason in [*("not_answerable" for check in checks.values() if check == "no"), *defects]:
             dropped[reason] = dropped.get(reason, 0) + 1
-        made = [
+        written = [
             {"question": question, "answer": answer.text, "answerable": "yes" if checks[question] == "yes" else ""}
-            for question, answer in zip(kept, answers, strict=True)
+            for question, answer in zip(answerable, answers, strict=True)
             if not answer.defect
         ]
-        unread = sum(check == "unread" for check in checks.values())
-        return Output(made, metadata=_about(found.kind, dropped, unread))
+        unparsed = sum(check == "unparsed" for check in checks.values())
+        return Output(written, metadata=_about(listing.kind, dropped, unparsed))
 
     async def _checked(self, step: Any, questions: tuple[str, ...]) -> dict[str, str]:
-        """Question -> `yes`, `no`, `unread`, or "" where no check is wanted."""
+        """Question -> `yes`, `no`, `unparsed`, or "" if nothing is checked."""
         if not self.check_answerable or not questions:
             return dict.fromkeys(questions, "")
         replies = await together([partial(step, "check", question) for question in questions])
         verdicts = [read_yes_no(reply.text, finish=reply.finish) for reply in replies]
-        return {question: verdict.label or "unread" for question, verdict in zip(questions, verdicts, strict=True)}
+        return {question: verdict.label or "unparsed" for question, verdict in zip(questions, verdicts, strict=True)}
 
     @staticmethod
     async def _answered(step: Any, question: str) -> WrittenAnswer:
@@ -142,15 +151,15 @@ class QuestionWriter:
         return FencedPrompt(f"generate_{step}", own, shown, plain, needed=(*shown, *plain))
 
 
-def _about(kind: str, dropped: Mapping[str, int], unread: int) -> dict[str, Any]:
-    """What is known of a chunk's questions beside themselves; what is not the case is left out."""
-    found = {"kind": kind, "dropped": dict(dropped), "unread_checks": unread}
-    return {key: value for key, value in found.items() if value}
+def _about(kind: str, dropped: Mapping[str, int], unparsed: int) -> dict[str, Any]:
+    """Metadata of a chunk's questions, without zeros and blanks."""
+    metadata = {"kind": kind, "dropped": dict(dropped), "unread_checks": unparsed}
+    return {key: value for key, value in metadata.items() if value}
 
 
 @dataclass(frozen=True, slots=True)
 class QuestionCount:
-    """How many questions with answers a chunk gave; a list that cannot be read is unparsed, a refusal refused.
+    """How many questions with answers a chunk gave; an unreadable list is unparsed, a refusal refused.
 
     Args:
         per_chunk: how many were asked for; fewer do not pass.
@@ -177,6 +186,6 @@ class QuestionCount:
             return Score("questions", None, outcome="refused", reason="the model refused to write questions")
         if not count and not dropped and kind:
             return Score("questions", None, outcome="unparsed", reason="no question can be read", detail={"kind": kind})
-        why = ", ".join(f"{one} {reason}" for reason, one in sorted(dropped.items()))
+        why = ", ".join(f"{number} {reason}" for reason, number in sorted(dropped.items()))
         reason = f"{count} of {self.per_chunk} questions{f'; dropped: {why}' if why else ''}"
         return Score("questions", float(count), passed=count >= self.per_chunk, reason=reason, detail=detail)

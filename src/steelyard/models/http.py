@@ -25,7 +25,7 @@ from steelyard.models.response import ResponseMap, reply_in, watch_for
 from steelyard.plain_json import plain
 from steelyard.prompts.conversation import content_text
 from steelyard.prompts.message_parts import has_other_parts
-from steelyard.prompts.template import check_names, fill, lookup, names_in, render
+from steelyard.prompts.template import check_names, fill, names_in, render, value_at
 from steelyard.types import Json, Message, Reply, estimate_tokens
 
 _OPENAI_TEXT: Final = "not_null(choices[0].delta.content, choices[0].message.content)"
@@ -254,7 +254,7 @@ def _texts_in(template: Json) -> Iterator[str]:
 def _filled_url(url: str, values: Mapping[str, Any]) -> str:
     if "{{" not in url:
         return url
-    return render(url, {name: quote(render("{{v}}", {"v": lookup(name, values)}), safe="") for name in names_in(url)})
+    return render(url, {name: quote(render("{{v}}", {"v": value_at(name, values)}), safe="") for name in names_in(url)})
 
 
 def _encoded(body: Json) -> bytes:

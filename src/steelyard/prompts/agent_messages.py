@@ -41,7 +41,7 @@ _CACHED: Final = (
 )  # fmt: skip
 
 
-def conversation_output(value: Any, asked: Any = None) -> Output | None:
+def conversation_output(value: Any, question: Any = None) -> Output | None:
     """The output of a function that returned its conversation; None for any other value.
 
     A conversation is a list of chat messages with one of the assistant among them, or a mapping with such a list under
@@ -50,46 +50,47 @@ def conversation_output(value: Any, asked: Any = None) -> Output | None:
 
     Args:
         value: what was returned.
-        asked: the sample's input, whose messages are not the agent's.
+        question: the sample's input, whose messages are not the agent's.
 
-    >>> said = [{"role": "user", "content": "1 + 1?"}, {"role": "assistant", "content": "2"}]
-    >>> conversation_output(said, "1 + 1?").value
+    >>> messages = [{"role": "user", "content": "1 + 1?"}, {"role": "assistant", "content": "2"}]
+    >>> conversation_output(messages, "1 + 1?").value
     '2'
     """
     given = value if isinstance(value, Mapping) else {MESSAGES: value}
     messages = given.get(MESSAGES)
     if not is_answered_conversation(messages):
         return None
-    plain = own_messages(messages, asked)
+    plain = own_messages(messages, question)
     answer = next((given[key] for key in _ANSWERS if given.get(key) is not None), None)
     usage = given.get(USAGE)
-    rest = {key: one for key, one in given.items() if key not in {MESSAGES, USAGE, "contexts", *_ANSWERS}}
-    metadata = rest | agent_metadata(plain, [usage] if usage else answers_among(messages, len(plain)))
+    others = {key: item for key, item in given.items() if key not in {MESSAGES, USAGE, "contexts", *_ANSWERS}}
+    metadata = others | agent_metadata(plain, [usage] if usage else answers_among(messages, len(plain)))
     contexts = given.get("contexts") or ()
     return Output(last_answer(messages) if answer is None else answer, contexts, metadata)
 
 
-def with_plain_conversation(output: Output, asked: Any = None) -> Output:
-    """An output whose metadata hold messages or tokens in the shape of a framework, with these in the one form."""
+def with_plain_conversation(output: Output, question: Any = None) -> Output:
+    """The output with a framework's messages and token counts converted to the common form."""
     messages, usage = output.metadata.get(MESSAGES), output.metadata.get(USAGE)
     plain: list[dict[str, Any]] = []
     calls = [] if usage is None else [usage]
     if is_answered_conversation(messages):
-        plain = own_messages(messages, asked)
+        plain = own_messages(messages, question)
         calls = calls or answers_among(messages, len(plain))
     if not plain and not calls:
         return output
     return replace(output, metadata={**output.metadata, **agent_metadata(plain, calls)})
 
 
-def reported_usage(output: Output | None, *, asked: bool) -> Mapping[str, int] | None:
-    """The tokens that an output reports of models which did not go through the journal; None where it reports none.
+def reported_usage(output: Output | None, *, through_journal: bool) -> Mapping[str, int] | None:
+    """The tokens that an output reports of calls outside the journal; None if it reports none.
 
     Args:
         output: of a target.
-        asked: whether the target asked models through the journal: then these are counted, and nothing twice.
+        through_journal: whether the target asked its models through the journal: their tokens are counted there
+            already.
     """
-    return None if output is None or asked else tokens_in(output.metadata.get(USAGE))
+    return None if output is None or through_journal else tokens_in(output.metadata.get(USAGE))
 
 
 def is_answered_conversation(value: Any) -> TypeGuard[Sequence[Any]]:
@@ -117,26 +118,26 @@ def _is_message(value: Any) -> bool:
 
 def last_answer(messages: Sequence[Any]) -> str:
     """The text of the assistant's last message."""
-    return next(_text(_field(one, "content")) for one in reversed(messages) if _role(one) == "assistant")
+    return next(_text(_field(message, "content")) for message in reversed(messages) if _role(message) == "assistant")
 
 
-def own_messages(messages: Sequence[Any], asked: Any = None) -> list[dict[str, Any]]:
-    """The messages in one form, without those that only repeat what was asked.
+def own_messages(messages: Sequence[Any], question: Any = None) -> list[dict[str, Any]]:
+    """The messages in the common form, without those that repeat the input.
 
     Frameworks return the whole conversation. What belongs to the input ends with the last message that was asked; where
     that is not found word for word, as a template stands around it, with the messages in front of the first answer.
 
     Args:
         messages: of one conversation, in order.
-        asked: a text, or a list of messages.
+        question: a text, or a list of messages.
     """
-    plain = [plain_message(one) for one in messages]
-    turns = [plain_message(one) for one in asked] if isinstance(asked, list | tuple) and asked else []
-    last = turns[-1]["content"] if turns else asked
+    plain = [plain_message(message) for message in messages]
+    turns = [plain_message(message) for message in question] if isinstance(question, list | tuple) and question else []
+    last = turns[-1]["content"] if turns else question
     for at in range(max(len(turns) - 1, 0), len(plain)):
         if plain[at]["role"] == "user" and plain[at]["content"] == last:
             return plain[at + 1 :]
-    first = next((at for at, one in enumerate(plain) if one["role"] not in {"system", "user"}), len(plain))
+    first = next((at for at, message in enumerate(plain) if message["role"] not in {"system", "user"}), len(plain))
     return plain[first:]
 
 
@@ -152,8 +153,8 @@ def plain_message(message: Any) -> dict[str, Any]:
     calls = calls if isinstance(calls, list | tuple) else ()
     single = _field(message, "function_call") or _field(more, "function_call")
     plain: dict[str, Any] = {"role": _role(message), "content": _text(_field(message, "content"))}
-    if found := [tool_call(one) for one in (*calls, *([single] if single and not calls else []))]:
-        plain["tool_calls"] = found
+    if plain_calls := [tool_call(call) for call in (*calls, *([single] if single and not calls else []))]:
+        plain["tool_calls"] = plain_calls
     for key in ("tool_call_id", "name", "status"):
         value = _field(message, key) or _field(more, key)
         if isinstance(value, str) and (plain["role"] == "tool" or key == "name"):
@@ -165,7 +166,7 @@ def tool_call(call: Any) -> dict[str, Any]:
     """A tool call: `id`, `name` and `arguments`, a mapping where they are one."""
     function = _field(call, "function") or call
     arguments: Any = next(
-        (found for key in ("arguments", "args", "tool_kwargs", "tool_input") if (found := _field(function, key))), {}
+        (value for key in ("arguments", "args", "tool_kwargs", "tool_input") if (value := _field(function, key))), {}
     )
     if isinstance(arguments, str):
         try:
@@ -178,46 +179,46 @@ def tool_call(call: Any) -> dict[str, Any]:
 
 
 def agent_metadata(messages: Sequence[Mapping[str, Any]], usages: Iterable[Any]) -> dict[str, Any]:
-    """What is kept of an agent in the metadata of its output: `messages` and `usage`, as far as there are any.
+    """The metadata of an agent's output: `messages` and `usage`, if there are any.
 
     Args:
         messages: in one form; long texts are cut, and so is a long list, which is said.
         usages: one per call of a model: anything that `tokens_in` reads; None where the framework does not say.
     """
-    found: dict[str, Any] = {}
+    metadata: dict[str, Any] = {}
     if messages:
-        found[MESSAGES] = _bounded(messages)
-        if len(messages) > len(found[MESSAGES]):
-            found[LEFT_OUT] = len(messages) - len(found[MESSAGES])
+        metadata[MESSAGES] = _bounded(messages)
+        if len(messages) > len(metadata[MESSAGES]):
+            metadata[LEFT_OUT] = len(messages) - len(metadata[MESSAGES])
     if (usage := summed_usage(map(tokens_in, usages))) is not None:
-        found[USAGE] = usage
-    return found
+        metadata[USAGE] = usage
+    return metadata
 
 
 def summed_usage(usages: Iterable[Mapping[str, int] | None]) -> dict[str, int] | None:
-    """Tokens of several calls of a model; None where no call says any: then they are unknown, and not 0.
+    """The sum of the tokens of several calls; None if no call reports any: they are unknown then, not 0.
 
     `calls` counts them all, `calls_without_tokens` those that say nothing, so that the sum is of a part.
 
     >>> summed_usage([{"input_tokens": 9, "output_tokens": 2}, None])
     {'input_tokens': 9, 'output_tokens': 2, 'calls': 2, 'calls_without_tokens': 1}
     """
-    several = list(usages)
-    said = [one for one in several if one is not None]
-    if not said:
+    counts = list(usages)
+    reported = [usage for usage in counts if usage is not None]
+    if not reported:
         return None
     total: dict[str, int] = {}
-    for one in said:
+    for usage in reported:
         for key in ("input_tokens", "output_tokens", "cached_input_tokens"):
-            if key in one:
-                total[key] = total.get(key, 0) + one[key]
-    total["calls"] = sum(one.get("calls", 1) for one in said) + len(several) - len(said)
-    silent = sum(one.get("calls_without_tokens", 0) for one in said) + len(several) - len(said)
+            if key in usage:
+                total[key] = total.get(key, 0) + usage[key]
+    total["calls"] = sum(usage.get("calls", 1) for usage in reported) + len(counts) - len(reported)
+    silent = sum(usage.get("calls_without_tokens", 0) for usage in reported) + len(counts) - len(reported)
     return total | ({"calls_without_tokens": silent} if silent else {})
 
 
 def tokens_in(value: Any) -> dict[str, int] | None:
-    """The tokens that a reply, a message or a usage block names; None where it names none.
+    """The token counts in a reply, a message or a usage block; None if there are none.
 
     Read are `usage_metadata` and `response_metadata` (LangChain), `usage` (OpenAI), `raw` and `additional_kwargs`
     (LlamaIndex), and the counts themselves.
@@ -227,30 +228,30 @@ def tokens_in(value: Any) -> dict[str, int] | None:
     """
     about = _field(value, "response_metadata")
     raw = _field(value, "raw")
-    places = (
+    blocks = (
         _field(value, "usage_metadata"), *(_field(about, key) for key in ("token_usage", "usage")),
         _field(value, USAGE), _field(raw, USAGE), _field(raw, "usage_metadata"), _field(value, "additional_kwargs"),
         value,
     )  # fmt: skip
-    return next((found for one in places if one is not None and (found := _counts(one)) is not None), None)
+    return next((counts for block in blocks if block is not None and (counts := _counts(block)) is not None), None)
 
 
 def _counts(usage: Any) -> dict[str, int] | None:
-    asked, answered = (
+    input_tokens, output_tokens = (
         next((n for key in keys if _is_count(n := _field(usage, key))), None) for keys in (_INPUT, _OUTPUT)
     )
-    if asked is None or answered is None:
+    if input_tokens is None or output_tokens is None:
         return None
-    found = {"input_tokens": asked, "output_tokens": answered}
+    counts = {"input_tokens": input_tokens, "output_tokens": output_tokens}
     for path in _CACHED:
         value = usage
         for key in path:
             value = _field(value, key)
         if _is_count(value):
-            found["cached_input_tokens"] = value
+            counts["cached_input_tokens"] = value
             break
     more = {key: n for key in ("calls", "calls_without_tokens") if _is_count(n := _field(usage, key))}
-    return found | more
+    return counts | more
 
 
 def _is_count(value: Any) -> bool:
@@ -259,7 +260,7 @@ def _is_count(value: Any) -> bool:
 
 def answers_among(messages: Sequence[Any], own: int) -> list[Any]:
     """The assistant's messages among the last `own`: each is the reply of a model, which may say its tokens."""
-    return [one for one in messages[len(messages) - own :] if _role(one) == "assistant"]
+    return [message for message in messages[len(messages) - own :] if _role(message) == "assistant"]
 
 
 def _field(value: Any, name: str) -> Any:
@@ -282,7 +283,7 @@ def _text(content: Any) -> str:
 
 
 def _plain_part(part: Any) -> Any:
-    """A part as `shown_content` takes it: a text, or a mapping of what is none; None for what is shown elsewhere."""
+    """A part as `shown_content` takes it; None for tool calls and reasoning, which are shown elsewhere."""
     text = part if isinstance(part, str) else _field(part, "text")
     if isinstance(text, str):
         return text
@@ -293,22 +294,22 @@ def _plain_part(part: Any) -> Any:
 
 
 def _bounded(messages: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
-    """The first messages, each text and all of them together no longer than is kept."""
+    """The first messages, cut to the limits on their number and length."""
     left = _MOST_IN_ALL
-    kept = []
-    for one in messages[:_MOST_MESSAGES]:
-        message = dict(one)
-        message["content"] = _cut(one["content"], left)
-        left -= min(len(one["content"]), left)
-        if calls := one.get("tool_calls"):
+    bounded = []
+    for original in messages[:_MOST_MESSAGES]:
+        message = dict(original)
+        message["content"] = _cut(original["content"], left)
+        left -= min(len(original["content"]), left)
+        if calls := original.get("tool_calls"):
             message["tool_calls"] = []
             for call in calls:
                 text = json.dumps(call["arguments"], ensure_ascii=False, default=described)
                 short = _cut(text, left)
                 message["tool_calls"].append({**call, "arguments": call["arguments"] if short == text else short})
                 left -= min(len(text), left)
-        kept.append(message)
-    return kept
+        bounded.append(message)
+    return bounded
 
 
 def _cut(text: str, left: int) -> str:

@@ -68,7 +68,7 @@ def _read(text: str) -> Any:
 
 
 def flaw_in(messages: Sequence[Message]) -> str:
-    """Why messages ask nothing; "" where they do.
+    """Why messages hold no question; "" if they do.
 
     >>> flaw_in([{"role": "system", "content": "Be brief."}])
     'no message is of the user'
@@ -80,7 +80,7 @@ def flaw_in(messages: Sequence[Message]) -> str:
 
 
 def last_user_turn(messages: Sequence[Message]) -> int | None:
-    """The place of the user's last message; None where there is none."""
+    """The position of the user's last message; None if there is none."""
     for no in range(len(messages) - 1, -1, -1):
         if messages[no]["role"].lower() in _HUMAN:
             return no
@@ -116,7 +116,7 @@ def is_dialogue(value: Any) -> bool:
 
 
 def transcript_of(value: Any) -> str:
-    r"""An input as one text for a reader: a text as it is, of a conversation every turn, of anything else its JSON.
+    r"""An input as one text: a text unchanged, a conversation with all its turns, any other value as JSON.
 
     A single message of the user is its text alone.
 
@@ -139,7 +139,7 @@ def transcript_of(value: Any) -> str:
 
 
 def search_text(value: Any) -> str:
-    """The words by which passages are looked for: of a conversation those of all turns, instructions left out.
+    """The query text for retrieval: of a conversation the text of all turns without instructions.
 
     A last question such as "When?" names nothing; what it is about stands in the turns before it.
 
@@ -174,21 +174,21 @@ def asked_with(value: Sequence[Message], text: str) -> list[Message]:
     return [*value[:last], {**value[last], "content": changed}, *value[last + 1 :]]
 
 
-def conversation_asked(value: Any, text: str, *, whole: bool) -> list[Message]:
+def conversation_asked(value: Any, text: str, *, has_transcript: bool) -> list[Message]:
     """The messages for an input whose last question was put into a template.
 
     Args:
         value: the input of the sample.
         text: the filled template.
-        whole: whether it holds the whole conversation already.
+        has_transcript: whether the template has a place for the whole conversation, so that `text` holds it already.
     """
-    if whole or not is_messages(value):
+    if has_transcript or not is_messages(value):
         return [{"role": "user", "content": text}]
     return asked_with(value, text)
 
 
 def with_system(system: str, messages: Sequence[Message]) -> list[Message]:
-    r"""Messages behind a system message; one that they begin with is joined to it, as many servers take a single one.
+    r"""The messages after a system message; an existing one is joined to it, since many servers accept only one.
 
     >>> with_system("Be brief.", [{"role": "system", "content": "In French."}, {"role": "user", "content": "Why?"}])
     [{'role': 'system', 'content': 'Be brief.\n\nIn French.'}, {'role': 'user', 'content': 'Why?'}]

@@ -23,7 +23,7 @@ _MARK: Final = "mark"
 
 @dataclass(frozen=True, slots=True)
 class FencedPrompt:
-    """A prompt in each language, or the user's own for all of them.
+    """A packaged prompt in each language, or the user's own for all languages.
 
     Args:
         name: of the packaged prompt: `judge_correctness` is `en/judge_correctness` and `zh/judge_correctness`.
@@ -40,7 +40,7 @@ class FencedPrompt:
     needed: tuple[str, ...] = ()
 
     def check(self) -> None:
-        """Read the templates, and refuse one that nobody can trust.
+        """Read the templates and refuse one that lacks a value or ends with other people's text.
 
         Raises:
             ConfigError: there is no such file; it names a value that there is not, or lacks one that is needed; or it
@@ -49,15 +49,15 @@ class FencedPrompt:
         for language in get_args(Language):
             text = self.text(language)
             check_names(text, (*self.fenced, *self.plain, _MARK))
-            places = dict(placeholders(text))
-            missing = next((name for name in self.needed if name not in places), "")
+            positions = dict(placeholders(text))
+            missing = next((name for name in self.needed if name not in positions), "")
             if missing:
                 raise ConfigError(f"the prompt does not name {{{{{missing}}}}}")
-            shown = [name for name in places if name in self.fenced]
+            shown = [name for name in positions if name in self.fenced]
             if self.fenced and not shown:
                 raise ConfigError(f"the prompt shows none of {', '.join(self.fenced)}, so there is nothing to judge")
-            last = max(shown, key=lambda name: places[name], default="")
-            if last and not text[text.index("}}", places[last]) + 2 :].strip():
+            last = max(shown, key=lambda name: positions[name], default="")
+            if last and not text[text.index("}}", positions[last]) + 2 :].strip():
                 raise ConfigError(
                     f"the prompt ends with {{{{{last}}}}}: an instruction stands behind other people's text, or that "
                     "has the last word"
@@ -68,16 +68,18 @@ class FencedPrompt:
         return load_template(self.own or f"{language}/{self.name}")
 
     def manifest(self) -> dict[str, Any]:
-        """The words that are sent and their hash, by language."""
+        """Text and hash of the prompt, by language."""
         languages = get_args(Language)
-        texts = {"own": self.text(languages[0])} if self.own else {one: self.text(one) for one in languages}
+        texts = (
+            {"own": self.text(languages[0])} if self.own else {language: self.text(language) for language in languages}
+        )
         return {
             key: {"hash": blake2b(text.encode("utf-8", "surrogatepass"), digest_size=8).hexdigest(), "text": text}
             for key, text in texts.items()
         }
 
     def messages(self, language: Language, values: Mapping[str, str]) -> list[Message]:
-        """What is sent; every fenced value stands between its marks.
+        """The messages to send; every fenced value stands between its marks.
 
         Args:
             language: of the packaged prompt.
@@ -86,6 +88,11 @@ class FencedPrompt:
         mark = mark_for(values)
         shown = {name: fence(name, text, mark) if name in self.fenced else text for name, text in values.items()}
         return [{"role": "user", "content": render(self.text(language), {**shown, _MARK: mark})}]
+
+
+def prompts_manifest(**prompts: FencedPrompt) -> dict[str, Any]:
+    """The manifest entry of whatever sends prompts: the text and hash of each, by its name and language."""
+    return {"prompts": {name: prompt.manifest() for name, prompt in prompts.items()}}
 
 
 def mark_for(values: Mapping[str, str]) -> str:
@@ -103,7 +110,7 @@ def mark_for(values: Mapping[str, str]) -> str:
 
 
 def fence(name: str, text: str, mark: str) -> str:
-    r"""`text` between marks that say whose it is.
+    r"""A text between marks that name it.
 
     >>> fence("answer", "Paris", "0f")
     '<answer 0f>\nParis\n</answer 0f>'

@@ -3,14 +3,38 @@
 from __future__ import annotations
 
 import re
-from typing import Final, Literal
+from typing import Final, Literal, get_args
+
+from steelyard.errors import ConfigError, did_you_mean
 
 Language = Literal["en", "zh"]
 """Those that packaged prompts are written in."""
+LanguageSetting = Literal["auto", "en", "zh"]
+"""A language, or `auto`: that of the texts which are sent."""
 
 _HAN: Final = re.compile("[\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff]")
 _LETTER: Final = re.compile(r"[^\W\d_]")
 _LEAST: Final = 5
+
+
+def check_language(setting: str) -> None:
+    """Refuse a language that no packaged prompt is written in.
+
+    Raises:
+        ConfigError: with the nearest known one.
+    """
+    known = get_args(LanguageSetting)
+    if setting not in known:
+        raise ConfigError(f"language: there is no {setting!r}{did_you_mean(str(setting), known)}")
+
+
+def prompt_language(setting: LanguageSetting, *texts: str) -> Language:
+    """The language of a prompt: the one that is set, or with `auto` that of the texts it shows.
+
+    >>> prompt_language("auto", "雨量筒多高？"), prompt_language("en", "雨量筒多高？")
+    ('zh', 'en')
+    """
+    return language_of(*texts) if setting == "auto" else setting
 
 
 def language_of(*texts: str) -> Language:

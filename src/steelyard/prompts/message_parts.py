@@ -35,7 +35,7 @@ def is_text_part(part: Any) -> bool:
 
 
 def is_typed_text(part: Any) -> bool:
-    """Whether a part is text and says so."""
+    """Whether a part is text with an explicit type."""
     return isinstance(part, Mapping) and is_text_part(part) and isinstance(part.get("type"), str)
 
 
@@ -66,7 +66,7 @@ def shown_content(content: Any) -> str:
 
 
 def part_placeholder(part: Any) -> str:
-    """What stands for a part that is no text: its kind, format, size or address, and a hash.
+    """A placeholder for a part that is not text: its kind, format, size or address, and a hash.
 
     >>> part_placeholder({"type": "image_url", "image_url": {"url": "data:image/png;base64,AAECAwQF"}})
     '[image png 6 B sha256:17e88db187af]'
@@ -114,7 +114,7 @@ def _is_file(text: str) -> bool:
 
 
 class _Payload(NamedTuple):
-    """What a part holds: bytes by their size and hash, or the address of them."""
+    """The content of a part: size and hash of its bytes, or their address."""
 
     media: str
     name: str
@@ -158,7 +158,7 @@ def _named_texts(value: Any, key: str = "") -> Iterator[tuple[str, str]]:
 
 
 def _payload(text: str, media: str) -> _Payload:
-    """What a text holds: a data address, base64, or the address of a file."""
+    """The content of a text: a data URL, base64, or the address of a file."""
     url = _DATA_URL.match(text)
     body = text[url.end() :] if url else text
     media = (url["media"] if url else "") or media

@@ -23,7 +23,7 @@ def packaged_replies() -> tuple[str, ...]:
     ('choice', 'choice_reasoned', 'choices', 'create_select', 'sql')
     """
     folder = files("steelyard").joinpath("prompts/replies")
-    return tuple(sorted(one.name.removesuffix(".json") for one in folder.iterdir() if one.name.endswith(".json")))
+    return tuple(sorted(entry.name.removesuffix(".json") for entry in folder.iterdir() if entry.name.endswith(".json")))
 
 
 def load_reply_schema(given: Path | str | Mapping[str, Any]) -> Mapping[str, Any]:
@@ -49,7 +49,7 @@ def load_reply_schema(given: Path | str | Mapping[str, Any]) -> Mapping[str, Any
 
 
 def response_format(given: Path | str | Mapping[str, Any], letters: Sequence[str] = ()) -> dict[str, Any]:
-    """What a chat-completions endpoint takes to hold a reply to a schema.
+    """The `response_format` of a chat-completions request that holds a reply to a schema.
 
     `strict` is asked for where the schema is closed (`additionalProperties: false`): endpoints refuse it otherwise.
     Source: OpenAI API reference, "Structured outputs".
@@ -66,9 +66,15 @@ def response_format(given: Path | str | Mapping[str, Any], letters: Sequence[str
     """
     schema = _with_letters(load_reply_schema(given), list(letters))
     title = str(schema.get("title", "reply")) if isinstance(given, Mapping) else Path(given).stem
-    name = "".join(one if one.isascii() and (one.isalnum() or one in "_-") else "_" for one in title)
-    held = {"name": name[:_LONGEST_NAME], "schema": dict(schema), "strict": schema.get("additionalProperties") is False}
-    return {"type": "json_schema", "json_schema": held}
+    name = "".join(
+        character if character.isascii() and (character.isalnum() or character in "_-") else "_" for character in title
+    )
+    json_schema = {
+        "name": name[:_LONGEST_NAME],
+        "schema": dict(schema),
+        "strict": schema.get("additionalProperties") is False,
+    }
+    return {"type": "json_schema", "json_schema": json_schema}
 
 
 def _with_letters(schema: Any, letters: list[str]) -> Any:
@@ -76,10 +82,10 @@ def _with_letters(schema: Any, letters: list[str]) -> Any:
         if schema.get("enum") == _LETTERS and not letters:
             raise ConfigError("reply: the schema takes the letters of the options, and the sample has no options")
         return {
-            key: letters if key == "enum" and one == _LETTERS else _with_letters(one, letters)
-            for key, one in schema.items()
+            key: letters if key == "enum" and item == _LETTERS else _with_letters(item, letters)
+            for key, item in schema.items()
         }
-    return [_with_letters(one, letters) for one in schema] if isinstance(schema, list | tuple) else schema
+    return [_with_letters(item, letters) for item in schema] if isinstance(schema, list | tuple) else schema
 
 
 @lru_cache(maxsize=16)

@@ -46,7 +46,7 @@ Draw = Callable[[Sample], Sequence[Example]]
 
 
 def check_placeholders(template: str) -> None:
-    """Refuse a template that asks for what no sample and no suite has.
+    """Refuse a template with a placeholder that no sample and no suite fills.
 
     Raises:
         ConfigError: with the nearest name.
@@ -91,7 +91,7 @@ def wants_examples(template: str) -> bool:
 
 
 def sample_values(sample: Sample, template: str = "") -> dict[str, Any]:
-    r"""What a template may use of a sample.
+    r"""The values of a sample that a template can use.
 
     `question` is the input (of messages the text of the user's last one; any other JSON value as JSON), `transcript`
     the input with every turn of a conversation, `options` one line per option as "A. text", `choices` their texts,
@@ -123,7 +123,7 @@ def sample_values(sample: Sample, template: str = "") -> dict[str, Any]:
 
 
 def values_with_examples(sample: Sample, template: str, draw: Draw | None, form: Form = "letters") -> dict[str, object]:
-    """What `sample_values` gives, and `examples`; None where nobody draws any.
+    """The values of `sample_values`, and `examples`; None without a `draw`.
 
     Args:
         sample: what is asked.
@@ -164,13 +164,13 @@ def letters_text(options: int, language: Language) -> str:
 
 @lru_cache(maxsize=64)
 def template_language(template: str) -> Language | None:
-    """The language of a template's own words; None where it has none.
+    """The language of a template's own words; None if it has no words.
 
     >>> template_language("问：{{question}}"), template_language("Q: {{question}}"), template_language("{{question}}")
     ('zh', 'en', None)
     """
     words = bare(template)
-    return language_of(words) if any(one.isalpha() for one in words) else None
+    return language_of(words) if any(character.isalpha() for character in words) else None
 
 
 def option_label(no: int) -> str:
@@ -193,7 +193,7 @@ def examples_text(examples: Sequence[Example], language: Language, form: Form = 
     B. 4
     Answer: B
     """
-    return "\n\n".join(_text(one, language, form) for one in examples)
+    return "\n\n".join(_text(example, language, form) for example in examples)
 
 
 def _text(example: Example, language: Language, form: Form) -> str:
@@ -205,8 +205,8 @@ def _text(example: Example, language: Language, form: Form) -> str:
     if form in {"choice", "choice_reasoned", "choices"}:
         return "\n".join([*lines, _json(example, form)])
     rationale = [example.rationale] if example.rationale and form == "letters" else []
-    said = letters if form == "letters" else sample.choices[ord(letters[0]) - ord("A")]
-    return "\n".join([*lines, *rationale, f"{answer}{said}"])
+    answer_text = letters if form == "letters" else sample.choices[ord(letters[0]) - ord("A")]
+    return "\n".join([*lines, *rationale, f"{answer}{answer_text}"])
 
 
 def _json(example: Example, form: Form) -> str:

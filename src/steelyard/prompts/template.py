@@ -40,7 +40,9 @@ _LONGEST_NAME: Final = 255
 _MOST_WORDS: Final = 3
 """Words of a file's name with blanks in it: what is longer and ends in `.txt` may be a sentence without its stop."""
 _NAME: Final = r"[ \t]*+(?P<{}>\w[\w.\- \t]*+)"
-_PLACEHOLDER: Final = re.compile(r"\{\{\{\{" + _NAME.format("kept") + r"\}\}\}\}|\{\{" + _NAME.format("name") + r"\}\}")
+_PLACEHOLDER: Final = re.compile(
+    r"\{\{\{\{" + _NAME.format("literal") + r"\}\}\}\}|\{\{" + _NAME.format("name") + r"\}\}"
+)
 
 
 def load_template(given: Path | str) -> str:
@@ -71,13 +73,13 @@ def load_template(given: Path | str) -> str:
 @lru_cache(maxsize=1)
 def packaged_prompts() -> tuple[str, ...]:
     """The names of the prompts that come with Steelyard, sorted."""
-    folders = [one for one in files("steelyard").joinpath("prompts").iterdir() if one.is_dir()]
+    folders = [entry for entry in files("steelyard").joinpath("prompts").iterdir() if entry.is_dir()]
     return tuple(
         sorted(
-            f"{folder.name}/{one.name.removesuffix('.txt')}"
+            f"{folder.name}/{entry.name.removesuffix('.txt')}"
             for folder in folders
-            for one in folder.iterdir()
-            if one.name.endswith(".txt")
+            for entry in folder.iterdir()
+            if entry.name.endswith(".txt")
         )
     )
 
@@ -135,13 +137,13 @@ def refuse_file_names(**words: Any) -> None:
 
 
 def words_of_file(given: Path | str, what: str) -> dict[str, str]:
-    """What a manifest says of words that stand in a file: the words, under their key; nothing of those written out."""
+    """The manifest entry of words that come from a file: the words under their key; empty for words written out."""
     words = load_words(given, what)
     return {} if words == given else {what: words}
 
 
 def no_such_file(what: str, given: str, reason: str = "No such file or directory") -> str:
-    """What to say of a text that is written like a file's name where there is no such file."""
+    """The message for a text that is written like the name of a file that does not exist."""
     return (
         f"{what}: {given!r} looks like the name of a file, and cannot be read as one ({reason}). Correct the name "
         "(paths count from the configuration's folder); if these are the words to send, end them with a full stop"
@@ -208,12 +210,12 @@ def render(template: str, values: Mapping[str, Any]) -> str:
     '\\boxed{3} Zhu Xi {{n}}'
     """
 
-    def put(match: re.Match[str]) -> str:
+    def replacement(match: re.Match[str]) -> str:
         if match["name"] is None:
             return match[0][2:-2]
         return _as_text(match["name"].strip(), values)
 
-    return _PLACEHOLDER.sub(put, template)
+    return _PLACEHOLDER.sub(replacement, template)
 
 
 def placeholders(template: str) -> tuple[tuple[str, int], ...]:
@@ -222,8 +224,8 @@ def placeholders(template: str) -> tuple[tuple[str, int], ...]:
     >>> placeholders("{a} {{b}} {{{{c}}}} {{ d.e }}")
     (('b', 4), ('d.e', 20))
     """
-    found = _PLACEHOLDER.finditer(template)
-    return tuple((match["name"].strip(), match.start()) for match in found if match["name"] is not None)
+    matches = _PLACEHOLDER.finditer(template)
+    return tuple((match["name"].strip(), match.start()) for match in matches if match["name"] is not None)
 
 
 def bare(template: str) -> str:
@@ -236,7 +238,7 @@ def bare(template: str) -> str:
 
 
 def fill(value: Json, values: Mapping[str, Any]) -> Json:
-    """`value` with the placeholders of every string in it filled; keys are left as they are.
+    """Fill the placeholders of every string in a JSON value; keys are left as they are.
 
     A string that is nothing but one placeholder becomes the value itself and so keeps its JSON type (None included);
     any other string is rendered.
@@ -245,15 +247,15 @@ def fill(value: Json, values: Mapping[str, Any]) -> Json:
     {'k': 5, 'ask': ['Q: why?']}
     """
     if isinstance(value, str):
-        whole = _PLACEHOLDER.fullmatch(value)
-        if whole is None or whole["name"] is None:
+        match = _PLACEHOLDER.fullmatch(value)
+        if match is None or match["name"] is None:
             return render(value, values)
-        found: Json = lookup(whole["name"].strip(), values)
-        return found
+        filled: Json = value_at(match["name"].strip(), values)
+        return filled
     if isinstance(value, Mapping):
-        return {key: fill(one, values) for key, one in value.items()}
+        return {key: fill(item, values) for key, item in value.items()}
     if isinstance(value, list | tuple):
-        return [fill(one, values) for one in value]
+        return [fill(item, values) for item in value]
     return value
 
 
@@ -262,15 +264,15 @@ def names_in(value: Json) -> Iterator[str]:
     if isinstance(value, str):
         yield from (name for name, _ in placeholders(value))
     elif isinstance(value, Mapping):
-        for one in value.values():
-            yield from names_in(one)
+        for item in value.values():
+            yield from names_in(item)
     elif isinstance(value, list | tuple):
-        for one in value:
-            yield from names_in(one)
+        for item in value:
+            yield from names_in(item)
 
 
 def check_names(value: Json, known: Collection[str]) -> None:
-    """Refuse a template that asks for a value which will not be there.
+    """Refuse a template with a placeholder that will have no value.
 
     Args:
         value: a template, or a JSON value with templates in it.
@@ -284,7 +286,7 @@ def check_names(value: Json, known: Collection[str]) -> None:
             raise _unknown(name, known)
 
 
-def lookup(name: str, values: Mapping[str, Any]) -> Any:
+def value_at(name: str, values: Mapping[str, Any]) -> Any:
     """The value called `name`; a dot steps into a mapping.
 
     Raises:
@@ -292,23 +294,23 @@ def lookup(name: str, values: Mapping[str, Any]) -> Any:
     """
     if name in values:
         return values[name]
-    found: Any = values
-    seen = ""
+    value: Any = values
+    prefix = ""
     for part in name.split("."):
-        if not isinstance(found, Mapping) or part not in found:
-            raise _unknown(name, [seen + str(key) for key in found] if isinstance(found, Mapping) else list(values))
-        found = found[part]
-        seen += f"{part}."
-    return found
+        if not isinstance(value, Mapping) or part not in value:
+            raise _unknown(name, [prefix + str(key) for key in value] if isinstance(value, Mapping) else list(values))
+        value = value[part]
+        prefix += f"{part}."
+    return value
 
 
 def _as_text(name: str, values: Mapping[str, Any]) -> str:
-    found = lookup(name, values)
-    if isinstance(found, str):
-        return found
-    if found is None:
+    value = value_at(name, values)
+    if isinstance(value, str):
+        return value
+    if value is None:
         raise ConfigError(f"{{{{{name}}}}} has no value here, and leaving it blank would change what is asked")
-    return json.dumps(found, ensure_ascii=False, separators=(",", ":"))
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
 
 
 def _unknown(name: str, known: Collection[str]) -> ConfigError:

@@ -104,7 +104,7 @@ def score_names(run: StoredRun) -> list[str]:
 def _tokens(record: Record, replies: Sequence[Reply]) -> list[int | None]:
     """Tokens in and out of all replies and of what the output reports; None where nothing says any."""
     usages = [(one.usage.input_tokens, one.usage.output_tokens) for one in replies]
-    reported = reported_usage(record.output, asked=bool(record.replies.get("target")))
+    reported = reported_usage(record.output, through_journal=bool(record.replies.get("target")))
     usages += [(reported["input_tokens"], reported["output_tokens"])] if reported else []
     return [sum(side) for side in zip(*usages, strict=True)] if usages else [None, None]
 

@@ -70,22 +70,24 @@ class BM25:
         bags = [Counter(tokens(passage)) for passage in passages]
         lengths = [sum(bag.values()) for bag in bags]
         mean = sum(lengths) / max(1, len(lengths)) or 1.0
-        found: dict[str, list[tuple[int, float]]] = defaultdict(list)
+        postings: dict[str, list[tuple[int, float]]] = defaultdict(list)
         for index, bag in enumerate(bags):
             norm = k1 * (1 - b + b * lengths[index] / mean)
             for token, count in bag.items():
-                found[token].append((index, count * (k1 + 1) / (count + norm)))
+                postings[token].append((index, count * (k1 + 1) / (count + norm)))
         size = len(passages)
-        weigh = idf or _idf
-        return cls({token: _weighted(places, weigh(size, len(places))) for token, places in found.items()}, size)
+        weight_of = idf or _idf
+        return cls(
+            {token: _weighted(entries, weight_of(size, len(entries))) for token, entries in postings.items()}, size
+        )
 
     def scores(self, query: Iterable[str]) -> dict[int, float]:
-        """Index -> score of every passage that has a token of `query`, which is tokens already."""
-        found: dict[int, float] = defaultdict(float)
+        """Index -> score of every passage that has a token of `query`, a sequence of tokens."""
+        totals: dict[int, float] = defaultdict(float)
         for token in query:
             for index, share in self.postings.get(token, ()):
-                found[index] += share
-        return dict(found)
+                totals[index] += share
+        return dict(totals)
 
     def having(self, query: Iterable[str]) -> set[int]:
         """Indices of the passages that have at least one of these tokens."""
@@ -101,17 +103,17 @@ class BM25:
         return self.best(tokens(query), k)
 
     def best(self, query: Iterable[str], k: int) -> list[tuple[int, float]]:
-        """The same for a query that is tokens already."""
-        found = self.scores(query)
-        return sorted(found.items(), key=lambda pair: (-pair[1], pair[0]))[: max(0, k)]
+        """Like `search`, for a query that is split into tokens already."""
+        scores = self.scores(query)
+        return sorted(scores.items(), key=lambda pair: (-pair[1], pair[0]))[: max(0, k)]
 
 
 def _idf(size: int, count: int) -> float:
     return log(1 + (size - count + 0.5) / (count + 0.5))
 
 
-def _weighted(places: Sequence[tuple[int, float]], idf: float) -> tuple[tuple[int, float], ...]:
-    return tuple((index, idf * share) for index, share in places)
+def _weighted(entries: Sequence[tuple[int, float]], idf: float) -> tuple[tuple[int, float], ...]:
+    return tuple((index, idf * share) for index, share in entries)
 
 
 MOST_TERMS: Final = 256
@@ -123,7 +125,7 @@ _PLAIN: Final = re.compile(r"[a-z0-9]+")
 
 
 def joined_terms(text: str) -> str:
-    """The tokens of a text, blanks between them; none of them holds one.
+    """The tokens of a text joined by blanks; no token contains a blank.
 
     ASCII is what `tokens` makes of it in a tenth of the time.
 
@@ -134,7 +136,7 @@ def joined_terms(text: str) -> str:
 
 
 def query_terms(query: str, frequency: Callable[[str], int]) -> list[str]:
-    """The different tokens of a query that are looked for, the rarest first.
+    """The distinct tokens of a query to search for, the rarest first.
 
     Function words are left out where anything else remains, and then the commonest tokens as soon as those before
     them have `MOST_POSTINGS` places together: what stands nearly everywhere changes no order and costs most of the
@@ -147,17 +149,17 @@ def query_terms(query: str, frequency: Callable[[str], int]) -> list[str]:
     >>> query_terms("What is the amount of rain?", {"amount": 3, "rain": 2}.__getitem__)
     ['rain', 'amount']
     """
-    found = dict.fromkeys(joined_terms(query).split(" ") if query else ())
-    found.pop("", None)
-    told = [term for term in found if not is_stop(term)] or list(found)
-    kept: list[str] = []
-    places = 0
-    for count, term in sorted(((frequency(term), term) for term in told), key=lambda pair: pair[0])[:MOST_TERMS]:
-        places += count
-        if kept and places > MOST_POSTINGS:
+    terms = dict.fromkeys(joined_terms(query).split(" ") if query else ())
+    terms.pop("", None)
+    telling = [term for term in terms if not is_stop(term)] or list(terms)
+    chosen: list[str] = []
+    postings = 0
+    for count, term in sorted(((frequency(term), term) for term in telling), key=lambda pair: pair[0])[:MOST_TERMS]:
+        postings += count
+        if chosen and postings > MOST_POSTINGS:
             break
-        kept.append(term)
-    return kept
+        chosen.append(term)
+    return chosen
 
 
 _COMMON: Final = 100
@@ -165,7 +167,7 @@ _COMMON: Final = 100
 
 
 def has_fulltext() -> bool:
-    """Whether this SQLite has FTS5 and can be read from memory, as nearly every one has and can."""
+    """Whether this SQLite has FTS5 and can load a database from memory; nearly all can."""
     if not hasattr(sqlite3.Connection, "deserialize"):
         return False
     connection = sqlite3.connect(":memory:")
@@ -188,7 +190,7 @@ def fulltext_idf(size: int, count: int) -> float:
 
 
 def rare_below(size: int) -> int:
-    """The number of chunks up to which tokens are equally rare when a query's are chosen."""
+    """The number of chunks up to which tokens count as equally rare."""
     return size // _COMMON
 
 
@@ -201,7 +203,7 @@ def build_fulltext(texts: Iterable[str]) -> bytes:
         for option, value in (("hashsize", 1 << 22), ("automerge", 0), ("crisismerge", 1_000)):
             connection.execute("INSERT INTO found(found, rank) VALUES (?, ?)", (option, value))
         connection.execute("BEGIN")
-        rows = ((place, joined_terms(text)) for place, text in enumerate(texts))
+        rows = ((position, joined_terms(text)) for position, text in enumerate(texts))
         connection.executemany("INSERT INTO found(rowid, terms) VALUES (?, ?)", rows)
         connection.execute("COMMIT")
         connection.execute("INSERT INTO found(found) VALUES ('optimize')")
@@ -241,7 +243,7 @@ class FullText:
         terms = query_terms(query, lambda term: self._common.get(term, self._rare))
         if not terms or k < 1:
             return []
-        asked = " OR ".join(f'"{term}"' for term in terms)
+        expression = " OR ".join(f'"{term}"' for term in terms)
         statement = "SELECT rowid, -rank FROM found WHERE found MATCH ? ORDER BY rank, rowid LIMIT ?"
         with self._lock:
-            return self._connection.execute(statement, (asked, k)).fetchall()
+            return self._connection.execute(statement, (expression, k)).fetchall()

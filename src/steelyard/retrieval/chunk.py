@@ -68,26 +68,26 @@ def split_passages(text: str, *, budget: int = 160, overlap: int = 0) -> tuple[P
 
 
 def _sections(text: str) -> Iterator[tuple[str, int, int]]:
-    """Headings above, start and end of the text between two headings."""
+    """(headings, start, end) of the text between two headings."""
     path: list[tuple[int, str]] = []
     start = 0
     for match in _HEADING.finditer(text):
         yield " > ".join(title for _, title in path), start, match.start()
         level = len(match[1])
-        path = [*(one for one in path if one[0] < level), (level, _title(match[2]))]
+        path = [*(heading for heading in path if heading[0] < level), (level, _title(match[2]))]
         start = match.end()
     yield " > ".join(title for _, title in path), start, len(text)
 
 
 def _title(text: str) -> str:
     """A heading without the number signs that may close it."""
-    whole = text.rstrip()
-    bare = whole.rstrip("#")
-    return bare.rstrip() if bare.endswith((" ", "\t")) else whole
+    title = text.rstrip()
+    bare = title.rstrip("#")
+    return bare.rstrip() if bare.endswith((" ", "\t")) else title
 
 
 def _pieces(text: str, start: int, stop: int, budget: int) -> Iterator[tuple[int, int]]:
-    """Sentences without the blanks around them, those over the budget cut up."""
+    """Sentences without surrounding blanks; one over the budget is split."""
     for match in _SENTENCE.finditer(text, start, stop):
         begin, end = trimmed(text, *match.span())
         if begin == end:
@@ -114,7 +114,7 @@ def _gather(text: str, pieces: Iterator[tuple[int, int]], budget: int, overlap: 
 
 
 def _tail(text: str, held: Sequence[tuple[int, int]], overlap: int) -> list[tuple[int, int]]:
-    """The last pieces within the overlap, never all of them."""
+    """The last pieces within the overlap, which the next chunk repeats; never all of them."""
     return [piece for piece in held[1:] if token_weight(text[piece[0] : held[-1][1]]) <= overlap]
 
 
@@ -147,7 +147,7 @@ class Chunk:
 
     @property
     def source(self) -> dict[str, str | int | None]:
-        """Where it stands, as outputs and samples name their sources."""
+        """The chunk's location in the form of the sources of outputs and samples."""
         return {"id": self.id, "document": self.document, "start": self.start, "end": self.end, "page": self.page}
 
 
@@ -181,21 +181,21 @@ def split_chunks(
     if tokens < 1 or not 0 <= 2 * overlap <= tokens:
         raise ValueError(f"tokens {tokens} and overlap {overlap}: expected tokens of 1 or more, overlap at most half")
     headings = _headings(text)
-    places = [heading.start for heading in headings]
-    found = []
-    for start, end in _gathered(_measured_pieces(text, frozenset(places), tokens), tokens, overlap):
-        above = bisect_right(places, start)
+    heading_starts = [heading.start for heading in headings]
+    chunks = []
+    for start, end in _gathered(_measured_pieces(text, frozenset(heading_starts), tokens), tokens, overlap):
+        heading_count = bisect_right(heading_starts, start)
         page = bisect_right(pages, start) if pages else None
-        path = headings[above - 1].path if above else ""
+        path = headings[heading_count - 1].path if heading_count else ""
         body = text[start:end]
-        found.append(Chunk(identity_of(document, start, end, body), document, body, start, end, page or None, path))
-    return tuple(found)
+        chunks.append(Chunk(identity_of(document, start, end, body), document, body, start, end, page or None, path))
+    return tuple(chunks)
 
 
 def identity_of(document: str, start: int, end: int, text: str) -> str:
-    """The id of a chunk: whoever has it and these four can tell that they belong together."""
-    whole = f"{document}\0{start}\0{end}\0{text}".encode("utf-8", "surrogatepass")
-    return blake2b(whole, digest_size=8).hexdigest()
+    """The id of a chunk: a digest of document, position and text."""
+    identity = f"{document}\0{start}\0{end}\0{text}".encode("utf-8", "surrogatepass")
+    return blake2b(identity, digest_size=8).hexdigest()
 
 
 class _Heading(NamedTuple):
@@ -208,16 +208,16 @@ class _Heading(NamedTuple):
 def _headings(text: str) -> list[_Heading]:
     """Heading lines outside of fenced code, in order."""
     path: list[tuple[int, str]] = []
-    found = []
+    headings = []
     fence = ""
     for match in _FENCE_OR_HEADING.finditer(text):
         level, title, mark = match.groups()
         if mark:
             fence = "" if fence and mark.startswith(fence) else fence or mark
         elif not fence:
-            path = [*(one for one in path if one[0] < len(level)), (len(level), _title(title))]
-            found.append(_Heading(match.start(1), " > ".join(one for _, one in path)))
-    return found
+            path = [*(entry for entry in path if entry[0] < len(level)), (len(level), _title(title))]
+            headings.append(_Heading(match.start(1), " > ".join(entry for _, entry in path)))
+    return headings
 
 
 class _Piece(NamedTuple):
@@ -231,17 +231,14 @@ class _Piece(NamedTuple):
 
 
 def _measured_pieces(text: str, headings: frozenset[int], budget: int) -> Iterator[_Piece]:
-    """Sentences, cut where they exceed the budget, with the token weight of the text before and up to the end of each.
-
-    The weights are cumulative, so that the weight of any chunk is one subtraction.
-    """
-    position, weight = 0, 0.0
+    """Sentences with cumulative token weights, so that a chunk's weight is a difference; long ones are split."""
+    position, total = 0, 0.0
     for sentence in sentences(text):
         for start, end in _within(text, *sentence, budget):
-            weight_before = weight + token_weight(text[position:start])
-            weight = weight_before + token_weight(text[start:end])
+            before = total + token_weight(text[position:start])
+            total = before + token_weight(text[start:end])
             position = end
-            yield _Piece(start, end, weight_before, weight, start in headings)
+            yield _Piece(start, end, before, total, start in headings)
 
 
 def _within(text: str, start: int, end: int, budget: int) -> Iterator[tuple[int, int]]:

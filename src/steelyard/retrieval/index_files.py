@@ -23,27 +23,27 @@ _ABANDONED_S: Final = 3_600.0
 
 
 def read_kept(path: Path) -> bytes | None:
-    """What `keep` wrote, or None where there is nothing, or nothing that is whole and ours."""
+    """Read a file written by `keep`; None if it is missing, incomplete or not ours."""
     try:
         # A pipe or a device in its place would be waited for, or read, without end.
-        whole = path.read_bytes() if path.is_file() else b""
+        content = path.read_bytes() if path.is_file() else b""
     except OSError:
         return None
     body, digest, sign = (
-        whole[: -_DIGEST - len(_SIGN)],
-        whole[-_DIGEST - len(_SIGN) : -len(_SIGN)],
-        whole[-len(_SIGN) :],
+        content[: -_DIGEST - len(_SIGN)],
+        content[-_DIGEST - len(_SIGN) : -len(_SIGN)],
+        content[-len(_SIGN) :],
     )
     return body if sign == _SIGN and digest == _digest(body) else None
 
 
 def keep(path: Path, body: bytes) -> bool:
-    """Write a file that `read_kept` reads; False where that is not possible."""
+    """Write a file with a checksum; False if that is not possible."""
     return write_whole(path, body, _digest(body) + _SIGN)
 
 
 def write_whole(path: Path, *parts: bytes | memoryview) -> bool:
-    """Put a file into its place at once, with its folder; False where that is not possible."""
+    """Write a file atomically and create its folder; False if that is not possible."""
     passing = path.with_name(f"{path.name}.{os.getpid()}.{token_hex(4)}.tmp")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -61,7 +61,7 @@ def write_whole(path: Path, *parts: bytes | memoryview) -> bool:
 
 
 def _sweep(folder: Path) -> None:
-    """Remove what killed processes left."""
+    """Remove temporary files that killed processes left."""
     with contextlib.suppress(OSError):
         for left in folder.glob("*.tmp"):
             if time.time() - left.stat().st_mtime > _ABANDONED_S:

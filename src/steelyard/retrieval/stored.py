@@ -45,7 +45,7 @@ class _Engine(Protocol):
 
 
 class ChunkIndex:
-    """Finds chunks by the words of a query; BM25, see `retrieval.fulltext`.
+    """Finds chunks by the words of a query with BM25, see `retrieval.bm25`.
 
     Where SQLite has no FTS5, our own BM25 finds the same with the same scores, and keeps nothing.
 
@@ -71,7 +71,7 @@ class ChunkIndex:
         ['Rain and snow fall.', 'Rain falls.']
         """
         most = min(k, len(self.chunks))
-        return [Hit(self.chunks[place], score) for place, score in self._engine.search(query, most)]
+        return [Hit(self.chunks[position], score) for position, score in self._engine.search(query, most)]
 
     def _open(self, folder: Path | None) -> FullText:
         path = None if folder is None else folder / f"{digest_of_chunks(self.chunks)}.db"
@@ -102,8 +102,8 @@ class _Plain:
 
 def digest_of_chunks(chunks: Sequence[Chunk]) -> str:
     """32 hexadecimal digits that stand for the chunks' texts in their order, and for how they are indexed."""
-    found = blake2b(digest_size=16)
+    digest = blake2b(digest_size=16)
     for part in (_FORMAT, unicodedata.unidata_version, joined_terms(_PROBE), *(chunk.indexed for chunk in chunks)):
         body = part.encode("utf-8", "surrogatepass")
-        found.update(len(body).to_bytes(8, "little") + body)
-    return found.hexdigest()
+        digest.update(len(body).to_bytes(8, "little") + body)
+    return digest.hexdigest()

@@ -29,20 +29,20 @@ def tokens(text: str) -> list[str]:
     >>> tokens("乾为天 Heaven 2"), tokens("ＡＢ卦䷀")
     (['乾', '为', '天', '乾为', '为天', 'heaven', '2'], ['ab', '卦', '䷀'])
     """
-    found: list[str] = []
+    result: list[str] = []
     for match in _TOKEN.finditer(unicodedata.normalize("NFKC", text).lower()):
         run = match[0]
         if match[1]:
             # Lists grow by whole runs: Chinese makes two tokens of each character.
-            found += run
-            found += map(add, run, run[1:])
+            result += run
+            result += map(add, run, run[1:])
         else:
-            found.append(run)
-    return found
+            result.append(run)
+    return result
 
 
 def is_stop(token: str) -> bool:
-    """Whether a token says nothing about a subject: function words, and what questions about anything are made of.
+    """Whether a token is a stop word: a function word or a word of questions on any subject.
 
     >>> [is_stop(token) for token in ("the", "的", "哪个", "乾", "天", "正确")]
     [True, True, True, False, False, True]

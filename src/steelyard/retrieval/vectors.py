@@ -27,7 +27,7 @@ _BLOCK: Final = 4096
 
 
 class VectorIndex:
-    """Rows that are searched by direction; a row of zeros has none and is never found.
+    """Exact nearest-neighbour search by cosine; a row of zeros has no direction and is never found.
 
     Args:
         rows: numbers of shape (rows, dimensions), rows of length 1 or 0; see `unit_rows`.
@@ -46,7 +46,7 @@ class VectorIndex:
 
     @property
     def dimension(self) -> int:
-        """Numbers of a vector."""
+        """The number of dimensions of a vector."""
         return int(self._rows.shape[1])
 
     def search(self, query: ArrayLike, k: int = 2) -> list[tuple[int, float]]:
@@ -65,45 +65,45 @@ class VectorIndex:
         """
         import numpy as np
 
-        asked = unit_rows(query).ravel()
-        if asked.shape[0] != self.dimension:
-            raise ValueError(f"a query of {asked.shape[0]} dimensions; the index has {self.dimension}")
-        if k < 1 or not asked.any():
+        direction = unit_rows(query).ravel()
+        if direction.shape[0] != self.dimension:
+            raise ValueError(f"a query of {direction.shape[0]} dimensions; the index has {self.dimension}")
+        if k < 1 or not direction.any():
             return []
-        cosines = self._rows @ asked
+        cosines = self._rows @ direction
         # A row of zeros has the cosine 0 like one at a right angle, but no direction.
         cosines = np.where(self._rows.any(axis=1) if (cosines == 0).any() else True, cosines, -np.inf)
         best = _largest(cosines, k)
-        return [(int(place), float(cosines[place])) for place in best if cosines[place] > -np.inf]
+        return [(int(position), float(cosines[position])) for position in best if cosines[position] > -np.inf]
 
 
 def _largest(values: NDArray[np.float32], k: int) -> NDArray[np.intp]:
     """Positions of the `k` largest, in order; equal ones by position."""
     import numpy as np
 
-    places = np.arange(len(values))
+    positions = np.arange(len(values))
     if k < len(values):
         least = np.partition(values, len(values) - k)[len(values) - k]
         above = np.flatnonzero(values > least)
-        places = np.concatenate([above, np.flatnonzero(values == least)[: k - len(above)]])
-    order: NDArray[np.intp] = np.lexsort((places, -values[places]))
-    return places[order].astype(np.intp)
+        positions = np.concatenate([above, np.flatnonzero(values == least)[: k - len(above)]])
+    order: NDArray[np.intp] = np.lexsort((positions, -values[positions]))
+    return positions[order].astype(np.intp)
 
 
 def unit_rows(rows: ArrayLike) -> NDArray[np.float32]:
-    """The rows at length 1, as float32; a row of zeros stays.
+    """The rows scaled to length 1, as float32; a row of zeros stays.
 
     Raises:
         ValueError: rows of different lengths, or a number that is not finite.
     """
     import numpy as np
 
-    found = np.atleast_2d(np.asarray(rows, dtype=None if isinstance(rows, np.ndarray) else np.float64))
-    if found.ndim != 2 or not np.isfinite(found).all():
+    matrix = np.atleast_2d(np.asarray(rows, dtype=None if isinstance(rows, np.ndarray) else np.float64))
+    if matrix.ndim != 2 or not np.isfinite(matrix).all():
         raise ValueError("vectors are rows of equally many finite numbers")
-    units = np.zeros(found.shape, dtype=np.float32)
-    for start in range(0, len(found), _BLOCK):
-        block = found[start : start + _BLOCK].astype(np.float64)
+    units = np.zeros(matrix.shape, dtype=np.float32)
+    for start in range(0, len(matrix), _BLOCK):
+        block = matrix[start : start + _BLOCK].astype(np.float64)
         # By the largest number first: the squares of very large or small ones would leave the range.
         largest = np.abs(block).max(axis=1, keepdims=True, initial=0.0)
         np.divide(block, largest, out=block, where=largest > 0)
@@ -113,32 +113,32 @@ def unit_rows(rows: ArrayLike) -> NDArray[np.float32]:
 
 
 def vectors_path(folder: Path, texts: Sequence[str], model: str) -> Path:
-    """Where the vectors of these texts by this model are kept.
+    """The path of the stored vectors of these texts by this model.
 
     Args:
         folder: of the index.
         texts: in order.
         model: its name and whatever else changes its vectors (address, parameters).
     """
-    found = blake2b(digest_size=16)
+    digest = blake2b(digest_size=16)
     for part in (_FORMAT, model, *texts):
         body = part.encode("utf-8", "surrogatepass")
-        found.update(len(body).to_bytes(8, "little") + body)
-    return folder / f"{found.hexdigest()}.npy"
+        digest.update(len(body).to_bytes(8, "little") + body)
+    return folder / f"{digest.hexdigest()}.npy"
 
 
 def keep_vectors(path: Path, rows: NDArray[np.float32]) -> bool:
-    """Keep rows of `unit_rows`; False where that is not possible."""
+    """Store rows of `unit_rows`; False if that is not possible."""
     import numpy as np
 
     head = BytesIO()
-    whole = np.ascontiguousarray(rows, dtype="<f4")
-    np.lib.format.write_array_header_1_0(head, np.lib.format.header_data_from_array_1_0(whole))
-    return write_whole(path, head.getvalue(), whole.data.cast("B"))
+    matrix = np.ascontiguousarray(rows, dtype="<f4")
+    np.lib.format.write_array_header_1_0(head, np.lib.format.header_data_from_array_1_0(matrix))
+    return write_whole(path, head.getvalue(), matrix.data.cast("B"))
 
 
 def kept_vectors(path: Path, count: int) -> NDArray[np.float32] | None:
-    """The rows that are kept at `path`, mapped into memory; None where there are none, or not `count` whole ones."""
+    """The rows stored at `path`, mapped into memory; None if missing, or not `count` complete rows."""
     import numpy as np
 
     try:

@@ -201,7 +201,7 @@ class Runner:
                 progress.from_journal += reply.cached
                 progress.input_tokens += reply.usage.input_tokens
                 progress.output_tokens += reply.usage.output_tokens
-        reported = reported_usage(record.output, asked=bool(record.replies.get("target")))
+        reported = reported_usage(record.output, through_journal=bool(record.replies.get("target")))
         if reported is not None:
             progress.input_tokens += reported["input_tokens"]
             progress.output_tokens += reported["output_tokens"]

@@ -134,7 +134,7 @@ def _stage_cost(row: Any, name: str, cost: tuple[int, int], currency: str) -> St
 
 def reported_counts(output: Output | None, *, asked: bool) -> dict[str, int]:
     """By how much an output moves the counters of `OF_FRAMEWORK`; nothing where it reports no tokens."""
-    usage = reported_usage(output, asked=asked)
+    usage = reported_usage(output, through_journal=asked)
     if usage is None:
         return {}
     tokens = {name: usage[name] for name in ("input_tokens", "output_tokens")}

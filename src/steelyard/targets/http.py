@@ -93,7 +93,7 @@ class HttpEndpoint(HttpModel):
         if template:
             text = load_template(template)
             filled = render(text, values_with_examples(sample, text, self.examples))
-            asked = conversation_asked(sample.input, filled, whole=has_transcript(text))
+            asked = conversation_asked(sample.input, filled, has_transcript=has_transcript(text))
             return filled if len(asked) == 1 and asked[0]["content"] == filled else asked
         if is_messages(sample.input):
             return list(sample.input)

@@ -181,7 +181,7 @@ class Likelihood:
         form: Form = "text" if self.by == "texts" else "letters"
         template = self._template(sample)
         prompt = render(template, values_with_examples(sample, template, self.examples, form))
-        asked = conversation_asked(sample.input, prompt, whole=has_transcript(*self._texts))
+        asked = conversation_asked(sample.input, prompt, has_transcript=has_transcript(*self._texts))
         if not self.system:
             return asked
         words = load_words(self.system, "system")

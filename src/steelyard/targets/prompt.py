@@ -100,7 +100,7 @@ class Prompt:
         else:
             template = load_template(self.template)
             whole = has_transcript(*self._texts)
-            asked = conversation_asked(sample.input, self._filled(template, sample), whole=whole)
+            asked = conversation_asked(sample.input, self._filled(template, sample), has_transcript=whole)
         return with_system(self._filled(load_words(self.system, "system"), sample), asked) if self.system else asked
 
     @property

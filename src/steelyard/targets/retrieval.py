@@ -167,7 +167,7 @@ class QueryEngine:
         values |= {"contexts": "\n\n".join(passages) or _NOTHING[language], "mark": mark}
         packaged = f"{language}/{'with_contexts' if sample.choices else 'answer_from_contexts'}"
         text = render(load_template(self.template or packaged), values)
-        asked = conversation_asked(sample.input, text, whole=has_transcript(*self._texts))
+        asked = conversation_asked(sample.input, text, has_transcript=has_transcript(*self._texts))
         return with_system(render(load_words(self.system, "system"), values), asked) if self.system else asked
 
     async def _retrieve(self, query: str, ask: Asks) -> list[Hit]:

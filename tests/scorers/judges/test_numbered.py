@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from steelyard.scorers.judges.judge import read_numbered, together_read
+from steelyard.scorers.judges.judge import combined_verdict, read_numbered
 from steelyard.text.rating import Verdict
 from steelyard.types import Reply
 
@@ -61,10 +61,10 @@ def test_verdicts_are_one_only_where_each_was_read():
     verdicts = read_numbered(Reply("", "1. YES - it is.\n2. NO - it is not."), 2)
     half = read_numbered(Reply("", "1. YES - it is."), 2)
 
-    assert together_read(verdicts, 0.5) == Verdict(
+    assert combined_verdict(verdicts, 0.5) == Verdict(
         "scored", 0.5, form="numbered", reason="1. yes: it is.; 2. no: it is not."
     )
-    assert together_read(half, 0.5) == Verdict("unparsed", kind="none", reason="1. yes: it is.; 2. none")
+    assert combined_verdict(half, 0.5) == Verdict("unparsed", kind="none", reason="1. yes: it is.; 2. none")
 
 
 @given(st.text(), st.integers(1, 9), st.sampled_from(["stop", "length", "content_filter"]))

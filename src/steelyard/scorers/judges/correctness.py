@@ -16,11 +16,11 @@ from typing import Any, ClassVar, Final
 
 from steelyard.errors import expect_number
 from steelyard.prompts.conversation import transcript_of
-from steelyard.prompts.fenced_prompt import FencedPrompt
+from steelyard.prompts.fenced_prompt import FencedPrompt, prompts_manifest
 from steelyard.scorers.judges.judge import Judge, no_answer, not_applicable, reference_of, score_of, unless_stopped
 from steelyard.session.replies import answer_of, refused_before
 from steelyard.text.rating import Scale, Verdict, read_rating
-from steelyard.types import Asks, Output, Sample, Score, ScoreInfo, StageInfo
+from steelyard.types import Asks, Output, Reply, Sample, Score, ScoreInfo, StageInfo
 
 _SCALE: Final = Scale(1, 5)
 _BETWEEN: Final = MappingProxyType({"en": "\nOR\n", "zh": "\n或\n"})
@@ -29,13 +29,13 @@ _NAMES: Final = ("correctness", "correct")
 
 @dataclass(frozen=True, slots=True)
 class Correctness:
-    """How right an answer is, by its reference: `correctness` from 1 to 5, and `correct`, 1 where that passes, else 0.
+    """Correctness of an answer against its reference: `correctness` from 1 to 5; `correct` is 1 if that passes, else 0.
 
     A sample without a reference is not applicable; a list of references holds alternatives. A blank answer is 1, since
     it answers nothing; no call is made for it.
 
     Args:
-        judge: who judges.
+        judge: the model that judges.
         threshold: the least rating that passes.
         template: the user's own prompt; it may name {{question}}, {{reference}} (alternatives are parted by a line OR,
             in Chinese 或), {{answer}} and {{mark}}.
@@ -56,7 +56,7 @@ class Correctness:
         )
 
     def check(self) -> None:
-        """Find what cannot be meant.
+        """Check the settings.
 
         Raises:
             ConfigError: a threshold off the scale, or a prompt that cannot be used.
@@ -65,8 +65,8 @@ class Correctness:
         self._prompt.check()
 
     def manifest(self) -> dict[str, Any]:
-        """The words that are sent."""
-        return {"prompts": {"correctness": self._prompt.manifest()}}
+        """The prompts and their hashes."""
+        return prompts_manifest(correctness=self._prompt)
 
     async def __call__(self, sample: Sample, output: Output, ask: Asks) -> Sequence[Score]:
         """Judge one answer."""
@@ -85,21 +85,20 @@ class Correctness:
             "answer": answer,
         }
         messages = self._prompt.messages(language, values)
-
-        async def once() -> Verdict:
-            reply = await self.judge.ask(ask, messages)
-            return unless_stopped(read_rating(reply.text, _SCALE, finish=reply.finish), reply)
-
-        return self._scores(await self.judge.repeated(once), answer)
+        return self._scores(await self.judge.verdicts(ask, messages, _rating_in), answer)
 
     def _scores(self, verdicts: Sequence[Verdict], answer: str) -> list[Score]:
-        """The rating, and whether it passes: of repeats by their mean, so that it stays 1 or 0."""
+        """Both scores; with repeats `correct` follows from the mean rating, so that it is still 1 or 0."""
         rated = score_of("correctness", verdicts, candidate=answer, passes=lambda value: value >= self.threshold)
         value = None if rated.passed is None else float(rated.passed)
-        told = {key: rated.detail[key] for key in ("kind", "verdict_like") if key in rated.detail}
-        passed = Score("correct", value, rated.passed, rated.outcome, reason=rated.reason, detail=told)
+        detail = {key: rated.detail[key] for key in ("kind", "verdict_like") if key in rated.detail}
+        passed = Score("correct", value, rated.passed, rated.outcome, reason=rated.reason, detail=detail)
         return [rated, passed]
 
     @property
     def _prompt(self) -> FencedPrompt:
         return FencedPrompt("judge_correctness", self.template, fenced=("question", "reference", "answer"))
+
+
+def _rating_in(reply: Reply) -> Verdict:
+    return unless_stopped(read_rating(reply.text, _SCALE, finish=reply.finish), reply)

@@ -4,24 +4,25 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from math import isfinite
 from pathlib import Path
 from typing import Any, Final
 
 from steelyard.errors import ConfigError, expect_number
 from steelyard.prompts.conversation import transcript_of
-from steelyard.prompts.fenced_prompt import FencedPrompt
+from steelyard.prompts.fenced_prompt import FencedPrompt, prompts_manifest
 from steelyard.prompts.template import refuse_file_names
 from steelyard.registry import accepts_former_keys
 from steelyard.scorers.judges.judge import (
     Judge,
+    combined_verdict,
     contexts_of,
     no_answer,
     not_applicable,
     read_numbered,
     reference_of,
     score_of,
-    together_read,
     unless_stopped,
 )
 from steelyard.session.replies import answer_of, refused_before
@@ -36,7 +37,7 @@ _FENCED: Final = ("question", "contexts", "reference", "answer")
 @accepts_former_keys
 @dataclass(frozen=True, slots=True)
 class Rubric:
-    """Which of several levels, each described in words, an answer reaches.
+    """A rating of an answer on levels that are each described in words.
 
     Args:
         judge: the model that judges.
@@ -71,11 +72,11 @@ class Rubric:
 
     @property
     def stage_info(self) -> StageInfo:
-        """A dry run's reply is the highest level."""
+        """The mock reply of a dry run: the highest level."""
         return StageInfo(mock_reply=f"{max(self._values, default=0):g}")
 
     def check(self) -> None:
-        """Find what cannot be meant.
+        """Check the settings.
 
         Raises:
             ConfigError: no name, fewer than two levels, one that is no number or has no description, a threshold off
@@ -104,7 +105,7 @@ class Rubric:
 
     def manifest(self) -> dict[str, Any]:
         """The prompt and its hash."""
-        return {"prompts": {"rubric": self._prompt.manifest()}}
+        return prompts_manifest(rubric=self._prompt)
 
     async def __call__(self, sample: Sample, output: Output, ask: Asks) -> Score:
         """Judge one answer."""
@@ -124,20 +125,16 @@ class Rubric:
         }
         language = self.judge.language_for(shown["question"], shown["answer"])
         messages = self._prompt.messages(language, {**shown, **self._words})
-
-        async def once() -> Verdict:
-            return self._read(await self.judge.ask(ask, messages, max_tokens=_REASON_TOKENS))
-
         threshold = self.threshold
         return score_of(
             self.name,
-            await self.judge.repeated(once),
+            await self.judge.verdicts(ask, messages, self._read, max_tokens=_REASON_TOKENS),
             candidate=shown["answer"],
             passes=None if threshold is None else lambda value: value >= threshold,
         )
 
     def _read(self, reply: Reply) -> Verdict:
-        """The rating in one reply; one between the levels is out of scale unless it is allowed."""
+        """The rating in a reply; a value between two levels is out of scale unless `allow_between` is set."""
         scale = Scale(min(self._values), max(self._values))
         verdict = unless_stopped(read_rating(reply.text, scale, name=self.name, finish=reply.finish), reply)
         if verdict.value is None or self.allow_between or verdict.value in self._values:
@@ -164,7 +161,7 @@ class Rubric:
 
 
 def _number(value: Any) -> float:
-    """A level's value; NaN where it is none."""
+    """A level's value; NaN if it is not a number."""
     try:
         return float(value)
     except (TypeError, ValueError):
@@ -178,7 +175,7 @@ _TOKENS_EACH: Final = 150
 
 @dataclass(frozen=True, slots=True)
 class Guideline:
-    """The share of guidelines that an answer keeps to; it passes where it keeps to all.
+    """The share of guidelines that an answer follows; it passes if it follows all.
 
     One call judges each guideline in turn. Where the verdict on one of them cannot be read the score is unparsed, with
     bounds in `detail`: a share is never one of fewer guidelines.
@@ -198,33 +195,33 @@ class Guideline:
 
     @property
     def score_infos(self) -> tuple[ScoreInfo, ...]:
-        """The share of guidelines that were kept; all of them have to be."""
+        """The share of guidelines that the answer follows; it passes with all of them."""
         return (ScoreInfo(self.name, (0.0, 1.0), threshold=1.0),)
 
     @property
     def stage_info(self) -> StageInfo:
-        """A dry run's reply keeps all."""
+        """The mock reply of a dry run: every guideline is followed."""
         return StageInfo(mock_reply="\n".join(f"{no}. YES: kept." for no in range(1, len(self.guidelines) + 1)))
 
     def check(self) -> None:
-        """Find what cannot be meant.
+        """Check the settings.
 
         Raises:
             ConfigError: no name, no guideline or a blank one, or a prompt that cannot be trusted.
         """
         if not self.name.strip() or not self.name.isprintable():
             raise ConfigError(f"name: a score has a printable name, not {self.name!r}")
-        given: Any = self.guidelines  # a single text would be taken for a list of letters
-        if not isinstance(given, tuple | list) or not 0 < len(given) <= _MOST:
-            raise ConfigError(f"guidelines: a list of 1 to {_MOST} texts, not {given!r:.80}")
-        if not all(isinstance(one, str) and one.strip() for one in given):
+        guidelines: Any = self.guidelines  # a single text would be taken for a list of letters
+        if not isinstance(guidelines, tuple | list) or not 0 < len(guidelines) <= _MOST:
+            raise ConfigError(f"guidelines: a list of 1 to {_MOST} texts, not {guidelines!r:.80}")
+        if not all(isinstance(text, str) and text.strip() for text in guidelines):
             raise ConfigError("guidelines: each must be a text that is not blank")
         refuse_file_names(guidelines=self.guidelines)
         self._prompt.check()
 
     def manifest(self) -> dict[str, Any]:
         """The prompt and its hash."""
-        return {"prompts": {"guideline": self._prompt.manifest()}}
+        return prompts_manifest(guideline=self._prompt)
 
     async def __call__(self, sample: Sample, output: Output, ask: Asks) -> Score:
         """Judge one answer by all guidelines."""
@@ -241,40 +238,41 @@ class Guideline:
             "count": str(count),
         }
         messages = self._prompt.messages(self.judge.language_for(question, answer), values)
-
-        async def once() -> tuple[Verdict, ...]:
-            return read_numbered(await self.judge.ask(ask, messages, max_tokens=_TOKENS_EACH * count), count)
-
-        repeats = await self.judge.repeated(once)
+        read = partial(read_numbered, n=count)
+        repeats = await self.judge.verdicts(ask, messages, read, max_tokens=_TOKENS_EACH * count)
         return score_of(
             self.name,
-            [together_read(one, _kept(one) / count) for one in repeats],
+            [combined_verdict(verdicts, _followed(verdicts) / count) for verdicts in repeats],
             candidate=answer,
             passes=lambda value: value >= 1,
-            detail=self._told(repeats),
+            detail=self._detail(repeats),
         )
 
-    def _told(self, repeats: Sequence[Sequence[Verdict]]) -> dict[str, Any]:
+    def _detail(self, repeats: Sequence[Sequence[Verdict]]) -> dict[str, Any]:
         """Each guideline with its verdict and reason, and the bounds of the share where some verdicts are unparsed."""
-        told: dict[str, Any] = {
+        detail: dict[str, Any] = {
             "guidelines": [
                 _line(guideline, verdict) | ({"repeat": no} if len(repeats) > 1 else {})
                 for no, verdicts in enumerate(repeats, start=1)
                 for guideline, verdict in zip(self.guidelines, verdicts, strict=True)
             ]
         }
-        if all(any(one.value is None for one in verdicts) for verdicts in repeats):
-            kept, count = _kept(repeats[0]), len(self.guidelines)
-            unread = sum(one.value is None for one in repeats[0])
-            told |= {"kept": kept, "unread": unread, "bounds": [kept / count, (kept + unread) / count]}
-        return told
+        if all(any(verdict.value is None for verdict in verdicts) for verdicts in repeats):
+            followed, count = _followed(repeats[0]), len(self.guidelines)
+            unparsed = sum(verdict.value is None for verdict in repeats[0])
+            detail |= {
+                "kept": followed,
+                "unread": unparsed,
+                "bounds": [followed / count, (followed + unparsed) / count],
+            }
+        return detail
 
     @property
     def _prompt(self) -> FencedPrompt:
         return FencedPrompt("judge_guideline", self.template, ("question", "answer"), ("guidelines", "count"))
 
 
-def _kept(verdicts: Sequence[Verdict]) -> int:
+def _followed(verdicts: Sequence[Verdict]) -> int:
     return sum(verdict.value == 1 for verdict in verdicts)
 
 

@@ -28,7 +28,7 @@ from typing import Any, ClassVar, Final
 
 from steelyard.errors import expect_number
 from steelyard.prompts.conversation import transcript_of
-from steelyard.prompts.fenced_prompt import FencedPrompt
+from steelyard.prompts.fenced_prompt import FencedPrompt, prompts_manifest
 from steelyard.prompts.language import Language
 from steelyard.scorers.judges.judge import (
     Judge,
@@ -62,7 +62,7 @@ class Faithfulness:
     draw is NO.
 
     Args:
-        judge: who judges.
+        judge: the model that judges.
         window_tokens: estimated tokens of the contexts that one call shows, 50 or more; longer ones go on in further
             calls.
         template: the user's own prompt for the first window; it may name {{question}}, {{contexts}}, {{answer}} and
@@ -81,7 +81,7 @@ class Faithfulness:
     refine_template: Path | str = ""
 
     def check(self) -> None:
-        """Find what cannot be meant.
+        """Check the settings.
 
         Raises:
             ConfigError: a window that holds nothing, or a prompt that cannot be used.
@@ -91,8 +91,8 @@ class Faithfulness:
         self._refine.check()
 
     def manifest(self) -> dict[str, Any]:
-        """The words that are sent."""
-        return {"prompts": {_NAME: self._create.manifest(), "faithfulness_refine": self._refine.manifest()}}
+        """The prompts and their hashes."""
+        return prompts_manifest(faithfulness=self._create, faithfulness_refine=self._refine)
 
     async def __call__(self, sample: Sample, output: Output, ask: Asks) -> Score:
         """Judge one answer."""
@@ -103,9 +103,9 @@ class Faithfulness:
         material = {"question": transcript_of(sample.input), "answer": answer}
         repeats: list[tuple[Verdict, ...]] = [()] * self.judge.repeats
         for window in packed:
-            going = [no for no, steps in enumerate(repeats) if not _supported(steps)]
-            calls = [partial(self._step, ask, material, window, repeats[no]) for no in going]
-            for no, verdict in zip(going, await together(calls), strict=True):
+            unsettled = [no for no, steps in enumerate(repeats) if not _supported(steps)]
+            calls = [partial(self._step, ask, material, window, repeats[no]) for no in unsettled]
+            for no, verdict in zip(unsettled, await together(calls), strict=True):
                 repeats[no] = (*repeats[no], verdict)
         trace = [entry for no, steps in enumerate(repeats, start=1) for entry in _trace(packed, steps, no)]
         if len(repeats) == 1:
@@ -113,7 +113,7 @@ class Faithfulness:
         return self._score(repeats, answer, {"trace": trace})
 
     def _score(self, repeats: Sequence[Sequence[Verdict]], answer: str, detail: Mapping[str, Any]) -> Score:
-        """The verdict; of repeats the majority, so that a rate stays one of yes and no."""
+        """The score; with repeats it is that of the majority, so that rates still count yes and no."""
         verdicts = [_verdict(steps) for steps in repeats]
         score = score_of(_NAME, verdicts, candidate=answer, passes=lambda value: value > 1 / 2, detail=detail)
         if score.value is None or len(repeats) == 1:
@@ -122,14 +122,14 @@ class Faithfulness:
         return replace(score, value=float(score.value > 1 / 2), detail={**score.detail, "how": how})
 
     async def _step(
-        self, ask: Asks, material: Mapping[str, str], window: ContextWindow, before: Sequence[Verdict]
+        self, ask: Asks, material: Mapping[str, str], window: ContextWindow, earlier: Sequence[Verdict]
     ) -> Verdict:
-        """The verdict with one window more. Where no earlier one was read there is none to refine."""
-        so_far = next((one for one in reversed(before) if one.value is not None), None)
+        """The verdict on one more window; it refines the latest parsed verdict, or creates one if there is none."""
+        latest = next((step for step in reversed(earlier) if step.value is not None), None)
         values = {**material, "contexts": window.shown()}
-        if so_far is not None:
-            values["reason"] = so_far.reason[:_LONGEST_REASON]
-        prompt = self._create if so_far is None else self._refine
+        if latest is not None:
+            values["reason"] = latest.reason[:_LONGEST_REASON]
+        prompt = self._create if latest is None else self._refine
         language = self.judge.language_for(*material.values())
         reply = await self.judge.ask(ask, prompt.messages(language, values))
         return unless_stopped(read_yes_no(reply.text, finish=reply.finish), reply)
@@ -149,14 +149,14 @@ def _supported(steps: Sequence[Verdict]) -> bool:
 
 
 def _verdict(steps: Sequence[Verdict]) -> Verdict:
-    """YES if any step says so; else the first that was not read, which might have; else the last NO."""
+    """YES if any step says YES; else the first unparsed step, which might have been YES; else the last NO."""
     yes = next((step for step in steps if step.value == 1), None)
-    unread = next((step for step in steps if step.value is None), None)
-    return yes or unread or steps[-1]
+    unparsed = next((step for step in steps if step.value is None), None)
+    return yes or unparsed or steps[-1]
 
 
 def _trace(packed: Sequence[ContextWindow], steps: Sequence[Verdict], repeat: int) -> list[dict[str, Any]]:
-    """What each step saw and said."""
+    """The contexts shown, the verdict and the reason of each step."""
     return [
         {
             "repeat": repeat,
@@ -174,11 +174,11 @@ _CLAIMS_NAME: Final = "claim_faithfulness"
 
 @dataclass(frozen=True, slots=True)
 class _Claims:
-    """What one repeat found out.
+    """Claims and verdicts of one repeat.
 
     Args:
         texts: the claims.
-        verdicts: on each, as far as it was asked; empty before the first window.
+        verdicts: the verdict on each claim so far; empty before the first window.
         problem: why there are no claims to judge, where they could not be read.
     """
 
@@ -188,7 +188,7 @@ class _Claims:
 
     @property
     def open(self) -> tuple[int, ...]:
-        """The places of the claims that no window has supported yet."""
+        """Positions of the claims that no window has supported yet."""
         if not self.verdicts:
             return tuple(range(len(self.texts)))
         return tuple(no for no, verdict in enumerate(self.verdicts) if verdict.value != 1)
@@ -202,7 +202,7 @@ class ClaimFaithfulness:
     supports. Without contexts, and for an answer that claims nothing, the question does not apply.
 
     Args:
-        judge: who judges.
+        judge: the model that judges.
         threshold: the least share that passes, in [0, 1]; null passes nothing and fails nothing.
         window_tokens: estimated tokens of the contexts that one call shows, 50 or more.
         claims_template: the user's own prompt that takes the claims from the answer; it may name {{question}},
@@ -225,7 +225,7 @@ class ClaimFaithfulness:
         return (ScoreInfo(_CLAIMS_NAME, (0.0, 1.0), threshold=self.threshold),)
 
     def check(self) -> None:
-        """Find what cannot be meant.
+        """Check the settings.
 
         Raises:
             ConfigError: a threshold that is no share, a window that holds nothing, or a prompt that cannot be used.
@@ -237,8 +237,8 @@ class ClaimFaithfulness:
         self._judging.check()
 
     def manifest(self) -> dict[str, Any]:
-        """The words that are sent."""
-        return {"prompts": {"claims": self._taking.manifest(), "claim_verdicts": self._judging.manifest()}}
+        """The prompts and their hashes."""
+        return prompts_manifest(claims=self._taking, claim_verdicts=self._judging)
 
     async def __call__(self, sample: Sample, output: Output, ask: Asks) -> Score:
         """Judge one answer."""
@@ -251,14 +251,14 @@ class ClaimFaithfulness:
         messages = self._taking.messages(language, {"question": question, "answer": answer})
         repeats = list(await self.judge.repeated(partial(self._take, ask, messages)))
         for window in packed:
-            going = [no for no, one in enumerate(repeats) if one.open]
-            calls = [partial(self._judge, ask, language, window, repeats[no]) for no in going]
-            for no, found in zip(going, await together(calls), strict=True):
-                repeats[no] = found
+            unsettled = [no for no, claims in enumerate(repeats) if claims.open]
+            calls = [partial(self._judge, ask, language, window, repeats[no]) for no in unsettled]
+            for no, claims in zip(unsettled, await together(calls), strict=True):
+                repeats[no] = claims
         return self._score(repeats, answer)
 
     async def _take(self, ask: Asks, messages: list[Mapping[str, Any]]) -> _Claims:
-        """The claims; a list that broke off lacks some, so that it is none."""
+        """The claims of the answer; a truncated list lacks some of them, so it counts as unparsed."""
         reply = await self.judge.ask(ask, messages)
         listing = read_listing(reply.text)
         if reply.finish == "length" or not (listing.entries or listing.empty_said):
@@ -266,34 +266,34 @@ class ClaimFaithfulness:
         return _Claims(distinct_texts(listing.entries))
 
     async def _judge(self, ask: Asks, language: Language, window: ContextWindow, before: _Claims) -> _Claims:
-        """Verdicts on the claims that are still open; one that was read stays where this window's is not."""
-        places = before.open
+        """Verdicts on the open claims; an earlier verdict stays if this window's cannot be parsed."""
+        positions = before.open
         values = {
             "contexts": window.shown(),
-            "claims": "\n".join(f"{no}. {before.texts[place]}" for no, place in enumerate(places, start=1)),
-            "count": str(len(places)),
+            "claims": "\n".join(f"{no}. {before.texts[position]}" for no, position in enumerate(positions, start=1)),
+            "count": str(len(positions)),
         }
         reply = await self.judge.ask(ask, self._judging.messages(language, values))
         verdicts = list(before.verdicts or [Verdict("unparsed")] * len(before.texts))
-        for place, verdict in zip(places, read_numbered(reply, len(places)), strict=True):
-            unread_before = bool(before.verdicts) and before.verdicts[place].value is None
-            if verdict.value == 1 or not unread_before:
-                verdicts[place] = verdict
+        for position, verdict in zip(positions, read_numbered(reply, len(positions)), strict=True):
+            had_no_value = bool(before.verdicts) and before.verdicts[position].value is None
+            if verdict.value == 1 or not had_no_value:
+                verdicts[position] = verdict
         return replace(before, verdicts=tuple(verdicts))
 
     def _score(self, repeats: Sequence[_Claims], answer: str) -> Score:
-        claiming = [one for one in repeats if one.texts or one.problem]
+        claiming = [claims for claims in repeats if claims.texts or claims.problem]
         if not claiming:
             return not_applicable(_CLAIMS_NAME, "nothing claimed")
-        told: dict[str, Any] = {"claims": _listed(repeats)}
+        detail: dict[str, Any] = {"claims": _listed(repeats)}
         if len(claiming) < len(repeats):
-            told["nothing_claimed"] = len(repeats) - len(claiming)
-        verdicts = [_share(one) for one in claiming]
+            detail["nothing_claimed"] = len(repeats) - len(claiming)
+        verdicts = [_share(claims) for claims in claiming]
         if all(verdict.value is None for verdict in verdicts) and claiming[0].texts:
-            told["bounds"] = _bounds(claiming[0])
+            detail["bounds"] = _bounds(claiming[0])
         least = self.threshold
         passes = None if least is None else lambda value: value >= least
-        return score_of(_CLAIMS_NAME, verdicts, candidate=answer, passes=passes, detail=told)
+        return score_of(_CLAIMS_NAME, verdicts, candidate=answer, passes=passes, detail=detail)
 
     @property
     def _taking(self) -> FencedPrompt:
@@ -304,34 +304,34 @@ class ClaimFaithfulness:
         return FencedPrompt("judge_claim_verdicts", self.template, fenced=("contexts", "claims"), plain=("count",))
 
 
-def _share(found: _Claims) -> Verdict:
+def _share(claims: _Claims) -> Verdict:
     """Supported claims / claims, where the verdict on each was read."""
-    if found.problem is not None:
-        return found.problem
+    if claims.problem is not None:
+        return claims.problem
     reason = "; ".join(
-        f"{verdict.label or 'unparsed'}: {text}" for text, verdict in zip(found.texts, found.verdicts, strict=True)
+        f"{verdict.label or 'unparsed'}: {text}" for text, verdict in zip(claims.texts, claims.verdicts, strict=True)
     )
-    unread = first_unparsed(found.verdicts)
-    if unread is None:
-        supported = sum(one.value == 1 for one in found.verdicts)
-        return Verdict("scored", supported / len(found.texts), form="claims", reason=reason)
-    if any(one.value is not None for one in found.verdicts):
+    unparsed = first_unparsed(claims.verdicts)
+    if unparsed is None:
+        supported = sum(verdict.value == 1 for verdict in claims.verdicts)
+        return Verdict("scored", supported / len(claims.texts), form="claims", reason=reason)
+    if any(verdict.value is not None for verdict in claims.verdicts):
         return Verdict("unparsed", kind="ambiguous", reason=reason)
-    return unread
+    return unparsed
 
 
-def _bounds(found: _Claims) -> list[float]:
+def _bounds(claims: _Claims) -> list[float]:
     """The share if no claim with an unparsed verdict is supported, and if each is."""
-    supported = sum(verdict.value == 1 for verdict in found.verdicts)
-    unread = sum(verdict.value is None for verdict in found.verdicts)
-    return [supported / len(found.texts), (supported + unread) / len(found.texts)]
+    supported = sum(verdict.value == 1 for verdict in claims.verdicts)
+    unparsed = sum(verdict.value is None for verdict in claims.verdicts)
+    return [supported / len(claims.texts), (supported + unparsed) / len(claims.texts)]
 
 
 def _listed(repeats: Sequence[_Claims]) -> list[dict[str, Any]]:
-    """Each claim with its verdict, "" where none was read."""
+    """Each claim with its verdict and reason; "" if unparsed."""
     return [
         {"claim": text, "verdict": verdict.label, "reason": verdict.reason if verdict.label else ""}
         | ({"repeat": no} if len(repeats) > 1 else {})
-        for no, found in enumerate(repeats, start=1)
-        for text, verdict in zip(found.texts, found.verdicts, strict=True)
+        for no, claims in enumerate(repeats, start=1)
+        for text, verdict in zip(claims.texts, claims.verdicts, strict=True)
     ]

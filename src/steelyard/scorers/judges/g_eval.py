@@ -13,7 +13,7 @@ from typing import Any, Final
 
 from steelyard.errors import ConfigError
 from steelyard.prompts.conversation import transcript_of
-from steelyard.prompts.fenced_prompt import FencedPrompt
+from steelyard.prompts.fenced_prompt import FencedPrompt, prompts_manifest
 from steelyard.prompts.language import Language
 from steelyard.prompts.template import refuse_file_names
 from steelyard.registry import accepts_former_keys
@@ -84,11 +84,11 @@ class GEval:
 
     @property
     def stage_info(self) -> StageInfo:
-        """A dry run's reply can be read as steps and as a rating."""
+        """The mock reply of a dry run, which can be read as steps and as a rating."""
         return StageInfo(mock_reply=f"1. Read the answer.\n2. Compare it with the criteria.\n\nScore: {self.high}")
 
     def check(self) -> None:
-        """Find what cannot be meant.
+        """Check the settings.
 
         Raises:
             ConfigError: no criteria, an option out of its range, a threshold off the scale, or a prompt that cannot be
@@ -109,8 +109,8 @@ class GEval:
 
     def manifest(self) -> dict[str, Any]:
         """The prompts and their hashes."""
-        prompts = {"g_eval": self._prompt.manifest()}
-        return {"prompts": prompts if self.steps else {**prompts, "steps": self._steps_prompt.manifest()}}
+        written = {} if self.steps else {"steps": self._steps_prompt}
+        return prompts_manifest(g_eval=self._prompt, **written)
 
     async def __call__(self, sample: Sample, output: Output, ask: Asks) -> Score:
         """Judge one answer."""
@@ -149,7 +149,7 @@ class GEval:
 
     @property
     def _words(self) -> dict[str, str]:
-        """What the prompt says in the user's own words."""
+        """The values of the prompt that are the user's own words."""
         return {
             "task": self.task.strip(),
             "criteria": self.criteria.strip(),
@@ -169,8 +169,8 @@ class GEval:
 
 
 def _are_texts(value: Any) -> bool:
-    """Whether it is a list of texts that say something: one text would be taken for a list of letters."""
-    return isinstance(value, tuple | list) and all(isinstance(one, str) and one.strip() for one in value)
+    """Whether a value is a list of texts that are not blank; a single text would be read as a list of letters."""
+    return isinstance(value, tuple | list) and all(isinstance(text, str) and text.strip() for text in value)
 
 
 def numbered(texts: tuple[str, ...]) -> str:
@@ -183,7 +183,9 @@ def numbered(texts: tuple[str, ...]) -> str:
 
 
 def _without_steps(reply: Reply) -> Verdict:
-    """Why a reply holds no steps: it was refused, is empty or broke off, or has none that can be read."""
-    why = unparsed_verdict(reply)
-    said = f": {why.reason}" if why.reason else ""
-    return replace(why, reason=f"the judge was asked for evaluation steps, and none could be read in its reply{said}")
+    """Why a reply has no steps: refused, empty, truncated, or without a readable list."""
+    verdict = unparsed_verdict(reply)
+    explanation = f": {verdict.reason}" if verdict.reason else ""
+    return replace(
+        verdict, reason=f"the judge was asked for evaluation steps, and none could be read in its reply{explanation}"
+    )

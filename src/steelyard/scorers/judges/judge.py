@@ -13,12 +13,12 @@ from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, is_dataclass, replace
 from statistics import fmean, stdev
 from types import MappingProxyType
-from typing import Any, Final, Literal, TypeVar, get_args
+from typing import Any, Final, TypeVar
 
-from steelyard.errors import ConfigError, did_you_mean, expect_number
+from steelyard.errors import ConfigError, expect_number
 from steelyard.models.base import Model
 from steelyard.models.references import check_sent
-from steelyard.prompts.language import Language, language_of
+from steelyard.prompts.language import Language, LanguageSetting, check_language, prompt_language
 from steelyard.session.replies import STOPPED, answer_of, refused_before
 from steelyard.text.listed import read_verdict_list
 from steelyard.text.rating import Verdict, read_yes_no
@@ -50,40 +50,52 @@ class Judge:
 
     model: Model | None = None
     repeats: int = 1
-    language: Literal["auto", "en", "zh"] = "auto"
+    language: LanguageSetting = "auto"
     parameters: Mapping[str, Any] = field(default_factory=dict)
 
     def check(self) -> None:
-        """Find what cannot be meant before anything is sent.
+        """Check the settings before anything is sent.
 
         Raises:
-            ConfigError: no model, a number of repeats or a language that there is not, a key among the parameters.
+            ConfigError: no model, repeats out of range, an unknown language, or an API key in `parameters`.
         """
         if self.model is None:
             raise ConfigError("it asks a model and has none: set judge: {model: ...}, for all scorers or for this one")
         if not hasattr(self.model, "request"):
             raise ConfigError(f"judge: {type(self.model).__name__} is no model")
         expect_number("repeats", self.repeats, 1, _MOST_REPEATS, whole=True)
-        known = ("auto", *get_args(Language))
-        if self.language not in known:
-            raise ConfigError(f"language: there is no {self.language!r}{did_you_mean(str(self.language), known)}")
+        check_language(self.language)
         check_sent("parameters", self.parameters)
 
     def language_for(self, *texts: str) -> Language:
-        """The language of the prompt to be sent about `texts`."""
-        return language_of(*texts) if self.language == "auto" else self.language
+        """The language of a prompt that shows `texts`."""
+        return prompt_language(self.language, *texts)
 
     async def ask(self, ask: Asks, messages: list[Message], /, **parameters: Any) -> Reply:
-        """One call; `parameters` are the scorer's own, which win over `STEADY` and lose against the user's."""
+        """Make one call; the user's parameters override the scorer's, and these override `STEADY`."""
         return await ask(self.model, messages, **self._given(parameters))
 
     async def ask_once(self, ask: Asks, messages: list[Message], /, **parameters: Any) -> Reply:
-        """The same, asked once for all samples and repeats: what a judge writes for itself before it judges."""
+        """Make one call whose reply serves all samples and repeats, such as evaluation steps."""
         return await ask.once(self.model, messages, **self._given(parameters))
 
     def _given(self, parameters: Mapping[str, Any]) -> dict[str, Any]:
-        given = {**STEADY, **parameters, **self.parameters}
-        return {name: value for name, value in given.items() if value is not None}
+        merged = {**STEADY, **parameters, **self.parameters}
+        return {name: value for name, value in merged.items() if value is not None}
+
+    async def verdicts(
+        self, ask: Asks, messages: list[Message], read: Callable[[Reply], T], /, **parameters: Any
+    ) -> tuple[T, ...]:
+        """What `read` makes of the replies to the same messages, one for each of the `repeats`.
+
+        Raises:
+            ModelError: as in `repeated`.
+        """
+
+        async def ask_and_read() -> T:
+            return read(await self.ask(ask, messages, **parameters))
+
+        return await self.repeated(ask_and_read)
 
     async def repeated(self, once: Callable[[], Awaitable[T]]) -> tuple[T, ...]:
         """The results of `repeats` concurrent calls of `once`.
@@ -105,16 +117,16 @@ async def together(calls: Sequence[Callable[[], Awaitable[T]]]) -> tuple[T, ...]
     """
     if len(calls) == 1:
         return (await calls[0](),)
-    given = []
-    for one in await asyncio.gather(*(call() for call in calls), return_exceptions=True):
-        if isinstance(one, BaseException):
-            raise one
-        given.append(one)
-    return tuple(given)
+    results = []
+    for result in await asyncio.gather(*(call() for call in calls), return_exceptions=True):
+        if isinstance(result, BaseException):
+            raise result
+        results.append(result)
+    return tuple(results)
 
 
 def with_judge(scorers: Sequence[Scorer], judge: Judge) -> tuple[Scorer, ...]:
-    """`scorers`, of which those that want a judge and were given none take `judge`."""
+    """The scorers, with `judge` set on those that take a judge and have the default one."""
     return tuple(_given_judge(scorer, judge) for scorer in scorers)
 
 
@@ -127,23 +139,26 @@ _LONGEST_REASON: Final = 2000
 
 
 def contexts_of(sample: Sample, output: Output) -> tuple[str, ...]:
-    """The passages that an answer was made from: what the target retrieved, else what came with the question."""
+    """The passages behind an answer: those that the target retrieved, else those of the sample."""
     return tuple(output.contexts or sample.contexts)
 
 
 def reference_of(sample: Sample, *, between: str = "\nOR\n") -> str:
-    r"""The expected answer as a text; "" where there is none.
+    r"""The expected answer as a text; "" if there is none.
 
     Args:
         sample: a list as its reference holds alternatives; any other value that is no text is shown as JSON.
-        between: what parts alternatives.
+        between: the separator of alternatives.
 
     >>> reference_of(Sample("1", "Largest?", ["Jupiter", " ", "the fifth planet"])), reference_of(Sample("2", "?", 4))
     ('Jupiter\nOR\nthe fifth planet', '4')
     """
-    wanted = sample.reference
-    several = wanted if isinstance(wanted, list | tuple) else (wanted,)
-    texts = ("" if one is None else one if isinstance(one, str) else _as_json(one) for one in several)
+    reference = sample.reference
+    alternatives = reference if isinstance(reference, list | tuple) else (reference,)
+    texts = (
+        "" if alternative is None else alternative if isinstance(alternative, str) else _as_json(alternative)
+        for alternative in alternatives
+    )
     return between.join(text for text in texts if text.strip())
 
 
@@ -152,7 +167,7 @@ def _as_json(value: Any) -> str:
 
 
 def unless_stopped(verdict: Verdict, reply: Reply) -> Verdict:
-    """`verdict`; refused where the endpoint stopped the judge before one was read.
+    """The verdict, or `refused` if the endpoint stopped the judge before one could be parsed.
 
     Words that come as a refusal hold no verdict, whatever numbers are among them. Those before a filter may.
     """
@@ -162,17 +177,17 @@ def unless_stopped(verdict: Verdict, reply: Reply) -> Verdict:
 
 
 def no_answer(name: str) -> Score:
-    """The target refused, or its reply was stopped: there is nothing to judge."""
+    """A `refused` score: the target refused or its reply was stopped, so there is nothing to judge."""
     return Score(name, None, outcome="refused", reason="the target gave no answer: it refused or was stopped")
 
 
 def not_applicable(name: str, reason: str) -> Score:
-    """The question does not apply."""
+    """A `not_applicable` score with its reason."""
     return Score(name, None, outcome="not_applicable", reason=reason)
 
 
 def nothing_to_support(name: str, output: Output, contexts: Sequence[object]) -> Score | None:
-    """The score where nobody need be asked whether contexts support an answer; None where a judge has to look."""
+    """The score of an answer that needs no judge to decide on its support; None if a judge is needed."""
     if refused_before(output):
         return no_answer(name)
     if not contexts:
@@ -188,7 +203,7 @@ def score_of(
     passes: Callable[[float], bool] | None = None,
     detail: Mapping[str, Any] | None = None,
 ) -> Score:
-    """The score that the verdicts of all repeats make.
+    """The score that combines the verdicts of all repeats.
 
     The value is the mean of those that were read. Where none was, the score is `refused` when every one was refused,
     else `unparsed` with the kind of the first unreadable one: never a number.
@@ -200,74 +215,77 @@ def score_of(
         passes: whether a value is good enough; None where there is no threshold.
         detail: more to keep.
     """
-    told: dict[str, Any] = {"how": "single" if len(verdicts) == 1 else f"mean of {len(verdicts)} repeats"}
-    told |= detail or {}
+    details: dict[str, Any] = {"how": "single" if len(verdicts) == 1 else f"mean of {len(verdicts)} repeats"}
+    details |= detail or {}
     if len(verdicts) > 1:
-        told["repeats"] = [verdict.value for verdict in verdicts]
+        details["repeats"] = [verdict.value for verdict in verdicts]
     if like := verdict_like(candidate):
-        told["verdict_like"] = like[:200]
+        details["verdict_like"] = like[:200]
     read = [verdict for verdict in verdicts if verdict.value is not None]
     first = (read or [verdict for verdict in verdicts if verdict.outcome == "unparsed"] or list(verdicts))[0]
     reason = " ".join(first.reason.split())[:_LONGEST_REASON]
-    told["columns"] = {f"{name}_reason": reason, **told.get("columns", {})}
+    details["columns"] = {f"{name}_reason": reason, **details.get("columns", {})}
     if not read:
-        return _unparsed_score(name, first, reason, told)
-    values = [one.value for one in read if one.value is not None]
+        return _unparsed_score(name, first, reason, details)
+    values = [verdict.value for verdict in read if verdict.value is not None]
     value = fmean(values)
     if len(values) > 1:
-        said = Counter(map(passes, values) if passes else values)
-        told |= {"sd": stdev(values), "flip_rate": 1 - max(said.values()) / len(values)}
-    told["form"] = first.form
-    return Score(name, value, passed=passes(value) if passes else None, reason=reason, detail=told)
+        counts = Counter(map(passes, values) if passes else values)
+        details |= {"sd": stdev(values), "flip_rate": 1 - max(counts.values()) / len(values)}
+    details["form"] = first.form
+    return Score(name, value, passed=passes(value) if passes else None, reason=reason, detail=details)
 
 
-def _unparsed_score(name: str, verdict: Verdict, reason: str, told: Mapping[str, Any]) -> Score:
+def _unparsed_score(name: str, verdict: Verdict, reason: str, details: Mapping[str, Any]) -> Score:
     if verdict.outcome == "refused":
-        return Score(name, None, outcome="refused", reason=reason or "the judge refused", detail=told)
+        return Score(name, None, outcome="refused", reason=reason or "the judge refused", detail=details)
     kind = verdict.kind or "none"
-    return Score(name, None, outcome="unparsed", reason=reason, detail={**told, "kind": kind})
+    return Score(name, None, outcome="unparsed", reason=reason, detail={**details, "kind": kind})
 
 
 def read_numbered(reply: Reply, n: int) -> tuple[Verdict, ...]:
-    r"""One verdict for each number from 1 to `n`; what the reply says nothing readable on is unparsed or refused.
+    r"""One verdict for each number from 1 to `n`; a number without a readable verdict is unparsed or refused.
 
     >>> [one.label or one.kind for one in read_numbered(Reply("", "1. YES\n3. NO"), 3)]
     ['yes', 'none', 'no']
     """
-    found = read_verdict_list(reply.text, n)
-    said = [one if one is not None and (one.value is not None or one.kind == "ambiguous") else None for one in found]
-    missing = _missing(reply) if any(said) else unparsed_verdict(reply)
-    return tuple(unless_stopped(one or missing, reply) for one in said)
+    verdicts = read_verdict_list(reply.text, n)
+    usable = [
+        verdict if verdict is not None and (verdict.value is not None or verdict.kind == "ambiguous") else None
+        for verdict in verdicts
+    ]
+    missing = _missing(reply) if any(usable) else unparsed_verdict(reply)
+    return tuple(unless_stopped(verdict or missing, reply) for verdict in usable)
 
 
 def first_unparsed(verdicts: Iterable[Verdict]) -> Verdict | None:
-    """The first verdict without a value, or None."""
+    """The first verdict without a value; None if all have one."""
     return next((verdict for verdict in verdicts if verdict.value is None), None)
 
 
-def together_read(verdicts: Sequence[Verdict], value: float) -> Verdict:
-    """The verdicts under all numbers as one: `value` where every one was read, else as the first that was not."""
-    reason = "; ".join(_told(no, verdict) for no, verdict in enumerate(verdicts, start=1))
+def combined_verdict(verdicts: Sequence[Verdict], value: float) -> Verdict:
+    """All numbered verdicts as one: `value` if all were parsed, else the outcome of the first that was not."""
+    reason = "; ".join(_finding(no, verdict) for no, verdict in enumerate(verdicts, start=1))
     unparsed = first_unparsed(verdicts)
     if unparsed is not None:
-        some = any(one.value is not None for one in verdicts)
-        return Verdict(unparsed.outcome, kind=unparsed.kind, reason=reason if some else unparsed.reason)
+        any_read = any(verdict.value is not None for verdict in verdicts)
+        return Verdict(unparsed.outcome, kind=unparsed.kind, reason=reason if any_read else unparsed.reason)
     return Verdict("scored", value, form="numbered", reason=reason)
 
 
-def _told(number: int, verdict: Verdict) -> str:
-    said = verdict.label or verdict.kind or verdict.outcome
-    return f"{number}. {said}: {verdict.reason}" if verdict.reason and verdict.label else f"{number}. {said}"
+def _finding(number: int, verdict: Verdict) -> str:
+    finding = verdict.label or verdict.kind or verdict.outcome
+    return f"{number}. {finding}: {verdict.reason}" if verdict.reason and verdict.label else f"{number}. {finding}"
 
 
 def unparsed_verdict(reply: Reply) -> Verdict:
-    """The verdict of a reply that could not be parsed: refused, empty, truncated or none."""
-    whole = unless_stopped(read_yes_no(reply.text, finish=reply.finish), reply)
-    if whole.outcome == "refused" or whole.kind in {"empty", "truncated"}:
-        return whole
+    """The verdict on a reply in which nothing can be read: refused, empty, truncated or none."""
+    verdict = unless_stopped(read_yes_no(reply.text, finish=reply.finish), reply)
+    if verdict.outcome == "refused" or verdict.kind in {"empty", "truncated"}:
+        return verdict
     return Verdict("unparsed", kind="none", reason=reply.text.strip())
 
 
 def _missing(reply: Reply) -> Verdict:
-    """Why one number of several has no verdict."""
+    """The verdict on a number that the reply leaves out."""
     return Verdict("unparsed", kind="truncated" if reply.finish == "length" else "none")

@@ -17,7 +17,7 @@ from typing import Any, ClassVar, Final, Literal, NamedTuple
 
 from steelyard.errors import ConfigError, expect_number
 from steelyard.prompts.conversation import transcript_of
-from steelyard.prompts.fenced_prompt import FencedPrompt
+from steelyard.prompts.fenced_prompt import FencedPrompt, prompts_manifest
 from steelyard.prompts.language import Language
 from steelyard.prompts.template import placeholders, refuse_file_names
 from steelyard.scorers.judges.judge import Judge, not_applicable, reference_of, together, unless_stopped
@@ -40,7 +40,7 @@ _ENCLOSED: Final = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Preference:
-    """Which of two answers a judge prefers: 1 for side A, 0 for side B, 0.5 where neither.
+    """Which of two answers a judge prefers: 1 for side A, 0 for side B, 0.5 for neither.
 
     The judge sees the answers by their places, never who gave them, and marks in them that look like a verdict are
     made unreadable. With both orders, verdicts that differ make the pair `inconsistent`: it counts half, and is told
@@ -75,11 +75,11 @@ class Preference:
 
     @property
     def score_infos(self) -> tuple[ScoreInfo, ...]:
-        """1 for side A, 0 for side B, 0.5 where neither."""
+        """1 for side A, 0 for side B, 0.5 for neither."""
         return (ScoreInfo(self.name, (0.0, 1.0)),)
 
     def check(self) -> None:
-        """Find what cannot be meant.
+        """Check the settings.
 
         Raises:
             ConfigError: no name, criteria that say nothing, an order or a reference that there is not, a seed that is
@@ -97,23 +97,23 @@ class Preference:
         self._prompt.check()
         if self.template:
             named = dict(placeholders(self._prompt.text("en")))
-            for key, asked in (("criteria", bool(self.criteria)), ("reference", self.reference is True)):
-                if asked and key not in named:
+            for key, is_set in (("criteria", bool(self.criteria)), ("reference", self.reference is True)):
+                if is_set and key not in named:
                     raise ConfigError(f"{key} is set, but the prompt does not name {{{{{key}}}}}")
 
     def _check_criteria(self) -> None:
-        given: Any = self.criteria
-        if isinstance(given, str):
+        criteria: Any = self.criteria
+        if isinstance(criteria, str):
             return
-        if not isinstance(given, tuple | list) or len(given) > _MOST_CRITERIA:
-            raise ConfigError(f"criteria: a text, or a list of at most {_MOST_CRITERIA} texts, not {given!r:.80}")
-        if not all(isinstance(one, str) and one.strip() for one in given):
+        if not isinstance(criteria, tuple | list) or len(criteria) > _MOST_CRITERIA:
+            raise ConfigError(f"criteria: a text, or a list of at most {_MOST_CRITERIA} texts, not {criteria!r:.80}")
+        if not all(isinstance(text, str) and text.strip() for text in criteria):
             raise ConfigError("criteria: each must be a text that is not blank")
 
     def manifest(self) -> dict[str, Any]:
-        """The prompt, the criteria where they are ours, and their hashes."""
-        ours = {} if self.criteria else {"criteria": FencedPrompt("preference_criteria", "", ()).manifest()}
-        return {"prompts": {"preference": self._prompt.manifest(), **ours}}
+        """The prompt, the packaged criteria if the user set none, and their hashes."""
+        ours = {} if self.criteria else {"criteria": FencedPrompt("preference_criteria", "", ())}
+        return prompts_manifest(preference=self._prompt, **ours)
 
     async def __call__(self, sample: Sample, output: Output, ask: Asks) -> Score:
         """Judge one pair."""
@@ -133,12 +133,13 @@ class Preference:
         calls = [partial(once, messages) for messages in prompts.values() for _ in range(repeats)]
         verdicts = await together(calls)
         orders = [
-            order_of(shown, verdicts[place * repeats : (place + 1) * repeats]) for place, shown in enumerate(prompts)
+            order_of(shown, verdicts[position * repeats : (position + 1) * repeats])
+            for position, shown in enumerate(prompts)
         ]
         return self._score(sides, orders)
 
     def _prompts(self, sample: Sample, sides: Sides, reference: str) -> dict[Shown, list[Message]]:
-        """What is sent, by order."""
+        """The messages to send, by order."""
         question = transcript_of(sample.input)
         language = self.judge.language_for(question, *sides)
         prompts: dict[Shown, list[Message]] = {}
@@ -161,17 +162,21 @@ class Preference:
         return ("AB",) if drawn[0] & 1 else ("BA",)
 
     def _criteria(self, language: Language) -> str:
-        given = self.criteria
-        if not given:
+        criteria = self.criteria
+        if not criteria:
             return FencedPrompt("preference_criteria", "", ()).text(language)
-        return given.strip() if isinstance(given, str) else "\n".join(f"- {' '.join(one.split())}" for one in given)
+        return (
+            criteria.strip()
+            if isinstance(criteria, str)
+            else "\n".join(f"- {' '.join(criterion.split())}" for criterion in criteria)
+        )
 
     def _score(self, sides: Sides, orders: Sequence[Order]) -> Score:
-        found = combined(orders)
-        reason = told(orders)[:_LONGEST_REASON]
+        verdict = combined(orders)
+        reason = explained(orders)[:_LONGEST_REASON]
         detail: dict[str, Any] = {"by": "judge", "orders": [order.to_json() for order in orders]}
         detail["columns"] = {
-            f"{self.name}_label": found.label,
+            f"{self.name}_label": verdict.label,
             f"{self.name}_reason": reason,
             **{f"{self.name}_{order.shown}": order.reason[:_LONGEST_REASON] for order in orders},
         }
@@ -182,11 +187,11 @@ class Preference:
             detail["verdict_like"] = like[:200]
         if is_nearly_same(sides):
             detail["alike"] = True
-        if found.outcome != "scored":
-            unread = {"kind": found.kind} if found.kind else {}
-            return Score(self.name, None, outcome=found.outcome, reason=reason, detail=detail | unread)
-        detail["label"] = found.label
-        return Score(self.name, VALUES[found.label], reason=reason, detail=detail)
+        if verdict.outcome != "scored":
+            why_unparsed = {"kind": verdict.kind} if verdict.kind else {}
+            return Score(self.name, None, outcome=verdict.outcome, reason=reason, detail=detail | why_unparsed)
+        detail["label"] = verdict.label
+        return Score(self.name, VALUES[verdict.label], reason=reason, detail=detail)
 
     @property
     def _prompt(self) -> FencedPrompt:
@@ -195,7 +200,7 @@ class Preference:
 
 
 def _disarmed(answer: str) -> str:
-    """`answer` with its verdict marks made unreadable, so that a judge that quotes it says nothing by that."""
+    """The answer with marks that look like a verdict defused, so that a quotation of it is not read as a verdict."""
     return _ENCLOSED.sub(r"\g<0>·", neutralised(answer))
 
 
@@ -207,7 +212,7 @@ _SLOTS: Final = {"A": 1, "B": 2}
 
 @dataclass(frozen=True, slots=True)
 class Order:
-    """What a judge said of a pair in one order.
+    """The judge's verdict on a pair in one order.
 
     Args:
         shown: which side stood first.
@@ -229,7 +234,7 @@ class Order:
 
     def to_json(self) -> dict[str, Any]:
         """Plain JSON, as it stands in the score's detail."""
-        told: dict[str, Any] = {
+        values: dict[str, Any] = {
             "shown": self.shown,
             "verdict": self.verdict,
             "slot": self.slot,
@@ -237,11 +242,11 @@ class Order:
             "kind": self.kind,
             "reason": self.reason,
         }
-        return told | ({"repeats": list(self.repeats)} if self.repeats else {})
+        return values | ({"repeats": list(self.repeats)} if self.repeats else {})
 
 
 def order_of(shown: Shown, verdicts: Sequence[Verdict]) -> Order:
-    """One order's verdict: of several repeats what more than half of those that were read say.
+    """The verdict of one order: with repeats the one that more than half of the parsed verdicts give.
 
     Args:
         shown: which side stood first.
@@ -257,15 +262,15 @@ def order_of(shown: Shown, verdicts: Sequence[Verdict]) -> Order:
         first = next((verdict for verdict in verdicts if verdict.outcome == "unparsed"), verdicts[0])
         kind = "" if first.outcome == "refused" else first.kind or "none"
         return Order(shown, "", 0, first.outcome, kind, _line(first.reason), repeats)
-    label, count = Counter(one.label for one in read).most_common(1)[0]
+    label, count = Counter(verdict.label for verdict in read).most_common(1)[0]
     if 2 * count <= len(read):
         return Order(shown, "", 0, "scored", DIVIDED, _line(read[0].reason), repeats)
-    reason = next(one.reason for one in read if one.label == label)
+    reason = next(verdict.reason for verdict in read if verdict.label == label)
     return Order(shown, _side(label, shown), _SLOTS.get(label, 0), "scored", "", _line(reason), repeats)
 
 
-def _side(place: str, shown: Shown) -> str:
-    return shown[_SLOTS[place] - 1] if place in _SLOTS else place
+def _side(slot: str, shown: Shown) -> str:
+    return shown[_SLOTS[slot] - 1] if slot in _SLOTS else slot
 
 
 def _line(text: str) -> str:
@@ -273,7 +278,7 @@ def _line(text: str) -> str:
 
 
 class Combined(NamedTuple):
-    """What all orders of a pair come to: a label where every one of them was read."""
+    """The combined verdict of all orders of a pair; it has a label if every order was parsed."""
 
     outcome: Literal["scored", "unparsed", "refused"]
     label: Label | Literal[""] = ""
@@ -281,7 +286,7 @@ class Combined(NamedTuple):
 
 
 def combined(orders: Sequence[Order]) -> Combined:
-    """One verdict of one or two orders.
+    """Combine the verdicts of one or two orders.
 
     `inconsistent` where the two orders say different things, whatever these are, and where the repeats of one order
     are divided. One order that was not read leaves the pair unparsed: half a swap is no swap. It is `refused` where the
@@ -290,32 +295,32 @@ def combined(orders: Sequence[Order]) -> Combined:
     >>> combined([Order("AB", "A", 1, "scored"), Order("BA", "tie", 0, "scored")]).label
     'inconsistent'
     """
-    unread = next((order for order in orders if order.outcome == "unparsed"), None)
-    if unread is not None:
-        return Combined("unparsed", "", unread.kind)
+    unparsed = next((order for order in orders if order.outcome == "unparsed"), None)
+    if unparsed is not None:
+        return Combined("unparsed", "", unparsed.kind)
     if any(order.outcome == "refused" for order in orders):
         return Combined("refused")
-    said = {order.verdict for order in orders}
-    label: Any = said.pop()
-    return Combined("scored", "inconsistent" if said or label == "" else label)
+    verdicts = {order.verdict for order in orders}
+    label: Any = verdicts.pop()
+    return Combined("scored", "inconsistent" if verdicts or label == "" else label)
 
 
-def told(orders: Sequence[Order]) -> str:
-    """What was said, in one line for a person: who, in which order, and why.
+def explained(orders: Sequence[Order]) -> str:
+    """The verdict in one line for a person: the preferred side, the order and the reason.
 
     Of two orders that agree the reason is that in which A is shown first, so that its A and B are the sides.
     """
-    found = combined(orders)
-    if found.outcome != "scored":
-        one = next(order for order in orders if order.outcome == found.outcome)
-        return one.reason or f"the judge {'refused' if found.outcome == 'refused' else 'gave no verdict'}"
-    if found.label == "inconsistent":
-        return "; ".join(f"{_said(order)} with {order.shown[0]} shown first" for order in orders)
+    verdict = combined(orders)
+    if verdict.outcome != "scored":
+        order = next(order for order in orders if order.outcome == verdict.outcome)
+        return order.reason or f"the judge {'refused' if verdict.outcome == 'refused' else 'gave no verdict'}"
+    if verdict.label == "inconsistent":
+        return "; ".join(f"{_named(order)} with {order.shown[0]} shown first" for order in orders)
     first = orders[0]
     where = "in both orders" if len(orders) > 1 else f"with {first.shown[0]} shown first"
     named = "" if first.shown == "AB" or not first.reason else " (its A is side B)"
-    return f"{_said(first)} {where}{named}{f': {first.reason}' if first.reason else ''}"
+    return f"{_named(first)} {where}{named}{f': {first.reason}' if first.reason else ''}"
 
 
-def _said(one: Order) -> str:
-    return one.verdict or "no majority"
+def _named(order: Order) -> str:
+    return order.verdict or "no majority"

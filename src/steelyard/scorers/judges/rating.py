@@ -47,7 +47,7 @@ SINGLE: Final = "single rating"
 
 @dataclass(frozen=True, slots=True)
 class Form:
-    """What is asked for, and how the rating is made of what comes back.
+    """A rating form: the metric, its scale, and how the rating is computed from the replies.
 
     Args:
         metric: the name that stands on the form.
@@ -68,7 +68,7 @@ class Form:
     reasoning: bool = False
 
     def check(self) -> None:
-        """Find what cannot be meant.
+        """Check the settings.
 
         Raises:
             ConfigError: which option, what was expected and what came.
@@ -84,7 +84,7 @@ class Form:
         expect_number("min_probability_mass", self.min_probability_mass, 0, 1)
 
     def check_judge(self, judge: Judge) -> None:
-        """Refuse parameters with which samples would all be the same.
+        """Refuse a temperature of 0 where several samples are drawn: they would all be equal.
 
         Raises:
             ConfigError: the temperature is 0.
@@ -105,13 +105,13 @@ class Form:
 
 @dataclass(frozen=True, slots=True)
 class Rated:
-    """One repeat's rating and where it comes from.
+    """The rating of one repeat and how it was computed.
 
     Args:
         verdict: with the weighted value.
         how: `probability-weighted`, `mean of n samples` or `single rating`.
         n: replies in which a rating was read.
-        unread: replies in which none was.
+        unparsed: replies in which none was.
         mass: the share of the probability that was covered; None where none was known.
         distribution: value -> probability, or frequency among the samples.
         fallback: why it is not what was asked for; "" where it is.
@@ -120,14 +120,14 @@ class Rated:
     verdict: Verdict
     how: str
     n: int
-    unread: int = 0
+    unparsed: int = 0
     mass: float | None = None
     distribution: Mapping[float, float] = field(default_factory=dict)
     fallback: str = ""
 
 
 async def rate(form: Form, judge: Judge, ask: Asks, messages: list[Message]) -> tuple[Rated, ...]:
-    """Ask for a rating, as often as the judge repeats itself.
+    """Ask for a rating once for each repeat of the judge.
 
     Raises:
         ModelError: a call failed for good; with `logprobs`, an endpoint that refuses them or gives none as well.
@@ -135,31 +135,31 @@ async def rate(form: Form, judge: Judge, ask: Asks, messages: list[Message]) -> 
     if form.weighting == "samples":
         return await _sampled(form, judge, ask, messages)
     if form.weighting == "single":
-        replies = await judge.repeated(partial(judge.ask, ask, messages, max_tokens=form.most_tokens))
-        return tuple(_single(form.read(reply)) for reply in replies)
+        verdicts = await judge.verdicts(ask, messages, form.read, max_tokens=form.most_tokens)
+        return tuple(map(_single, verdicts))
     return await _weighted(form, judge, ask, messages)
 
 
 async def _sampled(form: Form, judge: Judge, ask: Asks, messages: list[Message]) -> tuple[Rated, ...]:
-    """Means of n ratings at temperature 1; those that cannot be read are counted and left out."""
+    """Means of n ratings at temperature 1; unparsed ratings are counted and left out of the mean."""
     once = partial(judge.ask, ask, messages, temperature=1, max_tokens=form.most_tokens)
     verdicts = [form.read(reply) for reply in await together([once] * (form.samples * judge.repeats))]
     return tuple(_mean(verdicts[at : at + form.samples]) for at in range(0, len(verdicts), form.samples))
 
 
 def _mean(verdicts: Sequence[Verdict]) -> Rated:
-    read = [one for one in verdicts if one.value is not None]
+    read = [verdict for verdict in verdicts if verdict.value is not None]
     if not read:
-        unparsed = [one for one in verdicts if one.outcome == "unparsed"]
+        unparsed = [verdict for verdict in verdicts if verdict.outcome == "unparsed"]
         return Rated((unparsed or verdicts)[0], "", 0, len(verdicts))
-    values = [one.value for one in read if one.value is not None]
+    values = [verdict.value for verdict in read if verdict.value is not None]
     frequencies = {value: count / len(values) for value, count in sorted(Counter(values).items())}
     verdict = replace(read[0], value=fmean(values))
     return Rated(verdict, f"mean of {len(values)} samples", len(values), len(verdicts) - len(values), None, frequencies)
 
 
 async def _weighted(form: Form, judge: Judge, ask: Asks, messages: list[Message]) -> tuple[Rated, ...]:
-    """The ratings that the token probabilities expect, or those that were read and the reason for that."""
+    """Ratings weighted by token probabilities; where these are missing, the rating as it was read, with the reason."""
     weighted = partial(judge.ask, ask, messages, logprobs=True, top_logprobs=_ALTERNATIVES, max_tokens=form.most_tokens)
 
     async def once() -> Reply | str:
@@ -170,12 +170,13 @@ async def _weighted(form: Form, judge: Judge, ask: Asks, messages: list[Message]
                 raise
             return f"the endpoint refused the request for token probabilities: {error}"
 
-    found = await judge.repeated(once)
-    refused = [one for one in found if isinstance(one, str)]
+    outcomes = await judge.repeated(once)
+    refusals = [outcome for outcome in outcomes if isinstance(outcome, str)]
     plain = partial(judge.ask, ask, messages, max_tokens=form.most_tokens)
-    again = iter(await together([plain] * len(refused)) if refused else ())
+    again = iter(await together([plain] * len(refusals)) if refusals else ())
     return tuple(
-        _single(form.read(next(again)), one) if isinstance(one, str) else _expected(form, one) for one in found
+        _single(form.read(next(again)), outcome) if isinstance(outcome, str) else _expected(form, outcome)
+        for outcome in outcomes
     )
 
 
@@ -201,21 +202,21 @@ async def _proved(form: Form, judge: Judge, ask: Asks, weighted: Callable[[], Aw
 
 
 def _expected(form: Form, reply: Reply) -> Rated:
-    """What one reply's token probabilities expect."""
+    """The rating of one reply, weighted by its token probabilities."""
     verdict, tokens = form.read(reply), reply.metadata.get("logprobs")
     if verdict.value is None or verdict.span is None:
         return _single(verdict)
     if not isinstance(tokens, list):
         return _single(verdict, "the endpoint gave no token probabilities")
-    found = expected_rating(reply.text, verdict.span, tokens, range(form.low, form.high + 1))
-    if isinstance(found, str):
-        return _single(verdict, found)
-    if found.mass < form.min_probability_mass:
+    expected = expected_rating(reply.text, verdict.span, tokens, range(form.low, form.high + 1))
+    if isinstance(expected, str):
+        return _single(verdict, expected)
+    if expected.mass < form.min_probability_mass:
         least = form.min_probability_mass
-        low = f"only {found.mass:.2g} of the probability is on values of the scale, less than {least:g}"
-        return _single(verdict, low, found.mass)
-    distribution = {float(value): p for value, p in found.distribution.items()}
-    return Rated(replace(verdict, value=found.value), WEIGHTED, 1, 0, found.mass, distribution)
+        low = f"only {expected.mass:.2g} of the probability is on values of the scale, less than {least:g}"
+        return _single(verdict, low, expected.mass)
+    distribution = {float(value): p for value, p in expected.distribution.items()}
+    return Rated(replace(verdict, value=expected.value), WEIGHTED, 1, 0, expected.mass, distribution)
 
 
 def _single(verdict: Verdict, fallback: str = "", mass: float | None = None) -> Rated:
@@ -231,7 +232,7 @@ def rated_score(
     threshold: float | None = None,
     detail: Mapping[str, Any] | None = None,
 ) -> Score:
-    """The score of all repeats: see `score_of`; `how`, `n`, `mass` and `distribution` say where it comes from.
+    """The score of all repeats, see `score_of`; `how`, `n`, `mass` and `distribution` say how it was computed.
 
     The flip rate counts ratings rounded to whole ones (or passes, where there is a threshold): expectations are never
     quite equal.
@@ -245,35 +246,37 @@ def rated_score(
     """
     score = score_of(
         name,
-        [one.verdict for one in rated],
+        [rating.verdict for rating in rated],
         candidate=candidate,
         passes=None if threshold is None else lambda value: value >= threshold,
-        detail={**_told(name, rated), **(detail or {})},
+        detail={**_details(name, rated), **(detail or {})},
     )
-    whole = [round(one.verdict.value) for one in rated if one.verdict.value is not None]
-    if threshold is not None or len(whole) < 2:
+    rounded = [round(rating.verdict.value) for rating in rated if rating.verdict.value is not None]
+    if threshold is not None or len(rounded) < 2:
         return score
-    flips = 1 - max(Counter(whole).values()) / len(whole)
+    flips = 1 - max(Counter(rounded).values()) / len(rounded)
     return replace(score, detail={**score.detail, "flip_rate": flips})
 
 
-def _told(name: str, rated: Sequence[Rated]) -> dict[str, Any]:
-    read = [one for one in rated if one.n]
-    told: dict[str, Any] = {"n": sum(one.n for one in rated)}
-    if unread := sum(one.unread for one in rated):
-        told["unread"] = unread
+def _details(name: str, rated: Sequence[Rated]) -> dict[str, Any]:
+    read = [rating for rating in rated if rating.n]
+    details: dict[str, Any] = {"n": sum(rating.n for rating in rated)}
+    if unparsed := sum(rating.unparsed for rating in rated):
+        details["unread"] = unparsed
     if not read:
-        return told
-    told["how"] = " and ".join(dict.fromkeys(one.how for one in read))
-    told["columns"] = {f"{name}_how": told["how"]}
-    if masses := [one.mass for one in read if one.mass is not None]:
-        told["mass"] = fmean(masses)
-    if spread := [one.distribution for one in read if one.distribution]:
-        values = sorted({value for one in spread for value in one})
-        told["distribution"] = {f"{value:g}": fmean(one.get(value, 0.0) for one in spread) for value in values}
-    if fallback := next((one.fallback for one in read if one.fallback), ""):
-        told["fallback"] = fallback
-    return told
+        return details
+    details["how"] = " and ".join(dict.fromkeys(rating.how for rating in read))
+    details["columns"] = {f"{name}_how": details["how"]}
+    if masses := [rating.mass for rating in read if rating.mass is not None]:
+        details["mass"] = fmean(masses)
+    if distributions := [rating.distribution for rating in read if rating.distribution]:
+        values = sorted({value for shares in distributions for value in shares})
+        details["distribution"] = {
+            f"{value:g}": fmean(shares.get(value, 0.0) for shares in distributions) for value in values
+        }
+    if fallback := next((rating.fallback for rating in read if rating.fallback), ""):
+        details["fallback"] = fallback
+    return details
 
 
 _NUMBER: Final = re.compile(r"(?P<whole>-?[0-9]{1,9})(?P<decimals>[.,]?[0-9])?")
@@ -300,7 +303,7 @@ class Expected:
 
 
 class _NumberToken(NamedTuple):
-    """One token of a reply: where it starts (in bytes), its text, and what might have stood there."""
+    """One token of a reply: its byte range, its text, and the probabilities of its alternatives."""
 
     start: int
     end: int
@@ -309,7 +312,7 @@ class _NumberToken(NamedTuple):
 
 
 def expected_rating(text: str, span: tuple[int, int], tokens: Sequence[Any], values: Sequence[int]) -> Expected | str:
-    """The expectation of the rating that stands at `span`, or why there is none.
+    """The expected value of the rating at `span`, or why it cannot be computed.
 
     A number of several tokens is followed from token to token: the probability of "10" written as "1" and "0" is
     p("1") p("0" after "1"), and that of "1" is p("1") times what does not go on with a digit. Behind an alternative
@@ -334,21 +337,21 @@ def expected_rating(text: str, span: tuple[int, int], tokens: Sequence[Any], val
     >>> round(found.value, 6), round(found.mass, 6)
     (4.25, 0.8)
     """
-    place = _place_of_number(text, span, values)
-    if place is None:
+    number_start = _place_of_number(text, span, values)
+    if number_start is None:
         return "the rating is not written as a whole number of the scale"
     read = _tokens(text, tokens)
     if not read:
         return "the tokens that the endpoint gave do not make up the reply"
-    start = len(text[:place].encode("utf-8", "surrogatepass"))
-    index = next((no for no, one in enumerate(read) if one.start <= start < one.end), None)
+    start = len(text[:number_start].encode("utf-8", "surrogatepass"))
+    index = next((no for no, token in enumerate(read) if token.start <= start < token.end), None)
     if index is None:
         return "no token stands where the rating does"
-    found = _Spelling(read, tuple(str(value) for value in values)).distribution(index, start)
-    mass = fsum(found.values())
+    distribution = _Spelling(read, tuple(str(value) for value in values)).distribution(index, start)
+    mass = fsum(distribution.values())
     if mass <= 0 or mass > _ONE:
         return "the endpoint gave no probabilities that can be read"
-    ordered = {value: found[value] for value in sorted(found)}
+    ordered = {value: distribution[value] for value in sorted(distribution)}
     return Expected(fsum(p * value for value, p in ordered.items()) / mass, min(1.0, mass), ordered)
 
 
@@ -360,7 +363,7 @@ def _place_of_number(text: str, span: tuple[int, int], values: Sequence[int]) ->
 
 
 class _Spelling:
-    """Walks over the tokens of a number and gathers what its alternatives spell."""
+    """Sums the probabilities of the numbers that the tokens of a rating and their alternatives spell."""
 
     def __init__(self, tokens: Sequence[_NumberToken], values: Sequence[str]) -> None:
         self._tokens = tokens
@@ -400,14 +403,14 @@ class _Spelling:
 
 def _spelled(text: str, so_far: str) -> tuple[str, str]:
     """The number that `text` makes behind the digits `so_far`, and what follows it."""
-    given = fold(text) if so_far else fold(text).lstrip(_DECORATION)
-    digits = _SPELLED.match(given)
-    place = digits.end() if digits else 0
-    return so_far + given[:place], given[place:]
+    cleaned = fold(text) if so_far else fold(text).lstrip(_DECORATION)
+    digits = _SPELLED.match(cleaned)
+    length = digits.end() if digits else 0
+    return so_far + cleaned[:length], cleaned[length:]
 
 
 def _is_over(rest: str, *, taken: bool, ended: bool) -> bool:
-    """Whether a number ends where `rest` follows it: what might go on as a decimal does not, unless it was taken.
+    """Whether a number ends before `rest`; one that may continue as a decimal ends only if its token was taken.
 
     Args:
         rest: what stands behind it in the same token.
@@ -417,11 +420,11 @@ def _is_over(rest: str, *, taken: bool, ended: bool) -> bool:
     return ended or (bool(rest) and (taken or rest[0] not in _DECIMAL))
 
 
-def _tokens(text: str, given: Sequence[Any]) -> list[_NumberToken]:
-    """The tokens with their places in the bytes of `text`; empty where they do not make it up."""
-    entries = [(one, _bytes_of(one)) for one in given if isinstance(one, Mapping)]
-    whole = b"".join(part for _, part in entries)
-    offset = whole.find(text.encode("utf-8", "surrogatepass"))
+def _tokens(text: str, listed: Sequence[Any]) -> list[_NumberToken]:
+    """The tokens with their byte positions in `text`; empty if they do not add up to it."""
+    entries = [(entry, _bytes_of(entry)) for entry in listed if isinstance(entry, Mapping)]
+    joined = b"".join(part for _, part in entries)
+    offset = joined.find(text.encode("utf-8", "surrogatepass"))
     if offset < 0 or not text:
         return []
     read, at = [], -offset
@@ -432,14 +435,14 @@ def _tokens(text: str, given: Sequence[Any]) -> list[_NumberToken]:
 
 
 def _alternatives(entry: Mapping[str, Any]) -> dict[str, float]:
-    """Text -> probability of what is listed at a token; its own text where the list leaves it out."""
-    found: dict[str, float] = {}
+    """Text -> probability of the alternatives of a token, and of the token itself if it is not listed."""
+    probabilities: dict[str, float] = {}
     listed = entry.get("top_logprobs")
     for text, p in _probabilities(listed if isinstance(listed, list) else []):
-        found[text] = found.get(text, 0.0) + p
+        probabilities[text] = probabilities.get(text, 0.0) + p
     for text, p in _probabilities([entry]):
-        found.setdefault(text, p)
-    return found
+        probabilities.setdefault(text, p)
+    return probabilities
 
 
 def _probabilities(entries: Sequence[Any]) -> Iterator[tuple[str, float]]:
@@ -452,7 +455,7 @@ def _probabilities(entries: Sequence[Any]) -> Iterator[tuple[str, float]]:
 
 
 def _number(value: Any) -> float:
-    """A number that came as JSON; NaN for what is none, as a whole number beyond any float is."""
+    """A JSON number as a float; NaN for any other value and for an integer beyond the range of floats."""
     try:
         return float(value) if type(value) in {int, float} else nan
     except OverflowError:
@@ -460,8 +463,8 @@ def _number(value: Any) -> float:
 
 
 def _bytes_of(entry: Mapping[str, Any]) -> bytes:
-    """A token's bytes: part of a character has no text of its own."""
-    given = entry.get("bytes")
-    if isinstance(given, list) and all(isinstance(one, int) and 0 <= one < 256 for one in given):
-        return bytes(given)
+    """A token's bytes, as listed: a token may be a part of a character, which its text cannot show."""
+    values = entry.get("bytes")
+    if isinstance(values, list) and all(isinstance(number, int) and 0 <= number < 256 for number in values):
+        return bytes(values)
     return str(entry.get("token", "")).encode("utf-8", "surrogatepass")

@@ -36,11 +36,12 @@ from typing import Any, ClassVar, Final, Literal, get_args
 
 from steelyard.errors import ConfigError, did_you_mean, expect_number
 from steelyard.prompts.conversation import transcript_of
-from steelyard.prompts.fenced_prompt import FencedPrompt
+from steelyard.prompts.fenced_prompt import FencedPrompt, prompts_manifest
 from steelyard.prompts.language import Language
 from steelyard.registry import accepts_former_keys
 from steelyard.scorers.judges.judge import (
     Judge,
+    combined_verdict,
     contexts_of,
     no_answer,
     not_applicable,
@@ -48,7 +49,6 @@ from steelyard.scorers.judges.judge import (
     reference_of,
     score_of,
     together,
-    together_read,
 )
 from steelyard.scorers.judges.rating import Form, Weighting, rate, rated_score
 from steelyard.scorers.judges.windows import ContextWindow, check_window, windows
@@ -68,7 +68,7 @@ _NAMES: Final[Mapping[str, str]] = MappingProxyType({"output": "relevance", "ref
 @accepts_former_keys
 @dataclass(frozen=True, slots=True)
 class Relevance:
-    """From 1 to 5: whether all points of the request are covered, with nothing redundant or in excess.
+    """Relevance from 1 to 5: all points of the request are covered, with nothing redundant or in excess.
 
     The judge sees the request, the schema in `metadata["schema"]` where the candidate saw it, and the candidate: the
     SQL of a reply, or the text of any other answer. A reply without SQL that can be read is not applicable here: its
@@ -113,7 +113,7 @@ class Relevance:
         return _NAMES.get(self.judged, "relevance")
 
     def check(self) -> None:
-        """Find what cannot be meant.
+        """Check the settings.
 
         Raises:
             ConfigError: an unknown word, an option out of its range, or a prompt that cannot be trusted.
@@ -133,24 +133,24 @@ class Relevance:
 
     def manifest(self) -> dict[str, Any]:
         """The prompt and its hash."""
-        return {"prompts": {"relevance": self._prompt.manifest()}}
+        return prompts_manifest(relevance=self._prompt)
 
     async def __call__(self, sample: Sample, output: Output, ask: Asks) -> Score:
         """Judge one query or answer."""
-        found = self._of_reference(sample) if self.judged == "reference" else self._of_output(sample, output)
-        if isinstance(found, Score):
-            return found
+        candidate = self._of_reference(sample) if self.judged == "reference" else self._of_output(sample, output)
+        if isinstance(candidate, Score):
+            return candidate
         question = transcript_of(sample.input)
         schema = (sample.metadata.get("schema") or "") if self._shows_schema else ""
         # The request alone decides: SQL is spelled in Latin letters whatever was asked.
         messages = self._prompt.messages(
-            self.judge.language_for(question), {"question": question, "schema": _text(schema), "answer": found}
+            self.judge.language_for(question), {"question": question, "schema": _text(schema), "answer": candidate}
         )
         rated = await rate(self._form, self.judge, ask, messages)
-        return rated_score(self._name, rated, candidate=found, threshold=self.threshold)
+        return rated_score(self._name, rated, candidate=candidate, threshold=self.threshold)
 
     def for_target(self, target: Any) -> Relevance:
-        """This scorer for the outputs of one target: whether the target showed the schema to what answered."""
+        """This scorer for one target: `schema: auto` follows whether the target shows it to its model."""
         if self.schema != "auto" or self.judged == "reference":
             return self
         shows = getattr(target, "shows", None)
@@ -208,7 +208,7 @@ class AnswerRelevancy:
     made for it.
 
     Args:
-        judge: who judges.
+        judge: the model that judges.
         threshold: the least value that passes, in [0, 1].
         template: the user's own prompt, which asks two questions numbered 1 and 2; it may name {{question}}, {{answer}}
             and {{mark}}.
@@ -226,7 +226,7 @@ class AnswerRelevancy:
         return (ScoreInfo(_NAME, (0.0, 1.0), threshold=self.threshold),)
 
     def check(self) -> None:
-        """Find what cannot be meant.
+        """Check the settings.
 
         Raises:
             ConfigError: a threshold outside [0, 1], or a prompt that cannot be used.
@@ -235,8 +235,8 @@ class AnswerRelevancy:
         self._prompt.check()
 
     def manifest(self) -> dict[str, Any]:
-        """The words that are sent."""
-        return {"prompts": {_NAME: self._prompt.manifest()}}
+        """The prompts and their hashes."""
+        return prompts_manifest(**{_NAME: self._prompt})
 
     async def __call__(self, sample: Sample, output: Output, ask: Asks) -> Score:
         """Judge one answer."""
@@ -248,16 +248,14 @@ class AnswerRelevancy:
         question = transcript_of(sample.input)
         values = {"question": question, "answer": answer}
         messages = self._prompt.messages(self.judge.language_for(question, answer), values)
+        repeats = await self.judge.verdicts(ask, messages, partial(read_numbered, n=_QUESTIONS))
+        verdicts = [
+            combined_verdict(verdicts, fmean(verdict.value or 0.0 for verdict in verdicts)) for verdicts in repeats
+        ]
+        return self._score(verdicts, answer, [[verdict.label for verdict in verdicts] for verdicts in repeats])
 
-        async def once() -> tuple[Verdict, ...]:
-            return read_numbered(await self.judge.ask(ask, messages), _QUESTIONS)
-
-        found = await self.judge.repeated(once)
-        verdicts = [together_read(both, fmean(one.value or 0.0 for one in both)) for both in found]
-        return self._score(verdicts, answer, [[one.label for one in both] for both in found])
-
-    def _score(self, verdicts: Sequence[Verdict], answer: str, said: Sequence[Sequence[str]] = ()) -> Score:
-        detail = {"verdicts": said[0] if len(said) == 1 else said} if said else {}
+    def _score(self, verdicts: Sequence[Verdict], answer: str, labels: Sequence[Sequence[str]] = ()) -> Score:
+        detail = {"verdicts": labels[0] if len(labels) == 1 else labels} if labels else {}
         return score_of(_NAME, verdicts, candidate=answer, passes=lambda value: value >= self.threshold, detail=detail)
 
     @property
@@ -277,7 +275,7 @@ class ContextRelevance:
     cannot be read, both scores are unparsed.
 
     Args:
-        judge: who judges.
+        judge: the model that judges.
         window_tokens: estimated tokens of the contexts that one call shows, 50 or more; a context that does not fit one
             window is of use if a part of it is.
         template: the user's own prompt; it may name {{question}}, {{contexts}} (numbered from 1), {{count}} and
@@ -292,7 +290,7 @@ class ContextRelevance:
     template: Path | str = ""
 
     def check(self) -> None:
-        """Find what cannot be meant.
+        """Check the settings.
 
         Raises:
             ConfigError: a window that holds nothing, or a prompt that cannot be used.
@@ -301,8 +299,8 @@ class ContextRelevance:
         self._prompt.check()
 
     def manifest(self) -> dict[str, Any]:
-        """The words that are sent."""
-        return {"prompts": {"context_relevance": self._prompt.manifest()}}
+        """The prompts and their hashes."""
+        return prompts_manifest(context_relevance=self._prompt)
 
     async def __call__(self, sample: Sample, output: Output, ask: Asks) -> Sequence[Score]:
         """Judge what was retrieved for one question."""
@@ -319,7 +317,10 @@ class ContextRelevance:
         candidate, detail = "\n\n".join(contexts), {"contexts": _listed(repeats)}
 
         def score(name: str, value: Callable[[Sequence[float]], float]) -> Score:
-            verdicts = [together_read(one, value([each.value or 0.0 for each in one])) for one in repeats]
+            verdicts = [
+                combined_verdict(verdicts, value([verdict.value or 0.0 for verdict in verdicts]))
+                for verdicts in repeats
+            ]
             return score_of(name, verdicts, candidate=candidate, detail=detail)
 
         return [score("context_relevance", fmean), score("context_precision", average_precision)]
@@ -351,22 +352,22 @@ def average_precision(of_use: Sequence[float]) -> float:
 
 
 def _by_context(n: int, packed: Sequence[ContextWindow], replies: Sequence[Sequence[Verdict]]) -> tuple[Verdict, ...]:
-    """One verdict for each context: of its parts the first YES, else the first that was not read, else NO."""
-    found: dict[int, list[Verdict]] = {number: [] for number in range(1, n + 1)}
+    """One verdict for each context: of its parts the first YES, else the first unparsed one, else NO."""
+    by_number: dict[int, list[Verdict]] = {number: [] for number in range(1, n + 1)}
     for window, verdicts in zip(packed, replies, strict=True):
         for number, verdict in zip(window.numbers, verdicts, strict=True):
-            found[number].append(verdict)
-    return tuple(_of_parts(parts) for parts in found.values())
+            by_number[number].append(verdict)
+    return tuple(_of_parts(parts) for parts in by_number.values())
 
 
 def _of_parts(parts: Sequence[Verdict]) -> Verdict:
     yes = next((part for part in parts if part.value == 1), None)
-    unread = next((part for part in parts if part.value is None), None)
-    return yes or unread or (parts[0] if parts else _BLANK)
+    unparsed = next((part for part in parts if part.value is None), None)
+    return yes or unparsed or (parts[0] if parts else _BLANK)
 
 
 def _listed(repeats: Sequence[Sequence[Verdict]]) -> list[dict[str, Any]]:
-    """Each context's verdict, "" where none was read."""
+    """Each context with its verdict and reason; "" if unparsed."""
     return [
         {"context": number, "verdict": verdict.label, "reason": verdict.reason if verdict.label else ""}
         | ({"repeat": no} if len(repeats) > 1 else {})

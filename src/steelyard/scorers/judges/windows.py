@@ -31,7 +31,7 @@ class ContextWindow:
     texts: tuple[str, ...] = ()
 
     def shown(self) -> str:
-        r"""The passages by the numbers of their contexts, between marks that none of them can know.
+        r"""The passages with the numbers of their contexts, fenced by marks that their texts cannot contain.
 
         >>> print(ContextWindow((2,), ("Paris.",)).shown())
         <passage 2 42f594c482b4>
@@ -85,7 +85,7 @@ def _passage(number: int, text: str, mark: str = _ANY_MARK) -> str:
 
 
 def _parts(contexts: Sequence[str], tokens: int) -> Iterator[tuple[int, str]]:
-    """Each context by its number, in as many parts as it needs."""
+    """(number, text) of each context, split into as many parts as the window requires."""
     for number, text in enumerate(contexts, start=1):
         if text.strip():
             budget = tokens - token_weight(_passage(number, "") + "\n\n")
@@ -94,7 +94,7 @@ def _parts(contexts: Sequence[str], tokens: int) -> Iterator[tuple[int, str]]:
 
 
 def _joined(text: str, budget: float) -> Iterator[str]:
-    """Sentences gathered up to the budget."""
+    """Runs of sentences within the budget."""
     begin = end = 0
     weight = 0.0
     for piece in _pieces(text, budget):
@@ -107,7 +107,7 @@ def _joined(text: str, budget: float) -> Iterator[str]:
 
 
 def _pieces(text: str, budget: float) -> Iterator[str]:
-    """Sentences with the blanks behind them, those over the budget cut up."""
+    """Sentences with the blanks after them; one over the budget is split."""
     starts = [start for start, _ in sentences(text)][1:]
     for start, stop in zip([0, *starts], [*starts, len(text)], strict=True):
         if token_weight(text[start:stop]) <= budget:
