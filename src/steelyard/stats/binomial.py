@@ -18,8 +18,7 @@ def clopper_pearson(successes: int, n: int, level: float = 0.95) -> Interval:
         low  = quantile of beta(k, n - k + 1) at (1 - level) / 2, and 0 for k = 0
         high = quantile of beta(k + 1, n - k) at (1 + level) / 2, and 1 for k = n
 
-    Its coverage is never below `level`, at the price of being wider than Wilson's interval: for where a guarantee is
-    asked for.
+    Its coverage is never below `level`, so it is wider than Wilson's interval: use it where a guarantee is needed.
 
     Args:
         successes: 0 <= successes <= n.
@@ -39,7 +38,7 @@ def clopper_pearson(successes: int, n: int, level: float = 0.95) -> Interval:
 
 
 def jeffreys(successes: int, n: int, level: float = 0.95) -> Interval:
-    """Jeffreys interval of a rate: the middle of what is believed of it after the prior beta(1/2, 1/2).
+    """Jeffreys interval of a rate: the central credible interval under the prior beta(1/2, 1/2).
 
     Its limits are the quantiles of beta(k + 1/2, n - k + 1/2), but 0 for k = 0 and 1 for k = n. It is narrower than
     Wilson's interval for rates near 0 and 1 and holds its level on average only.

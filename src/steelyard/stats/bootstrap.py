@@ -137,7 +137,7 @@ def resampled_means(sums: Array, sizes: Array, *, seed: int) -> Array | None:
 
 
 def _draw_alike(rng: Generator, rows: int, alike: Array, counts: Array) -> Array:
-    """How often each kind of cluster is drawn: a few numbers per resample where scores are 0 or 1."""
+    """Draw how often each distinct cluster occurs: a few numbers per resample where scores are 0 or 1."""
     sums, sizes = alike
     drawn = rng.multinomial(int(counts.sum()), counts / counts.sum(), size=rows)
     means: Array = (drawn @ sums) / (drawn @ sizes)
@@ -151,7 +151,7 @@ def _draw_each(rng: Generator, rows: int, sums: Array, sizes: Array) -> Array:
 
 
 def cluster_sums(values: ArrayLike, clusters: ArrayLike | None) -> tuple[Array, Array]:
-    """Per cluster the sum of its values and their number.
+    """The sum and the number of the values of each cluster.
 
     Raises:
         ValueError: no value, or one that is not finite.
@@ -167,7 +167,7 @@ def cluster_sums(values: ArrayLike, clusters: ArrayLike | None) -> tuple[Array, 
 
 
 def worth_grouping(counts: Array, clusters: int) -> bool:
-    """A draw per kind of cluster costs about eight times a draw per cluster."""
+    """Whether drawing counts per distinct cluster is faster: one such draw costs about eight draws of a cluster."""
     return len(counts) * 8 <= clusters
 
 

@@ -137,8 +137,8 @@ def within_samples(values: ArrayLike, places: ArrayLike, samples: ArrayLike) -> 
 
     table = _table(values, places, samples)
     tried = ~np.isnan(table)
-    kept = tried.sum(axis=1) > 1
-    table, tried = table[kept], tried[kept]
+    several = tried.sum(axis=1) > 1
+    table, tried = table[several], tried[several]
     count = tried.sum(axis=1, keepdims=True)
     centred = np.where(tried, table - np.nansum(table, axis=1, keepdims=True) / np.maximum(count, 1), 0.0)
     variances = (centred**2).sum(axis=1) / np.maximum(count[:, 0] - 1, 1)
@@ -176,7 +176,7 @@ def _table(values: ArrayLike, places: ArrayLike, samples: ArrayLike) -> Array:
 
 
 def _shuffled(centred: Array, tried: Array, rng: Any) -> Array:
-    """Sums by place of all draws, in each of which the values of a row stand at random among its own places."""
+    """Sums by place for all draws; each draw permutes the values of a row among its own places."""
     import numpy as np
 
     sums = np.zeros((_DRAWS, centred.shape[1]))
@@ -186,5 +186,5 @@ def _shuffled(centred: Array, tried: Array, rng: Any) -> Array:
 
 
 def _share(observed: float, drawn: Array) -> float:
-    """How often a draw is as large, itself among them."""
+    """The p-value of a permutation test: the share of draws at least as large, the observed one included."""
     return float((1 + (drawn >= observed * (1 - _ROUNDING)).sum()) / (_DRAWS + 1))

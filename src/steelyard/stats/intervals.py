@@ -39,7 +39,7 @@ class Spread(NamedTuple):
 
 
 def wilson(successes: int, n: int, level: float = 0.95) -> Interval:
-    """Wilson score interval of a rate: what is left of [0, 1] when every rate that a score test rejects is removed.
+    """Wilson score interval of a rate: all rates that a score test at 1 - level does not reject.
 
     With p = successes / n and z the normal quantile of (1 + level) / 2:
 
@@ -203,7 +203,7 @@ def wilson_clustered(values: ArrayLike, *, clusters: ArrayLike, level: float = 0
 
 
 def _balanced_clusters(clusters: ArrayLike) -> float:
-    """The number of clusters of one size that would weigh as these do, after Kish."""
+    """The number of clusters of equal size with the same effective weight, after Kish."""
     import numpy as np
 
     sizes = np.unique(np.asarray(clusters), return_counts=True)[1].astype(float)
@@ -211,7 +211,7 @@ def _balanced_clusters(clusters: ArrayLike) -> float:
 
 
 def check_values(data: NDArray[Any]) -> None:
-    """Refuse what has no mean.
+    """Refuse values that have no mean.
 
     A NaN would be carried into every number that follows, and into a p-value of 0: nothing is as extreme as it.
 

@@ -133,34 +133,34 @@ def newcombe_clustered(first: ArrayLike, second: ArrayLike, *, clusters: ArrayLi
     >>> newcombe_clustered([1, 1, 1, 0, 1, 0], [1, 0, 0, 0, 1, 0], clusters=[1, 1, 2, 2, 3, 3]).rounded(2)
     (-0.45, 0.76)
     """
-    one, two = clustered_spread(first, clusters), clustered_spread(second, clusters)
-    low_one, high_one = wilson_clustered(first, clusters=clusters, level=level)
-    low_two, high_two = wilson_clustered(second, clusters=clusters, level=level)
-    if one.clusters < 2:
+    spread1, spread2 = clustered_spread(first, clusters), clustered_spread(second, clusters)
+    l1, u1 = wilson_clustered(first, clusters=clusters, level=level)
+    l2, u2 = wilson_clustered(second, clusters=clusters, level=level)
+    if spread1.clusters < 2:
         return Interval(-1.0, 1.0)
-    difference, phi = one.mean - two.mean, _clustered_phi(first, second, clusters)
-    low = _reach(one.mean - low_one, high_two - two.mean, phi)
-    high = _reach(two.mean - low_two, high_one - one.mean, phi)
+    difference, phi = spread1.mean - spread2.mean, _clustered_phi(first, second, clusters)
+    low = _reach(spread1.mean - l1, u2 - spread2.mean, phi)
+    high = _reach(spread2.mean - l2, u1 - spread1.mean, phi)
     return Interval(max(-1.0, difference - low), min(1.0, difference + high))
 
 
 def _clustered_phi(first: ArrayLike, second: ArrayLike, clusters: ArrayLike) -> float:
-    one, two = clustered_spread(first, clusters), clustered_spread(second, clusters)
-    errors = one.error * two.error
+    spread1, spread2 = clustered_spread(first, clusters), clustered_spread(second, clusters)
+    errors = spread1.error * spread2.error
     if errors <= 0:
         return 0.0
-    (sums_one, sizes), (sums_two, _) = cluster_sums(first, clusters), cluster_sums(second, clusters)
-    products = float((sums_one - one.mean * sizes) @ (sums_two - two.mean * sizes))
-    covariance = one.clusters / (one.clusters - 1) * products / one.n**2
+    (sums1, sizes), (sums2, _) = cluster_sums(first, clusters), cluster_sums(second, clusters)
+    products = float((sums1 - spread1.mean * sizes) @ (sums2 - spread2.mean * sizes))
+    covariance = spread1.clusters / (spread1.clusters - 1) * products / spread1.n**2
     if covariance > 0:
-        alone = math.sqrt(one.mean * (1 - one.mean) * two.mean * (1 - two.mean))
-        covariance = max(0.0, covariance - 1 / (2 * one.n * min(one.n, alone / errors)))
+        alone = math.sqrt(spread1.mean * (1 - spread1.mean) * spread2.mean * (1 - spread2.mean))
+        covariance = max(0.0, covariance - 1 / (2 * spread1.n * min(spread1.n, alone / errors)))
     return covariance / errors
 
 
-def _reach(one: float, two: float, phi: float) -> float:
+def _reach(reach1: float, reach2: float, phi: float) -> float:
     """How far a limit of a difference lies from it, given how far those of its two rates do."""
-    return math.sqrt(max(0.0, one**2 - 2 * phi * one * two + two**2))
+    return math.sqrt(max(0.0, reach1**2 - 2 * phi * reach1 * reach2 + reach2**2))
 
 
 def bootstrap_difference(

@@ -27,7 +27,7 @@ _CELLS_AT_ONCE: Final = 1_000_000
 
 
 class Battles(NamedTuple):
-    """Battles as arrays of codes; made and checked by `coded`.
+    """Battles as arrays of model numbers; `coded` builds and checks them.
 
     Args:
         first: a model's number, 0 <= number < models.
@@ -48,7 +48,7 @@ class Battles(NamedTuple):
 
 
 class BradleyTerry(NamedTuple):
-    """Strengths and how they were found.
+    """Fitted Bradley-Terry strengths, with convergence and connectivity.
 
     Args:
         strengths: natural-log units; model a beats b with the odds exp(strengths[a] - strengths[b]). They sum to 0
@@ -82,7 +82,7 @@ def coded(
     weight: ArrayLike | None = None,
     cluster: ArrayLike | None = None,
 ) -> Battles:
-    """Battles from their columns, checked.
+    """Build battles from columns, and check them.
 
     Args:
         first: numbers of models; see `Battles` for this and the rest.

@@ -28,7 +28,7 @@ _NUMBERS_AT_ONCE: Final = 4_000_000
 
 
 class Ranking(NamedTuple):
-    """A fit with its uncertainty.
+    """Fitted strengths with intervals, rank ranges and groups that cannot be told apart.
 
     Args:
         fit: the strengths.
@@ -53,7 +53,7 @@ class Ranking(NamedTuple):
 
 
 def rank(battles: Battles, *, level: float = 0.95, resamples: int | None = None, seed: int = 0) -> Ranking:
-    """Rate models by their battles, and say how far the order can be trusted.
+    """Rate models by their battles, with intervals and rank ranges.
 
     Strengths are fitted again on resampled clusters (`resample`). A quantity with the resampled quantiles l, m and h
     at (1 - level) / 2, 1/2 and (1 + level) / 2 gets, as two halves of a normal distribution would,
@@ -110,10 +110,10 @@ def _only(battles: Battles, models: Array) -> Battles:
         return battles
     number = np.full(battles.models, -1)
     number[models] = np.arange(len(models))
-    kept = number[battles.first] >= 0
-    weight, cluster = (None if one is None else one[kept] for one in (battles.weight, battles.cluster))
-    first, second = (number[side[kept]] for side in (battles.first, battles.second))
-    return Battles(first, second, battles.score[kept], len(models), weight, cluster)
+    among = number[battles.first] >= 0
+    weight, cluster = (None if column is None else column[among] for column in (battles.weight, battles.cluster))
+    first, second = (number[side[among]] for side in (battles.first, battles.second))
+    return Battles(first, second, battles.score[among], len(models), weight, cluster)
 
 
 def _intervals(draws: Array, strengths: Array, clusters: Array, level: float) -> list[Interval | None]:
@@ -189,7 +189,7 @@ def _closed(above: Array) -> Array:
 
 def _ranks(above: Array) -> tuple[tuple[int, int], ...]:
     better, worse = above.sum(axis=0), above.sum(axis=1)
-    return tuple((1 + int(one), len(above) - int(other)) for one, other in zip(better, worse, strict=True))
+    return tuple((1 + int(wins), len(above) - int(losses)) for wins, losses in zip(better, worse, strict=True))
 
 
 def _sets(fit: BradleyTerry, above: Array) -> tuple[tuple[int, ...], ...]:
@@ -232,7 +232,7 @@ class Units(NamedTuple):
 
 
 class Met(NamedTuple):
-    """In how many clusters models and pairs of models fought."""
+    """Numbers of clusters in which models, and pairs of models, fought."""
 
     model: Array
     pair: Array
@@ -334,8 +334,8 @@ def _units(battles: Battles) -> Units:
         for values in (score, weight):
             distinct, code = np.unique(values, return_inverse=True)
             kinds = kinds * len(distinct) + code
-        _, one, shape = np.unique(kinds, return_index=True, return_counts=True)
-        low, high, score, weight, unit = low[one], high[one], score[one], weight[one], np.arange(len(one))
+        _, rows, shape = np.unique(kinds, return_index=True, return_counts=True)
+        low, high, score, weight, unit = low[rows], high[rows], score[rows], weight[rows], np.arange(len(rows))
     else:
         unit = np.unique(battles.cluster, return_inverse=True)[1]
         shape = np.ones(int(unit.max()) + 1, dtype=np.int64)

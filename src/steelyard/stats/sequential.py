@@ -48,7 +48,7 @@ _RESOLUTION: Final = 1e-10
 
 
 class BettingTest:
-    """Decides whether a mean lies above or below a threshold, one observation at a time; owns the capital at stake.
+    """Sequential test of whether a mean lies above or below a threshold, valid after every observation.
 
     The first moment with a decision is the first at which `confidence_sequence` leaves the threshold out. Where the
     mean is not the threshold, the decision is wrong in at most (1 - level) / 2 of all runs; where it is, a decision
@@ -95,7 +95,7 @@ class BettingTest:
         self._lost = 0.0
 
     def observe(self, x: float) -> None:
-        """Take the next observation; ignored after a decision, when `n` stays what it was.
+        """Add the next observation; ignored after a decision.
 
         Raises:
             ValueError: x is not in [0, 1], or comes after `total` others.
@@ -271,7 +271,7 @@ class _State(NamedTuple):
 
 
 class _Game(NamedTuple):
-    """What both questions have in common: the payout is r_i = gain_i / (total * m - spent_i), at bets c * growth_i.
+    """The part common to both questions: the payout is r_i = gain_i / (total * m - spent_i), at bets c * growth_i.
 
     The population has total 1, spent 0 and growth 1; a set of N has gain (N - i + 1) x_i and spent S_{i-1}, which
     is N + 1 long.

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 class StratifiedMean(NamedTuple):
-    """A mean of group means.
+    """A mean of group means with its interval.
 
     Args:
         mean: every group weighs the same.
