@@ -69,7 +69,7 @@ def test_a_judge_that_would_have_to_ask_is_refused_with_the_number_of_records(ru
 
 def test_a_judge_with_another_question_is_refused():
     judged = evaluate(Prompt(Scripted({}, default="yes")), SAMPLES, [Judged(float)], store="s.db")
-    with Store("s.db") as store, pytest.raises(ConfigError, match="prompt, model or parameters are others"):
+    with Store("s.db") as store, pytest.raises(ConfigError, match="prompt, model or parameters have changed"):
         rescore(store, store.run(judged.id), [Judged(float, "is it said twice?")])
 
 

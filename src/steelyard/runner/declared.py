@@ -16,7 +16,7 @@ from steelyard.types import DescribesScores, DescribesStage, ScoreInfo, StageInf
 
 
 def stage_info(part: Any) -> StageInfo:
-    """How a target or scorer is to be run.
+    """Read how a target or scorer wants to be run.
 
     Raises:
         ConfigError: it declares something else than a StageInfo.
@@ -42,7 +42,7 @@ def stage_name(scorer: Any) -> str:
 
 
 def score_infos(scorer: Any, stage: str) -> tuple[ScoreInfo, ...]:
-    """The scores that a scorer declares; without a declaration one with the name of its stage and no known range.
+    """Read the scores that a scorer declares; by default one score named after its stage, of unknown range.
 
     Raises:
         ConfigError: it declares something else than scores.
@@ -96,7 +96,7 @@ def _older_score_infos(scorer: Any, stage: str) -> tuple[ScoreInfo, ...]:
 
 
 def _older_stage_info(part: Any) -> StageInfo:
-    """How a target or scorer that was written for version 0.1 is to be run."""
+    """The same for a target or scorer that was written for version 0.1."""
     return StageInfo(
         name=getattr(part, "score_name", ""),
         inline=bool(getattr(part, "inline", False)),

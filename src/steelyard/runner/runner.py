@@ -40,7 +40,7 @@ class Task:
 
 
 class Feed(Protocol):
-    """Where tasks come from."""
+    """A source of tasks for one run."""
 
     def __call__(self, records: int) -> Sequence[Task]:
         """Given the number of records so far, the next tasks in order; empty where there are none now."""
@@ -48,19 +48,19 @@ class Feed(Protocol):
     async def more(self) -> bool:
         """Wait until there may be more; False where there will be none."""
 
-    def kept(self, task: Task, record: Record) -> None:
-        """Hear of a record that was handed over to be stored."""
+    def record_stored(self, task: Task, record: Record) -> None:
+        """Called with each record that was handed to the store."""
 
 
 class Sink(Protocol):
-    """Where records go."""
+    """A writer that stores the records of one run."""
 
     @property
     def backlog(self) -> int:
-        """Operations that wait to be written."""
+        """Number of operations that wait to be written."""
 
     def insert(self, no: int, record: Record, *, replaces: bool = False) -> None:
-        """Take a record; `replaces` says whether its place holds one already."""
+        """Store a record; `replaces` says whether it replaces an earlier one."""
 
 
 @dataclass(slots=True)
@@ -85,13 +85,13 @@ class Progress:
 
     @property
     def is_over(self) -> bool:
-        """Whether nothing more will come."""
+        """Whether the run has ended or no task is left."""
         return self.ended_early or self.done >= self.planned
 
 
 @dataclass(frozen=True, slots=True)
 class RunPlan:
-    """What is run and within which limits.
+    """What a runner runs, and its limits.
 
     Args:
         target: the system under test.
@@ -116,7 +116,7 @@ class RunPlan:
 
 
 class Runner:
-    """One run on its way.
+    """Runs one target over its feed with bounded workers.
 
     Args:
         work: what to do.
@@ -139,7 +139,7 @@ class Runner:
         self._ready: deque[Task] = deque()
 
     async def run(self) -> None:
-        """Work until the feed is empty or something ends the run; then `stopped` says what.
+        """Work until the feed is empty or an error ends the run; `stopped` is that error.
 
         Raises:
             StoreError: records cannot be kept.
@@ -175,7 +175,7 @@ class Runner:
                 await asyncio.sleep(0.005)
 
     def _end(self, error: SteelyardError) -> None:
-        """Start nothing more; whoever waits for a retry gives up, what is in flight comes in."""
+        """End the run: start no sample, abandon retries that wait, and let calls in flight finish."""
         if self.stopped is None:
             self.stopped = error
             self._session.halt(error)
@@ -192,7 +192,7 @@ class Runner:
 
     def _keep(self, task: Task, record: Record) -> None:
         self._sink.insert(task.no, record, replaces=task.replaces is not None)
-        self._work.feed.kept(task, record)
+        self._work.feed.record_stored(task, record)
         progress = self._progress
         progress.done += task.replaces is None
         progress.errors += (record.failure is not None) - bool(task.replaces)
@@ -217,7 +217,7 @@ class Runner:
             self._end(ModelError(text, kind="errors", ends_run=True))
 
     async def run_sample(self, task: Task) -> Record:
-        """One sample through the target and every scorer.
+        """Run the target and every scorer on one sample.
 
         Raises:
             ModelError: one that ends the run: no budget, a wrong key, an interruption.
@@ -246,12 +246,12 @@ class Runner:
         return self._redacted(record) if failure is not None else record
 
     async def _kept_output(self, task: Task, replies: dict[str, tuple[Any, ...]]) -> Output:
-        """The output of a target that does not ask, kept in the journal before a scorer sees it."""
+        """The output of a target that does not use Ask, committed to the journal before a scorer sees it."""
         journal = self._session.journal
         key = journal_key(b"output", task.sample.id, task.repeat, 0, self._work.run)
-        found = await journal.find(key)
-        if found is not None:
-            return unpack_output(found)
+        packed = await journal.find(key)
+        if packed is not None:
+            return unpack_output(packed)
         output = await self._call_target(task, replies)
         await journal.commit(key, pack_output(output))
         return output
@@ -263,7 +263,7 @@ class Runner:
     async def _score(
         self, step: Step, task: Task, output: Output, scores: list[Score], replies: dict[str, tuple[Any, ...]]
     ) -> Failure | None:
-        """Add what one scorer says to `scores`, or say why it could not."""
+        """Append the scores of one scorer to `scores`; returns the failure if it raised."""
         try:
             with self._asking(task, step.stage, replies) as ask, boundary("scorer"):
                 scores += distinct(step.scores(await step(ask, task.sample, output)), scores)
@@ -273,7 +273,7 @@ class Runner:
 
     @contextmanager
     def _asking(self, task: Task, stage: str, replies: dict[str, tuple[Any, ...]]) -> Iterator[Ask]:
-        """The Ask of one stage. What ended the run is raised although the target's own code may have caught it."""
+        """The Ask of one stage. An error that ends the run is raised again even if the target's code caught it."""
         ask = self._session.ask(task.sample.id, task.repeat, stage, draw=self._work.draw)
         try:
             yield ask
@@ -291,17 +291,17 @@ class Runner:
             raise ask.over
 
     def _redacted(self, record: Record) -> Record:
-        """A failure's message may quote anything, a key among it."""
+        """Remove secrets from a failure's messages, which may quote anything."""
         failure = record.failure
         if failure is None:
             return record
         clean = self._session.secrets.redact_text
-        attempts = tuple(replace(one, message=clean(one.message)) for one in failure.attempts)
+        attempts = tuple(replace(attempt, message=clean(attempt.message)) for attempt in failure.attempts)
         return replace(record, failure=replace(failure, message=clean(failure.message), attempts=attempts))
 
 
 def _failure(stage: str, error: SteelyardError) -> Failure:
-    """The failure that an error is, unless it ends the run: then it is raised on."""
+    """Convert an error to a Failure; an error that ends the run is raised again."""
     if isinstance(error, StoreError) or (isinstance(error, ModelError) and error.ends_run):
         raise error
     if isinstance(error, ModelError):

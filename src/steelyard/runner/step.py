@@ -21,7 +21,7 @@ from steelyard.types import Asks, Score, ScoreInfo, StageInfo
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """A target or scorer, and how it is called; found out once, not per sample.
+    """A target or scorer and how to call it, determined once and not for each sample.
 
     Attributes:
         stage: its name.
@@ -45,7 +45,7 @@ class Step:
 
     @classmethod
     def of(cls, stage: str, given: Any, sandbox: Sandbox | None = None) -> Step:
-        """How `given` is called.
+        """Determine how to call `given`.
 
         Args:
             stage: its name.
@@ -68,7 +68,7 @@ class Step:
             raise ConfigError(f"{stage} takes `ask`, so it must be an `async def`")
         info = stage_info(function)
         extra = {"sandbox": sandbox} if "sandbox" in declared else {}
-        infos = {} if stage == "target" else {one.name: one for one in score_infos(function, stage)}
+        infos = {} if stage == "target" else {entry.name: entry for entry in score_infos(function, stage)}
         number = next(iter(infos.values())) if len(infos) == 1 else ScoreInfo(stage)
         return cls(stage, function, asks, not (is_async or info.inline), extra, info, infos, number)
 
@@ -89,7 +89,7 @@ class Step:
             raise RuntimeError("it was cancelled from inside") from error
 
     def scores(self, value: Any) -> list[Score]:
-        """What the scorer returned, as scores; one that does not say whether it passed is held against its threshold.
+        """Convert what the scorer returned to scores; a threshold decides `passed` where the scorer left it open.
 
         Raises:
             TypeError: it is none, or a score that could not be stored.
@@ -105,7 +105,7 @@ class Step:
 
 
 def as_scores(info: ScoreInfo, value: Any) -> list[Score]:
-    """What a scorer returned, as scores.
+    """Convert what a scorer returned to a list of scores.
 
     Args:
         info: of a number or truth value. A truth value without a threshold passes where it is true, or where it is
@@ -124,26 +124,26 @@ def as_scores(info: ScoreInfo, value: Any) -> list[Score]:
     if isinstance(value, Real):
         return [Score(info.name, float(value))]
     several = [value] if isinstance(value, Score) else value
-    if not isinstance(several, Sequence) or not several or not all(isinstance(one, Score) for one in several):
+    if not isinstance(several, Sequence) or not several or not all(isinstance(score, Score) for score in several):
         raise TypeError(f"a scorer returns a Score, several, or a number; this one returned {_described(value)}")
-    return [_storable(one) for one in several]
+    return [_storable(score) for score in several]
 
 
-def distinct(found: list[Score], before: Sequence[Score]) -> list[Score]:
-    """`found`, whose names are all different and none of those that came before.
+def distinct(scores: list[Score], before: Sequence[Score]) -> list[Score]:
+    """Return `scores` after checking that no name occurs twice, also among earlier scores.
 
     Raises:
         ValueError: two scores have the same name.
     """
-    names = [one.name for one in (*before, *found)]
+    names = [score.name for score in (*before, *scores)]
     if len(set(names)) < len(names):
         twice = next(name for name in names if names.count(name) > 1)
         raise ValueError(f"there are two scores named {twice!r}")
-    return found
+    return scores
 
 
 def _storable(score: Score) -> Score:
-    """`score` with plain numbers. What the store could not keep is found here: there it would end the run."""
+    """Convert a score to plain numbers and refuse what the store cannot hold, since there it would end the run."""
     if not isinstance(score.name, str) or not score.name:
         raise TypeError(f"a score's name is a text, not {score.name!r}")
     score.name.encode()
@@ -167,7 +167,7 @@ def _described(value: Any) -> str:
 
 
 def _raisable(error: BaseException) -> Exception:
-    """A future cannot carry StopIteration, and a function of a user's that calls exit() must not end the run."""
+    """Wrap SystemExit and StopIteration, which a future cannot carry or which would end the run."""
     if isinstance(error, Exception) and not isinstance(error, StopIteration):  # which a future refuses with a TypeError
         return error
     raised = RuntimeError(f"{type(error).__name__}: {error}")

@@ -4,8 +4,6 @@ from steelyard.suite.evaluate import RunConfig, RunHandle, aevaluate, aevaluate_
 from steelyard.suite.objects import Options, Suite
 
 __all__ = [
-    "Control",
-    "How",
     "Options",
     "RunConfig",
     "RunHandle",
@@ -16,7 +14,5 @@ __all__ = [
     "evaluate_suite",
 ]
 
-How = RunConfig
-"""The name of `RunConfig` in version 0.1, which users' code may have."""
-Control = RunHandle
-"""The name of `RunHandle` in version 0.1."""
+How = RunConfig  # the name in version 0.1, which users' code may import
+Control = RunHandle  # likewise

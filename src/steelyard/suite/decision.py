@@ -1,9 +1,9 @@
-"""One decision on its way: scores in the drawn order, whatever order they come in.
+"""One decision of early stopping: it reads scores in the drawn order, whatever the order of their arrival.
 
-A sample's value is the mean over its repeats, as its headline counts it: an unparsed reply is 0 where the score is over
-all replies. A sample without a value says nothing: to `full` it counts as the threshold itself, which leaves the
-question of the whole set as it is; to `population` it does not count. What is shown is about the samples with a value:
-a distance from the threshold is shared among them alone, by their share so far, which at the end is that of the set.
+A sample's value is the mean over its repeats, counted as in the headline: an unparsed reply is 0 where the score is
+over all replies. A sample without a value carries no evidence. The question `full` counts it as the threshold itself,
+which moves the mean of the whole set neither way; `population` leaves it out. The mean and the limits that are shown
+are those of the samples with a value: the distance from the threshold is divided by the share of such samples so far.
 """
 
 from __future__ import annotations
@@ -20,18 +20,18 @@ from steelyard.stats.sequential import BettingTest, confidence_sequence, differe
 from steelyard.types import Sample
 
 _POINTS: Final = 200
-"""Moments at which the path of a confidence sequence is kept."""
+"""Number of points stored of the path of a confidence sequence."""
 _NOT_SOLVED: Final = frozenset({"unparsed", "refused"})
 """Outcomes that count as the lowest value where the score is over all replies: the solve rate of an exam."""
 
 
 @dataclass(frozen=True, slots=True)
 class DrawnOrder:
-    """The order in which samples are asked.
+    """The random order in which samples are asked and decisions read them.
 
     Args:
-        places: places of the dataset, in that order.
-        units: how many of them are decided on together, one after the other.
+        places: numbers of the samples in the dataset, in that order.
+        units: sizes of the consecutive units that count as one observation each: a sample, or a cluster.
     """
 
     places: Sequence[int]
@@ -39,16 +39,16 @@ class DrawnOrder:
 
     @classmethod
     def of(cls, samples: Sequence[Sample], seed: int, *, clustered: bool) -> DrawnOrder:
-        """Ordered by a hash of the seed and the sample's id: the same on every machine, whatever the file's order.
+        """Order samples by a hash of the seed and their id: the same on every machine, whatever the file's order.
 
         Args:
             samples: the dataset.
             seed: of the draw.
-            clustered: samples of one cluster stand together and are one unit, as they are not independent.
+            clustered: samples of one cluster follow each other and are one unit, as they are not independent.
         """
-        # The letters keep a cluster apart from a sample with the same id, which would join its unit.
+        # The prefixes keep a cluster and a sample with the same name in different units.
         names = [f"c{sample.cluster}" if clustered and sample.cluster else f"s{sample.id}" for sample in samples]
-        # First by the unit's hash, so that its samples stand together; the second hash orders them among themselves.
+        # The unit's hash comes first, so that its samples follow each other; the second orders them within the unit.
         drawn = sorted(range(len(samples)), key=lambda no: (_drawn(names[no], seed), _drawn(samples[no].id, seed)))
         units: list[int] = []
         for at, no in enumerate(drawn):
@@ -72,16 +72,16 @@ class _Values:
 
 @dataclass(frozen=True, slots=True)
 class Hypothesis:
-    """What is decided.
+    """The claim that is tested: a mean above or below a threshold, or a difference between two targets.
 
     Args:
         question: `full` or `population`.
         score: whose values.
-        targets: one, whose mean is held against `threshold`; or two, of which the second's is held against the first's.
+        targets: one, whose mean is compared with `threshold`; or two, of which the second is compared with the first.
         threshold: in units of the score.
         level: of the decision.
         scale: lowest and highest value of the score.
-        over: `all` counts what could not be read as the lowest value.
+        over: `all` counts unparsed replies as the lowest value.
     """
 
     question: Any
@@ -93,21 +93,21 @@ class Hypothesis:
     over: str = "scored"
 
     def unit_value(self, value: float) -> float:
-        """A score on [0, 1]."""
+        """Map a score from its scale to [0, 1]."""
         low, high = self.scale
         return (value - low) / (high - low)
 
 
 @dataclass(slots=True)
 class Decision:
-    """Takes values as they come, and looks at them in the drawn order alone.
+    """Collects values as they arrive, and tests them in the drawn order.
 
     Attributes:
         hypothesis: what is decided.
-        order: in which samples are looked at.
+        order: in which samples are read.
         repeats: of each sample.
-        frontier: the place in the order of the next sample to be looked at.
-        end: the place in the order from which on there is nothing to look at; None is the end of the order.
+        frontier: index in the order of the next sample to read.
+        end: index in the order where records end, since a run has ended there; None is the end of the order.
     """
 
     hypothesis: Hypothesis
@@ -133,17 +133,17 @@ class Decision:
 
     @property
     def is_closed(self) -> bool:
-        """Whether it is decided, or there is nothing left to look at."""
+        """Whether it is decided, or no sample is left to read."""
         if self._test.decision or self.frontier >= len(self.order.places):
             return True
         return self.end is not None and self.frontier + self.order.units[self._unit] > self.end
 
     def reach(self, ahead: int) -> int:
-        """Up to which place of the order samples may be asked: `ahead` of them, and at least the unit that is next."""
+        """The index in the order up to which samples may be asked: `ahead` of the frontier, at least the next unit."""
         return self.frontier + max(ahead, len(self.next_unit))
 
     def take(self, target: str, no: int, outcome: str, value: float | None) -> None:
-        """Note one repeat of one sample.
+        """Add one repeat of one sample.
 
         Raises:
             ScorerError: a value that is not on the score's scale.
@@ -166,24 +166,24 @@ class Decision:
 
     @property
     def next_unit(self) -> Sequence[int]:
-        """The places that are looked at next, together; none where it is closed."""
+        """Numbers of the samples in the unit to read next; empty if the decision is closed."""
         if self.is_closed:
             return ()
         return self.order.places[self.frontier : self.frontier + self.order.units[self._unit]]
 
     def advance(self) -> None:
-        """Look at every sample whose turn has come."""
+        """Read every next unit whose records are complete, until one is missing or the decision is made."""
         while not self.is_closed:
             unit = self.next_unit
             if not all(self.has(target, no) for target in self.hypothesis.targets for no in unit):
                 return
-            self._look_at(self._value_of(unit))
+            self._read_unit(self._value_of(unit))
             for target in self.hypothesis.targets:
                 for no in unit:
                     del self._values[target, no]
             self.frontier, self._unit = self.frontier + len(unit), self._unit + 1
 
-    def _look_at(self, value: float | None) -> None:
+    def _read_unit(self, value: float | None) -> None:
         seen = self._threshold if value is None and self.hypothesis.question == "full" else value
         if seen is not None:
             self._test.observe(seen)
@@ -191,14 +191,14 @@ class Decision:
             self._valued.append((self._valued[-1] if self._valued else 0) + (value is not None))
 
     def has(self, target: str, no: int) -> bool:
-        """Whether all repeats of a sample that is still to be looked at have come."""
+        """Whether all repeats of an unread sample have arrived."""
         known = self._values.get((target, no))
         return known is not None and known.repeats >= self.repeats
 
     def _value_of(self, unit: Sequence[int]) -> float | None:
         """The mean of a unit's samples on [0, 1]; None where none of them has a value on every side."""
-        found = [one for no in unit if (one := self._sample_value(no)) is not None]
-        return sum(found) / len(found) if found else None
+        values = [value for no in unit if (value := self._sample_value(no)) is not None]
+        return sum(values) / len(values) if values else None
 
     def _sample_value(self, no: int) -> float | None:
         means = []
@@ -211,11 +211,11 @@ class Decision:
 
     @property
     def used(self) -> Sequence[int]:
-        """The places that were looked at."""
+        """Numbers of the samples that were read."""
         return self.order.places[: self.frontier]
 
     def stopping(self, target: str, stored: int) -> Stopping:
-        """What was decided, as the run of `target` tells it.
+        """The decision as it is stored with the run of `target`.
 
         Args:
             target: one of its targets.
@@ -232,14 +232,14 @@ class Decision:
             (n, *self._shown(*self._of_valued(n, mean, interval), flipped=flipped))
             for n, mean, interval in zip(moments, means, limits, strict=True)
         ]
-        whole = self._shown(0.5, Interval(0.0, 1.0), flipped=flipped)
-        _, _, low, high = points[-1] if points else (0, *whole)
+        full_range = self._shown(0.5, Interval(0.0, 1.0), flipped=flipped)
+        _, _, low, high = points[-1] if points else (0, *full_range)
         return Stopping(
             question=hypothesis.question,
             score=hypothesis.score,
             threshold=0.0 if len(hypothesis.targets) == 2 else hypothesis.threshold,
             level=hypothesis.level,
-            against=next((one for one in hypothesis.targets if one != target), ""),
+            against=next((name for name in hypothesis.targets if name != target), ""),
             planned=len(self.order.places),
             used=self.frontier,
             beyond=max(0, stored - self.frontier),
@@ -250,19 +250,19 @@ class Decision:
 
     @property
     def _side(self) -> DecidedSide:
-        """Where the mean lies; nowhere where no sample has a value."""
+        """The side of the threshold that was decided; "" if undecided or no sample has a value."""
         return self._test.decision if self._valued and self._valued[-1] else ""
 
     def _of_valued(self, n: int, mean: float, interval: Interval) -> tuple[float, Interval]:
-        """Mean and limits after n observations, of those among them that have a value."""
+        """Mean and limits after n observations, for the samples among them that have a value."""
         times, at = n / self._valued[n - 1], self._threshold
         if times == 1:
             return mean, interval
-        low, high, middle = (min(1.0, max(0.0, at + (one - at) * times)) for one in (*interval, mean))
+        low, high, middle = (min(1.0, max(0.0, at + (limit - at) * times)) for limit in (*interval, mean))
         return middle, Interval(low, high)
 
     def _shown(self, mean: float, interval: Interval, *, flipped: bool) -> tuple[float, float, float]:
-        """Mean and limits in units of the score, or of a difference between two."""
+        """Map mean and limits from [0, 1] to units of the score, or of a difference between two scores."""
         low, high = self.hypothesis.scale
         span = high - low
         if len(self.hypothesis.targets) == 1:
@@ -276,10 +276,10 @@ _OTHER_SIDE: Final[Mapping[DecidedSide, DecidedSide]] = {"above": "below", "belo
 
 
 def _means(values: Sequence[float], moments: Sequence[int]) -> list[float]:
-    """The mean of the first so many values, at each moment."""
-    found, total, last = [], 0.0, 0
+    """The mean of the first `moment` values, for each moment."""
+    means, total, last = [], 0.0, 0
     for moment in moments:
         total += sum(values[last:moment])
         last = moment
-        found.append(total / moment)
-    return found
+        means.append(total / moment)
+    return means

@@ -1,4 +1,4 @@
-"""What a suite would send: calls and estimated tokens of its targets and judges, counted without sending anything."""
+"""Estimate the calls, tokens and cost of a suite without sending anything (`--dry-run`)."""
 
 from __future__ import annotations
 
@@ -26,14 +26,14 @@ from steelyard.targets.pair import Pair
 from steelyard.types import Output, Reply, Sample, Usage
 
 _LOOK_UP: Final = 500
-"""Calls whose keys are looked up together."""
+"""Number of calls whose keys are looked up in the journal together."""
 _MOCK_OUTPUT: Final = "..."
-"""For an answer that is not known yet: a judge that gets none might ask nothing."""
+"""Placeholder for an unknown answer. It is not empty, since a judge may skip an empty answer and ask nothing."""
 
 
 @dataclass(slots=True)
 class StageEstimate:
-    """What the target, or one scorer, would send for one target's run.
+    """The calls and tokens that one stage (the target or a scorer) of a run would send.
 
     Attributes:
         stage: `target`, or the scorer's name.
@@ -61,7 +61,7 @@ class StageEstimate:
 
 @dataclass(slots=True)
 class Estimate:
-    """What one target's run would send.
+    """The calls, tokens, money and time of one target's run.
 
     Attributes:
         target: its name.
@@ -81,12 +81,12 @@ class Estimate:
 
     @property
     def calls(self) -> int:
-        """Of all stages."""
+        """The sum over all stages."""
         return sum(stage.calls for stage in self.stages)
 
     @property
     def in_journal(self) -> int:
-        """Of all stages."""
+        """The sum over all stages."""
         return sum(stage.in_journal for stage in self.stages)
 
     def to_json(self) -> dict[str, Any]:
@@ -120,7 +120,7 @@ async def estimate(suite: Suite, *, store: str | None = None, fresh: bool = Fals
 
 @dataclass(frozen=True, slots=True)
 class _Known:
-    """What calls are checked against: the journal that may answer them, and their prices."""
+    """The journal that may answer calls, and their prices."""
 
     journal: Store | None
     prices: PriceTable | None
@@ -129,13 +129,14 @@ class _Known:
 async def _estimate(name: str, target: Any, suite: Suite, known: _Known) -> Estimate:
     step = _step_of(target)
     scorers = scorer_stages(suite.scorers_for(name))
-    judges = [one for stage, scorer in scorers.items() if (one := Step.of(stage, scorer)).asks]
-    estimates = [_StageDryRun(one, known) for one in (step, *judges)]
+    judge_steps = [called for stage, scorer in scorers.items() if (called := Step.of(stage, scorer)).asks]
+    estimates = [_StageDryRun(stage_step, known) for stage_step in (step, *judge_steps)]
     asks = step.asks and not isinstance(target, Pair)
-    found = Estimate(name, asks=asks, stages=[one.found for one in estimates[not asks :] if one.step.asks])
+    asking = [stage.estimate for stage in estimates[not asks :] if stage.step.asks]
+    estimate_of_run = Estimate(name, asks=asks, stages=asking)
     for sample in suite.samples:
         for repeat in range(suite.options.repeats):
-            found.records += 1
+            estimate_of_run.records += 1
             output = await _mock_output_of(estimates[0], sample, repeat) if asks else None
             for judge in estimates[1:]:
                 # What it asked before it failed counts: a mock output is no answer that it need understand.
@@ -144,13 +145,13 @@ async def _estimate(name: str, target: Any, suite: Suite, known: _Known) -> Esti
                     await judge.step(judge.ask(sample, repeat), sample, shown)
     for estimate in estimates:
         estimate.count()
-    found.currency = known.prices.currency if known.prices is not None else ""
-    found.minutes = _least_minutes(estimates, suite.options.rates)
-    return found
+    estimate_of_run.currency = known.prices.currency if known.prices is not None else ""
+    estimate_of_run.minutes = _least_minutes(estimates, suite.options.rates)
+    return estimate_of_run
 
 
 def _step_of(target: Any) -> Step:
-    """How a target is called; one of a user's own module that asks nothing here is neither imported nor built."""
+    """The target's step; targets of a user's module that do not declare `ask` are neither imported nor built."""
     if hasattr(target, "unwrap") and not getattr(target, "may_ask", False):
         return Step("target", _never, asks=False, threaded=False, given={})
     return Step.of("target", target)
@@ -161,7 +162,7 @@ def _never(sample: Sample) -> Output:
 
 
 def _least_minutes(estimates: Sequence[_StageDryRun], rates: Rates) -> float | None:
-    """The time of the slowest endpoint, since the stages of a run go on side by side."""
+    """The time of the slowest endpoint, since the stages of a run overlap."""
     if not rates:
         return None
     sent: Counter[str] = Counter()
@@ -173,7 +174,7 @@ def _least_minutes(estimates: Sequence[_StageDryRun], rates: Rates) -> float | N
 
 
 async def _mock_output_of(target: _StageDryRun, sample: Sample, repeat: int) -> Output:
-    """What the target would retrieve, with a mock output for its answer."""
+    """The passages that the target retrieves, with a mock answer."""
     with contextlib.suppress(TargetError), boundary("target"):
         output = plain_output(await target.step(target.ask(sample, repeat), sample))
         return replace(output, value=output.value or _MOCK_OUTPUT)
@@ -181,7 +182,7 @@ async def _mock_output_of(target: _StageDryRun, sample: Sample, repeat: int) -> 
 
 
 async def _known_output(step: Step, sample: Sample) -> Output:
-    """The output of a target that asks nothing: itself where it is quick and free, else a mock output."""
+    """The output of a target that asks no model: computed if it is an inline function, else a mock output."""
     if isinstance(step.function, Pair):
         return step.function.expected()
     if step.info.inline and not step.given:
@@ -205,11 +206,11 @@ class _Call:
 
 
 class _StageDryRun:
-    """One stage with an Ask that sends nothing, and what it would have sent."""
+    """Runs one stage with an Ask that sends nothing, and counts what it would have sent."""
 
     def __init__(self, step: Step, known: _Known) -> None:
         self.step = step
-        self.found = StageEstimate(step.stage)
+        self.estimate = StageEstimate(step.stage)
         self.sent: Counter[str] = Counter()
         self.tokens: Counter[str] = Counter()
         self._cost: int | None = 0 if known.prices is not None else None
@@ -224,7 +225,7 @@ class _StageDryRun:
         return _CountingAsk(self, Keys(sample.id, repeat, ""), repeat)
 
     def shown(self, output: Output) -> Output:
-        """What this scorer is shown of an output: where only a mock output is known, one that it can read."""
+        """The output as this scorer sees it: a mock output is replaced by one that the scorer can parse."""
         mock = self.step.info.mock_output
         return replace(output, value=mock) if mock and output.value == _MOCK_OUTPUT else output
 
@@ -238,25 +239,26 @@ class _StageDryRun:
 
     def count(self) -> None:
         """Add the calls to the estimate, and forget them."""
-        found, calls = self.found, self._calls
-        held = self._journal.stored_keys([one.key for one in calls]) if self._journal is not None and calls else set()
-        found.calls += len(calls)
+        estimate, calls = self.estimate, self._calls
+        keys = [call.key for call in calls]
+        stored = self._journal.stored_keys(keys) if self._journal is not None and keys else set()
+        estimate.calls += len(calls)
         for call in calls:
-            found.embedding_calls += call.texts > 0
-            if call.key in held:
-                found.in_journal += 1
+            estimate.embedding_calls += call.texts > 0
+            if call.key in stored:
+                estimate.in_journal += 1
             else:
-                found.embedded_texts += call.texts
-                found.input_tokens += call.input_tokens
-                found.output_tokens += call.output_tokens
+                estimate.embedded_texts += call.texts
+                estimate.input_tokens += call.input_tokens
+                estimate.output_tokens += call.output_tokens
                 self.sent[call.endpoint] += 1
                 self.tokens[call.endpoint] += call.input_tokens + call.output_tokens
                 self._cost = None if self._cost is None or call.cost is None else self._cost + call.cost
-        found.money = None if self._cost is None else units(self._cost)
+        estimate.money = None if self._cost is None else units(self._cost)
         calls.clear()
 
     def call(self, key: bytes, model: Model, request: Request, parameters: Mapping[str, Any]) -> _Call:
-        """What one call would be, with its cost where the model has a price."""
+        """Describe one call, with its cost if the model has a price."""
         most = request.output_tokens or _most_tokens(model, parameters)
         price = None if self._prices is None else self._prices.price(model)
         cost = None if price is None else price.cost(Usage(request.input_tokens, most))
@@ -286,8 +288,8 @@ class _CountingAsk:
 
     def _reply(self, model: Any, request: Any, call: _Call) -> Reply:
         if hasattr(model, "mock_reply"):
-            found: Reply = model.mock_reply(request)
-            return replace(found, key=call.key.hex())
+            reply: Reply = model.mock_reply(request)
+            return replace(reply, key=call.key.hex())
         return Reply(call.key.hex(), self._estimate.step.info.mock_reply)
 
 

@@ -37,14 +37,14 @@ from steelyard.suite.survey import (
 )
 from steelyard.types import Sample, Scorer, Target
 
-_OPTIONS: Final = frozenset(one.name for one in dataclasses.fields(Options))
+_OPTIONS: Final = frozenset(option.name for option in dataclasses.fields(Options))
 
 T = TypeVar("T")
 
 
 @dataclass(slots=True)
 class RunHandle:
-    """What a caller may see and do while a suite is running.
+    """Progress of a running evaluation, and a way to stop it.
 
     Attributes:
         progress: per target, in order; written by the runner.
@@ -57,16 +57,16 @@ class RunHandle:
 
 @dataclass(frozen=True, slots=True)
 class RunConfig:
-    """How a suite is evaluated, beside its own options.
+    """Settings of one evaluation that are not options of the suite: where it is stored, what it resumes.
 
     Args:
         store: a file, a URL, or None for `.steelyard/steelyard.db`.
-        fresh: take a new draw: replies in the journal are not used.
-        resume: go on with the unfinished runs of the evaluation that this run belongs to; its id.
+        fresh: ignore the replies in the journal and ask again.
+        resume: id of a run; the unfinished runs of its evaluation are resumed.
         allow_changed: resume although inputs have changed.
-        unsafe_sql: run generated SQL on engines too that cannot be held here.
-        environment: values for `${NAME}`; the process's environment is asked for the rest.
-        config: where the suite came from, for the manifest.
+        unsafe_sql: run generated SQL also on engines that cannot be sandboxed on this machine.
+        environment: values for `${NAME}`; names that it lacks come from the process's environment.
+        config: the configuration that the suite was read from, for the manifest.
     """
 
     store: str | Path | None = None
@@ -78,7 +78,7 @@ class RunConfig:
     config: Mapping[str, Any] | None = None
 
 
-_HOW: Final = frozenset(one.name for one in dataclasses.fields(RunConfig)) - {"store"}
+_RUN_KEYS: Final = frozenset(option.name for option in dataclasses.fields(RunConfig)) - {"store"}
 
 
 def evaluate(
@@ -98,7 +98,7 @@ def evaluate(
         scorers: functions of (Sample, Output), or scorer objects.
         name: a title for reports.
         store: a file, or None for `.steelyard/steelyard.db` here.
-        options: any field of `Options` (`concurrency=64`) or of `How` (`resume=run.id`).
+        options: any field of `Options` (`concurrency=64`) or of `RunConfig` (`resume=run.id`).
 
     Raises:
         ConfigError: found before the first call.
@@ -119,10 +119,10 @@ async def aevaluate(
 ) -> Run:
     """The same as `evaluate`, for async callers."""
     label = str(getattr(target, "__name__", "") or type(target).__name__).lower()
-    how = RunConfig(store=store, **{key: options.pop(key) for key in tuple(options) if key in _HOW})
+    how = RunConfig(store=store, **{key: options.pop(key) for key in tuple(options) if key in _RUN_KEYS})
     unknown = next((key for key in options if key not in _OPTIONS), None)
     if unknown is not None:
-        raise ConfigError(f"evaluate() has no option {unknown!r}{did_you_mean(unknown, _HOW | _OPTIONS)}")
+        raise ConfigError(f"evaluate() has no option {unknown!r}{did_you_mean(unknown, _RUN_KEYS | _OPTIONS)}")
     suite = Suite(name, "custom", samples, {label: target}, tuple(scorers), Options(**options))
     return (await aevaluate_suite(suite, how=how))[0]
 

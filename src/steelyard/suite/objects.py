@@ -28,7 +28,7 @@ from steelyard.types import Sample, Scorer, Target
 
 @dataclass(frozen=True, slots=True)
 class StopWhen:
-    """When a run may end before all samples were asked: as soon as its question is decided.
+    """Early stopping: a run ends as soon as its question is decided.
 
     Samples are then asked in an order that is drawn from the seed, and the decision is made sample by sample in that
     order, so it is the same at any concurrency and after any resume.
@@ -48,7 +48,7 @@ class StopWhen:
     level: float = 0.95
 
     def check(self) -> None:
-        """Find what cannot be meant.
+        """Refuse invalid values.
 
         Raises:
             ConfigError: which key, what was expected and what came.
@@ -73,7 +73,7 @@ _FEWEST_ERRORS: Final = 2
 
 
 def error_share(target: Target, options: Options) -> float:
-    """The share of a run's records that may fail: what the options say, or the default of the target's kind."""
+    """The share of a run's records that may fail: set by the options, else the default of the target's kind."""
     if options.max_errors is not None:
         return options.max_errors
     of_this_package = type(target).__module__.startswith("steelyard.")
@@ -82,7 +82,7 @@ def error_share(target: Target, options: Options) -> float:
 
 
 def most_errors(share: float, records: int) -> float:
-    """Errors with which a run of so many records is not broken yet; a share of 0 allows none.
+    """The largest number of errors with which a run of `records` records is not broken.
 
     >>> most_errors(0.01, 20), most_errors(0.01, 1000), most_errors(0.2, 20), most_errors(0.0, 20)
     (2, 10.0, 4.0, 0)
@@ -129,7 +129,7 @@ class Options:
     allow_constant_prompt: bool = False
 
     def check(self) -> None:
-        """Find what cannot be meant, here and in `retry` and `budget`.
+        """Refuse invalid values, here and in `retry` and `budget`.
 
         Raises:
             ConfigError: which option, what was expected and what came.
@@ -161,7 +161,7 @@ class Options:
 
 @dataclass(frozen=True, slots=True)
 class Suite:
-    """What is to be run.
+    """An evaluation to run: samples, targets, scorers and options.
 
     Args:
         name: a title for reports.
@@ -197,13 +197,13 @@ class Suite:
     scorers_of: Mapping[str, tuple[Scorer, ...]] = field(default_factory=dict)
 
     def scorers_for(self, target: str) -> tuple[Scorer, ...]:
-        """The scorers of one target; those that ask what it was shown know it."""
+        """The scorers of one target, bound to it if they depend on what it was shown."""
         scorers = self.scorers_of.get(target, self.scorers)
         return tuple(_for_target(scorer, self.targets.get(target)) for scorer in scorers)
 
     @property
     def pairs(self) -> dict[str, Pair]:
-        """The targets that show the answers of two others."""
+        """The targets that are pairs: they present the answers of two other targets to a judge."""
         return {name: target for name, target in self.targets.items() if isinstance(target, Pair)}
 
     @property
@@ -212,19 +212,19 @@ class Suite:
         return [
             *self.targets.values(),
             *self.scorers,
-            *(one for several in self.scorers_of.values() for one in several),
+            *(scorer for scorers in self.scorers_of.values() for scorer in scorers),
         ]
 
 
 def _for_target(scorer: Any, target: Any) -> Any:
-    """`scorer` as it scores this target's outputs."""
+    """Bind a scorer to a target, for scorers that need to know what the target was shown."""
     bind = getattr(scorer, "for_target", None)
     return bind(target) if callable(bind) else scorer
 
 
 @dataclass(frozen=True, slots=True)
 class ChosenSamples:
-    """Those of the samples whose ids are among some, in the order of the dataset.
+    """The samples with the given ids, in the order of the dataset.
 
     Args:
         samples: may be iterated several times.
@@ -266,8 +266,8 @@ def check_parts(value: Any) -> None:
         with boundary("config", type(value).__name__):
             value.check()
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
-        for one in dataclasses.fields(value):
-            check_parts(getattr(value, one.name))
+        for part_field in dataclasses.fields(value):
+            check_parts(getattr(value, part_field.name))
 
 
 def build_targets(suite: Suite) -> None:
@@ -283,7 +283,7 @@ def build_targets(suite: Suite) -> None:
 
 
 def constant_prompts(suite: Suite) -> Iterator[tuple[str, str]]:
-    """(target, what is wrong) for every target that would send the same words for every sample.
+    """Yield (target, message) for every target whose prompt is the same for every sample.
 
     The name is empty for a judge. Nothing is wrong where the options say that it is meant.
     """
@@ -293,7 +293,7 @@ def constant_prompts(suite: Suite) -> Iterator[tuple[str, str]]:
     for name, target in suite.targets.items():
         if missing := getattr(target, "without_question", ""):
             yield name, f"{missing}, so every sample would be asked the same{meant}"
-    for scorer in (*suite.scorers, *(one for several in suite.scorers_of.values() for one in several)):
+    for scorer in (*suite.scorers, *(own for scorers in suite.scorers_of.values() for own in scorers)):
         model = getattr(getattr(scorer, "judge", None), "model", None)
         if missing := getattr(model, "without_question", ""):
             yield "", f"judge: {missing}, so it would be shown nothing{meant}"

@@ -78,7 +78,7 @@ class Probe:
     via: str = "directly"
 
     def line(self) -> str:
-        """For a person."""
+        """The result as one line of text."""
         state = "answers" if self.answered else "DOES NOT ANSWER"
         named = f", {self.names}" if self.names else ""
         via = f" {self.via}" if self.via != "directly" else ""
@@ -86,7 +86,7 @@ class Probe:
 
 
 def plan_probes(suite: Suite) -> list[PlannedProbe]:
-    """The calls that probe all endpoints of targets and scorers: one per address and per thing named there.
+    """Plan the calls that probe all endpoints of targets and scorers: one per address and names in the body.
 
     Raises:
         ConfigError: a body has a placeholder that the first sample cannot fill.
@@ -105,7 +105,7 @@ def plan_probes(suite: Suite) -> list[PlannedProbe]:
 
 
 def cost_line(planned: Sequence[PlannedProbe], prices: PriceTable | None) -> str:
-    """How many probes will be sent and what they cost, as a sentence to show before."""
+    """The number of probes and their cost, as a sentence to show before they are sent."""
     from steelyard.analysis.usage import money_text
 
     count = f"{len(planned)} probe{'s' if len(planned) != 1 else ''} will be sent, one call each"
@@ -180,7 +180,7 @@ def _request(model: Any, sample: Sample) -> Request:
 
 
 def _named_in(model: Any) -> str:
-    """What a call names besides its address: the constant texts in its body, and ids."""
+    """The names in a call besides its address: the constant texts in its body, and ids."""
     body = getattr(model, "body", None)
     if body is None:
         name = getattr(model, "name", "")

@@ -1,7 +1,7 @@
-"""Scoring stored outputs again: a new scoring version, no call to any model.
+"""Score stored outputs again: a new scoring version without any call to a model.
 
-A scorer that asks is answered with the replies that the journal holds for the very same requests. So a judge's other
-reading, threshold or weight costs nothing; another prompt, model or parameter would be another question.
+A judge is answered with the replies that the journal holds for the same requests. So another reading rule, threshold
+or weight of a judge costs nothing; another prompt, model or parameter needs a new call, and is refused.
 """
 
 from __future__ import annotations
@@ -26,13 +26,13 @@ from steelyard.types import Record, Reply, Score, Scorer
 
 
 def rescore(store: Store, run: Run, scorers: Sequence[Scorer], *, unsafe_sql: bool = False) -> tuple[Run, int]:
-    """Apply `scorers` to the stored outputs of a run; the earlier scores stay as an older version.
+    """Apply `scorers` to the stored outputs of a run; earlier scores are kept as an older scoring version.
 
     Args:
         store: where the run is.
         run: a run that has ended.
         scorers: those that ask a model are answered from the journal.
-        unsafe_sql: run SQL on engines too that cannot be held here.
+        unsafe_sql: run generated SQL also on engines that cannot be sandboxed on this machine.
 
     Returns:
         The run with its new scores, and how many of its records are damaged in the store and could not be scored.
@@ -50,12 +50,12 @@ def rescore(store: Store, run: Run, scorers: Sequence[Scorer], *, unsafe_sql: bo
     with Sandbox(unsafe=unsafe_sql) as sandbox:
         steps = [Step.of(name, scorer, sandbox) for name, scorer in stages.items()]
         prepare(scorers, sandbox)
-        again = _Again(store, run, steps)
-        return store.add_scoring_version(run, scoring, again.scores()), again.damaged
+        scoring_pass = _ScoringPass(store, run, steps)
+        return store.add_scoring_version(run, scoring, scoring_pass.scores()), scoring_pass.damaged
 
 
 def with_rule(scorers: Sequence[Scorer], rule: str) -> tuple[Scorer, ...]:
-    """The scorers, those of multiple-choice replies with another rule of reading.
+    """Return the scorers, with another reading rule for those of multiple-choice replies.
 
     Raises:
         ConfigError: there is no such rule, or none of the scorers reads multiple-choice replies.
@@ -75,8 +75,8 @@ _NOT_ASKED: Final = "not_asked"
 
 
 @dataclass(slots=True)
-class _Again:
-    """One pass over a run's records.
+class _ScoringPass:
+    """Scores the stored records of a run once more, in one pass.
 
     Attributes:
         damaged: records that cannot be read any more.
@@ -90,7 +90,7 @@ class _Again:
     unasked: Counter[str] = field(default_factory=Counter)
 
     def scores(self) -> Iterator[tuple[int, int, list[Score]]]:
-        """(no, repeat, scores) of every record that has an output."""
+        """Yield (number, repeat, scores) of every record that has an output."""
         with asyncio.Runner() as loop:
             for no, record in self.run.numbered_records():
                 damaged = record.failure is not None and record.failure.kind == DAMAGED
@@ -109,24 +109,24 @@ class _Again:
             raise ConfigError(_refusal(self.unasked, self.run))
 
     async def _scored(self, record: Record) -> list[Score]:
-        found: list[Score] = []
+        scores: list[Score] = []
         for step in self.steps:
             ask = _JournalAsk(self.store, record, step.stage, self.run.manifest["draw"])
             try:
                 with boundary("scorer", step.stage):
                     value = await step(ask if step.asks else None, record.sample, record.output)
-                    found += distinct(step.scores(value), found)
+                    scores += distinct(step.scores(value), scores)
             except ModelError as error:
                 if error.kind != _NOT_ASKED:
                     raise
                 # A record names its first failure alone: any judge behind it may have failed too, and stays an error.
                 if record.failure is None:
                     self.unasked[step.stage] += 1
-        return found
+        return scores
 
 
 class _JournalAsk:
-    """An Ask that knows what was answered, and sends nothing."""
+    """An Ask that answers from stored replies and sends nothing."""
 
     def __init__(self, store: Store, record: Record, stage: str, draw: str) -> None:
         self.repeat = record.repeat
@@ -150,9 +150,9 @@ class _JournalAsk:
 
 
 def _refusal(unasked: Counter[str], run: Run) -> str:
-    told = ", ".join(f"scorer {stage!r} for {n} of {run.done} records" for stage, n in unasked.items())
+    counts = ", ".join(f"scorer {stage!r} for {n} of {run.done} records" for stage, n in unasked.items())
     return (
-        f"the journal holds no reply to what is asked by {told}: it was not a scorer of this run, or its prompt, model "
-        "or parameters are others now. Scoring again asks no model; run the configuration instead: what the target "
-        "answered is taken from the journal, and only the judge is asked"
+        f"the journal holds no reply to what is asked by {counts}: it was not a scorer of this run, or its prompt, "
+        "model or parameters have changed. Scoring again asks no model; run the configuration instead: the target's "
+        "answers are taken from the journal, and only the judge is asked"
     )

@@ -1,4 +1,4 @@
-"""Run the targets of an evaluation: one after the other, or all at once where early stopping decides between them."""
+"""Run the targets of an evaluation: one after the other, or all at once under early stopping."""
 
 from __future__ import annotations
 
@@ -22,20 +22,20 @@ from steelyard.targets.pair import Pair
 from steelyard.types import Record, Target
 
 _RESUMABLE: Final = frozenset({"interrupted", "budget"})
-"""Kinds of errors that interrupt the whole evaluation; any other breaks one run, and the next target begins."""
+"""Kinds of errors that interrupt the whole evaluation; any other breaks one run only, and the next target begins."""
 
 
 @dataclass(frozen=True, slots=True)
 class Running:
-    """An evaluation that is running.
+    """The parts of a running evaluation: suite, session, store and manifests.
 
     Args:
         suite: what is run.
-        session: what is open.
-        store: where it goes.
+        session: open connections, limits and journal.
+        store: where the runs are written.
         evaluation: its number.
         plan: the manifest of each target's run.
-        sides: where stored runs are that a pair shows.
+        sides: the store of earlier runs whose answers a pair compares.
     """
 
     suite: Suite
@@ -54,7 +54,7 @@ class Running:
         return {run.target: run for run in self.store.runs_of(self.evaluation)}
 
     def target(self, name: str) -> tuple[Target, Mapping[str, RecordReader]]:
-        """A target as it is run, and where a pair among them looks its answers up, by side."""
+        """A target as the runner calls it; for a pair also the readers of its sides' stored answers."""
         target = self.suite.targets[name]
         if not isinstance(target, Pair):
             return target, {}
@@ -63,57 +63,58 @@ class Running:
 
 
 async def run_all(running: Running, writers: Sequence[RunWriter], progress: Sequence[Progress]) -> None:
-    """Run what is not finished; whatever ends it all leaves the rest to a resume."""
+    """Run every unfinished run in order; after an interruption the remaining ones are left to a resume."""
     if running.suite.options.stop_when_decided.question:
         await _run_side_by_side(running, writers, progress)
         return
-    over: ModelError | None = None
-    for writer, one in zip(writers, progress, strict=True):
-        if over is not None:
-            writer.finish("interrupted", str(over), 0.0)
+    fatal: ModelError | None = None
+    for writer, counts in zip(writers, progress, strict=True):
+        if fatal is not None:
+            writer.finish("interrupted", str(fatal), 0.0)
             continue
         target, _ = running.target(writer.run.target)
         done = writer.run.done_places() if writer.run.done else {}
         feed = DatasetFeed.of(running.suite.samples, running.suite.options.repeats, done)
-        stopped, seconds = await _run_one(running, writer.run, target, feed, writer, one)
-        state, reason = _verdict(stopped, one, running.error_share(writer.run.target))
+        stopped, seconds = await _run_target(running, writer.run, target, feed, writer, counts)
+        state, reason = _verdict(stopped, counts, running.error_share(writer.run.target))
         writer.finish(state, running.session.secrets.redact_text(reason), seconds)
-        over = stopped if stopped is not None and stopped.kind in _RESUMABLE else None
+        fatal = stopped if stopped is not None and stopped.kind in _RESUMABLE else None
 
 
 async def _run_side_by_side(running: Running, writers: Sequence[RunWriter], progress: Sequence[Progress]) -> None:
-    """Run all side by side, and end each when nothing that needs it is left to be decided."""
+    """Run all targets together, and end each when no open decision needs it."""
     suite = running.suite
     scheduler = StoppingScheduler.of(suite, list(suite.samples), running.plan)
     open_now = {writer.run.target for writer in writers}
     for name, run in running.siblings().items():
         scheduler.know(run, again=name in open_now)
     scheduler.begin(open_now)
-    bench = _Bench.of(running, [writer.run.target for writer in writers])
+    shared = _SharedTargets.of(running, [writer.run.target for writer in writers])
 
-    async def go(writer: RunWriter, one: Progress) -> tuple[ModelError | None, float]:
+    async def run_target(writer: RunWriter, counts: Progress) -> tuple[ModelError | None, float]:
         name = writer.run.target
         done = writer.run.done_places() if writer.run.done else {}
-        feed = _WatchedFeed(ScheduledFeed(scheduler, name, done), bench, name)
+        feed = _WatchedFeed(ScheduledFeed(scheduler, name, done), shared, name)
         try:
-            return await _run_one(running, writer.run, bench.targets[name], feed, writer, one)
+            return await _run_target(running, writer.run, shared.targets[name], feed, writer, counts)
         finally:
             scheduler.wake()
 
-    tasks = [asyncio.create_task(go(writer, one)) for writer, one in zip(writers, progress, strict=True)]
+    tasks = [asyncio.create_task(run_target(writer, counts)) for writer, counts in zip(writers, progress, strict=True)]
     try:
-        came_to = await asyncio.gather(*tasks)
+        results = await asyncio.gather(*tasks)
     finally:
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
     share = running.error_share
     ends = {
-        (name := writer.run.target): (*_end_of_decided_run(scheduler, name, stopped, one, share(name)), seconds)
-        for writer, one, (stopped, seconds) in zip(writers, progress, came_to, strict=True)
+        (name := writer.run.target): (*_end_of_decided_run(scheduler, name, stopped, counts, share(name)), seconds)
+        for writer, counts, (stopped, seconds) in zip(writers, progress, results, strict=True)
     }
     held = scheduler.hold_back([name for name, end in ends.items() if end[0] != "finished"])
-    # Pairs come to their end before the answers that they show: killed in between, a resume has nothing left to judge.
+    # Judging runs finish before the runs of their sides. In the other order a process killed in between would leave
+    # sides that are finished and give the resumed judge nothing more.
     for writer in reversed(writers):
         name = writer.run.target
         state, reason, decided, seconds = ends[name]
@@ -123,15 +124,15 @@ async def _run_side_by_side(running: Running, writers: Sequence[RunWriter], prog
 
 
 @dataclass(frozen=True, slots=True)
-class _Bench:
-    """The targets of a scheduler, and the readers through which pairs look up the answers of each target."""
+class _SharedTargets:
+    """The targets under a scheduler, and the readers through which pairs look up each target's answers."""
 
     targets: Mapping[str, Target]
     shown_by: Mapping[str, Sequence[RecordReader]]
     shows: Mapping[str, Sequence[RecordReader]]
 
     @classmethod
-    def of(cls, running: Running, names: Sequence[str]) -> _Bench:
+    def of(cls, running: Running, names: Sequence[str]) -> _SharedTargets:
         targets: dict[str, Target] = {}
         shown_by: dict[str, list[RecordReader]] = {}
         shows: dict[str, list[RecordReader]] = {}
@@ -145,10 +146,10 @@ class _Bench:
 
 @dataclass(frozen=True, slots=True)
 class _WatchedFeed:
-    """A scheduler's feed that hands answers on to the pairs that show them: the store has them a moment later."""
+    """A scheduler's feed that passes each answer to the pairs that compare it, before the store has written it."""
 
     feed: ScheduledFeed
-    bench: _Bench
+    shared: _SharedTargets
     target: str
 
     def __call__(self, records: int) -> Sequence[Task]:
@@ -157,19 +158,19 @@ class _WatchedFeed:
     async def more(self) -> bool:
         return await self.feed.more()
 
-    def kept(self, task: Task, record: Record) -> None:
-        for lookup in self.bench.shown_by.get(self.target, ()):
+    def record_stored(self, task: Task, record: Record) -> None:
+        for lookup in self.shared.shown_by.get(self.target, ()):
             lookup.add(record)
-        self.feed.kept(task, record)
-        for lookup in self.bench.shows[self.target]:
+        self.feed.record_stored(task, record)
+        for lookup in self.shared.shows[self.target]:
             if self.feed.scheduler.has(self.target, task.no):
                 lookup.drop(record.sample.id)
 
 
-async def _run_one(
+async def _run_target(
     running: Running, run: Run, target: Target, feed: Feed, writer: RunWriter, progress: Progress
 ) -> tuple[ModelError | None, float]:
-    """Run one target to its end: what stopped it, or None, and the seconds that it took."""
+    """Run one target to its end; returns the error that stopped it, or None, and the seconds it took."""
     options = running.suite.options
     progress.errors = run.errors
     progress.started = time.monotonic()

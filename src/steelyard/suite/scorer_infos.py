@@ -1,6 +1,6 @@
-"""What the scorers of a suite declare: their stages and scores, checked before the first call and put in the manifest.
+"""Stages and scores that the scorers of a suite declare, checked before the first call and stored in the manifest.
 
-The manifest has it so that a page made of a stored run needs no scorer's code.
+They are in the manifest so that a report on a stored run needs no scorer's code.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _FLAGS: Final = ("lower_is_better", "histogram", "headline", "named_verdicts", "
 
 
 def scorer_stages(scorers: Iterable[Scorer]) -> dict[str, Scorer]:
-    """Each scorer under the name of its stage.
+    """Map the name of each scorer's stage to the scorer.
 
     Raises:
         ConfigError: two have the same name, or there are too many.
@@ -39,7 +39,7 @@ def scorer_stages(scorers: Iterable[Scorer]) -> dict[str, Scorer]:
 
 
 def infos_of(stages: Mapping[str, Scorer]) -> list[ScoreInfo]:
-    """What scorers, by their stages, declare of their scores, in order."""
+    """The score infos that scorers declare, in order."""
     return [info for stage, scorer in stages.items() for info in score_infos(scorer, stage)]
 
 
@@ -76,12 +76,12 @@ def scoring_manifest(stages: Mapping[str, Scorer]) -> dict[str, Any]:
 
 def shown_manifest(suite: Suite) -> dict[str, Any]:
     """The keys `crossed` and `breakdowns` of a manifest, as far as the suite names any."""
-    found = {"crossed": [list(pair) for pair in suite.crossed], "breakdowns": list(suite.breakdowns)}
-    return {key: value for key, value in found.items() if value}
+    settings = {"crossed": [list(pair) for pair in suite.crossed], "breakdowns": list(suite.breakdowns)}
+    return {key: value for key, value in settings.items() if value}
 
 
 def check_infos(infos: Sequence[ScoreInfo]) -> None:
-    """Refuse what cannot be meant in the infos of the scorers of one target.
+    """Refuse invalid score infos of the scorers of one target.
 
     Raises:
         ConfigError: which score, what was expected and what came.
@@ -128,11 +128,11 @@ def _is_number(value: Any) -> bool:
 
 
 def _is_pair_of(kind: type, value: Any) -> bool:
-    return isinstance(value, tuple | list) and len(value) == 2 and all(isinstance(one, kind) for one in value)
+    return isinstance(value, tuple | list) and len(value) == 2 and all(isinstance(side, kind) for side in value)
 
 
 def check_shown(suite: Suite, scores: Sequence[str]) -> None:
-    """Refuse a headline, crossed scores and breakdowns that cannot be meant.
+    """Refuse an invalid headline, crossed scores or breakdowns.
 
     Args:
         suite: what is run.

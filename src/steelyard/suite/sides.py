@@ -1,4 +1,4 @@
-"""What a pair shows: the answers of two runs, of targets of the same suite or of runs that are stored already."""
+"""The two sides of a pair: the answers of targets of the same suite, or of stored runs."""
 
 from __future__ import annotations
 
@@ -29,22 +29,22 @@ class CommonSamples:
 
     def __iter__(self) -> Iterator[Sample]:
         with Store(self.store) as store:
-            found = samples_of([store.run(name) for name in self.runs])
-        if not found:
+            samples = samples_of([store.run(name) for name in self.runs])
+        if not samples:
             raise ConfigError(f"the runs {', '.join(self.runs)} have no sample in common")
-        return iter(found)
+        return iter(samples)
 
 
 @dataclass(frozen=True, slots=True)
 class SuitePair:
-    """A pair that is being judged, with what its sides' runs hold."""
+    """A pair that is being judged, and the readers of its sides' stored answers."""
 
     target: Target
     lookups: Mapping[str, RecordReader]
 
 
 def bound(pair: Pair, siblings: Mapping[str, Run], store: Store) -> SuitePair:
-    """A pair that knows where its answers are.
+    """Bind a pair to the stored answers of its two sides.
 
     Args:
         pair: of two names.
@@ -61,7 +61,7 @@ def bound(pair: Pair, siblings: Mapping[str, Run], store: Store) -> SuitePair:
 
 
 def check_stored(suite: Suite, store: Store) -> None:
-    """Look at the stored runs that pairs are of, before anything is asked.
+    """Check the stored runs that pairs compare, before anything is asked.
 
     Raises:
         ConfigError: one that is not there, or has none of the suite's samples.

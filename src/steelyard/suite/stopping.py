@@ -1,8 +1,8 @@
 """Early stopping: which run may continue with which sample, and when a decision ends the runs.
 
-All runs of a suite go side by side here, since a difference needs both targets' scores and a preference both answers.
-Nobody runs ahead: a sample is asked only while it is among the next few that a decision waits for. What the feeds
-know is the scores in the drawn order, so neither concurrency nor a resume changes a decision.
+All runs of a suite proceed together here, since a difference needs both targets' scores and a preference both
+answers. A sample is asked only while it is among the next few that an open decision needs. Decisions read scores in
+the drawn order, not in the order of arrival, so neither concurrency nor a resume changes a decision.
 
 A run without early stopping takes its tasks from `DatasetFeed`: the dataset in order.
 """
@@ -25,11 +25,11 @@ from steelyard.suite.objects import Suite
 from steelyard.types import Record, Sample
 
 _AHEAD: Final = 2
-"""How many times the concurrency those who answer first may be ahead of the judge, who waits for them."""
+"""Targets that a judge compares may be ahead of it by this many times the concurrency, so that it need not wait."""
 
 
 def hypotheses_of(suite: Suite, manifests: Mapping[str, Mapping[str, Any]]) -> list[Hypothesis]:
-    """What the suite's rule decides: every pair, or every target against a threshold, or against the first.
+    """The hypotheses to decide: one for each pair, or for each target against a threshold or against the first target.
 
     Raises:
         ConfigError: a threshold that is not within the score's scale.
@@ -38,8 +38,8 @@ def hypotheses_of(suite: Suite, manifests: Mapping[str, Mapping[str, Any]]) -> l
     names = list(suite.pairs or suite.targets)
     if suite.pairs or rule.threshold is not None:
         return [_hypothesis(suite, manifests, (name,)) for name in names]
-    first, *others = names
-    return [_hypothesis(suite, manifests, (first, other)) for other in others]
+    first, *rest = names
+    return [_hypothesis(suite, manifests, (first, other)) for other in rest]
 
 
 def _hypothesis(suite: Suite, manifests: Mapping[str, Mapping[str, Any]], targets: tuple[str, ...]) -> Hypothesis:
@@ -58,15 +58,15 @@ def _hypothesis(suite: Suite, manifests: Mapping[str, Mapping[str, Any]], target
 
 @dataclass(slots=True)
 class StoppingScheduler:
-    """The decisions of an evaluation and what each of its runs has of the samples.
+    """Tracks the open decisions of an evaluation and which samples each of its runs has stored.
 
     Attributes:
-        samples: by place in the dataset.
+        samples: by their number in the dataset.
         order: in which they are asked.
-        decisions: what is decided.
+        decisions: one for each hypothesis.
         sides: per pair, the two targets of this evaluation that answer first.
         repeats: of each sample.
-        concurrency: samples in work at once, per target.
+        concurrency: samples in flight at once, per target.
     """
 
     samples: Sequence[Sample]
@@ -84,7 +84,7 @@ class StoppingScheduler:
     def of(
         cls, suite: Suite, samples: Sequence[Sample], manifests: Mapping[str, Mapping[str, Any]]
     ) -> StoppingScheduler:
-        """The scheduler of a suite whose options say when to stop."""
+        """Build the scheduler of a suite with a stopping rule."""
         options = suite.options
         clustered = options.stop_when_decided.question == "population"
         order = DrawnOrder.of(samples, options.seed, clustered=clustered)
@@ -95,51 +95,52 @@ class StoppingScheduler:
         return cls(samples, order, decisions, sides, options.repeats, options.concurrency)
 
     def know(self, run: Run, *, again: bool) -> None:
-        """Take what a run has stored already.
+        """Add the records that a run has stored before this process began.
 
         Args:
             run: of one of the targets.
-            again: failed records will be asked again, so they are not known yet.
+            again: failed records will be asked again, so they do not count as known.
         """
         done = run.done_places()
-        kept = [place for place, failed in done.items() if not (again and failed)]
+        known = [task for task, failed in done.items() if not (again and failed)]
         self._begun[run.target] = {no for no, _ in done}
-        self._failed[run.target] = {place for place, failed in done.items() if failed}
+        self._failed[run.target] = {task for task, failed in done.items() if failed}
         stored = self._stored.setdefault(run.target, {})
-        for no, _ in kept:
+        for no, _ in known:
             stored[no] = stored.get(no, 0) + 1
         for decision in self._of(run.target):
             values = {(value.no, value.repeat): value for value in run.placed_values(decision.hypothesis.score)}
-            for no, repeat in kept:
-                found = values.get((no, repeat))
-                decision.take(run.target, no, *((found.outcome, found.value) if found else ("not_applicable", None)))
+            for no, repeat in known:
+                score = values.get((no, repeat))
+                decision.take(run.target, no, *((score.outcome, score.value) if score else ("not_applicable", None)))
 
-    def begin(self, asked: Collection[str]) -> None:
-        """Look at what is known, before anything is asked.
+    def begin(self, running: Collection[str]) -> None:
+        """Advance every decision by the stored records, before anything is asked.
 
         Args:
-            asked: targets whose runs go on. One that has ended gives no more: a decision that would need it ends there.
+            running: targets whose runs continue. One that has ended gives no more records, so a decision that needs
+                them ends there.
         """
         for decision in self.decisions:
-            ended = [name for name in self._parties(decision) if name not in asked]
-            lacking = (at for at, no in enumerate(self.order.places) if not all(self.has(one, no) for one in ended))
+            ended = [name for name in self._parties(decision) if name not in running]
+            lacking = (at for at, no in enumerate(self.order.places) if not all(self.has(name, no) for name in ended))
             decision.end = next(lacking, None)
             decision.advance()
 
-    def kept(self, target: str, no: int, record: Record) -> None:
-        """Take a new record: note its scores, make the decisions that are now possible, wake all that wait."""
+    def record_stored(self, target: str, no: int, record: Record) -> None:
+        """Add a new record: note its scores, advance the decisions, and wake the feeds that wait."""
         stored = self._stored.setdefault(target, {})
         stored[no] = stored.get(no, 0) + 1
         failed = self._failed.setdefault(target, set())
         (failed.discard if record.failure is None else failed.add)((no, record.repeat))
         for decision in self._of(target):
-            score = next((one for one in record.scores if one.name == decision.hypothesis.score), None)
+            score = next((score for score in record.scores if score.name == decision.hypothesis.score), None)
             decision.take(target, no, score.outcome if score else "error", score.value if score else None)
             decision.advance()
         self.wake()
 
     def wake(self) -> None:
-        """Let everybody look again at what may be asked: a record has come, or a run has ended."""
+        """Wake the feeds that wait: a record was stored or a run has ended, so more may be asked."""
         self._changed.set()
         # A new one, as an event stays set: those who wait wake up now, those who come later wait for the next change.
         self._changed = asyncio.Event()
@@ -149,16 +150,17 @@ class StoppingScheduler:
         await self._changed.wait()
 
     def may_ask(self, target: str, at: int) -> bool:
-        """Whether a target may be asked the sample at that place of the order now."""
+        """Whether a target may be asked now for the sample at this index of the order."""
         if not self._served(target):
             return True
         if not all(self.has(side, self.order.places[at]) for side in self.sides.get(target, ())):
             return False
-        own = {id(one) for one in self._of(target)}  # by identity: a Decision changes, so it has no hash
-        return any(at < one.reach(self.concurrency * (1 if id(one) in own else _AHEAD)) for one in self._open(target))
+        own = {id(decision) for decision in self._of(target)}  # by identity: a Decision changes, so it has no hash
+        ahead = {True: self.concurrency, False: self.concurrency * _AHEAD}
+        return any(at < decision.reach(ahead[id(decision) in own]) for decision in self._open(target))
 
     def is_decided(self, target: str) -> bool:
-        """Whether nothing more need be asked of a target: all decisions that need it are closed, and there are some."""
+        """Whether all decisions that need this target are closed; False where none needs it."""
         return bool(self._served(target)) and not self._open(target)
 
     def has(self, target: str, no: int) -> bool:
@@ -166,78 +168,78 @@ class StoppingScheduler:
         return self._stored.get(target, {}).get(no, 0) >= self.repeats
 
     def _of(self, target: str) -> list[Decision]:
-        """The decisions that look at the target's own scores."""
+        """The decisions that read the target's own scores."""
         return [decision for decision in self.decisions if target in decision.hypothesis.targets]
 
     def _served(self, target: str) -> list[Decision]:
         """The decisions that need the target: its own, and those of pairs that it is a side of."""
         pairs = [name for name, sides in self.sides.items() if target in sides]
-        return self._of(target) + [one for name in pairs for one in self._of(name)]
+        return self._of(target) + [decision for name in pairs for decision in self._of(name)]
 
     def _open(self, target: str) -> list[Decision]:
-        return [one for one in self._served(target) if not one.is_closed]
+        return [decision for decision in self._served(target) if not decision.is_closed]
 
     def _parties(self, decision: Decision) -> list[str]:
-        """The targets that a decision needs something of."""
+        """The targets whose records a decision needs: those compared, and the sides of pairs."""
         return [
             *decision.hypothesis.targets,
             *(side for name in decision.hypothesis.targets for side in self.sides.get(name, ())),
         ]
 
     def hold_back(self, unfinished: Collection[str]) -> dict[str, str]:
-        """The targets that may not be finished yet, and for which other one.
+        """The targets whose runs must stay open, and the unfinished target that each waits for.
 
-        An unfinished run asks its failed samples again when it is resumed. What is decided then may need more of
-        every target that it is decided with, which a finished run would not give.
+        An unfinished run asks its failed samples again when it is resumed. Its decision may then need more samples
+        of the other targets, which a finished run would not give.
 
         Args:
             unfinished: targets whose runs did not come to their end.
         """
-        held: dict[str, str] = {}
+        held_back: dict[str, str] = {}
         reached = list(unfinished)
         for name in reached:
             for decision in self._of(name):
                 for other in self._parties(decision):
                     if other not in reached:
-                        held[other] = name
+                        held_back[other] = name
                         reached.append(other)
-        return held
+        return held_back
 
     def failed(self, target: str) -> tuple[int, int]:
-        """How many records of a target failed, and of how many, as far as a decision rests on them.
+        """How many records of a target failed, and of how many, among those that its decisions use.
 
-        What was in flight beyond it depends on the concurrency, and is not asked again by a resume.
+        Records beyond the last decision depend on the concurrency, and a resume does not ask them again.
         """
-        frontier = max(one.frontier for one in self._served(target))
+        frontier = max(decision.frontier for decision in self._served(target))
         used = set(self.order.places[:frontier])
         return sum(no in used for no, _ in self._failed.get(target, ())), frontier * self.repeats
 
     def stopped(self, target: str) -> Stopped | None:
-        """The decision that is stored with a run when it ends; None for a run whose own scores decide nothing.
+        """The decision to store with a run when it ends; None for a run whose own scores decide nothing.
 
         Of several decisions of one run, the one that used the most samples.
         """
         own = self._of(target)
         if not own:
             return None
-        longest = max(own, key=lambda one: one.frontier)
+        longest = max(own, key=lambda decision: decision.frontier)
         stored = len(self._begun.get(target, set()) | self._stored.get(target, {}).keys())
         used = None if stored == longest.frontier else Used.of(longest.used)
         return longest.stopping(target, stored), used
 
 
 _BATCH: Final = 64
-"""Tasks that are taken from the dataset at a time, so that memory does not grow with it."""
+"""Tasks taken from the dataset at a time, so that memory does not grow with the dataset."""
 
 
 @dataclass(slots=True)
 class ScheduledFeed:
-    """The tasks of one run, as far as they are needed for a decision.
+    """A feed of the tasks of one run, as long as an open decision needs them.
 
     Attributes:
         scheduler: of all runs.
         target: whose tasks.
-        done: places and repeats that are stored -> whether they failed.
+        done: stored (number, repeat) -> whether the record failed.
     """
 
     scheduler: StoppingScheduler
@@ -247,7 +249,7 @@ class ScheduledFeed:
     _ready: list[Task] = field(default_factory=list)
 
     def __call__(self, records: int) -> Sequence[Task]:  # noqa: ARG002  # what a feed takes
-        """The next task, one at a time: what is not begun need not be asked."""
+        """The next task, one at a time, since a decision may make the following ones unnecessary."""
         while not self._ready and self._at < len(self.scheduler.order.places):
             if self.scheduler.is_decided(self.target) or not self.scheduler.may_ask(self.target, self._at):
                 return ()
@@ -262,30 +264,30 @@ class ScheduledFeed:
                 yield Task(no, repeat, self.scheduler.samples[no], replaces=failed)
 
     async def more(self) -> bool:
-        """Wait until there may be more; False where there will be none."""
+        """Wait until there may be more tasks; False if there will be none."""
         if self._at >= len(self.scheduler.order.places) or self.scheduler.is_decided(self.target):
             return False
         await self.scheduler.change()
         return True
 
-    def kept(self, task: Task, record: Record) -> None:
-        """A record of this run has come."""
-        self.scheduler.kept(self.target, task.no, record)
+    def record_stored(self, task: Task, record: Record) -> None:
+        """Pass a stored record of this run on to the scheduler."""
+        self.scheduler.record_stored(self.target, task.no, record)
 
 
 @dataclass(slots=True)
 class DatasetFeed:
-    """The dataset in order, each sample with all its repeats, without what is done.
+    """A feed of the dataset in order, each sample with all its repeats, without those stored already.
 
     Attributes:
-        tasks: what is left of it.
+        tasks: those that remain.
     """
 
     tasks: Iterator[Task]
 
     @classmethod
     def of(cls, samples: Iterable[Sample], repeats: int, done: Mapping[tuple[int, int], bool]) -> DatasetFeed:
-        """The feed of a dataset, of which `done` is stored already (place and repeat -> whether it failed)."""
+        """Build the feed of a dataset; `done` maps stored (number, repeat) to whether the record failed."""
         return cls(_left(samples, repeats, done))
 
     def __call__(self, records: int) -> Sequence[Task]:  # noqa: ARG002  # what a feed takes
@@ -293,11 +295,11 @@ class DatasetFeed:
         return list(islice(self.tasks, _BATCH))
 
     async def more(self) -> bool:
-        """Never: a dataset gives nothing more once it has ended."""
+        """False: a dataset gives nothing more once it has ended."""
         return False
 
-    def kept(self, task: Task, record: Record) -> None:
-        """What comes of a task changes nothing here."""
+    def record_stored(self, task: Task, record: Record) -> None:
+        """Nothing to do: the order of a dataset does not depend on its records."""
 
 
 def _left(samples: Iterable[Sample], repeats: int, done: Mapping[tuple[int, int], bool]) -> Iterator[Task]:

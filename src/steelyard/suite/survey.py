@@ -1,6 +1,6 @@
-"""Checks before the first call: every sample once, every target and scorer, the names of secrets, prices, the budget.
+"""Checks before the first call: samples, targets, scorers, stopping rule, prices; then the manifest and the budget.
 
-The budget of an evaluation starts with what its earlier sessions spent, and ends it when its minutes are over.
+The budget of an evaluation starts with what its earlier sessions spent, and ends the runs when its minutes are over.
 """
 
 from __future__ import annotations
@@ -44,17 +44,17 @@ _MOST_DEFECTS: Final = 20
 
 @dataclass(frozen=True, slots=True)
 class Survey:
-    """What one pass over the samples showed: how many there are, and a digest of all of them in order."""
+    """The result of one pass over the samples: their number and a digest of all of them in order."""
 
     n: int
     digest: str
 
 
 def survey(samples: Iterable[Sample]) -> Survey:
-    """Read every sample once.
+    """Read and check every sample once.
 
     Raises:
-        DataError: an id occurs twice, something is no Sample, or there is none at all.
+        DataError: an id occurs twice, an entry is not a Sample, or there are no samples.
     """
     ids: set[int] = set()
     defects: list[str] = []
@@ -78,7 +78,7 @@ def survey(samples: Iterable[Sample]) -> Survey:
 
 
 def _check_sample(sample: Any) -> None:
-    """Refuse what would be stored as something else or not at all.
+    """Refuse a sample with a field that could not be stored as it is.
 
     Raises:
         TypeError: which field, and what it holds.
@@ -93,7 +93,7 @@ def _check_sample(sample: Any) -> None:
             text.encode()
     for name in ("choices", "contexts"):
         texts = getattr(sample, name)
-        if not isinstance(texts, tuple | list) or not all(isinstance(one, str) for one in texts):
+        if not isinstance(texts, tuple | list) or not all(isinstance(text, str) for text in texts):
             raise TypeError(f"{name} must be a tuple of texts, not {texts!r:.80}")
     check_plain(sample.input)
     check_plain(sample.reference)
@@ -102,7 +102,7 @@ def _check_sample(sample: Any) -> None:
 
 
 def check_suite(suite: Suite) -> None:
-    """Look at everything but the samples before anything is sent or stored.
+    """Check everything but the samples before anything is sent or stored.
 
     Raises:
         ConfigError: what is wrong.
@@ -124,7 +124,7 @@ def check_suite(suite: Suite) -> None:
 
 
 def _scorer_sets(suite: Suite) -> list[tuple[Scorer, ...]]:
-    """The scorers of all targets, and those that single targets have in their place."""
+    """The scorers of the suite, and the sets that single targets have instead."""
     return [suite.scorers, *suite.scorers_of.values()]
 
 
@@ -146,7 +146,7 @@ def _checked_scores(scorers: Iterable[Scorer]) -> list[str]:
 
 
 def check_sides(suite: Suite) -> None:
-    """Refuse a pair whose sides would answer after it.
+    """Refuse a pair that is listed before one of its sides, since it reads their answers.
 
     Raises:
         ConfigError: which one.
@@ -181,7 +181,7 @@ def check_stop(suite: Suite) -> None:
 
 
 def prepare(parts: Iterable[Any], sandbox: Sandbox) -> None:
-    """Let whatever runs SQL look at its engine and databases, before anything is asked.
+    """Let parts that run SQL check their engine and databases before the first call.
 
     Raises:
         ConfigError: what cannot be run.
@@ -192,13 +192,15 @@ def prepare(parts: Iterable[Any], sandbox: Sandbox) -> None:
                 part.prepare(sandbox)
 
 
-def manifests(suite: Suite, seen: Survey, *, draw: str, config: Mapping[str, Any] | None) -> Iterator[tuple[str, Any]]:
-    """(target's name, manifest of its run) for every target of the suite.
+def manifests(
+    suite: Suite, overview: Survey, *, draw: str, config: Mapping[str, Any] | None
+) -> Iterator[tuple[str, Any]]:
+    """Yield (name, manifest of its run) for every target of the suite.
 
     Args:
         suite: what is run.
-        seen: its samples.
-        draw: "" unless a fresh draw is taken.
+        overview: the survey of its samples.
+        draw: id of a fresh draw; "" where replies of the journal may be used.
         config: the configuration as written, with `path` and `plain`; None where there was none.
     """
     for name, target in suite.targets.items():
@@ -208,7 +210,7 @@ def manifests(suite: Suite, seen: Survey, *, draw: str, config: Mapping[str, Any
             {
                 "steelyard": sys.modules["steelyard"].__version__,
                 "python": platform.python_version(),
-                "samples": {"n": seen.n, "digest": seen.digest, "source": describe(suite.source)},
+                "samples": {"n": overview.n, "digest": overview.digest, "source": describe(suite.source)},
                 "target": describe(target),
                 **scoring_manifest(stages),
                 "options": {**describe(suite.options), "max_errors": error_share(target, suite.options)},
@@ -227,15 +229,15 @@ def manifests(suite: Suite, seen: Survey, *, draw: str, config: Mapping[str, Any
 _DECIDES: Final = (
     *("samples.digest", "target", "scorers", "options.seed", "options.repeats", "options.stop_when_decided"),
 )
-"""What must be unchanged for a run to be resumed; concurrency, budgets and limits may change."""
+"""Manifest keys that must be unchanged for a run to be resumed; concurrency, budgets and limits may change."""
 _ROUTE_KEYS: Final = frozenset({"proxy", "ca_file"})
-"""How an endpoint is reached does not change what it answers."""
+"""Keys that may change: how an endpoint is reached does not change what it answers."""
 _UNSET: Final = ("", None)
-"""Values that mean the same as a missing key: a newer version adds keys, and still resumes runs of an older one."""
+"""Values equal to a missing key: a newer version adds keys and must still resume runs of an older one."""
 
 
 def changed_keys(old: Mapping[str, Any], new: Mapping[str, Any]) -> list[str]:
-    """The keys, dotted, in which two manifests differ so that their records do not belong together."""
+    """The dotted keys that differ between two manifests and forbid to mix their records in one run."""
     before, after = dict(_flat(old)), dict(_flat(new))
     return [
         key
@@ -245,7 +247,7 @@ def changed_keys(old: Mapping[str, Any], new: Mapping[str, Any]) -> list[str]:
 
 
 def _differs(before: Mapping[str, Any], after: Mapping[str, Any], key: str) -> bool:
-    """Whether a key says something else; the way to an endpoint does not, nor one that a newer version has, unset."""
+    """Whether a key changed; routes to endpoints and unset keys of a newer version do not count."""
     if not _ROUTE_KEYS.isdisjoint(key.split(".")):
         return False
     if key in before and key in after:
@@ -255,26 +257,26 @@ def _differs(before: Mapping[str, Any], after: Mapping[str, Any], key: str) -> b
 
 def _flat(value: Any, at: str = "") -> Iterator[tuple[str, Any]]:
     if isinstance(value, Mapping) and value:
-        for key, one in value.items():
-            yield from _flat(one, f"{at}.{key}" if at else str(key))
+        for key, part in value.items():
+            yield from _flat(part, f"{at}.{key}" if at else str(key))
     else:
         yield at, value
 
 
 def prices_of(suite: Suite) -> PriceTable | None:
-    """The prices that a suite is run at; None where it names none.
+    """The price table of a suite; None where it names none.
 
     Raises:
         ConfigError: the file cannot be read, or the budget is in money and a model has no price.
     """
-    given, money = suite.options.prices, suite.options.budget.money
-    if not given:
+    prices, money = suite.options.prices, suite.options.budget.money
+    if not prices:
         if money is not None:
             raise ConfigError("budget.money needs prices: a table in options.prices, a .json or .csv file, or litellm")
         return None
-    table = _table(given)
+    table = _table(prices)
     if money is not None:
-        unpriced = {_shown(one) for one in models_in(suite.parts) if table.price(one) is None}
+        unpriced = {_price_name(model) for model in models_in(suite.parts) if table.price(model) is None}
         if unpriced:
             raise ConfigError(
                 f"budget.money cannot be held: there is no price for {', '.join(sorted(unpriced))}; "
@@ -291,15 +293,15 @@ def models_in(value: Any) -> Iterator[Any]:
         for field in dataclasses.fields(value):
             yield from models_in(getattr(value, field.name))
     elif isinstance(value, Mapping):
-        for one in value.values():
-            yield from models_in(one)
+        for part in value.values():
+            yield from models_in(part)
     elif isinstance(value, list | tuple):
-        for one in value:
-            yield from models_in(one)
+        for part in value:
+            yield from models_in(part)
 
 
 async def load_models(suite: Suite) -> None:
-    """Let models import what they send with before the first call: it takes seconds, which no reply should be charged.
+    """Let models import their client libraries before the first call, so that no reply's latency includes the import.
 
     Raises:
         ConfigError: what cannot be loaded.
@@ -310,30 +312,30 @@ async def load_models(suite: Suite) -> None:
             await asyncio.to_thread(load)
 
 
-def _table(given: PriceTable | Path | str) -> PriceTable:
-    if isinstance(given, PriceTable):
-        return given
-    if given == "litellm":
+def _table(prices: PriceTable | Path | str) -> PriceTable:
+    if isinstance(prices, PriceTable):
+        return prices
+    if prices == "litellm":
         from steelyard.models.litellm import cost_map
 
         return cost_map()
     from steelyard.models.prices import read_prices
 
-    return read_prices(Path(given))
+    return read_prices(Path(prices))
 
 
-def _shown(model: Any) -> str:
+def _price_name(model: Any) -> str:
     return next(priced_names(model), type(model).__name__)
 
 
 _AGAIN_S: Final = 0.2
-"""Once its time is over, an evaluation is halted at this interval: a run that begins would let calls be sent again."""
+"""After its time is over, an evaluation is halted again at this interval, since each new run would resume sending."""
 _BOOKED_EVERY_S: Final = 5.0
-"""A killed process loses at most so much of the time that it has used; each call stores it too."""
+"""Used time is stored at this interval, so a killed process loses no more than this; each call stores it too."""
 
 
 def quota_of(options: Options, prices: PriceTable | None, store: Store, evaluation: int) -> Quota:
-    """What an evaluation may still send and spend.
+    """The remaining quota of an evaluation: budget, rates and prices.
 
     Raises:
         ConfigError: it has spent in another currency than that of `prices`.
@@ -348,7 +350,7 @@ def quota_of(options: Options, prices: PriceTable | None, store: Store, evaluati
 
 @contextlib.asynccontextmanager
 async def in_time(budget: BudgetMeter | None, session: Session) -> AsyncIterator[None]:
-    """End the runs when the budget's minutes are over, whether or not anything is asked meanwhile."""
+    """End the runs when the budget's minutes are over, even if no call is made meanwhile."""
     if budget is None or budget.left_s is None:
         yield
         return
