@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from steelyard.data.sample_files import SampleFiles
-from steelyard.suites.choice.dataset_warnings import look_over
+from steelyard.suites.choice.dataset_warnings import warnings_of
 from steelyard.suites.choice.duplicates import LEAST_SIMILARITY, bare, similar_pairs
 from steelyard.suites.choice.rows import load_choice
 
@@ -16,7 +16,7 @@ OPTIONS = ["heaven", "earth", "thunder", "wind"]
 
 def odd(*rows, **more):
     entries = [{"question": text, "options": options, "answer": key, **more} for text, options, key in rows]
-    return look_over(load_choice(SampleFiles.of(entries)))
+    return warnings_of(load_choice(SampleFiles.of(entries)))
 
 
 def pieces(question):
@@ -137,6 +137,6 @@ def test_groups_tables_and_clusters_are_counted():
         {"question": text, "options": options, "answer": key, "group": group, "cluster": cluster}
         for (text, options, key), group, cluster in zip(rows, "xyx", ("k", "k", ""), strict=True)
     ]
-    found = look_over(load_choice(SampleFiles.of(entries)))
+    found = warnings_of(load_choice(SampleFiles.of(entries)))
     assert (found.groups, found.tables, found.clusters) == ({"x": 2, "y": 1}, {"frame": 3}, 1)
     assert found.notes[0] == "1 cluster of two or more questions (paraphrases): intervals count each as one"

@@ -166,13 +166,13 @@ def check_dataset(suite: str, files: SampleFiles, databases: Path | None) -> Che
 
 
 def _choice(files: SampleFiles, databases: Path | None) -> CheckedData:
-    from steelyard.suites.choice.dataset_warnings import look_over
+    from steelyard.suites.choice.dataset_warnings import warnings_of
     from steelyard.suites.choice.rows import examine_choice
 
     if databases is not None:
         raise ConfigError(_NO_DATABASES)
     data = examine_choice(files)
-    warnings = look_over(data)
+    warnings = warnings_of(data)
     tables = [
         {
             "table": reading.table.title,

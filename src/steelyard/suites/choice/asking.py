@@ -1,4 +1,4 @@
-"""What is looked at before an exam is asked: do templates fit the questions, and what should a reader know?"""
+"""Checks of templates and few-shot examples against the questions of an exam, and the notes for its run."""
 
 from __future__ import annotations
 
@@ -34,45 +34,46 @@ _SEVERAL: Final = re.compile(
 
 @dataclass(slots=True)
 class Overview:
-    """What one pass over the questions showed.
+    """Counts from one pass over the questions.
 
     Attributes:
         n: how many there are.
         several: how many have several right options.
+        n_fixed_order: how many keep the order of their options, because these refer to each other ("all of the above").
+        fixed_order: ids of the first of these.
         groups: questions by group.
-        kept: ids of the first ones whose options speak of each other; `n_kept` counts all.
         in_examples: how many are among the examples too.
     """
 
     n: int = 0
     several: int = 0
-    n_kept: int = 0
-    kept: list[str] = field(default_factory=list)
+    n_fixed_order: int = 0
+    fixed_order: list[str] = field(default_factory=list)
     groups: Counter[str] = field(default_factory=Counter)
     in_examples: int = 0
 
 
 def counted(data: ChoiceData) -> Overview:
-    """What is known of a dataset that is asked as it is, without another pass."""
+    """The overview of a dataset that is asked as it is, from counts that reading it gave."""
     return Overview(data.n, sum(count for key, count in data.key_histogram.items() if len(key) > 1))
 
 
-def look_over(samples: Iterable[Sample], examples: FewShotExamples | None) -> Overview:
-    """One pass over the questions that are asked, in the order they are given."""
+def overview_of(samples: Iterable[Sample], examples: FewShotExamples | None) -> Overview:
+    """Count the questions that are asked, in one pass."""
     overview = Overview()
     for sample in samples:
         overview.n += 1
         overview.several += len(str(sample.reference)) > 1
         overview.groups[sample.group] += 1
         if has_own_order(question_of(sample.input), sample.choices):
-            overview.n_kept += 1
-            overview.kept += [sample.id] if overview.n_kept <= _SHOWN else []
+            overview.n_fixed_order += 1
+            overview.fixed_order += [sample.id] if overview.n_fixed_order <= _SHOWN else []
         overview.in_examples += examples is not None and examples.has(sample)
     return overview
 
 
 def with_examples(targets: Mapping[str, Target], examples: FewShotExamples | None) -> dict[str, Target]:
-    """The targets, each that has a template with the examples that it shows.
+    """The targets, those whose template shows few-shot examples bound to these examples.
 
     Raises:
         ConfigError: there are examples and a template has no place for them, or the other way round.
@@ -117,22 +118,24 @@ def _texts(target: Any) -> list[str]:
 
 
 def notes_on_questions(seen: Overview, orders: str, seed: int) -> Iterator[str]:
-    """What a reader should know of the order in which options are shown."""
+    """Notes on the order in which options are shown."""
     if orders == "as_given":
         return
     if orders == "shuffled":
         yield f"the options of every question are shuffled (seed {seed})"
     else:
         yield f"{seen.n} questions are asked in all rotations of their options"
-    if seen.n_kept:
-        more = " ..." if seen.n_kept > _SHOWN else ""
-        many = f"{seen.n_kept} questions keep the order of their options, which speak"
-        one = "1 question keeps the order of its options, which speak"
-        yield f"{many if seen.n_kept > 1 else one} of each other: {', '.join(seen.kept)}{more}"
+    if seen.n_fixed_order:
+        more = " ..." if seen.n_fixed_order > _SHOWN else ""
+        if seen.n_fixed_order > 1:
+            head = f"{seen.n_fixed_order} questions keep the order of their options, which speak of each other"
+        else:
+            head = "1 question keeps the order of its options, which speak of each other"
+        yield f"{head}: {', '.join(seen.fixed_order)}{more}"
 
 
 def notes_on_examples(seen: Overview, examples: FewShotExamples | None) -> Iterator[str]:
-    """What a reader should know of the examples."""
+    """Notes on the few-shot examples."""
     if examples is None:
         return
     n, there = examples.few_shot.n, len(examples.mixed)
@@ -152,7 +155,7 @@ def notes_on_examples(seen: Overview, examples: FewShotExamples | None) -> Itera
 
 
 def notes_on_targets(targets: Mapping[str, Target], seen: Overview, repeats: int) -> Iterator[str]:
-    """Where a template, a schema or a temperature does not fit what is asked."""
+    """Notes on templates, reply schemas and temperatures that do not fit the questions."""
     for name, target in targets.items():
         yield from _of_several(name, target, seen)
         if isinstance(target, Prompt) and not any(shows_options(text) for text in _texts(target)):

@@ -1,4 +1,4 @@
-"""Warnings about a sound dataset, for a person to look at before models are called; none of them is a defect."""
+"""Warnings about a dataset without defects, for a person to read before models are called."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from steelyard.suites.choice.keys import LETTERS
 from steelyard.suites.choice.rows import ChoiceData
 
 Difference = Literal["wording", "number", "negation"]
-Asked = tuple[str, Sequence[str]]
+QuestionText = tuple[str, Sequence[str]]
 
 SHOWN_PAIRS: Final = 10
 _SHOWN_PLACES: Final = 3
@@ -37,10 +37,10 @@ class SimilarPair(NamedTuple):
     """Two questions that are nearly the same.
 
     Args:
-        place: where the later one is.
-        earlier: where the other is.
+        place: location of the later one in its file.
+        earlier: location of the other.
         similarity: as `alike` measures it.
-        differ: what sets them apart: a number or a negation alone makes another question, wording may not.
+        differ: how they differ. A number or a negation alone makes another question; other wording may not.
         words: the words of each that the other has not; empty for pairs beyond the first thousand.
         same_key: whether one letter is right in both.
     """
@@ -55,7 +55,7 @@ class SimilarPair(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class DatasetWarnings:
-    """What was noticed over all samples.
+    """Counts and warnings from one pass over all samples.
 
     Args:
         groups: group -> samples, in order of first appearance; "" for those without one.
@@ -72,26 +72,26 @@ class DatasetWarnings:
     notes: tuple[str, ...]
 
 
-def look_over(data: ChoiceData) -> DatasetWarnings:
-    """One pass over the samples, all of which are held while it works: for `check`, not for a run."""
-    asked: list[Asked] = []
+def warnings_of(data: ChoiceData) -> DatasetWarnings:
+    """Collect counts and warnings in one pass, which holds all samples in memory: for `check`, not for a run."""
+    questions: list[QuestionText] = []
     places: list[str] = []
     keys: list[str] = []
     groups, tables, clusters = Counter[str](), Counter[str](), Counter[str]()
     for reading, row, question in data.samples.rows():
         sample = reading.sample(row, question)
-        asked.append((question.text, question.options))
+        questions.append((question.text, question.options))
         places.append(reading.table.place(row.number, None if reading.table.keyed else reading.question))
         keys.append(question.key)
         groups[sample.group] += 1
         tables[reading.table.title] += 1
         clusters[sample.cluster] += 1
     several = sum(1 for name, count in clusters.items() if name and count > 1)
-    pairs = tuple(_pairs(asked, places, keys))
+    pairs = tuple(_pairs(questions, places, keys))
     notes = (
-        *_about_keys(keys, [len(options) for _, options in asked]),
+        *_about_keys(keys, [len(options) for _, options in questions]),
         *_about_clusters(several, data),
-        *_about_answers(asked, places, keys),
+        *_about_answers(questions, places, keys),
         *_about_pairs(pairs),
     )
     return DatasetWarnings(groups, tables, several, pairs, notes)
@@ -116,20 +116,20 @@ def _about_keys(keys: Sequence[str], options: Sequence[int]) -> Iterator[str]:
             yield f"uneven keys: {letter} is right {count} times of {len(chances)}, evenly it would be {expected:.0f}"
 
 
-def _about_answers(asked: Sequence[Asked], places: Sequence[str], keys: Sequence[str]) -> Iterator[str]:
+def _about_answers(questions: Sequence[QuestionText], places: Sequence[str], keys: Sequence[str]) -> Iterator[str]:
     """Questions that name their own answer, and questions that are one of their options."""
-    given, same = [], []
-    for (text, options), place, key in zip(asked, places, keys, strict=True):
+    naming_answer, naming_option = [], []
+    for (text, options), location, key in zip(questions, places, keys, strict=True):
         question, texts = bare(text), [bare(option) for option in options]
         if question in texts:
-            same.append(place)
-        within = "".join(letter for letter, one in zip(LETTERS, texts, strict=False) if _stands_in(one, question))
+            naming_option.append(location)
+        within = "".join(letter for letter, option in zip(LETTERS, texts, strict=False) if _stands_in(option, question))
         if within and within == key and question not in texts:
-            given.append(place)
-    if given:
-        yield f"{_questions(given)} the text of the right option and of no other: {_first(given)}"
-    if same:
-        yield f"{_questions(same)} the very text of an option: {_first(same)}"
+            naming_answer.append(location)
+    if naming_answer:
+        yield f"{_questions(naming_answer)} the text of the right option and of no other: {_first(naming_answer)}"
+    if naming_option:
+        yield f"{_questions(naming_option)} the very text of an option: {_first(naming_option)}"
 
 
 def _stands_in(option: str, question: str) -> bool:
@@ -145,47 +145,47 @@ def _first(places: Sequence[str]) -> str:
     return ", ".join(places[:_SHOWN_PLACES]) + (" ..." if len(places) > _SHOWN_PLACES else "")
 
 
-def _pairs(asked: Sequence[Asked], places: Sequence[str], keys: Sequence[str]) -> Iterator[SimilarPair]:
-    for count, found in enumerate(similar_pairs(asked)):
-        one, other = asked[found.earlier], asked[found.place]
-        words = differing_words(one, other) if count < _COMPARED else ("", "")
+def _pairs(questions: Sequence[QuestionText], places: Sequence[str], keys: Sequence[str]) -> Iterator[SimilarPair]:
+    for count, match in enumerate(similar_pairs(questions)):
+        question, later = questions[match.earlier], questions[match.place]
+        words = differing_words(question, later) if count < _COMPARED else ("", "")
         yield SimilarPair(
-            places[found.place],
-            places[found.earlier],
-            found.similarity,
-            _difference(one, other),
+            places[match.place],
+            places[match.earlier],
+            match.similarity,
+            _difference(question, later),
             words,
-            _same_key(found, asked, keys),
+            _same_key(match, questions, keys),
         )
 
 
-def _same_key(found: SimilarPlaces, asked: Sequence[Asked], keys: Sequence[str]) -> bool:
+def _same_key(match: SimilarPlaces, questions: Sequence[QuestionText], keys: Sequence[str]) -> bool:
     """Whether the same texts are right, whatever their letters."""
 
-    def right(place: int) -> set[str]:
-        return {bare(asked[place][1][LETTERS.index(letter)]) for letter in keys[place]}
+    def right(no: int) -> set[str]:
+        return {bare(questions[no][1][LETTERS.index(letter)]) for letter in keys[no]}
 
-    return right(found.place) == right(found.earlier)
+    return right(match.place) == right(match.earlier)
 
 
-def _difference(one: Asked, other: Asked) -> Difference:
+def _difference(first: QuestionText, second: QuestionText) -> Difference:
     for name, pattern in (("number", _NUMBER), ("negation", _NEGATION)):
-        if _without(pattern, one) == _without(pattern, other) and _without(None, one) != _without(None, other):
+        if _without(pattern, first) == _without(pattern, second) and _without(None, first) != _without(None, second):
             return name  # type: ignore[return-value]  # the two literals above
     return "wording"
 
 
-def _without(pattern: re.Pattern[str] | None, asked: Asked) -> tuple[str, list[str]]:
+def _without(pattern: re.Pattern[str] | None, question: QuestionText) -> tuple[str, list[str]]:
     """Text and options in any order, without what the pattern finds."""
 
     def left(text: str) -> str:
         folded = unicodedata.normalize("NFKC", text).casefold()
         return bare(pattern.sub("", folded) if pattern else folded)
 
-    return left(asked[0]), sorted(map(left, asked[1]))
+    return left(question[0]), sorted(map(left, question[1]))
 
 
-def differing_words(one: Asked, other: Asked) -> tuple[str, str]:
+def differing_words(question: QuestionText, other_question: QuestionText) -> tuple[str, str]:
     """The words of each question that the other has not; of their options, where the questions are the same.
 
     >>> differing_words(("Which comes first?", ["a"]), ("Which comes last?", ["a"]))
@@ -193,9 +193,9 @@ def differing_words(one: Asked, other: Asked) -> tuple[str, str]:
     >>> differing_words(("乾卦象征什么？", ["天", "地"]), ("乾卦象征什么", ["天", "雷"]))
     ('地', '雷')
     """
-    first, second = _split(one[0]), _split(other[0])
+    first, second = _split(question[0]), _split(other_question[0])
     if first == second:
-        first, second = _split(" ".join(sorted(one[1]))), _split(" ".join(sorted(other[1])))
+        first, second = _split(" ".join(sorted(question[1]))), _split(" ".join(sorted(other_question[1])))
     gone: list[str] = []
     come: list[str] = []
     for tag, start, stop, begin, end in SequenceMatcher(None, first, second, autojunk=False).get_opcodes():
@@ -206,7 +206,7 @@ def differing_words(one: Asked, other: Asked) -> tuple[str, str]:
 
 
 def _split(text: str) -> list[str]:
-    return [one for one in _WORD.findall(unicodedata.normalize("NFKC", text).casefold()) if bare(one)]
+    return [word for word in _WORD.findall(unicodedata.normalize("NFKC", text).casefold()) if bare(word)]
 
 
 def _joined(words: Sequence[str]) -> str:
@@ -215,19 +215,19 @@ def _joined(words: Sequence[str]) -> str:
 
 
 def _about_pairs(pairs: Sequence[SimilarPair]) -> Iterator[str]:
-    worded = sorted((one for one in pairs if one.differ == "wording"), key=lambda pair: -pair.similarity)
-    meant = [one for one in pairs if one.differ != "wording"]
+    worded = sorted((pair for pair in pairs if pair.differ == "wording"), key=lambda pair: -pair.similarity)
+    meant = [pair for pair in pairs if pair.differ != "wording"]
     if worded:
         many = f"{len(worded)} questions are" if len(worded) > 1 else "1 question is"
         yield f"{many} nearly the same as an earlier one (similarity {LEAST_SIMILARITY} or more of 1):"
-    for one in worded[:SHOWN_PAIRS]:
-        first, second = one.words
+    for pair in worded[:SHOWN_PAIRS]:
+        first, second = pair.words
         apart = f"they differ by {first or 'nothing'} / {second or 'nothing'}" if first or second else "same words"
-        key = "same answer" if one.same_key else "different answers"
-        yield f"  {one.place} and {one.earlier}: {one.similarity:.2f}, {key}, {apart}"
+        key = "same answer" if pair.same_key else "different answers"
+        yield f"  {pair.place} and {pair.earlier}: {pair.similarity:.2f}, {key}, {apart}"
     if len(worded) > SHOWN_PAIRS:
         yield f"  and {len(worded) - SHOWN_PAIRS} more; --json lists them"
     if meant:
         many = f"{len(meant)} questions differ" if len(meant) > 1 else "1 question differs"
-        places = [f"{one.place} and {one.earlier}" for one in meant]
+        places = [f"{pair.place} and {pair.earlier}" for pair in meant]
         yield f"{many} from an earlier one by a number or a negation alone, which may be meant: {_first(places)}"

@@ -27,13 +27,13 @@ _BANDS: Final = 16
 _ROWS: Final = 4
 _CHUNK_ROWS: Final = 4_096
 _SEED: Final = 20_240_229
-_PUNCTUATION: Final = {ord(one): None for one in "，。？！、；：“”‘’「」『』《》…—·,.?!;:'\"`_ \t\r\n\u3000"}
+_PUNCTUATION: Final = {ord(mark): None for mark in "，。？！、；：“”‘’「」『』《》…—·,.?!;:'\"`_ \t\r\n\u3000"}
 _END: Final = "\x01"
 """Stands around each text, so that short options have pieces too and no piece spans two texts."""
 
 
 class SimilarPlaces(NamedTuple):
-    """Two questions by their places in what was given, the earlier one second, and how alike they are in [0, 1]."""
+    """Indices of two similar questions, the later one first, and their similarity in [0, 1]."""
 
     place: int
     earlier: int
@@ -41,7 +41,7 @@ class SimilarPlaces(NamedTuple):
 
 
 def similar_pairs(questions: Sequence[tuple[str, Sequence[str]]]) -> list[SimilarPlaces]:
-    """For each question the earlier one that is most like it, where one is at least `LEAST_SIMILARITY` so.
+    """For each question the most similar earlier one, if their similarity is at least `LEAST_SIMILARITY`.
 
     Args:
         questions: (text, options); about 600 bytes are held for each while it works.
@@ -54,16 +54,16 @@ def similar_pairs(questions: Sequence[tuple[str, Sequence[str]]]) -> list[Simila
     if len(questions) < 2:
         return []
     minima = _minima(questions)
-    found = []
-    for place, earlier in _partners(minima):
-        similarity = _jaccard(questions[place], questions[earlier])
+    pairs = []
+    for later, earlier in _partners(minima):
+        similarity = _jaccard(questions[later], questions[earlier])
         if similarity >= LEAST_SIMILARITY:
-            found.append(SimilarPlaces(place, earlier, similarity))
-    return found
+            pairs.append(SimilarPlaces(later, earlier, similarity))
+    return pairs
 
 
 def bare(text: str) -> str:
-    """A text without width, case, blanks and the punctuation of sentences; signs that reckon stay.
+    """Normalise a text: without case, character width, blanks and punctuation; arithmetic signs are kept.
 
     >>> bare("乾卦，象征　什么？"), bare("7 - 5 = X")
     ('乾卦象征什么', '7-5=x')
@@ -81,14 +81,14 @@ def _pieces(question: tuple[str, Sequence[str]]) -> set[str]:
     return {text[at : at + 3] for at in range(len(text) - 2)}
 
 
-def _jaccard(one: tuple[str, Sequence[str]], other: tuple[str, Sequence[str]]) -> float:
-    first, second = _pieces(one), _pieces(other)
+def _jaccard(question: tuple[str, Sequence[str]], other: tuple[str, Sequence[str]]) -> float:
+    first, second = _pieces(question), _pieces(other)
     both = len(first & second)
     return both / (len(first) + len(second) - both)
 
 
 def _minima(questions: Sequence[tuple[str, Sequence[str]]]) -> NDArray[np.uint32]:
-    """For each question the minima of its pieces under 64 permutations, in batches that bound what is held."""
+    """MinHash signatures: for each question the minima of its trigrams under 64 permutations, in batches."""
     import numpy as np
 
     count = _BANDS * _ROWS
@@ -104,17 +104,17 @@ def _minima(questions: Sequence[tuple[str, Sequence[str]]]) -> NDArray[np.uint32
 
 
 def _hashes(texts: Sequence[str]) -> tuple[NDArray[np.uint64], Any]:
-    """A hash of each 3-character piece of all texts, and where the pieces of each text begin."""
+    """Hashes of all character trigrams of all texts, and the offset where each text's trigrams begin."""
     import numpy as np
 
     codes = np.frombuffer("".join(texts).encode("utf-32-le"), dtype=np.uint32).astype(np.uint64)
     sizes = np.fromiter(map(len, texts), dtype=np.int64, count=len(texts))
     ends = np.cumsum(sizes)
-    whole = codes[:-2] * np.uint64(1 << 42) + codes[1:-1] * np.uint64(1 << 21) + codes[2:]
-    kept = np.ones(len(codes), dtype=bool)
-    kept[ends - 1] = kept[ends - 2] = False
+    trigrams = codes[:-2] * np.uint64(1 << 42) + codes[1:-1] * np.uint64(1 << 21) + codes[2:]
+    inside = np.ones(len(codes), dtype=bool)
+    inside[ends - 1] = inside[ends - 2] = False
     # One round of a mixing function (MurmurHash3's last): neighbouring characters have neighbouring codes.
-    mixed = whole[kept[:-2]]
+    mixed = trigrams[inside[:-2]]
     mixed ^= mixed >> np.uint64(33)
     mixed *= np.uint64(0xFF51AFD7ED558CCD)
     mixed ^= mixed >> np.uint64(33)
@@ -122,30 +122,30 @@ def _hashes(texts: Sequence[str]) -> tuple[NDArray[np.uint64], Any]:
 
 
 def _partners(minima: NDArray[np.uint32]) -> Iterator[tuple[int, int]]:
-    """(place, earlier place that agrees with it in most minima), of pairs that agree in at least half of them."""
+    """Yield (later, earlier) pairs that agree in at least half of their minima, the best for each question."""
     import numpy as np
 
     best = np.full(len(minima), -1, dtype=np.int64)
     agreed = np.full(len(minima), minima.shape[1] // 2 - 1, dtype=np.int64)
     for band in range(_BANDS):
         part = np.ascontiguousarray(minima[:, band * _ROWS : (band + 1) * _ROWS]).view(f"V{4 * _ROWS}").ravel()
-        for place, earlier in _neighbours(part):
-            agreement = (minima[place] == minima[earlier]).sum(axis=1)
-            better = (agreement > agreed[place]) | ((agreement == agreed[place]) & (earlier < best[place]))
-            best[place[better]], agreed[place[better]] = earlier[better], agreement[better]
-    for place in np.flatnonzero(best >= 0):
-        yield int(place), int(best[place])
+        for later, earlier in _neighbours(part):
+            agreement = (minima[later] == minima[earlier]).sum(axis=1)
+            better = (agreement > agreed[later]) | ((agreement == agreed[later]) & (earlier < best[later]))
+            best[later[better]], agreed[later[better]] = earlier[better], agreement[better]
+    for later in np.flatnonzero(best >= 0):
+        yield int(later), int(best[later])
 
 
 def _neighbours(part: NDArray[Any]) -> Iterator[tuple[Any, Any]]:
-    """Places with an equal earlier one: against the first such, then against the latest."""
+    """Questions with an equal band: paired with the first such question, then with the latest."""
     import numpy as np
 
     _, group = np.unique(part, return_inverse=True)
     order = np.argsort(group, kind="stable")
     same = group[order][1:] == group[order][:-1]
-    place, latest = order[1:][same], order[:-1][same]
+    later, latest = order[1:][same], order[:-1][same]
     begins = np.concatenate(([True], ~same))
     firsts = order[np.flatnonzero(begins)[np.cumsum(begins) - 1]][1:][same]
-    yield place, firsts
-    yield place, latest
+    yield later, firsts
+    yield later, latest

@@ -54,7 +54,7 @@ class FewShot:
     seed: int | None = None
 
     def check(self) -> None:
-        """Find what cannot be meant.
+        """Refuse invalid values.
 
         Raises:
             ConfigError: neither file nor held_out, or both; or a number that cannot be.
@@ -74,7 +74,7 @@ class FewShot:
 
 @dataclass(frozen=True, slots=True)
 class FewShotExamples:
-    """The examples of a suite, and what of the dataset is left to be asked.
+    """The few-shot examples of a suite, and the ids of those held out of the dataset.
 
     Args:
         by_group: the examples of each group, in the order of the draw.
@@ -96,49 +96,49 @@ class FewShotExamples:
     def of(
         cls, examples: Mapping[str, Sequence[Example]], held_out: frozenset[str], few_shot: FewShot, seed: int
     ) -> FewShotExamples:
-        """The same with the examples of all groups mixed by the draw."""
-        marked = {_mark(seed, one.sample): one for several in examples.values() for one in several}
+        """Build them, with the examples of all groups mixed in the order of the draw."""
+        marked = {_mark(seed, example.sample): example for group in examples.values() for example in group}
         mixed = [marked[mark] for mark in sorted(marked)]
         return cls(examples, mixed, frozenset(marked), held_out, few_shot, seed)
 
     def draw(self, sample: Sample) -> tuple[Example, ...]:
-        """The examples for one sample: the same for a whole group, but for those that would give it away."""
-        found: list[Example] = []
+        """The examples for one sample: the same for a whole group, except those that would reveal its answer."""
+        examples: list[Example] = []
         for example in self._in_turn(sample.group):
             if not gives_away(example.sample, sample):
-                found.append(example)
-                if len(found) == self.few_shot.n:
+                examples.append(example)
+                if len(examples) == self.few_shot.n:
                     break
-        return tuple(found)
+        return tuple(examples)
 
     def _in_turn(self, group: str) -> Iterator[Example]:
         own = self.by_group.get(group, ()) if self.few_shot.per_group else ()
         yield from own
-        yield from (one for one in self.mixed if not own or one.sample.group != group)
+        yield from (example for example in self.mixed if not own or example.sample.group != group)
 
     def has(self, sample: Sample) -> bool:
-        """Whether a question that is asked is among the examples."""
+        """Whether a sample is also among the examples."""
         return _mark(self.seed, sample) in self.marks
 
     @property
     def digest(self) -> str:
-        """16 bytes in hexadecimal that are equal for equal examples, chosen in the same way."""
+        """A hexadecimal digest of the examples and of how they are chosen."""
         digest = blake2b(f"{self.few_shot.n} {self.few_shot.per_group} {self.seed}".encode(), digest_size=16)
         for group in sorted(self.by_group):
             for sample, rationale in self.by_group[group]:
-                said = [group, question_of(sample.input), *sample.choices, str(sample.reference), rationale]
-                digest.update("\0".join([*said, ""]).encode("utf-8", "surrogatepass"))
+                parts = [group, question_of(sample.input), *sample.choices, str(sample.reference), rationale]
+                digest.update("\0".join([*parts, ""]).encode("utf-8", "surrogatepass"))
         return digest.hexdigest()
 
     def manifest(self) -> dict[str, Any]:
-        """What the manifest says of them."""
-        kept: dict[str, Any] = {"n": self.few_shot.n, "per_group": self.few_shot.per_group, "seed": self.seed}
-        return {**kept, "held_out": len(self.held_out), "examples": len(self.mixed), "digest": self.digest}
+        """The entry of the examples in the manifest."""
+        settings: dict[str, Any] = {"n": self.few_shot.n, "per_group": self.few_shot.per_group, "seed": self.seed}
+        return {**settings, "held_out": len(self.held_out), "examples": len(self.mixed), "digest": self.digest}
 
 
 @dataclass(frozen=True, slots=True)
 class Drawn:
-    """A draw of examples as a target holds it: its digest stands in the manifest of the target.
+    """Examples as a target holds them; its manifest describes them by their digest.
 
     Args:
         digest: of the examples.
@@ -183,32 +183,33 @@ def draw_few_shot(few_shot: FewShot, data: ChoiceData, seed: int) -> FewShotExam
     return _held_out(few_shot, data, seed)
 
 
-def gives_away(example: Sample, asked: Sample) -> bool:
-    """Whether an example would tell what a question asks for.
+def gives_away(example: Sample, sample: Sample) -> bool:
+    """Whether an example would reveal the answer to a question.
 
     >>> one, same = Sample("1", "2 + 2?", "B", ("3", "4")), Sample("7@2", "2 + 2 ?", "A", ("4", "3"))
     >>> gives_away(one, same), gives_away(one, Sample("8", "3 + 3?", "A", ("6", "4")))
     (True, False)
     """
-    if asked.cluster and asked.cluster in {example.cluster, example.id}:
+    if sample.cluster and sample.cluster in {example.cluster, example.id}:
         return True
-    if example.cluster and example.cluster == asked.id:
+    if example.cluster and example.cluster == sample.id:
         return True
-    if _plain(question_of(example.input)) != _plain(question_of(asked.input)):
+    if _plain(question_of(example.input)) != _plain(question_of(sample.input)):
         return False
-    return set(map(_plain, example.choices)) == set(map(_plain, asked.choices)) or bool(_right(example) & _right(asked))
+    same_options = set(map(_plain, example.choices)) == set(map(_plain, sample.choices))
+    return same_options or bool(_right(example) & _right(sample))
 
 
 def _held_out(few_shot: FewShot, data: ChoiceData, seed: int) -> FewShotExamples:
-    """So many of each group, those with the smallest marks: which they are depends on no other question."""
-    kept: dict[str, list[tuple[bytes, Sample]]] = {}
+    """Hold out the questions of each group with the smallest hashes, a choice that depends on no other question."""
+    drawn: dict[str, list[tuple[bytes, Sample]]] = {}
     for sample in data.samples:
-        several = kept.setdefault(sample.group, [])
-        several.append((_mark(seed, sample), sample))
-        several.sort(key=lambda pair: pair[0])
-        del several[few_shot.held_out :]
-    examples = {group: [Example(sample) for _, sample in several] for group, several in kept.items()}
-    ids = frozenset(one.sample.id for several in examples.values() for one in several)
+        samples = drawn.setdefault(sample.group, [])
+        samples.append((_mark(seed, sample), sample))
+        samples.sort(key=lambda pair: pair[0])
+        del samples[few_shot.held_out :]
+    examples = {group: [Example(sample) for _, sample in samples] for group, samples in drawn.items()}
+    ids = frozenset(example.sample.id for samples in examples.values() for example in samples)
     if len(ids) >= data.n:
         raise ConfigError(
             f"few_shot: held_out: {few_shot.held_out} of each group leaves none of {data.n} samples to ask"
@@ -221,12 +222,12 @@ def _of_file(few_shot: FewShot) -> Iterator[Example]:
     files = SampleFiles(few_shot.file, sheets=few_shot.sheets, columns=named)
     columns: dict[int, Column | None] = {}
     for reading, row, question in load_choice(files, several_answers=True).samples.rows():
-        place = id(reading)
-        if place not in columns:
-            columns[place] = _rationale(reading.table, few_shot, files)
-        column = columns[place]
-        said = "" if column is None else render(cell_at(row.cells, column))
-        yield Example(reading.sample(row, question), said)
+        table_id = id(reading)
+        if table_id not in columns:
+            columns[table_id] = _rationale(reading.table, few_shot, files)
+        column = columns[table_id]
+        rationale = "" if column is None else render(cell_at(row.cells, column))
+        yield Example(reading.sample(row, question), rationale)
 
 
 def _rationale(table: Table, few_shot: FewShot, files: SampleFiles) -> Column | None:
@@ -238,28 +239,28 @@ def _rationale(table: Table, few_shot: FewShot, files: SampleFiles) -> Column | 
 
 
 def _by_group(examples: Iterable[Example], seed: int) -> dict[str, list[Example]]:
-    """By group, each in the order of the draw, without those that say the same as one before."""
-    found: dict[str, dict[bytes, Example]] = {}
+    """Examples by group in the order of the draw, without repeated ones."""
+    groups: dict[str, dict[bytes, Example]] = {}
     for example in examples:
-        found.setdefault(example.sample.group, {}).setdefault(_mark(seed, example.sample), example)
-    return {group: [marked[mark] for mark in sorted(marked)] for group, marked in found.items()}
+        groups.setdefault(example.sample.group, {}).setdefault(_mark(seed, example.sample), example)
+    return {group: [marked[mark] for mark in sorted(marked)] for group, marked in groups.items()}
 
 
 def _mark(seed: int, sample: Sample) -> bytes:
-    """A draw that depends on the seed and on what a question says, not on its place."""
-    said = "\0".join([str(seed), _plain(question_of(sample.input)), *sorted(map(_plain, sample.choices))])
-    return blake2b(said.encode("utf-8", "surrogatepass"), digest_size=16).digest()
+    """A hash of the seed and the question's text, by which examples are drawn whatever their order in the file."""
+    text = "\0".join([str(seed), _plain(question_of(sample.input)), *sorted(map(_plain, sample.choices))])
+    return blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).digest()
 
 
 @lru_cache(maxsize=4096)
 def _plain(text: str) -> str:
-    """A text without case, width, blanks and marks; of marks alone, itself."""
+    """Normalise a text: letters and digits only, without case and width; a text without any keeps its marks."""
     wide = unicodedata.normalize("NFKC", text).casefold()
-    return "".join(one for one in wide if one.isalnum()) or "".join(wide.split())
+    return "".join(character for character in wide if character.isalnum()) or "".join(wide.split())
 
 
 def _right(sample: Sample) -> set[str]:
-    return {_plain(sample.choices[_LETTERS.index(one)]) for one in str(sample.reference) if one in _LETTERS}
+    return {_plain(sample.choices[_LETTERS.index(letter)]) for letter in str(sample.reference) if letter in _LETTERS}
 
 
 def groups_short_of(examples: FewShotExamples, groups: Counter[str]) -> list[str]:

@@ -51,7 +51,7 @@ _SAID: Final = re.compile(
 
 
 class SeveralKeys:
-    """Counts the keys of one table; 16 bytes for each of several letters.
+    """Counts the keys of one table that have several letters; 16 bytes for each.
 
     Args:
         reading: the table.
@@ -79,16 +79,16 @@ class SeveralKeys:
         if not self._rows or self._is_meant():
             return
         several = len(self._rows) // 2
-        others = self._total - several - self._declared
+        single = self._total - several - self._declared
         for number, position in zip(self._rows[::2], self._rows[1::2], strict=True):
             message = (
-                f"the key has several letters, and {others} of {self._total - 1} other keys have one; if several "
+                f"the key has several letters, and {single} of {self._total - 1} other keys have one; if several "
                 "options are right, say several_answers: true in the configuration"
             )
             yield number, position, Defect("several letters", self._place(number), message)
 
     def note(self) -> str:
-        """Where the keys of several letters are, if they are few; "" where they are many or were said to be meant."""
+        """A note on keys of several letters, if they are few; "" if they are many or were declared."""
         several = len(self._rows) // 2
         if not several or self._meant or not self._is_meant() or 2 * (several + self._declared) > self._total:
             return ""
@@ -130,15 +130,15 @@ def _most(reading: ChoiceTable, row: Row) -> int:
     if len(reading.options) != 1:
         return sum(bool(render(cell_at(row.cells, column))) for column in reading.options)
     try:
-        found = options_of(cell_at(row.cells, reading.options[0]))
+        options = options_of(cell_at(row.cells, reading.options[0]))
     except ValueError:
         return 0
-    return 0 if found.labels else len(found.texts)
+    return 0 if options.labels else len(options.texts)
 
 
 @dataclass(slots=True)
 class OptionCounts:
-    """How many options the sound rows of one table have; 16 bytes for each row that has fewer than the columns.
+    """Counts the options of one table's rows; 16 bytes for each row with fewer options than columns.
 
     Args:
         reading: the table.
@@ -165,12 +165,12 @@ class OptionCounts:
         for options, rows in self._fewer.items():
             if not self._is_meant(options):
                 for number, position in zip(rows[::2], rows[1::2], strict=True):
-                    place = self.reading.table.place(number, self.reading.options[options])
+                    cell = self.reading.table.place(number, self.reading.options[options])
                     message = f"option {LETTERS[options]} is blank, but filled in {self._share(options)} other rows"
-                    yield number, position, Defect("blank option", place, message)
+                    yield number, position, Defect("blank option", cell, message)
 
     def note(self) -> str:
-        """How many questions are meant to have fewer options, and the first cells; empty where none is."""
+        """A note on questions with fewer options, and the first cells; empty if there is none."""
         cells = sorted(
             (number, options)
             for options, rows in self._fewer.items()

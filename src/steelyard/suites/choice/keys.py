@@ -31,21 +31,21 @@ def folded(text: str) -> str:
 
 
 def cut_labels(options: Sequence[str]) -> Sequence[str]:
-    """Options without labels of their own, where each one that is not blank carries its own letter.
+    """Strip the options' own letters ("A. "), if every option that is not blank has its right one.
 
     >>> cut_labels(["A. 天", "B：地"]), cut_labels(["A. 天", "地"])
     (['天', '地'], ['A. 天', '地'])
     """
     if not options or not _LABEL.match(options[0]):
         return options
-    found = [(letter, option, _LABEL.match(option)) for letter, option in zip(LETTERS, options, strict=False) if option]
-    if not all(match and unicodedata.normalize("NFKC", match[1]).upper() == letter for letter, _, match in found):
+    matches = [(letter, _LABEL.match(option)) for letter, option in zip(LETTERS, options, strict=False) if option]
+    if not all(match and unicodedata.normalize("NFKC", match[1]).upper() == letter for letter, match in matches):
         return options
     return [option[match.end() :] if (match := _LABEL.match(option)) else option for option in options]
 
 
 def read_key(text: str, options: Sequence[str], labelled: Sequence[str] = (), *, count_from: int = 1) -> str:
-    """The letters of a key, sorted.
+    """Read a key as sorted letters.
 
     A single letter wins over everything else. What may be read in two ways (the number 2 where another option's text
     is "2") is refused.
@@ -74,7 +74,7 @@ def read_key(text: str, options: Sequence[str], labelled: Sequence[str] = (), *,
     if len(named) == 1:
         return named
     same = _same_text(text, valid, (options, labelled))
-    readings = sorted({one for one in (named, _numbers(wide, valid, count_from), *same) if one})
+    readings = sorted({reading for reading in (named, _numbers(wide, valid, count_from), *same) if reading})
     if len(readings) == 1:
         return readings[0]
     if readings:
@@ -115,11 +115,11 @@ def key_of_label(text: str, options: Sequence[str], labels: Sequence[str]) -> st
     ('B', 'A')
     """
     valid = LETTERS[: len(options)]
-    found = _same_text(text, valid, (labels,)) or _same_text(text, valid, (options,))
-    if len(found) == 1:
-        return next(iter(found))
-    if found:
-        raise ValueError(f"the key {text[:40]!r} may mean {' or '.join(sorted(found))}")
+    letters = _same_text(text, valid, (labels,)) or _same_text(text, valid, (options,))
+    if len(letters) == 1:
+        return next(iter(letters))
+    if letters:
+        raise ValueError(f"the key {text[:40]!r} may mean {' or '.join(sorted(letters))}")
     raise ValueError(f"the key {text[:40]!r} is none of the labels {', '.join(labels)[:80]} and no option's text")
 
 
@@ -172,14 +172,14 @@ def judged_options(kind: str) -> tuple[str, ...]:
 
 
 def judged_key(key: str, options: Sequence[str]) -> str:
-    """The letter of the option that says what the key says; empty where it is not one of yes and no.
+    """The letter of the option that means the same as the key (yes or no); empty if the key is neither.
 
     >>> judged_key("√", ["正确", "错误"]), judged_key("F", ["True", "False"]), judged_key("A", ["对", "错"])
     ('A', 'B', '')
     """
-    for said in (_YES, _NO):
-        if _plain(key) in said:
-            letters = [letter for letter, option in zip("AB", options, strict=False) if _plain(option) in said]
+    for words in (_YES, _NO):
+        if _plain(key) in words:
+            letters = [letter for letter, option in zip("AB", options, strict=False) if _plain(option) in words]
             return letters[0] if len(letters) == 1 and len(options) == 2 else ""
     return ""
 

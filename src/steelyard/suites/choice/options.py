@@ -21,14 +21,14 @@ _FORMS: Final = (
 
 
 class OptionTexts(NamedTuple):
-    """The texts of the options, and what the dataset calls each of them ("1", "A"); no labels where it does not say."""
+    """The texts of the options and their labels in the dataset ("1", "A"), if it has labels."""
 
     texts: Sequence[str]
     labels: Sequence[str] = ()
 
 
 def options_of(value: Any) -> OptionTexts:
-    """The options in one cell.
+    """Read the options in one cell.
 
     Args:
         value: a list of texts or of `{label, text}`; an object from letters to texts, or with the two lists `text` and
@@ -55,27 +55,28 @@ def options_of(value: Any) -> OptionTexts:
 
 
 def _of_list(value: Sequence[Any]) -> OptionTexts:
-    if value and all(isinstance(one, Mapping) for one in value):
-        texts = [_first(one, _TEXTS) for one in value]
-        labels = [_first(one, _LABELS) for one in value]
+    if value and all(isinstance(entry, Mapping) for entry in value):
+        texts = [_first(entry, _TEXTS) for entry in value]
+        labels = [_first(entry, _LABELS) for entry in value]
         if None in texts or None in labels:
             raise ValueError("an option is an object without a text and a label")
         return OptionTexts([render(text) for text in texts], [render(label) for label in labels])
-    if any(isinstance(one, list | Mapping) for one in value):
+    if any(isinstance(entry, list | Mapping) for entry in value):
         raise ValueError("an option is a list or an object, not a text")
-    return OptionTexts([render(one) for one in value])
+    return OptionTexts([render(entry) for entry in value])
 
 
 def _of_object(value: Mapping[Any, Any]) -> OptionTexts:
     texts, labels = _first(value, _TEXTS), _first(value, _LABELS)
     if isinstance(texts, list):
-        found = _of_list(texts)
+        options = _of_list(texts)
         if labels is None:
-            return found
+            return options
         if not isinstance(labels, list) or len(labels) != len(texts):
             raise ValueError(f"there are {len(texts)} texts of options, and not as many labels")
-        return OptionTexts(found.texts, [render(label) for label in labels])
-    filled = {str(key): one for key, one in value.items() if one is not None}  # tables fill in the keys of other rows
+        return OptionTexts(options.texts, [render(label) for label in labels])
+    # A table of objects fills in the keys of its other rows with None.
+    filled = {str(key): text for key, text in value.items() if text is not None}
     letters = sorted(filled)
     if "".join(letters).upper() != LETTERS[: len(letters)]:
         raise ValueError(f"options have the keys {', '.join(letters)[:80]}; expected A, B, C ...")
@@ -95,7 +96,7 @@ def _in_text(text: str) -> OptionTexts:
     if labelled := _labelled(text):
         return OptionTexts(labelled)
     for mark in ("\n", "|", "｜"):
-        parts = [one.strip() for one in text.split(mark)]
+        parts = [part.strip() for part in text.split(mark)]
         parts = [part for part in parts if part] if mark == "\n" else parts
         if len(parts) > 1 and not any(map(_LABEL.match, parts)):
             return OptionTexts(parts)
@@ -106,10 +107,10 @@ def _object_in(text: str) -> Mapping[Any, Any]:
     import json
 
     try:
-        found = json.loads(text)
+        parsed = json.loads(text)
     except (ValueError, RecursionError) as error:
         raise ValueError(f"the options {text[:40]!r} begin an object that is no JSON") from error
-    return found if isinstance(found, Mapping) else {}
+    return parsed if isinstance(parsed, Mapping) else {}
 
 
 def _labelled(text: str) -> list[str]:
@@ -117,7 +118,7 @@ def _labelled(text: str) -> list[str]:
 
     A letter further on that would go on with the count or repeat a part of it is in doubt: "A. 维生素 B. 是什么".
     """
-    marks = [(unicodedata.normalize("NFKC", one[1]).upper(), one) for one in _LABEL.finditer(text)]
+    marks = [(unicodedata.normalize("NFKC", match[1]).upper(), match) for match in _LABEL.finditer(text)]
     letters = "".join(letter for letter, _ in marks)
     if len(marks) < 2 or marks[0][1].start() != 0 or letters != LETTERS[: len(letters)]:
         return []

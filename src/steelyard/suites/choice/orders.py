@@ -33,7 +33,7 @@ _LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 
 @dataclass(frozen=True, slots=True)
 class Ordered:
-    """The samples of a dataset with their options in other orders; each iteration makes them anew, none is held.
+    """The samples of a dataset with their options reordered, computed at each iteration.
 
     Args:
         samples: as given; may be iterated several times.
@@ -55,28 +55,28 @@ class Ordered:
 
 
 def shuffled(sample: Sample, seed: int) -> Sample:
-    """`sample` with its options in an order that depends on the seed and on what it says alone.
+    """Shuffle the options of a sample; the order depends only on the seed and the sample's texts.
 
     Wherever the question stands in its file, whatever its id is and in whatever order its options were given, they are
     shown in the same order.
 
     >>> sample = Sample("1", "Where?", "A", ("Rome", "Oslo", "Bern"))
-    >>> one = shuffled(sample, 7)
-    >>> one.choices, one.reference, one.metadata["order"]
+    >>> reordered = shuffled(sample, 7)
+    >>> reordered.choices, reordered.reference, reordered.metadata["order"]
     (('Bern', 'Rome', 'Oslo'), 'B', 'CAB')
     """
     if has_own_order(question_of(sample.input), sample.choices):
         return in_order(sample, range(len(sample.choices)))
     head = f"{seed}\0{question_of(sample.input)}\0".encode("utf-8", "surrogatepass")
 
-    def drawn(place: int) -> bytes:
-        return blake2b(head + sample.choices[place].encode("utf-8", "surrogatepass"), digest_size=16).digest()
+    def drawn(option: int) -> bytes:
+        return blake2b(head + sample.choices[option].encode("utf-8", "surrogatepass"), digest_size=16).digest()
 
     return in_order(sample, sorted(range(len(sample.choices)), key=drawn))
 
 
 def rotated(sample: Sample) -> Iterator[Sample]:
-    """`sample` once for every option, each time with another one first; the first time as it was given."""
+    """Yield the sample once for each rotation of its options, first as it was given."""
     cluster = sample.cluster or sample.id
     places = range(len(sample.choices))
     starts = [0] if has_own_order(question_of(sample.input), sample.choices) else places
@@ -85,19 +85,19 @@ def rotated(sample: Sample) -> Iterator[Sample]:
         yield replace(turned, id=f"{sample.id}@{start + 1}", cluster=cluster)
 
 
-def in_order(sample: Sample, places: Sequence[int]) -> Sample:
-    """`sample` with the options at these 0-based places of its own, and its reference's letters moved with them.
+def in_order(sample: Sample, arrangement: Sequence[int]) -> Sample:
+    """Reorder the options of a sample by their 0-based indices; the reference's letters move with them.
 
     The order is kept in the metadata as the original letters in the order that is shown: with `CAB` what is shown as A
     is the dataset's C.
     """
-    order = "".join(_LETTERS[place] for place in places)
+    order = "".join(_LETTERS[option] for option in arrangement)
     reference = sample.reference
     if isinstance(reference, str):
-        reference = "".join(sorted(_LETTERS[order.index(one)] for one in reference))
+        reference = "".join(sorted(_LETTERS[order.index(letter)] for letter in reference))
     return replace(
         sample,
-        choices=tuple(sample.choices[place] for place in places),
+        choices=tuple(sample.choices[option] for option in arrangement),
         reference=reference,
         metadata={**sample.metadata, "order": order},
     )
@@ -162,16 +162,16 @@ def _refers(option: str, names: _LetterPatterns) -> bool:
 
 
 class _LetterPatterns:
-    """How options are named by the letters of one question."""
+    """Patterns that find references to options by their letters, for questions with these letters."""
 
     __slots__ = ("by_question", "joined", "only")
 
     def __init__(self, letters: str) -> None:
-        one = rf"[(\[]?[{letters}][)\]]?"
+        single = rf"[(\[]?[{letters}][)\]]?"
         # Nothing but letters: "AC", "A, C", "C".
-        self.only = re.compile(rf"{one}(?:[\s,、;/&+]*{one})*")
+        self.only = re.compile(rf"{single}(?:[\s,、;/&+]*{single})*")
         between = r"\s*(?:,|、|/|&|\+|and|or|nor|和|与|及|或|以及|and/or)\s*"
-        self.joined = re.compile(rf"(?<![A-Za-z]){one}(?:{between}{one})+(?![A-Za-z])")
+        self.joined = re.compile(rf"(?<![A-Za-z]){single}(?:{between}{single})+(?![A-Za-z])")
         self.by_question = re.compile(
             rf"(?:[Oo]ptions?|[Cc]hoices?|选项)\s*[(\[]?[{letters}](?![A-Za-z])|(?<![A-Za-z])[{letters}]\s*(?:选项|项)"
         )

@@ -28,7 +28,7 @@ from steelyard.types import Message, Sample
 
 def _key_likeness(text: str) -> float:
     bare = text.strip("()（）[]【】.。、 ").upper()
-    if 0 < len(bare) <= 4 and all(one in LETTERS for one in bare):
+    if 0 < len(bare) <= 4 and all(letter in LETTERS for letter in bare):
         return 1.0
     return 0.5 if bare.isascii() and bare.isdigit() and 1 <= int(bare[:9]) <= MAX_OPTIONS else 0.0
 
@@ -48,7 +48,7 @@ _NONE: Final = OptionTexts(())
 
 
 class ChoiceQuestion(NamedTuple):
-    """What a sound row says; `key` is sorted letters, `judged` says that it is true or false by its kind.
+    """A question read from a row; `key` is sorted letters, `judged` marks a true-or-false question.
 
     `turns` are the messages of a conversation, whose transcript `text` is.
     """
@@ -62,7 +62,7 @@ class ChoiceQuestion(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class ChoiceTable:
-    """A table and how its columns are read.
+    """A table and the roles of its columns.
 
     Args:
         table: where the rows are.
@@ -92,7 +92,7 @@ class ChoiceTable:
         return self.layout.rows(self.table)
 
     def own_id(self, row: Row) -> str:
-        """What stands in the id column; empty where there is none."""
+        """The value of the id column; empty if there is none."""
         return "" if self.id is None else render(cell_at(row.cells, self.id))
 
     def sample(self, row: Row, question: ChoiceQuestion) -> Sample:
@@ -121,7 +121,7 @@ class ChoiceTable:
 
 
 def open_reading(table: Table, layout: ColumnLayout, prefix: str) -> ChoiceTable:
-    """Bind a layout to its table, look closely at the columns that it names, and look up merged group cells.
+    """Bind a layout to its table, check the columns that it names, and find merged group cells.
 
     A table that says the kind of its questions and no group is grouped by kind.
     """
@@ -146,7 +146,7 @@ def open_reading(table: Table, layout: ColumnLayout, prefix: str) -> ChoiceTable
 
 def _merged_groups(table: Table, group: Column | None) -> dict[int, str]:
     """Rows inside merged cells of the group column -> the text in the first cell; other cells are never filled."""
-    spans = [one for one in table.merged if one.first_column == group and one.last_row > one.first_row]
+    spans = [span for span in table.merged if span.first_column == group and span.last_row > span.first_row]
     if not spans or group is None:
         return {}
     firsts = {span.first_row for span in spans}
@@ -174,8 +174,8 @@ def read_row(reading: ChoiceTable, row: Row, defects: list[Defect]) -> ChoiceQue
     before = len(defects)
     if flaw := flaw_in(turns) if turns else "" if text else "the question is blank, or is no text":
         defects.append(reading.defect("blank question", row, reading.question, flaw))
-    options, found = _options(reading, row, defects) if written else (kind, OptionTexts(kind))
-    key = _key(reading, row, (options, found), defects) if options else ""
+    options, raw = _options(reading, row, defects) if written else (kind, OptionTexts(kind))
+    key = _key(reading, row, (options, raw), defects) if options else ""
     if len(defects) > before:
         return None
     return ChoiceQuestion(text, tuple(options), key, len(kind) == len(options), tuple(turns))
@@ -213,11 +213,11 @@ def _options(reading: ChoiceTable, row: Row, defects: list[Defect]) -> tuple[Seq
     """The options, and as they stand there, with letters or labels of their own; none where they have a defect."""
     columns = reading.options or (reading.question,)
     try:
-        found = _raw_options(row, reading.options)
+        raw = _raw_options(row, reading.options)
     except ValueError as error:
         defects.append(reading.defect("bad options", row, columns[0], str(error)))
         return (), _NONE
-    options = found.texts if found.labels else cut_labels(found.texts)
+    options = raw.texts if raw.labels else cut_labels(raw.texts)
     cell = columns if len(columns) > 1 else columns * len(options)
     filled = len(options)
     while filled and not options[filled - 1]:
@@ -225,8 +225,8 @@ def _options(reading: ChoiceTable, row: Row, defects: list[Defect]) -> tuple[Seq
     options, before = options[:filled], len(defects)
     if "" in options:
         defects.extend(
-            reading.defect("blank option", row, cell[place], f"option {LETTERS[place]} is blank")
-            for place, option in enumerate(options[:MAX_OPTIONS])
+            reading.defect("blank option", row, cell[at], f"option {LETTERS[at]} is blank")
+            for at, option in enumerate(options[:MAX_OPTIONS])
             if not option
         )
     if filled < 2 or filled > MAX_OPTIONS:
@@ -237,7 +237,7 @@ def _options(reading: ChoiceTable, row: Row, defects: list[Defect]) -> tuple[Seq
         _name_identical(reading, row, options, defects)
     if len(defects) > before:
         return (), _NONE
-    return options, OptionTexts(found.texts[:filled], found.labels[:filled])
+    return options, OptionTexts(raw.texts[:filled], raw.labels[:filled])
 
 
 def _raw_options(row: Row, columns: Sequence[Column]) -> OptionTexts:
@@ -257,36 +257,36 @@ def _raw_options(row: Row, columns: Sequence[Column]) -> OptionTexts:
 
 def _name_identical(reading: ChoiceTable, row: Row, options: Sequence[str], defects: list[Defect]) -> None:
     columns, first = reading.options, dict[str, int]()
-    for place, option in enumerate(options):
-        same = first.setdefault(option, place)
-        if option and same != place:
-            column = columns[place] if len(columns) > 1 else columns[0]
-            message = f"option {LETTERS[place]} is the same as option {LETTERS[same]}: {option[:40]!r}"
+    for at, option in enumerate(options):
+        same = first.setdefault(option, at)
+        if option and same != at:
+            column = columns[at] if len(columns) > 1 else columns[0]
+            message = f"option {LETTERS[at]} is the same as option {LETTERS[same]}: {option[:40]!r}"
             defects.append(reading.defect("identical options", row, column, message))
 
 
-def _key(reading: ChoiceTable, row: Row, found: tuple[Sequence[str], OptionTexts], defects: list[Defect]) -> str:
+def _key(reading: ChoiceTable, row: Row, options: tuple[Sequence[str], OptionTexts], defects: list[Defect]) -> str:
     value = cell_at(row.cells, reading.answer)
     try:
         if isinstance(value, list) and value:
-            return "".join(sorted({letter for one in value for letter in _letters(reading, one, *found)}))
-        return _letters(reading, value, *found)
+            return "".join(sorted({letter for part in value for letter in _letters(reading, part, *options)}))
+        return _letters(reading, value, *options)
     except ValueError as error:
         defects.append(reading.defect("bad key", row, reading.answer, str(error)))
         return ""
 
 
-def _letters(reading: ChoiceTable, value: Any, options: Sequence[str], found: OptionTexts) -> str:
+def _letters(reading: ChoiceTable, value: Any, options: Sequence[str], raw: OptionTexts) -> str:
     """The letters of one key.
 
     Raises:
         ValueError: it names no option, or may name two.
     """
     if isinstance(value, ClassName):
-        return key_of_class(value, options, found.texts)
+        return key_of_class(value, options, raw.texts)
     text = _text(value)
-    if found.labels and "".join(found.labels).upper() != LETTERS[: len(options)]:
-        return key_of_label(text, options, found.labels)
+    if raw.labels and "".join(raw.labels).upper() != LETTERS[: len(options)]:
+        return key_of_label(text, options, raw.labels)
     if reading.kind is not None and (letter := judged_key(text, options)):
         return letter
-    return read_key(text, options, found.texts, count_from=reading.count_from)
+    return read_key(text, options, raw.texts, count_from=reading.count_from)

@@ -45,7 +45,7 @@ class ChoiceSamples:
         return (reading.sample(row, question) for reading, row, question in self.rows())
 
     def rows(self) -> Iterator[tuple[ChoiceTable, Row, ChoiceQuestion]]:
-        """Each sample's table, row and question, for who has to say where it stands."""
+        """Yield each sample's table, row and question, for messages that name its location."""
         position = given = 0
         for index, reading in enumerate(self.readings):
             for row in reading.rows():
@@ -62,7 +62,7 @@ class ChoiceSamples:
 
 @dataclass(frozen=True, slots=True)
 class ChoiceData:
-    """A dataset of multiple-choice questions, and what was found out about it.
+    """A dataset of multiple-choice questions with its counts and notes.
 
     Args:
         samples: re-iterable; memory stays flat for files that stream.
@@ -90,7 +90,7 @@ class ChoiceData:
 
 
 def load_choice(files: SampleFiles, *, several_answers: bool = False) -> ChoiceData:
-    """Read and check a dataset whole, as `examine_choice` does, and refuse one with defects.
+    """Read and check the whole dataset as `examine_choice` does, and refuse one with defects.
 
     Args:
         files: the dataset.
@@ -108,7 +108,7 @@ def load_choice(files: SampleFiles, *, several_answers: bool = False) -> ChoiceD
 
 
 def examine_choice(files: SampleFiles, *, several_answers: bool = False) -> ChoiceData:
-    """Read and check a dataset whole, whatever is wrong with it; of files that stream, hashes are held and no rows.
+    """Read and check the whole dataset and return its defects; of streamed files only hashes are held in memory.
 
     A duplicate is the same question with the same options in any order: exams repeat a stem ("which is right?")
     with other options. Blank rows are no defect. Blank options at the end of a row are a defect unless the sheet shows
@@ -192,8 +192,8 @@ class _ChoiceCheck:
         self.defects = [defect for *_, defect in self._found]
 
     def notes(self) -> list[str]:
-        """What is odd about the tables and no defect."""
-        notes = [*(count.note() for count in self._counts), *(one.note() for one in self._several)]
+        """Notes on the tables that are not defects."""
+        notes = [*(count.note() for count in self._counts), *(keys.note() for keys in self._several)]
         return [note for note in notes if note]
 
     def _drop_lost(self) -> None:
@@ -208,28 +208,28 @@ class _ChoiceCheck:
 
     def repeated(self) -> frozenset[int]:
         """Hashes that occur more than once."""
-        return frozenset(one for one, other in pairwise(sorted(self._marks)) if one == other)
+        return frozenset(mark for mark, following in pairwise(sorted(self._marks)) if mark == following)
 
     def _add(self, index: int, reading: ChoiceTable, row: Row) -> None:
-        found: list[Defect] = []
-        question = read_row(reading, row, found)
-        if question is None and not found:
+        defects: list[Defect] = []
+        question = read_row(reading, row, defects)
+        if question is None and not defects:
             return
         if question:
             mark = hash(("".join(question.text.split()), frozenset(question.options)))
-            if place := self._place_before(mark, reading, row, reading.question):
-                message = f"the same question as {place}"
-                found.append(reading.defect("duplicate question", row, reading.question, message))
+            if earlier := self._place_before(mark, reading, row, reading.question):
+                message = f"the same question as {earlier}"
+                defects.append(reading.defect("duplicate question", row, reading.question, message))
         own = reading.own_id(row)
-        if own and (place := self._place_before(hash((own,)), reading, row, reading.id)):
-            found.append(reading.defect("duplicate id", row, reading.id, f"the same id as {place}: {own[:40]!r}"))
-        if question and not found:
+        if own and (earlier := self._place_before(hash((own,)), reading, row, reading.id)):
+            defects.append(reading.defect("duplicate id", row, reading.id, f"the same id as {earlier}: {own[:40]!r}"))
+        if question and not defects:
             if not question.judged:
                 self._counts[index].add(row.number, len(self.keys), len(question.options))
             self._several[index].add(row, len(self.keys), question)
             self.keys.append(intern(question.key))
         else:
-            self._found.extend((index, row.number, one) for one in found)
+            self._found.extend((index, row.number, defect) for defect in defects)
             self.bad.add((index, row.number))
 
     def _place_before(self, mark: int, reading: ChoiceTable, row: Row, column: Column | None) -> str:

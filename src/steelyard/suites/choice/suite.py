@@ -14,10 +14,10 @@ from steelyard.scorers.choice import Choice, LikelihoodAccuracy
 from steelyard.suite.objects import Options, Suite
 from steelyard.suites.choice.asking import (
     counted,
-    look_over,
     notes_on_examples,
     notes_on_questions,
     notes_on_targets,
+    overview_of,
     with_examples,
 )
 from steelyard.suites.choice.few_shot import FewShot, FewShotExamples, RemainingSamples, draw_few_shot
@@ -63,7 +63,7 @@ class ChoiceSuite:
     gate: Mapping[str, str | Mapping[str, float]] = field(default_factory=dict)
 
     def build(self) -> Suite:
-        """Read the dataset whole and check it; nothing is asked yet.
+        """Read and check the whole dataset; no model is called.
 
         Raises:
             ConfigError: a file, sheet or column that does not exist; or a template that does not fit the examples.
@@ -73,18 +73,18 @@ class ChoiceSuite:
         data = load_choice(self.samples, several_answers=self.several_answers)
         notes = [*data.notes]
         examples = None if self.few_shot is None else draw_few_shot(self.few_shot, data, self.options.seed)
-        asked: Iterable[Sample] = (
+        samples: Iterable[Sample] = (
             RemainingSamples(data.samples, examples.held_out) if examples and examples.held_out else data.samples
         )
         targets = with_examples(self.targets, examples)
-        seen = counted(data) if examples is None and self.orders == "as_given" else look_over(asked, examples)
-        notes += notes_on_questions(seen, self.orders, self._seed)
-        notes += notes_on_examples(seen, examples)
-        notes += notes_on_targets(targets, seen, self.options.repeats)
+        overview = counted(data) if examples is None and self.orders == "as_given" else overview_of(samples, examples)
+        notes += notes_on_questions(overview, self.orders, self._seed)
+        notes += notes_on_examples(overview, examples)
+        notes += notes_on_targets(targets, overview, self.options.repeats)
         return Suite(
             name=self.name or self.samples.title,
             kind="choice",
-            samples=asked if self.orders == "as_given" else Ordered(asked, self.orders, self._seed),
+            samples=samples if self.orders == "as_given" else Ordered(samples, self.orders, self._seed),
             targets=targets,
             scorers=(self.scoring,),
             options=self.options,
@@ -110,13 +110,13 @@ class ChoiceSuite:
                 raise ConfigError("orders_seed: belongs to orders: shuffled")
 
     def _source(self, examples: FewShotExamples | None) -> Any:
-        """What the manifest says of the samples: their files, and in which order and behind what they are asked."""
-        told: dict[str, Any] = {} if self.orders == "as_given" else {"orders": self.orders}
+        """The manifest's description of the samples: files, order of options and few-shot examples."""
+        settings: dict[str, Any] = {} if self.orders == "as_given" else {"orders": self.orders}
         if self.orders == "shuffled":
-            told["orders_seed"] = self._seed
+            settings["orders_seed"] = self._seed
         if examples is not None:
-            told["few_shot"] = {**describe(self.few_shot), **examples.manifest()}
-        return {**describe(self.samples), **told} if told else self.samples
+            settings["few_shot"] = {**describe(self.few_shot), **examples.manifest()}
+        return {**describe(self.samples), **settings} if settings else self.samples
 
     def _scorers_of(self, targets: Mapping[str, Target]) -> dict[str, tuple[Scorer, ...]]:
         likely = [name for name, target in targets.items() if isinstance(target, Likelihood)]

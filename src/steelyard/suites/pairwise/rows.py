@@ -22,7 +22,7 @@ ROLES: Final = (
 
 
 def load_pairwise(files: SampleFiles) -> RowDataset:
-    """Read and check a dataset whole.
+    """Read and check the whole dataset.
 
     Of a sample, `input` is the question's text or a list of messages, and `reference` the expected answer, a list of
     texts where several are right, or None.
@@ -36,18 +36,18 @@ def load_pairwise(files: SampleFiles) -> RowDataset:
 
 
 def _sample(table: OpenTable, row: Row, position: int, noted: tuple[dict[str, str], list[Defect]]) -> Sample | None:
-    """What a row asks; None where it has defects, which are added to those noted."""
+    """Read the sample of a row; None if it has defects, which are appended to those noted."""
     seen, defects = noted
     before = len(defects)
-    asked = table.question(row, defects)
-    if not asked and len(defects) == before:
+    question = table.question(row, defects)
+    if not question and len(defects) == before:
         defects.append(table.defect("blank question", row, "question", "the question is blank"))
     reference = table.answers(row, "answer", defects)
     name = table.id_of(row, seen, defects)
     if len(defects) > before:
         return None
     group, cluster = table.text(row, "group"), table.text(row, "cluster")
-    return Sample(name, asked, reference, group=group, cluster=cluster, metadata={"position": position})
+    return Sample(name, question, reference, group=group, cluster=cluster, metadata={"position": position})
 
 
 def _notes_on(samples: tuple[Sample, ...]) -> Iterator[str]:

@@ -78,7 +78,7 @@ class PairwiseSuite:
     gate: Mapping[str, str | Mapping[str, float]] = field(default_factory=dict)
 
     def build(self) -> Suite:
-        """Read the dataset whole and check it; nothing is asked yet.
+        """Read and check the whole dataset; no model is called.
 
         Raises:
             ConfigError: fewer than two sides, an unknown name, nobody who judges, or a file, sheet or column that does
@@ -109,12 +109,13 @@ class PairwiseSuite:
             notes=notes,
             breakdowns=origin_keys(key for sample in samples for key in sample.metadata) if self.samples else (),
             scorers_of={
-                name: tuple(_between(one, pair) for one in judging) for name, pair in zip(names, pairs, strict=True)
+                name: tuple(_between(scorer, pair) for scorer in judging)
+                for name, pair in zip(names, pairs, strict=True)
             },
         )
 
     def _sides(self) -> dict[str, str]:
-        """Name -> what a pair calls it: the target's name, or the id of the stored run."""
+        """Map each side's name to how a pair refers to it: the target's name, or the id of a stored run."""
         twice = next((name for name in self.runs if name in self.targets), "")
         if twice:
             raise ConfigError(f"{twice!r} is the name of a target and of a run")
@@ -178,7 +179,7 @@ def _pair(sides: Mapping[str, str], pair: tuple[str, str]) -> Pair:
 
 
 def _between(scorer: Any, pair: tuple[str, str]) -> Any:
-    """`scorer` for one pair: votes name the sides, so who counts them knows their names."""
+    """Bind a scorer to one pair: a file of votes names the sides, so its scorer must know their names."""
     return replace(scorer, sides=pair) if isinstance(scorer, HumanPreference) and not scorer.sides else scorer
 
 
@@ -189,7 +190,7 @@ _MOST_BYTES: Final = 150
 
 
 def pairs_of(sides: Sequence[str], pairs: Pairs, against: str) -> list[tuple[str, str]]:
-    """Every pair, side A first.
+    """List every pair of names, side A first.
 
     Args:
         sides: the names of those that answered, in order.
@@ -220,23 +221,23 @@ def pairs_of(sides: Sequence[str], pairs: Pairs, against: str) -> list[tuple[str
 
 
 def _named(sides: Sequence[str], pairs: Sequence[Sequence[str]]) -> list[tuple[str, str]]:
-    found: list[tuple[str, str]] = []
+    named: list[tuple[str, str]] = []
     for pair in pairs:
         if isinstance(pair, str) or len(pair) != 2 or pair[0] == pair[1]:
             raise ConfigError(f"pairs: each is two different names, as [new, old], not {pair!r}")
         for name in pair:
             if name not in sides:
                 raise ConfigError(f"pairs: there is no target or run {name!r}{did_you_mean(str(name), sides)}")
-        if any(set(pair) == set(other) for other in found):
+        if any(set(pair) == set(other) for other in named):
             raise ConfigError(f"pairs: {pair[0]} and {pair[1]} are named twice")
-        found.append((pair[0], pair[1]))
-    if not found:
+        named.append((pair[0], pair[1]))
+    if not named:
         raise ConfigError("pairs: the list is empty")
-    return found
+    return named
 
 
 def pair_names(pairs: Sequence[tuple[str, str]], sides: Sequence[str]) -> list[str]:
-    """The names of the judging runs.
+    """Name the judging runs, such as "a vs b".
 
     Raises:
         ConfigError: two would have one name, one has that of a target, or it is too long for a file's name.
