@@ -1,14 +1,14 @@
-"""Generated SQL: run where it can hurt nothing, and compare what it returns.
+"""Runs generated SQL in a sandbox and compares what it returns with the reference's result.
 
 results      databases, limits, result tables, failures
-sandbox      the only way in which SQL of others is run
+sandbox      runs untrusted SQL; nothing else does
 workers      its processes
 engines      SQLite and DuckDB inside them
-statements   a text cut into statements
+statements   splits a script into statements
 schema       tables, columns and keys, read from CREATE statements (definitions, ddl_tokens)
-verdict      is one result what the other is, and if not, why: cells, columns (fingerprints), order (order_keys,
+verdict      whether two results are equal, and if not, why: cells, columns (fingerprints), order (order_keys,
              layout), ties, alignment, in words (wording, showing)
-accuracy     the same after published evaluators
+accuracy     execution accuracy as published evaluators compute it
 """
 
 from __future__ import annotations

@@ -61,7 +61,7 @@ def spider(reference: ResultTable, prediction: ResultTable, *, order_matters: bo
 
 
 def spider_order_matters(query: str) -> bool:
-    """Whether Spider's evaluator compares in order: "order by" stands anywhere in the gold text, even in a subquery.
+    """Whether Spider's evaluator compares the order: "order by" occurs anywhere in the gold text, even in a subquery.
 
     >>> spider_order_matters("SELECT a FROM (SELECT a FROM t ORDER BY b)"), spider_order_matters("SELECT a ORDER  BY b")
     (True, False)
@@ -88,14 +88,14 @@ def without_distinct(query: str, *, engine: EngineName = "sqlite") -> str:
     >>> without_distinct("SELECT count(DISTINCT a) FROM t WHERE b = 'distinct'; SELECT 2")
     "SELECT count( a) FROM t WHERE b = 'distinct';"
     """
-    kept, at = [], 0
+    parts, at = [], 0
     for token in scan(query, engine):
         if token.kind == "word" and token.text.lower() == "distinct":
-            kept.append(query[at : token.start])
+            parts.append(query[at : token.start])
             at = token.end
         elif token.text == ";" and token.kind == "mark":
-            return "".join([*kept, query[at : token.end]])
-    return "".join([*kept, query[at:]])
+            return "".join([*parts, query[at : token.end]])
+    return "".join([*parts, query[at:]])
 
 
 def bird(reference: ResultTable, prediction: ResultTable) -> bool:
@@ -142,12 +142,12 @@ def _interned(*tables: Sequence[Sequence[Any]]) -> list[Rows]:
         except TypeError:
             return numbers.setdefault((type(cell), repr(cell)), len(numbers))
 
-    found: list[Rows] = []
+    numbered: list[Rows] = []
     for rows in tables:
         check_time()
-        found.append([tuple(map(number, row)) for row in rows])
+        numbered.append([tuple(map(number, row)) for row in rows])
     check_time()
-    return found
+    return numbered
 
 
 def _quickly_alike(tables: Sequence[Sequence[Sequence[Any]]], keys: Sequence[Rows], *, order_matters: bool) -> bool:
@@ -160,5 +160,5 @@ def _quickly_alike(tables: Sequence[Sequence[Sequence[Any]]], keys: Sequence[Row
 
 def _by_text(row: Sequence[Any], keys: Sequence[int]) -> tuple[int, ...]:
     """The keys of a row in the order of its cells' texts."""
-    places = sorted(range(len(row)), key=lambda place: f"{row[place]}{type(row[place])}")
-    return tuple(keys[place] for place in places)
+    positions = sorted(range(len(row)), key=lambda position: f"{row[position]}{type(row[position])}")
+    return tuple(keys[position] for position in positions)

@@ -1,4 +1,4 @@
-"""Which rows two results do not share, with the columns laid side by side as well as may be.
+"""Finds the rows that two results do not share, with their columns aligned.
 
 Only used to explain: whether two results are the same is decided by `steelyard.sql.columns`.
 """
@@ -22,7 +22,7 @@ _MOST_NEAR: Final = 200
 
 @dataclass(frozen=True, slots=True)
 class ColumnAlignment:
-    """Columns laid side by side, and what differs then.
+    """Aligned columns of two results, and the rows that differ.
 
     Args:
         columns: pairs of a reference column and a prediction column, 0-based.
@@ -38,7 +38,7 @@ class ColumnAlignment:
 
 
 def align(reference: Rows, prediction: Rows, widths: tuple[int, int]) -> ColumnAlignment:
-    """Lay the columns side by side so that the most rows are shared; as they stand where that is as good.
+    """Align the columns so that most rows are shared; keep their order where that is as good.
 
     Args:
         reference: rows of `steelyard.sql.cells.intern_tables`; may be empty.
@@ -57,14 +57,14 @@ def align(reference: Rows, prediction: Rows, widths: tuple[int, int]) -> ColumnA
     return best
 
 
-def nearest(row: Sequence[int], rows: Rows, places: Sequence[int], at: int) -> int | None:
-    """Of some rows the one that shares most cells with `row`, the same position first; None where none shares any."""
-    near = list(places[:_MOST_NEAR])
-    if at in places:
+def nearest(row: Sequence[int], rows: Rows, positions: Sequence[int], at: int) -> int | None:
+    """Find the row that shares most cells with `row`, the same position first; None where none shares any."""
+    near = list(positions[:_MOST_NEAR])
+    if at in positions:
         near.insert(0, at)
 
-    def shared(place: int) -> int:
-        return sum(one == other for one, other in zip(row, rows[place], strict=True))
+    def shared(position: int) -> int:
+        return sum(cell == other for cell, other in zip(row, rows[position], strict=True))
 
     best = max(near, key=shared, default=None)
     return best if best is not None and (shared(best) or len(row) == 1) else None
@@ -75,19 +75,19 @@ def _differences(reference: Rows, prediction: Rows, columns: tuple[tuple[int, in
     mine = project(reference, [one for one, _ in columns])
     other = project(prediction, [one for _, one in columns])
     wanted, given = Counter(mine), Counter(other)
-    missing, extra = _places(mine, wanted - given), _places(other, given - wanted)
+    missing, extra = _last_positions(mine, wanted - given), _last_positions(other, given - wanted)
     return ColumnAlignment(columns, missing, extra, same_sets=wanted.keys() == given.keys())
 
 
-def _places(rows: Rows, lacking: Counter[tuple[int, ...]]) -> tuple[int, ...]:
+def _last_positions(rows: Rows, lacking: Counter[tuple[int, ...]]) -> tuple[int, ...]:
     """The last positions of each row that is lacking, since the first ones have their partners."""
     left = Counter(lacking)
-    places = []
-    for place in range(len(rows) - 1, -1, -1):
-        if left[rows[place]] > 0:
-            left[rows[place]] -= 1
-            places.append(place)
-    return tuple(reversed(places))
+    positions = []
+    for position in range(len(rows) - 1, -1, -1):
+        if left[rows[position]] > 0:
+            left[rows[position]] -= 1
+            positions.append(position)
+    return tuple(reversed(positions))
 
 
 def _by_overlap(reference: Rows, prediction: Rows, widths: tuple[int, int]) -> tuple[tuple[int, int], ...]:
@@ -96,9 +96,9 @@ def _by_overlap(reference: Rows, prediction: Rows, widths: tuple[int, int]) -> t
     other = [Counter(column) for column in zip(*prediction, strict=True)]
     check_time()
     ranked = sorted(
-        (-(one & two).total(), left != right, left, right)
-        for left, one in enumerate(mine)
-        for right, two in enumerate(other)
+        (-(left_cells & right_cells).total(), left != right, left, right)
+        for left, left_cells in enumerate(mine)
+        for right, right_cells in enumerate(other)
     )
     pairs: dict[int, int] = {}
     for _, _, left, right in ranked:

@@ -1,4 +1,4 @@
-"""Keys of cells: when two values of two results count as equal, decided once and by hash.
+"""Decides when two cells of two results are equal.
 
 Two cells are equal when they are equal by type:
 
@@ -253,16 +253,16 @@ def _roundings(columns: _Columns, kinds: Sequence[frozenset[type]], *, simple: b
         cell
         for column, own in zip(columns, kinds, strict=True)
         if float in own
-        for cell in (column if len(own) == 1 else [one for one in column if type(one) is float])
+        for cell in (column if len(own) == 1 else [value for value in column if type(value) is float])
     ]
     if len(floats) < _FEW_FLOATS or not simple:
         return {cell: _float_rounded(cell) for cell in set(floats) if cell == cell}  # noqa: PLR0124 - NaN differs
-    whole = any(int in own for own in kinds)
-    return {cell: _float_rounded(cell) for cell in _close(floats, whole=whole)}
+    with_integers = any(int in own for own in kinds)
+    return {cell: _float_rounded(cell) for cell in _close(floats, with_integers=with_integers)}
 
 
-def _close(floats: Sequence[float], *, whole: bool) -> list[float]:
-    """Which of the floats may be equal to another one, or with `whole` to a whole number, at 9 digits."""
+def _close(floats: Sequence[float], *, with_integers: bool) -> list[float]:
+    """Which of the floats may be equal to another one, or `with_integers` to an integer, at 9 digits."""
     import numpy as np
 
     distinct = np.unique(np.array(floats))
@@ -274,11 +274,11 @@ def _close(floats: Sequence[float], *, whole: bool) -> list[float]:
     close = (size > _HUGE) | (size < _TINY)
     close[:-1] |= near
     close[1:] |= near
-    if whole:
+    if with_integers:
         nearest = np.rint(distinct)
         close |= (np.abs(distinct - nearest) <= _NEAR * size) & ((distinct != nearest) | (size >= _WHOLE))
-    found: list[float] = distinct[close].tolist()
-    return found
+    candidates: list[float] = distinct[close].tolist()
+    return candidates
 
 
 def _large(

@@ -1,4 +1,4 @@
-"""Which column of a prediction is which of the reference, found by values while rows stay whole.
+"""Matches the columns of two results by their values, keeping rows intact.
 
 Names of columns say nothing (aliases differ), and trying all orders is exponential: Spider's evaluator needs 25 s for 8
 columns of 0/1. Here each column has a fingerprint, the bag of its cells, and only columns of one fingerprint are
@@ -30,7 +30,7 @@ _MOST_CELLS: Final = 30_000_000
 
 @dataclass(frozen=True, slots=True)
 class Match:
-    """Where the reference's columns are.
+    """The column of the prediction for each column of the reference.
 
     Args:
         columns: for each column of the reference the 0-based column of the prediction; None where there is no match.
@@ -63,21 +63,21 @@ def match_columns(reference: Rows, prediction: Rows, *, groups: Sequence[int] | 
     if not reference[0]:
         return Match(())
     pair = _Pair(reference, prediction, groups)
-    whole = len(reference[0]) == len(prediction[0])
+    equal_width = len(reference[0]) == len(prediction[0])
     mine, others = (fingerprints(sheet, sheet.start).tolist() for sheet in (pair.left, pair.right))
     in_place = tuple(range(len(mine)))
-    if whole and mine == others and pair.holds(in_place):
+    if equal_width and mine == others and pair.holds(in_place):
         return Match(in_place)
-    places: dict[int, list[int]] = {}
+    by_fingerprint: dict[int, list[int]] = {}
     for other, mark in enumerate(others):
-        places.setdefault(mark, []).append(other)
-    candidates = [places.get(mark, []) for mark in mine]
+        by_fingerprint.setdefault(mark, []).append(other)
+    candidates = [by_fingerprint.get(mark, []) for mark in mine]
     if not all(candidates):
         return Match(None)
     if all(len(each) == 1 for each in candidates):
         columns = tuple(other for [other] in candidates)
         return Match(columns if len(set(columns)) == len(columns) and pair.holds(columns) else None)
-    return _Search(pair, whole=whole).run()
+    return _Search(pair, equal_width=equal_width).run()
 
 
 def project(rows: Rows, columns: Sequence[int]) -> list[tuple[int, ...]]:
@@ -148,10 +148,10 @@ class _Step:
 
 
 class _Search:
-    """One search among columns that share fingerprints; `whole` where every column of the prediction is to be used."""
+    """A search among columns that share fingerprints; `equal_width`: all columns of the prediction are used."""
 
-    def __init__(self, pair: _Pair, *, whole: bool) -> None:
-        self._pair, self._whole = pair, whole
+    def __init__(self, pair: _Pair, *, equal_width: bool) -> None:
+        self._pair, self._equal_width = pair, equal_width
         self._left, self._right = HashedTable(pair.bag(pair.reference)), HashedTable(pair.bag(pair.prediction))
         self._mine, self._others = self._left.join_twins(), self._right.join_twins()
         visited = self._left.cells.size + self._right.cells.size + 1
@@ -159,8 +159,8 @@ class _Search:
 
     def run(self) -> Match:
         """Depth first, on a stack of our own; each node is refined before its pairs are tried."""
-        found, steps = self._look(self._begin(self._left, self._mine), self._begin(self._right, self._others))
-        while found is None and steps:
+        columns, steps = self._look(self._begin(self._left, self._mine), self._begin(self._right, self._others))
+        while columns is None and steps:
             if not self._nodes:
                 return Match(None, decided=False)
             check_time()
@@ -168,20 +168,20 @@ class _Search:
             step = steps.pop()
             left = _fixed(self._left, step.left, step.pair[0])
             right = _fixed(self._right, step.right, step.pair[1])
-            found, more = self._look(left, right)
+            columns, more = self._look(left, right)
             steps.extend(more)
-        return Match(found)
+        return Match(columns)
 
     def _begin(self, sheet: HashedTable, twins: Sequence[Sequence[int]]) -> _Colours:
         import numpy as np
 
-        sizes = [len(each) if self._whole else 0 for each in twins]
-        rows = mix(sheet.start + sheet.counts) if self._whole else sheet.start
+        sizes = [len(each) if self._equal_width else 0 for each in twins]
+        rows = mix(sheet.start + sheet.counts) if self._equal_width else sheet.start
         return _Colours(rows, mix(np.array(sizes, dtype=np.uint64)))
 
     def _look(self, left: _Colours, right: _Colours) -> tuple[tuple[int, ...] | None, list[_Step]]:
         """A match that is certain here, or the pairs to try next; neither where there can be none."""
-        refined = self._refine(left, right) if self._whole else self._spread(left, right)
+        refined = self._refine(left, right) if self._equal_width else self._spread(left, right)
         if refined is None:
             return None, []
         left, right = refined
@@ -194,7 +194,7 @@ class _Search:
         open_columns = [column for column, others in enumerate(candidates) if len(others) > 1]
         if not open_columns:
             return None, []
-        column = min(open_columns, key=lambda one: len(candidates[one]))
+        column = min(open_columns, key=lambda index: len(candidates[index]))
         return None, [_Step(left, right, (column, other)) for other in reversed(candidates[column])]
 
     def _candidates(self, left: _Colours, right: _Colours) -> list[list[int]]:
@@ -235,7 +235,9 @@ class _Search:
             if checksum(self._left, left.rows) != checksum(self._right, right.rows):
                 return None
             candidates = self._candidates(left, right)
-            sure = [(one, others[0]) for one, others in enumerate(candidates) if len(others) == 1 and one not in fixed]
+            sure = [
+                (mine, others[0]) for mine, others in enumerate(candidates) if len(others) == 1 and mine not in fixed
+            ]
             if not sure or not all(candidates):
                 return left, right
             for mine, other in sure:
@@ -251,10 +253,10 @@ class _Search:
         return self._pair.holds(self._columns(guess))
 
     def _columns(self, guess: Sequence[int]) -> tuple[int, ...]:
-        found: dict[int, int] = {}
+        chosen: dict[int, int] = {}
         for mine, other in zip(self._mine, guess, strict=True):
-            found.update(zip(mine, self._others[other], strict=False))
-        return tuple(found[column] for column in range(len(found)))
+            chosen.update(zip(mine, self._others[other], strict=False))
+        return tuple(chosen[column] for column in range(len(chosen)))
 
 
 def _in_order(candidates: Sequence[Sequence[int]]) -> list[int] | None:

@@ -1,4 +1,4 @@
-"""Limits on one comparison in the caller's process: the number of cells, and CPU time.
+"""Limits cells and CPU time of a comparison in the caller's process.
 
 Results come from workers that are held, tables from targets that nobody holds, and both are compared in the caller's
 own process. What a table may have is counted before anything is made of it; the time is looked at between the steps of
@@ -21,7 +21,7 @@ _END: Final[ContextVar[float]] = ContextVar("steelyard_comparison_end")
 
 
 class ComparisonStop(Exception):
-    """Raised where two results are too large or take too long to compare: there is no verdict on the prediction.
+    """Raised where two results are too large or take too long to compare; there is then no verdict.
 
     Attributes:
         kind: `too_large` (the reference) or `timeout` (the comparison), for a program.
@@ -45,7 +45,7 @@ class Effort:
 
     @contextmanager
     def spend(self) -> Iterator[None]:
-        """Compare within what is left, in this thread; within another one the outer counts.
+        """Limit the comparisons of this thread to the time that is left; inside another limit the outer one counts.
 
         Raises:
             ComparisonStop: the time is over, in `check_time` of what is done meanwhile.
@@ -70,29 +70,29 @@ class _OverError(Exception):
 
 
 def check_time() -> None:
-    """Stop a comparison whose time is over; nothing where no time is set. To be called between two steps."""
+    """Stop the comparison if its time is over; called between its steps."""
     end = _END.get(None)
     if end is not None and time.thread_time() > end:
         raise _OverError
 
 
 def count_cells(rows: Sequence[Sequence[Any]], most: int) -> int:
-    """Cells of a table, and the parts of those that are lists or maps; not counted on beyond `most`.
+    """Count the cells of a table and the parts of lists and maps in them; stops beyond `most`.
 
     >>> count_cells([(1, "a"), (2, [3, [4, 5]])], 100)
     8
     >>> count_cells([[list(range(1000))]] * 1000, 100) > 100
     True
     """
-    found = sum(map(len, rows))
-    if found > most or not _holds_nested(chain.from_iterable(rows)):
-        return found
+    total = sum(map(len, rows))
+    if total > most or not _holds_nested(chain.from_iterable(rows)):
+        return total
     for cell in chain.from_iterable(rows):
         if isinstance(cell, _NESTED):
-            found += count_parts(cell, most - found)
-            if found > most:
+            total += count_parts(cell, most - total)
+            if total > most:
                 break
-    return found
+    return total
 
 
 def _holds_nested(cells: Iterable[Any]) -> bool:
@@ -100,17 +100,17 @@ def _holds_nested(cells: Iterable[Any]) -> bool:
 
 
 def count_parts(cell: Any, most: int) -> int:
-    """What a list or map holds, at every depth; both the keys and the values of a map. Not counted on beyond `most`.
+    """Count the parts of a list or map at every depth, keys of maps included; stops beyond `most`.
 
     >>> count_parts({"a": [1, 2]}, 100)
     4
     """
-    found = 0
+    total = 0
     waiting = [cell]
-    while waiting and found <= most:
+    while waiting and total <= most:
         part = waiting.pop()
         parts = list(chain.from_iterable(part.items())) if isinstance(part, dict) else part
-        found += len(parts)
-        if found <= most and _holds_nested(parts):
-            waiting += [one for one in parts if isinstance(one, _NESTED)]
-    return found
+        total += len(parts)
+        if total <= most and _holds_nested(parts):
+            waiting += [inner for inner in parts if isinstance(inner, _NESTED)]
+    return total

@@ -1,4 +1,4 @@
-"""Tables as 64-bit hashes: fingerprints of columns, and checksums of rows.
+"""Hashes the columns and rows of tables to 64 bits.
 
 Sums of hashes do not depend on the order of rows. They may collide, so whoever finds two of them equal looks again.
 """
@@ -50,17 +50,17 @@ class HashedTable:
         """Hold identical columns once; for each that is left, all columns that it stands for."""
         import numpy as np
 
-        places: dict[bytes, list[int]] = {}
+        by_content: dict[bytes, list[int]] = {}
         for index, column in enumerate(np.ascontiguousarray(self.cells.T)):
-            places.setdefault(column.tobytes(), []).append(index)
-        self.cells = np.ascontiguousarray(self.cells[:, [twins[0] for twins in places.values()]])
-        return list(places.values())
+            by_content.setdefault(column.tobytes(), []).append(index)
+        self.cells = np.ascontiguousarray(self.cells[:, [twins[0] for twins in by_content.values()]])
+        return list(by_content.values())
 
 
 def fingerprints(sheet: HashedTable, rows: Hashes) -> Hashes:
     """A hash for each column: the bag of its cells, each with its row's colour."""
-    found: Hashes = (mix(sheet.cells + rows[:, None]) * sheet.counts[:, None]).sum(axis=0)
-    return found
+    hashes: Hashes = (mix(sheet.cells + rows[:, None]) * sheet.counts[:, None]).sum(axis=0)
+    return hashes
 
 
 def row_hashes(sheet: HashedTable, columns: Sequence[int]) -> Hashes:

@@ -1,4 +1,4 @@
-"""Where the clauses of a query stand in its text: words at the top level, told from those in strings and brackets.
+"""Finds the clauses at the top level of a query's text, ignoring strings, comments and brackets.
 
 Nothing is parsed and nothing refused: one pass, linear in the text, for whoever changes a query without rewriting it.
 """
@@ -40,7 +40,7 @@ _BODY_WORDS: Final = frozenset({"SELECT", "FROM", "VALUES", "ORDER", "TABLE", *_
 
 
 class QueryToken(NamedTuple):
-    """A token: its text, from where to where it stands, and how many brackets are open around it."""
+    """A token of a query: its text, its range, and the number of open brackets around it."""
 
     text: str
     start: int
@@ -55,7 +55,7 @@ class QueryToken(NamedTuple):
 
 
 class RowLimit(NamedTuple):
-    """What a LIMIT leaves of the rows: `limit` rows (None: all) after `offset`; `known` where both can be told."""
+    """A LIMIT: `limit` rows (None: all) after `offset`; `known` where both are plain numbers."""
 
     limit: int | None
     offset: int
@@ -101,8 +101,8 @@ class QueryLayout:
             return None
         written = " ".join(token.word for token in tokens)
         for pattern in _LIMITS:
-            if found := pattern.fullmatch(written):
-                named = {name: int(number.replace(" ", "")) for name, number in found.groupdict().items() if number}
+            if match := pattern.fullmatch(written):
+                named = {name: int(number.replace(" ", "")) for name, number in match.groupdict().items() if number}
                 limit = named.get("limit", -1)
                 return RowLimit(limit if limit >= 0 else None, max(0, named.get("offset", 0)), known=True)
         return RowLimit(None, 0, known=False)
@@ -123,10 +123,10 @@ class QueryLayout:
         first = words.index("SELECT")
         if "FROM" in words[:first] or words[first + 1 : first + 2] == ["DISTINCT"]:
             return None
-        for place in range(first + 1, len(top)):
+        for index in range(first + 1, len(top)):
             # `a IS DISTINCT FROM b` begins no clause.
-            if words[place] in _AFTER_SELECT and words[place - 1] != "DISTINCT":
-                at = top[place].start
+            if words[index] in _AFTER_SELECT and words[index - 1] != "DISTINCT":
+                at = top[index].start
                 added = "".join(f", ({expression})" for expression in expressions)
                 return f"{self.text[:at]}{added} {self.text[at:]}"
         return None
@@ -142,15 +142,15 @@ class QueryLayout:
         """From where to where in `body` the keys stand; (0, 0) without any."""
         depth = self._depth()
         starts = [
-            place + 2
-            for place, (one, two) in enumerate(zip(self.body, self.body[1:], strict=False))
-            if one.depth == depth and (one.word, two.word) == ("ORDER", "BY")
+            index + 2
+            for index, (token, following) in enumerate(zip(self.body, self.body[1:], strict=False))
+            if token.depth == depth and (token.word, following.word) == ("ORDER", "BY")
         ]
         if not starts:
             return 0, 0
-        places = range(starts[-1], len(self.body))
-        behind = (place for place in places if self.body[place].depth == depth)
-        return starts[-1], next((place for place in behind if self.body[place].word in _AFTER_ORDER), len(self.body))
+        indices = range(starts[-1], len(self.body))
+        behind = (index for index in indices if self.body[index].depth == depth)
+        return starts[-1], next((index for index in behind if self.body[index].word in _AFTER_ORDER), len(self.body))
 
     def _limit(self) -> tuple[QueryToken, ...]:
         return self.body[self._order()[1] :] if self.orders() else ()
@@ -179,16 +179,16 @@ def layout_of(query: str, engine: EngineName) -> QueryLayout:
 def scan(query: str, engine: EngineName) -> Iterator[QueryToken]:
     """The tokens of a text, comments and blanks left out; a bracket stands outside of what it encloses."""
     depth = 0
-    for found in _SCANNERS[engine].finditer(query):
-        kind = found.lastgroup or ""
+    for match in _SCANNERS[engine].finditer(query):
+        kind = match.lastgroup or ""
         if kind == "skip":
             continue
         if kind == "tag":
             kind = "quoted"
-        text = found[0]
+        text = match[0]
         if kind == "mark" and text in _CLOSING:
             depth = max(0, depth - 1)
-        yield QueryToken(text, found.start(), found.end(), depth, kind)
+        yield QueryToken(text, match.start(), match.end(), depth, kind)
         if kind == "mark" and text in _OPENING:
             depth += 1
 
@@ -206,12 +206,12 @@ def _bracketed(body: tuple[QueryToken, ...]) -> tuple[tuple[QueryToken, ...], tu
     if not body:
         return None
     depth = min(token.depth for token in body)
-    top = [place for place, token in enumerate(body) if token.depth == depth]
-    words = {body[place].word for place in top}
+    top = [index for index, token in enumerate(body) if token.depth == depth]
+    words = {body[index].word for index in top}
     if words & _BODY_WORDS or body[0].word not in {"(", "WITH"}:
         return None
-    opened = [place for place in top if body[place].text == "("]
-    closed = [place for place in top if body[place].text == ")"]
+    opened = [index for index in top if body[index].text == "("]
+    closed = [index for index in top if body[index].text == ")"]
     if len(opened) != len(closed) or not opened or (body[0].text == "(" and len(opened) != 1):
         return None
     inside, behind = body[opened[-1] + 1 : closed[-1]], body[closed[-1] + 1 :]

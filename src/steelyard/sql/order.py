@@ -1,4 +1,4 @@
-"""How a query orders its result: by which keys, at its top level only.
+"""Finds the ORDER BY keys at the top level of a query.
 
 An ORDER BY within a window, an aggregate or a subquery orders nothing that a reader of the result can rely on, and
 neither do those words in a text. The keys are read from the syntax tree; the queries that return them are the original
@@ -52,16 +52,16 @@ class Ordering:
 
     @property
     def in_output(self) -> bool:
-        """Whether the result itself holds all keys."""
+        """Whether all keys are columns of the result."""
         return bool(self.keys) and all(key.column is not None for key in self.keys)
 
     def may_cut(self, rows: int) -> bool:
-        """Whether the LIMIT or OFFSET may have left out rows of a result of so many: then a tie may be cut."""
+        """Whether a LIMIT or OFFSET may have removed rows from a result of `rows` rows, so that a tie may be cut."""
         return self.limited and (self.offset > 0 or self.limit is None or rows >= self.limit)
 
 
 def ordering_of(query: str, *, engine: EngineName = "sqlite", columns: Sequence[str] = ()) -> Ordering | None:
-    """How a query orders its result; None where it does not.
+    """Return the ORDER BY of a query's top level; None where there is none.
 
     Args:
         query: one SELECT, of the reference.

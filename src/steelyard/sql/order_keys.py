@@ -36,7 +36,7 @@ class OrderKey:
 
 @dataclass(frozen=True, slots=True)
 class Top:
-    """What orders the outermost query.
+    """The ORDER BY of the outermost query and the SELECT that names its output.
 
     Args:
         order: its ORDER BY.
@@ -95,7 +95,7 @@ class _OutputColumns:
         self._engine = engine
         self._names = [name.casefold() for name in columns]
         self._listed = list(top.select.expressions) if top.select is not None else []
-        self._stars = [place for place, one in enumerate(self._listed) if _is_star(one)]
+        self._stars = [index for index, entry in enumerate(self._listed) if _is_star(entry)]
         joins = top.select.args.get("joins") or [] if top.select is not None else []
         self._merged = any(join.args.get("using") or join.args.get("method") for join in joins)
 
@@ -103,7 +103,7 @@ class _OutputColumns:
         """Each output column as a key, for ORDER BY ALL."""
         width = len(self._names) or (0 if self._stars else len(self._listed))
         first = bool(ordered.args.get("nulls_first"))
-        keys = (OrderKey(str(place + 1), bool(ordered.args.get("desc")), first, place) for place in range(width))
+        keys = (OrderKey(str(index + 1), bool(ordered.args.get("desc")), first, index) for index in range(width))
         return tuple(keys) or None
 
     def key(self, ordered: exp.Ordered) -> OrderKey:
@@ -127,23 +127,23 @@ class _OutputColumns:
             return self._named(node.name.casefold(), node.table.casefold())
         written = node.sql(dialect=self._engine)
         same = (
-            place
-            for place, one in enumerate(self._listed)
-            if not _is_star(one) and _bare(one.unalias())[0].sql(dialect=self._engine) == written
+            index
+            for index, entry in enumerate(self._listed)
+            if not _is_star(entry) and _bare(entry.unalias())[0].sql(dialect=self._engine) == written
         )
-        return next((self._place(place) for place in same if self._place(place) is not None), None)
+        return next((self._output_index(index) for index in same if self._output_index(index) is not None), None)
 
     def _named(self, name: str, table: str) -> int | None:
         if not table:
-            for place, one in enumerate(self._listed):
-                if isinstance(one, exp.Alias) and one.alias.casefold() == name:
-                    return self._place(place)
-        for place, one in enumerate(self._listed):
-            column = _bare(one.unalias())[0]
+            for index, entry in enumerate(self._listed):
+                if isinstance(entry, exp.Alias) and entry.alias.casefold() == name:
+                    return self._output_index(index)
+        for index, entry in enumerate(self._listed):
+            column = _bare(entry.unalias())[0]
             if not isinstance(column, exp.Column) or _is_star(column) or column.name.casefold() != name:
                 continue
             if not table or not column.table or column.table.casefold() == table:
-                return self._place(place)
+                return self._output_index(index)
         return self._under_star(name, table)
 
     def _under_star(self, name: str, table: str) -> int | None:
@@ -154,18 +154,18 @@ class _OutputColumns:
             return None
         return self._names.index(name) if self._names.count(name) == 1 else None
 
-    def _place(self, place: int) -> int | None:
+    def _output_index(self, index: int) -> int | None:
         """The output column of an entry of the list: entries behind a star are counted from the end."""
-        if not self._stars or place < self._stars[0]:
-            return place
-        if place > self._stars[-1] and self._names:
-            return len(self._names) - (len(self._listed) - place)
+        if not self._stars or index < self._stars[0]:
+            return index
+        if index > self._stars[-1] and self._names:
+            return len(self._names) - (len(self._listed) - index)
         return None
 
     def _collation(self, column: int) -> str:
-        for place, one in enumerate(self._listed):
-            if self._place(place) == column and not _is_star(one):
-                return _bare(one.unalias())[1]
+        for index, entry in enumerate(self._listed):
+            if self._output_index(index) == column and not _is_star(entry):
+                return _bare(entry.unalias())[1]
         return ""
 
 

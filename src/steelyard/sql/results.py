@@ -1,4 +1,4 @@
-"""What goes into a sandbox and what comes out: values only."""
+"""The values that go into a sandbox and come out: databases, limits, tables, failures."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ Part = Literal["script", "create", "query"]
 
 @dataclass(frozen=True, slots=True)
 class SqlLimits:
-    """What one statement may use.
+    """Limits of one statement and of comparing its result.
 
     Args:
         timeout_s: seconds of wall time; it has ended, or is ended, at most 1.5 s later.
@@ -35,7 +35,7 @@ class SqlLimits:
     compare_timeout_s: float = 10.0
 
     def check(self) -> None:
-        """Find what cannot be meant.
+        """Check the ranges of all limits.
 
         Raises:
             ConfigError: which limit, what was expected and what came.
@@ -79,7 +79,7 @@ class ResultTable:
 
 @dataclass(frozen=True, slots=True)
 class SqlFailure:
-    """Why there is no result: an outcome of whoever wrote the SQL, never a crash.
+    """Why a query has no result; a failure of the SQL, not of the program.
 
     Args:
         kind: `denied` (it is not one statement, or may not do what it wants to), `timeout`, `memory`, `too_large`
@@ -103,7 +103,7 @@ class Execution:
 
 
 def plain_cell(cell: Any) -> Any:
-    """The value in Python's own types: numpy's scalars and arrays, missing values of pandas, and subclasses opened."""
+    """Convert a cell to Python's own types, from numpy scalars and arrays, pandas' missing values and subclasses."""
     kind = type(cell)
     if kind.__name__ in {"NAType", "NaTType"}:
         return None

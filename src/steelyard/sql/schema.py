@@ -63,13 +63,13 @@ def parse_schema(ddl: str, *, dialect: str = "sqlite") -> Schema:
     tables: dict[str, SchemaTable] = {}
     skipped: list[str] = []
     for number, tokens in enumerate(statements(ddl, dialect=dialect), start=1):
-        found = _read(tokens)
-        if isinstance(found, SchemaTable):
-            tables.setdefault(found.name.casefold(), found)
-        elif found and len(skipped) < MAX_SKIPPED:
+        outcome = _read(tokens)
+        if isinstance(outcome, SchemaTable):
+            tables.setdefault(outcome.name.casefold(), outcome)
+        elif outcome and len(skipped) < MAX_SKIPPED:
             start = tokens[0].start
             beginning = " ".join(ddl[start : start + _SHOWN].partition(";")[0].split())
-            skipped.append(f"statement {number} ({beginning}): {found}")
+            skipped.append(f"statement {number} ({beginning}): {outcome}")
     return Schema(tuple(tables.values()), tuple(skipped))
 
 
@@ -106,7 +106,7 @@ _DUCKDB_DDL: Final = (
 
 
 def describe(schema: Schema) -> str:
-    """A schema in few words for a prompt: a line per table, `*` marks its primary key, `->` where a column points.
+    """Describe a schema for a prompt: a line per table, `*` for primary keys, `->` for foreign keys.
 
     >>> print(describe(parse_schema("CREATE TABLE a (id INT PRIMARY KEY, b_id INT REFERENCES b (id), x TEXT)")))
     a(id INT *, b_id INT -> b.id, x TEXT)
@@ -138,7 +138,7 @@ def _read(tokens: Sequence[DdlToken]) -> SchemaTable | str:
     if kind not in {"TABLE", "VIEW", "VIRTUAL", "MATERIALIZED"}:
         return ""
     at += 2 if kind in {"VIRTUAL", "MATERIALIZED"} else 1
-    if [one.word for one in tokens[at : at + 3]] == ["IF", "NOT", "EXISTS"]:
+    if [token.word for token in tokens[at : at + 3]] == ["IF", "NOT", "EXISTS"]:
         at += 3
     name, at = _name(tokens, at)
     if not name:
@@ -154,7 +154,9 @@ def _body(tokens: Sequence[DdlToken], name: str, *, view: bool) -> SchemaTable |
     if query is not None and (view or not parts):
         named = [part[0].name for part in parts] or _selected(tokens[query:])
         return (
-            SchemaTable(name, tuple(Column(one) for one in named), view=True) if named else "its columns are not known"
+            SchemaTable(name, tuple(Column(column) for column in named), view=True)
+            if named
+            else "its columns are not known"
         )
     return _table(name, parts)
 
@@ -211,7 +213,7 @@ def _column(part: Sequence[DdlToken]) -> Column | None:
         return None
     end = next((at for at in range(1, len(part)) if part[at].word in _AFTER_TYPE and not part[at].depth), len(part))
     words = [token.word for token in part[end:]]
-    needed = any(one == "NOT" and other == "NULL" for one, other in pairwise(words))
+    needed = any(word == "NOT" and following == "NULL" for word, following in pairwise(words))
     return Column(part[0].name, _joined(part[1:end]), nullable=not needed)
 
 
@@ -364,7 +366,7 @@ def statements(text: str, *, dialect: str = "sqlite") -> Iterator[list[DdlToken]
     [['CREATE', 'TABLE', 't', '(', 'a', ')'], ['INSERT']]
     """
     pattern = _MYSQL if dialect.lower() in _BACKSLASHES else _PLAIN
-    found: list[DdlToken] = []
+    statement: list[DdlToken] = []
     depth = 0
     for match in pattern.finditer(text):
         kind, piece = match.lastgroup or "mark", match[0]
@@ -372,17 +374,17 @@ def statements(text: str, *, dialect: str = "sqlite") -> Iterator[list[DdlToken]
             continue
         again = kind == "word" and depth == 0 and piece.upper() == "CREATE"
         if piece == ";" or again:
-            if found:
-                yield found
-            found, depth = [], 0
+            if statement:
+                yield statement
+            statement, depth = [], 0
             if not again:
                 continue
         depth -= piece == ")" and depth > 0
-        if not found or (found[0].word == "CREATE" and len(found) <= MAX_TOKENS):
-            found.append(DdlToken(piece, kind, depth, match.start()))
+        if not statement or (statement[0].word == "CREATE" and len(statement) <= MAX_TOKENS):
+            statement.append(DdlToken(piece, kind, depth, match.start()))
         depth += piece == "("
-    if found:
-        yield found
+    if statement:
+        yield statement
 
 
 MAX_SKIPPED: Final = 20

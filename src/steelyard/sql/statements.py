@@ -1,4 +1,4 @@
-"""Splitting SQL into statements, and saying what kind each is, after SQLite's own tokens. Linear in the text.
+"""Splits SQL into statements and finds the kind of each, by SQLite's tokens, in linear time.
 
 What counts as one statement decides what may be run, so strings, quoted names, comments and the bodies of triggers are
 told apart from what stands between them; nothing is guessed from a search for words.
@@ -46,7 +46,7 @@ class Statement:
 
 
 def split(script: str) -> list[Statement]:
-    r"""The statements of a script; blanks, comments and lone `;` are none.
+    r"""Split a script into statements; blanks, comments and lone `;` are skipped.
 
     >>> [one.text for one in split("SELECT ';' /* ; */; -- end\n SELECT 2;;")]
     ["SELECT ';' /* ; */", 'SELECT 2']
@@ -134,7 +134,7 @@ class _Body:
 
 
 def main_verb(text: str) -> str:
-    """What a statement does: its verb behind EXPLAIN [QUERY PLAN] and behind the parts of WITH.
+    """Return the main verb of a statement, behind EXPLAIN [QUERY PLAN] and the parts of WITH.
 
     `replace` and other keywords may name a part of WITH, so the verb is the word that follows the closing bracket of
     a part directly.

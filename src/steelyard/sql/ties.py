@@ -1,4 +1,4 @@
-"""Which rows a reference could have returned where: positions in groups of equal keys, and choices that a LIMIT leaves.
+"""Finds the orders and LIMIT choices that a reference's ORDER BY leaves open.
 
 An ORDER BY says nothing about rows with equal keys, and a LIMIT that cuts through such rows may keep any of them. A
 prediction is held to no more than that: at the positions of each group the rows of the group, in any order; where the
@@ -113,8 +113,8 @@ def _possible(prediction: Rows, allowed: Rows) -> list[list[int]]:
     given = [set(column) for column in zip(*prediction, strict=True)]
     values = [set(column) for column in zip(*allowed, strict=True)]
     return [
-        sorted((other for other, cells in enumerate(given) if cells <= mine), key=lambda other: other != place)
-        for place, mine in enumerate(values)
+        sorted((other for other, cells in enumerate(given) if cells <= mine), key=lambda other: other != column)
+        for column, mine in enumerate(values)
     ]
 
 
@@ -128,10 +128,10 @@ def _orders(possible: Sequence[Sequence[int]], taken: tuple[int, ...]) -> Iterat
 
 
 def _by_group(rows: Rows, groups: Sequence[int]) -> dict[int, Counter[Any]]:
-    found: dict[int, Counter[Any]] = {}
+    counts: dict[int, Counter[Any]] = {}
     for row, group in zip(rows, groups, strict=True):
-        found.setdefault(group, Counter())[row] += 1
-    return found
+        counts.setdefault(group, Counter())[row] += 1
+    return counts
 
 
 def _wide(reference: ResultTable, ordering: Ordering, source: ResultTable) -> bool:
@@ -162,8 +162,8 @@ def _cut(reference: ResultTable, ordering: Ordering, unlimited: ResultTable) -> 
     window = TieGroups(groups[first:last], source)
     # A query that gives other rows each time (a random value, a clock) cannot say what else it might have given.
     keys = intern_tables(reference.rows, *([row[:width] for row in rows[first:last]],), *source.values())
-    whole = _by_group(keys[1], window.groups)
-    if _chosen(_by_group(keys[0], window.groups), whole, dict(zip(source, keys[2:], strict=True))):
+    wanted = _by_group(keys[1], window.groups)
+    if _chosen(_by_group(keys[0], window.groups), wanted, dict(zip(source, keys[2:], strict=True))):
         return window
     return TieGroups(range(len(reference.rows)), flags=("keys_unknown",))
 
@@ -181,14 +181,15 @@ def _agree(reference: ResultTable, source: ResultTable, groups: Sequence[int]) -
 def _groups(source: ResultTable, ordering: Ordering, width: int) -> list[int]:
     """A number for each row, which counts up where a key changes."""
     further = iter(range(width, len(source.columns)))
-    places = [key.column if key.column is not None else next(further) for key in ordering.keys]
+    columns = [key.column if key.column is not None else next(further) for key in ordering.keys]
     keys = [
-        tuple(_folded(row[place], key) for place, key in zip(places, ordering.keys, strict=True)) for row in source.rows
+        tuple(_folded(row[position], key) for position, key in zip(columns, ordering.keys, strict=True))
+        for row in source.rows
     ]
     [numbered] = intern_tables(keys)
     groups, group = [], 0
-    for place, key in enumerate(numbered):
-        group += place > 0 and key != numbered[place - 1]
+    for position, key in enumerate(numbered):
+        group += position > 0 and key != numbered[position - 1]
         groups.append(group)
     return groups
 
@@ -204,9 +205,9 @@ def _folded(cell: Any, key: OrderKey) -> Any:
 
 def match_in_order(reference: Rows, prediction: Rows, window: TieGroups) -> tuple[tuple[int, ...] | None, str]:
     """Columns with which a prediction is in order, and how: `in_place`, `ties`, or "" where there are none."""
-    found = match_columns(reference, prediction, groups=range(len(reference))).columns
-    if found is not None:
-        return found, "in_place"
+    columns = match_columns(reference, prediction, groups=range(len(reference))).columns
+    if columns is not None:
+        return columns, "in_place"
     if not window.strict:
-        found = match_columns(reference, prediction, groups=window.groups).columns
-    return found, "ties" if found is not None else ""
+        columns = match_columns(reference, prediction, groups=window.groups).columns
+    return columns, "ties" if columns is not None else ""

@@ -1,4 +1,4 @@
-"""One verdict on two results, with its reason: is the prediction's what the reference's is?
+"""Decides whether a predicted result equals the reference's, with a reason.
 
 Cells are equal as `steelyard.sql.cells` says, columns are found by value, rows are a bag unless the reference orders
 them. Several findings may hold at once. The verdict is then the first that holds of
@@ -170,14 +170,14 @@ def _judged(
         return _agreeing(reference, prediction, in_place, ())
     window = None if ordering is None else window_of(reference, ordering, *behind)
     flags = window.flags if window is not None else ()
-    found = _agreement(reference, prediction, window)
-    if found is not None:
-        return _agreeing(reference, prediction, found, flags)
+    agreement = _agreement(reference, prediction, window)
+    if agreement is not None:
+        return _agreeing(reference, prediction, agreement, flags)
     return _differing(reference, prediction, (*flags, *(("order_unchecked",) if ordering is not None else ())))
 
 
 def verdict_of_failure(failure: SqlFailure) -> ResultVerdict:
-    """The verdict on a prediction that returned nothing.
+    """Return the verdict on a prediction whose query failed.
 
     >>> verdict_of_failure(SqlFailure("error", "no such table: t")).kind
     'engine_error'
@@ -214,17 +214,17 @@ def _simple(rows: Sequence[Sequence[Any]]) -> bool:
 
 def _agreement(reference: ResultTable, prediction: ResultTable, window: TieGroups | None) -> _Found | None:
     """The best way in which the results agree: exactly before within tolerance, in order before out of it."""
-    found: list[_Found] = []
+    agreements: list[_Found] = []
     if len(reference.rows) != len(prediction.rows):
         return None
     for exact in (True, False):
-        way = _way(reference, prediction, window, exact=exact)
-        if way is not None and way.order != "wrong":
-            return way
-        found += [way] if way is not None else []
+        agreement = _way(reference, prediction, window, exact=exact)
+        if agreement is not None and agreement.order != "wrong":
+            return agreement
+        agreements += [agreement] if agreement is not None else []
         if exact and not (_inexact(reference) and _inexact(prediction)):
             break
-    return found[0] if found else None
+    return agreements[0] if agreements else None
 
 
 def _inexact(table: ResultTable) -> bool:
@@ -249,36 +249,38 @@ def _way(reference: ResultTable, prediction: ResultTable, window: TieGroups | No
     return _Found(columns, "in_place" if window is None else "wrong", exact) if columns is not None else None
 
 
-def _agreeing(reference: ResultTable, prediction: ResultTable, found: _Found, flags: tuple[str, ...]) -> ResultVerdict:
+def _agreeing(
+    reference: ResultTable, prediction: ResultTable, agreement: _Found, flags: tuple[str, ...]
+) -> ResultVerdict:
     """The verdict where the same rows are there, perhaps with more or fewer columns, or in a wrong order."""
     wide, narrow = len(prediction.columns), len(reference.columns)
-    holding = _holding(found, missing=narrow > wide, extra=wide > narrow)
+    holding = _holding(agreement, missing=narrow > wide, extra=wide > narrow)
     kind = holding[0]
-    words = Wording(reference, prediction, _pairs(found, swapped=narrow > wide))
+    words = Wording(reference, prediction, _pairs(agreement, swapped=narrow > wide))
     differences: dict[str, Any] = {"columns": words.columns()}
     if kind == "same_but_order":
         differences |= words.moved_rows()
-    rest = (*holding[1:], *(("limit_tie",) if found.order == "limit_tie" else ()), *flags)
-    reason = words.agreeing(kind, order=found.order)
+    rest = (*holding[1:], *(("limit_tie",) if agreement.order == "limit_tie" else ()), *flags)
+    reason = words.agreeing(kind, order=agreement.order)
     return ResultVerdict(kind, kind in RIGHT, TITLES[kind], reason, rest, differences)
 
 
-def _holding(found: _Found, *, missing: bool, extra: bool) -> list[VerdictKind]:
+def _holding(agreement: _Found, *, missing: bool, extra: bool) -> list[VerdictKind]:
     """The kinds that hold, in their precedence."""
-    permuted = list(found.columns) != sorted(found.columns)
+    permuted = list(agreement.columns) != sorted(agreement.columns)
     kinds: list[tuple[bool, VerdictKind]] = [
         (missing, "columns_missing"),
         (extra, "columns_extra"),
-        (found.order == "wrong", "same_but_order"),
-        (not found.exact, "within_tolerance"),
+        (agreement.order == "wrong", "same_but_order"),
+        (not agreement.exact, "within_tolerance"),
         (permuted, "columns_permuted"),
-        (found.order in {"ties", "limit_tie"}, "same_up_to_ties"),
+        (agreement.order in {"ties", "limit_tie"}, "same_up_to_ties"),
     ]
     return [kind for holds, kind in kinds if holds] or ["same"]
 
 
-def _pairs(found: _Found, *, swapped: bool) -> tuple[tuple[int, int], ...]:
-    pairs = enumerate(found.columns)
+def _pairs(agreement: _Found, *, swapped: bool) -> tuple[tuple[int, int], ...]:
+    pairs = enumerate(agreement.columns)
     return tuple(sorted((other, mine) for mine, other in pairs)) if swapped else tuple(pairs)
 
 

@@ -1,4 +1,4 @@
-"""Verdicts in words: one sentence with the first difference by row, column and value, and differences as plain JSON.
+"""Explains a verdict: a sentence with the first difference by row, column and value, and differences as JSON.
 
 Cells and rows are shown short and with nothing hidden in them (control characters are escaped).
 """
@@ -24,7 +24,7 @@ _NAMED: Final = 3
 
 @dataclass(frozen=True, slots=True)
 class Wording:
-    """What is said of two results whose columns are laid side by side as `pairs` says, 0-based."""
+    """Describes two results whose columns are matched by `pairs` of 0-based indices."""
 
     reference: ResultTable
     prediction: ResultTable
@@ -32,11 +32,11 @@ class Wording:
 
     def columns(self) -> list[int | None]:
         """For each column of the reference the 1-based one of the prediction; None where it has none."""
-        found = dict(self.pairs)
-        return [found[place] + 1 if place in found else None for place in range(len(self.reference.columns))]
+        partners = dict(self.pairs)
+        return [partners[column] + 1 if column in partners else None for column in range(len(self.reference.columns))]
 
     def agreeing(self, kind: str, *, order: str) -> str:
-        """The reason where the same rows are there."""
+        """The reason for a verdict where the rows agree."""
         rows = len(self.reference.rows)
         agree = f"{rows} rows agree" if rows != 1 else "1 row agrees"
         if kind == "columns_missing":
@@ -57,7 +57,7 @@ class Wording:
         return f"{agree}, rows with equal keys in another order" if order == "ties" else agree
 
     def differing(self, kind: str, laid: ColumnAlignment, keys: tuple[Rows, Rows]) -> str:
-        """The reason where rows differ."""
+        """The reason for a verdict where rows differ."""
         if kind == "duplicates_differ":
             return self._first_repeated(laid, keys)
         if kind == "rows_missing":
@@ -71,106 +71,110 @@ class Wording:
     def differing_rows(self, laid: ColumnAlignment) -> dict[str, Any]:
         """The first rows that are missing and extra, and how many there are."""
         return {
-            "missing": [json_row(place + 1, self.reference.rows[place]) for place in laid.missing[:_SHOWN]],
-            "extra": [json_row(place + 1, self.prediction.rows[place]) for place in laid.extra[:_SHOWN]],
+            "missing": [json_row(position + 1, self.reference.rows[position]) for position in laid.missing[:_SHOWN]],
+            "extra": [json_row(position + 1, self.prediction.rows[position]) for position in laid.extra[:_SHOWN]],
             "missing_rows": len(laid.missing),
             "extra_rows": len(laid.extra),
         }
 
     def moved_rows(self) -> dict[str, Any]:
         """The first positions that hold other rows than the reference has there."""
-        places = self._moved()
+        positions = self._moved()
         return {
-            "missing": [json_row(place + 1, self.reference.rows[place]) for place in places[:_SHOWN]],
-            "extra": [json_row(place + 1, self.prediction.rows[place]) for place in places[:_SHOWN]],
+            "missing": [json_row(position + 1, self.reference.rows[position]) for position in positions[:_SHOWN]],
+            "extra": [json_row(position + 1, self.prediction.rows[position]) for position in positions[:_SHOWN]],
             "missing_rows": 0,
             "extra_rows": 0,
         }
 
     def _moved(self) -> list[int]:
         mine, other = self._side_by_side(exact=False)
-        return [place for place, (one, two) in enumerate(zip(mine, other, strict=True)) if one != two]
+        return [position for position, (row, other_row) in enumerate(zip(mine, other, strict=True)) if row != other_row]
 
     def _side_by_side(self, *, exact: bool) -> tuple[Rows, Rows]:
         mine, other = intern_tables(self.reference.rows, self.prediction.rows, exact=exact)
-        return project(mine, [one for one, _ in self.pairs]), project(other, [two for _, two in self.pairs])
+        return project(mine, [left for left, _ in self.pairs]), project(other, [right for _, right in self.pairs])
 
     def _first_moved(self) -> str:
         mine, other = self._side_by_side(exact=False)
-        place = self._moved()[0]
-        return self._cells(place, place, mine[place], other[place])
+        position = self._moved()[0]
+        return self._cells(position, position, mine[position], other[position])
 
     def _first_inexact(self) -> str:
         mine, other = self._side_by_side(exact=True)
-        place = next((at for at, (one, two) in enumerate(zip(mine, other, strict=True)) if one != two), None)
+        position = next(
+            (at for at, (row, other_row) in enumerate(zip(mine, other, strict=True)) if row != other_row), None
+        )
         near, near_other = self._side_by_side(exact=False)
-        if place is None or near[place] != near_other[place]:
+        if position is None or near[position] != near_other[position]:
             return ""
-        return f": {self._cells(place, place, mine[place], other[place])}"
+        return f": {self._cells(position, position, mine[position], other[position])}"
 
     def _first_permuted(self) -> str:
         moved = [pair for pair in self.pairs if pair[0] != pair[1]][:_NAMED]
         named = (
-            f"{show_column(one, self.reference.columns)} is number {two + 1}"
-            f" ({show_column(two, self.prediction.columns)})"
-            for one, two in moved
+            f"{show_column(left, self.reference.columns)} is number {right + 1}"
+            f" ({show_column(right, self.prediction.columns)})"
+            for left, right in moved
         )
         return ", ".join(named)
 
     def _first_different(self, laid: ColumnAlignment, keys: tuple[Rows, Rows]) -> str:
-        mine = project(keys[0], [one for one, _ in laid.columns])
-        other = project(keys[1], [two for _, two in laid.columns])
-        place = laid.missing[0]
-        partner = nearest(mine[place], other, laid.extra, place)
+        mine = project(keys[0], [left for left, _ in laid.columns])
+        other = project(keys[1], [right for _, right in laid.columns])
+        position = laid.missing[0]
+        partner = nearest(mine[position], other, laid.extra, position)
         if partner is not None:
-            return self._cells(place, partner, mine[place], other[partner])
+            return self._cells(position, partner, mine[position], other[partner])
         where = laid.extra[0]
         return (
-            f"row {place + 1}: {self._wanted(place)} expected and not returned; "
+            f"row {position + 1}: {self._wanted(position)} expected and not returned; "
             f"row {where + 1} of the result, {self._given(where)}, is not in the reference"
         )
 
     def _first_repeated(self, laid: ColumnAlignment, keys: tuple[Rows, Rows]) -> str:
-        place, side = (laid.missing[0], 0) if laid.missing else (laid.extra[0], 1)
-        mine = project(keys[0], [one for one, _ in laid.columns])
-        other = project(keys[1], [two for _, two in laid.columns])
-        row = (mine, other)[side][place]
-        shown = self._wanted(place) if side == 0 else self._given(place)
+        position, side = (laid.missing[0], 0) if laid.missing else (laid.extra[0], 1)
+        mine = project(keys[0], [left for left, _ in laid.columns])
+        other = project(keys[1], [right for _, right in laid.columns])
+        row = (mine, other)[side][position]
+        shown = self._wanted(position) if side == 0 else self._given(position)
         return f"row {shown} expected {_times(mine.count(row))}, returned {_times(other.count(row))}"
 
-    def _cells(self, place: int, partner: int, mine: Sequence[int], other: Sequence[int]) -> str:
+    def _cells(self, position: int, partner: int, mine: Sequence[int], other: Sequence[int]) -> str:
         """The cells in which two rows differ, as far as a sentence takes them."""
-        differing = [at for at, (one, two) in enumerate(zip(mine, other, strict=True)) if one != two]
+        differing = [
+            at for at, (number, other_number) in enumerate(zip(mine, other, strict=True)) if number != other_number
+        ]
         parts = []
         for at in differing[:_NAMED]:
             left, right = self.pairs[at]
-            expected = show_cell(self.reference.rows[place][left])
+            expected = show_cell(self.reference.rows[position][left])
             returned = show_cell(self.prediction.rows[partner][right])
             parts.append(f"{show_column(left, self.reference.columns)}: {expected} expected, {returned} returned")
         more = f" and {len(differing) - _NAMED} more" if len(differing) > _NAMED else ""
-        where = "" if place == partner else f" (row {partner + 1} of the result)"
-        return f"row {place + 1}, {'; '.join(parts)}{more}{where}"
+        where = "" if position == partner else f" (row {partner + 1} of the result)"
+        return f"row {position + 1}, {'; '.join(parts)}{more}{where}"
 
     def _unmatched(self, table: ResultTable, side: int) -> str:
         taken = {pair[side] for pair in self.pairs}
-        left = [place for place in range(len(table.columns)) if place not in taken]
-        named = ", ".join(f"column {place + 1}{_named(place, table)}" for place in left[:_NAMED])
+        left = [column for column in range(len(table.columns)) if column not in taken]
+        named = ", ".join(f"column {column + 1}{_named(column, table)}" for column in left[:_NAMED])
         return f"{named} and {len(left) - _NAMED} more" if len(left) > _NAMED else named
 
-    def _wanted(self, place: int) -> str:
-        return show_row(self.reference.rows[place])
+    def _wanted(self, position: int) -> str:
+        return show_row(self.reference.rows[position])
 
-    def _given(self, place: int) -> str:
-        return show_row(self.prediction.rows[place])
-
-
-def _named(place: int, table: ResultTable) -> str:
-    name = show_column(place, table.columns).removeprefix("column ")
-    return "" if name == str(place + 1) else f" ({name})"
+    def _given(self, position: int) -> str:
+        return show_row(self.prediction.rows[position])
 
 
-def _count(places: Sequence[int]) -> str:
-    return f"{len(places)} rows" if len(places) != 1 else "1 row"
+def _named(column: int, table: ResultTable) -> str:
+    name = show_column(column, table.columns).removeprefix("column ")
+    return "" if name == str(column + 1) else f" ({name})"
+
+
+def _count(positions: Sequence[int]) -> str:
+    return f"{len(positions)} rows" if len(positions) != 1 else "1 row"
 
 
 def _times(count: int) -> str:
@@ -186,7 +190,7 @@ _BITS: Final = 256
 
 
 def show_cell(cell: Any, most: int = _TEXT) -> str:
-    r"""A cell for a sentence, as SQL would write it.
+    r"""Format a cell for a sentence, as a SQL literal.
 
     Args:
         cell: a cell of any type.
@@ -219,7 +223,7 @@ def _show_other(cell: Any, most: int) -> str:
 
 
 def show_row(row: Sequence[Any]) -> str:
-    """The first cells of a row, in brackets.
+    """Format the first cells of a row, in brackets.
 
     >>> show_row((1, "a"))
     "(1, 'a')"
@@ -229,7 +233,7 @@ def show_row(row: Sequence[Any]) -> str:
 
 
 def show_column(index: int, columns: Sequence[str]) -> str:
-    """The name of a column, or its number where it has none to speak of.
+    """Name a column for a sentence, by its number where it has no name.
 
     >>> show_column(0, ["total"]), show_column(1, ["a", ""])
     ('column total', 'column 2')
@@ -239,7 +243,7 @@ def show_column(index: int, columns: Sequence[str]) -> str:
 
 
 def json_row(number: int, row: Sequence[Any]) -> dict[str, Any]:
-    """A row as plain JSON: its 1-based number and its first cells.
+    """Convert a row to JSON values: its 1-based number and its first cells.
 
     >>> json_row(3, (1, "a", float("inf")))
     {'row': 3, 'cells': [1, 'a', 'inf']}
@@ -259,12 +263,16 @@ def _json_cell(cell: Any) -> Any:
 
 
 def one_line(text: str) -> str:
-    r"""A text with an escape for each character that is not seen, or that acts on whoever shows it.
+    r"""Escape invisible and control characters of a text.
 
     >>> one_line("a\nb\x1b[1m\u202e易")
     'a\\nb\\x1b[1m\\u202e易'
     """
-    return text if text.isprintable() else "".join(one if one.isprintable() else _escaped(one) for one in text)
+    return (
+        text
+        if text.isprintable()
+        else "".join(character if character.isprintable() else _escaped(character) for character in text)
+    )
 
 
 def _escaped(character: str) -> str:

@@ -1,4 +1,4 @@
-"""How close is a predicted table to the wanted one? The metrics of QATCH, and code written for its API runs here.
+"""Measures how close a predicted table is to the expected one, with the metrics and the API of QATCH.
 
 metrics        the metrics as pure functions, by five rule sets
 rules          the rule sets, in one table

@@ -1,4 +1,4 @@
-"""The prediction's columns in the target's order, as far as values tell: names say nothing, and rows stay whole.
+"""Aligns the prediction's columns with the target's by their values.
 
 A query may name its columns in any order, so a table with permuted columns holds the rows that were wanted. Cells that
 change places in some rows only are wrong answers, which is why cells are never sorted within a row.
@@ -26,7 +26,7 @@ _MOST_COLUMNS: Final = 300
 
 
 def align_columns(target: Rows, prediction: Rows) -> NumberedRows:
-    """Rows of the two tables as numbers, with the prediction's columns where most rows agree.
+    """Number the rows of two tables, with the prediction's columns ordered so that most rows agree.
 
     Taken is, in this order: columns as they are, where the tables are equal row by row; one order of columns for which
     they are; columns as they are, where they hold the same rows in any order; one order of columns for which they do.
@@ -104,8 +104,8 @@ def _counts_by_column(cells: Sequence[int], distinct: int, width: int) -> NDArra
     """How often each cell, taken with the cells of its row, stands in each column; floats multiply faster."""
     import numpy as np
 
-    places = np.array(cells, dtype=np.int64) * width + np.arange(len(cells)) % width
-    return np.bincount(places, minlength=distinct * width).reshape(distinct, width).astype(float)
+    slots = np.array(cells, dtype=np.int64) * width + np.arange(len(cells)) % width
+    return np.bincount(slots, minlength=distinct * width).reshape(distinct, width).astype(float)
 
 
 def _paired(agree: NDArray[np.float64]) -> tuple[int, ...]:

@@ -1,4 +1,4 @@
-"""Tables as numbers, equal numbers for equal cells or rows, and counts of what two tables have in common."""
+"""Numbers cells and rows of two tables, and counts what the tables have in common."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def number_rows(target: Sequence[Hashable], prediction: Sequence[Hashable]) -> N
 
 
 def shared_cells(first: Rows, second: Rows) -> int:
-    """How many cells two tables have in common, repeats counted: sum of min.
+    """Count the cells that two tables have in common, with repeats: the sum of the minima.
 
     >>> shared_cells([(1, 1), (2, 3)], [(1, 2, 2)])
     2
@@ -68,7 +68,7 @@ def shared_cells(first: Rows, second: Rows) -> int:
 
 
 def found_in(cells: Iterable[int], known: Iterable[int]) -> int:
-    """How many of the cells, with their repeats, occur among the known ones at all.
+    """Count the cells, with repeats, that occur among the known ones.
 
     >>> found_in([1, 1, 2, 3], {1, 2})
     3
@@ -79,7 +79,7 @@ def found_in(cells: Iterable[int], known: Iterable[int]) -> int:
 
 
 def agreeing(target: Counter[_Row], prediction: Counter[_Row]) -> int:
-    """How many distinct rows occur equally often in both, and at least once.
+    """Count the distinct rows that occur equally often in both tables, and at least once.
 
     >>> agreeing(Counter("aab"), Counter("aabbc"))
     1
@@ -159,14 +159,14 @@ def rank_correlation(target: Sequence[Hashable], prediction: Sequence[Hashable])
 
 
 def numbered_correlation(rows: NumberedRows) -> float | None:
-    """The same of rows that are numbers already."""
+    """Compute `rank_correlation` of rows that are numbered already."""
     import numpy as np
 
     common = np.minimum(*rows.counts())
     if np.count_nonzero(common) < 2:
         return None
-    row, there = _places(rows.target, common)
-    _, here = _places(rows.prediction, common)
+    row, there = _ranks_of_shared(rows.target, common)
+    _, here = _ranks_of_shared(rows.prediction, common)
     squares, count = _squares(there, here), len(row)
     if count > np.count_nonzero(common):
         first = np.searchsorted(row, row, "left")
@@ -186,25 +186,25 @@ def first_places_correlation(target: Iterable[Hashable], prediction: Iterable[Ha
     [0.0, 0.5, 1.0]
     """
     wanted, got = dict.fromkeys(target), dict.fromkeys(prediction)
-    places = {row: place for place, row in enumerate(row for row in wanted if row in got)}
-    squares = sum((place - places[row]) ** 2 for place, row in enumerate(row for row in got if row in places))
-    count = max(len(places), 2)
-    rho = 1 - 6 * squares / (count * (count**2 - 1)) if places else 0.0
+    ranks = {row: rank for rank, row in enumerate(row for row in wanted if row in got)}
+    squares = sum((rank - ranks[row]) ** 2 for rank, row in enumerate(row for row in got if row in ranks))
+    count = max(len(ranks), 2)
+    rho = 1 - 6 * squares / (count * (count**2 - 1)) if ranks else 0.0
     return (round(rho, 3) + 1) / 2
 
 
-def _places(rows: NDArray[np.int64], common: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def _ranks_of_shared(rows: NDArray[np.int64], common: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """The shared occurrences, sorted by row and then by place: their rows, and their places among each other."""
     import numpy as np
 
     by_row = np.argsort(rows, kind="stable")
     sorted_rows = rows[by_row]
     nth = np.arange(len(rows)) - np.searchsorted(sorted_rows, sorted_rows, "left")
-    kept = np.zeros(len(rows), dtype=bool)
-    kept[by_row] = nth < common[sorted_rows]
-    shared = rows[kept]
-    places = np.argsort(shared, kind="stable")
-    return shared[places], places
+    shared_mask = np.zeros(len(rows), dtype=bool)
+    shared_mask[by_row] = nth < common[sorted_rows]
+    shared = rows[shared_mask]
+    order = np.argsort(shared, kind="stable")
+    return shared[order], order
 
 
 def _squares(there: NDArray[np.int64], here: NDArray[np.int64]) -> int:

@@ -117,7 +117,7 @@ class SingleDatabase:
         return self._sandbox.run(self._database, query, limits=self._limits)
 
     def run_query(self, query: str) -> list[list[Any]]:
-        """The rows that a query returns.
+        """Run a query and return its rows.
 
         Raises:
             QueryFailed: there is no result: the engine's error, not one reading statement, or over the limits.
@@ -143,7 +143,7 @@ class SingleDatabase:
         return self.table_schemas[table_name]
 
     def close_connection(self) -> None:
-        """Forget what was read; ends its workers, where they are its own."""
+        """Drop cached names and schemas, and end the workers if they belong to this object."""
         self._names = self._schemas = None
         if self._owned:
             self._sandbox.close()
@@ -211,7 +211,7 @@ class MultipleDatabases:
         return isinstance(other, str) and other in self.get_db_names()
 
     def __getitem__(self, key: str) -> SingleDatabase:
-        """The database `key`, opened if it is not.
+        """Return the database `key`, opening it if necessary.
 
         Raises:
             ConfigError: there is none; the message suggests one.
@@ -247,7 +247,7 @@ class MultipleDatabases:
         return self[db_id].execute(query)
 
     def run_query(self, db_id: str, query: str) -> list[list[Any]]:
-        """The rows that a query returns.
+        """Run a query and return its rows.
 
         Raises:
             ConfigError: there is no such database.
@@ -290,7 +290,7 @@ class MultipleDatabases:
         return self[db_id].table_schemas
 
     def close(self) -> None:
-        """Close all of them and end the workers; asking again opens anew."""
+        """Close all databases and end the workers; a later query opens them again."""
         with self._lock:
             for database in self.db_ids2db.values():
                 database.close_connection()
@@ -316,7 +316,7 @@ def _frame(table: ResultTable) -> Any:
         return pd.DataFrame(list(table.rows), columns=list(table.columns))
     import narwhals.stable.v1 as nw
 
-    columns = {name: [row[place] for row in table.rows] for place, name in enumerate(table.columns)}
+    columns = {name: [row[index] for row in table.rows] for index, name in enumerate(table.columns)}
     return nw.from_dict(columns, backend=backend).to_native()
 
 

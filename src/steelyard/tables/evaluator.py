@@ -38,7 +38,7 @@ MOST_CELLS: Final = 2_000_000
 
 
 class MetricEvaluator:
-    """Evaluates predicted tables, or the results of predicted queries, against wanted ones.
+    """Evaluates predicted tables, or the results of predicted queries, against expected ones.
 
     Args:
         databases: where queries are run; None where both sides are tables already.
@@ -84,7 +84,7 @@ class MetricEvaluator:
     def evaluate_single_test_QA(  # noqa: N802  # the documented name
         self, test: Any, prediction_col_name: str, target_col_name: str
     ) -> dict[str, float | None]:
-        """Evaluate a predicted table against a wanted one.
+        """Evaluate a predicted table against the expected one.
 
         Args:
             test: a mapping or pandas Series with the two columns; with `db_id` too where the target is SQL.
@@ -103,7 +103,7 @@ class MetricEvaluator:
     def evaluate_single_test_SP(  # noqa: N802  # the documented name
         self, test: Any, prediction_col_name: str, target_col_name: str
     ) -> dict[str, float | None]:
-        """Run a predicted and a wanted query on the database `db_id`, and compare their results.
+        """Run the predicted and the target query on the database `db_id`, and compare their results.
 
         Args:
             test: a mapping or pandas Series with the two columns and `db_id`.
@@ -266,7 +266,7 @@ class MetricTag:
         self.rules = rules
 
     def evaluate(self, target: Any, prediction: Any) -> float | None:
-        """The metric, empty tables and whatever is no table included.
+        """Compute the metric; empty tables and values that are no table are allowed.
 
         Args:
             target: the wanted rows, as lists, tuples or arrays of cells.
@@ -348,7 +348,7 @@ class TupleOrderTag(MetricTag):
 
 
 class ResultsCache:
-    """Results of queries that were run already, because many rows of a frame have the same target.
+    """Caches results of queries, because many rows of a frame have the same target.
 
     The least recently used are dropped first.
 
@@ -385,7 +385,7 @@ class ResultsCache:
 
 
 class EagerFrame:
-    """A pandas, polars or pyarrow table, which is never changed itself.
+    """Reads a pandas, polars or pyarrow table without changing it.
 
     Args:
         native: a pandas or polars data frame, or a pyarrow table.
@@ -419,8 +419,8 @@ class EagerFrame:
             ConfigError: there is no such column.
         """
         self.check_column(column)
-        found: list[Any] = self._frame[column].to_list()
-        return found
+        cells: list[Any] = self._frame[column].to_list()
+        return cells
 
     def check_column(self, column: str, why: str = "") -> None:
         """Refuse a column that is not there.

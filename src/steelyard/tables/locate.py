@@ -1,4 +1,4 @@
-"""Where a folder keeps its databases: one file each, addressed by id.
+"""Finds the databases of a folder by their ids.
 
     <folder>/<id>/<id>.sqlite     the layout of Spider, BIRD and QATCH
     <folder>/<id>.sqlite          or flat
@@ -26,7 +26,7 @@ _LISTED: Final = 20
 
 
 def check_folder(folder: Path) -> None:
-    """Refuse what is no folder.
+    """Check that a path is a folder.
 
     Raises:
         ConfigError: which, and similar names next to it.
@@ -41,7 +41,7 @@ def check_folder(folder: Path) -> None:
 
 
 def database_ids(folder: Path) -> list[str]:
-    """The ids of all databases in `folder`, sorted.
+    """List the ids of all databases in `folder`, sorted.
 
     Raises:
         ConfigError: there is no such folder.
@@ -54,7 +54,7 @@ def database_ids(folder: Path) -> list[str]:
 
 
 def find_database(folder: Path, db_id: Any) -> Database:
-    """The database that `db_id` names; nothing is opened.
+    """Find the database that `db_id` names, without opening it.
 
     Args:
         folder: with one file or one folder for each database.
@@ -72,7 +72,7 @@ def find_database(folder: Path, db_id: Any) -> Database:
 
 
 def engines_in(folder: Path) -> set[EngineName]:
-    """Which engines the databases in `folder` need."""
+    """Return the engines that the databases in `folder` need."""
     return {find_database(folder, db_id).engine for db_id in database_ids(folder)}
 
 

@@ -1,4 +1,4 @@
-"""How close a predicted table is to the wanted one: the metrics of QATCH and execution accuracy, as pure functions.
+"""The metrics of QATCH and execution accuracy as pure functions of two tables.
 
 Source of all of them: S. Papicchio, P. Papotti, L. Cagliero, "QATCH: Benchmarking SQL-centric tasks with Table
 Representation Learning Models on Your Data", NeurIPS 2023 Datasets and Benchmarks. What a table is, when two cells are
@@ -29,7 +29,7 @@ def table_metrics(
     ordered: bool | None = None,
     executed: bool = False,
 ) -> dict[str, Measure]:
-    """Several metrics of one pair of tables; the rows are read once for all of them.
+    """Compute several metrics of a pair of tables; the rows are read once for all of them.
 
     Args:
         target: the wanted rows.
@@ -56,7 +56,7 @@ def table_metrics(
 
 
 def cell_precision(target: Any, prediction: Any, *, rules: RuleName = "steelyard") -> float | None:
-    """Share of the prediction's cells that are the target's.
+    """Share of the prediction's cells that occur in the target.
 
         sum over cells c of min(count of c in T, count of c in P) / cells of P
 
@@ -93,7 +93,7 @@ def cell_precision(target: Any, prediction: Any, *, rules: RuleName = "steelyard
 
 
 def cell_recall(target: Any, prediction: Any, *, rules: RuleName = "steelyard") -> float | None:
-    """Share of the target's cells that the prediction has.
+    """Share of the target's cells that occur in the prediction.
 
         sum over cells c of min(count of c in T, count of c in P) / cells of T
 
@@ -122,7 +122,7 @@ def cell_recall(target: Any, prediction: Any, *, rules: RuleName = "steelyard") 
 
 
 def tuple_cardinality(target: Any, prediction: Any, *, rules: RuleName = "steelyard") -> float | None:
-    """How near the numbers of rows are: min(rows of T, rows of P) / max(rows of T, rows of P).
+    """Ratio of the numbers of rows: min(rows of T, rows of P) / max(rows of T, rows of P).
 
     Args:
         target: the wanted rows.

@@ -17,7 +17,7 @@ _FEW: Final = "fewer than two distinct rows are shared"
 
 
 def native_metrics(pair: TablePair) -> dict[str, Measure]:
-    """Every requested metric by the rules `steelyard`; see `steelyard.tables.metrics` for each."""
+    """Compute the requested metrics by the rules `steelyard`; see `steelyard.tables.metrics` for each."""
     for name, table in (("target", pair.target), ("prediction", pair.prediction)):
         problem = shape_problem(table)
         if problem:
@@ -30,7 +30,7 @@ def native_metrics(pair: TablePair) -> dict[str, Measure]:
 
 
 def shape_problem(table: Any) -> str:
-    """Why a value is no table by the rules `steelyard`, naming the first row that is wrong; "" where it is one.
+    """Explain why a value is no table by the rules `steelyard`, naming the first bad row; "" where it is one.
 
     A table is a list or tuple of rows; a row is a list or tuple of cells. A cell may itself be a list or dict, as
     engines return them; but where rows are lists and no cell is anything else than a list, that is a third dimension.
@@ -44,13 +44,13 @@ def shape_problem(table: Any) -> str:
         return f"{_named(table)} is no list of rows"
     # Types first, rows only where one is wrong: three times as fast on what is a table.
     if not all(issubclass(kind, list | tuple) for kind in set(map(type, table))):
-        place, row = next((place, row) for place, row in enumerate(table, 1) if not isinstance(row, list | tuple))
-        return f"row {place} is {_named(row)}, not a list of cells"
+        number, row = next((number, row) for number, row in enumerate(table, 1) if not isinstance(row, list | tuple))
+        return f"row {number} is {_named(row)}, not a list of cells"
     widths = list(map(len, table))
     if len(set(widths)) > 1:
-        place = next(place for place, width in enumerate(widths) if width != widths[0])
-        cells = "1 cell" if widths[place] == 1 else f"{widths[place]} cells"
-        return f"row {place + 1} has {cells} where row 1 has {widths[0]}"
+        number = next(number for number, width in enumerate(widths) if width != widths[0])
+        cells = "1 cell" if widths[number] == 1 else f"{widths[number]} cells"
+        return f"row {number + 1} has {cells} where row 1 has {widths[0]}"
     if table and not widths[0]:
         return "row 1 has no cells"
     return _third_dimension(table)
@@ -142,8 +142,8 @@ def _same_by_group(rows: NumberedRows, groups: Sequence[int]) -> bool:
     """Whether each group of positions holds the same rows in both tables."""
     import numpy as np
 
-    places = np.asarray(groups, dtype=np.int64)
-    wanted, got = (np.lexsort((each, places)) for each in (rows.target, rows.prediction))
+    group_of = np.asarray(groups, dtype=np.int64)
+    wanted, got = (np.lexsort((each, group_of)) for each in (rows.target, rows.prediction))
     return bool((rows.target[wanted] == rows.prediction[got]).all())
 
 

@@ -51,8 +51,8 @@ class _Release:
 
 
 @dataclass(frozen=True)
-class _FoldedPair:
-    """Two tables of folded cells as numbers."""
+class _NormalisedPair:
+    """Two tables of normalised cells as numbers."""
 
     target: Rows
     prediction: Rows
@@ -97,13 +97,13 @@ def _formula(release: _Release, pair: TablePair) -> Callable[[str], Measure]:
     """What the release gives for each metric once both tables have passed the gate."""
     lexicon = Lexicon(release_text)
     try:
-        folded = _FoldedPair(lexicon.rows(pair.target), lexicon.rows(pair.prediction), lexicon)
+        normalised = _NormalisedPair(lexicon.rows(pair.target), lexicon.rows(pair.prediction), lexicon)
     except RAISED as error:
         unreadable = raised(release.version, error)
         return lambda _: unreadable
-    if not folded.target or not folded.prediction:
-        return lambda _: Measure(float(not folded.target and not folded.prediction))
-    return lambda name: attempt(release.version, partial(_FORMULAS[name], release, folded))
+    if not normalised.target or not normalised.prediction:
+        return lambda _: Measure(float(not normalised.target and not normalised.prediction))
+    return lambda name: attempt(release.version, partial(_FORMULAS[name], release, normalised))
 
 
 def _rejected(release: _Release, pair: TablePair) -> Measure | None:
@@ -122,23 +122,23 @@ def _rejected(release: _Release, pair: TablePair) -> Measure | None:
     return None if release.gate(pair.target) else Measure(0.0, f"the target counts as nothing: {zero}")
 
 
-def _precision(release: _Release, pair: _FoldedPair) -> float:
+def _precision(release: _Release, pair: _NormalisedPair) -> float:
     return release.share(pair.prediction, pair.target, pair.lexicon)
 
 
-def _recall(release: _Release, pair: _FoldedPair) -> float:
+def _recall(release: _Release, pair: _NormalisedPair) -> float:
     return release.share(pair.target, pair.prediction, pair.lexicon)
 
 
-def _cardinality(_: _Release, pair: _FoldedPair) -> float:
+def _cardinality(_: _Release, pair: _NormalisedPair) -> float:
     return rounded_cardinality(len(pair.target), len(pair.prediction))
 
 
-def _constraint(_: _Release, pair: _FoldedPair) -> float:
+def _constraint(_: _Release, pair: _NormalisedPair) -> float:
     return rounded_constraint(*pair.sorted_rows)
 
 
-def _order(_: _Release, pair: _FoldedPair) -> float:
+def _order(_: _Release, pair: _NormalisedPair) -> float:
     return first_places_correlation(pair.target, pair.prediction)
 
 
@@ -214,7 +214,7 @@ def release_text(cell: Any) -> str | bool:
         return "None"
     if isinstance(cell, int | float) or type(cell).__name__ in {"int64", "float64"}:
         return str(round(cell, 2))
-    raise AttributeError(f"a {type(cell).__name__} is no text to be folded")
+    raise AttributeError(f"a {type(cell).__name__} cannot be normalised to text")
 
 
 def is_matrix(table: Any) -> bool:
@@ -260,7 +260,7 @@ def _is_long(cell: Any) -> bool:
     return isinstance(cell, int) and not -(2**63) <= cell < 2**64
 
 
-_FORMULAS: Final[Mapping[str, Callable[[_Release, _FoldedPair], float]]] = {
+_FORMULAS: Final[Mapping[str, Callable[[_Release, _NormalisedPair], float]]] = {
     "cell_precision": _precision,
     "cell_recall": _recall,
     "tuple_cardinality": _cardinality,

@@ -39,7 +39,7 @@ _HALF: Final = 1e-6
 
 
 def documented_metrics(pair: TablePair) -> dict[str, Measure]:
-    """Every requested metric by the rules `qatch-docs`."""
+    """Compute the requested metrics by the rules `qatch-docs`."""
     return measure_each(pair, unless_unordered(pair, _formula(pair)), "the documentation of QATCH")
 
 
@@ -70,11 +70,11 @@ def _problem(table: Any) -> str:
         return "it is no list of rows"
     if set(map(type, table)) <= _LISTS and _LISTS.isdisjoint(map(type, chain.from_iterable(table))):
         return ""
-    for place, row in enumerate(table, 1):
+    for number, row in enumerate(table, 1):
         if not isinstance(row, list | tuple):
-            return f"row {place} is no list of cells"
+            return f"row {number} is no list of cells"
         if any(isinstance(cell, list | tuple) for cell in row):
-            return f"row {place} holds a list where a cell belongs"
+            return f"row {number} holds a list where a cell belongs"
     return ""
 
 
@@ -98,7 +98,7 @@ def _constraint(target: Rows, prediction: Rows) -> float:
 
 
 def documented_key(cell: Any) -> Hashable:
-    r"""The cell as the documentation has it: the same folding, but 1 equals 1.0, and every type has a key.
+    r"""Key of a cell by the documentation: normalised as by 0.2.2, but 1 equals 1.0, and every type has a key.
 
     >>> documented_key(1) == documented_key("1.00") == documented_key(Decimal("1.001"))
     True
@@ -183,9 +183,9 @@ def _at_two_decimals(floats: Sequence[float]) -> Sequence[float]:
 
     with np.errstate(over="ignore", invalid="ignore"):
         scaled = np.array(floats) * 100
-        whole = np.rint(scaled)
-        clear = (np.abs(scaled) < _CLEAR) & (np.abs(np.abs(scaled - whole) - 0.5) > _HALF)
-    rounded: list[float] = (whole / 100).tolist()
+        rounded_scaled = np.rint(scaled)
+        clear = (np.abs(scaled) < _CLEAR) & (np.abs(np.abs(scaled - rounded_scaled) - 0.5) > _HALF)
+    rounded: list[float] = (rounded_scaled / 100).tolist()
     for index in np.flatnonzero(~clear).tolist():
         number = floats[index]
         rounded[index] = round(number, 2) if math.isfinite(number) else number

@@ -1,4 +1,4 @@
-"""A value as a table: whatever a data frame's cell, a model's reply or a dataset's row may hold instead of plain rows.
+"""Reads tables from values of many forms: data frames, arrays, records, JSON and Python texts.
 
 Rows are lists of cells. They also come as numpy arrays of arrays (a list column after a round trip through Parquet),
 as `{"columns": [...], "rows": [...]}`, as a list of records, and as text: JSON, or Python's own notation, which is
@@ -46,7 +46,7 @@ class TableText:
 
 
 def plain_table(value: Any) -> Any:
-    """`value` with arrays as lists and named tables as their rows; what is no table stays as it is.
+    """Convert a value to a list of rows; a value that is no table stays as it is.
 
     Numbers of numpy become Python's, pandas' NA becomes None, a missing table (None, NaN, NA) becomes None.
 
@@ -69,7 +69,7 @@ def plain_table(value: Any) -> Any:
 
 
 def read_notation(text: str) -> Any:
-    """The value that a text writes down as JSON or in Python's notation.
+    """Parse a text as JSON or as a Python literal.
 
     Raises:
         ValueError: it writes down none.
@@ -90,7 +90,7 @@ def read_notation(text: str) -> Any:
 
 
 def looks_like_table(text: str) -> bool:
-    """Whether a text begins like a written table: no SQL statement begins with a bracket.
+    """Whether a text begins like a table (`[` or `{`), as no SQL statement does.
 
     >>> looks_like_table(" [[1]]"), looks_like_table("SELECT 1")
     (True, False)
@@ -99,7 +99,7 @@ def looks_like_table(text: str) -> bool:
 
 
 def read_table(value: Any) -> TableText:
-    r"""The one table in a target's output: rows, a named table, or a text of either, also in a fenced block.
+    r"""Read the single table in a target's output: rows, a named table, or a text of either, also fenced.
 
     >>> read_table("Here it is:\n```json\n[[1, 2]]\n```").rows
     [[1, 2]]
@@ -114,7 +114,7 @@ def read_table(value: Any) -> TableText:
 
 
 def rows_as_lists(table: Any) -> Any:
-    """A table with lists for rows that are tuples; the releases of QATCH tell the two apart.
+    """Convert rows that are tuples to lists, which the releases of QATCH distinguish.
 
     >>> rows_as_lists([(1, 2), [3]])
     [[1, 2], [3]]
@@ -125,7 +125,7 @@ def rows_as_lists(table: Any) -> Any:
 
 
 def missing_as_null(table: Any) -> Any:
-    """NaN as NULL in a table that was given: lists made from a data frame have NaN where a cell is missing.
+    """Replace NaN by None in a table that was not read from a database: data frames have NaN for missing cells.
 
     What a database returned keeps its NaN, which is a value there.
 
@@ -147,7 +147,7 @@ def missing_as_null(table: Any) -> Any:
 
 
 def blocks_of(text: str) -> list[str]:
-    r"""The insides of all fenced blocks, in order.
+    r"""Return the contents of all fenced blocks, in order.
 
     >>> blocks_of("a\n```sql\nSELECT 1\n```")
     ['SELECT 1\n']
@@ -156,19 +156,19 @@ def blocks_of(text: str) -> list[str]:
 
 
 def is_missing(value: Any) -> bool:
-    """Whether a frame or a file means by it that there is nothing: None, NaN, NA."""
+    """Whether a value stands for a missing one: None, NaN, NA."""
     return value is None or (isinstance(value, float) and math.isnan(value)) or type(value).__name__ in _BLANK_TYPES
 
 
 def _from_text(text: str) -> TableText:
     if not text.strip():
         return TableText(None, "empty", "the output is empty")
-    whole = _parsed(text)
-    if not whole.kind or looks_like_table(text):
-        return whole
+    table = _parsed(text)
+    if not table.kind or looks_like_table(text):
+        return table
     tables = [table for table in map(_parsed, blocks_of(text)) if not table.kind]
     if not tables:
-        return whole
+        return table
     if any(table.rows != tables[0].rows for table in tables):
         return TableText(None, "several", f"the output holds {len(tables)} tables that differ")
     return tables[0]

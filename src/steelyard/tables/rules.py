@@ -1,4 +1,4 @@
-"""The rule sets by name, in one table: what each takes as a table, compares, counts, and does with the text of queries.
+"""Defines the rule sets: what each accepts as a table, how it compares cells, and how it treats query texts.
 
 The releases of QATCH look for words in the text of a query; `qatch-docs` and `steelyard` ask the syntax tree. So a
 table called `orders`, an `ORDER BY` of a window and a line break between the two words mislead the releases alone.

@@ -1,4 +1,4 @@
-"""Two sides of one comparison, each a table or the reason why there is none; and what that means for the metrics.
+"""Compares two sides, each a table or the reason why there is none, by a rule set.
 
 | | `steelyard` | `qatch-docs` | qatch-0.2.x | qatch-1.0.36 |
 |---|---|---|---|---|
@@ -70,7 +70,7 @@ def compare_sides(
     ordered: bool | None,
     ties: Ties | None = None,
 ) -> dict[str, Measure]:
-    """Every metric of a pair, also where a side has no table.
+    """Compute the metrics of a pair, also where a side has no table.
 
     Args:
         target: what is wanted.
@@ -108,12 +108,12 @@ def compare_equal_queries(
 
 
 def ties_of(side: TableSide, query: str, engine: EngineName = "sqlite") -> Ties:
-    """Returns, when called, which rows of a query's result its ORDER BY leaves free."""
+    """Return a function that finds the rows of a result with equal sort keys."""
     return lambda: tied_rows(query, engine, ResultTable(side.columns, side.table))
 
 
 def tied_rows(query: str, engine: EngineName, table: ResultTable) -> Sequence[int] | None:
-    """The group of each row of a result, where rows of one group have equal sort keys; None where none is known.
+    """Group the rows of a result by equal sort keys; None where the keys are unknown or all differ.
 
     Known are keys that are columns of the result; a LIMIT that cuts through a group leaves the rows that it kept.
 

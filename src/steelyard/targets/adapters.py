@@ -1,4 +1,4 @@
-"""What the adapters of frameworks share: finding the user's object, and naming its passages' sources.
+"""Shared by the adapters of frameworks: finds the user's object and the sources of its passages.
 
 Objects are known by their methods, never by their class: no framework is imported here, and none is needed to read a
 configuration that names one.
@@ -23,7 +23,7 @@ _TAKES_ARGUMENTS: Final = (
 
 
 def resolve(given: Any, methods: Sequence[str], extra: str) -> Any:
-    """The object that answers: `given` itself, what stands at its import path, or what a function there makes.
+    """Return the object that answers: `given` itself, or the object or factory at its import path.
 
     Args:
         given: an import path, an object with one of the methods, or a function without arguments that makes one; it
@@ -34,23 +34,23 @@ def resolve(given: Any, methods: Sequence[str], extra: str) -> Any:
     Raises:
         ConfigError: there is nothing of that name, a package is not installed, or it is no such object.
     """
-    found = given
+    answerer = given
     if isinstance(given, str):
         try:
-            found = find_object(given)
+            answerer = find_object(given)
         except ConfigError as error:
             raise _missing_package(given, error, extra) or error from error
-    if not _has(found, methods) and callable(found) and not isinstance(found, type):
-        found = _made(found)
-    if isinstance(found, type) or not _has(found, methods):
+    if not _has(answerer, methods) and callable(answerer) and not isinstance(answerer, type):
+        answerer = _built_by(answerer)
+    if isinstance(answerer, type) or not _has(answerer, methods):
         name = given if isinstance(given, str) else "this"
-        kind = f"the class {found.__name__}" if isinstance(found, type) else f"a {type(found).__name__}"
+        kind = f"the class {answerer.__name__}" if isinstance(answerer, type) else f"a {type(answerer).__name__}"
         raise ConfigError(f"{name} is {kind}, and has no method {' or '.join(methods)}")
-    return found
+    return answerer
 
 
 def check_there(given: Any, methods: Sequence[str], extra: str) -> None:
-    """Look for the object that answers without importing its module or calling what makes it: either may cost.
+    """Check that the object exists without importing its module or calling its factory, which may be expensive.
 
     Args:
         given: as for `resolve`.
@@ -84,12 +84,12 @@ def _needs(path: str, package: str, extra: str) -> ConfigError:
     )
 
 
-def _has(found: Any, methods: Sequence[str]) -> bool:
-    return any(callable(getattr(found, name, None)) for name in methods)
+def _has(candidate: Any, methods: Sequence[str]) -> bool:
+    return any(callable(getattr(candidate, name, None)) for name in methods)
 
 
 @lru_cache(maxsize=64)
-def _made(make: Any) -> Any:
+def _built_by(make: Any) -> Any:
     """What a function without arguments makes; once, since an engine may take minutes to load."""
     _check_no_arguments(make)
     return make()
@@ -112,7 +112,7 @@ def _missing_package(path: str, error: ConfigError, extra: str) -> ConfigError |
 
 
 def name_of(given: Any) -> str:
-    """What a manifest says of it: the import path, or the class of an object, never its address in memory."""
+    """Name the object for a manifest: its import path or class, never its address in memory."""
     if isinstance(given, str):
         return given
     named = given if hasattr(given, "__qualname__") else type(given)
@@ -120,7 +120,7 @@ def name_of(given: Any) -> str:
 
 
 def source(ident: Any, metadata: Mapping[str, Any], *, page: Any, span: tuple[Any, Any] | None) -> dict[str, Any]:
-    """A passage's source, with what is known of it.
+    """Describe a passage's source: id, document, offsets and page where they are known.
 
     Args:
         ident: the passage's id, or None.
@@ -132,18 +132,18 @@ def source(ident: Any, metadata: Mapping[str, Any], *, page: Any, span: tuple[An
     >>> source("n1", {"file_path": "/home/ann/docs/a.pdf"}, page="3", span=None)
     {'id': 'n1', 'document': 'a.pdf', 'page': 3}
     """
-    found: dict[str, Any] = {"id": str(ident)} if ident else {}
+    details: dict[str, Any] = {"id": str(ident)} if ident else {}
     if document := _document(metadata):
-        found["document"] = document
-    if span is not None and all(type(one) is int for one in span):
-        found["start"], found["end"] = span
+        details["document"] = document
+    if span is not None and all(type(offset) is int for offset in span):
+        details["start"], details["end"] = span
     if type(page) is int or (isinstance(page, str) and page.isascii() and page.isdecimal()):
-        found["page"] = int(page)
-    return found
+        details["page"] = int(page)
+    return details
 
 
 def page_of(metadata: Mapping[str, Any], *, first: int) -> Any:
-    """The 1-based page of a passage, as the readers of LlamaIndex and LangChain write it; None where none does.
+    """Return the 1-based page of a passage from the metadata of LlamaIndex and LangChain; None where there is none.
 
     `page` is the place in the file; `page_label` is what is printed on the page, and may begin anew after a preface.
     PyMuPDFReader of LlamaIndex writes the page's number as the text of `source`.

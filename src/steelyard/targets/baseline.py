@@ -1,4 +1,4 @@
-"""Answers without a model: what a report's other figures have to beat, and what they cannot.
+"""Baselines without a model: lower bounds that a system should beat, and the reference as upper bound.
 
 Of multiple-choice questions `random` knows nothing, `longest` exploits that authors word the right option with more
 care, `retrieval` looks the options up, see `steelyard.targets.baseline_readers`. `rules` writes SQL, see
@@ -125,7 +125,7 @@ class Baseline:
         if self.baseline == "random":
             return Output(self._draw(sample, range(len(sample.choices))))
         if self.baseline == "longest":
-            longest = max(range(len(sample.choices)), key=lambda place: len(sample.choices[place]))
+            longest = max(range(len(sample.choices)), key=lambda option: len(sample.choices[option]))
             return Output(_LETTERS[longest])
         return self._retrieve(sample)
 
@@ -151,21 +151,22 @@ class Baseline:
 
         return open_reader(self._paths, self._cut)
 
-    def _draw(self, sample: Sample, places: Sequence[int]) -> str:
+    def _draw(self, sample: Sample, options: Sequence[int]) -> str:
         seed = f"{self.seed}\0{sample.id}".encode("utf-8", "surrogatepass")
         number = int.from_bytes(blake2b(seed, digest_size=8).digest())
-        return _LETTERS[places[number % len(places)]]
+        return _LETTERS[options[number % len(options)]]
 
     def _retrieve(self, sample: Sample) -> Output:
         solver = self._solver()
         best = solver.best(_text_of(sample.input), sample.choices)
         top = max((score for _, score in best.values()), default=0.0)
-        first = [place for place, (_, score) in best.items() if score == top] or list(range(len(sample.choices)))
+        first = [option for option, (_, score) in best.items() if score == top] or list(range(len(sample.choices)))
         evidence = "none" if not best else "tie" if len(first) > 1 else "passage"
         ranked = sorted(best.values(), key=lambda pair: (-pair[1], pair[0]))
         contexts = dict.fromkeys(solver.passages[index].indexed for index, _ in ranked)
         scores = {
-            _LETTERS[place]: round(best[place][1], 6) if place in best else None for place in range(len(sample.choices))
+            _LETTERS[option]: round(best[option][1], 6) if option in best else None
+            for option in range(len(sample.choices))
         }
         return Output(self._draw(sample, first), tuple(contexts), {"evidence": evidence, "scores": scores})
 
@@ -175,7 +176,7 @@ def _reference_of(sample: Sample) -> Output:
     value = sample.reference
     if value is None:
         raise ValueError(f"sample {sample.id!r} has no reference to answer with")
-    if isinstance(value, list | tuple) and value and all(isinstance(one, str) for one in value):
+    if isinstance(value, list | tuple) and value and all(isinstance(text, str) for text in value):
         value = value[0]
     sources = sample.metadata.get("sources")
     if not isinstance(sources, list) or not all(isinstance(source, Mapping) for source in sources):
@@ -207,6 +208,6 @@ def _text_of(value: Any) -> str:
     """The text of an input: itself, or the words of its messages."""
     if isinstance(value, str) or is_messages(value):
         return search_text(value)
-    if isinstance(value, Sequence) and all(isinstance(one, Mapping) for one in value):
-        return "\n".join(shown_content(one.get("content")) for one in value)
+    if isinstance(value, Sequence) and all(isinstance(message, Mapping) for message in value):
+        return "\n".join(shown_content(message.get("content")) for message in value)
     raise ValueError(f"the input is a {type(value).__name__}; a baseline reads a text or messages")

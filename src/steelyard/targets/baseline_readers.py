@@ -41,30 +41,30 @@ PASSAGE_TOKENS: Final = 80
 
 @dataclass(frozen=True, slots=True)
 class Solver:
-    """The passages of the documents and their index."""
+    """Finds the best passage for each option of a question."""
 
     passages: tuple[Passage, ...]
     index: BM25
 
     def best(self, question: str, options: Sequence[str]) -> Mapping[int, tuple[int, float]]:
-        """Position of an option -> its best passage and that passage's score; options without evidence are left out."""
-        asked = tokens(question)
-        base = self.index.scores(asked)
-        about = self.index.having(token for token in set(asked) if not is_stop(token))
-        found = {}
-        for place, option in enumerate(options):
+        """Map the index of each option to its best passage and score; options without evidence are left out."""
+        question_tokens = tokens(question)
+        base = self.index.scores(question_tokens)
+        about = self.index.having(token for token in set(question_tokens) if not is_stop(token))
+        best = {}
+        for number, option in enumerate(options):
             words = tokens(option)
             own = self.index.scores(words)
             both = about & self.index.having(token for token in set(words) if not is_stop(token))
             if both:
                 scored = ((base[index] + own[index], index) for index in both)
                 score, index = max(scored, key=lambda pair: (pair[0], -pair[1]))
-                found[place] = (index, score)
-        return found
+                best[number] = (index, score)
+        return best
 
 
 def open_solver(paths: Paths) -> Solver:
-    """The solver with these documents as they are now.
+    """Open the solver for the current state of these documents.
 
     Raises:
         ConfigError: there is no such path, or no document in it.
@@ -92,7 +92,7 @@ _CLOSED: Final = re.compile(r"[.!?。！？…:：;；|][\"'”’」』）)\]*_
 
 @dataclass(frozen=True, slots=True)
 class ExtractiveReader:
-    """The index of chunks, and how rare each word is among the sentences of the documents."""
+    """Answers with the best sentence of the best chunks; rare words weigh more."""
 
     index: ChunkIndex
     having: Mapping[str, int]
@@ -111,25 +111,25 @@ class ExtractiveReader:
 
     def answer(self, question: str, top_k: int) -> Output:
         """The best sentence of the `top_k` best chunks; an empty text where none has a word of the question."""
-        found = self.index.search(question, top_k)
+        hits = self.index.search(question, top_k)
         retrieved = {
-            "sources": [hit.chunk.source for hit in found],
-            "scores": [round(hit.score, 6) for hit in found],
+            "sources": [hit.chunk.source for hit in hits],
+            "scores": [round(hit.score, 6) for hit in hits],
         }
-        best = self._best(question, [hit.chunk for hit in found])
+        best = self._best(question, [hit.chunk for hit in hits])
         if best is None:
             return Output("", (), {**retrieved, "evidence": "none"})
         rank, start, end, score = best
-        chunk = found[rank].chunk
-        place = {"rank": rank + 1, "start": chunk.start + start, "end": chunk.start + end, "score": round(score, 6)}
-        contexts = tuple(hit.chunk.text for hit in found)
-        return Output(chunk.text[start:end], contexts, {**retrieved, "evidence": "sentence", "sentence": place})
+        chunk = hits[rank].chunk
+        sentence = {"rank": rank + 1, "start": chunk.start + start, "end": chunk.start + end, "score": round(score, 6)}
+        contexts = tuple(hit.chunk.text for hit in hits)
+        return Output(chunk.text[start:end], contexts, {**retrieved, "evidence": "sentence", "sentence": sentence})
 
     def _best(self, question: str, chunks: Sequence[Chunk]) -> tuple[int, int, int, float] | None:
         """Rank of the chunk, start and end in it, and score; equal ones by rank and place, titles only for want."""
-        asked = QuestionTerms.of(question)
+        terms = QuestionTerms.of(question)
         scored = [
-            (not _is_title(text), self.score(asked, text), -rank, -start, end)
+            (not _is_title(text), self.score(terms, text), -rank, -start, end)
             for rank, chunk in enumerate(chunks)
             for start, end in sentences(chunk.text)
             if (text := chunk.text[start:end])
@@ -162,7 +162,7 @@ class ExtractiveReader:
 
 @dataclass(frozen=True, slots=True)
 class QuestionTerms:
-    """The words of a question that say something, and the kinds of answer it wants."""
+    """The content words of a question, and the kinds of answer it asks for."""
 
     words: frozenset[str]
     text: str
@@ -171,10 +171,12 @@ class QuestionTerms:
     @classmethod
     def of(cls, text: str) -> QuestionTerms:
         """Read a question."""
-        return cls(frozenset(words(text)), text.lower(), tuple(held for asked, held in _kinds() if asked.search(text)))
+        return cls(
+            frozenset(words(text)), text.lower(), tuple(held for pattern, held in _kinds() if pattern.search(text))
+        )
 
     def is_met_by(self, sentence: str) -> bool:
-        """Whether a sentence holds what is asked for, and not only as the question itself does."""
+        """Whether a sentence holds a value of the wanted kind that the question itself does not hold."""
         return any(match.lower() not in self.text for held in self.wanted for match in held.findall(sentence))
 
 
@@ -184,11 +186,11 @@ def words(text: str) -> set[str]:
     >>> sorted(words("How many things may be borrowed?")), sorted(words("借多久？"))
     (['borrow', 'many', 'thing'], ['久', '借', '借多', '多', '多久'])
     """
-    return {told for token in tokens(text) if (told := _told(token))}
+    return {word for token in tokens(text) if (word := _unit_of(token))}
 
 
 @lru_cache(maxsize=1 << 16)
-def _told(token: str) -> str:
+def _unit_of(token: str) -> str:
     """A token without plural and past; "" for a function word. Kept, since a document has few words many times."""
     if is_stop(token):
         return ""
@@ -208,12 +210,12 @@ def _kinds() -> tuple[tuple[re.Pattern[str], re.Pattern[str]], ...]:
 
 def _patterns() -> Iterator[tuple[re.Pattern[str], re.Pattern[str]]]:
     text = files("steelyard.targets").joinpath("extractive.json").read_text("utf-8")
-    for one in json.loads(text)["types"]:
-        yield re.compile(one["asked"], re.IGNORECASE), re.compile(one["held"])
+    for kind in json.loads(text)["types"]:
+        yield re.compile(kind["asked"], re.IGNORECASE), re.compile(kind["held"])
 
 
 def open_reader(paths: Paths, cut: ChunkSize) -> ExtractiveReader:
-    """The reader of these documents as they are now.
+    """Open the reader for the current state of these documents.
 
     Raises:
         ConfigError: there is no such path, or no document in it.

@@ -21,7 +21,7 @@ from steelyard.errors import ConfigError, boundary, did_you_mean
 
 @dataclass(frozen=True, slots=True)
 class Function:
-    """A function of yours: it gets the sample, and Ask where it declares `ask`.
+    """Calls a function of yours with the sample, and with Ask where it declares `ask`.
 
     Args:
         function: `package.module:name`; the current folder is searched too.
@@ -30,7 +30,7 @@ class Function:
     function: str
 
     def check(self) -> None:
-        """Find the function in the source of its module, which is not imported yet: that may cost.
+        """Find the function in the source of its module; importing it may be expensive and happens later.
 
         Raises:
             ConfigError: there is none of that name.
@@ -47,21 +47,21 @@ class Function:
         return "ask" in (describe_path(self.function).arguments or ())
 
     def unwrap(self) -> Callable[..., Any]:
-        """The function itself."""
+        """Import and return the function."""
         return _find(self.function)
 
 
 @lru_cache(maxsize=64)
 def _find(path: str) -> Callable[..., Any]:
-    found = find_object(path)
-    if not callable(found):
-        raise ConfigError(f"{path!r} is a {type(found).__name__}, not a function")
-    function: Callable[..., Any] = found
+    value = find_object(path)
+    if not callable(value):
+        raise ConfigError(f"{path!r} is a {type(value).__name__}, not a function")
+    function: Callable[..., Any] = value
     return function
 
 
 def find_object(path: str) -> Any:
-    """What stands at an import path, `package.module:name`; the current folder is searched too.
+    """Import the object at `package.module:name`; the current folder is searched too.
 
     Raises:
         ConfigError: there is nothing of that name, or its module cannot be imported; the cause is chained.
@@ -71,10 +71,10 @@ def find_object(path: str) -> Any:
         raise ConfigError(f"{path!r} is no import path: write package.module:name")
     look_here()
     with boundary("config", f"{path!r} cannot be imported"):
-        found: Any = import_module(module)
+        value: Any = import_module(module)
         for part in name.split("."):
-            found = getattr(found, part)
-    return found
+            value = getattr(value, part)
+    return value
 
 
 _SOURCES: Final = (".py", ".pyw")
@@ -84,7 +84,7 @@ _DISPLAYS: Final = ((ast.List, "list"), (ast.Tuple, "tuple"), (ast.Dict, "dict")
 
 @dataclass(frozen=True, slots=True)
 class Described:
-    """What the source of a module says of a name.
+    """What the source of a module tells about a name.
 
     Args:
         arguments: of the function of that name; None where it is no plain function, or nothing can be said.
@@ -100,7 +100,7 @@ class Described:
 
 
 def describe_path(path: str) -> Described:
-    """What stands at an import path, `package.module:name`, as far as reading tells; nothing is imported.
+    """Describe the object at `package.module:name` from the module's source, without importing it.
 
     Raises:
         ConfigError: it is no import path, there is no such module, it cannot be read, or it binds no such name.
@@ -126,7 +126,7 @@ def describe_path(path: str) -> Described:
 
 
 def missing_package(path: str) -> str:
-    """What the module of an import path imports at once and is not installed; "" where all is."""
+    """Return the first package that the module of an import path needs and that is not installed; "" for none."""
     module, _, name = path.partition(":")
     look_here()
     if not module or not name or module in sys.modules:
@@ -141,25 +141,25 @@ def missing_package(path: str) -> str:
 
 
 def look_here() -> None:
-    """Let modules of the current folder be found."""
+    """Add the current folder to the module search path."""
     here = str(Path.cwd())
     if here not in sys.path:
         sys.path.insert(0, here)
 
 
-def _of_object(path: str, found: Any, name: str) -> Described:
+def _of_object(path: str, value: Any, name: str) -> Described:
     """Of a module that is imported already; looking at it costs nothing."""
     for part in name.split("."):
-        if not hasattr(found, part):
-            raise ConfigError(f"{path!r} cannot be imported: AttributeError: {found!r} has no attribute {part!r}")
-        found = getattr(found, part)
-    code = getattr(found, "__code__", None)
+        if not hasattr(value, part):
+            raise ConfigError(f"{path!r} cannot be imported: AttributeError: {value!r} has no attribute {part!r}")
+        value = getattr(value, part)
+    code = getattr(value, "__code__", None)
     if code is None:
-        plain = type(found).__name__ if isinstance(found, _PLAIN) else ""
-        return Described(is_class=isinstance(found, type), plain=plain)
+        plain = type(value).__name__ if isinstance(value, _PLAIN) else ""
+        return Described(is_class=isinstance(value, type), plain=plain)
     return Described(
         tuple(code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]),
-        code.co_argcount - len(found.__defaults__ or ()),
+        code.co_argcount - len(value.__defaults__ or ()),
     )
 
 
@@ -196,22 +196,22 @@ def _spec_of(module: str) -> machinery.ModuleSpec | None:
         return None
     name = top
     for part in rest:
-        places = spec.submodule_search_locations if spec is not None else None
-        if places is None:
+        folders = spec.submodule_search_locations if spec is not None else None
+        if folders is None:
             return None
         name = f"{name}.{part}"
-        spec = _spec_inside(name, list(places))
+        spec = _spec_inside(name, list(folders))
     return spec
 
 
-def _spec_inside(name: str, places: list[str]) -> machinery.ModuleSpec | None:
+def _spec_inside(name: str, folders: list[str]) -> machinery.ModuleSpec | None:
     """Where a module of a package is, the package being in `places`."""
     try:
-        return machinery.PathFinder.find_spec(name, places)
+        return machinery.PathFinder.find_spec(name, folders)
     except KeyError:
         # A package without an init file asks the package above it where it is, and that is not imported here.
         spec = machinery.ModuleSpec(name, None, is_package=True)
-        spec.submodule_search_locations = [str(Path(place) / name.rpartition(".")[2]) for place in places]
+        spec.submodule_search_locations = [str(Path(folder) / name.rpartition(".")[2]) for folder in folders]
         return spec
 
 

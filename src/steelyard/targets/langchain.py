@@ -29,10 +29,10 @@ _STOPPED: Final = frozenset({"length", "content_filter"})
 
 
 class RunnableLike(Protocol):
-    """What of LangChain's Runnable is used."""
+    """The methods of LangChain's Runnable that are used."""
 
     async def ainvoke(self, value: Any, /, **options: Any) -> Any:
-        """Answer."""
+        """Answer an input."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +69,7 @@ class LangChainRunnable:
     offsets: bool = False
 
     def check(self) -> None:
-        """Look for the runnable; it is not built yet, which may ask a model.
+        """Check that the runnable exists without building it, which may call a model.
 
         Raises:
             ConfigError: there is none, or LangChain is not installed.
@@ -81,7 +81,7 @@ class LangChainRunnable:
         return {"runnable": name_of(self.runnable)}
 
     def unwrap(self) -> Callable[[Sample], Any]:
-        """What is called: a coroutine function, or one for a thread where the runnable has `invoke` alone."""
+        """Return the function to call: a coroutine function, or a plain one where the runnable only has `invoke`."""
         runnable = resolve(self.runnable, _METHODS, _EXTRA)
 
         async def invoke(sample: Sample) -> Output:
@@ -130,12 +130,12 @@ class LangChainRunnable:
         if isinstance(given, Mapping) and given.get("intermediate_steps"):
             own = [*_steps(given["intermediate_steps"]), {"role": "assistant", "content": str(output.value)}]
         # A single answer is the output itself.
-        shown = own if len(own) > 1 or any("tool_calls" in one for one in own) else []
+        shown = own if len(own) > 1 or any("tool_calls" in message for message in own) else []
         more = agent_metadata(shown, heard or replies)
         return replace(output, metadata={**output.metadata, **more}) if more else output
 
     def input_of(self, sample: Sample) -> Any:
-        """What the runnable is given for a sample."""
+        """Return the input of the runnable for a sample."""
         given = sample.input
         if self.history_key:
             last = last_user_turn(given) if is_messages(given) else None
@@ -143,8 +143,8 @@ class LangChainRunnable:
             question = question_of(given) if last is None else shown_content(given[last].get("content"))
             return {self.input_key or "input": question, self.history_key: before}
         if self.input_key == "messages":
-            asked = list(given) if is_messages(given) else None
-            return {"messages": asked or [{"role": "user", "content": question_of(given)}]}
+            messages = list(given) if is_messages(given) else None
+            return {"messages": messages or [{"role": "user", "content": question_of(given)}]}
         if self.input_key:
             return {self.input_key: transcript_of(given)}
         if is_messages(given) and hasattr(resolve(self.runnable, _METHODS, _EXTRA), "_llm_type"):
@@ -167,8 +167,8 @@ class LangChainRunnable:
         key = self.contexts_key or next((context for context in _CONTEXTS if given.get(context)), "")
         if self.contexts_key and key not in given:
             raise LookupError(f"the runnable gave no {key!r}{did_you_mean(key, given)}")
-        found = given.get(key) or ()
-        return found if isinstance(found, list | tuple) else (found,)
+        documents = given.get(key) or ()
+        return documents if isinstance(documents, list | tuple) else (documents,)
 
     def _source(self, document: Any) -> dict[str, Any]:
         metadata = getattr(document, "metadata", None) or {}
@@ -208,8 +208,8 @@ def _listening(runnable: Any) -> tuple[list[Any], dict[str, Any]]:
 
         def on_llm_end(self, response: Any, **_: Any) -> None:
             for several in response.generations:
-                for one in several[:1]:
-                    message = getattr(one, "message", None)
+                for generation in several[:1]:
+                    message = getattr(generation, "message", None)
                     heard.append(message if tokens_in(message) is not None else response.llm_output or message)
 
     return heard, {"config": {"callbacks": [Listener()]}}
@@ -222,7 +222,7 @@ def _text_of_document(document: Any) -> str:
 def _value(answer: Any) -> Any:
     """An answer as a plain value: the text of a message, the last one of the model's among several."""
     if isinstance(answer, list | tuple) and answer and all(map(_is_message, answer)):
-        answer = _last_said(answer)
+        answer = _last_answer(answer)
     if _is_message(answer):
         return content_text(answer.content)
     return answer.model_dump(mode="json") if hasattr(answer, "model_dump") else answer
@@ -232,7 +232,7 @@ def _is_message(value: Any) -> bool:
     return hasattr(value, "content") and hasattr(value, "type")
 
 
-def _last_said(messages: Sequence[Any]) -> Any:
+def _last_answer(messages: Sequence[Any]) -> Any:
     """The last message of the model.
 
     Raises:
@@ -248,5 +248,5 @@ def _finish(answer: Any) -> str:
     """Why the model ended, as far as a message tells."""
     if isinstance(answer, list | tuple) and answer:
         answer = answer[-1]
-    told = getattr(answer, "response_metadata", None)
-    return str(told.get("finish_reason", "")) if isinstance(told, Mapping) else ""
+    metadata = getattr(answer, "response_metadata", None)
+    return str(metadata.get("finish_reason", "")) if isinstance(metadata, Mapping) else ""

@@ -1,4 +1,4 @@
-"""A knowledge base as targets read it: documents, chunks and their index, kept while the files stay as they are."""
+"""Opens documents, chunks and indexes for targets, and caches them until a file changes."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class ChunkSize:
         return self.tokens // _SHARE if self.overlap is None else self.overlap
 
     def check(self) -> None:
-        """Refuse sizes that cannot be meant.
+        """Check the range of both sizes.
 
         Raises:
             ConfigError: which.
@@ -51,7 +51,7 @@ class ChunkSize:
 
 
 def paths_of(given: Path | tuple[Path, ...] | None) -> Paths:
-    """Files and folders as a tuple; a text counts as a path, since Python callers write texts.
+    """Return files and folders as a tuple of paths; texts are paths too.
 
     >>> paths_of(Path("a.pdf")), paths_of(None)
     ((PosixPath('a.pdf'),), ())
@@ -62,7 +62,7 @@ def paths_of(given: Path | tuple[Path, ...] | None) -> Paths:
 
 
 def stamps_of(paths: Paths) -> Stamps:
-    """Size and time of every file, so that a document that changed, came or went is noticed.
+    """Return size and time of every file, which show that a document changed.
 
     Raises:
         ConfigError: a path is gone.
@@ -81,7 +81,7 @@ def _files(path: Path) -> Iterator[Path]:
 
 
 def open_documents(paths: Paths) -> tuple[Document, ...]:
-    """The documents; read again only where a file has changed.
+    """Read the documents, again only where a file has changed.
 
     Raises:
         ConfigError: there is no such path, or no document in it.
@@ -111,7 +111,7 @@ def chunks_at(paths: Paths, stamps: Stamps, cut: ChunkSize) -> tuple[Chunk, ...]
 
 
 def open_index(paths: Paths, cut: ChunkSize, folder: Path | None = None) -> ChunkIndex:
-    """The index of those chunks, searched by words.
+    """Open the word index of those chunks.
 
     Args:
         paths: files and folders.
@@ -131,7 +131,7 @@ def _index_at(paths: Paths, stamps: Stamps, cut: ChunkSize, folder: Path | None)
 
 
 def digests_of(documents: tuple[Document, ...]) -> Mapping[str, str]:
-    """Document -> digest of its text, for a manifest: a run is not resumed on other documents."""
+    """Map each document to the digest of its text, for the manifest: a run is not resumed on other documents."""
     return {
         document.name: blake2b(document.text.encode("utf-8", "surrogatepass"), digest_size=16).hexdigest()
         for document in documents

@@ -32,10 +32,10 @@ _ROLES: Final = {"human": "user", "ai": "assistant"}
 
 
 class QueryEngineLike(Protocol):
-    """What of LlamaIndex' BaseQueryEngine is used."""
+    """The methods of LlamaIndex' BaseQueryEngine that are used."""
 
     async def aquery(self, query: str, /) -> Any:
-        """Answer."""
+        """Answer a query."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +63,7 @@ class LlamaIndexEngine:
     offsets: bool = False
 
     def check(self) -> None:
-        """Look for the engine; it is not built yet, which may ask for embeddings.
+        """Check that the engine exists without building it, which may request embeddings.
 
         Raises:
             ConfigError: there is none, or LlamaIndex is not installed.
@@ -75,21 +75,21 @@ class LlamaIndexEngine:
         return {"engine": name_of(self.engine)}
 
     def unwrap(self) -> Callable[[Sample], Any]:
-        """What is called: a coroutine function, or one for a thread where the engine has `query` alone."""
+        """Return the function to call: a coroutine function, or a plain one where the engine only has `query`."""
         engine = resolve(self.engine, _METHODS, _EXTRA)
 
         async def query(sample: Sample) -> Output:
             with listening() as heard:
                 response = await engine.aquery(transcript_of(sample.input))
-                whole = getattr(response, "get_response", lambda: response)()
-                whole = await whole if inspect.isawaitable(whole) else whole
-            return _with_agent(self._read(whole), (), heard.calls() or [whole])
+                answer = getattr(response, "get_response", lambda: response)()
+                answer = await answer if inspect.isawaitable(answer) else answer
+            return _with_agent(self._read(answer), (), heard.calls() or [answer])
 
         def query_in_thread(sample: Sample) -> Output:
             with listening() as heard:
                 response = engine.query(transcript_of(sample.input))
-                whole = getattr(response, "get_response", lambda: response)()
-            return _with_agent(self._read(whole), (), heard.calls() or [whole])
+                answer = getattr(response, "get_response", lambda: response)()
+            return _with_agent(self._read(answer), (), heard.calls() or [answer])
 
         async def run(sample: Sample) -> Output:
             with listening() as heard:
@@ -122,13 +122,13 @@ class LlamaIndexEngine:
 
 async def _run_agent(agent: Any, sample: Sample) -> tuple[Any, list[Any]]:
     """What an agent came to, and the events of its steps: a model's replies and the results of tools, in order."""
-    handler = agent.run(**_asked(sample.input))
+    handler = agent.run(**_agent_arguments(sample.input))
     stream = getattr(handler, "stream_events", None)
-    events = [one async for one in stream() if _is_step(one) or _is_result(one)] if stream else []
+    events = [event async for event in stream() if _is_step(event) or _is_result(event)] if stream else []
     return (await handler if inspect.isawaitable(handler) else handler), events
 
 
-def _asked(value: Any) -> dict[str, Any]:
+def _agent_arguments(value: Any) -> dict[str, Any]:
     """The arguments of an agent's `run`: the question, and of a conversation the turns before it.
 
     A conversation that does not end with the user is all history: LlamaIndex goes on from its last message.
@@ -196,11 +196,11 @@ def _is_result(event: Any) -> bool:
 
 
 def _messages(events: Sequence[Any]) -> list[dict[str, Any]]:
-    found = list(map(_event_message, events))
+    messages = list(map(_event_message, events))
     if _is_step(events[-1]):
         # LlamaIndex puts the calls of all steps into the last one, which has none of its own: no result follows.
-        found[-1].pop("tool_calls", None)
-    return found
+        messages[-1].pop("tool_calls", None)
+    return messages
 
 
 def _event_message(event: Any) -> dict[str, Any]:
@@ -243,7 +243,7 @@ _ENDS: Final = frozenset({"LLMChatEndEvent", "LLMCompletionEndEvent"})
 
 @dataclass(slots=True)
 class Heard:
-    """What was reported while one sample was worked on.
+    """Collects the events that LlamaIndex reports while a sample runs.
 
     A model's methods call each other (`achat` may ask `acomplete`, and that `complete`) and each reports the reply that
     all of them return: they are one call, that of the outermost span.
@@ -254,14 +254,14 @@ class Heard:
     replies: dict[str, list[Any]] = field(default_factory=dict)
 
     def calls(self) -> list[Any]:
-        """One reply per call of a model: one that names its tokens, where any does."""
+        """Return a reply per call of a model, preferably one with token counts."""
         return [
-            next((one for one in several if tokens_in(one) is not None), several[-1])
+            next((response for response in several if tokens_in(response) is not None), several[-1])
             for several in self.replies.values()
         ]
 
     def take(self, event: Any) -> None:
-        """Hear of an event; all but starts and ends of replies are left alone."""
+        """Record an event; only starts and ends of replies are used."""
         name, span = type(event).__name__, str(event.span_id)
         if name in _STARTS:
             self.asking.add(span)
@@ -269,12 +269,12 @@ class Heard:
             self.replies.setdefault(self._outermost(span), []).append(event.response)
 
     def _outermost(self, span: str) -> str:
-        found, above, seen = span, self.parents.get(span), {span}
+        outermost, above, seen = span, self.parents.get(span), {span}
         while above is not None and above not in seen:
             seen.add(above)
-            found = above if above in self.asking else found
+            outermost = above if above in self.asking else outermost
             above = self.parents.get(above)
-        return found
+        return outermost
 
 
 _heard: ContextVar[Heard | None] = ContextVar("heard", default=None)
@@ -282,7 +282,7 @@ _heard: ContextVar[Heard | None] = ContextVar("heard", default=None)
 
 @contextmanager
 def listening() -> Iterator[Heard]:
-    """What LlamaIndex reports inside; nothing where it is not imported, as for an engine of other making."""
+    """Collect the events inside the block; none where LlamaIndex is not imported."""
     if "llama_index.core" in sys.modules:
         _listen()
     heard = Heard()

@@ -28,7 +28,7 @@ _AFTER: Final = " \t\r\n*_`~\"'“”‘’)]】>}:.,、。:：<"
 
 @dataclass(frozen=True, slots=True)
 class LetterProbabilities:
-    """What is known of the letters of one question.
+    """Probabilities of the letters of a question.
 
     Args:
         found: letter -> probability, of those that are listed.
@@ -59,15 +59,15 @@ def letter_probabilities(listed: Sequence[Any], letters: str) -> LetterProbabili
     known = list(_probabilities(listed))
     if not known:
         return None
-    found: dict[str, float] = {}
+    by_letter: dict[str, float] = {}
     for text, p in known:
         letter = fold(text).lstrip(_BEFORE).rstrip(_AFTER)
         if len(letter) == 1 and letter in letters:
-            found[letter] = found.get(letter, 0.0) + p
-    ordered = {letter: min(1.0, found[letter]) for letter in letters if letter in found}
-    missing = "".join(letter for letter in letters if letter not in found)
+            by_letter[letter] = by_letter.get(letter, 0.0) + p
+    ordered = {letter: min(1.0, by_letter[letter]) for letter in letters if letter in by_letter}
+    missing = "".join(letter for letter in letters if letter not in by_letter)
     rest = max(0.0, 1.0 - sum(p for _, p in known))
-    return LetterProbabilities(ordered, missing, rest, max(known, key=lambda one: one[1])[0])
+    return LetterProbabilities(ordered, missing, rest, max(known, key=lambda pair: pair[1])[0])
 
 
 def _probabilities(listed: Sequence[Any]) -> Iterator[tuple[str, float]]:
@@ -85,10 +85,10 @@ def _probabilities(listed: Sequence[Any]) -> Iterator[tuple[str, float]]:
 def _finite(value: Any) -> float | None:
     """A number that came as JSON; None for what is none, as a whole number beyond any float is."""
     try:
-        found = float(value) if type(value) in {int, float} else nan
+        number = float(value) if type(value) in {int, float} else nan
     except OverflowError:
         return None
-    return found if isfinite(found) else None
+    return number if isfinite(number) else None
 
 
 _HIGH: Final = 0x80
@@ -108,7 +108,7 @@ _PIECES: Final = (("▁", " "), ("Ġ", " "), ("Ċ", "\n"))
 
 @dataclass(frozen=True, slots=True)
 class TextLikelihood:
-    """The likelihood of one option.
+    """Likelihood of an option's text.
 
     Args:
         logprob: sum over its tokens, in nats.
@@ -141,9 +141,9 @@ def text_likelihood(text: str, start: int, tokens: Sequence[Any], *, generated: 
     """
     given = [token for token in tokens if isinstance(token, list | tuple) and len(token) == 3]
     data, border = text.encode("utf-8", "surrogatepass"), len(text[:start].encode("utf-8", "surrogatepass"))
-    ends = _laid(data, [one[0] if isinstance(one[0], str) else None for one in given], generated=generated)
+    ends = _laid(data, [token[0] if isinstance(token[0], str) else None for token in given], generated=generated)
     first, last, shared = _own(ends, border) if ends else _by_offsets(text, start, given)
-    values = [one[1] for one in given[first:last]]
+    values = [token[1] for token in given[first:last]]
     if not values:
         raise ValueError("none of the tokens that the endpoint gave stands where the option does")
     if not all(type(value) in {int, float} and isfinite(value) for value in values):
@@ -154,9 +154,9 @@ def text_likelihood(text: str, start: int, tokens: Sequence[Any], *, generated: 
 def _own(ends: Sequence[frozenset[int]], border: int) -> tuple[int, int, bool]:
     """The first of the option's tokens, the one behind its last, and whether the first begins before the border."""
     behind = [{end > border for end in several} for several in ends]
-    if any(len(one) > 1 for one in behind):
+    if any(len(inside) > 1 for inside in behind):
         raise ValueError("the option's first character may share tokens with the prompt's last one")
-    first = next((no for no, one in enumerate(behind) if True in one), len(ends))
+    first = next((no for no, inside in enumerate(behind) if True in inside), len(ends))
     begins = ends[first - 1] if first else frozenset({0})
     return first, len(ends), max(begins) < border
 
@@ -172,7 +172,7 @@ def _laid(data: bytes, tokens: Sequence[str | None], *, generated: bool) -> list
     at = frozenset({0})
     reached = 0
     for no, token in enumerate(tokens):
-        step = {place: _ends(data, place, token, first=no == 0) for place in at}
+        step = {start: _ends(data, start, token, first=no == 0) for start in at}
         at = frozenset[int]().union(*step.values())
         if len(at) > _MOST_WAYS:
             raise ValueError("the tokens that the endpoint gave are parts of characters, and fit in too many ways")
@@ -195,12 +195,12 @@ def _ends_at(step: dict[int, frozenset[int]], data: bytes) -> bool:
 
 def _that_arrive(steps: Sequence[dict[int, frozenset[int]]], end: int) -> list[frozenset[int]]:
     """Of where each token may end, the places from which the rest leads to the end."""
-    kept: list[frozenset[int]] = []
+    starts: list[frozenset[int]] = []
     good = frozenset({end})
     for step in reversed(steps):
-        kept.append(good)
-        good = frozenset(place for place, ends in step.items() if ends & good)
-    return kept[::-1]
+        starts.append(good)
+        good = frozenset(start for start, ends in step.items() if ends & good)
+    return starts[::-1]
 
 
 def _ends(data: bytes, at: int, token: str | None, *, first: bool) -> frozenset[int]:
@@ -209,9 +209,9 @@ def _ends(data: bytes, at: int, token: str | None, *, first: bool) -> frozenset[
         return frozenset(range(at, min(len(data), at + _MOST_FIRST) + 1))
     if not token:
         return frozenset({at}) | _parts(data, frozenset({at}), _MOST_EMPTY)
-    found = frozenset[int]().union(*(_matches(data, at, writing) for writing in _writings(token, first=first)))
+    ends = frozenset[int]().union(*(_matches(data, at, writing) for writing in _writings(token, first=first)))
     # A sign for the beginning of a text is no part of it.
-    return found or (frozenset({at}) if first else found)
+    return ends or (frozenset({at}) if first else ends)
 
 
 def _writings(token: str, *, first: bool) -> set[str | bytes]:
@@ -220,43 +220,43 @@ def _writings(token: str, *, first: bool) -> set[str | bytes]:
         plain = plain.replace(piece, meant)
     escaped = _ESCAPED.fullmatch(token)
     raw = bytes.fromhex((escaped[1] or escaped[2]).replace("\\x", "")) if escaped else b""
-    return {one for one in (token, plain, plain.lstrip(" ") if first else "", raw) if one}
+    return {writing for writing in (token, plain, plain.lstrip(" ") if first else "", raw) if writing}
 
 
 def _matches(data: bytes, at: int, written: str | bytes) -> frozenset[int]:
     if isinstance(written, bytes):
         return frozenset({at + len(written)}) if data.startswith(written, at) else frozenset()
-    places = frozenset({at})
+    ends = frozenset({at})
     for no, clean in enumerate(written.split(_PART)):
         if no:
-            places = _parts(data, places, _MOST_PART)
+            ends = _parts(data, ends, _MOST_PART)
         part = clean.encode("utf-8", "surrogatepass")
-        places = frozenset(place + len(part) for place in places if data.startswith(part, place))
-    return places
+        ends = frozenset(end + len(part) for end in ends if data.startswith(part, end))
+    return ends
 
 
-def _parts(data: bytes, places: frozenset[int], most: int) -> frozenset[int]:
+def _parts(data: bytes, starts: frozenset[int], most: int) -> frozenset[int]:
     """The places 1 to `most` bytes on, over bytes of characters that have several."""
-    found: set[int] = set()
-    for place in places:
-        for end in range(place + 1, min(place + most, len(data)) + 1):
+    ends: set[int] = set()
+    for start in starts:
+        for end in range(start + 1, min(start + most, len(data)) + 1):
             if data[end - 1] < _HIGH:
                 break
-            found.add(end)
-    return frozenset(found)
+            ends.add(end)
+    return frozenset(ends)
 
 
 def _by_offsets(text: str, start: int, given: Sequence[Any]) -> tuple[int, int, bool]:
     """What `_own` gives, by the endpoint's own offsets; tokens behind `text` were generated."""
-    places = [one[2] for one in given]
-    if not places or not all(type(place) is int and place >= 0 for place in places) or sorted(places) != places:
+    offsets = [token[2] for token in given]
+    if not offsets or not all(type(offset) is int and offset >= 0 for offset in offsets) or sorted(offsets) != offsets:
         raise ValueError("the tokens that the endpoint gave do not make up the text that was sent")
-    plain = [(str(one[0]), one[2]) for one in given if str(one[0]).isascii() and one[2] < len(text)]
-    if not all(text.startswith((token, token.strip()), place) for token, place in plain):
+    plain = [(str(token[0]), token[2]) for token in given if str(token[0]).isascii() and token[2] < len(text)]
+    if not all(text.startswith((token, token.strip()), offset) for token, offset in plain):
         raise ValueError("the endpoint's tokens stand elsewhere than it says")
-    if places[-1] < len(text) - len(str(given[-1][0])):
+    if offsets[-1] < len(text) - len(str(given[-1][0])):
         raise ValueError("the tokens that the endpoint gave end before the text that was sent")
-    last = sum(place < len(text) for place in places)
-    ends = [*places[1:], len(text)]
+    last = sum(offset < len(text) for offset in offsets)
+    ends = [*offsets[1:], len(text)]
     first = next((no for no in range(last) if ends[no] > start), last)
-    return first, last, first < last and places[first] < start
+    return first, last, first < last and offsets[first] < start

@@ -31,7 +31,7 @@ class PairSide(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Pair:
-    """What two runs answered to a sample, as `{"A": ..., "B": ...}`; a side that has no answer is None.
+    """Outputs the answers of two runs to a sample, as `{"A": ..., "B": ...}`; None for a side without an answer.
 
     Args:
         first: side A: a target of the same suite, or a stored run by its id.
@@ -45,7 +45,7 @@ class Pair:
     names: tuple[str, ...] = ()
 
     def check(self) -> None:
-        """Find what cannot be meant.
+        """Check that both sides are named and differ.
 
         Raises:
             ConfigError: no name, or the same one twice.
@@ -64,11 +64,11 @@ class Pair:
         return self.first, self.second
 
     def expected(self) -> Output:
-        """Stands for what it will show, while its sides have not answered yet."""
+        """Return a placeholder for a dry run, before the two sides have answered."""
         return Output(dict.fromkeys(SIDES, "..."), metadata={side: {"failure": ""} for side in SIDES})
 
     async def __call__(self, sample: Sample, ask: Asks) -> Output:  # noqa: ARG002  # what a target takes
-        """Only a pair that was bound to its runs has answers.
+        """Refuse to answer: only a pair that is bound to its runs can.
 
         Raises:
             ConfigError: always.
@@ -78,14 +78,14 @@ class Pair:
 
 @dataclass(frozen=True, slots=True)
 class BoundPair:
-    """A pair with the runs that its answers come from."""
+    """A pair bound to the runs that its answers come from."""
 
     stage_info: ClassVar[StageInfo] = INLINE
     a: PairSide
     b: PairSide
 
     async def __call__(self, sample: Sample, ask: Asks) -> Output:
-        """The two answers of the same repeat."""
+        """Return the two answers of the same repeat."""
         values: dict[str, Any] = {}
         metadata: dict[str, Any] = {}
         for name, side in zip(SIDES, (self.a, self.b), strict=True):
@@ -99,7 +99,7 @@ class BoundPair:
 
 
 def failure_of(record: Record | None, sample: Sample) -> str:
-    """What keeps a side from having answered: "" where it has, else `missing`, `refused` or `error: <kind>`.
+    """Why a side has no answer: `missing`, `refused` or `error: <kind>`; "" where it has one.
 
     A stored answer to another question of the same id is missing: nobody answered this one.
     """

@@ -1,4 +1,4 @@
-"""Outputs that are there already: answers of another tool, or of an earlier run."""
+"""Reads stored outputs, of another tool or of an earlier run, from a file."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _LINES: Final = frozenset({".sql", ".txt"})
 
 @dataclass(frozen=True, slots=True)
 class Replay:
-    """Gives each sample the output that a file holds for it.
+    """Returns the output that a file holds for each sample.
 
     By the sample's id: JSON lines or CSV with one output a row, or a .json object of id to output. By the sample's
     place in its dataset (`metadata["position"]`, which the text2sql suite gives): one SQL statement a line (.sql or
@@ -60,7 +60,7 @@ class Replay:
         self._outputs()
 
     def __call__(self, sample: Sample) -> Output:
-        """The stored output.
+        """Return the stored output.
 
         Raises:
             LookupError: the file has none for this sample, or one for another database.
@@ -69,10 +69,10 @@ class Replay:
         if outputs.lines is not None:
             return Output(self._line(outputs.lines, sample))
         keys = (sample.id, sample.input) if isinstance(sample.input, str) else (sample.id,)
-        found = next((outputs.by_id[key] for key in keys if key in outputs.by_id), None)
-        if found is None:
+        output = next((outputs.by_id[key] for key in keys if key in outputs.by_id), None)
+        if output is None:
             raise LookupError(f"{Path(self.file).name} holds no output for sample {sample.id!r}")
-        return found
+        return output
 
     def _line(self, lines: Sequence[SqlLine], sample: Sample) -> str:
         name, position = Path(self.file).name, sample.metadata.get("position")
@@ -82,13 +82,13 @@ class Replay:
             raise LookupError(
                 f"{name} holds {len(lines)} outputs, none for sample {sample.id!r} at place {position + 1}"
             )
-        found, wanted = lines[position], sample.metadata.get("db_id")
-        if found.db_id and wanted and found.db_id != wanted:
+        line, wanted = lines[position], sample.metadata.get("db_id")
+        if line.db_id and wanted and line.db_id != wanted:
             raise LookupError(
-                f"{name}: the output at place {position + 1} is for database {found.db_id!r}, sample {sample.id!r} is "
+                f"{name}: the output at place {position + 1} is for database {line.db_id!r}, sample {sample.id!r} is "
                 f"about {wanted!r}; do its lines go with this dataset?"
             )
-        return found.sql
+        return line.sql
 
     def _outputs(self) -> _Outputs:
         file = Path(self.file)
@@ -141,11 +141,11 @@ def _output_of(row: Mapping[str, Any], names: tuple[str, str, str, str]) -> Outp
     texts = _listed(row.get(contexts), contexts)
     if not all(isinstance(text, str) for text in texts):
         raise ValueError(f"{contexts!r} is no list of texts")
-    places = [_source(one, sources) for one in _listed(row.get(sources), sources)]
-    if texts and places and len(texts) != len(places):
-        raise ValueError(f"{len(texts)} {contexts} and {len(places)} {sources}: expected one for each")
+    passages = [_source(entry, sources) for entry in _listed(row.get(sources), sources)]
+    if texts and passages and len(texts) != len(passages):
+        raise ValueError(f"{len(texts)} {contexts} and {len(passages)} {sources}: expected one for each")
     agent = _conversation(row, output)
-    metadata = {**(agent.metadata if agent else {}), **({"sources": places} if places else {})}
+    metadata = {**(agent.metadata if agent else {}), **({"sources": passages} if passages else {})}
     return Output(agent.value if agent else row[output], tuple(texts), metadata)
 
 
@@ -159,19 +159,19 @@ def _conversation(row: Mapping[str, Any], output: str) -> Output | None:
         value = row[output]
         return conversation_output(value) if isinstance(value, list | Mapping) else None
     messages = _listed(row[MESSAGES], MESSAGES)
-    found = conversation_output({MESSAGES: messages, "output": row.get(output), USAGE: row.get(USAGE)})
-    if found is None:
+    conversation = conversation_output({MESSAGES: messages, "output": row.get(output), USAGE: row.get(USAGE)})
+    if conversation is None:
         raise ValueError(f"{MESSAGES!r} is no list of chat messages with one of the assistant among them")
-    return found
+    return conversation
 
 
 def _listed(value: Any, name: str) -> Sequence[Any]:
     """A list, which a cell holds as text; none where there is nothing."""
     if isinstance(value, str) and value.strip():
-        found = list_in(value)
-        if found is None:
+        entries = list_in(value)
+        if entries is None:
             raise ValueError(f"{name!r} is no list: expected JSON, got {value:.60}")
-        return found
+        return entries
     if value is None or value == "":
         return ()
     if not isinstance(value, list):
@@ -212,20 +212,20 @@ def _mapping_in(text: str, row: tuple[str, str]) -> Mapping[str, Any] | None:
 
 
 def _of_mapping(mapping: Mapping[str, Any], name: str) -> _Outputs:
-    if mapping and set(mapping) == {str(place) for place in range(len(mapping))}:
+    if mapping and set(mapping) == {str(number) for number in range(len(mapping))}:
         # BIRD's own evaluator scores an output that is no text (a refused prompt is 0) as an empty statement.
-        texts = [mapping[str(place)] for place in range(len(mapping))]
+        texts = [mapping[str(number)] for number in range(len(mapping))]
         return _Outputs(lines=tuple(split_line(text) if isinstance(text, str) else SqlLine("", "") for text in texts))
-    if any(isinstance(one, dict | list) for one in mapping.values()):
+    if any(isinstance(value, dict | list) for value in mapping.values()):
         raise DataError(f"{name}: expected an object of id to output, with a text for each")
-    return _Outputs(MappingProxyType({ident: Output(one) for ident, one in mapping.items()}))
+    return _Outputs(MappingProxyType({ident: Output(value) for ident, value in mapping.items()}))
 
 
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found = dict(pairs)
-    if len(found) < len(pairs):
+    mapping = dict(pairs)
+    if len(mapping) < len(pairs):
         raise ValueError("a key occurs twice")
-    return found
+    return mapping
 
 
 def _rows(file: Path, text: str) -> Sequence[tuple[int, Mapping[str, Any]]]:
@@ -237,7 +237,7 @@ def _rows(file: Path, text: str) -> Sequence[tuple[int, Mapping[str, Any]]]:
 
 def _json_rows(text: str) -> Sequence[tuple[int, Mapping[str, Any]]]:
     # Not splitlines(): a line separator of Unicode may stand inside a JSON text.
-    rows = [(line, json.loads(one)) for line, one in enumerate(text.split("\n"), start=1) if one.strip()]
+    rows = [(line, json.loads(row_text)) for line, row_text in enumerate(text.split("\n"), start=1) if row_text.strip()]
     for line, row in rows:
         if not isinstance(row, dict):
             raise ValueError(f"line {line}: expected an object, got {type(row).__name__}")  # noqa: TRY004  # of a file

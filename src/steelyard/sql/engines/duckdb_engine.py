@@ -1,4 +1,4 @@
-"""DuckDB inside a worker: a new database for each query, held by a locked configuration and a clock.
+"""DuckDB in a worker: a new instance per query, with a locked configuration and a time limit.
 
 Every query has a database instance of its own, in memory or a private copy opened read-only: settings, variables,
 secrets and logs end with it. DuckDB says itself that it knows no border between those who send it SQL, so the worker's
@@ -46,7 +46,7 @@ _AWKWARD: Final = ("INTERVAL", "TIME", "DATE", "TYPE", "VARIANT", "GEOMETRY", "U
 
 
 class DuckdbEngine:
-    """DuckDB as its Python package brings it.
+    """Runs queries with the `duckdb` package.
 
     Values are what that package makes of them. Beyond that: an interval counts a month as 30 days and a year as 365, a
     time is held to the microsecond, an infinite date is `date.max` or `date.min`, a zoned timestamp stands in UTC, and
@@ -63,7 +63,7 @@ class DuckdbEngine:
             with _opened("", limits) as connection:
                 return _hole(connection)
         except (duckdb.Error, ValueError) as error:
-            return f"DuckDB {duckdb.__version__} does not take the settings that hold it: {_told(error, '')}"
+            return f"DuckDB {duckdb.__version__} does not take the settings that hold it: {_short_message(error, '')}"
 
     def execute(self, work: EngineQuery) -> ResultTable:
         """Build the database, run `create` and the query; see the protocol `Engine`."""
@@ -109,17 +109,17 @@ def _opened(file: str, limits: SqlLimits) -> Iterator[DuckDBPyConnection]:
 
 
 def _hole(connection: DuckDBPyConnection) -> str:
-    """What does not hold on a guarded connection; "" where all does.
+    """Name a restriction that does not work on a guarded connection; "" where all do.
 
     The last look also lets DuckDB import what it needs for values, so that the workers forked from here have it.
     """
     if not hasattr(connection, "interrupt"):
         return f"DuckDB {duckdb.__version__} cannot be interrupted from Python"
-    found = dict(connection.execute("SELECT name, value FROM duckdb_settings()").fetchall())
+    settings = dict(connection.execute("SELECT name, value FROM duckdb_settings()").fetchall())
     wanted = {name: str(value).lower() for name, value in guard.settings(SqlLimits()).items() if value is False}
     wanted |= {"enable_external_access": "false", "lock_configuration": "true", "threads": "1", "temp_directory": ""}
     for name, value in wanted.items():
-        if found.get(name) != value:
+        if settings.get(name) != value:
             return f"DuckDB {duckdb.__version__} does not keep the setting {name} = {value!r}"
     # A relation is a table to DuckDB wherever Python's variables are.
     relation = connection.sql("SELECT 1")  # noqa: F841 (its name is asked for)
@@ -161,7 +161,7 @@ class _Clock:
 
 
 class _Utc(tzinfo):
-    """UTC with the one method of pytz that DuckDB calls."""
+    """UTC with `localize`, the only method of pytz that DuckDB calls."""
 
     def localize(self, moment: datetime) -> datetime:
         return moment.replace(tzinfo=self)
@@ -275,8 +275,8 @@ def _stops(part: Part, file: str, clock: _Clock | None = None, where: str = "") 
         raise SqlStop("memory", f"{where}out of memory", part) from None
     except (duckdb.Error, RuntimeError, ArithmeticError, ValueError, TypeError) as error:
         kind = "timeout" if clock is not None and clock.over else _kind_of(error)
-        told = "still running at the deadline" if kind == "timeout" else _told(error, file)
-        raise SqlStop(kind, f"{where}{'denied: ' if kind == 'denied' else ''}{told}", part) from None
+        message = "still running at the deadline" if kind == "timeout" else _short_message(error, file)
+        raise SqlStop(kind, f"{where}{'denied: ' if kind == 'denied' else ''}{message}", part) from None
 
 
 def _kind_of(error: Exception) -> FailureKind:
@@ -290,7 +290,7 @@ def _kind_of(error: Exception) -> FailureKind:
     return "error"
 
 
-def _told(error: Exception, file: str) -> str:
+def _short_message(error: Exception, file: str) -> str:
     """The first paragraph of DuckDB's message on one line, without the place of the private copy."""
     message = str(error).partition("\n\n")[0]
     if _kind_of(error) == "memory":
@@ -302,7 +302,7 @@ def _told(error: Exception, file: str) -> str:
 
 
 def prepare(file: str) -> str:
-    """Open the file as DuckDB opens what was left by a crash, and let it write what the log holds.
+    """Open a copied file once, so that DuckDB writes its write-ahead log into it.
 
     Args:
         file: the private copy, alone in its folder but for its own log.

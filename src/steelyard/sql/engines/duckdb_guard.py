@@ -1,4 +1,4 @@
-"""What DuckDB may do: the settings that hold it, and which statements each part of a work may consist of.
+"""Restricts DuckDB: the locked settings, and which statements the script, CREATE and query may contain.
 
 The kind of a statement is what DuckDB's own parser says (`extract_statements`), never a search for words. Words are
 looked at only where the parser's kind is too coarse (CREATE SECRET is a CREATE, CHECKPOINT a CALL), and there only the
@@ -86,7 +86,7 @@ _PIVOTING: Final = frozenset(
 
 
 def settings(limits: SqlLimits) -> dict[str, Setting]:
-    """The configuration with which a connection is opened.
+    """Returns the configuration with which a connection is opened.
 
     Args:
         limits: `memory_mib` is the cap of DuckDB's own accounts.
@@ -95,19 +95,19 @@ def settings(limits: SqlLimits) -> dict[str, Setting]:
 
 
 def lock(connection: DuckDBPyConnection) -> None:
-    """Close what can only be closed after the start, then the configuration itself."""
+    """Apply the restrictions that can only be set on an open connection, then lock the configuration."""
     for setting in _AFTER_START:
         connection.execute(setting)
 
 
 def one_reader(text: str, extract: Extract) -> Statement:
-    """The one statement of a query.
+    """Return the single reading statement of a query.
 
     Raises:
         SqlStop: `denied` unless it is exactly one, and one that reads.
         duckdb.Error: it does not parse.
     """
-    statement = _one(text, extract, "query")
+    statement = _single_statement(text, extract, "query")
     denied = _not_reading(statement, extract)
     if denied:
         raise SqlStop("denied", f"denied: {denied}; one statement that reads is expected")
@@ -115,13 +115,13 @@ def one_reader(text: str, extract: Extract) -> Statement:
 
 
 def one_create(text: str, extract: Extract) -> Statement:
-    """The one CREATE statement of a model.
+    """Return the single CREATE statement that a model wrote.
 
     Raises:
         SqlStop: `denied` unless it is exactly one, of a kind that stays inside the database.
         duckdb.Error: it does not parse.
     """
-    statement = _one(text, extract, "create")
+    statement = _single_statement(text, extract, "create")
     if _kind(statement) not in {"CREATE", "MULTI"} or not _creates(statement.query):
         raise SqlStop(
             "denied",
@@ -132,7 +132,7 @@ def one_create(text: str, extract: Extract) -> Statement:
 
 
 def runs_in_script(statement: Statement, where: str, extract: Extract) -> bool:
-    """Let a dataset build its database, and nothing else; False: the statement need not be run.
+    """Check a statement of a dataset's script; False where it can be skipped.
 
     Args:
         statement: one of the script.
@@ -157,7 +157,7 @@ def runs_in_script(statement: Statement, where: str, extract: Extract) -> bool:
 
 
 def extract_from(connection: DuckDBPyConnection, text: str, part: Part) -> Sequence[Statement]:
-    """DuckDB's own split into statements.
+    """Split a text into statements with DuckDB's own parser.
 
     Raises:
         SqlStop: `denied` for a character NUL, which DuckDB reads as a blank and others as an end; `error` where the
@@ -173,13 +173,13 @@ def extract_from(connection: DuckDBPyConnection, text: str, part: Part) -> Seque
     return connection.extract_statements(text)
 
 
-def _one(text: str, extract: Extract, part: Part) -> Statement:
-    found = extract(text)
-    if not found:
+def _single_statement(text: str, extract: Extract, part: Part) -> Statement:
+    statements = extract(text)
+    if not statements:
         raise SqlStop("denied", "denied: no statement; one statement is expected", part)
-    if len(found) > 1:
-        raise SqlStop("denied", f"denied: {len(found)} statements; one statement is expected", part)
-    return found[0]
+    if len(statements) > 1:
+        raise SqlStop("denied", f"denied: {len(statements)} statements; one statement is expected", part)
+    return statements[0]
 
 
 def _not_reading(statement: Statement, extract: Extract) -> str:
@@ -242,10 +242,10 @@ def _words(text: str, most: int) -> tuple[str, ...]:
     >>> _words("/* a */ create -- b\n or replace table x", 4)
     ('CREATE', 'OR', 'REPLACE', 'TABLE')
     """
-    found: list[str] = []
+    words: list[str] = []
     at = 0
     text = text.lstrip("\ufeff;")
-    while len(found) < most and (word := _WORD.match(text, at)):
-        found.append(word.group(1).upper())
+    while len(words) < most and (word := _WORD.match(text, at)):
+        words.append(word.group(1).upper())
         at = word.end()
-    return tuple(found)
+    return tuple(words)

@@ -1,4 +1,4 @@
-"""What an engine is to the worker that runs it. An engine's module is imported in workers only.
+"""The interface between an engine and its worker; engines are imported in workers only.
 
 `fetch` reads a result within its limits of rows, bytes and cells, never all at once.
 """
@@ -16,7 +16,7 @@ from steelyard.sql.results import EngineName, FailureKind, Part, ResultTable, Sq
 
 @dataclass(frozen=True, slots=True)
 class EngineQuery:
-    """One query with all that it needs.
+    """A query with its database, script and limits.
 
     Args:
         engine: which.
@@ -73,7 +73,7 @@ _Row = tuple[Any, ...]
 def fetch(
     fetchmany: Callable[[int], Sequence[_Row]], limits: SqlLimits, convert: Callable[[_Row], _Row] | None = None
 ) -> list[_Row]:
-    """All rows of a cursor.
+    """Fetch all rows of a cursor within the limits.
 
     The first step is one row; steps grow while rows are small, so that a step of wide rows stays near 256 KiB.
 
@@ -105,7 +105,7 @@ def fetch(
 
 
 def size_of(rows: Sequence[tuple[Any, ...]]) -> int:
-    """Bytes of some rows counted as text: text in UTF-8, blobs by their bytes, 8 for all else, and 8 at least.
+    """Size of some rows in bytes: texts in UTF-8, blobs by their bytes, 8 for other cells and at least.
 
     >>> size_of([("ab", 1), ("é" * 10, None)])
     44
@@ -122,7 +122,7 @@ def _size(cell: Any) -> int:
     if isinstance(cell, (bytes, bytearray)):
         return max(_LEAST, len(cell))
     if isinstance(cell, dict):
-        return _LEAST + sum(_size(key) + _size(one) for key, one in cell.items())
+        return _LEAST + sum(_size(key) + _size(part) for key, part in cell.items())
     if isinstance(cell, (list, tuple)):
         return _LEAST + sum(map(_size, cell))
     return _LEAST

@@ -42,7 +42,7 @@ _CREATABLE: Final = frozenset({"TABLE", "VIEW", "INDEX", "UNIQUE", "VIRTUAL", "T
 
 
 class SqliteEngine:
-    """SQLite as the standard library brings it."""
+    """Runs queries with the `sqlite3` module of the standard library."""
 
     def __init__(self) -> None:
         with closing(sqlite3.connect(":memory:")) as connection:
@@ -59,9 +59,9 @@ class SqliteEngine:
     def execute(self, work: EngineQuery) -> ResultTable:
         """Build the database, run `create` and the query; see the protocol `Engine`."""
         deadline = time.monotonic() + work.limits.timeout_s
-        query = _one(work.query, "query")
+        query = _single_statement(work.query, "query")
         _expect_reader(query)
-        create = _one(work.create, "create") if work.create.strip() else None
+        create = _single_statement(work.create, "create") if work.create.strip() else None
         if create:
             _expect_create(create)
         with self._built(work, deadline) as (connection, guard):
@@ -90,20 +90,20 @@ def _has(name: str) -> bool:
     return hasattr(sqlite3.Connection, name)
 
 
-def _one(text: str, part: Part) -> Statement:
+def _single_statement(text: str, part: Part) -> Statement:
     """The one statement that a part holds."""
     if "\0" in text:
         raise SqlStop("denied", "denied: a NUL character in the statement", part)
     if len(text) > _SQL_BYTES:
         raise SqlStop("error", f"a statement of {len(text):,} characters; {_SQL_BYTES:,} are the most", part)
-    found = split(text)
-    if not found:
+    statements = split(text)
+    if not statements:
         raise SqlStop("denied", "denied: no statement; one statement is expected", part)
-    if len(found) > 1:
-        raise SqlStop("denied", f"denied: {len(found)} statements; one statement is expected", part)
+    if len(statements) > 1:
+        raise SqlStop("denied", f"denied: {len(statements)} statements; one statement is expected", part)
     if not _encodes(text):
         raise SqlStop("error", "the statement holds half a character (a lone surrogate)", part)
-    return found[0]
+    return statements[0]
 
 
 def _encodes(text: str) -> bool:
@@ -193,7 +193,7 @@ def _end_script(connection: sqlite3.Connection) -> None:
 
 
 def _make_read_only(connection: sqlite3.Connection, guard: Guard) -> None:
-    """From here on nothing is written; the authorizer is off for the moment in which this is set."""
+    """Forbid writing from here on; the authorizer is off while this is set."""
     connection.set_authorizer(None)
     for setting in ("query_only = ON", "foreign_keys = OFF"):
         connection.execute(f"PRAGMA {setting}").close()
@@ -283,9 +283,9 @@ def prepare(file: str) -> str:
 
 def _check_pages(connection: sqlite3.Connection) -> str:
     try:
-        found = connection.execute("PRAGMA quick_check(1)").fetchone()[0]
+        outcome = connection.execute("PRAGMA quick_check(1)").fetchone()[0]
     except sqlite3.OperationalError as error:
         if error.sqlite_errorcode == sqlite3.SQLITE_INTERRUPT:
             return ""
         raise
-    return "" if found == "ok" else str(found)
+    return "" if outcome == "ok" else str(outcome)

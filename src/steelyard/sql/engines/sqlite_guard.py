@@ -127,74 +127,74 @@ class Guard:
         self.denied = ""
         self._barred = barred
 
-    def __call__(self, action: int, one: str | None, two: str | None, *_: str | None) -> int:
-        """Answer SQLite: allowed or denied."""
-        why = _RULES[self.part](action, one or "", two)
-        if action == sqlite3.SQLITE_READ and one and one.lower() in self._barred:
-            why = f"the table {one}"
+    def __call__(self, action: int, first: str | None, second: str | None, *_: str | None) -> int:
+        """Tell SQLite whether an action is allowed or denied."""
+        why = _RULES[self.part](action, first or "", second)
+        if action == sqlite3.SQLITE_READ and first and first.lower() in self._barred:
+            why = f"the table {first}"
         if why:
             self.denied = why
             return sqlite3.SQLITE_DENY
         return sqlite3.SQLITE_OK
 
     def enter(self, part: Part) -> None:
-        """From here on `part` runs."""
+        """Switch to the rule of `part`, which runs next."""
         self.part = part
         self.denied = ""
 
 
-def _reading(action: int, one: str, two: str | None) -> str | None:
+def _reading(action: int, first: str, second: str | None) -> str | None:
     """The part that all rules share; None where it does not decide."""
     if action in _READS:
         return ""
     if action == sqlite3.SQLITE_FUNCTION:
-        return f"the function {two}" if two and two.lower() in _NO_FUNCTIONS else ""
+        return f"the function {second}" if second and second.lower() in _NO_FUNCTIONS else ""
     if action == sqlite3.SQLITE_PRAGMA:
-        name = one.lower()
-        if name in _READ_PRAGMAS or (two is None and name in _ASKED_PRAGMAS):
+        name = first.lower()
+        if name in _READ_PRAGMAS or (second is None and name in _ASKED_PRAGMAS):
             return ""
     return None
 
 
-def _query(action: int, one: str, two: str | None) -> str:
-    known = _reading(action, one, two)
+def _query(action: int, first: str, second: str | None) -> str:
+    known = _reading(action, first, second)
     if known is not None:
         return known
     if action in _WRITES:
-        own = one.lower() in _SCHEMA or one.lower().endswith(_RTREE)
-        return "" if own else f"writing ({_WRITES[action]} {one})"
+        own = first.lower() in _SCHEMA or first.lower().endswith(_RTREE)
+        return "" if own else f"writing ({_WRITES[action]} {first})"
     # A savepoint: rtreecheck() makes one. Transactions of the statement's own are refused by its verb.
     if action in {sqlite3.SQLITE_CREATE_TABLE, *_CONTROLS}:
         return ""
-    return _named(action, one, two)
+    return _named(action, first, second)
 
 
-def _create(action: int, one: str, two: str | None) -> str:
+def _create(action: int, first: str, second: str | None) -> str:
     if action in _WRITES or action in _CREATES or action in _TEMP_CREATES or action == sqlite3.SQLITE_REINDEX:
         return ""
-    return _script(action, one, two) if action == sqlite3.SQLITE_CREATE_VTABLE else _query(action, one, two)
+    return _script(action, first, second) if action == sqlite3.SQLITE_CREATE_VTABLE else _query(action, first, second)
 
 
-def _script(action: int, one: str, two: str | None) -> str:
-    known = _reading(action, one, two)
+def _script(action: int, first: str, second: str | None) -> str:
+    known = _reading(action, first, second)
     if known is not None:
         return known
     if action in _WRITES or action in _CREATES or action in _TEMP_CREATES or action in _CHANGES or action in _CONTROLS:
         return ""
     if action == sqlite3.SQLITE_CREATE_VTABLE:
-        return "" if two and two.lower() in _VIRTUAL else f"a virtual table of {two}"
+        return "" if second and second.lower() in _VIRTUAL else f"a virtual table of {second}"
     if action == sqlite3.SQLITE_PRAGMA and (
-        one.lower() in _SCRIPT_PRAGMAS
-        or (one.lower() in {"writable_schema", "mmap_size"} and (two or "").lower() in _OFF)
+        first.lower() in _SCRIPT_PRAGMAS
+        or (first.lower() in {"writable_schema", "mmap_size"} and (second or "").lower() in _OFF)
     ):
         return ""
-    return _named(action, one, two)
+    return _named(action, first, second)
 
 
-def _named(action: int, one: str, two: str | None) -> str:
+def _named(action: int, first: str, second: str | None) -> str:
     """What to call an action that is denied."""
     if action == sqlite3.SQLITE_PRAGMA:
-        return f"PRAGMA {one}" + ("" if two is None else f" = {two[:40] or repr(two)}")
+        return f"PRAGMA {first}" + ("" if second is None else f" = {second[:40] or repr(second)}")
     if action == sqlite3.SQLITE_ATTACH:
         return "ATTACH"
     if action == sqlite3.SQLITE_DETACH:
@@ -202,7 +202,7 @@ def _named(action: int, one: str, two: str | None) -> str:
     if action in _CONTROLS:
         return _CONTROLS[action]
     names = {**_CREATES, **_TEMP_CREATES, **_CHANGES, sqlite3.SQLITE_CREATE_VTABLE: "CREATE VIRTUAL TABLE"}
-    return f"{names[action]} {one}" if action in names else f"action {action}"
+    return f"{names[action]} {first}" if action in names else f"action {action}"
 
 
 _RULES: Final[dict[Part, Rule]] = {"script": _script, "create": _create, "query": _query}

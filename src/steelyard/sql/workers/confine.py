@@ -48,7 +48,7 @@ def leave_the_parent() -> None:
 
 
 def hold(engine: EngineName, memory_mib: int, folder: str) -> None:
-    """What holds for the rest of the worker's life: no file can grow, and the address space ends.
+    """Limit file size and address space for the rest of the worker's life.
 
     Args:
         engine: which decides the room beside the cap.

@@ -1,4 +1,4 @@
-"""Private copies of database files: statements never see the file itself, nor the folder that it is in."""
+"""Keeps private copies of database files, so that statements never reach the original or its folder."""
 
 from __future__ import annotations
 
@@ -108,7 +108,7 @@ class Copies:
             if copy.why:
                 shutil.rmtree(copy.folder, ignore_errors=True)
                 with self._lock:
-                    self._copies = {key: one for key, one in self._copies.items() if one is not copy}
+                    self._copies = {key: held for key, held in self._copies.items() if held is not copy}
             copy.ready.set()
 
     def _retire(self, key: tuple[EngineName, str], coming: int) -> None:
@@ -130,14 +130,14 @@ class Copies:
 def _stamp(engine: EngineName, file: Path) -> Stamp:
     """Inode, size and times of the file and of its logs."""
     try:
-        found = file.stat()
+        status = file.stat()
     except (OSError, ValueError) as error:
         why = "does not exist" if isinstance(error, FileNotFoundError) else f"cannot be read: {error}"
         raise ConfigError(f"database file {file} {why}") from None
-    if not stat.S_ISREG(found.st_mode):
-        kind = "a folder" if stat.S_ISDIR(found.st_mode) else "no regular file"
+    if not stat.S_ISREG(status.st_mode):
+        kind = "a folder" if stat.S_ISDIR(status.st_mode) else "no regular file"
         raise ConfigError(f"database file {file} is {kind}; a {_NAMES[engine]} database file is expected")
-    parts = [("", found.st_ino, found.st_size, found.st_mtime_ns, found.st_ctime_ns)]
+    parts = [("", status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns)]
     for end in _BESIDE[engine]:
         try:
             other = os.stat(f"{file}{end}")  # noqa: PTH116 (a name is appended, not a path)

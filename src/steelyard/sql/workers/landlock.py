@@ -66,8 +66,8 @@ def restrict(paths: Sequence[str], written: str = "") -> bool:
         *([_TCP] if version >= 4 else []),
         *([_SIGNALS_AND_SOCKETS] if version >= 6 else []),
     ]
-    asked = struct.pack(f"={len(attributes)}Q", *attributes)
-    rules = call(_CREATE_RULESET, asked, ctypes.c_size_t(len(asked)), 0)
+    ruleset = struct.pack(f"={len(attributes)}Q", *attributes)
+    rules = call(_CREATE_RULESET, ruleset, ctypes.c_size_t(len(ruleset)), 0)
     if rules < 0:
         return False
     try:

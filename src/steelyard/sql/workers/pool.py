@@ -1,4 +1,4 @@
-"""What a sandbox has open: a template process for each engine, idle workers, private copies, and threads."""
+"""The open resources of a sandbox: a template process per engine, idle workers, private copies and threads."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _AT_ONCE_S: Final = 0.25
 
 @dataclass(frozen=True, slots=True)
 class RunRequest:
-    """What a caller wants to be run; the fields are the arguments of `Sandbox.run`."""
+    """The arguments of `Sandbox.run`."""
 
     database: Database
     query: str
@@ -34,11 +34,11 @@ class RunRequest:
 
 
 class ClosedError(ConfigError):
-    """The pool was closed while a query was on its way."""
+    """Raised where the pool was closed while a query waited."""
 
 
 class Call:
-    """One run, which another thread may cancel."""
+    """One query, which another thread may cancel."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -46,12 +46,12 @@ class Call:
         self.cancelled = False
 
     def take(self, worker: Worker | None) -> None:
-        """From here on this worker runs it; None: it is done."""
+        """Register the worker that runs the query; None after it has finished."""
         with self._lock:
             self._worker = worker
 
     def cancel(self) -> None:
-        """End it now: a query that runs comes back as a failure, one that waits does not start."""
+        """Cancel the query: a running one returns a failure, a waiting one does not start."""
         with self._lock:
             self.cancelled = True
             if self._worker is not None:
@@ -59,7 +59,7 @@ class Call:
 
 
 class Pool:
-    """What is open, until `close`.
+    """The processes and files of a sandbox, open until `close`.
 
     Args:
         workers: at most so many queries at once.
@@ -129,7 +129,7 @@ class Pool:
                 return _cancelled()
 
     def close(self) -> None:
-        """End everything; queries that run come back as failures. In a fork of the caller's process: do nothing."""
+        """End all processes; running queries return failures. Does nothing in a fork of the caller's process."""
         if self.owner != os.getpid():
             return
         with self._lock:

@@ -70,11 +70,11 @@ class Template:
 
     @property
     def lives(self) -> bool:
-        """Whether the process is there."""
+        """Whether the process is running."""
         return self._process.poll() is None
 
     def fork(self) -> Worker:
-        """A new worker.
+        """Fork a new worker.
 
         Raises:
             OSError: the template is gone, or the system has no process or file to give.
@@ -94,14 +94,14 @@ class Template:
             self._order(b"K", pid)
 
     def wait(self, pid: int) -> int:
-        """How a worker ended that has closed its socket: its exit code, or minus the number of the signal."""
+        """Return how a worker ended: its exit code, or minus the number of the signal."""
         try:
             return self._order(b"W", pid)
         except OSError:
             return -signal.SIGKILL
 
     def close(self) -> None:
-        """Let it end its workers and end."""
+        """Ask the template to end its workers and itself."""
         # Another thread may be waiting for an answer: a socket that is closed under it would leave it there.
         with contextlib.suppress(OSError):
             self._control.shutdown(socket.SHUT_RDWR)
@@ -126,14 +126,14 @@ class Template:
                 if not more:
                     raise OSError("the template process is gone")
                 answer += more
-        said = int(COMMAND.unpack(answer)[1])
-        if name == b"F" and not said:
+        pid = int(COMMAND.unpack(answer)[1])
+        if name == b"F" and not pid:
             raise OSError("the system gives no further process")
-        return said
+        return pid
 
     def _greet(self) -> None:
         try:
-            kind, said = wire.FrameReader(self._control).frame(2**16, time.monotonic() + _START_S)
+            kind, message = wire.FrameReader(self._control).frame(2**16, time.monotonic() + _START_S)
         except (wire.WireError, wire.DeadlineError):
             self._process.kill()
             self.close()
@@ -143,9 +143,9 @@ class Template:
             ) from None
         self._control.settimeout(_ORDER_S)
         if kind == b"I":
-            self.missing = said.decode("utf-8", "replace")
+            self.missing = message.decode("utf-8", "replace")
         else:
-            self.refusal = said.decode("utf-8", "replace")
+            self.refusal = message.decode("utf-8", "replace")
 
 
 class Worker:
@@ -171,7 +171,7 @@ class Worker:
 
     @property
     def waits(self) -> bool:
-        """Whether it waits for a query, as it should: it has neither ended nor said anything."""
+        """Whether the worker is idle: it has neither ended nor sent anything."""
         try:
             self._sock.settimeout(0)
             self._sock.recv(1, socket.MSG_PEEK)
@@ -206,13 +206,13 @@ class Worker:
         """Make a copied file ready; the worker has served its purpose then."""
         try:
             wire.send(self._sock, b"P", wire.dump([self._template.engine, file]))
-            kind, said = self._reader.frame(2**16, time.monotonic() + _PREPARE_S)
+            kind, message = self._reader.frame(2**16, time.monotonic() + _PREPARE_S)
         except (wire.DeadlineError, wire.WireError, OSError) as error:
             return f"reading it ended the process that tried ({error})"
-        return said.decode("utf-8", "replace") if kind == b"F" else ""
+        return message.decode("utf-8", "replace") if kind == b"F" else ""
 
     def interrupt(self) -> None:
-        """Make a running query end as if the worker had died; from another thread."""
+        """Stop a running query from another thread, as if the worker had died."""
         with contextlib.suppress(OSError):
             self._sock.shutdown(socket.SHUT_RDWR)
 
@@ -223,7 +223,7 @@ class Worker:
         self.close()
 
     def close(self) -> None:
-        """Let go of a process that the template's end has ended, or will."""
+        """Close the connection to a process that the template ends."""
         self.pid = 0
         self._sock.close()
 
@@ -297,16 +297,16 @@ def _long(frame: tuple[bytes, bytes], size: int) -> bytes:
 
 def _request(work: EngineQuery) -> bytes:
     limits = work.limits
-    asked = [limits.timeout_s, limits.max_rows, limits.max_bytes, limits.memory_mib, limits.max_cells]
-    return wire.dump([work.engine, work.file, work.script, work.create, work.query, asked])
+    numbers = [limits.timeout_s, limits.max_rows, limits.max_bytes, limits.memory_mib, limits.max_cells]
+    return wire.dump([work.engine, work.file, work.script, work.create, work.query, numbers])
 
 
-def _failure(said: Any) -> SqlFailure:
+def _failure(reply: Any) -> SqlFailure:
     if (
-        type(said) is not dict
-        or said.get("kind") not in _KINDS
-        or said.get("part") not in _PARTS
-        or type(said.get("message")) is not str
+        type(reply) is not dict
+        or reply.get("kind") not in _KINDS
+        or reply.get("part") not in _PARTS
+        or type(reply.get("message")) is not str
     ):
         raise wire.WireError("a failure of another shape")
-    return SqlFailure(said["kind"], said["message"], said["part"])
+    return SqlFailure(reply["kind"], reply["message"], reply["part"])

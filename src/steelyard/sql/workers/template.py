@@ -29,7 +29,7 @@ _LOOK_S: Final = 1.0
 
 
 def main(control_fd: int, engine_name: str, folder: str) -> NoReturn:
-    """Say hello with the engine's refusal, then obey until the caller is gone.
+    """Report the engine's refusal, then serve requests until the caller is gone.
 
     Args:
         control_fd: of the socket to the caller.

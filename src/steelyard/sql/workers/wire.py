@@ -1,4 +1,4 @@
-"""What passes between the sandbox and a worker: frames of JSON text and raw bytes.
+"""The protocol between the sandbox and a worker: frames of JSON and raw bytes.
 
 A worker may have been taken over by the statement that it ran, so whatever comes from it is checked: the size of a
 frame before it is read, its shape before it is used. JSON cannot carry code; pickle and marshal could.
@@ -44,7 +44,7 @@ _MOST_READ: Final = 2**20
 
 
 class WireError(Exception):
-    """The other side is gone, or sent what it may not send."""
+    """Raised where the other process is gone or sent an invalid frame."""
 
 
 class DeadlineError(Exception):
@@ -107,12 +107,12 @@ class FrameReader:
 
 
 def dump(value: Any) -> bytes:
-    """JSON as bytes; lone surrogates become escapes."""
+    """Encode JSON as bytes; lone surrogates become escapes."""
     return json.dumps(value, separators=(",", ":")).encode()
 
 
 def load(body: bytes) -> Any:
-    """Read JSON of the other side.
+    """Decode JSON sent by the other process.
 
     Raises:
         WireError: it is none, or nested too deeply, or holds a number of thousands of digits.
@@ -124,7 +124,7 @@ def load(body: bytes) -> Any:
 
 
 def frames(rows: Sequence[tuple[Any, ...]], width: int) -> Iterator[tuple[bytes, bytes]]:
-    """Rows as frames: `R` with JSON, each followed by `B` frames of its long cells in order.
+    """Encode rows as frames: `R` with JSON, followed by `B` frames with its long cells in order.
 
     Args:
         rows: of an engine.
@@ -174,7 +174,7 @@ def _pack(cell: Any, long: list[bytes]) -> Any:
 
 
 def tag(value: Any) -> Any:
-    """What JSON can say of a cell: a plain value, or `{tag: ...}`.
+    """Encode a cell for JSON: a plain value, or `{tag: ...}`.
 
     Raises:
         TypeError: a type that no engine of ours returns.
@@ -185,9 +185,9 @@ def tag(value: Any) -> Any:
     if type(value) in _PLAIN:
         return value
     if isinstance(value, (list, tuple)):
-        return {"l": [tag(one) for one in value]}
+        return {"l": [tag(part) for part in value]}
     if isinstance(value, dict):
-        return {"m": [[tag(key), tag(one)] for key, one in value.items()]}
+        return {"m": [[tag(key), tag(part)] for key, part in value.items()]}
     if isinstance(value, timedelta):
         return {"i": [value.days, value.seconds, value.microseconds]}
     for kind, (mark, write) in _WRITERS.items():
@@ -230,7 +230,7 @@ _READERS: Final[dict[str, Callable[[Any], Any]]] = {
 
 
 def untag(value: Any) -> Any:
-    """The cell that `tag` wrote.
+    """Decode a cell that `tag` encoded.
 
     Raises:
         ValueError, TypeError, ArithmeticError, LookupError: it is none.
@@ -250,7 +250,7 @@ def _key(value: Any) -> Any:
 
 
 def unpack(body: bytes, width: int, long: Callable[[int], bytes], most: int = 2**31) -> list[tuple[Any, ...]]:
-    """The rows of an `R` frame.
+    """Decode the rows of an `R` frame.
 
     Args:
         body: of the frame.

@@ -55,7 +55,7 @@ def serve(sock: socket.socket, engine: Engine, folder: str) -> None:
 
 
 def main(sock: socket.socket, engine: Engine, folder: str) -> None:
-    """Be a worker, then end without any of the template's clean-up."""
+    """Run as a worker, then exit without the template's clean-up."""
     code = 1
     try:
         # Files may not grow (`confine.hold`). A write is then an error that the engine reports; the signal would kill.
@@ -103,8 +103,8 @@ def _work_of(request: Any) -> EngineQuery:
     return EngineQuery(engine, file, script, create, query, SqlLimits(*limits))
 
 
-def _prepare(asked: Any) -> str:
-    engine, file = asked
+def _prepare(request: Any) -> str:
+    engine, file = request
     confine.hold_while_preparing(engine, file)
     if engine == "sqlite":
         from steelyard.sql.engines import sqlite_engine

@@ -1,1 +1,1 @@
-"""Predicted tables, or predicted SQL by what it returns, compared with the expected ones."""
+"""Compares predicted tables, or the results of predicted SQL, with the expected ones."""

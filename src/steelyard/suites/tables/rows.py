@@ -1,4 +1,4 @@
-"""Files -> samples of the `tables` suite; every defect is named in one pass, before anything is asked or run.
+"""Reads files into samples of the `tables` suite; all defects are reported in one pass before anything runs.
 
 The `target` cell of a row is a table, or the SQL that gives it. Predictions may stand in the dataset itself, one column
 for each system.
@@ -50,22 +50,22 @@ def load_tables(
     ids = None if databases is None else frozenset(database_ids(databases))
     tables, notes = open_tables(files, ROLES)
     reader = _TablesReader(task, ids, {}, [], count())
-    found: list[Sample] = []
+    samples: list[Sample] = []
     for table in tables:
-        found.extend(reader.samples(table, {name: _column_of(table, name) for name in predictions}))
-    samples = sound_samples(files, found, reader.defects)
-    about = (*notes, *about_selection(files, len(samples), len(reader.defects)))
-    return RowDataset(samples, tuple(reader.defects), tables[0].layout.describe(), about)
+        samples.extend(reader.samples(table, {name: _column_of(table, name) for name in predictions}))
+    sound = sound_samples(files, samples, reader.defects)
+    about = (*notes, *about_selection(files, len(sound), len(reader.defects)))
+    return RowDataset(sound, tuple(reader.defects), tables[0].layout.describe(), about)
 
 
 def _column_of(opened: OpenTable, name: str) -> Column:
     """The column of predictions that is headed `name`."""
     headers = opened.layout.headers
-    found = next((column for column, text in headers.items() if text == name), None)
-    if found is None:
+    column = next((column for column, text in headers.items() if text == name), None)
+    if column is None:
         known = [text for text in headers.values() if text]
         raise ConfigError(f"predictions: {opened.table.title} has no column {name!r}{did_you_mean(name, known)}")
-    return found
+    return column
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,25 +78,25 @@ class _TablesReader:
     defects: list[Defect]
     positions: Iterator[int]
 
-    def samples(self, place: OpenTable, predictions: Mapping[str, Column]) -> Iterator[Sample]:
-        for row, position in zip(place.rows(), self.positions, strict=False):
+    def samples(self, table: OpenTable, predictions: Mapping[str, Column]) -> Iterator[Sample]:
+        for row, position in zip(table.rows(), self.positions, strict=False):
             before = len(self.defects)
-            self.defects.extend(place.faults(row))
-            target = wanted(place.cell(row, "target"), self.task)
+            self.defects.extend(table.faults(row))
+            target = wanted(table.cell(row, "target"), self.task)
             if target.problem:
-                self.defects.append(place.defect("bad target", row, "target", target.problem))
-            db_id = place.text(row, "db_id")
+                self.defects.append(table.defect("bad target", row, "target", target.problem))
+            db_id = table.text(row, "db_id")
             problem = self._about_database(target, db_id)
             if problem:
-                self.defects.append(place.defect("bad database", row, "db_id", problem))
-            question = place.question(row, self.defects)
-            name = place.id_of(row, self.seen, self.defects)
+                self.defects.append(table.defect("bad database", row, "db_id", problem))
+            question = table.question(row, self.defects)
+            name = table.id_of(row, self.seen, self.defects)
             if len(self.defects) == before:
                 metadata: dict[str, Any] = {"position": position} | ({"db_id": db_id} if db_id else {})
-                metadata |= place.table.origin
+                metadata |= table.table.origin
                 if predictions:
-                    metadata[PREDICTIONS] = {one: cell_at(row.cells, column) for one, column in predictions.items()}
-                yield Sample(name, question, target.reference, group=place.text(row, "group"), metadata=metadata)
+                    metadata[PREDICTIONS] = {name: cell_at(row.cells, column) for name, column in predictions.items()}
+                yield Sample(name, question, target.reference, group=table.text(row, "group"), metadata=metadata)
 
     def _about_database(self, target: WantedTable, db_id: str) -> str:
         """Why the SQL of a row cannot be run; "" where it can, or where there is none."""
@@ -111,7 +111,7 @@ class _TablesReader:
 
 @dataclass(frozen=True, slots=True)
 class WantedTable:
-    """What a row wants: rows or SQL as `reference`, or the `problem` with its cell."""
+    """The expected table of a row: rows or SQL as `reference`, or the `problem` with its cell."""
 
     reference: Any = None
     is_query: bool = False
@@ -119,7 +119,7 @@ class WantedTable:
 
 
 def wanted(cell: Any, task: str) -> WantedTable:
-    """Read a cell.
+    """Read the cell with a row's expected table.
 
     Args:
         cell: of JSON, a list of rows or an object with `rows`; else a text.
@@ -152,7 +152,7 @@ PREDICTIONS: Final = "predictions"
 
 @dataclass(frozen=True, slots=True)
 class PredictedColumn:
-    """Gives each sample what a column of its own row predicts.
+    """A target that returns the cell of a prediction column in the sample's own row.
 
     Args:
         column: the column's header or key.
@@ -163,5 +163,5 @@ class PredictedColumn:
     column: str
 
     def __call__(self, sample: Sample) -> Output:
-        """The cell; None where it is empty."""
+        """Return the cell; None where it is empty."""
         return Output(sample.metadata[PREDICTIONS][self.column])

@@ -1,4 +1,4 @@
-"""The `tables` suite: predicted tables or SQL against wanted ones, one run per target."""
+"""The `tables` suite: predicted tables or SQL compared with the expected ones, one run per target."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""Questions to a database: does the SQL that a target writes parse, run, and return what the reference's returns?"""
+"""Evaluates text-to-SQL: whether the SQL of a target parses, runs, and returns the reference's result."""

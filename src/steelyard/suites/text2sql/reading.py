@@ -1,4 +1,4 @@
-"""One row of a table -> one question with its SQL, with every defect that stands in it.
+"""Reads a row of a table as a question with its SQL, and collects the row's defects.
 
 The public shapes are told apart by their headers alone: question, answer, context (create-context sets); question,
 query, db_id (Spider, CSpider, DuSQL); question_id, db_id, question, evidence, SQL, difficulty (BIRD); lines of
@@ -35,7 +35,7 @@ _LINES: Final = (".sql", ".txt")
 
 
 class SqlQuestion(NamedTuple):
-    """What a sound row says; every part but `sql` may be blank.
+    """The values of a row without defects; every one but `sql` may be blank.
 
     `turns` are the messages of a conversation, whose transcript `question` is.
     """
@@ -51,7 +51,7 @@ class SqlQuestion(NamedTuple):
 
 
 def numbered_rows(reading: OpenTable) -> Iterator[tuple[int, Row]]:
-    """(position, row) of the rows below the header that are not blank; positions count from 0.
+    """Yield (position, row) for the rows below the header that are not blank; positions count from 0.
 
     Among lines of SQL a blank one has a position of its own: predictions are matched to them by line.
     """
@@ -83,16 +83,16 @@ def open_reading(table: Table, files: SampleFiles, prefix: str) -> OpenTable:
 
 
 def check_places(reading: OpenTable) -> None:
-    """Find a table none of whose columns says what its SQL runs on, where there is a folder of databases.
+    """Refuse a table without a column for database or schema, where a folder of databases is given.
 
     Raises:
         ConfigError: which columns were looked for, and which there are.
     """
     if reading.layout.column("db_id") is not None or reading.layout.column("schema") is not None:
         return
-    found = ", ".join(text for text in reading.layout.headers.values() if text)
+    headers = ", ".join(text for text in reading.layout.headers.values() if text)
     raise ConfigError(
-        f"{reading.table.title}: no column names a database (db_id) or holds a schema; the columns found are {found}. "
+        f"{reading.table.title}: no column names a database (db_id) or holds a schema; the columns are {headers}. "
         "Name the column, for example columns: {db_id: ...}, or leave out databases"
     )
 
@@ -108,8 +108,8 @@ def _texts_of(table: Table, files: SampleFiles) -> Table:
     head = list(islice(table, HEAD_ROWS))
     texts = {key for row in head for key, value in _items(row) if isinstance(value, str)}
     structures = {key for row in head for key, value in _items(row) if _is_structure(value)} - named - texts
-    kept = [Row(row.number, {key: value for key, value in _items(row) if key not in structures}) for row in head]
-    return replace(table, source=lambda: iter(kept))
+    rows = [Row(row.number, {key: value for key, value in _items(row) if key not in structures}) for row in head]
+    return replace(table, source=lambda: iter(rows))
 
 
 def _items(row: Row) -> Iterator[tuple[str, Any]]:
@@ -119,13 +119,13 @@ def _items(row: Row) -> Iterator[tuple[str, Any]]:
 def _is_structure(value: Any) -> bool:
     if is_messages(value):
         return False
-    return isinstance(value, dict) or (isinstance(value, list) and not all(isinstance(one, str) for one in value))
+    return isinstance(value, dict) or (isinstance(value, list) and not all(isinstance(part, str) for part in value))
 
 
 def read_row(
     reading: OpenTable, row: Row, databases: Mapping[str, Any] | None, defects: list[Defect]
 ) -> SqlQuestion | None:
-    """What a row asks; None where it has defects, which are appended to `defects`.
+    """Read a row; None where it has defects, which are appended to `defects`.
 
     Args:
         reading: its table.
@@ -174,8 +174,8 @@ def _text(reading: OpenTable, row: Row, role: str, defects: list[Defect]) -> str
     value = reading.cell(row, role)
     if role == "question" and (messages := messages_in(value)) is not None:
         return transcript_of(messages)
-    if isinstance(value, list) and role == "schema" and all(isinstance(one, str) for one in value):
-        return "\n".join(f"{one.strip().rstrip(';')};" for one in value if one.strip())
+    if isinstance(value, list) and role == "schema" and all(isinstance(line, str) for line in value):
+        return "\n".join(f"{line.strip().rstrip(';')};" for line in value if line.strip())
     if isinstance(value, list | dict):
         what = "a list" if isinstance(value, list) else "an object"
         defects.append(reading.defect(f"bad {role}", row, role, f"{role} is {what}, not a text"))

@@ -1,4 +1,4 @@
-"""Files -> samples of the `text2sql` suite; every defect is named in one pass, before anything is asked."""
+"""Reads files into samples of the `text2sql` suite; all defects are reported in one pass before the first call."""
 
 from __future__ import annotations
 
@@ -65,25 +65,25 @@ class Text2SqlSamples:
         for sound, (reading, row, position) in enumerate(_sound_rows(self.readings, self.bad)):
             if sound not in self.selected:
                 continue
-            asked = read_row(reading, row, None, [])
-            if asked is None:
+            question = read_row(reading, row, None, [])
+            if question is None:
                 raise DataError(f"{reading.table.place(row.number)} changed while it was being read; start again")
             given += 1
-            yield self._sample(reading, row, asked, position)
+            yield self._sample(reading, row, question, position)
             if given == self.count:
                 return
 
-    def _sample(self, reading: OpenTable, row: Row, asked: SqlQuestion, position: int) -> Sample:
+    def _sample(self, reading: OpenTable, row: Row, question: SqlQuestion, position: int) -> Sample:
         return Sample(
-            asked.id or reading.prefix + reading.table.row_id(row.number),
-            list(asked.turns) or asked.question,
-            asked.sql,
-            group=asked.group,
+            question.id or reading.prefix + reading.table.row_id(row.number),
+            list(question.turns) or question.question,
+            question.sql,
+            group=question.group,
             metadata={
-                "schema": asked.schema or self.schemas.get(asked.db_id, ""),
-                "db_id": asked.db_id,
-                "evidence": asked.evidence,
-                "dialect": self.dialects.get(asked.db_id, self.dialect),
+                "schema": question.schema or self.schemas.get(question.db_id, ""),
+                "db_id": question.db_id,
+                "evidence": question.evidence,
+                "dialect": self.dialects.get(question.db_id, self.dialect),
                 "position": position,
                 **reading.table.origin,
             },
@@ -150,8 +150,8 @@ def load_text2sql(files: SampleFiles, *, databases: Path | None = None, engine: 
         refuse(check.defects)
     selected = files.selected(len(check.rows))
     chosen = [row for sound, row in enumerate(check.rows) if sound in selected]
-    schemas = _schemas({one.db_id for one in chosen if not one.has_schema}, known or {})
-    counts = Counter(one.db_id for one in chosen)
+    schemas = _schemas({row.db_id for row in chosen if not row.has_schema}, known or {})
+    counts = Counter(row.db_id for row in chosen)
     samples = Text2SqlSamples(
         readings,
         frozenset(check.bad),
@@ -161,7 +161,7 @@ def load_text2sql(files: SampleFiles, *, databases: Path | None = None, engine: 
         {name: DIALECTS[known[name].engine] for name in counts if known and name in known},
         DIALECTS[engine],
     )
-    comparable = any(one.has_data or (known and one.db_id in known) for one in chosen)
+    comparable = any(row.has_data or (known and row.db_id in known) for row in chosen)
     notes = (
         *notes,
         *about_selection(files, len(chosen), len(check.bad)),
@@ -177,10 +177,10 @@ def _known(folder: Path) -> Mapping[str, Database]:
     Raises:
         ConfigError: it is no folder, or holds none.
     """
-    found = {name: find_database(folder, name) for name in database_ids(folder)}
-    if not found:
+    databases = {name: find_database(folder, name) for name in database_ids(folder)}
+    if not databases:
         raise ConfigError(f"databases: {folder} holds no database, as <id>/<id>.sqlite or <id>.sqlite")
-    return found
+    return databases
 
 
 def _sound_rows(readings: Sequence[OpenTable], bad: Container[tuple[int, int]]) -> Iterator[tuple[OpenTable, Row, int]]:
@@ -203,26 +203,26 @@ def _schemas(wanted: set[str], known: Mapping[str, Database]) -> dict[str, str]:
     files = {name: known[name] for name in sorted(wanted) if name in known}
     if not files:
         return {}
-    found: dict[str, str] = {}
+    schemas: dict[str, str] = {}
     defects: list[str] = []
     # The statement is ours, and the files are the user's: an engine that cannot be held is refused before the run.
     with Sandbox(workers=1, unsafe=True) as sandbox:
         for name, database in files.items():
             try:
-                found[name] = ddl_of(sandbox, database)
+                schemas[name] = ddl_of(sandbox, database)
             except (DataError, ConfigError) as error:
                 defects.append(str(error))
     if defects:
         raise DataError("databases that cannot be read", defects[:SHOWN_DEFECTS])
-    return found
+    return schemas
 
 
 def _notes_on_databases(
     chosen: Sequence[_Sound], known: Mapping[str, Database] | None, *, comparable: bool
 ) -> Iterator[str]:
-    bare = sum(1 for one in chosen if not one.has_schema)
+    bare = sum(1 for row in chosen if not row.has_schema)
     if known is None and bare:
-        named = sorted({one.db_id for one in chosen if one.db_id})
+        named = sorted({row.db_id for row in chosen if row.db_id})
         which = f" (they name {', '.join(named[:3])}{' ...' if len(named) > 3 else ''})" if named else ""
         yield f"{bare} samples have no schema and there is no folder of databases{which}: their SQL runs on nothing"
     if not comparable:
@@ -230,7 +230,7 @@ def _notes_on_databases(
 
 
 class _Sound(NamedTuple):
-    """What is kept of a sound row: its database, whether it has a schema of its own, and that one rows of data."""
+    """A row without defects: its database, whether it has a schema of its own, and whether that schema has data."""
 
     db_id: str
     has_schema: bool
@@ -252,15 +252,15 @@ class _Text2SqlCheck:
 
     def _add(self, index: int, reading: OpenTable, row: Row) -> None:
         before = len(self.defects)
-        asked = read_row(reading, row, self._known, self.defects)
-        if asked and asked.id:
+        question = read_row(reading, row, self._known, self.defects)
+        if question and question.id:
             here = reading.table.place(row.number, reading.layout.column("id"))
-            first = self._ids.setdefault(asked.id, here)
+            first = self._ids.setdefault(question.id, here)
             if first != here:
-                message = f"the same id as {first}: {asked.id[:40]!r}"
+                message = f"the same id as {first}: {question.id[:40]!r}"
                 self.defects.append(reading.defect("duplicate id", row, "id", message))
-        if asked is None or len(self.defects) > before:
+        if question is None or len(self.defects) > before:
             self.bad.add((index, row.number))
         else:
-            has_data = _FILLS.search(asked.schema) is not None
-            self.rows.append(_Sound(intern(asked.db_id), bool(asked.schema), has_data))
+            has_data = _FILLS.search(question.schema) is not None
+            self.rows.append(_Sound(intern(question.db_id), bool(question.schema), has_data))

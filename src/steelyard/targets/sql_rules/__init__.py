@@ -1,4 +1,4 @@
-"""Text-to-SQL without a model: rules over the question and the schema, as natural-language interfaces were built.
+"""Text-to-SQL without a model: rules over the question and the schema, as in early natural-language interfaces.
 
 question   the question as spans that mean tables, columns, operators or values; Chinese put into the same words
 rules      conditions, figures, groups, order and columns, read from the spans into a plan

@@ -1,4 +1,4 @@
-"""A question as spans: which words mean a table, a column, an operator of SQL or a value (schema linking).
+"""Links a question to a schema: which words name a table, a column, an operator of SQL or a value.
 
 Chinese is cut at the longest phrase that is known and put into the same English words, so that one set of rules reads
 both. All word lists are in `lexicon.json`.
@@ -140,7 +140,7 @@ def label_of(table: SchemaTable) -> Field:
 
 
 def link(question: str, schema: Schema) -> tuple[list[Span], SchemaTable]:
-    """The question as spans, and the table that it is about.
+    """Link the words of a question to a schema; returns the spans and the main table.
 
     Args:
         question: any text; what comes after `MAX_QUESTION` characters is not read.
@@ -173,8 +173,8 @@ def _wide(text: str, known: Mapping[str, str]) -> Iterator[Span]:
     """Chinese cut at the longest known piece; what lies between is a value or nothing that is known."""
     pieces = sorted((piece for piece in known if piece in text), key=len, reverse=True)
     cut = re.split(f"({'|'.join(map(re.escape, pieces))})", text) if pieces else [text]
-    for place, piece in enumerate(cut):
-        if place % 2:
+    for number, piece in enumerate(cut):
+        if number % 2:
             yield from (Span(word, "word", opens=True) for word in known[piece].split())
         elif piece:
             yield Span(piece, "word")

@@ -1,4 +1,4 @@
-"""From a question and a schema to one SELECT: conditions, figures, groups, order and columns, in this order."""
+"""Builds a SELECT from a question and a schema: conditions, aggregates, groups, order and columns."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _NUMBER, _TEXT = attrgetter("number"), attrgetter("text")
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """The SQL, the names of its parts, and why there is no more than `SELECT NULL`, where that is so."""
+    """The SQL, the names of its clauses, and the reason where it is only `SELECT NULL`."""
 
     sql: str
     evidence: tuple[str, ...] = ()
@@ -93,12 +93,12 @@ class _Draft:
     def _at(self, *kinds: str) -> list[int]:
         return [at for at, kind in self.kinds.items() if kind in kinds and at not in self.used]
 
-    def _column(self, places: Iterable[int], fits: Callable[[Field], bool] = lambda _: True) -> int:
+    def _column(self, positions: Iterable[int], fits: Callable[[Field], bool] = lambda _: True) -> int:
         """The first of the places where a column is mentioned that fits."""
-        return next((at for at in places if at in self.fields and fits(self.fields[at])), -1)
+        return next((at for at in positions if at in self.fields and fits(self.fields[at])), -1)
 
-    def _table(self, places: Iterable[int]) -> int:
-        return next((at for at in places if at in self.tables), -1)
+    def _table(self, positions: Iterable[int]) -> int:
+        return next((at for at in positions if at in self.tables), -1)
 
     # Conditions, each with the place of its value.
 
@@ -107,25 +107,25 @@ class _Draft:
         for at in self._at("compare", "between"):
             size = 2 if self.kinds[at] == "between" else 1
             window = [at - 1] if self.words[at].startswith("or ") else range(at + 1, at + 2 + 2 * size)
-            places = [place for place in window if self.kinds.get(place) in {"number", "date"}][:size]
-            if len(places) < size:
+            positions = [position for position in window if self.kinds.get(position) in {"number", "date"}][:size]
+            if len(positions) < size:
                 continue
-            start, behind = min(at, *places), range(at + 1, places[-1] + 3)
-            date = self.kinds[places[0]] == "date"
+            start, behind = min(at, *positions), range(at + 1, positions[-1] + 3)
+            date = self.kinds[positions[0]] == "date"
             near = self._column(range(start - 1, start - 6, -1), _TEXT if date else _NUMBER)
             after = self._column(behind, _NUMBER)
             near = near if after < 0 else after
             guess = hinted(self.main, "date") if date and self._table(behind) < 0 else None
-            values = " AND ".join(literal(self.spans[place].text, self.kinds[place]) for place in places)
-            self.used.update((at, near, *places))
+            values = " AND ".join(literal(self.spans[position].text, self.kinds[position]) for position in positions)
+            self.used.update((at, near, *positions))
             yield at, Predicate(self.fields.get(near) or guess, f"{self.spans[at].value} {values}")
 
     def _nulls(self) -> Iterator[tuple[int, Predicate]]:
         """`without an email`, `the number of calories is unknown`, `has no manager`, `is still open`."""
         for at in self._at("null", "notnull", "not"):
             kind, value = self.kinds[at], self.spans[at].value
-            places = range(at + 1, at + 3) if value or kind == "not" else (at + 1, at + 2, at - 1, at - 2, at - 3)
-            near = -1 if value == "ended" else self._column(places)
+            positions = range(at + 1, at + 3) if value or kind == "not" else (at + 1, at + 2, at - 1, at - 2, at - 3)
+            near = -1 if value == "ended" else self._column(positions)
             field = hinted(self.main, "ended") if value == "ended" else self.fields.get(near)
             if field is not None and (kind != "not" or field.column.nullable):
                 self.used.update((at, near))
@@ -153,12 +153,12 @@ class _Draft:
         """`called "Ann"`, `in Port Ellen`, `whose title contains "x" or "y"`."""
         for at in filter(lambda at: at not in self.used, self._at("text")):
             near = -1 if at - 1 in self.tables else self._column((*range(at - 1, at - 5, -1), at + 1), _TEXT)
-            like = next((self.spans[place].value for place in self._at("like") if at - 6 < place < at), "")
-            places = [at]
-            while [self.kinds.get(places[-1] + step) for step in (1, 2)] == ["or", "text"]:
-                places.append(places[-1] + 2)
-            texts = [literal((like or "x").replace("x", self.spans[place].text)) for place in places]
-            self.used.update((*places, near))
+            like = next((self.spans[position].value for position in self._at("like") if at - 6 < position < at), "")
+            positions = [at]
+            while [self.kinds.get(positions[-1] + step) for step in (1, 2)] == ["or", "text"]:
+                positions.append(positions[-1] + 2)
+            texts = [literal((like or "x").replace("x", self.spans[position].text)) for position in positions]
+            self.used.update((*positions, near))
             rest = " OR \0 ".join(f"{'LIKE' if like else '='} {text}" for text in texts)
             yield at, Predicate(self.fields.get(near) or self._owner(at), rest, any_of=len(texts) > 1)
 
@@ -200,7 +200,9 @@ class _Draft:
         """`per city`, `for each station`: a column, or a table by its key and its label."""
         groups: list[Field] = []
         for at in self._at("each"):
-            near = next((place for place in (at + 1, at + 2) if place in self.fields or place in self.tables), -1)
+            near = next(
+                (position for position in (at + 1, at + 2) if position in self.fields or position in self.tables), -1
+            )
             if near >= 0 and near not in self.used:
                 self.used.update((at, near))
                 groups += [self.fields[near]] if near in self.fields else _row_of(self.tables[near])
@@ -209,7 +211,7 @@ class _Draft:
     def _figures(self) -> Iterator[Expression]:
         """`how many`, `number of different`, `average price`: rows, distinct values, an aggregate of what follows."""
         for at in self._at("count", "aggregate"):
-            free = [place for place in range(at + 1, at + 5) if place not in self.used]
+            free = [position for position in range(at + 1, at + 5) if position not in self.used]
             near, number, owner = (
                 self._column(free[:2]),
                 self._column(free, _NUMBER),
@@ -231,9 +233,9 @@ class _Draft:
         """`sorted by price, highest first`, `in alphabetical order`; True is descending."""
         directions, alphabet = self._at("desc", "asc"), self._at("alphabet")
         down = any(self.kinds[at] == "desc" for at in directions)
-        places = [self._column(range(at + 1, at + 5)) for at in self._at("order")]
-        fields = [self.fields.get(place) for place in places]
-        self.used.update((*directions, *places))
+        positions = [self._column(range(at + 1, at + 5)) for at in self._at("order")]
+        fields = [self.fields.get(position) for position in positions]
+        self.used.update((*directions, *positions))
         fields += [next((field for field in self._left() if field.text), label_of(self.main)) for _ in alphabet]
         if directions and not fields and self.spans[directions[0]].value:
             fields = [hinted(self.main, self.spans[directions[0]].value)]
@@ -251,13 +253,13 @@ class _Draft:
                 range(at + 1, at + 4), _NUMBER if hint not in {"", "date"} else lambda field: not field.key
             )
             field = self.fields.get(near) or (hinted(self.main, hint) if hint else None)
-            numbers = [place for place in self._at("number") if self.spans[place].text.isdigit()]
+            numbers = [position for position in self._at("number") if self.spans[position].text.isdigit()]
             counted = self.tables.get(at + 1) if field is None and not hint and not numbers else None
             if field is None and counted is None:
                 continue
             self.used.update((at, near, *numbers))
             limit = min(int(self.spans[numbers[0]].text), 10**9) if numbers else 1
-            whose = any(self.words.get(place) in {"which", "who", "whose"} for place in range(4))
+            whose = any(self.words.get(position) in {"which", "who", "whose"} for position in range(4))
             value = near >= 0 and at + 1 not in self.tables and not numbers and not whose
             key = Expression(field) if counted is None else Expression(Field(counted, counted.columns[0]), "COUNT")
             return key, function == "MAX", limit, value

@@ -1,4 +1,4 @@
-"""A plan of one SELECT, and the plan as SQL: names quoted where they must be, tables joined by their keys."""
+"""The plan of a SELECT, written as SQL: names quoted where necessary, tables joined by their keys."""
 
 from __future__ import annotations
 
@@ -51,18 +51,18 @@ class SelectPlan:
     absent: SchemaTable | None = None
 
     def tables(self) -> list[SchemaTable]:
-        """Its tables, the main one first."""
+        """The tables of the plan, the main one first."""
         expressions = (*self.select, *(expression for expression, _ in self.order))
         fields = (*(part.field for part in expressions), *(part.field for part in self.where), *self.group)
         return list(dict.fromkeys((self.main, *(field.table for field in fields if field is not None))))
 
     def parts(self) -> tuple[str, ...]:
-        """The names of what there is in it."""
+        """The names of the clauses in the plan."""
         return tuple(part.name for part in fields(self) if part.name != "main" and getattr(self, part.name))
 
 
 def write(plan: SelectPlan, schema: Schema, *, dialect: str = "sqlite") -> str | None:
-    """The plan as one SELECT; None where its tables cannot be joined.
+    """Write the plan as a SELECT; None where its tables cannot be joined.
 
     Args:
         plan: what to select.
@@ -78,7 +78,7 @@ def write(plan: SelectPlan, schema: Schema, *, dialect: str = "sqlite") -> str |
 
 
 def literal(text: str, kind: str = "text") -> str:
-    """A value as SQL: numbers as they are, all else in single quotes.
+    """Write a value as a SQL literal: numbers unchanged, all else in single quotes.
 
     >>> literal("O'Neill"), literal("2.5", "number")
     ("'O''Neill'", '2.5')
