@@ -127,12 +127,12 @@ def test_rows_without_a_verdict_are_left_out_and_counted():
     labels = ["A", "B", "A", "unparsed", "refused", "error", "not_applicable", "no A", "no both", "no B", "no B"]
     found = standings([judged("a", "b", *labels)])
     assert found.battles == 3
-    assert found.left_out == {"no_answer": 4, "unread": 1, "refused": 1, "not_applicable": 1, "errors": 1}
+    assert found.left_out == {"no_answer": 4, "unparsed": 1, "refused": 1, "not_applicable": 1, "errors": 1}
     assert {one.target: one.unanswered for one in found.standings} == {"a": 2, "b": 3}
     assert found.standings[0].win_rate == pytest.approx(2 / 3)
     note = next(note for note in found.notes if "left out" in note)
     assert note == (
-        "8 pairs of answers without a verdict left out: a target gave no answer (4), the verdict could not be read "
+        "8 pairs of answers without a verdict left out: a target gave no answer (4), the verdict could not be parsed "
         "(1), the judge refused (1), there was nothing to judge (1), the record failed (1)."
     )
 

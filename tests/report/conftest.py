@@ -94,18 +94,18 @@ class Page:
         number = next(self._numbers)
         await self._socket.send_json({"id": number, "method": method, "params": parameters})
         async for message in self._socket:
-            found = json.loads(message.data)
-            if found.get("id") == number:
-                assert "error" not in found, found
-                return found["result"]
-            self.events.append(found)
+            answer = json.loads(message.data)
+            if answer.get("id") == number:
+                assert "error" not in answer, answer
+                return answer["result"]
+            self.events.append(answer)
         raise AssertionError("the browser went away")
 
     async def open(self, url):
         for domain in ("Page", "Runtime", "Network", "Log"):
             await self.send(f"{domain}.enable")
         await self.send("Page.navigate", url=url)
-        while not any(one["method"] == "Page.loadEventFired" for one in self.events):
+        while not any(event["method"] == "Page.loadEventFired" for event in self.events):
             self.events.append(json.loads((await self._socket.receive()).data))
 
     async def run(self, script):
@@ -116,12 +116,16 @@ class Page:
 
     @property
     def requests(self):
-        return [one["params"]["request"]["url"] for one in self.events if one["method"] == "Network.requestWillBeSent"]
+        return [
+            event["params"]["request"]["url"] for event in self.events if event["method"] == "Network.requestWillBeSent"
+        ]
 
     @property
     def complaints(self):
         """Exceptions, and whatever the browser refused or warned of."""
-        return [one["params"] for one in self.events if one["method"] in {"Runtime.exceptionThrown", "Log.entryAdded"}]
+        return [
+            event["params"] for event in self.events if event["method"] in {"Runtime.exceptionThrown", "Log.entryAdded"}
+        ]
 
 
 _FLAGS = (
@@ -161,9 +165,9 @@ def in_browser(tmp_path):
         pytest.skip(missing)
 
     async def drive(url, visit):
-        async with _chromium(program, tmp_path / "profile") as place, aiohttp.ClientSession() as session:
-            async with session.get(f"http://{place}/json/list") as response:
-                tab = next(one for one in await response.json() if one["type"] == "page")
+        async with _chromium(program, tmp_path / "profile") as address, aiohttp.ClientSession() as session:
+            async with session.get(f"http://{address}/json/list") as response:
+                tab = next(target for target in await response.json() if target["type"] == "page")
             async with session.ws_connect(tab["webSocketDebuggerUrl"], max_msg_size=0) as socket:
                 page = Page(socket)
                 await page.open(url)

@@ -40,7 +40,7 @@ class Preferring:
             detail = {"side": missing[0], "why": "error", "by": "judge"}
             return Score("preference", None, outcome="not_applicable", reason="a side gave no answer", detail=detail)
         no = number_of(sample)
-        said = verdicts(no)
+        verdict_list = verdicts(no)
         orders = [
             {
                 "shown": shown,
@@ -50,14 +50,14 @@ class Preferring:
                 "kind": "",
                 "reason": f"{shown} because of {NASTY}",
             }
-            for shown, verdict in zip(("AB", "BA"), said, strict=True)
+            for shown, verdict in zip(("AB", "BA"), verdict_list, strict=True)
         ]
         if no % 10 == 8:
             orders[1] |= {"outcome": "unparsed", "kind": "none", "verdict": "", "slot": 0}
             return Score(
                 "preference", None, outcome="unparsed", reason="no verdict", detail={"kind": "none", "orders": orders}
             )
-        label = said[0] if said[0] == said[1] else "inconsistent"
+        label = verdict_list[0] if verdict_list[0] == verdict_list[1] else "inconsistent"
         value = {"A": 1.0, "B": 0.0}.get(label, 0.5)
         detail = {"label": label, "orders": orders, "by": "judge", "alike": no == 6}
         return Score("preference", value, reason=f"Because {NASTY}", detail=detail)

@@ -16,11 +16,11 @@ def every(section: Section) -> Iterator[Section]:
 
 def part(section: Section, words: str) -> Section:
     """The first section with these words in its title, its table's caption or the head of its first column."""
-    for found in every(section):
-        table = found.table
+    for candidate in every(section):
+        table = candidate.table
         heads = (table.caption, table.columns[0].title, table.columns[0].short) if table else ()
-        if any(words in text for text in (found.title, *heads)):
-            return found
+        if any(words in text for text in (candidate.title, *heads)):
+            return candidate
     raise AssertionError(f"no part is about {words!r}")
 
 
@@ -37,4 +37,4 @@ def rows(section: Section, words: str) -> dict[str, list[str]]:
 
 def notes(section: Section, kind: str = "") -> list[str]:
     """Every sentence of a kind, of the sections inside too; "" is any kind."""
-    return [note.with_term for found in every(section) for note in found.notes if kind in {"", note.kind}]
+    return [note.with_term for part_of in every(section) for note in part_of.notes if kind in {"", note.kind}]

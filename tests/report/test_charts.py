@@ -24,16 +24,16 @@ def summary(target="model", right=5, n=10, *, groups=("",), run="aaaaaa", name="
         for group in groups
         for no in range(n)
     ]
-    scores, found = summarize(rows)
+    scores, groups = summarize(rows)
     return RunSummary(
-        run, "exam", target, {}, "finished", n, n, 0, 0, 0, 0, 1.0, "2026-01-01T00:00:00", scores, found, name
+        run, "exam", target, {}, "finished", n, n, 0, 0, 0, 0, 1.0, "2026-01-01T00:00:00", scores, groups, name
     )  # fmt: skip
 
 
 def dots(text):
     """Where the marks of a chart stand, from the left."""
     marks = re.search(r'class="mark-symbol role-mark.*?</g>', text, re.DOTALL)[0]
-    return [float(place) for place in re.findall(r'transform="translate\(([-\d.]+),', marks)]
+    return [float(position) for position in re.findall(r'transform="translate\(([-\d.]+),', marks)]
 
 
 def test_a_dot_stands_at_its_rate_and_its_interval_around_it():
@@ -102,8 +102,8 @@ def test_without_groups_there_is_no_chart_of_groups():
 
 
 def test_series_differ_in_shape_as_well_as_colour():
-    assert len({(layout.colour(place), layout.shape(place)) for place in range(36)}) == 36
-    assert len({layout.shape(place) for place in range(6)}) == 6
+    assert len({(layout.colour(number), layout.shape(number)) for number in range(36)}) == 36
+    assert len({layout.shape(number) for number in range(6)}) == 6
 
 
 def test_a_difference_that_is_not_decided_has_a_hollow_mark(make_runs):

@@ -28,11 +28,11 @@ def comparison():
     before, after = [0] * 9 + [1] * 11, [1] * 9 + [0] + [1] * 10
     ratings = [1.0, 2.0, 3.0, 4.0] * 5
     first = stored("a", s=before, t=before, r=ratings)
-    second = stored("<b>b", s=after, t=after, r=[one + 0.5 for one in ratings])
+    second = stored("<b>b", s=after, t=after, r=[rating + 0.5 for rating in ratings])
     second.manifest = {"options": {"repeats": 3}}
-    found = compare(first, second)
-    pair = replace(found.pairs[0], costs=COSTS, aligned="code")
-    return replace(found, pairs=(pair,))
+    comparison_ = compare(first, second)
+    pair = replace(comparison_.pairs[0], costs=COSTS, aligned="code")
+    return replace(comparison_, pairs=(pair,))
 
 
 def section(comparison):
@@ -41,10 +41,10 @@ def section(comparison):
 
 def test_a_row_per_further_score_holds_both_values_difference_interval_p_changes_and_pairs(comparison):
     scores = rows(section(comparison), "other scores")
-    assert scores["t"][:3] == ["55.0 %", "95.0 %", "+40.0"]
-    assert scores["t"][4:] == ["0.021", "+9 -1", "20"]
-    assert scores["r"][:3] == ["2.50", "3.00", "+0.50"]
-    assert scores["r"][5] == "–"
+    assert scores["T"][:3] == ["55.0 %", "95.0 %", "+40.0"]
+    assert scores["T"][4:] == ["0.021", "+9 -1", "20"]
+    assert scores["R"][:3] == ["2.50", "3.00", "+0.50"]
+    assert scores["R"][5] == "–"
 
 
 def test_costs_are_written_in_their_units(comparison):
@@ -57,25 +57,29 @@ def test_costs_are_written_in_their_units(comparison):
 
 def test_of_many_runs_a_line_each_holds_its_own_costs(comparison):
     many = replace(comparison, pairs=comparison.pairs * 4, others=comparison.others * 4)
-    table = next(one.table for one in section(many).parts if one.table and one.table.columns[0].title == "per sample")
+    table = next(
+        candidate.table
+        for candidate in section(many).parts
+        if candidate.table and candidate.table.columns[0].title == "per sample"
+    )
     assert [column.title for column in table.columns[1:]] == ["latency p50", "tokens in", "calls"]
     assert [cell.text for cell in table.rows[0]] == ["a", "412 ms", "812", "1.00"]
     assert [cell.text for cell in table.rows[1][1:]] == ["1.25 s", "790", "1.00"]
 
 
 def test_a_section_says_how_samples_were_paired_what_differs_and_what_the_figures_are(comparison):
-    told = notes(part(section(comparison), "<b>b against a"))
-    assert "Samples are paired by their code." in told
-    assert "differs in: repeats: 1 → 3" in told
-    assert "p is corrected: Benjamini-Hochberg over 2 differences." in told
-    assert any("without queueing and retries" in note for note in told)
-    assert any("estimated" in note for note in told)
-    assert not any("drawn by seed" in note for note in told)
+    texts = notes(part(section(comparison), "<b>b against a"))
+    assert "Samples are paired by their code." in texts
+    assert "differs in: repeats: 1 → 3" in texts
+    assert "p is corrected: Benjamini-Hochberg over 2 differences." in texts
+    assert any("without queueing and retries" in note for note in texts)
+    assert any("estimated" in note for note in texts)
+    assert not any("drawn by seed" in note for note in texts)
 
 
 def test_a_pair_with_nothing_beside_its_headline_has_no_further_tables():
     runs = stored("a", s=[0, 1]), stored("b", s=[1, 1])
-    titles = [one.title for one in every(section(compare(*runs))) if one and one.table]
+    titles = [candidate.title for candidate in every(section(compare(*runs))) if candidate and candidate.table]
     assert not [title for title in titles if "other scores" in title or "costs" in title]
     assert not section(None)
 
@@ -95,7 +99,7 @@ def test_the_page_shows_every_row_and_escapes_names(comparison):
 def test_markdown_has_tables_per_pair(comparison):
     text = markdown_page("x", [section(comparison)])
     assert "**&lt;b&gt;b against a: other scores**" in text
-    assert "| t | 55.0 % | 95.0 % | +40.0 | " in text
+    assert "| T | 55.0 % | 95.0 % | +40.0 | " in text
     assert "| calls | 1.00 | 1.00 | 0.00 | 0.00 to 0.00 | 20 |" in text
     assert {line.count("|") for line in text.splitlines() if line.startswith("| calls")} == {7}
 
@@ -106,8 +110,8 @@ def test_the_table_of_a_pair_gives_p_and_in_brackets_the_corrected_one():
     others = [stored(name, groups, s=[1] * 9 + [0] * 1 + [1] * 10) for name in "bc"]
     alone, beside = (compare(first, *others[:n]) for n in (1, 2))
     assert rows(section(alone), "category")["all pairs"][4] == "0.021"
-    found = rows(section(beside), "category")
-    assert (found["all pairs"][4], found["x"][4]) == ("0.021 (0.043)", "0.021 (0.043)")
+    table_rows = rows(section(beside), "category")
+    assert (table_rows["all pairs"][4], table_rows["x"][4]) == ("0.021 (0.043)", "0.021 (0.043)")
     (method,) = notes(part(section(beside), "category"))
     assert method.endswith("In brackets p after Holm over 2 runs and Benjamini-Hochberg over 2 groups.")
     ungrouped = replace(alone, pairs=(replace(alone.pairs[0], groups=()),))

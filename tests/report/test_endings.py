@@ -25,7 +25,7 @@ def stopped(rule, **targets):
 def test_saved_calls_are_those_of_the_samples_that_were_not_asked():
     runs = stopped(StopWhen("full", threshold=0.5), good=model(0.9, 1), bad=model(0.1, 2))
     summaries = [run.summary() for run in runs]
-    assert [one.calls_saved for one in summaries] == [200 - run.done for run in runs]
+    assert [summary.calls_saved for summary in summaries] == [200 - run.done for run in runs]
     both = sum(200 - run.done for run in runs)
     counts = ", ".join(f"{200 - run.done} of {run.target}" for run in runs)
     assert saved_calls(summaries) == f"Ending early saved about {both} calls ({counts})."

@@ -30,18 +30,18 @@ def samples(n=12):
 
 @pytest.fixture
 def runs(tmp_path):
-    asked = samples()
-    steady = [KEYS[at % 4] if at % 5 else "well" for at in range(len(asked))]
-    always = ["maybe A" if at % 7 else "A" for at in range(len(asked))]
-    return exam_runs(tmp_path / "s.db", {"steady": steady, "always A": always}, samples=asked, repeats=2)
+    questions = samples()
+    steady = [KEYS[at % 4] if at % 5 else "well" for at in range(len(questions))]
+    always = ["maybe A" if at % 7 else "A" for at in range(len(questions))]
+    return exam_runs(tmp_path / "s.db", {"steady": steady, "always A": always}, samples=questions, repeats=2)
 
 
-def labelled(runs, **said):
+def labelled(runs, **labels_by_target):
     with Store(runs[0].store.path) as store:
         for run in runs:
-            labels = [Label(*one) for one in said.get(run.target.replace(" ", "_"), ())]
+            labels = [Label(*fields) for fields in labels_by_target.get(run.target.replace(" ", "_"), ())]
             add_labels(store, store.run(run.id), labels)
-    return [LabelledRun.of(one) for one in runs]
+    return [LabelledRun.of(run) for run in runs]
 
 
 def section(runs, *labels):
@@ -73,8 +73,8 @@ def test_a_model_that_always_says_a_is_told_that_the_letter_matters(runs):
 
 def test_other_tools_rules_stand_beside_ours_and_in_no_other_table(runs):
     assert list(rows(section(runs), "As other tools")) == ["Steelyard", "last letter of the reply"]
-    assert [one.name for one in runs[0].summary().own_scores] == ["solve_rate"]
-    assert [one.score for one in compare(*runs).pairs[0].scores] == []
+    assert [score.name for score in runs[0].summary().own_scores] == ["solve_rate"]
+    assert [score.score for score in compare(*runs).pairs[0].scores] == []
     assert "last_letter" not in html_report(runs).split("<script", maxsplit=1)[0].split("What was run")[0]
 
 
@@ -100,15 +100,15 @@ def test_a_run_that_is_no_exam_has_no_section(make_runs):
 
 def test_what_people_decided_is_told_per_run_and_authors_are_inert(runs):
     at, hostile = datetime(2026, 3, 1, tzinfo=UTC), "<script>alert(1)</script>\x1b[2J|`x`"
-    told = labelled(runs, steady=[("q0@1", "answer", "A", hostile, at), ("q1@2", "answer", "B", "ann", at)])
-    summaries = [one.summary() for one in told]
-    found = exam_section(summaries, ["steady", "always A"])
-    first, second = notes(found, "fact")
-    warnings = [text for text in notes(found, "warning") if "Nobody" in text]
+    labelled_runs = labelled(runs, steady=[("q0@1", "answer", "A", hostile, at), ("q1@2", "answer", "B", "ann", at)])
+    summaries = [run.summary() for run in labelled_runs]
+    exam = exam_section(summaries, ["steady", "always A"])
+    first, second = notes(exam, "fact")
+    warnings = [text for text in notes(exam, "warning") if "Nobody" in text]
     assert "1 by ann" in first
     assert second == "always A: replies decided by people: none."
     assert len(warnings) == 2
-    page, text = html_report(told), markdown_report(told)
+    page, text = html_report(labelled_runs), markdown_report(labelled_runs)
     assert "replies decided by people" in page
     assert "<script>alert" not in page
     assert "<script>alert" not in text
@@ -116,12 +116,14 @@ def test_what_people_decided_is_told_per_run_and_authors_are_inert(runs):
 
 
 def test_no_warning_where_nothing_was_decided_or_every_queue_was_seen(runs):
-    summaries = [one.summary() for one in labelled(runs)]
-    assert not any("Nobody" in one for one in notes(exam_section(summaries, ["a", "b"])))
+    summaries = [run.summary() for run in labelled(runs)]
+    assert not any("Nobody" in text for text in notes(exam_section(summaries, ["a", "b"])))
     seen = [
-        replace(one, labelled=replace(one.labelled, decided={"ann": 3}, unseen=0)) for one in summaries if one.labelled
+        replace(summary, labelled=replace(summary.labelled, decided={"ann": 3}, unseen=0))
+        for summary in summaries
+        if summary.labelled
     ]
-    assert not any("Nobody" in one for one in notes(exam_section(seen, ["a", "b"])))
+    assert not any("Nobody" in text for text in notes(exam_section(seen, ["a", "b"])))
 
 
 def test_the_page_is_drawn_without_a_complaint(runs, in_browser):

@@ -23,11 +23,11 @@ def test_every_record_is_a_line_that_reads_back(pair):
         line.encode("utf-8")
         assert line.endswith("\n")
         assert len(line.splitlines()) == 1
-        found = json.loads(line)
-        assert found["target"] == "base <script>"
-        assert found["sample"]["id"] == record.sample.id
-        assert (found["output"] or {}).get("value") == (record.output.value if record.output else None)
-        assert [one["value"] for one in found["scores"]] == [one.value for one in record.scores]
+        plain = json.loads(line)
+        assert plain["target"] == "base <script>"
+        assert plain["sample"]["id"] == record.sample.id
+        assert (plain["output"] or {}).get("value") == (record.output.value if record.output else None)
+        assert [score["value"] for score in plain["scores"]] == [score.value for score in record.scores]
 
 
 def test_a_plain_record_holds_replies_with_usage_and_attempts_and_the_failure():
@@ -35,20 +35,20 @@ def test_a_plain_record_holds_replies_with_usage_and_attempts_and_the_failure():
     reply = Reply("00" * 10, "B", "length", Usage(12, 3), 0.5, tried)
     failure = Failure("scorer", "ValueError", "no", tried[:1])
     record = Record(Sample("1", "?", "A"), Output("B"), (Score("x", 0.0),), {"target": (reply,)}, failure, 1.5, 2)
-    found = json.loads(json.dumps(plain_record(record)))
-    [call] = found["replies"]["target"]
+    plain = json.loads(json.dumps(plain_record(record)))
+    [call] = plain["replies"]["target"]
     assert (call["input_tokens"], call["output_tokens"], call["finish"]) == (12, 3, "length")
-    assert [one["fault"] for one in call["attempts"]] == ["rate_limit", ""]
-    assert found["failure"]["attempts"][0]["message"] == "429"
-    assert (found["repeat"], found["seconds"]) == (2, 1.5)
+    assert [attempt["fault"] for attempt in call["attempts"]] == ["rate_limit", ""]
+    assert plain["failure"]["attempts"][0]["message"] == "429"
+    assert (plain["repeat"], plain["seconds"]) == (2, 1.5)
 
 
 def test_a_cell_that_a_spreadsheet_would_run_is_inert_unless_raw_is_asked_for(pair):
     safe, raw = rows_of(pair[0]), rows_of(pair[0], raw=True)
-    formulas = [place for place, row in enumerate(raw) if row["output"].startswith("=")]
+    formulas = [number for number, row in enumerate(raw) if row["output"].startswith("=")]
     assert formulas
-    for place in formulas:
-        assert safe[place]["output"] == "'" + raw[place]["output"]
+    for number in formulas:
+        assert safe[number]["output"] == "'" + raw[number]["output"]
     assert all(row["output"][:1] not in set("=+-@") for row in safe)
 
 

@@ -10,7 +10,7 @@ import pytest
 from python_calamine import CalamineWorkbook
 
 from steelyard.errors import ConfigError
-from steelyard.report.export_parquet import write_parquet
+from steelyard.report.export import write_parquet
 from steelyard.report.export_table import ExportTable
 from steelyard.report.export_workbook import write_workbook
 from steelyard.types import Label, Output, Record, Remarks, Sample, Score
@@ -65,7 +65,7 @@ def test_a_workbook_has_a_sheet_of_summaries_and_one_per_run(pair, tmp_path):
 def test_no_text_becomes_a_formula(pair, text, tmp_path):
     write_workbook([Kept(record(text), of=pair[0])], tmp_path / "out.xlsx")
     header, row = sheet_of(tmp_path / "out.xlsx", "glm")
-    cell = row[[one.value for one in header].index("output")]
+    cell = row[[cell_of.value for cell_of in header].index("output")]
     assert (cell.data_type, cell.value.strip("\t")) == ("s", text.strip("\t"))
 
 
@@ -73,14 +73,14 @@ def test_what_no_sheet_takes_is_escaped_and_what_is_too_long_is_cut(pair, tmp_pa
     long = Kept(record("\x00\x1b" + "長" * 40_000), of=pair[0])
     write_workbook([long], tmp_path / "out.xlsx")
     header, row = sheet_of(tmp_path / "out.xlsx", "glm")
-    shown = row[[one.value for one in header].index("output")].value
+    shown = row[[cell.value for cell in header].index("output")].value
     assert shown.startswith("\\x00\\x1b長")
     assert (len(shown), shown[-5:]) == (32_767, "(cut)")
 
 
 def test_wrong_and_unread_rows_are_coloured(pair, tmp_path):
-    kept = Kept(record(), record(value=0.0), record(value=None), of=pair[0])
-    write_workbook([kept], tmp_path / "out.xlsx")
+    run = Kept(record(), record(value=0.0), record(value=None), of=pair[0])
+    write_workbook([run], tmp_path / "out.xlsx")
     colours = [row[3].fill.fgColor.rgb for row in sheet_of(tmp_path / "out.xlsx", "glm")[1:]]
     assert colours == ["00000000", "FFF4CCCC", "FFFFF2CC"]
 
@@ -107,7 +107,7 @@ def test_a_table_that_cannot_be_put_in_its_place_leaves_no_part_behind(pair, tmp
         write_workbook(pair, tmp_path / "out")
     with pytest.raises(OSError, match="directory"):
         write_parquet(pair[0], tmp_path / "out")
-    assert [one.name for one in tmp_path.glob("out*")] == ["out"]
+    assert [path.name for path in tmp_path.glob("out*")] == ["out"]
 
 
 def test_parquet_has_typed_columns_and_every_record(pair, tmp_path):
@@ -120,9 +120,9 @@ def test_parquet_has_typed_columns_and_every_record(pair, tmp_path):
 
 
 def test_a_score_named_like_a_column_keeps_a_column_of_its_own(tmp_path):
-    kept = Kept(Record(Sample("q1", "?", "B"), Output("A"), (Score("output", 0.5),)))
-    kept.manifest = {"scores": ["output"]}
-    write_parquet(kept, tmp_path / "out.parquet")
+    run = Kept(Record(Sample("q1", "?", "B"), Output("A"), (Score("output", 0.5),)))
+    run.manifest = {"scores": ["output"]}
+    write_parquet(run, tmp_path / "out.parquet")
     row = pq.read_table(tmp_path / "out.parquet").to_pylist()[0]
     assert (row["output"], row["output_2"]) == ("A", 0.5)
 

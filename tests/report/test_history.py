@@ -53,41 +53,41 @@ def past(tmp_path):
 
 
 def test_a_run_is_held_against_the_one_before_of_its_own_target(past):
-    found = past(("glm", 0.5, 40), ("qwen", 0.2, 40), ("glm", 0.9, 40), ("qwen", 0.2, 40))
-    glm, qwen, better, same = found.runs
+    history = past(("glm", 0.5, 40), ("qwen", 0.2, 40), ("glm", 0.9, 40), ("qwen", 0.2, 40))
+    glm, qwen, better, same = history.runs
     assert (glm.change, qwen.change) == (None, None)
     assert (better.change.before, better.change.verdict, better.change.paired) == (glm.run, "better", True)
     assert better.change.difference == pytest.approx(0.4)
     assert better.change.n == 40
     assert better.change.interval.low > 0
     assert (same.change.before, same.change.verdict, same.change.difference) == (qwen.run, "no_evidence", 0.0)
-    assert found.targets == ("glm", "qwen")
-    assert (found.score, found.share, history_title(found)) == ("solve_rate", True, "Solve rate")
+    assert history.targets == ("glm", "qwen")
+    assert (history.score, history.share, history_title(history)) == ("solve_rate", True, "Solve rate")
 
 
 def test_a_fall_is_worse_and_a_small_one_is_no_evidence(past):
-    found = past(("glm", 0.9, 40), ("glm", 0.5, 40), ("glm", 0.475, 40))
-    assert [one.change.verdict for one in found.runs[1:]] == ["worse", "no_evidence"]
-    changes = [row[6] for row in part(history_sections(found)[1], "every run").table.rows]
+    history = past(("glm", 0.9, 40), ("glm", 0.5, 40), ("glm", 0.475, 40))
+    assert [one.change.verdict for one in history.runs[1:]] == ["worse", "no_evidence"]
+    changes = [row[6] for row in part(history_sections(history)[1], "every run").table.rows]
     assert [cell.short for cell in changes] == ["", "-40.0 ▼", "-2.5 ≈"]
     assert [cell.text for cell in changes] == ["–", "-40.0 worse", "-2.5 no evidence"]
-    assert "Of 2 such tests, one in 20" in change_method(found)
+    assert "Of 2 such tests, one in 20" in change_method(history)
 
 
 def test_the_score_of_one_group_is_compared_within_the_group(past):
-    found = past(("glm", 0.5, 40), ("glm", 0.9, 40), group="g1")
-    assert [one.score.headline.n for one in found.runs] == [20, 20]
-    assert found.runs[1].change.n == 20
-    assert history_title(found) == "Solve rate of g1"
+    history = past(("glm", 0.5, 40), ("glm", 0.9, 40), group="g1")
+    assert [one.score.headline.n for one in history.runs] == [20, 20]
+    assert history.runs[1].change.n == 20
+    assert history_title(history) == "Solve rate of g1"
 
 
 def test_large_runs_are_told_apart_by_intervals_and_it_is_said(past, monkeypatch):
     monkeypatch.setattr(module, "PAIRED_RECORDS", 39)
-    found = past(("glm", 0.5, 40), ("glm", 0.9, 40), ("glm", 0.8, 40), ("glm", 0.2, 40))
-    assert [one.change.verdict for one in found.runs[1:]] == ["better", "no_evidence", "worse"]
-    assert {one.change.paired for one in found.runs[1:]} == {False}
-    assert [*remarks_of(found.runs[1])] == ["judged by intervals, not by pairs"]
-    assert "where runs are small enough" in change_method(found)
+    history = past(("glm", 0.5, 40), ("glm", 0.9, 40), ("glm", 0.8, 40), ("glm", 0.2, 40))
+    assert [one.change.verdict for one in history.runs[1:]] == ["better", "no_evidence", "worse"]
+    assert {one.change.paired for one in history.runs[1:]} == {False}
+    assert [*remarks_of(history.runs[1])] == ["judged by intervals, not by pairs"]
+    assert "where runs are small enough" in change_method(history)
 
 
 def test_other_samples_another_target_and_other_scorers_are_marked(past, tmp_path):
@@ -96,8 +96,8 @@ def test_other_samples_another_target_and_other_scorers_are_marked(past, tmp_pat
     assert grown.differs == ("samples",)
     assert [*remarks_of(grown)] == ["other samples (50)", "change over 40 samples in both"]
     assert first.runs[2].differs == (), "it is the first of its target"
-    found = past(("glm", 0.5, 50), scorers=(Choice(), length))
-    assert found.runs[-1].differs == ("scorers",)
+    history = past(("glm", 0.5, 50), scorers=(Choice(), length))
+    assert history.runs[-1].differs == ("scorers",)
 
 
 def length(sample, output):
@@ -106,11 +106,11 @@ def length(sample, output):
 
 def test_a_score_that_a_run_lacks_has_no_value_and_no_change(past):
     past(("glm", 0.5, 20))
-    found = past(("glm", 0.5, 20), scorers=(Choice(), length), score="length")
-    assert [one.value for one in found.runs] == [None, 3.0]
-    assert (found.runs[1].change.verdict, found.runs[1].change.difference) == ("", None)
-    assert not found.share
-    assert "| **–** | – | 0 | – |" in markdown_history(found)
+    history = past(("glm", 0.5, 20), scorers=(Choice(), length), score="length")
+    assert [one.value for one in history.runs] == [None, 3.0]
+    assert (history.runs[1].change.verdict, history.runs[1].change.difference) == ("", None)
+    assert not history.share
+    assert "| **–** | – | 0 | – |" in markdown_history(history)
 
 
 def test_an_unfinished_run_says_so(past, tmp_path):
@@ -119,22 +119,22 @@ def test_an_unfinished_run_says_so(past, tmp_path):
     target = {"glm": Prompt(Scripted(default="A"))}
     suite = Suite("exam", "choice", exam(20), target, (Choice(),), Options(budget=Budget(calls=5), concurrency=1))
     evaluate_suite(suite, how=RunConfig(store=tmp_path / "s.db"))
-    found = past(("qwen", 0.5, 20))
-    assert [*remarks_of(found.runs[0])] == ["interrupted, 5 of 20 done"]
-    assert found.runs[0].to_json()["state"] == "interrupted"
+    history = past(("qwen", 0.5, 20))
+    assert [*remarks_of(history.runs[0])] == ["interrupted, 5 of 20 done"]
+    assert history.runs[0].to_json()["state"] == "interrupted"
 
 
 def test_a_run_that_was_stopped_early_says_so_and_what_its_interval_is(past, tmp_path):
     rule = StopWhen("full", score="solve_rate", threshold=0.5)
     suite = Suite("exam", "choice", exam(60), {"glm": knows(1, 60)}, CHOICE, Options(stop_when_decided=rule))
     (run,) = evaluate_suite(suite, how=RunConfig(store=tmp_path / "s.db"))
-    found = past(("qwen", 0.5, 20))
-    assert [*remarks_of(found.runs[0])] == [
-        f"stopped early, {run.stopping.used} of 60 samples used (interval: {found.runs[0].score.note})"
+    history = past(("qwen", 0.5, 20))
+    assert [*remarks_of(history.runs[0])] == [
+        f"stopped early, {run.stopping.used} of 60 samples used (interval: {history.runs[0].score.note})"
     ]
-    assert found.runs[0].interval == run.stopping.interval
-    assert found.runs[0].to_json()["stopping"]["used"] == run.stopping.used < 60
-    assert found.runs[1].to_json()["stopping"] is None
+    assert history.runs[0].interval == run.stopping.interval
+    assert history.runs[0].to_json()["stopping"]["used"] == run.stopping.used < 60
+    assert history.runs[1].to_json()["stopping"] is None
 
 
 @pytest.mark.parametrize(
@@ -165,10 +165,10 @@ def rows_at(spec, at):
 
 
 def test_the_chart_has_a_band_a_point_and_a_numbered_flag(past):
-    found = past(("glm", 0.5, 40), ("qwen", 0.2, 40), ("glm", 0.9, 40), notes=[(2, "first"), (2, "second"), (0, "x")])
-    numbered = [(one.term.split()[0], one.text.split()[0]) for one in history_sections(found)[-1].notes]
+    history = past(("glm", 0.5, 40), ("qwen", 0.2, 40), ("glm", 0.9, 40), notes=[(2, "first"), (2, "second"), (0, "x")])
+    numbered = [(one.term.split()[0], one.text.split()[0]) for one in history_sections(history)[-1].notes]
     assert numbered == [("1.", "x"), ("2.", "first"), ("3.", "second")]
-    spec = draw(history_chart(found)).to_dict()
+    spec = draw(history_chart(history)).to_dict()
     marks = [layer["mark"]["type"] for layer in spec["layer"]]
     assert marks == ["area", "rule", "line", "point", "point", "text"]
     rows = rows_at(spec, 0)
@@ -180,8 +180,8 @@ def test_the_chart_has_a_band_a_point_and_a_numbered_flag(past):
 
 
 def test_other_samples_are_a_dashed_line_once_for_all_targets(past):
-    found = past(("glm", 0.5, 40), ("qwen", 0.5, 40), ("glm", 0.5, 50), ("qwen", 0.5, 50), ("glm", 0.5, 50))
-    spec = draw(history_chart(found)).to_dict()
+    history = past(("glm", 0.5, 40), ("qwen", 0.5, 40), ("glm", 0.5, 50), ("qwen", 0.5, 50), ("glm", 0.5, 50))
+    spec = draw(history_chart(history)).to_dict()
     assert spec["layer"][0]["mark"]["strokeDash"] == [4, 3]
     assert rows_at(spec, 0) == [{"at": 1.5}]
 
@@ -189,20 +189,20 @@ def test_other_samples_are_a_dashed_line_once_for_all_targets(past):
 @pytest.mark.parametrize("width", [340, 720])
 @pytest.mark.parametrize("shares", [(1.0, 1.0), (0.0,), (0.5, 0.52), (0.0, 1.0)])
 def test_the_axis_holds_every_interval_stays_a_share_and_is_no_sliver(past, width, shares):
-    found = past(*(("glm", share, 40) for share in shares))
-    spec = draw(history_chart(found), width=width).to_dict()
+    history = past(*(("glm", share, 40) for share in shares))
+    spec = draw(history_chart(history), width=width).to_dict()
     low, high = spec["layer"][0]["encoding"]["y"]["scale"]["domain"]
     rows = rows_at(spec, 0)
     assert 0 <= low <= min(row["low"] for row in rows)
     assert max(row["high"] for row in rows) <= high <= 100
     assert high - low >= 20
-    assert f'width="{width}"' in svg(history_chart(found), width=width)
+    assert f'width="{width}"' in svg(history_chart(history), width=width)
 
 
 def test_many_runs_have_dates_that_do_not_touch(past):
-    found = past(("glm", 0.5, 4), ("glm", 0.5, 4))
-    found = replace(found, runs=found.runs * 15)
-    values = draw(history_chart(found), width=340).to_dict()["layer"][0]["encoding"]["x"]["axis"]["values"]
+    history = past(("glm", 0.5, 4), ("glm", 0.5, 4))
+    history = replace(history, runs=history.runs * 15)
+    values = draw(history_chart(history), width=340).to_dict()["layer"][0]["encoding"]["x"]["axis"]["values"]
     assert values[-1] == 29
     assert len(values) <= 4
 
@@ -211,8 +211,8 @@ EVIL = "<script>alert(1)</script> [x](http://evil.example) | \u202egnp @team\x1b
 
 
 def test_what_was_noted_is_inert_on_the_page_and_in_markdown(past):
-    found = past((EVIL.replace("\u202e", "").replace("\x1b", ""), 0.5, 8), notes=[(0, EVIL)], title=f"exam {EVIL}")
-    page, text = html_history(found), markdown_history(found)
+    history = past((EVIL.replace("\u202e", "").replace("\x1b", ""), 0.5, 8), notes=[(0, EVIL)], title=f"exam {EVIL}")
+    page, text = html_history(history), markdown_history(history)
     assert "<script" not in page
     assert "script-src" not in page
     assert "default-src 'none'" in page
@@ -235,13 +235,13 @@ def test_the_page_is_one_file_that_loads_nothing(past):
 
 
 def test_equal_histories_give_equal_pages(past):
-    found = past(("glm", 0.5, 20), ("glm", 0.9, 20), notes=[(0, "a")])
-    assert html_history(found) == html_history(found)
+    history = past(("glm", 0.5, 20), ("glm", 0.9, 20), notes=[(0, "a")])
+    assert html_history(history) == html_history(history)
 
 
 def test_markdown_is_sized_for_a_comment(past):
-    found = past(("glm", 0.5, 4), ("glm", 0.5, 4), notes=[(1, "x" * 5000), (0, "long ago")])
-    text = markdown_history(replace(found, runs=(found.runs[0], *(found.runs[1:] * 44))))
+    history = past(("glm", 0.5, 4), ("glm", 0.5, 4), notes=[(1, "x" * 5000), (0, "long ago")])
+    text = markdown_history(replace(history, runs=(history.runs[0], *(history.runs[1:] * 44))))
     assert "5 older ones are left out." in text
     assert "long ago" not in text
     assert len(re.findall(r"^- \d+\\\. \w+: x", text, re.MULTILINE)) == 10, "the newest of 44"

@@ -44,8 +44,8 @@ def data_of(html):
     return json.loads(re.search(r'<script type="application/json" id="data">(.*?)</script>', html, re.DOTALL)[1])
 
 
-def lines_that_differ(one, other):
-    first, second = one.split("\n"), other.split("\n")
+def lines_that_differ(first, second):
+    first, second = (page.split("\n") for page in (first, second))
     assert len(first) == len(second)
     return [pair for pair in zip(first, second, strict=True) if pair[0] != pair[1]]
 
@@ -65,7 +65,7 @@ def test_the_page_is_one_file_without_any_outside_reference(html):
 
 
 def test_the_policy_allows_exactly_the_two_inline_blocks(html):
-    policy = next(one["content"] for tag, one in Reader(html).elements if one.get("http-equiv"))
+    policy = next(attributes["content"] for tag, attributes in Reader(html).elements if attributes.get("http-equiv"))
     assert policy.startswith("default-src 'none';")
     assert "unsafe" not in policy
     assert "http" not in policy
@@ -120,13 +120,13 @@ def test_without_scripts_the_page_says_what_may_be_concluded(html, pair):
     assert "base <script>: replies that could not be read: " in text
 
 
-def test_flips_are_those_of_the_comparison(html, pair):
+def test_regressions_and_improvements_are_those_of_the_comparison(html, pair):
     data = data_of(html)
-    found = compare(*pair).pairs[0]
+    comparison = compare(*pair).pairs[0]
     ids = data["samples"]["id"]
-    assert {ids[place] for place, way in data["runs"][1]["flips"] if way == 1} == set(found.improvements)
-    assert {ids[place] for place, way in data["runs"][1]["flips"] if way == 2} == set(found.regressions)
-    assert data["runs"][0]["flips"] == []
+    assert {ids[index] for index, way in data["runs"][1]["changes"] if way == 1} == set(comparison.improvements)
+    assert {ids[index] for index, way in data["runs"][1]["changes"] if way == 2} == set(comparison.regressions)
+    assert data["runs"][0]["changes"] == []
 
 
 def test_an_unfinished_run_says_so_before_anything_else(make_runs):
@@ -145,10 +145,10 @@ def test_the_same_replies_give_the_same_page_but_for_ids_times_and_durations(mak
     targets = {"a": lambda sample: f"故选{sample.reference}", "b": lambda _: "The answer is A."}
     first = make_runs(targets, 20, store="one.db")
     second = make_runs(targets, 20, store="two.db", concurrency=1)
-    one = html_report(first, compare(*first))
-    assert one == html_report(first, compare(*first))
+    page = html_report(first, compare(*first))
+    assert page == html_report(first, compare(*first))
     ids = [run.id for run in (*first, *second)]
-    for before, after in lines_that_differ(one, html_report(second, compare(*second))):
+    for before, after in lines_that_differ(page, html_report(second, compare(*second))):
         named = any(ident in before + after for ident in ids)
         duration = re.match(r'\s*("seconds":|"latency":|<td class="number( main)?">(\d+\.\d|.* m?s)</td>)', before)
         option = before == "    &#34;concurrency&#34;: 16,"

@@ -25,8 +25,8 @@ PHRASES = ("right and supported", "right but unsupported", "wrong but supported"
 
 @pytest.fixture
 def run(tmp_path):
-    (found,) = judged_runs(tmp_path)
-    return found
+    (only_run,) = judged_runs(tmp_path)
+    return only_run
 
 
 @pytest.fixture
@@ -51,11 +51,11 @@ def test_a_summary_holds_what_was_counted_by_hand(run):
     assert correctness.bounds == pytest.approx((36 / 11, 44 / 11))
     assert summary.spreads["correctness"].bins == ((1, 0), (2, 2), (3, 0), (4, 4), (5, 3))
     assert summary.spreads["correctness"].between == 2
-    (cross,) = summary.contingency_tables
+    (table,) = summary.contingency_tables
     # Right are 0, 1, 4, 8, 9; supported is what 3 does not divide.
-    assert dict(cross.cells) == dict(zip(PHRASES, (3, 2, 3, 1), strict=True))
-    assert (cross.n, cross.left_out) == (9, 3)
-    assert [(one.stage, one.calls) for one in summary.stages] == [("correctness", 12), ("faithfulness", 12)]
+    assert dict(table.cells) == dict(zip(PHRASES, (3, 2, 3, 1), strict=True))
+    assert (table.n, table.left_out) == (9, 3)
+    assert [(stage.stage, stage.calls) for stage in summary.stages] == [("correctness", 12), ("faithfulness", 12)]
 
 
 def test_errors_beside_a_mean_are_its_own_and_those_of_other_scores_are_told_apart(tmp_path, capsys):
@@ -66,14 +66,14 @@ def test_errors_beside_a_mean_are_its_own_and_those_of_other_scores_are_told_apa
 
     first, second = judged_runs(tmp_path, ("top 1", "top 2"), further=(broken,))
     assert (first.summary().errors, first.summary().score().errors) == (2, 0)
-    told = "top 1: 2 of 12 records failed at some stage, 0 of them without correctness"
+    sentence = "top 1: 2 of 12 records failed at some stage, 0 of them without correctness"
     page, text = html_report([first, second]), markdown_report([first, second])
     assert "Errors as" not in page
     assert "| top 1 | **3.78** | 2.87 to 4.68 | 3.27 to 4.00 | 9 | 1 | 1 | 1 | 0 |" in text
     print_outcome(evaluate_runs([first]), as_json=False)
     out = capsys.readouterr().out
     for shown in (page, text, " ".join(out.split())):
-        assert told in shown
+        assert sentence in shown
     assert re.search(r"top 1 +3\.78.* 9 +1 +1 +0$", out, re.MULTILINE)
 
 
@@ -82,12 +82,16 @@ def test_breakdowns_go_by_the_samples_metadata_and_add_up(run):
     assert list(summary.breakdowns) == ["document"]
     by_document = summary.breakdowns["document"]
     assert list(by_document) == ["correctness", "correct", "faithfulness", "claim_faithfulness"]
-    assert [one.group for one in by_document["faithfulness"]] == ["handbook.pdf", "<b>notes</b>.md", "(no document)"]
-    assert [one.headline.value for one in by_document["faithfulness"]] == [0.0, 1.0, 1.0]
-    for name, several in by_document.items():
-        assert sum(one.total for one in several) == summary.score(name).total
-    found = json.loads(json.dumps(summary.to_json(), allow_nan=False))["breakdowns"]["document"]
-    assert found["correctness"][0]["bounds"] == [(5 + 2 + 4 + 1) / 4, (5 + 2 + 4 + 5) / 4]
+    assert [group.group for group in by_document["faithfulness"]] == [
+        "handbook.pdf",
+        "<b>notes</b>.md",
+        "(no document)",
+    ]
+    assert [group.headline.value for group in by_document["faithfulness"]] == [0.0, 1.0, 1.0]
+    for name, groups in by_document.items():
+        assert sum(group.total for group in groups) == summary.score(name).total
+    plain = json.loads(json.dumps(summary.to_json(), allow_nan=False))["breakdowns"]["document"]
+    assert plain["correctness"][0]["bounds"] == [(5 + 2 + 4 + 1) / 4, (5 + 2 + 4 + 5) / 4]
 
 
 def test_a_page_shows_bounds_spread_cross_costs_and_breakdown(run):
@@ -112,12 +116,12 @@ def test_a_page_shows_bounds_spread_cross_costs_and_breakdown(run):
 
 def test_no_mean_of_any_score_hides_what_it_leaves_out(runs):
     """One run has a table of the other scores, several have them side by side."""
-    (one, *_) = runs
-    found = {cells[0][0]: [" ".join(cell) for cell in cells] for cells in rows_of(html_report([one]), "Every score")}
-    assert found["Correct"][-5:] == ["9", "1", "1", "1", "0"]
-    several = dict(rows[:2] for rows in rows_of_text(html_report(runs), "Scores by run"))
-    assert several["Correct"].endswith("n 9, 1 not applicable, 1 unparsed, 1 refused, bounds 45.5 to 63.6 %")
-    assert several["Faithfulness"].endswith("n 12")
+    (run, *_) = runs
+    cells_of = {cells[0][0]: [" ".join(cell) for cell in cells] for cells in rows_of(html_report([run]), "Every score")}
+    assert cells_of["Correct"][-5:] == ["9", "1", "1", "1", "0"]
+    columns_of = dict(rows[:2] for rows in rows_of_text(html_report(runs), "Scores by run"))
+    assert columns_of["Correct"].endswith("n 9, 1 not applicable, 1 unparsed, 1 refused, bounds 45.5 to 63.6 %")
+    assert columns_of["Faithfulness"].endswith("n 12")
     comment = markdown_report(runs)
     assert comment.count("n 9, 1 not applicable, 1 unparsed, 1 refused, bounds 45.5 to 63.6 %") == 2
 
@@ -127,7 +131,7 @@ def rows_of_text(html, heading):
 
 
 def test_charts_keep_to_the_scale_and_show_a_bar_per_value(runs):
-    summaries = [one.summary() for one in runs]
+    summaries = [run.summary() for run in runs]
     assert draw(rate_chart(summaries)).to_dict()["layer"][0]["encoding"]["x"]["scale"]["domain"] == [1.0, 5.0]
     text = svg(histogram_chart(summaries, "correctness"))
     assert text.count("4 (44.4 %)") >= 2
@@ -143,8 +147,8 @@ def test_markdown_has_every_part_in_its_limits(runs):
     assert "| top 1 | correctness | 12 | 0 | 0 | 0 | 12 |" in comment
     assert "Correctness by document" in comment
     assert NASTY not in comment
-    for several in (runs[:1], runs):
-        text = markdown_report(several)
+    for shown_runs in (runs[:1], runs):
+        text = markdown_report(shown_runs)
         assert len(text.splitlines()) <= MOST_LINES
         assert len(text) <= MOST_CHARACTERS
 
@@ -255,11 +259,11 @@ def test_scores_of_one_judge_show_what_they_share_with_the_first_that_a_page_sho
 
 
 def test_why_a_verdict_was_not_read_is_told_in_words():
-    unread = Score("a", None, outcome="unparsed", detail={"how": "single", "kind": "none"})
-    assert evidence(unread)["judged"] == [["a", -1, "no verdict", "{}"]]
+    score = Score("a", None, outcome="unparsed", detail={"how": "single", "kind": "none"})
+    assert evidence(score)["judged"] == [["a", -1, "no verdict", "{}"]]
 
 
 def test_scores_that_no_judge_gave_need_no_evidence():
-    found = evidence(Score("a", 1.0, True, detail={"label": "fine"}), Score("b", 0.0, False))
-    assert found == {"judged": [], "failed": ["b"], "sources": [], "messages": []}
+    columns = evidence(Score("a", 1.0, True, detail={"label": "fine"}), Score("b", 0.0, False))
+    assert columns == {"judged": [], "failed": ["b"], "sources": [], "messages": []}
     assert evidence(Score("b", 0.0, False), share=True)["failed"] == []

@@ -28,7 +28,7 @@ def test_a_judged_sample_shows_reasons_steps_claims_and_passages_and_all_of_it_i
     html = html_report(judged_runs(tmp_path))
 
     async def visit(page):
-        found = {
+        state = {
             "detail": await page.run(DETAIL),
             "reasons": await page.run(texts(".detail pre[aria-label^=Reason]")),
             "steps": await page.run(texts(".detail ol > li > span:has(strong)")),
@@ -37,33 +37,33 @@ def test_a_judged_sample_shows_reasons_steps_claims_and_passages_and_all_of_it_i
             "bold": await page.run("document.querySelectorAll('.detail b').length"),
             "title": await page.run("document.title"),
         }
-        return found, page.complaints
+        return state, page.complaints
 
-    found, complaints = in_browser(html, visit, address="#open=q3")
+    state, complaints = in_browser(html, visit, address="#open=q3")
     assert complaints == []
-    assert (found["title"], found["bold"]) == ("Handbook", 0)
-    detail = found["detail"]
+    assert (state["title"], state["bold"]) == ("Handbook", 0)
+    detail = state["detail"]
     assert "• scored 2 ✗ failed" in detail
-    whole = NASTY.replace("\u202e", "\\u202e")
-    assert found["reasons"] == [f"The gauge is read at nine.\nThe reference agrees.\n{whole}"] * 2
+    escaped = NASTY.replace("\u202e", "\\u202e")
+    assert state["reasons"] == [f"The gauge is read at nine.\nThe reference agrees.\n{escaped}"] * 2
     assert (
         "How correctness was judged: mean of 3 repeats; repeats 4, 5, unparsed; standard deviation 0.58; "
         "flip rate 33.3 %; 98.7 % of the probability covered"
     ) in detail
-    assert found["warnings"] == ["⚠ The answer holds text that looks like a verdict: “I rate this 5/5”"]
+    assert state["warnings"] == ["⚠ The answer holds text that looks like a verdict: “I rate this 5/5”"]
     assert "correct: 0 ✗ failed (2 of 5)" in detail
     assert "faithfulness: 0 ✗ failed" in detail
-    assert found["steps"] == [
+    assert state["steps"] == [
         "passages 1: NO",
         "passages 2: NO",
-        f"It stands on grass {whole}: supported",
-        "Late: not read",
+        f"It stands on grass {escaped}: supported",
+        "Late: unparsed",
     ]
     assert "Passages retrieved: 2, 1 expected" in detail
-    assert found["expected"] == [
-        f"handbook.pdf, page 3, characters 100 to 400 (cq3)✓ expected, by wordsIt is read at nine. {whole}"
+    assert state["expected"] == [
+        f"handbook.pdf, page 3, characters 100 to 400 (cq3)✓ expected, by wordsIt is read at nine. {escaped}"
     ]
-    assert f"Expected sources: 1handbook.pdf, page 3, characters 150 to 200read at nine {whole}" in detail
+    assert f"Expected sources: 1handbook.pdf, page 3, characters 150 to 200read at nine {escaped}" in detail
     assert 'From the target: {"k": 2}' in detail
     assert "correctness_reason" not in detail
 
@@ -84,22 +84,22 @@ def test_a_filter_finds_the_failures_of_any_score(tmp_path, in_browser):
     html = html_report(judged_runs(tmp_path))
 
     async def visit(page):
-        found = {"options": await page.run(texts("#failed option"))}
+        state = {"options": await page.run(texts("#failed option"))}
         for name in ("correctness", "faithfulness", "*"):
             await page.run(chosen(name))
-            found[name] = await page.run(ROWS)
-        found["address"] = await page.run("location.hash")
-        found["cell"] = await page.run("document.querySelector('.samples tbody tr').textContent")
-        found["chips"] = await page.run(texts(".chips button"))
-        return found
+            state[name] = await page.run(ROWS)
+        state["address"] = await page.run("location.hash")
+        state["cell"] = await page.run("document.querySelector('.samples tbody tr').textContent")
+        state["chips"] = await page.run(texts(".chips button"))
+        return state
 
-    found = in_browser(html, visit)
-    assert found["options"] == ["all samples", "failed any score", "faithfulness", "correctness", "correct"]
-    assert found["correctness"] == ["q2", "q3", "q10", "q11"]
-    assert found["faithfulness"] == ["q0", "q3", "q6", "q9"]
-    assert found["*"] == ["q0", "q2", "q3", "q6", "q9", "q10", "q11"]
-    assert found["address"] == "#failed=*"
-    assert "All 7" in found["chips"]
+    state = in_browser(html, visit)
+    assert state["options"] == ["all samples", "failed any score", "faithfulness", "correctness", "correct"]
+    assert state["correctness"] == ["q2", "q3", "q10", "q11"]
+    assert state["faithfulness"] == ["q0", "q3", "q6", "q9"]
+    assert state["*"] == ["q0", "q2", "q3", "q6", "q9", "q10", "q11"]
+    assert state["address"] == "#failed=*"
+    assert "All 7" in state["chips"]
 
 
 def test_the_address_keeps_the_filter_of_failures(tmp_path, in_browser):
@@ -141,7 +141,7 @@ def test_an_agents_messages_and_calls_are_shown_in_order_and_inert(tmp_path, in_
     run = evaluate(agent, [Sample("q1", "Which?", "Red.")], [ExactMatch()], store=tmp_path / "s.db")
 
     async def visit(page):
-        found = {
+        state = {
             "title": await page.run("document.title"),
             "bold": await page.run("document.querySelectorAll('.detail b').length"),
             "summary": await page.run(texts(".detail summary")),
@@ -149,18 +149,18 @@ def test_an_agents_messages_and_calls_are_shown_in_order_and_inert(tmp_path, in_
             "detail": await page.run(DETAIL),
             "tokens": await page.run("document.body.textContent.includes('9 / 2 (framework)')"),
         }
-        return found, page.complaints
+        return state, page.complaints
 
-    found, complaints = in_browser(html_report([run]), visit, address="#open=q1")
+    state, complaints = in_browser(html_report([run]), visit, address="#open=q1")
     assert complaints == []
-    assert found["title"] != "pwned"
-    assert found["bold"] == 0
-    assert "Messages of the agent: 3, 1 call of a tool" in found["summary"]
-    whole = NASTY.replace("\u202e", "\\u202e")
-    first, result, last = found["entries"]
-    assert first.startswith(f"assistantLet me look.calls find {whole}")
-    assert result == f"tool find (error){whole}"
+    assert state["title"] != "pwned"
+    assert state["bold"] == 0
+    assert "Messages of the agent: 3, 1 call of a tool" in state["summary"]
+    escaped = NASTY.replace("\u202e", "\\u202e")
+    first, result, last = state["entries"]
+    assert first.startswith(f"assistantLet me look.calls find {escaped}")
+    assert result == f"tool find (error){escaped}"
     assert last == "assistantRed."
-    assert '"input_tokens"' in found["detail"]
-    assert '"messages"' not in found["detail"]
-    assert found["tokens"]
+    assert '"input_tokens"' in state["detail"]
+    assert '"messages"' not in state["detail"]
+    assert state["tokens"]

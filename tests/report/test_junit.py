@@ -50,7 +50,7 @@ def read(*records, gate=None):
 )
 def test_what_came_of_a_record_is_an_element_of_its_test(score, tag, kind):
     [test] = read(record(score)).iter("testcase")
-    assert [one.tag for one in test] == ([tag] if tag else [])
+    assert [element.tag for element in test] == ([tag] if tag else [])
     assert (test.get("name"), test.get("classname")) == ("q1", "taste")
     if kind:
         assert test[0].get("type") == kind
@@ -67,7 +67,7 @@ def test_counts_stand_before_the_tests_and_agree_with_them():
     suite = read(record(wrong), record(right, repeat=1), record(None)).find("testsuite")
     counts = {name: suite.get(name) for name in ("tests", "failures", "errors", "skipped", "time")}
     assert counts == {"tests": "3", "failures": "1", "errors": "0", "skipped": "1", "time": "2.500"}
-    assert [one.get("name") for one in suite] == ["q1", "q1 (repeat 1)", "q1"]
+    assert [test.get("name") for test in suite] == ["q1", "q1 (repeat 1)", "q1"]
 
 
 def test_a_rule_of_the_gate_is_a_test(pair):

@@ -8,17 +8,17 @@ from steelyard.analysis.gate import judge_gate
 from steelyard.report.markdown import markdown_report
 
 
-def test_the_report_says_the_verdict_the_gate_the_figures_and_the_flips(pair):
+def test_the_report_says_the_verdict_the_gate_the_figures_and_the_changes(pair):
     comparison = compare(*pair)
     gate = judge_gate({"solve_rate": ">= 0.99"}, [run.summary() for run in pair])
     text = markdown_report(pair, comparison, gate)
-    found = comparison.pairs[0]
+    pair_ = comparison.pairs[0]
     score = pair[1].summary().score()
     assert text.startswith("## Exam &lt;&amp;&gt; \\\\u202e\n")
     assert f"{100 * score.overall.value:.1f} %" in text
     assert "❌ fails" in text
-    assert f"{len(found.regressions)} regressions, {len(found.improvements)} improvements" in text
-    assert all(ident in text for ident in found.improvements[:5])
+    assert f"{len(pair_.regressions)} regressions, {len(pair_.improvements)} improvements" in text
+    assert all(ident in text for ident in pair_.improvements[:5])
 
 
 def test_a_single_run_has_its_rate_in_a_sentence(make_runs):
@@ -71,6 +71,6 @@ def test_the_same_replies_give_the_same_report_but_for_ids_and_durations(make_ru
     targets = {"a": lambda sample: sample.reference, "b": lambda _: "A"}
     first, second = (make_runs(targets, 20, store=f"{no}.db") for no in range(2))
     reports = (markdown_report(runs, compare(*runs)).splitlines() for runs in (first, second))
-    one, other = ([line for line in lines if not line.startswith("| wall time")] for lines in reports)
-    assert one[:-1] == other[:-1]
-    assert one[-1] == f"Runs: `{first[0].id}`, `{first[1].id}`"
+    before, after = ([line for line in lines if not line.startswith("| wall time")] for lines in reports)
+    assert before[:-1] == after[:-1]
+    assert before[-1] == f"Runs: `{first[0].id}`, `{first[1].id}`"

@@ -74,38 +74,38 @@ def test_chips_search_and_selects_narrow_the_rows(pair, in_browser):
     html = html_report(pair, comparison)
 
     async def visit(page):
-        found = {"chips": await page.run(CHIPS)}
-        await page.run(click("[data-show=fixed]"))
-        found["fixed"] = await page.run(ROWS)
-        found["address"] = await page.run("location.hash")
+        state = {"chips": await page.run(CHIPS)}
+        await page.run(click("[data-show=improvements]"))
+        state["improvements"] = await page.run(ROWS)
+        state["address"] = await page.run("location.hash")
         await page.run(click("[data-show=all]"))
         await typed(page, "第7题")
-        found["search"] = await page.run(ROWS)
+        state["search"] = await page.run(ROWS)
         await page.run("document.getElementById('search').value = ''")
         await page.run("document.getElementById('search').dispatchEvent(new Event('input'))")
         await page.run(
             "const g = document.getElementById('group'); g.value = '卦象'; g.dispatchEvent(new Event('change'))"
         )
         await page.run("new Promise(done => setTimeout(done, 250))")
-        found["group"] = await page.run(SHOWN)
+        state["group"] = await page.run(SHOWN)
         await page.run(
             "const t = document.getElementById('target'); t.value = '0'; t.dispatchEvent(new Event('change'))"
         )
-        found["chips of one"] = await page.run(CHIPS)
-        return found
+        state["chips of one"] = await page.run(CHIPS)
+        return state
 
-    found = in_browser(html, visit)
+    state = in_browser(html, visit)
     summaries = [run.summary() for run in pair]
-    assert found["chips"]["all"] == 60
-    assert found["chips"]["flips"] == len(comparison.pairs[0].improvements) + len(comparison.pairs[0].regressions)
-    assert found["fixed"] == list(comparison.pairs[0].improvements)
-    assert found["address"] == "#show=fixed"
-    assert found["search"] == ["q0007"]
-    assert found["group"] == "Samples shown: 1 to 20 of 20 (60 in all)"
+    assert state["chips"]["all"] == 60
+    assert state["chips"]["changed"] == len(comparison.pairs[0].improvements) + len(comparison.pairs[0].regressions)
+    assert state["improvements"] == list(comparison.pairs[0].improvements)
+    assert state["address"] == "#show=improvements"
+    assert state["search"] == ["q0007"]
+    assert state["group"] == "Samples shown: 1 to 20 of 20 (60 in all)"
     group = summaries[0].score(group="卦象")
-    assert found["chips of one"].get("refused", 0) == group.refused
-    assert found["chips of one"].get("errors", 0) == group.errors
-    assert found["chips of one"]["wrong"] + found["chips of one"]["right"] == group.scored
+    assert state["chips of one"].get("refused", 0) == group.refused
+    assert state["chips of one"].get("errors", 0) == group.errors
+    assert state["chips of one"]["wrong"] + state["chips of one"]["right"] == group.scored
 
 
 def test_the_address_opens_a_sample_and_keeps_the_filter(pair, in_browser):
@@ -127,11 +127,11 @@ def test_columns_sort_both_ways_and_say_so(pair, in_browser):
     html = html_report(pair, compare(*pair))
 
     async def visit(page):
-        found = []
+        states = []
         for _ in range(2):
             await page.run(click("th[data-key=id] button"))
-            found.append((await page.run(ROWS), await page.run("document.querySelector('th[data-key=id]').ariaSort")))
-        return found
+            states.append((await page.run(ROWS), await page.run("document.querySelector('th[data-key=id]').ariaSort")))
+        return states
 
     (up, ascending), (down, descending) = in_browser(html, visit)
     assert (ascending, descending) == ("ascending", "descending")
@@ -167,15 +167,15 @@ def test_every_control_has_a_name_and_the_page_never_scrolls_sideways(pair, in_b
         await page.run(click(".open"))
         nodes = (await page.send("Accessibility.getFullAXTree"))["nodes"]
         roles = {"button", "searchbox", "combobox", "link", "img"}
-        found = [one for one in nodes if not one["ignored"] and one["role"]["value"] in roles]
-        nameless = [one for one in found if not one.get("name", {}).get("value")]
+        controls = [node for node in nodes if not node["ignored"] and node["role"]["value"] in roles]
+        nameless = [node for node in controls if not node.get("name", {}).get("value")]
         widths = []
         for width in (1280, 400):
             await page.send(
                 "Emulation.setDeviceMetricsOverride", width=width, height=900, deviceScaleFactor=1, mobile=False
             )
             widths.append(await page.run("document.documentElement.scrollWidth <= innerWidth"))
-        return len(found), nameless, widths
+        return len(controls), nameless, widths
 
     controls, nameless, widths = in_browser(html, visit)
     assert controls > 60
@@ -224,14 +224,14 @@ def test_a_query_has_room_its_schema_keeps_its_lines_and_verdicts_are_told_in_wo
         width = await page.run("document.querySelector('.samples th.key').getBoundingClientRect().width")
         row = await page.run("document.querySelector('.samples tbody tr').textContent")
         await page.run(click(".open"))
-        told = await page.run("document.querySelector('.detail pre[aria-label=schema]').textContent")
-        return heads, width, row, told, await page.run("document.querySelector('.detail').textContent")
+        shown_schema = await page.run("document.querySelector('.detail pre[aria-label=schema]').textContent")
+        return heads, width, row, shown_schema, await page.run("document.querySelector('.detail').textContent")
 
-    heads, width, row, told, detail = in_browser(html_report(runs), visit)
+    heads, width, row, shown_schema, detail = in_browser(html_report(runs), visit)
     assert "Expected" in heads
     assert width > 150
     assert "SELECT name FROM boats" in row
     assert "rows missing" in row
-    assert told == schema
+    assert shown_schema == schema
     assert "dialect: SQLite" in detail
     assert "db_id" not in detail

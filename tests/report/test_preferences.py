@@ -49,8 +49,8 @@ def rows_of(chart):
 
 
 def test_a_pair_has_its_sentence_its_shares_and_its_rates_on_the_page(html, weighed):
-    found = weighed.preferences[0]
-    assert dict(found.tally.parts()) == {"A": 20, "B": 4, "tie": 4, "inconsistent": 4, "unread": 4, "refused": 0}
+    pair = weighed.preferences[0]
+    assert dict(pair.tally.parts()) == {"A": 20, "B": 4, "tie": 4, "inconsistent": 4, "unparsed": 4, "refused": 0}
     text = text_of(html)
     assert "ours &lt;b&gt; is preferred to theirs: it won 20 of 24 decided pairs, 83.33 %" in text
     assert "ours &lt;b&gt; 55.6 % 20" in text
@@ -92,18 +92,18 @@ def test_both_answers_and_what_each_order_said_are_in_the_table_of_samples(html)
     words, judged = data["words"], data["runs"][3]
     assert judged["sides"] == ["ours <b>", "theirs"]
     assert data["runs"][0]["answers"] == 1
-    ours, theirs, told, alike = judged["pair"][7]
+    ours, theirs, orders, alike = judged["pair"][7]
     assert words[ours[0]] == f"Ours, answer 7. {NASTY}"
     assert words[ours[2]] == "length"
     assert words[theirs[0]] == "Theirs, answer 7."
-    assert [[first, words[verdict], words[unread]] for first, verdict, unread, _ in told] == [
+    assert [[first, words[verdict], words[why]] for first, verdict, why, _ in orders] == [
         [1, "A", ""],
         [0, "B", ""],
     ]
-    assert words[told[1][3]] == f"BA because of {NASTY}"
+    assert words[orders[1][3]] == f"BA because of {NASTY}"
     assert alike == 0
     assert judged["pair"][6][3] == 1
-    assert [words[one] for one in judged["kind"][4:10]] == [
+    assert [words[word] for word in judged["kind"][4:10]] == [
         *("ours <b>", "theirs", "tie", "inconsistent", "no verdict", "no answer of ours <b>"),
     ]
     assert words[judged["pair"][8][2][1][2]] == "unparsed (no verdict)"
@@ -148,37 +148,37 @@ def test_a_stopped_run_is_shown_with_its_confidence_sequence_and_without_a_p():
     section = preferences_section([preferences(judging(*["A"] * 19, *["B"] * 8, stopping=STOPPED))])
     rates = part(section, "Rates of")
     assert rates.table.columns[2].title == "95 % confidence sequence"
-    found = rows_in(section, "Rates of")
-    assert found["win rate"][:2] + found["win rate"][3:] == ["70.37 %", "–", "–"]
-    assert found["ties as half"][1] == "53.00 % to 70.00 %"
+    table_rows = rows_in(section, "Rates of")
+    assert table_rows["win rate"][:2] + table_rows["win rate"][3:] == ["70.37 %", "–", "–"]
+    assert table_rows["ties as half"][1] == "53.00 % to 70.00 %"
     assert any("a p-value and fixed-n intervals do not hold" in note for note in notes(rates))
 
 
 def test_a_very_small_p_of_the_places_is_written_once():
     given = [row("inconsistent", f"s{no}", orders=orders("A", "B")) for no in range(45)]
-    told = notes(part(preferences_section([preferences(Judging(tuple(given)))]), "Rates of"), "fact")
-    assert told[-1].startswith("bias to the first: ")
-    assert told[-1].endswith("for the second 0, p < 0.000001 %)")
+    facts = notes(part(preferences_section([preferences(Judging(tuple(given)))]), "Rates of"), "fact")
+    assert facts[-1].startswith("bias to the first: ")
+    assert facts[-1].endswith("for the second 0, p < 0.000001 %)")
 
 
 def test_markdown_of_stopped_pairs_shows_the_share_that_the_interval_is_about():
     stopping = Stopping("full", "preference", 0.5, 0.95, "", 60, 16, 15, "above", Interval(0.501, 0.864))
-    found = preferences(Judging(tuple(rows(*["A"] * 7, *["inconsistent"] * 9)), stopping=stopping))
-    text = markdown_page("x", [preferences_section([found])])
+    stopped = preferences(Judging(tuple(rows(*["A"] * 7, *["inconsistent"] * 9)), stopping=stopping))
+    text = markdown_page("x", [preferences_section([stopped])])
     assert "| **71.9 %** | 50.1 to 86.4 | 16 of 60 |" in text
     assert "| A, even as half | 95 % confidence sequence |" in text
 
 
 def test_one_random_order_is_told_with_its_own_interval():
     given = tuple(row("A", f"s{no}", orders=orders("A")) for no in range(9))
-    (told,) = notes(part(preferences_section([preferences(Judging(given))]), "Rates of"), "fact")
-    assert told == "shown first won: 100.0 % (9 of 9 verdicts, 95 % CI 70.09 % to 100.00 %, p = 0.39 %)"
+    (fact,) = notes(part(preferences_section([preferences(Judging(given))]), "Rates of"), "fact")
+    assert fact == "shown first won: 100.0 % (9 of 9 verdicts, 95 % CI 70.09 % to 100.00 %, p = 0.39 %)"
 
 
 def test_a_pair_that_is_not_decided_has_a_hollow_mark_in_the_chart_of_win_rates():
-    found = [preferences(judging(*["A"] * 19, "tie")), preferences(judging("A", "B")), preferences(judging("tie"))]
-    rows = [one for one in rows_of(win_rate_chart(found)) if "label" in one]
-    assert [(one["value"], one["decided"], one["text"]) for one in rows] == [
+    pairs = [preferences(judging(*["A"] * 19, "tie")), preferences(judging("A", "B")), preferences(judging("tie"))]
+    rows = [row for row in rows_of(win_rate_chart(pairs)) if "label" in row]
+    assert [(row["value"], row["decided"], row["text"]) for row in rows] == [
         (100.0, True, "100.0 %"),
         (50.0, False, "50.0 %"),
         (None, False, "–"),
@@ -192,21 +192,21 @@ def test_the_chart_of_a_sequence_has_its_band_its_threshold_and_its_stop():
     rows = rows_of(chart)
     assert {"n": 212, "mean": 62.0, "low": 53.0, "high": 70.0} in rows
     assert {"n": 805, "at": 50.0, "text": "50 %"} in rows
-    assert [one["words"] for one in rows if "words" in one] == ["decided after 212"]
+    assert [row["words"] for row in rows if "words" in row] == ["decided after 212"]
     text = svg(chart)
     assert "53.0 to 70.0 % after 212 of 805 samples, threshold 50 %" in text
 
 
 def test_a_sequence_that_used_the_whole_set_marks_no_stop():
-    whole = Stopping("population", "solve_rate", 0.8, 0.95, "", 50, 50, 0, "", Interval(0.6, 0.9))
-    rows = rows_of(sequence_chart(whole))
-    assert not [one for one in rows if "words" in one]
+    stopping = Stopping("population", "solve_rate", 0.8, 0.95, "", 50, 50, 0, "", Interval(0.6, 0.9))
+    rows = rows_of(sequence_chart(stopping))
+    assert not [row for row in rows if "words" in row]
     assert {"n": 50, "mean": 75.0, "low": 60.0, "high": 90.0} in rows
 
 
 def test_a_difference_has_an_axis_from_minus_to_plus_a_hundred():
-    found = Stopping("full", "solve_rate", 0.0, 0.95, "other", 50, 20, 0, "above", Interval(0.1, 0.5))
-    assert draw(sequence_chart(found)).to_dict()["layer"][0]["encoding"]["y"]["scale"]["domain"] == [-100, 100]
+    stopping = Stopping("full", "solve_rate", 0.0, 0.95, "other", 50, 20, 0, "above", Interval(0.1, 0.5))
+    assert draw(sequence_chart(stopping)).to_dict()["layer"][0]["encoding"]["y"]["scale"]["domain"] == [-100, 100]
 
 
 @pytest.mark.parametrize("width", [340, 720])
@@ -224,7 +224,7 @@ def test_ratings_stand_behind_the_range_of_their_rank():
     first = Standing("a", 0.0, None, 1100.4, Interval(1040, 1160), 1, 1, *counts)
     chart = rating_chart([first, Standing("b", 0.0, None, 900.0, None, 2, 3, *counts)])
     rows = rows_of(chart)
-    assert [(one["label"], one["text"], one["low"]) for one in rows if "label" in one] == [
+    assert [(row["label"], row["text"], row["low"]) for row in rows if "label" in row] == [
         ("1 a", "1100", 1040),
         ("2 to 3 b", "900", None),
     ]

@@ -27,21 +27,21 @@ def page_of(runs):
 
 def test_a_judging_run_alone_shows_both_answers_and_both_orders_inert(runs, in_browser):
     async def visit(page):
-        found = {
+        state = {
             "answers": await page.run(texts(".detail .answers .answers pre")),
             "heads": await page.run(texts(".detail .answers .answers h4")),
             "orders": await page.run(texts(".detail .orders li")),
             "bold": await page.run("document.querySelectorAll('.detail b').length"),
             "title": await page.run("document.title"),
         }
-        return found, page.complaints
+        return state, page.complaints
 
-    found, complaints = in_browser(page_of([runs[2]]), visit, address="#open=q007")
+    state, complaints = in_browser(page_of([runs[2]]), visit, address="#open=q007")
     assert complaints == []
-    assert (found["title"], found["bold"]) == ("How-to", 0)
-    assert found["heads"] == ["A: ours <b>", "B: theirs"]
-    assert found["answers"] == [f"Ours, answer 7. {WHOLE}", "Theirs, answer 7."]
-    assert found["orders"] == [
+    assert (state["title"], state["bold"]) == ("How-to", 0)
+    assert state["heads"] == ["A: ours <b>", "B: theirs"]
+    assert state["answers"] == [f"Ours, answer 7. {WHOLE}", "Theirs, answer 7."]
+    assert state["orders"] == [
         f"ours <b> shown first, theirs second: prefers ours <b>AB because of {WHOLE}",
         f"theirs shown first, ours <b> second: prefers theirsBA because of {WHOLE}",
     ]
@@ -59,7 +59,7 @@ def test_the_table_names_who_was_preferred_and_can_be_cut_to_a_verdict(runs, in_
     chips, cells, ties, complaints = in_browser(page_of(runs), visit)
     assert complaints == []
     assert {"Prefers ours <b> 10", "Prefers theirs 2", "Tie 2", "Inconsistent 2", "Errors 2"} <= set(chips)
-    assert not any("wrong" in one.lower() or "right" in one.lower() for one in chips)
+    assert not any("wrong" in chip.lower() or "right" in chip.lower() for chip in chips)
     assert cells[4:10] == [
         *("▸ ours <b>", "▸ theirs", "= tie", "≠ inconsistent", "? unparsed no verdict"),
         "– not applicable no answer of ours <b>",
@@ -74,7 +74,7 @@ def test_answers_that_stand_on_the_page_are_not_repeated_and_can_be_searched_whe
     boxes, states = in_browser(page_of(runs), repeated, address="#open=q009")
     assert "Theirs, answer 9." in boxes
     assert boxes.count("Theirs, answer 9.") == 1
-    assert not any("no score" in one for one in states)
+    assert not any("no score" in text for text in states)
 
     async def searched(page):
         return await page.run(texts(".samples .open"))

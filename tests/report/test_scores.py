@@ -120,7 +120,7 @@ def test_a_comparison_lists_what_regressed_with_the_verdicts_before_and_now(runs
     assert [line.split()[1] for line in lines] == ["0", "2"]
     assert all("(good → <b>worse</b>" in line for line in lines)
     (pair,) = compare(*runs, score="grade").pairs
-    assert [(one.change, one.sample, one.before) for one in changed_samples(runs, pair, most=1)] == [
+    assert [(sample.change, sample.sample, sample.before) for sample in changed_samples(runs, pair, most=1)] == [
         ("regression", "0", "good")
     ]
     assert changed_samples(runs[::-1], compare(*runs[::-1], score="grade").pairs[0], most=9)[0].change == "improvement"
@@ -150,9 +150,9 @@ def test_a_score_that_is_a_share_in_one_run_only_has_one_unit_side_by_side(tmp_p
 
     targets = {"up": lambda sample: 1, "down": lambda sample: -1}
     samples = [Sample(str(no), "?") for no in range(3)]
-    found = evaluate_suite(
+    runs = evaluate_suite(
         Suite("s", "custom", samples, targets, (signed, half)), how=RunConfig(store=tmp_path / "s.db")
     )
-    signed_cells = rows(section(found), "Scores by run")["Signed"]
+    signed_cells = rows(section(runs), "Scores by run")["Signed"]
     assert [cell.split()[0].rstrip(",") for cell in signed_cells] == ["1.00", "-1.00"]
-    assert score_chart([run.summary() for run in found]) is None
+    assert score_chart([run.summary() for run in runs]) is None

@@ -145,13 +145,13 @@ def fair_split(won: Sequence[int], units: Sequence[str] | None = None) -> float:
     return sign_flip(won, clusters=[numbers[unit] for unit in units])
 
 
-PairOutcome = Literal["A", "B", "tie", "inconsistent", "unread", "refused", "not_judged", "not_applicable", "errors"]
+PairOutcome = Literal["A", "B", "tie", "inconsistent", "unparsed", "refused", "not_judged", "not_applicable", "errors"]
 
 _LEVEL: Final = 0.95
 _ANSWERS_READ: Final = 500
 """Records whose answers are read to detect a side that always answers the same: enough to know, quick to read."""
 WITHOUT_VERDICT: Final[Mapping[str, PairOutcome]] = {
-    "unparsed": "unread",
+    "unparsed": "unparsed",
     "refused": "refused",
     "not_applicable": "not_applicable",
     "error": "errors",
@@ -277,7 +277,7 @@ class _Group:
             b=counted["B"],
             tie=counted["tie"],
             inconsistent=counted["inconsistent"],
-            unparsed=counted["unread"],
+            unparsed=counted["unparsed"],
             refused=counted["refused"],
             not_judged={side: why for side, why in absent.items() if why},
             not_applicable=counted["not_applicable"],

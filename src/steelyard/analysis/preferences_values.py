@@ -19,6 +19,8 @@ PreferenceVerdict = Literal["A", "B", "cannot_tell", "none"]
 PairSide = Literal["A", "B"]
 
 SIDES: Final[tuple[PairSide, ...]] = ("A", "B")
+_JSON_NAMES: Final = {"unparsed": "unread"}
+"""Scripts of users read the key `unread`, so it stays."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,15 +78,15 @@ class PreferenceCounts:
         return sum(self.not_judged.get(side, {}).values())
 
     def parts(self) -> tuple[tuple[str, int], ...]:
-        """(`A`, `tie`, `inconsistent`, `unread`, `refused` or `B`, pairs) of what was judged, in the order of a bar."""
+        """Judged pairs by verdict (`A`, `tie`, `inconsistent`, `unparsed`, `refused`, `B`), in the order of a bar."""
         between = (("tie", self.tie), ("inconsistent", self.inconsistent))
-        return ("A", self.a), *between, ("unread", self.unparsed), ("refused", self.refused), ("B", self.b)
+        return ("A", self.a), *between, ("unparsed", self.unparsed), ("refused", self.refused), ("B", self.b)
 
     def to_json(self) -> dict[str, Json]:
-        """Plain JSON, every count by its name, sums and shares among them."""
-        plain = {field.name: getattr(self, field.name) for field in fields(self)}
+        """Plain JSON: every count by its name (`unparsed` as `unread`), sums and shares."""
+        plain = {_JSON_NAMES.get(field.name, field.name): getattr(self, field.name) for field in fields(self)}
         sums = {name: getattr(self, name) for name in ("decided", "scored", "judged", "failed", "total")}
-        shares = {name: n / self.judged if self.judged else None for name, n in self.parts()}
+        shares = {_JSON_NAMES.get(name, name): n / self.judged if self.judged else None for name, n in self.parts()}
         sides = {side: dict(why) for side, why in self.not_judged.items()}
         return {**plain, "not_judged": sides, **sums, "shares": shares}
 

@@ -3,6 +3,7 @@
 Nothing in this package imports the store, so a run may as well be a baseline file, or one that a test made by hand.
 
     ComparableRun    what `compare` reads
+    StoredRun        what pages and exports read
     SampleUsage     what was sent for the samples of a run: contents, reply keys and costs, by sample number
     SampleCosts      what one sample took
     JudgingRun       what `preferences` and `standings` read of a run that judges pairs of answers
@@ -12,7 +13,7 @@ Nothing in this package imports the store, so a run may as well be a baseline fi
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
     from steelyard.analysis.score_columns import JudgedRow, ScoreRow
     from steelyard.analysis.stopping import Stopping
     from steelyard.analysis.summary_values import RunState, RunSummary
-    from steelyard.types import Record
+    from steelyard.types import Record, Remarks
 
     Array = NDArray[Any]
 
@@ -61,6 +62,35 @@ class ComparableRun(Protocol):
 
     def reply_keys(self) -> Mapping[str, AbstractSet[str]]:
         """Sample id -> journal keys of the target's replies."""
+
+
+class StoredRun(ComparableRun, Protocol):
+    """A stored run as pages and exports read it: what `ComparableRun` has, its records and remarks."""
+
+    @property
+    def reason(self) -> str:
+        """Why it did not finish; "" where it did."""
+
+    @property
+    def done(self) -> int:
+        """How many records are stored."""
+
+    @property
+    def replies(self) -> int:
+        """How many replies its records hold."""
+
+    @property
+    def seconds(self) -> float:
+        """How long it took."""
+
+    def records(self) -> Iterator[Record]:
+        """Every record in order of samples and repeats."""
+
+    def records_of(self, samples: Collection[str], /) -> Sequence[Record]:
+        """Records of a few samples, in order of samples and repeats."""
+
+    def remarks(self) -> Remarks:
+        """Notes and labels that people and models gave."""
 
 
 class SampleUsage(Protocol):

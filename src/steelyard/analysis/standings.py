@@ -89,7 +89,7 @@ class Standings:
         prior: virtual ties that were added per compared pair of `separable`; 0 where none were.
         separable: targets whose ratings would have no limit, as some of them never lost to the rest.
         battles: verdicts in all; `ties` and `inconsistent` are among them.
-        left_out: rows without a verdict: `no_answer`, `unread`, `refused`, `not_applicable`, `errors`.
+        left_out: rows without a verdict: `no_answer`, `unparsed`, `refused`, `not_applicable`, `errors`.
         clusters: independent samples.
         resamples: behind the intervals.
         level: of intervals, ranks and sets.
@@ -137,7 +137,8 @@ class Standings:
             **lists,
             **flat,
             "standings": [standing.to_json() for standing in self.standings],
-            "left_out": dict(self.left_out),
+            # Scripts of users read the key `unread`, so it stays.
+            "left_out": {"unread" if why == "unparsed" else why: n for why, n in self.left_out.items()},
         }
 
     def __str__(self) -> str:
@@ -315,7 +316,7 @@ def _stopped(runs: Sequence[PairRun]) -> int:
 _FEW_SAMPLES: Final = 10
 _LEFT_OUT: Final = {
     "no_answer": "a target gave no answer",
-    "unread": "the verdict could not be read",
+    "unparsed": "the verdict could not be parsed",
     "refused": "the judge refused",
     "not_applicable": "there was nothing to judge",
     "errors": "the record failed",

@@ -213,7 +213,7 @@ def _write_binary(runs: Sequence[Run], form: str, out: Path | None) -> None:
     Raises:
         ConfigError: no file was named, or it cannot be written.
     """
-    from steelyard.report.export_parquet import write_parquet
+    from steelyard.report.export import write_parquet
     from steelyard.report.export_workbook import write_workbook
 
     if out is None:

@@ -16,7 +16,7 @@ from steelyard.analysis.preferences_values import Preferences
 from steelyard.analysis.standings import Standings, standings
 from steelyard.analysis.summary_values import RunSummary
 from steelyard.cli.output import while_read, write_lines, write_text
-from steelyard.report.gate_check import gate_of
+from steelyard.report.gate import gate_of
 from steelyard.report.page import ReportContent, all_sections, report_sections
 from steelyard.report.preferences import Pairwise
 from steelyard.report.section import section_json

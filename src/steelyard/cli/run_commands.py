@@ -89,7 +89,7 @@ def run(
         print_estimate(loaded.suite, store, fresh=fresh, as_json=as_json)
         return
     from steelyard.cli.live_run import run_suite
-    from steelyard.report.gate_check import check_before
+    from steelyard.report.gate import check_before
 
     outlet = _Outlet(store, as_json, html, markdown, junit)
     outlet.check()

@@ -1,4 +1,4 @@
-"""What charts show, as data: rows, series, values and words; `chart_drawing` makes pictures of them.
+"""The content of charts: rows, series, values and words; `chart_drawing` draws them as SVG.
 
 A value is in the unit of its axis: percent where it is a share. A mark never stands for something by its colour alone:
 series differ in shape, rows are named, and each value is written out beside its interval.
@@ -132,7 +132,7 @@ class SharePart:
     """One part of a bar of shares.
 
     Args:
-        kind: `a`, `tie`, `inconsistent`, `unread`, `refused` or `b`: its colour or filling.
+        kind: `a`, `tie`, `inconsistent`, `unparsed`, `refused` or `b`: its colour or filling.
         name: what it is called.
         count: how many, written out.
         text: its percentage, written out.

@@ -208,20 +208,20 @@ def _values_axis(frame: _ChartFrame, name: str) -> alt.X:
 def _colours(rows: Sequence[Mapping[str, Any]], frame: _ChartFrame) -> alt.Color:
     import altair as alt
 
-    places = _places(rows)
-    scale = alt.Scale(domain=places, range=[layout.colour(place) for place in places])
+    numbers = _series_numbers(rows)
+    scale = alt.Scale(domain=numbers, range=[layout.colour(number) for number in numbers])
     return alt.Color("place:N", scale=scale, legend=_legend(frame))
 
 
 def _shapes(rows: Sequence[Mapping[str, Any]], frame: _ChartFrame) -> alt.Shape:
     import altair as alt
 
-    places = _places(rows)
-    scale = alt.Scale(domain=places, range=[layout.shape(place) for place in places])
+    numbers = _series_numbers(rows)
+    scale = alt.Scale(domain=numbers, range=[layout.shape(number) for number in numbers])
     return alt.Shape("place:N", scale=scale, legend=_legend(frame))
 
 
-def _places(rows: Sequence[Mapping[str, Any]]) -> list[int]:
+def _series_numbers(rows: Sequence[Mapping[str, Any]]) -> list[int]:
     return sorted({row["place"] for row in rows})
 
 
@@ -368,7 +368,7 @@ def _threshold(chart: SequenceChart) -> list[alt.Chart]:
 
 
 def _decision(chart: SequenceChart) -> list[alt.Chart]:
-    """An upright line where the decision was made, named above the plot."""
+    """A vertical line at the sample of the decision, labelled above the plot."""
     import altair as alt
 
     used = chart.decided_after
@@ -401,14 +401,14 @@ def _drawn_timeline(chart: TimelineChart, width: int) -> alt.LayerChart:
         }
         for at, point in enumerate(chart.points)
     ]
-    places = list(range(len(chart.series)))
+    numbers = list(range(len(chart.series)))
     scale = alt.Scale(domain=[-0.5, len(rows) - 0.5], nice=False)
     legend = _timeline_legend(chart)
     colour = alt.Color(
-        "place:N", scale=alt.Scale(domain=places, range=[layout.colour(place) for place in places]), legend=legend
+        "place:N", scale=alt.Scale(domain=numbers, range=[layout.colour(number) for number in numbers]), legend=legend
     )
     shape = alt.Shape(
-        "place:N", scale=alt.Scale(domain=places, range=[layout.shape(place) for place in places]), legend=legend
+        "place:N", scale=alt.Scale(domain=numbers, range=[layout.shape(number) for number in numbers]), legend=legend
     )
     base = alt.Chart({"values": [row for row in rows if row["value"] is not None]}).encode(
         x=alt.X("at:Q", title=None, scale=scale, axis=_dates(len(rows), width))
@@ -452,13 +452,13 @@ def _timeline_legend(chart: TimelineChart) -> alt.Legend | None:
 
 
 def _breaks(chart: TimelineChart) -> list[alt.Chart]:
-    """Upright dashed lines before runs that were asked other samples."""
+    """Vertical dashed lines before runs on other samples."""
     import altair as alt
 
-    places = [{"at": at - 0.5} for at, point in enumerate(chart.points) if point.new_samples]
-    if not places:
+    breaks = [{"at": at - 0.5} for at, point in enumerate(chart.points) if point.new_samples]
+    if not breaks:
         return []
-    return [alt.Chart({"values": places}).mark_rule(color=layout.INK, strokeDash=[4, 3]).encode(x="at:Q")]
+    return [alt.Chart({"values": breaks}).mark_rule(color=layout.INK, strokeDash=[4, 3]).encode(x="at:Q")]
 
 
 def _note_flags(rows: Sequence[Mapping[str, Any]]) -> list[alt.Chart]:

@@ -13,7 +13,7 @@ from unicodedata import east_asian_width
 from steelyard.escaping import visible
 
 COLOURS: Final = ("#0072b2", "#c04e00", "#007a5a", "#8f4a82", "#8a6a00", "#5b6570")
-"""Told apart by the colour-blind (after Okabe and Ito 2008), each at least 4.5 : 1 on white."""
+"""Distinguishable for the colour-blind (after Okabe and Ito 2008), each with a contrast of 4.5 : 1 on white or more."""
 SHAPES: Final = ("circle", "square", "triangle-up", "diamond", "cross", "triangle-down")
 INK: Final = "#3d4650"
 GRID: Final = "#d5dade"
@@ -23,14 +23,14 @@ SIZE: Final = 12
 _WIDE: Final = frozenset("mwMW@%")
 
 
-def colour(place: int) -> str:
+def colour(number: int) -> str:
     """The colour of the series at `place`, 0-based."""
-    return COLOURS[place % len(COLOURS)]
+    return COLOURS[number % len(COLOURS)]
 
 
-def shape(place: int) -> str:
+def shape(number: int) -> str:
     """The mark of the series at `place`; with its colour, unique for 36 series."""
-    return SHAPES[(place + place // len(COLOURS)) % len(SHAPES)]
+    return SHAPES[(number + number // len(COLOURS)) % len(SHAPES)]
 
 
 def width_of(text: str) -> float:
@@ -39,7 +39,10 @@ def width_of(text: str) -> float:
     >>> width_of("周易"), round(width_of("abc"), 1)
     (24.0, 20.9)
     """
-    return sum(SIZE * (1.0 if east_asian_width(one) in "WF" else 0.9 if one in _WIDE else 0.58) for one in text)
+    return sum(
+        SIZE * (1.0 if east_asian_width(character) in "WF" else 0.9 if character in _WIDE else 0.58)
+        for character in text
+    )
 
 
 def wrapped(text: str, room: float, *, lines: int = 2) -> str:
@@ -54,19 +57,19 @@ def wrapped(text: str, room: float, *, lines: int = 2) -> str:
         if len(done) == lines - 1:
             done.append(_cut(rest, room))
             break
-        place = _break_place(rest, room)
-        done.append(rest[:place].rstrip())
-        rest = rest[place:].lstrip()
+        end = _break_place(rest, room)
+        done.append(rest[:end].rstrip())
+        rest = rest[end:].lstrip()
     return "\n".join(done)
 
 
 def _fits(text: str, room: float) -> int:
     """How many characters from the beginning fit; at least one."""
     used = 0.0
-    for place, one in enumerate(text):
-        used += width_of(one)
+    for at, character in enumerate(text):
+        used += width_of(character)
         if used > room:
-            return max(1, place)
+            return max(1, at)
     return len(text)
 
 
@@ -91,11 +94,11 @@ def distinct(labels: Iterable[str]) -> list[str]:
     ['a…', 'b', 'a… (2)']
     """
     seen: dict[str, int] = {}
-    found = []
+    names = []
     for label in labels:
         seen[label] = seen.get(label, 0) + 1
-        found.append(label if seen[label] == 1 else f"{label} ({seen[label]})")
-    return found
+        names.append(label if seen[label] == 1 else f"{label} ({seen[label]})")
+    return names
 
 
 def room_of(labels: Sequence[str], most: float) -> int:

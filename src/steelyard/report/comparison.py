@@ -1,4 +1,4 @@
-"""The section of a comparison: per pair of runs what may be concluded, the differences behind it, scores and costs.
+"""The section of a comparison: per pair of runs the conclusion, the differences behind it, further scores and costs.
 
 A terminal shows sentences while there are few pairs and a line per pair where there are many; a comment has the
 sentences in its conclusion and here what lies behind them.
@@ -11,6 +11,7 @@ from typing import Final
 
 from steelyard.analysis.comparison_values import Comparison, PairComparison, PairedDifference
 from steelyard.analysis.costs import CostDifference
+from steelyard.analysis.run_protocols import StoredRun
 from steelyard.report.chart import ChartPoint, RowChart
 from steelyard.report.numbers import (
     MISSING,
@@ -33,11 +34,10 @@ from steelyard.report.section import (
     Sentence,
     TableCell,
     TableColumn,
-    kept,
+    non_empty,
     sentences,
     text_row,
 )
-from steelyard.report.stored import StoredRun
 from steelyard.stats.intervals import Interval
 
 _MOST_SENTENCES: Final = 3
@@ -80,7 +80,7 @@ def comparison_section(comparison: Comparison | None, runs: Sequence[StoredRun],
     return Section(
         "Comparison",
         key="comparison",
-        parts=kept(
+        parts=non_empty(
             [
                 *brief,
                 Section("", chart=difference_chart(comparison), media=HTML),
@@ -93,7 +93,7 @@ def comparison_section(comparison: Comparison | None, runs: Sequence[StoredRun],
 
 
 def _few_pairs(comparison: Comparison) -> Section:
-    """What a terminal concludes of each pair, with its warnings."""
+    """The conclusion of each pair with its warnings, for a terminal."""
     only = f"Only samples of {' and '.join(comparison.only_groups)}:" if comparison.only_groups else ""
     pairs = [
         Section("", notes=(Sentence(pair.sentence, "conclusion"), *sentences(pair.warnings, "warning")))
@@ -140,17 +140,21 @@ def _level(pair: PairComparison) -> str:
     return f"{100 * pair.level:g} % CI"
 
 
-def _difference_texts(found: PairedDifference) -> list[str]:
+def _difference_texts(difference: PairedDifference) -> list[str]:
     """Difference, interval and the p-value that verdicts rest on; a share's in points."""
-    if found.difference is None:
+    if difference.difference is None:
         return [MISSING, "", ""]
-    return [signed_text(found.difference, share=found.unit), _limits(found), p_text(found.decisive_p)]
+    return [
+        signed_text(difference.difference, share=difference.unit),
+        _limits(difference),
+        p_text(difference.decisive_p),
+    ]
 
 
-def _limits(found: PairedDifference) -> str:
-    if found.interval is None:
+def _limits(difference: PairedDifference) -> str:
+    if difference.interval is None:
         return MISSING
-    return " to ".join(signed_text(end, share=found.unit) for end in found.interval)
+    return " to ".join(signed_text(end, share=difference.unit) for end in difference.interval)
 
 
 def _pair(pair: PairComparison, runs: Sequence[StoredRun], title: str, *, on_terminal: bool) -> Section:
@@ -165,7 +169,7 @@ def _pair(pair: PairComparison, runs: Sequence[StoredRun], title: str, *, on_ter
             *sentences([aligned], media=screen),
             *([Sentence("; ".join(pair.differs), "fact", "differs in", screen)] if pair.differs else []),
         ),
-        parts=kept(
+        parts=non_empty(
             [
                 _contingency(pair),
                 _differences(pair),
@@ -200,16 +204,16 @@ def _contingency(pair: PairComparison) -> Section:
 
 def _differences(pair: PairComparison) -> Section:
     """The difference over all pairs, over those that both answered, and by group."""
-    found, both = pair.headline, pair.answered_both
-    rows = [_difference_row("all pairs", found, strong=True)]
-    if both.n != found.n:
+    difference, both = pair.headline, pair.answered_both
+    rows = [_difference_row("all pairs", difference, strong=True)]
+    if both.n != difference.n:
         rows.append(_difference_row("answered by both", both))
     rows += [_difference_row(group.group, group) for group in pair.groups]
     columns = (
         TableColumn("Pairs", "name", "category"),
         TableColumn("baseline"),
         TableColumn("other"),
-        TableColumn("points" if found.unit else "difference", short="difference"),
+        TableColumn("points" if difference.unit else "difference", short="difference"),
         TableColumn(_level(pair), "interval"),
         TableColumn("p"),
         TableColumn("relative change", media=HTML),
@@ -221,34 +225,42 @@ def _differences(pair: PairComparison) -> Section:
     return Section("", table, notes=tuple(sentences([_method(pair)], media=HTML)), media=HTML | TERMINAL)
 
 
-def _difference_row(name: str, found: PairedDifference, *, strong: bool = False) -> tuple[TableCell, ...]:
-    share = found.unit
-    p = p_text(found.p) if found.p_adjusted is None else f"{p_text(found.p)} ({p_text(found.p_adjusted)})"
+def _difference_row(name: str, difference: PairedDifference, *, strong: bool = False) -> tuple[TableCell, ...]:
+    share = difference.unit
+    p = (
+        p_text(difference.p)
+        if difference.p_adjusted is None
+        else f"{p_text(difference.p)} ({p_text(difference.p_adjusted)})"
+    )
     return (
         TableCell(name),
-        TableCell(value_text(found.baseline, share=share), value=found.baseline),
-        TableCell(value_text(found.other, share=share), value=found.other),
-        TableCell(signed_text(found.difference, share=share), strong=strong, value=found.difference),
-        TableCell(_limits(found)),
-        TableCell(p, short=p_text(found.decisive_p), value=found.p),
-        TableCell(MISSING if found.relative is None else f"{100 * found.relative:+.1f} %", value=found.relative),
-        TableCell(f"{found.n:,}"),
+        TableCell(value_text(difference.baseline, share=share), value=difference.baseline),
+        TableCell(value_text(difference.other, share=share), value=difference.other),
+        TableCell(signed_text(difference.difference, share=share), strong=strong, value=difference.difference),
+        TableCell(_limits(difference)),
+        TableCell(p, short=p_text(difference.decisive_p), value=difference.p),
+        TableCell(
+            MISSING if difference.relative is None else f"{100 * difference.relative:+.1f} %", value=difference.relative
+        ),
+        TableCell(f"{difference.n:,}"),
     )
 
 
 def _method(pair: PairComparison) -> str:
-    """How interval and p-value were made, and what the p-values in brackets are corrected for."""
-    found = pair.headline
-    if not found.n:
+    """The methods of interval and p-value, and the correction of the p-values in brackets."""
+    headline = pair.headline
+    if not headline.n:
         return ""
-    corrected = list(dict.fromkeys(one.adjustment for one in (found, *pair.groups) if one.adjustment))
+    corrected = list(
+        dict.fromkeys(difference.adjustment for difference in (headline, *pair.groups) if difference.adjustment)
+    )
     brackets = f" In brackets p after {' and '.join(corrected)}." if corrected else ""
-    return f"Interval: {found.interval_method}. Test: {found.test}.{brackets}"
+    return f"Interval: {headline.interval_method}. Test: {headline.test}.{brackets}"
 
 
 def _other_scores(pair: PairComparison, title: str) -> Section:
     """The further scores; the pairs are counted where they are not the headline's, else the changes."""
-    others = any(one.difference.n != pair.n_paired for one in pair.scores)
+    others = any(other.difference.n != pair.n_paired for other in pair.scores)
     columns = (
         TableColumn("score", "name"),
         TableColumn("baseline"),
@@ -259,28 +271,34 @@ def _other_scores(pair: PairComparison, title: str) -> Section:
         TableColumn("changes", media=HTML if others else HTML | TERMINAL),
         TableColumn("n", short="pairs", media=EVERYWHERE if others else PAGES),
     )
-    rows = tuple(
-        text_row(
-            one.score,
-            value_text(one.difference.baseline, share=one.difference.unit),
-            value_text(one.difference.other, share=one.difference.unit),
-            signed_text(one.difference.difference, share=one.difference.unit),
-            _limits(one.difference),
-            p_text(one.difference.decisive_p).replace("< 0.000001", "<1e-6"),
-            MISSING if one.difference.improved is None else f"+{one.difference.improved} -{one.difference.regressed}",
-            f"{one.difference.n:,}",
-        )
-        for one in pair.scores
-    )
-    corrected = dict.fromkeys(one.difference.adjustment for one in pair.scores if one.difference.adjustment)
+    rows = tuple(_other_score_row(other.score, other.difference) for other in pair.scores)
+    corrected = dict.fromkeys(other.difference.adjustment for other in pair.scores if other.difference.adjustment)
     note = f"p is corrected: {', '.join(corrected)}." if corrected else ""
     caption = "Other scores over the samples of both runs; changes are improvements and regressions"
     table = SectionTable(columns, rows, caption)
     return Section(f"{title}: other scores", table, notes=tuple(sentences([note], media=HTML)))
 
 
+def _other_score_row(name: str, difference: PairedDifference) -> tuple[TableCell, ...]:
+    share, changes = difference.unit, MISSING
+    if difference.improved is not None:
+        changes = f"+{difference.improved} -{difference.regressed}"
+    return (
+        TableCell(score_title(name), short=name),
+        *text_row(
+            value_text(difference.baseline, share=share),
+            value_text(difference.other, share=share),
+            signed_text(difference.difference, share=share),
+            _limits(difference),
+            p_text(difference.decisive_p).replace("< 0.000001", "<1e-6"),
+            changes,
+            f"{difference.n:,}",
+        ),
+    )
+
+
 def _costs(pair: PairComparison, title: str) -> Section:
-    """What both runs took per sample."""
+    """Latency, calls and tokens per sample of both runs."""
     columns = (
         TableColumn("per sample", "name"),
         TableColumn("baseline"),
@@ -291,65 +309,65 @@ def _costs(pair: PairComparison, title: str) -> Section:
     )
     rows = tuple(
         text_row(
-            cost_name(one),
-            _amount(one.baseline, one),
-            _amount(one.other, one),
-            _signed(one.difference, one),
-            _cost_limits(one.interval, one),
-            f"{one.n:,}",
+            cost_name(cost),
+            _amount(cost.baseline, cost),
+            _amount(cost.other, cost),
+            _signed(cost.difference, cost),
+            _cost_limits(cost.interval, cost),
+            f"{cost.n:,}",
         )
-        for one in pair.costs
+        for cost in pair.costs
     )
     table = SectionTable(columns, rows, "What the targets took per sample, over the same samples")
     return Section(f"{title}: costs", table, notes=tuple(sentences(_cost_notes(pair), media=HTML)))
 
 
 def _cost_notes(pair: PairComparison) -> Iterator[str]:
-    measures = {one.measure for one in pair.costs}
+    measures = {cost.measure for cost in pair.costs}
     if "latency" in measures:
         yield "Latency is that of the answered calls of the target, without queueing and retries."
     if "seconds" in measures:
         yield "Wall time is that of the whole record, queueing, retries and scorers included."
-    if any(one.estimated for one in pair.costs):
+    if any(cost.estimated for cost in pair.costs):
         yield "Some tokens were not counted by the endpoint, so they are estimated."
     if pair.costs and pair.costs[0].n < pair.n_paired:
         yield f"Costs are of {pair.costs[0].n:,} samples, drawn by seed."
 
 
-def cost_name(one: CostDifference) -> str:
-    """What a figure is called: `latency p50`, `tokens in`.
+def cost_name(cost: CostDifference) -> str:
+    """The name of a figure: `latency p50`, `tokens in`.
 
     >>> cost_name(CostDifference("latency", "p95", 3, 1.0, 2.0, 1.0, None))
     'latency p95'
     """
-    name = _COSTS.get(one.measure, one.measure)
-    return name if one.statistic == "mean" else f"{name} {one.statistic}"
+    name = _COSTS.get(cost.measure, cost.measure)
+    return name if cost.statistic == "mean" else f"{name} {cost.statistic}"
 
 
-def _amount(value: float, one: CostDifference) -> str:
+def _amount(value: float, cost: CostDifference) -> str:
     """Seconds with their unit, counts as short as they may be.
 
     >>> _amount(0.0312, CostDifference("latency", "p50", 3, 0.0312, 0.0, 0.0, None))
     '31 ms'
     """
-    if one.measure in _TIMES:
+    if cost.measure in _TIMES:
         return f"{1000 * value:.0f} ms" if abs(value) < 1 else f"{value:.2f} s"
     return f"{value:,.0f}" if abs(value) >= _LARGE else f"{value:.2f}"
 
 
-def _signed(value: float, one: CostDifference) -> str:
-    text = _amount(value, one)
+def _signed(value: float, cost: CostDifference) -> str:
+    text = _amount(value, cost)
     return text if value <= 0 or not any(letter in "123456789" for letter in text) else f"+{text}"
 
 
-def _cost_limits(interval: Interval | None, one: CostDifference) -> str:
-    return MISSING if interval is None else " to ".join(_signed(end, one) for end in interval)
+def _cost_limits(interval: Interval | None, cost: CostDifference) -> str:
+    return MISSING if interval is None else " to ".join(_signed(end, cost) for end in interval)
 
 
 def _evident_differences(comparison: Comparison) -> Section:
     """Of many runs the differences on further scores that are evidence of one, for a terminal."""
-    every = [(pair, one) for pair in comparison.pairs for one in pair.scores]
-    shown = [(pair, one) for pair, one in every if one.verdict in {"better", "worse"}]
+    every = [(pair, other) for pair in comparison.pairs for other in pair.scores]
+    shown = [(pair, other) for pair, other in every if other.verdict in {"better", "worse"}]
     if not every:
         return Section("")
     columns = (
@@ -360,8 +378,8 @@ def _evident_differences(comparison: Comparison) -> Section:
         TableColumn("verdict", "text"),
     )
     rows = tuple(
-        text_row(f"{pair.other_target}: {one.score}", *_difference_texts(one.difference), _VERDICTS[one.verdict])
-        for pair, one in shown[:_MOST_SCORES]
+        text_row(f"{pair.other_target}: {other.score}", *_difference_texts(other.difference), _VERDICTS[other.verdict])
+        for pair, other in shown[:_MOST_SCORES]
     )
     more = len(shown) - _MOST_SCORES
     notes = [f"and {more} more" if more > 0 else "", *(comparison.score_notes if shown else ())]
@@ -371,19 +389,19 @@ def _evident_differences(comparison: Comparison) -> Section:
 
 
 def _costs_per_run(comparison: Comparison) -> Section:
-    """Of many runs what each took per sample, a line per run, the baseline first, for a terminal."""
+    """Costs per sample of many runs, a line per run, the baseline first, for a terminal."""
     first = next((pair for pair in comparison.pairs if pair.costs), None)
     if first is None:
         return Section("")
-    keys = [(one.measure, one.statistic) for one in first.costs]
+    keys = [(cost.measure, cost.statistic) for cost in first.costs]
     labels = run_labels((comparison.baseline, *comparison.others))
-    rows = [text_row(labels[0], *(_amount(one.baseline, one) for one in first.costs))]
+    rows = [text_row(labels[0], *(_amount(cost.baseline, cost) for cost in first.costs))]
     for label, pair in zip(labels[1:], comparison.pairs, strict=True):
-        costs = {(one.measure, one.statistic): one for one in pair.costs}
+        costs = {(cost.measure, cost.statistic): cost for cost in pair.costs}
         rows.append(
             text_row(label, *(_amount(costs[key].other, costs[key]) if key in costs else MISSING for key in keys))
         )
-    columns = (TableColumn("per sample", "name"), *(TableColumn(cost_name(one)) for one in first.costs))
+    columns = (TableColumn("per sample", "name"), *(TableColumn(cost_name(cost)) for cost in first.costs))
     return Section("", SectionTable(columns, tuple(rows)), detail=True, media=TERMINAL)
 
 
@@ -398,16 +416,16 @@ def difference_chart(comparison: Comparison) -> RowChart:
     factor = 100 if share else 1
     points, words = [], []
     for row, (name, pair) in enumerate(zip(names[1:], comparison.pairs, strict=True)):
-        found, interval = pair.headline, pair.headline.interval
-        text = signed_text(found.difference, share=share)
+        difference, interval = pair.headline, pair.headline.interval
+        text = signed_text(difference.difference, share=share)
         points.append(
             ChartPoint(
                 row,
                 row + 1,
-                None if found.difference is None else factor * found.difference,
+                None if difference.difference is None else factor * difference.difference,
                 text,
-                factor * interval.low if interval and found.difference is not None else None,
-                factor * interval.high if interval and found.difference is not None else None,
+                factor * interval.low if interval and difference.difference is not None else None,
+                factor * interval.high if interval and difference.difference is not None else None,
                 decided=pair.verdict in {"better", "worse"},
             )
         )

@@ -11,8 +11,8 @@ from steelyard.report.section import Section, SectionTable, TableCell, TableColu
 
 
 def costs_section(summaries: Sequence[RunSummary], labels: Sequence[str]) -> Section:
-    """What the target and every judge asked, where a judge asked at all; empty where none did."""
-    stages = [(label, stage) for label, one in zip(labels, summaries, strict=True) for stage in one.stages]
+    """Calls, tokens and cost per stage; empty where no scorer asked a model."""
+    stages = [(label, stage) for label, summary in zip(labels, summaries, strict=True) for stage in summary.stages]
     if not any(summary.judged_stages for summary in summaries):
         stages = []
     columns = [

@@ -1,7 +1,7 @@
-"""The section of an exam: averages, chance, bounds, rotations and repeats behind its rate; letters; other tools' rules.
+"""The section of an exam: its rate in detail (averages, chance, bounds, rotations, repeats), letters, other rules.
 
 exam_section         all of it
-position_sentence    whether the letter of the key matters
+position_sentence    whether recall depends on the letter of the key
 macro_sentences      both averages of a score with groups that is no exam
 """
 
@@ -35,7 +35,7 @@ from steelyard.report.section import (
     SectionTable,
     TableCell,
     TableColumn,
-    kept,
+    non_empty,
     sentences,
     text_row,
 )
@@ -74,7 +74,7 @@ def exam_section(summaries: Sequence[RunSummary], labels: Sequence[str]) -> Sect
     return Section(
         f"{score_title(score)} in full",
         key="exam",
-        parts=kept(
+        parts=non_empty(
             [
                 _verdict_notes(decided, _skewed(summaries, labels)),
                 rates,
@@ -114,7 +114,7 @@ def _rate_rows(summaries: Sequence[RunSummary]) -> Iterator[tuple[TableCell, ...
 
 
 def _written(cell: TableCell, cells: Sequence[TableCell]) -> TableCell:
-    """A dash where there is no figure; beside other runs a terminal has room for the figure alone."""
+    """A dash where there is no figure; for several runs a terminal has room for the figure alone."""
     if not cell.text:
         return TableCell(MISSING)
     return TableCell(cell.text, cell.more, cell.text if len(cells) > 1 else "", value=cell.value)
@@ -172,8 +172,8 @@ def _rotated_majority(_: RunSummary, exam: Exam) -> TableCell:
 
 
 def _incomplete(_: RunSummary, exam: Exam) -> TableCell:
-    found = exam.rotations
-    return TableCell(f"{found.incomplete:,}") if found and found.incomplete else _NO_FIGURE
+    rotations = exam.rotations
+    return TableCell(f"{rotations.incomplete:,}") if rotations and rotations.incomplete else _NO_FIGURE
 
 
 def _flipped(_: RunSummary, exam: Exam) -> TableCell:
@@ -214,20 +214,24 @@ _FIGURES: Final[tuple[tuple[str, Callable[[RunSummary, Exam], TableCell]], ...]]
     ("most frequent of {repeats} repeats", _repeated_majority),
     ("review queue", _queue),
 )
-"""What a line is about, and its cell for a run; a cell without text is no figure."""
+"""Title of a line, and its cell for a run; a cell without text means that the run has no such figure."""
 
 
 def _letters(summaries: Sequence[RunSummary], labels: Sequence[str], media: frozenset[Medium]) -> Section:
     """Recall by the letter of the key: a table per run that has two letters as key or more."""
-    found = [(label, one.exam.letters) for label, one in _pairs(labels, summaries) if one.exam and one.exam.letters]
-    cautions = dict.fromkeys(bias.caution for _, bias in found if bias.caution)
+    biases = [
+        (label, summary.exam.letters)
+        for label, summary in _pairs(labels, summaries)
+        if summary.exam and summary.exam.letters
+    ]
+    cautions = dict.fromkeys(bias.caution for _, bias in biases if bias.caution)
     return Section(
         "Position bias",
         notes=(
-            *sentences([f"{label}: {position_sentence(bias)}" for label, bias in found], "item"),
+            *sentences([f"{label}: {position_sentence(bias)}" for label, bias in biases], "item"),
             *sentences(cautions, "warning"),
         ),
-        parts=tuple(_letter_table(label, bias, alone=len(summaries) == 1) for label, bias in found),
+        parts=tuple(_letter_table(label, bias, alone=len(summaries) == 1) for label, bias in biases),
         detail=True,
         media=media,
     )
@@ -241,14 +245,15 @@ def _letter_table(label: str, bias: LetterBias, *, alone: bool) -> Section:
         TableColumn("Recall", short="recall (95 % CI)"),
     )
     rows = tuple(
-        (*text_row(one.letter, f"{one.key:,}", f"{one.chosen:,}"), _mean_cell(one.recall)) for one in bias.letters
+        (*text_row(letter.letter, f"{letter.key:,}", f"{letter.chosen:,}"), _mean_cell(letter.recall))
+        for letter in bias.letters
     )
     caption = f"{label}: recall by the letter of the key, with 95 % CI"
     return Section("", SectionTable(columns, rows, caption), media=HTML | TERMINAL)
 
 
 def position_sentence(bias: LetterBias) -> str:
-    """How far recall differs between letters, and whether chance alone does that.
+    """By how much recall differs between letters, and whether that is evidence of position bias.
 
     >>> print(position_sentence(LetterBias((), 0.31, 0.12, "Cochran's Q", 19.2, 3, 0.00025, 60, 60, "")))
     Recall differs by 31.0 points between letters, standard deviation 12.0 (Cochran's Q p = 0.00025): evidence that \
@@ -264,13 +269,13 @@ the letter matters.
 
 
 def _other_rules(summaries: Sequence[RunSummary], labels: Sequence[str], media: frozenset[Medium]) -> Section:
-    """Our reading first, then those of other tools over the same replies; nothing where none was asked for."""
-    asked = dict.fromkeys(name for summary in summaries for name in summary.also_scored)
-    scored = [name for name in asked if any(summary.score(name) for summary in summaries)]
-    own = _exam_score(summaries) or next((one.primary for one in summaries if one.primary), "")
+    """The same replies by the suite's own rule and by those of other tools; empty where the suite names none."""
+    wanted = dict.fromkeys(name for summary in summaries for name in summary.also_scored)
+    scored = [name for name in wanted if any(summary.score(name) for summary in summaries)]
+    own = _exam_score(summaries) or next((summary.primary for summary in summaries if summary.primary), "")
     rows = [
         (
-            TableCell(_OTHER_RULES.get(name, score_title(name)) if name in asked else "Steelyard"),
+            TableCell(_OTHER_RULES.get(name, score_title(name)) if name in wanted else "Steelyard"),
             *(_rule_cell(summary.score(name)) for summary in summaries),
         )
         for name in ([own, *scored] if scored else ())
@@ -290,8 +295,8 @@ def _other_rules(summaries: Sequence[RunSummary], labels: Sequence[str], media: 
 def _rule_cell(score: ScoreSummary | None) -> TableCell:
     if score is None:
         return TableCell(MISSING)
-    unread = f"{score.unparsed + score.refused:,} unparsed or refused" if score.unparsed + score.refused else ""
-    return TableCell(mean_text(score.headline, share=is_share(score)), unread, value=score.headline.value)
+    unparsed = f"{score.unparsed + score.refused:,} unparsed or refused" if score.unparsed + score.refused else ""
+    return TableCell(mean_text(score.headline, share=is_share(score)), unparsed, value=score.headline.value)
 
 
 def macro_sentences(summaries: Sequence[RunSummary], labels: Sequence[str], name: str) -> list[str]:
@@ -307,26 +312,28 @@ def macro_sentences(summaries: Sequence[RunSummary], labels: Sequence[str], name
     return texts
 
 
-def _decided(label: str, found: Labelled) -> str:
-    """How many replies of a run people decided, who, and how far that moved the rate."""
-    who = ", ".join(f"{n:,} by {author}" for author, n in found.decided.items()) or "none"
+def _decided(label: str, labelled: Labelled) -> str:
+    """How many replies of a run people labelled, who, and how far that moved the rate."""
+    who = ", ".join(f"{n:,} by {author}" for author, n in labelled.decided.items()) or "none"
     parts = [f"{label}: replies decided by people: {who}"]
-    if found.total:
-        moved = f"{score_phrase(found.score)} moves by {signed_text(found.moved, share=True)} points"
-        parts.append(f"{moved}, from {value_text(found.before, share=True)} to {value_text(found.after, share=True)}")
-    if found.conflicting:
-        parts.append(f"people disagree on {counted(found.conflicting, 'reply')}, which count as they were read")
+    if labelled.total:
+        moved = f"{score_phrase(labelled.score)} moves by {signed_text(labelled.moved, share=True)} points"
+        parts.append(
+            f"{moved}, from {value_text(labelled.before, share=True)} to {value_text(labelled.after, share=True)}"
+        )
+    if labelled.conflicting:
+        parts.append(f"people disagree on {counted(labelled.conflicting, 'reply')}, which count as they were read")
     return f"{'; '.join(parts)}."
 
 
 def _skewed(summaries: Sequence[RunSummary], labels: Sequence[str]) -> list[str]:
-    """Where people decided replies of one run, and nobody looked at the queue of another, the comparison is skewed."""
-    found = [(label, one.labelled) for label, one in _pairs(labels, summaries) if one.labelled]
-    if not any(one.total or one.conflicting for _, one in found):
+    """A warning where people labelled replies of one run and nobody looked at the review queue of another."""
+    pairs = [(label, summary.labelled) for label, summary in _pairs(labels, summaries) if summary.labelled]
+    if not any(labelled.total or labelled.conflicting for _, labelled in pairs):
         return []
     return [
-        f"Nobody has looked at {counted(one.unseen, 'reply')} in the review queue of {label}, while verdicts on other "
-        "replies are counted."
-        for label, one in found
-        if one.unseen
+        f"Nobody has looked at {counted(labelled.unseen, 'reply')} in the review queue of {label}, while verdicts on "
+        "other replies are counted."
+        for label, labelled in pairs
+        if labelled.unseen
     ]

@@ -1,19 +1,25 @@
-"""Records as text for other programs: JSON Lines with everything, CSV with what fits in cells."""
+"""Records for other programs: JSON Lines with every field, CSV and Parquet with the columns of `ExportTable`."""
 
 from __future__ import annotations
 
 import io
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from csv import writer
 from dataclasses import fields
-from typing import Any
+from itertools import islice
+from pathlib import Path
+from typing import Any, Final
 
+from steelyard.analysis.run_protocols import StoredRun
+from steelyard.errors import ConfigError
 from steelyard.escaping import cell_text, csv_cell, json_line, writable
-from steelyard.report.export_table import ExportTable, labels_by_record
-from steelyard.report.stored import StoredRun
+from steelyard.report.export_table import ExportTable, Kind, labels_by_record
 from steelyard.types import Failure, Label, Note, Record, Reply
 
 _BYTE_ORDER_MARK = "\ufeff"
+_PARQUET_ROWS: Final = 5_000
+"""Rows of one row group, which is what is held in memory at once."""
 
 
 def plain_record(record: Record, labels: Sequence[Label] = ()) -> dict[str, Any]:
@@ -24,14 +30,14 @@ def plain_record(record: Record, labels: Sequence[Label] = ()) -> dict[str, Any]
         "output": None if record.output is None else _fields(record.output),
         "scores": [_fields(score) for score in record.scores],
         "labels": [_plain_label(label) for label in labels],
-        "replies": {stage: [_plain_reply(reply) for reply in several] for stage, several in record.replies.items()},
+        "replies": {stage: [_plain_reply(reply) for reply in replies] for stage, replies in record.replies.items()},
         "failure": None if record.failure is None else _plain_failure(record.failure),
         "seconds": record.seconds,
     }
 
 
 def jsonl(run: StoredRun) -> Iterator[str]:
-    """One line of JSON per record, line end included; run, target and tags stand before what `plain_record` gives."""
+    """One line of JSON per record, line end included; run, target and tags before the keys of `plain_record`."""
     head = {"run": run.id, "target": run.target, "tags": dict(run.tags)}
     labels = labels_by_record(run)
     for record in run.records():
@@ -71,7 +77,7 @@ def _line(cells: Sequence[str]) -> str:
 
 
 def _fields(value: Any) -> dict[str, Any]:
-    return {one.name: getattr(value, one.name) for one in fields(value)}
+    return {field.name: getattr(value, field.name) for field in fields(value)}
 
 
 def _plain_reply(reply: Reply) -> dict[str, Any]:
@@ -97,3 +103,55 @@ def _plain_failure(failure: Failure) -> dict[str, Any]:
 def plain_note(note: Note) -> dict[str, str]:
     """A note of a run as plain JSON."""
     return {"run": note.run, "at": note.at.isoformat(timespec="seconds"), "author": note.author, "text": note.text}
+
+
+def write_parquet(run: StoredRun, path: Path) -> None:
+    """Write a run's records to a Parquet file, row group by row group: memory stays flat.
+
+    Scores are doubles (null where there is no value), counts are 64-bit integers, everything else is text.
+
+    Args:
+        run: what is exported.
+        path: the file; whatever was there is replaced once the new one is whole.
+
+    Raises:
+        ConfigError: pyarrow is not installed.
+        OSError: the file cannot be written.
+    """
+    try:
+        import pyarrow as pa
+        from pyarrow.parquet import ParquetWriter
+    except ImportError as error:
+        raise ConfigError('writing .parquet needs pyarrow: pip install "steelyard[parquet]"') from error
+    table = ExportTable.of(run)
+    kinds = [kind for _, kind in table.columns]
+    types = {"text": pa.string(), "number": pa.float64(), "count": pa.int64()}
+    schema = pa.schema(list(zip(_unique(table.names), (types[kind] for kind in kinds), strict=True)))
+    part = path.with_name(f"{path.name}.part")
+    try:
+        with ParquetWriter(part, schema, compression="zstd") as writer:
+            rows = table.rows()
+            while block := list(islice(rows, _PARQUET_ROWS)):
+                columns = [_typed(column, kind) for column, kind in zip(zip(*block, strict=True), kinds, strict=True)]
+                writer.write_batch(pa.record_batch(columns, schema=schema))
+        part.replace(path)
+    finally:
+        part.unlink(missing_ok=True)
+
+
+def _typed(cells: Sequence[Any], kind: Kind) -> list[Any]:
+    if kind == "text":
+        return [None if cell is None else writable(cell_text(cell)) for cell in cells]
+    return list(cells)
+
+
+def _unique(names: Sequence[str]) -> Iterator[str]:
+    """The names, numbered from the second time one occurs.
+
+    >>> list(_unique(["id", "output", "id"]))
+    ['id', 'output', 'id_2']
+    """
+    seen: Counter[str] = Counter()
+    for name in names:
+        seen[name] += 1
+        yield name if seen[name] == 1 else f"{name}_{seen[name]}"

@@ -6,10 +6,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, Literal
 
+from steelyard.analysis.run_protocols import StoredRun
 from steelyard.data.table import origin_keys
 from steelyard.prompts.agent_messages import reported_usage
 from steelyard.prompts.sample_values import option_label
-from steelyard.report.stored import StoredRun
 from steelyard.types import Label, Record, Reply
 
 Kind = Literal["text", "number", "count"]
@@ -44,12 +44,12 @@ class ExportTable:
     @classmethod
     def of(cls, run: StoredRun) -> ExportTable:
         """The table of `run`; its records are read when `rows` is."""
-        said = dict.fromkeys(label.name for label in run.remarks().labels)
+        names = dict.fromkeys(label.name for label in run.remarks().labels)
         return cls(
             run,
             tuple(score_names(run)),
             tuple(sorted(run.tags)),
-            tuple(said),
+            tuple(names),
             origin_keys(run.manifest.get("breakdowns", ())),
         )
 
@@ -74,8 +74,8 @@ class ExportTable:
         """The cells of every record, in the order of the columns; what is neither text nor number is a JSON value."""
         labels = labels_by_record(self.run)
         for record in self.run.records():
-            found = {label.name: label.value for label in labels.get((record.sample.id, record.repeat), ())}
-            yield [*_cells(self, record), *(found.get(name) for name in self.labels)]
+            values = {label.name: label.value for label in labels.get((record.sample.id, record.repeat), ())}
+            yield [*_cells(self, record), *(values.get(name) for name in self.labels)]
 
 
 def label_column(name: str) -> str:
@@ -89,10 +89,10 @@ def label_column(name: str) -> str:
 
 def labels_by_record(run: StoredRun) -> dict[tuple[str, int], list[Label]]:
     """(sample's id, repeat) -> its labels, oldest first."""
-    found: dict[tuple[str, int], list[Label]] = {}
+    by_record: dict[tuple[str, int], list[Label]] = {}
     for label in run.remarks().labels:
-        found.setdefault((label.sample, label.repeat), []).append(label)
-    return found
+        by_record.setdefault((label.sample, label.repeat), []).append(label)
+    return by_record
 
 
 def score_names(run: StoredRun) -> list[str]:
@@ -103,7 +103,7 @@ def score_names(run: StoredRun) -> list[str]:
 
 def _tokens(record: Record, replies: Sequence[Reply]) -> list[int | None]:
     """Tokens in and out of all replies and of what the output reports; None where nothing says any."""
-    usages = [(one.usage.input_tokens, one.usage.output_tokens) for one in replies]
+    usages = [(reply.usage.input_tokens, reply.usage.output_tokens) for reply in replies]
     reported = reported_usage(record.output, through_journal=bool(record.replies.get("target")))
     usages += [(reported["input_tokens"], reported["output_tokens"])] if reported else []
     return [sum(side) for side in zip(*usages, strict=True)] if usages else [None, None]
@@ -111,14 +111,14 @@ def _tokens(record: Record, replies: Sequence[Reply]) -> list[int | None]:
 
 def _cells(table: ExportTable, record: Record) -> list[Any]:
     sample = record.sample
-    found = {score.name: score for score in record.scores}
+    by_name = {score.name: score for score in record.scores}
     scores: list[Any] = []
     for name in table.scores:
-        score = found.get(name)
+        score = by_name.get(name)
         scores += [score.value, score.outcome, score.reason] if score else [None, None, None]
-    replies = [reply for several in record.replies.values() for reply in several]
+    replies = [reply for stage_replies in record.replies.values() for reply in stage_replies]
     failure = record.failure
-    options = "\n".join(f"{option_label(place)}. {choice}" for place, choice in enumerate(sample.choices))
+    options = "\n".join(f"{option_label(at)}. {choice}" for at, choice in enumerate(sample.choices))
     return [
         table.run.id,
         table.run.target,

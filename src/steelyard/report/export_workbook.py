@@ -7,10 +7,10 @@ from pathlib import Path
 from typing import Any, Final
 
 from steelyard.analysis.retrieval_matches import RETRIEVAL_SCORES
+from steelyard.analysis.run_protocols import StoredRun
 from steelyard.errors import ConfigError
 from steelyard.escaping import cell_text, writable
 from steelyard.report.export_table import ExportTable
-from steelyard.report.stored import StoredRun
 
 _MOST_CHARACTERS: Final = 32_767
 _MOST_ROWS: Final = 1_048_576
@@ -20,7 +20,7 @@ _RESERVED: Final = "History"
 _NO_TITLE: Final = str.maketrans(dict.fromkeys("[]:*?/\\'", "_"))
 _CUT: Final = " ... (cut)"
 _WRONG: Final = "FFF4CCCC"
-_UNREAD: Final = "FFFFF2CC"
+_NO_VERDICT: Final = "FFFFF2CC"
 _WIDTHS: Final = {"question": 50, "options": 30, "output": 50}
 
 
@@ -73,7 +73,7 @@ def _add_summaries(book: Any, runs: Sequence[StoredRun]) -> None:
     _append(sheet, ["run", "target", "state", "score", "group", *names])
     for run in runs:
         summary = run.summary()
-        for score in [one for first in summary.scores for one in (first, *summary.groups.get(first.name, ()))]:
+        for score in [entry for first in summary.scores for entry in (first, *summary.groups.get(first.name, ()))]:
             mean = score.headline
             ends = list(mean.interval or (None, None))
             counts = [score.scored, score.unparsed, score.refused, score.not_applicable, score.errors]
@@ -87,12 +87,12 @@ def _add_records(book: Any, title: str, run: StoredRun) -> None:
     names = table.names
     sheet = book.create_sheet(title)
     sheet.freeze_panes = "A2"
-    for place, name in enumerate(names):
+    for at, name in enumerate(names):
         if name in _WIDTHS:
-            sheet.column_dimensions[_letters(place)].width = _WIDTHS[name]
+            sheet.column_dimensions[_letters(at)].width = _WIDTHS[name]
     _append(sheet, names)
     primary = run.manifest.get("primary", "")
-    value, outcome = (names.index(one) if one in names else -1 for one in (primary, f"{primary}_outcome"))
+    value, outcome = (names.index(column) if column in names else -1 for column in (primary, f"{primary}_outcome"))
     for cells in table.rows():
         colour = _colour(cells[value], cells[outcome]) if primary and value >= 0 else ""
         _append(sheet, cells, colour=colour)
@@ -101,7 +101,7 @@ def _add_records(book: Any, title: str, run: StoredRun) -> None:
 def _colour(value: Any, outcome: Any) -> str:
     """That of a row: wrong, unparsed, or none."""
     if outcome in {"unparsed", "refused"}:
-        return _UNREAD
+        return _NO_VERDICT
     return _WRONG if value == 0 or outcome is None else ""
 
 
@@ -134,9 +134,9 @@ def _text(value: Any) -> str:
 
 
 def _title(target: str, taken: Sequence[str]) -> str:
-    """A sheet's name for a target: what a sheet may be called, and no name twice."""
+    """A sheet's name for a target: with characters that Excel allows, and unique in the workbook."""
     bare = writable(target).translate(_NO_TITLE)[:_LONGEST_TITLE].strip() or "run"
-    known = {one.casefold() for one in taken}
+    known = {name.casefold() for name in taken}
     title, count = bare, 1
     while title.casefold() in known:
         count += 1
@@ -145,8 +145,8 @@ def _title(target: str, taken: Sequence[str]) -> str:
     return title
 
 
-def _letters(place: int) -> str:
+def _letters(at: int) -> str:
     from openpyxl.utils import get_column_letter
 
-    letters: str = get_column_letter(place + 1)
+    letters: str = get_column_letter(at + 1)
     return letters

@@ -19,7 +19,7 @@ from steelyard.report.section import (
     Sentence,
     TableCell,
     TableColumn,
-    kept,
+    non_empty,
     sentences,
     text_row,
 )
@@ -39,7 +39,7 @@ _LEAST_SHARE: Final = 20.0
 
 def history_sections(history: History) -> tuple[Section, ...]:
     """The sections of a history's page."""
-    return kept([_chart(history), _runs(history), _notes(history)])
+    return non_empty([_chart(history), _runs(history), _notes(history)])
 
 
 def history_title(history: History) -> str:

@@ -1,4 +1,4 @@
-"""Sections as one HTML file: it opens from disk, loads nothing, and shows what models wrote as text only.
+"""Sections as one HTML file: it opens from disk, loads nothing, and shows text of models and datasets as text only.
 
 Its Content-Security-Policy allows the page's own style and script by their hashes and nothing else, so that even a
 fault in escaping runs nothing. Two pages of the same replies are equal but for the lines of time stamp, run id,
@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any, Final
 from steelyard.analysis.comparison_values import Comparison
 from steelyard.analysis.gate import GateVerdict
 from steelyard.analysis.history import History
+from steelyard.analysis.run_protocols import StoredRun
 from steelyard.analysis.summary_values import RunSummary
 from steelyard.escaping import HIDDEN, visible
 from steelyard.report.chart import Chart, ShareBar
@@ -28,7 +29,6 @@ from steelyard.report.page import ReportContent, report_sections
 from steelyard.report.preferences import NO_PAIRS, Pairwise
 from steelyard.report.sample_table import collect_samples
 from steelyard.report.section import SectionTable
-from steelyard.report.stored import StoredRun
 from steelyard.types import Note
 
 if TYPE_CHECKING:
@@ -36,12 +36,12 @@ if TYPE_CHECKING:
 
 _SCRIPTS: Final = ("text.js", "rows.js", "judged.js", "preferred.js", "detail.js", "table.js")
 _NARROW: Final = 340
-"""Pixels of the charts that stand in for the wide ones on a telephone."""
+"""Width in pixels of the charts shown on a telephone instead of the wide ones."""
 
 
 @dataclass(frozen=True, slots=True)
 class RunFacts:
-    """What the page's last section says of a run: what it was made of."""
+    """A run in the page's last section, "What was run"."""
 
     label: str
     summary: RunSummary
@@ -121,7 +121,7 @@ def _render(template: str, *, scripted: bool, **page: Any) -> str:
 
 
 def _environment() -> jinja2.Environment:
-    """Templates of this package: what they put out is text; an unknown name in one is an error."""
+    """Templates of this package: their output is escaped; an unknown name in one is an error."""
     import jinja2
 
     environment = jinja2.Environment(
@@ -141,7 +141,7 @@ def _environment() -> jinja2.Environment:
 
 
 def _shown(value: Any) -> Any:
-    """Every text that a template puts out, but for what is markup already: hidden characters become escapes."""
+    """A value as a template shows it: hidden characters of a text become escapes, unless it is markup already."""
     return visible(value) if isinstance(value, str) and not hasattr(value, "__html__") else value
 
 
@@ -162,7 +162,7 @@ def _for_page(table: SectionTable) -> SectionTable:
 
 
 def _script() -> str:
-    hidden = "".join(one if one == "-" else f"\\u{{{ord(one):x}}}" for one in HIDDEN)
+    hidden = "".join(character if character == "-" else f"\\u{{{ord(character):x}}}" for character in HIDDEN)
     text = "\n".join(_part(name) for name in _SCRIPTS).replace("__HIDDEN__", hidden)
     return f'"use strict";\n(() => {{\n{text}}})();\n'
 

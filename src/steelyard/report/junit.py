@@ -15,9 +15,9 @@ from typing import Final
 from xml.sax.saxutils import escape, quoteattr
 
 from steelyard.analysis.gate import GateVerdict, RuleResult
+from steelyard.analysis.run_protocols import StoredRun
 from steelyard.escaping import cell_text, visible
 from steelyard.report.sample_table import input_text
-from steelyard.report.stored import StoredRun
 from steelyard.types import Record, Score
 
 _LONGEST: Final = 2_000
@@ -27,7 +27,7 @@ _HELD_BYTES: Final = 8 << 20
 
 @dataclass(frozen=True, slots=True)
 class _Test:
-    """One test: what went wrong, if anything, and what a person reads of it."""
+    """One test case: the kind and the text of its failure, if it failed."""
 
     name: str
     group: str
@@ -49,7 +49,7 @@ class _Test:
 
 
 def junit(runs: Sequence[StoredRun], gate: GateVerdict | None = None) -> Iterator[str]:
-    """The lines of the XML, line ends included; records are read once and not held.
+    """The lines of the XML, line ends included; records are read once and not held in memory.
 
     Args:
         runs: what was run.
@@ -58,7 +58,7 @@ def junit(runs: Sequence[StoredRun], gate: GateVerdict | None = None) -> Iterato
     yield '<?xml version="1.0" encoding="UTF-8"?>\n<testsuites name="steelyard">\n'
     for run in runs:
         primary = run.manifest.get("primary", "")
-        yield from _suite(run.target, run.seconds, (_test(primary, one) for one in run.records()))
+        yield from _suite(run.target, run.seconds, (_test(primary, record) for record in run.records()))
     if gate is not None:
         yield from _suite("gate", 0.0, map(_rule_test, gate.results))
     yield "</testsuites>\n"
@@ -85,18 +85,18 @@ def _test(primary: str, record: Record) -> _Test:
     name = sample.id if not record.repeat else f"{sample.id} (repeat {record.repeat})"
     if record.failure is not None:
         failure = record.failure
-        told = (f"{failure.stage} ({failure.kind})", failure.message)
-        return _Test(name, sample.group, record.seconds, "error", failure.kind, told[0], told[1])
-    score = next((one for one in record.scores if one.name == primary), None)
+        heading = (f"{failure.stage} ({failure.kind})", failure.message)
+        return _Test(name, sample.group, record.seconds, "error", failure.kind, heading[0], heading[1])
+    score = next((candidate for candidate in record.scores if candidate.name == primary), None)
     if score is None:
         return _Test(name, sample.group, record.seconds, "skipped", "", f"there is no score {primary}")
     tag, kind = _verdict(score)
-    text = _told(record, score) if tag == "failure" else ""
+    text = _failure_text(record, score) if tag == "failure" else ""
     return _Test(name, sample.group, record.seconds, tag, kind, score.reason if tag else "", text)
 
 
 def _verdict(score: Score) -> tuple[str, str]:
-    """The element that says what came of a score, and its type; ("", "") where the test passed."""
+    """Element and type of a test's result: `failure`, `skipped`; ("", "") where it passed."""
     if score.outcome == "not_applicable":
         return "skipped", ""
     if score.outcome != "scored":
@@ -105,7 +105,7 @@ def _verdict(score: Score) -> tuple[str, str]:
     return ("", "") if passed else ("failure", "not passed")
 
 
-def _told(record: Record, score: Score) -> str:
+def _failure_text(record: Record, score: Score) -> str:
     sample, output = record.sample, record.output
     parts = {
         "question": input_text(sample.input),
@@ -123,7 +123,7 @@ def _rule_test(result: RuleResult) -> _Test:
 
 
 def _shown(text: str) -> str:
-    """Text that XML 1.0 takes, with what hides or acts made visible."""
+    """Text that XML 1.0 allows, hidden and control characters as escapes."""
     return visible(text).replace("\ufffe", "\\ufffe").replace("\uffff", "\\uffff")
 
 

@@ -1,4 +1,4 @@
-"""Records in the shape of the result files that the widely copied exam script wrote.
+"""Records in the result format of the widely copied exam script.
 
 It wrote one JSON list per source and target, the lists of a source in a folder of their own.
 """
@@ -11,11 +11,11 @@ from collections.abc import Iterable, Sequence
 from itertools import chain, count
 from typing import Any
 
+from steelyard.analysis.run_protocols import StoredRun
 from steelyard.data.table import SOURCE
 from steelyard.errors import ConfigError, did_you_mean
 from steelyard.prompts.conversation import transcript_of
 from steelyard.prompts.sample_values import option_label
-from steelyard.report.stored import StoredRun
 from steelyard.types import Record
 
 
@@ -31,9 +31,9 @@ def legacy_files(runs: Sequence[StoredRun], source: str = "") -> dict[str, list[
     Raises:
         ConfigError: a run has no question of that source.
     """
-    names = [_in_file_name(one.target) for one in runs]
+    names = [_in_file_name(run.target) for run in runs]
     counts = Counter(name.casefold() for name in names)
-    found: dict[str, list[dict[str, Any]]] = {}
+    files: dict[str, list[dict[str, Any]]] = {}
     for run, name in zip(runs, names, strict=True):
         file = f"{name}.json" if counts[name.casefold()] == 1 else f"{name}.{run.id}.json"
         of_sources: dict[str, list[Record]] = {}
@@ -42,18 +42,18 @@ def legacy_files(runs: Sequence[StoredRun], source: str = "") -> dict[str, list[
         if source and source not in of_sources:
             hint = did_you_mean(source, filter(None, of_sources)) or "; its dataset is one file"
             raise ConfigError(f"--source: run {run.id} ({run.target}) has no questions of {source!r}{hint}")
-        for one, records in of_sources.items():
-            if source in {"", one}:
-                folder = f"{_in_file_name(one)}/" if one and not source else ""
-                found[_free(folder + file, found)] = legacy_rows(records)
-    return found
+        for source_name, records in of_sources.items():
+            if source in {"", source_name}:
+                folder = f"{_in_file_name(source_name)}/" if source_name and not source else ""
+                files[_free(folder + file, files)] = legacy_rows(records)
+    return files
 
 
 def _free(name: str, taken: Iterable[str]) -> str:
     """`name`, or with a number where another file has it: two sources may differ in what a file's name may not hold."""
-    lower, stem = {one.casefold() for one in taken}, name.removesuffix(".json")
+    lower, stem = {file.casefold() for file in taken}, name.removesuffix(".json")
     others = (f"{stem}.{number}.json" for number in count(2))
-    return next(one for one in chain([name], others) if one.casefold() not in lower)
+    return next(file for file in chain([name], others) if file.casefold() not in lower)
 
 
 def _in_file_name(text: str) -> str:

@@ -1,6 +1,6 @@
-"""Reports in Markdown, sized for a comment on a pull request: what may be concluded, then the rest.
+"""Reports in Markdown, sized for a comment on a pull request: conclusions first, then the details.
 
-Below 60 lines and 6,000 characters whatever comes in: parts that do not fit are left out from the end, and it says so.
+Always below 60 lines and 6,000 characters: parts that do not fit are left out, and a note says so.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from typing import Final
 from steelyard.analysis.comparison_values import Comparison
 from steelyard.analysis.gate import GateVerdict
 from steelyard.analysis.history import History
+from steelyard.analysis.run_protocols import StoredRun
 from steelyard.escaping import markdown_cell, markdown_inline
 from steelyard.report.chart_layout import distinct
 from steelyard.report.history_sections import history_sections, history_title
@@ -19,13 +20,12 @@ from steelyard.report.numbers import one_line
 from steelyard.report.page import ReportContent, report_sections
 from steelyard.report.preferences import NO_PAIRS, Pairwise
 from steelyard.report.section import Section, SectionTable, Sentence, TableCell
-from steelyard.report.stored import StoredRun
 
 MOST_LINES: Final = 58
 MOST_CHARACTERS: Final = 5900
 _MOST_ROWS: Final = 12
 _MOST_RUNS: Final = 40
-"""Of a history, whose table is what it is for."""
+"""Rows of a history's table: the table is its main content."""
 _HISTORY_ROOM: Final = (70, 12_000)
 _MOST_SERIES: Final = 4
 _MOST_NOTES: Final = 5
@@ -47,7 +47,7 @@ _MARKS: Final = {
 }
 _STATES: Final = {"holds": "✅", "fails": "❌", "undecided": "❔", "broken": "⚠️"}
 _BEFORE: Final = ("alarm", "conclusion", "warning", "rule")
-"""Kinds of sentences that stand before the table."""
+"""Kinds of sentences shown above the table."""
 
 
 def markdown_report(
@@ -157,10 +157,10 @@ def _note_text(note: Sentence) -> str:
     return f"{_cut(note.term, 80)}: {text}" if note.term else text
 
 
-def _table_lines(whole: SectionTable, most_rows: int) -> list[str]:
-    if whole.layout == "tiles":
-        return [", ".join(f"{row[0].text} {row[1].text}" for row in whole.rows)]
-    table = whole.within("markdown", most_series=None if whole.layout == "histogram" else _MOST_SERIES)
+def _table_lines(full: SectionTable, most_rows: int) -> list[str]:
+    if full.layout == "tiles":
+        return [", ".join(f"{row[0].text} {row[1].text}" for row in full.rows)]
+    table = full.within("markdown", most_series=None if full.layout == "histogram" else _MOST_SERIES)
     if table.layout == "histogram":
         table = table.on_its_side()
     kinds = [column.kind for column in table.columns]
@@ -191,7 +191,7 @@ def _cut_inline(text: str) -> str:
 
 
 def _cut(text: str, most: int) -> str:
-    """A text cut to `most` characters and made inert."""
+    """A text cut to `most` characters, its Markdown escaped."""
     return markdown_cell(one_line(text, most))
 
 

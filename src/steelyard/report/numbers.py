@@ -1,4 +1,4 @@
-"""How pages write numbers and names: one place, so that chart, table and sentence agree to the digit."""
+"""Formats of numbers and names on pages, the same in charts, tables and sentences, so that they agree to the digit."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from steelyard.escaping import visible
 from steelyard.stats.intervals import Interval
 
 MISSING: Final = "–"
-"""Stands where there is no number; never 0."""
+"""Shown where there is no number; never 0."""
 
 _MOST_DAMAGED: Final = 3
 """Damaged records that a sentence names."""
@@ -77,7 +77,7 @@ def mean_text(mean: Mean, *, share: bool) -> str:
 
 
 def kind_text(kind: str) -> str:
-    """Why a reply was not read, in words.
+    """Why a reply was not parsed, in words.
 
     >>> kind_text("out_of_scale"), kind_text("none")
     ('out of scale', 'no verdict')
@@ -85,23 +85,23 @@ def kind_text(kind: str) -> str:
     return "no verdict" if kind == "none" else kind.replace("_", " ")
 
 
-def consistency_text(name: str, found: Consistency) -> str:
-    """How far a judge agreed with itself, for a person.
+def consistency_text(name: str, consistency: Consistency) -> str:
+    """How far a judge agreed with itself over its repeats, as a phrase.
 
     >>> consistency_text("correctness", Consistency(80, 0.25, 0.041))
     'correctness: repeats of the judge have sd 0.25, flip rate 4.1 % (n 80)'
     """
-    flips = value_text(found.flip_rate, share=True)
-    return f"{name}: repeats of the judge have sd {found.sd:.2f}, flip rate {flips} (n {found.n:,})"
+    rate = value_text(consistency.flip_rate, share=True)
+    return f"{name}: repeats of the judge have sd {consistency.sd:.2f}, flip rate {rate} (n {consistency.n:,})"
 
 
 def bounds_text(score: ScoreSummary) -> str:
-    """Between which the mean lies whatever the missing verdicts are worth; "" where none is missing."""
+    """The lowest and highest mean that the missing verdicts allow; "" where none is missing."""
     return interval_text(score.missing_bounds, share=is_share(score))
 
 
 def left_out_text(score: ScoreSummary) -> str:
-    """What a mean is over and what it leaves out: `n 38, 1 unparsed, 1 refused, bounds 3.20 to 3.60`."""
+    """The counts behind a mean, and its bounds: `n 38, 1 unparsed, 1 refused, bounds 3.20 to 3.60`."""
     counts = ((score.not_applicable, "not applicable"), (score.unparsed, "unparsed"), (score.refused, "refused"))
     rest = [f"{n:,} {what}" for n, what in counts if n]
     rest += [counted(score.errors, "error")] if score.errors else []
@@ -161,13 +161,15 @@ def counted(n: int, noun: str) -> str:
 
 
 def run_labels(summaries: Sequence[RunSummary]) -> tuple[str, ...]:
-    """What each run is called on a page: its target, and its id as well where a target has several runs."""
-    times = Counter(one.target for one in summaries)
-    return tuple(one.target if times[one.target] == 1 else f"{one.target} ({one.run})" for one in summaries)
+    """The name of each run on a page: its target, and its id as well where a target has several runs."""
+    times = Counter(summary.target for summary in summaries)
+    return tuple(
+        summary.target if times[summary.target] == 1 else f"{summary.target} ({summary.run})" for summary in summaries
+    )
 
 
 def headline(summary: RunSummary) -> str:
-    """One sentence with the primary score of a run, its interval and what it is over."""
+    """One sentence with the primary score of a run, its 95 % CI and its number of replies."""
     score = summary.score()
     if score is None:
         return f"{summary.target}: nothing was scored."
@@ -188,11 +190,11 @@ def headline(summary: RunSummary) -> str:
 
 
 def failed_elsewhere(summary: RunSummary, name: str = "") -> str:
-    """That records failed which have this score all the same, since another stage of theirs did; "" where none did.
+    """How many records failed that have this score all the same, as another stage failed; "" where none did.
 
     Args:
         summary: of one run.
-        name: the score beside whose mean the errors stand; by default the primary one.
+        name: the score next to whose mean the errors are shown; by default the primary one.
     """
     score = summary.score(name)
     if score is None or summary.errors <= score.errors:
@@ -202,18 +204,18 @@ def failed_elsewhere(summary: RunSummary, name: str = "") -> str:
 
 
 def matching_warnings(summaries: Sequence[RunSummary], comparison: Comparison | None = None) -> list[str]:
-    """Of each run whose passages match hardly any source, that its retrieval scores are likely wrong.
+    """A warning for each run whose retrieval scores are likely wrong, as its passages match hardly any source.
 
     Args:
         summaries: of the runs that a page shows.
-        comparison: of these runs, where its sentences stand on the same page: what they say is not said again.
+        comparison: of these runs, where the same page shows its sentences: warnings in them are not repeated.
     """
-    said = " ".join(pair.sentence for pair in comparison.pairs) if comparison else ""
-    return [text for one in summaries if (text := one.matching_warning()) and text not in said]
+    concluded = " ".join(pair.sentence for pair in comparison.pairs) if comparison else ""
+    return [text for summary in summaries if (text := summary.matching_warning()) and text not in concluded]
 
 
 def damaged_records(summary: RunSummary) -> str:
-    """Which records cannot be read whole and what that leaves out; "" where all can."""
+    """Which records are damaged in the store, and what figures leave out for it; "" where none is."""
     n = len(summary.damaged)
     if not n:
         return ""
@@ -226,7 +228,7 @@ def damaged_records(summary: RunSummary) -> str:
 
 
 def unfinished(summary: RunSummary) -> str:
-    """What a reader of an unfinished run must see first; "" where it is finished."""
+    """The state of an unfinished run with its counts; "" where it is finished."""
     if summary.state == "finished":
         return ""
     done = f"{summary.done:,} of {counted(summary.planned, 'record')}"

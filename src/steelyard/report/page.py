@@ -9,11 +9,12 @@ from typing import Final
 from steelyard.analysis.comparison_values import Comparison
 from steelyard.analysis.gate import GateVerdict
 from steelyard.analysis.preferences import only_answers
+from steelyard.analysis.run_protocols import StoredRun
 from steelyard.analysis.summary_values import RunSummary
 from steelyard.report.comparison import comparison_section
 from steelyard.report.costs import cached_sentence, costs_section, saved_calls
 from steelyard.report.exam import exam_section
-from steelyard.report.gate_section import gate_section
+from steelyard.report.gate import gate_section
 from steelyard.report.numbers import headline, run_labels
 from steelyard.report.preferences import NO_PAIRS, Pairwise, answers_section, preferences_section
 from steelyard.report.regressions import regressions_comment
@@ -29,7 +30,6 @@ from steelyard.report.section import (
     sentences,
 )
 from steelyard.report.standings import standings_section
-from steelyard.report.stored import StoredRun
 from steelyard.report.targets import alarms_section, run_remarks, targets_section
 
 # A comment may be cut at its end and a page is read from its beginning, so both begin with what may be concluded; a
@@ -52,7 +52,7 @@ _ORDERS: Final[dict[Medium, tuple[str, ...]]] = {
 
 @dataclass(frozen=True, slots=True)
 class ReportContent:
-    """What a report is about.
+    """The runs, comparison and gate that a report shows.
 
     Args:
         runs: at least one; the first is the baseline where they are compared.
@@ -77,12 +77,12 @@ class ReportContent:
         pairwise: Pairwise = NO_PAIRS,
     ) -> ReportContent:
         """With the summaries that the comparison has already, and those of the other runs."""
-        known = {one.run: one for one in (comparison.baseline, *comparison.others)} if comparison else {}
+        known = {summary.run: summary for summary in (comparison.baseline, *comparison.others)} if comparison else {}
         return cls(runs, comparison, gate, pairwise, [known.get(run.id) or run.summary() for run in runs])
 
     @property
     def labels(self) -> tuple[str, ...]:
-        """What the page calls each run."""
+        """The name of each run on the page."""
         return run_labels(self.summaries)
 
     @property
@@ -108,7 +108,7 @@ def report_sections(content: ReportContent, medium: Medium, *, chance: float | N
     """The sections of a report in the order of a medium; parts that it does not show are still in them.
 
     Args:
-        content: what the report is about.
+        content: the runs, comparison and gate.
         medium: whose order is wanted.
         chance: the share that guessing reaches; None where that is not known.
     """
@@ -122,11 +122,11 @@ def all_sections(content: ReportContent) -> tuple[Section, ...]:
 
 
 def _sections(content: ReportContent, chance: float | None) -> list[Section]:
-    places, labels, score = content.scored, content.labels, content.score
-    summaries = [content.summaries[at] for at in places]
-    names = [labels[at] for at in places]
-    alone = len(places) == len(content.runs)
-    others = [at for at in range(len(content.runs)) if at not in places]
+    scored, labels, score = content.scored, content.labels, content.score
+    summaries = [content.summaries[at] for at in scored]
+    names = [labels[at] for at in scored]
+    alone = len(scored) == len(content.runs)
+    others = [at for at in range(len(content.runs)) if at not in scored]
     pairs = content.comparison.pairs if content.comparison else ()
     changed = next((pair for pair in pairs if pair.regressions or pair.improvements), None)
     regressions = regressions_comment(content.runs, changed) if changed else Section("")
@@ -138,7 +138,7 @@ def _sections(content: ReportContent, chance: float | None) -> list[Section]:
         standings_section(content.pairwise.standings),
         preferences_section(content.pairwise.preferences),
         answers_section([(labels[at], content.summaries[at]) for at in others], [reasons[at] for at in others]),
-        targets_section(summaries, names, score, chance=chance, remarks=_remarks(content, places)),
+        targets_section(summaries, names, score, chance=chance, remarks=_remarks(content, scored)),
         scores_section(summaries, names),
         Section("", parts=(regressions,), key="regressions", media=MARKDOWN),
         costs_section(content.summaries, labels),
@@ -149,15 +149,15 @@ def _sections(content: ReportContent, chance: float | None) -> list[Section]:
     ]
 
 
-def _remarks(content: ReportContent, places: Sequence[int]) -> list[Sentence]:
-    """What must be known of each run beside its line."""
+def _remarks(content: ReportContent, scored: Sequence[int]) -> list[Sentence]:
+    """Remarks on each run, shown below the table of targets."""
     pairs = content.comparison.pairs if content.comparison else ()
     # What was decided between two runs is the sentence of their comparison.
     decided = {run for pair in pairs if pair.headline.stopped for run in (pair.baseline, pair.other)}
     several = len(content.runs) > 1
     remarks = [
         remark
-        for at in places
+        for at in scored
         for remark in run_remarks(
             content.summaries[at],
             content.runs[at].reason,
@@ -170,7 +170,7 @@ def _remarks(content: ReportContent, places: Sequence[int]) -> list[Sentence]:
 
 
 def _conclusion(content: ReportContent, summaries: Sequence[RunSummary]) -> Section:
-    """What may be concluded, a sentence each; a terminal has them with their features."""
+    """The conclusions, a sentence each; a terminal shows them with their sections."""
     comparison = content.comparison
     if comparison:
         concluded = [pair.sentence for pair in comparison.pairs]
@@ -194,7 +194,7 @@ def _conclusion(content: ReportContent, summaries: Sequence[RunSummary]) -> Sect
 
 
 def own_decisions(summaries: Sequence[RunSummary], comparison: Comparison | None) -> list[str]:
-    """What rules decided, run by run; where the runs are compared, without what the comparison says already."""
+    """Decisions of stopping rules, run by run; those against another run are in the comparison's sentences."""
     return [
         f"{summary.target}: {summary.stopping.sentence}"
         for summary in summaries

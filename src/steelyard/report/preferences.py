@@ -1,4 +1,4 @@
-"""Sections of judged pairs: what was preferred, pair by pair or as a table of all pairs.
+"""Sections of pairwise judgments: shares, win rates and position bias, per pair of targets or as a table of all pairs.
 
 A few pairs are shown each in full; of many a terminal shows a line each. A comment has the line of each pair and
 its groups, which is what it has room for.
@@ -27,7 +27,7 @@ from steelyard.report.section import (
     Sentence,
     TableCell,
     TableColumn,
-    kept,
+    non_empty,
     sentences,
     text_row,
 )
@@ -45,7 +45,7 @@ _LEAST_SAMPLES: Final = 2
 
 @dataclass(frozen=True, slots=True)
 class Pairwise:
-    """What the judging runs of a page say: an entry for each, and who stands where if they are several."""
+    """The results of the judging runs of a page: one entry per run, and standings if there are several."""
 
     preferences: tuple[Preferences, ...] = ()
     standings: Standings | None = None
@@ -53,49 +53,49 @@ class Pairwise:
     @property
     def judging(self) -> frozenset[str]:
         """Ids of the judging runs."""
-        return frozenset(found.run for found in self.preferences)
+        return frozenset(preferences.run for preferences in self.preferences)
 
     @property
     def sentences(self) -> list[str]:
-        """What may be concluded: of all targets first, then of every pair."""
+        """Conclusions: of the standings first, then of every pair."""
         first = [self.standings.sentence] if self.standings else []
-        return [*first, *(found.sentence for found in self.preferences)]
+        return [*first, *(preferences.sentence for preferences in self.preferences)]
 
 
 NO_PAIRS: Final = Pairwise()
 """Of a page without a judging run."""
 
 
-def preferences_section(several: Sequence[Preferences]) -> Section:
+def preferences_section(judged: Sequence[Preferences]) -> Section:
     """All judging runs of a page; empty where there are none."""
-    if not several:
+    if not judged:
         return Section("Preferences", key="preferences")
-    many = len(several) > _MOST_IN_FULL
-    warnings = several[0].warnings if len(several) == 1 else shared_notes(several)
+    many = len(judged) > _MOST_IN_FULL
+    warnings = judged[0].warnings if len(judged) == 1 else shared_notes(judged)
     return Section(
         "Preferences",
         key="preferences",
-        parts=kept(
+        parts=non_empty(
             [
-                _pairs_table(several, many=many),
+                _pairs_table(judged, many=many),
                 Section(
                     "", notes=tuple(sentences(warnings, "warning")), media=MARKDOWN | TERMINAL if many else MARKDOWN
                 ),
-                _places(several),
-                *(_pair(found, alone=len(several) == 1, in_full=not many) for found in several),
-                Section("", chart=win_rate_chart(several), media=HTML),
-                *(_sequence(found) for found in several if found.stopping),
+                _positions(judged),
+                *(_pair(preferences, alone=len(judged) == 1, in_full=not many) for preferences in judged),
+                Section("", chart=win_rate_chart(judged), media=HTML),
+                *(_sequence(preferences) for preferences in judged if preferences.stopping),
             ]
         ),
     )
 
 
-def _pairs_table(several: Sequence[Preferences], *, many: bool) -> Section:
+def _pairs_table(judged: Sequence[Preferences], *, many: bool) -> Section:
     """A line per pair: the counts, the win rate of A with its interval, and p.
 
     A stopped run has an interval for the share with ties as half alone, so that share is shown for all where one is.
     """
-    halves = any(found.stopping for found in several)
+    halves = any(preferences.stopping for preferences in judged)
     rate = "A, even as half" if halves else "A wins"
     interval = "95 % confidence sequence" if halves else "95 % CI"
     columns = (
@@ -111,23 +111,23 @@ def _pairs_table(several: Sequence[Preferences], *, many: bool) -> Section:
         TableColumn(interval, "interval", "95 % CI"),
         TableColumn("samples used" if halves else "p", short="used" if halves else "p"),
     )
-    rows = tuple(_pair_row(found, halves=halves) for found in several)
+    rows = tuple(_pair_row(preferences, halves=halves) for preferences in judged)
     note = [Sentence(_SEQUENCES, media=TERMINAL)] if halves else []
     media = MARKDOWN | TERMINAL if many else MARKDOWN
     return Section("", SectionTable(columns, rows), notes=tuple(note), media=media)
 
 
-def _pair_row(found: Preferences, *, halves: bool) -> tuple[TableCell, ...]:
-    tally, mean = found.tally, found.half if halves else found.win
-    even, unread = tally.tie + tally.inconsistent, tally.unparsed + tally.refused
-    counts = (tally.a, tally.tie, tally.inconsistent, even, tally.b, unread, tally.failed)
-    used = _used(found.stopping) if found.stopping else "all"
+def _pair_row(preferences: Preferences, *, halves: bool) -> tuple[TableCell, ...]:
+    tally, mean = preferences.tally, preferences.half if halves else preferences.win
+    even, no_verdict = tally.tie + tally.inconsistent, tally.unparsed + tally.refused
+    counts = (tally.a, tally.tie, tally.inconsistent, even, tally.b, no_verdict, tally.failed)
+    used = _used(preferences.stopping) if preferences.stopping else "all"
     return (
-        TableCell(found.title),
+        TableCell(preferences.title),
         *text_row(*(f"{n:,}" for n in counts)),
         TableCell(percent(mean.value, 1), strong=True, value=mean.value),
         TableCell(_short(mean.interval)),
-        TableCell(used if halves else p_percent(found.p)),
+        TableCell(used if halves else p_percent(preferences.p)),
     )
 
 
@@ -135,44 +135,46 @@ def _used(stopping: Stopping) -> str:
     return f"{stopping.used:,} of {stopping.planned:,}"
 
 
-def _places(several: Sequence[Preferences]) -> Section:
-    """What is known of a preference for the first or second place, a line per pair."""
-    told = [
+def _positions(judged: Sequence[Preferences]) -> Section:
+    """Position bias, a line per pair."""
+    notes = [
         Sentence(
-            "; ".join(f"{what} {figure}" for what, figure in bias_figures(found.bias)), "fact", f"places, {found.title}"
+            "; ".join(f"{what} {figure}" for what, figure in bias_figures(preferences.bias)),
+            "fact",
+            f"places, {preferences.title}",
         )
-        for found in several
-        if found.bias
+        for preferences in judged
+        if preferences.bias
     ]
-    return Section("", notes=tuple(told), media=MARKDOWN)
+    return Section("", notes=tuple(notes), media=MARKDOWN)
 
 
-def _pair(found: Preferences, *, alone: bool, in_full: bool) -> Section:
+def _pair(preferences: Preferences, *, alone: bool, in_full: bool) -> Section:
     """One pair: the bar of shares, the rates, the places, the groups.
 
     Args:
-        found: a judging run.
+        preferences: a judging run.
         alone: whether its sentence is all that the page concludes, so that it is not repeated below.
         in_full: whether a terminal has room for it.
     """
-    by = f" by {_JUDGES.get(found.by, found.by)}" if found.by else ""
-    judged = f"{counted(found.tally.judged, 'pair')} judged{by}"
-    concluded = Sentence(found.sentence, "conclusion", media=TERMINAL if alone else HTML | TERMINAL)
+    by = f" by {_JUDGES.get(preferences.by, preferences.by)}" if preferences.by else ""
+    judged = f"{counted(preferences.tally.judged, 'pair')} judged{by}"
+    concluded = Sentence(preferences.sentence, "conclusion", media=TERMINAL if alone else HTML | TERMINAL)
     media = HTML | TERMINAL if in_full else HTML
-    groups = _groups(found)
+    groups = _groups(preferences)
     bar = Section(
-        found.title,
-        chart=ShareBar(_parts(found)),
+        preferences.title,
+        chart=ShareBar(_parts(preferences)),
         notes=(
             concluded,
-            *sentences(found.warnings, "warning"),
+            *sentences(preferences.warnings, "warning"),
             Sentence(judged, media=HTML),
-            Sentence(f"(run {found.run}; {judged})", media=TERMINAL),
+            Sentence(f"(run {preferences.run}; {judged})", media=TERMINAL),
         ),
-        parts=kept([_rates(found), groups]),
+        parts=non_empty([_rates(preferences), groups]),
         media=media,
     )
-    return Section("", parts=kept([bar, _in_comment(groups, found.title)]))
+    return Section("", parts=non_empty([bar, _in_comment(groups, preferences.title)]))
 
 
 def _in_comment(groups: Section, title: str) -> Section:
@@ -180,52 +182,54 @@ def _in_comment(groups: Section, title: str) -> Section:
     return Section(f"{title} per group", groups.table, folded=True, media=MARKDOWN)
 
 
-def _parts(found: Preferences) -> tuple[SharePart, ...]:
+def _parts(preferences: Preferences) -> tuple[SharePart, ...]:
     """Parts of the bar; those of no pair are left out, but for the two sides."""
-    judged = found.tally.judged
+    judged = preferences.tally.judged
     parts, begin = [], 0.0
-    for kind, n in found.tally.parts():
+    for kind, n in preferences.tally.parts():
         share = n / judged if judged else 0.0
         if n or kind in _SIDES:
-            name = found.name_of(kind) if kind in _SIDES else kind
+            name = preferences.name_of(kind) if kind in _SIDES else kind
             text = percent(share, 1) if judged else MISSING
             parts.append(SharePart(_SIDES.get(kind, kind), name, f"{n:,}", text, begin, share))
         begin += share
     return tuple(parts)
 
 
-def _rates(found: Preferences) -> Section:
-    head = f"{100 * found.level:g} % {'confidence sequence' if found.stopping else 'CI'}"
+def _rates(preferences: Preferences) -> Section:
+    head = f"{100 * preferences.level:g} % {'confidence sequence' if preferences.stopping else 'CI'}"
     columns = (
-        TableColumn("Rate", "name", f"of {found.first}"),
+        TableColumn("Rate", "name", f"of {preferences.first}"),
         TableColumn("Value", short="rate"),
         TableColumn(head, "interval"),
         TableColumn("n"),
         TableColumn("p"),
     )
-    bias = [Sentence(figure, "fact", what) for what, figure in bias_figures(found.bias)] if found.bias else []
-    note = _method(found)
+    bias = (
+        [Sentence(figure, "fact", what) for what, figure in bias_figures(preferences.bias)] if preferences.bias else []
+    )
+    note = _method(preferences)
     return Section(
         "",
-        SectionTable(columns, tuple(_rate_rows(found)), f"Rates of {found.first}"),
+        SectionTable(columns, tuple(_rate_rows(preferences)), f"Rates of {preferences.first}"),
         notes=(
             *([Sentence(note, media=HTML), Sentence(f"({note})", media=TERMINAL)] if note else []),
-            *(Sentence(text, "fact", "left out", HTML) for text in _left_out(found)),
-            *(Sentence(text, media=TERMINAL) for text in _left_out(found)),
+            *(Sentence(text, "fact", "left out", HTML) for text in _left_out(preferences)),
+            *(Sentence(text, media=TERMINAL) for text in _left_out(preferences)),
             *bias,
         ),
     )
 
 
-def _rate_rows(found: Preferences) -> Iterator[tuple[TableCell, ...]]:
-    p = MISSING if found.stopping else p_percent(found.p)
-    yield _rate("win rate", "of the decided pairs", found.win, p, strong=True)
-    yield _rate("ties as half", "of all pairs with a verdict, a tie or disagreement as half", found.half)
-    if found.tally.failed:
-        yield _rate("no answer as loss", "the same with a missing answer as a loss", found.losses)
-    if found.bounds:
+def _rate_rows(preferences: Preferences) -> Iterator[tuple[TableCell, ...]]:
+    p = MISSING if preferences.stopping else p_percent(preferences.p)
+    yield _rate("win rate", "of the decided pairs", preferences.win, p, strong=True)
+    yield _rate("ties as half", "of all pairs with a verdict, a tie or disagreement as half", preferences.half)
+    if preferences.tally.failed:
+        yield _rate("no answer as loss", "the same with a missing answer as a loss", preferences.losses)
+    if preferences.bounds:
         name = TableCell("bounds", "whatever the missing verdicts are worth", "bounds")
-        yield (name, *text_row("", limits(found.bounds), f"{found.tally.judged:,}", ""))
+        yield (name, *text_row("", limits(preferences.bounds), f"{preferences.tally.judged:,}", ""))
 
 
 def _rate(name: str, meaning: str, mean: Mean, p: str = "", *, strong: bool = False) -> tuple[TableCell, ...]:
@@ -236,22 +240,22 @@ def _rate(name: str, meaning: str, mean: Mean, p: str = "", *, strong: bool = Fa
     )
 
 
-def _method(found: Preferences) -> str:
-    """How intervals and p were made; that a stopped run has no p, and why."""
-    if found.stopping:
+def _method(preferences: Preferences) -> str:
+    """The methods of intervals and p; for a stopped run, why it has no p."""
+    if preferences.stopping:
         return (
             "The interval is a confidence sequence, which holds at every moment at once; a p-value and fixed-n "
             "intervals do not hold where the number of pairs was not fixed, and the rates of a stopped run lie "
             "further from a half than the truth on average."
         )
-    parts = [f"p: {found.test}" if found.test else "", found.interval_note]
+    parts = [f"p: {preferences.test}" if preferences.test else "", preferences.interval_note]
     return "; ".join(part for part in parts if part)
 
 
-def _left_out(found: Preferences) -> tuple[str, ...]:
+def _left_out(preferences: Preferences) -> tuple[str, ...]:
     """Pairs without a verdict, one text per cause."""
-    tally = found.tally
-    texts = [f"not judged, no answer of {absent_text(found, side)}" for side in tally.not_judged]
+    tally = preferences.tally
+    texts = [f"not judged, no answer of {absent_text(preferences, side)}" for side in tally.not_judged]
     if tally.not_applicable:
         texts.append(f"nothing to go by: {tally.not_applicable:,}")
     if tally.errors:
@@ -260,7 +264,7 @@ def _left_out(found: Preferences) -> tuple[str, ...]:
 
 
 def bias_figures(bias: PositionBias) -> tuple[tuple[str, str], ...]:
-    """What is known of the places in which answers were shown: (what, figure)."""
+    """Position bias as (name, figure): how often the answer shown first won, and consistency over both orders."""
     won = f"{bias.first_won:,} of {counted(bias.first_won + bias.second_won, 'verdict')}"
     if bias.orders == "one":
         interval = f", 95 % CI {limits(bias.interval)}" if bias.interval else ""
@@ -275,7 +279,7 @@ def bias_figures(bias: PositionBias) -> tuple[tuple[str, str], ...]:
     )
 
 
-def _groups(found: Preferences) -> Section:
+def _groups(preferences: Preferences) -> Section:
     columns = (
         TableColumn("Group", "name", "category"),
         TableColumn("A"),
@@ -287,8 +291,10 @@ def _groups(found: Preferences) -> Section:
         TableColumn("p"),
         TableColumn("left out", "text", media=HTML),
     )
-    caption = f"By group: A is {found.first}, B is {found.second}; p is not corrected for the number of groups"
-    rows = tuple(_group_row(group) for group in found.groups)
+    caption = (
+        f"By group: A is {preferences.first}, B is {preferences.second}; p is not corrected for the number of groups"
+    )
+    rows = tuple(_group_row(group) for group in preferences.groups)
     return Section("", SectionTable(columns, rows, caption), detail=True)
 
 
@@ -326,54 +332,54 @@ def answers_section(runs: Sequence[tuple[str, RunSummary]], reasons: Sequence[st
         TableColumn("cached", media=HTML),
         TableColumn("seconds", media=HTML),
     )
-    rows = tuple(_answers_row(label, one, reason) for (label, one), reason in zip(runs, reasons, strict=True))
-    unread = [
-        f"{one.target}: verdicts that could not be read: "
-        + ", ".join(f"{n} {kind_text(kind)}" for kind, n in one.unparsed_kinds.items())
-        for _, one in runs
-        if one.unparsed_kinds
+    rows = tuple(_answers_row(label, summary, reason) for (label, summary), reason in zip(runs, reasons, strict=True))
+    unparsed = [
+        f"{summary.target}: verdicts that could not be read: "
+        + ", ".join(f"{n} {kind_text(kind)}" for kind, n in summary.unparsed_kinds.items())
+        for _, summary in runs
+        if summary.unparsed_kinds
     ]
     caption = "Runs that answered or judged; they have no scores of their own"
     table = SectionTable(columns, rows, caption)
-    return Section("Answers", table, notes=tuple(sentences(unread)), key="answers", media=HTML | TERMINAL)
+    return Section("Answers", table, notes=tuple(sentences(unparsed)), key="answers", media=HTML | TERMINAL)
 
 
-def _answers_row(label: str, one: RunSummary, reason: str) -> tuple[TableCell, ...]:
-    why = f": {reason}" if reason not in {"", one.state} else ""
-    state = "" if one.state == "finished" else f"\n{one.state} {one.done}/{one.planned}{why}"
+def _answers_row(label: str, summary: RunSummary, reason: str) -> tuple[TableCell, ...]:
+    why = f": {reason}" if reason not in {"", summary.state} else ""
+    state = "" if summary.state == "finished" else f"\n{summary.state} {summary.done}/{summary.planned}{why}"
     return (
-        TableCell(one.run),
-        TableCell(label, short=one.target + state),
+        TableCell(summary.run),
+        TableCell(label, short=summary.target + state),
         *text_row(
-            f"{one.done - one.errors:,}",
-            f"{one.errors:,}",
-            one.tokens_text,
-            f"{one.from_journal:,}",
-            f"{one.seconds:.1f}",
+            f"{summary.done - summary.errors:,}",
+            f"{summary.errors:,}",
+            summary.tokens_text,
+            f"{summary.from_journal:,}",
+            f"{summary.seconds:.1f}",
         ),
     )
 
 
-def win_rate_chart(several: Sequence[Preferences]) -> RowChart:
+def win_rate_chart(judged: Sequence[Preferences]) -> RowChart:
     """The first side's share of every pair of targets with its interval, a row each; hollow where nothing is decided.
 
     It is the win rate over the decided pairs; of a run that was stopped early, the mean with ties as half and its
     confidence sequence.
     """
     points, words = [], []
-    for at, found in enumerate(several):
-        mean = found.half if found.stopping else found.win
+    for at, preferences in enumerate(judged):
+        mean = preferences.half if preferences.stopping else preferences.win
         text = MISSING if mean.value is None else f"{100 * mean.value:.1f} %"
         interval = mean.interval if mean.n else None
-        points.append(_point(at, mean.value, interval, text, decided=found.verdict in {"A", "B"}))
-        words.append(f"{found.title}: {text}{f' ({_short(mean.interval)})' if mean.interval else ''}")
-    levels = {found.level for found in several}
-    kind = "confidence sequence" if all(found.stopping for found in several) else "CI"
+        points.append(_point(at, mean.value, interval, text, decided=preferences.verdict in {"A", "B"}))
+        words.append(f"{preferences.title}: {text}{f' ({_short(mean.interval)})' if mean.interval else ''}")
+    levels = {preferences.level for preferences in judged}
+    kind = "confidence sequence" if all(preferences.stopping for preferences in judged) else "CI"
     title = f"Share of the first, {100 * levels.pop():g} % {kind}" if len(levels) == 1 else "Share of the first"
     return RowChart(
         title,
         "; ".join(words),
-        tuple(found.title for found in several),
+        tuple(preferences.title for preferences in judged),
         tuple(points),
         domain=(0, 100),
         lines=((50, "even"),),
@@ -386,8 +392,8 @@ def _point(row: int, value: float | None, interval: Interval | None, text: str, 
     return ChartPoint(row, 0, None if value is None else 100 * value, text, low, high, decided)
 
 
-def _sequence(found: Preferences) -> Section:
-    chart = sequence_chart(found.stopping, name=found.title) if found.stopping else None
+def _sequence(preferences: Preferences) -> Section:
+    chart = sequence_chart(preferences.stopping, name=preferences.title) if preferences.stopping else None
     return Section("", chart=chart, media=HTML)
 
 

@@ -1,4 +1,4 @@
-"""One sample of a run as lines of a terminal: what was asked, what came back, its scores, labels and notes."""
+"""One record as lines of a terminal: question, reference, reply, scores, labels and notes."""
 
 from __future__ import annotations
 
@@ -36,12 +36,12 @@ def sample_lines(record: Record) -> Iterator[str]:
         yield from _retrieved(record.output)
     for _, together in groupby(record.scores, lambda score: score.reason or score.name):
         scores = list(together)
-        values = "; ".join(f"{one.name}: {_verdict(one)}" for one in scores)
+        values = "; ".join(f"{score.name}: {_value_text(score)}" for score in scores)
         reason = in_short(scores[0].reason, 200)
         yield f"  {values}{f' ({reason})' if reason else ''}"
     if record.failure is not None:
-        said = "damaged in the store" if record.failure.kind == "damaged" else f"{record.failure.stage} failed"
-        yield f"  {said}: {in_short(record.failure.message, 400)}"
+        what = "damaged in the store" if record.failure.kind == "damaged" else f"{record.failure.stage} failed"
+        yield f"  {what}: {in_short(record.failure.message, 400)}"
 
 
 def _is_pair(value: Any) -> bool:
@@ -49,29 +49,30 @@ def _is_pair(value: Any) -> bool:
     return isinstance(value, Mapping) and set(value) == {"A", "B"}
 
 
-def _verdict(score: Score) -> str:
-    """A value with at most four digits and how a judge came to it, or why there is none."""
+def _value_text(score: Score) -> str:
+    """The value with at most four digits and how a judge computed it, or why there is none."""
     if score.value is None:
         kind = score.detail.get("kind")
         return f"{score.outcome.replace('_', ' ')}{f', {kind_text(cell_text(kind))}' if kind else ''}"
     detail = score.detail
-    told = [cell_text(detail[key]) for key in ("how", "fallback") if detail.get(key) not in {None, ""}]
-    told += [f"flip rate {detail['flip_rate']:.2g}"] if isinstance(detail.get("flip_rate"), float) else []
-    return ", ".join([f"{score.value:.4g}", *told])
+    parts = [cell_text(detail[key]) for key in ("how", "fallback") if detail.get(key) not in {None, ""}]
+    parts += [f"flip rate {detail['flip_rate']:.2g}"] if isinstance(detail.get("flip_rate"), float) else []
+    return ", ".join([f"{score.value:.4g}", *parts])
 
 
 def _steps(output: Output) -> Iterator[str]:
-    """What an agent said and which tools it called on its way to the answer, a line each."""
+    """The messages and tool calls of an agent, a line each."""
     messages = output.metadata.get(MESSAGES)
     if not is_answered_conversation(messages):
         return
     yield f"  messages: {len(messages)}"
-    for one in messages:
-        name = f" {in_short(one.get('name'), 60)}" if one.get("name") else ""
-        failed = " (error)" if one.get("status") == "error" else ""
-        if one.get("content") or not one.get("tool_calls"):
-            yield f"    {in_short(one.get('role'), 20)}{name}{failed}: {in_short(one.get('content'), 300) or '(empty)'}"
-        for call in one.get("tool_calls") or ():
+    for message in messages:
+        name = f" {in_short(message.get('name'), 60)}" if message.get("name") else ""
+        failed = " (error)" if message.get("status") == "error" else ""
+        if message.get("content") or not message.get("tool_calls"):
+            text = in_short(message.get("content"), 300) or "(empty)"
+            yield f"    {in_short(message.get('role'), 20)}{name}{failed}: {text}"
+        for call in message.get("tool_calls") or ():
             called = plain_call(call)
             yield f"    calls {in_short(called['name'], 60)}({in_short(called['arguments'], 200)})"
     if left_out := output.metadata.get(LEFT_OUT):
@@ -79,14 +80,15 @@ def _steps(output: Output) -> Iterator[str]:
 
 
 def _retrieved(output: Output) -> Iterator[str]:
-    """Where the passages stand; their text is for pages, which have room for it."""
+    """Where the retrieved passages are from; their text is shown on pages, which have room for it."""
     if not output.contexts:
         return
-    sources = [one for one in sources_in(output.metadata) if isinstance(one, Mapping)]
-    places = dict.fromkeys(
-        cell_text(one.get("document")) + (f" p. {one['page']}" if one.get("page") else "") for one in sources
+    sources = [source for source in sources_in(output.metadata) if isinstance(source, Mapping)]
+    origins = dict.fromkeys(
+        cell_text(source.get("document")) + (f" p. {source['page']}" if source.get("page") else "")
+        for source in sources
     )
-    known = "; ".join(one for one in places if one)
+    known = "; ".join(source for source in origins if source)
     yield f"  retrieved: {counted(len(output.contexts), 'passage')}{f', {in_short(known, 200)}' if known else ''}"
 
 
@@ -107,7 +109,7 @@ def note_line(note: Note) -> str:
 
 
 def label_line(label: Label) -> str:
-    """What somebody says of a record, on one line.
+    """A label on one line: its name, its author and its value.
 
     >>> from datetime import UTC, datetime
     >>> label_line(Label("q1", "cause", "wrong unit", "model:m", datetime(2026, 3, 1, tzinfo=UTC)))

@@ -1,4 +1,4 @@
-"""Samples that went from right to wrong, or back, between two runs: regressions and improvements, one by one."""
+"""Regressions and improvements between two runs, sample by sample."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from typing import Final, Literal
 
 from steelyard.analysis.comparison_values import PairComparison
+from steelyard.analysis.run_protocols import StoredRun
 from steelyard.report.numbers import counted, one_line
 from steelyard.report.sample_table import input_text
 from steelyard.report.section import MARKDOWN, TERMINAL, Section, Sentence
-from steelyard.report.stored import StoredRun
 from steelyard.types import Record
 
 _MOST: Final = 10
@@ -23,11 +23,11 @@ class ChangedSample:
 
     Args:
         sample: its id.
-        change: `regression` (right in the baseline, wrong now) or `improvement`.
-        before: what the baseline gave: the letters or verdict that were read, else why nothing was; likewise `after`.
+        change: `regression` (the baseline solved it, the other run did not) or `improvement`.
+        before: the baseline's answer: the letters or verdict that were parsed, else why nothing was; likewise `after`.
         question: the sample's input as text.
         key: its reference as text; "" where it has none.
-        reason: what the score says of the other run's record.
+        reason: of the score of the other run's record.
     """
 
     sample: str
@@ -83,7 +83,7 @@ def _changed(before: Record, after: Record, name: str, change: Literal["regressi
 
 
 def _answer(record: Record, name: str) -> str:
-    """What was read, else why nothing was."""
+    """The letters or the verdict that were parsed, else the outcome, else the output."""
     score = next((score for score in record.scores if score.name == name), None)
     if score is not None:
         for key in ("letters", "label"):
@@ -96,35 +96,37 @@ def _answer(record: Record, name: str) -> str:
 
 
 def regressions_comment(runs: Sequence[StoredRun], pair: PairComparison) -> Section:
-    """The first changes of a pair for a comment: what was asked, and what became of the answer."""
+    """The first changes of a pair for a comment: the question, both answers and the key."""
     changes = changed_samples(runs, pair, most=_MOST)
     counts = f"{counted(len(pair.regressions), 'regression')}, {counted(len(pair.improvements), 'improvement')}"
     more = len(pair.regressions) + len(pair.improvements) - len(changes)
     rest = [Sentence(f"and {more} more in the HTML report", "item")] if more else []
     return Section(
         f"{pair.other_target} against {pair.baseline_target}: {counts}",
-        notes=(*(Sentence(_with_question(one), "item") for one in changes), *rest),
+        notes=(*(Sentence(_with_question(changed), "item") for changed in changes), *rest),
         folded=True,
         media=MARKDOWN,
     )
 
 
-def _with_question(one: ChangedSample) -> str:
-    key = f", key {one_line(one.key, 12)}" if one.key else ""
-    change = f"{one_line(one.before, 20)} → {one_line(one.after, 20)}"
-    return f"{one.change}: {one_line(one.sample, 24)} {one_line(one.question, 50)} ({change}{key})"
+def _with_question(changed: ChangedSample) -> str:
+    key = f", key {one_line(changed.key, 12)}" if changed.key else ""
+    change = f"{one_line(changed.before, 20)} → {one_line(changed.after, 20)}"
+    return f"{changed.change}: {one_line(changed.sample, 24)} {one_line(changed.question, 50)} ({change}{key})"
 
 
 def regressions_lines(runs: Sequence[StoredRun], pair: PairComparison) -> Section:
-    """The first regressions of a pair for a terminal: the sample, both answers, why the second is wrong."""
-    changes = [one for one in changed_samples(runs, pair, most=2 * _MOST) if one.change == "regression"][:_MOST]
-    notes = [Sentence(f"  {_with_reason(one)}", "item") for one in changes]
+    """The first regressions of a pair for a terminal: the sample, both answers, the reason of the second score."""
+    samples = changed_samples(runs, pair, most=2 * _MOST)
+    changes = [changed for changed in samples if changed.change == "regression"][:_MOST]
+    notes = [Sentence(f"  {_with_reason(changed)}", "item") for changed in changes]
     more = len(pair.regressions) - len(changes)
     if more:
         notes.append(Sentence(f"  and {counted(more, 'more regression')}; --json names all, --html shows them", "item"))
     return Section("", notes=tuple(notes), detail=True, media=TERMINAL)
 
 
-def _with_reason(one: ChangedSample) -> str:
-    why = f": {one_line(one.reason, 110)}" if one.reason else ""
-    return f"regression {one_line(one.sample, 24)} ({one_line(one.before, 20)} → {one_line(one.after, 20)}){why}"
+def _with_reason(changed: ChangedSample) -> str:
+    why = f": {one_line(changed.reason, 110)}" if changed.reason else ""
+    answers = f"{one_line(changed.before, 20)} → {one_line(changed.after, 20)}"
+    return f"regression {one_line(changed.sample, 24)} ({answers}){why}"

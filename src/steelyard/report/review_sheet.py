@@ -1,4 +1,4 @@
-"""People's verdicts on the replies of an exam: the review queue as a sheet to fill in, and verdicts read as labels.
+"""The review queue of an exam as a CSV sheet for people's verdicts, and filled-in verdicts as labels.
 
 A verdict says which option a reply gives. The queue goes out as a CSV file with an empty column `verdict`
 (`review --csv`); the filled-in file comes back through `read_sheet`, a single verdict from the command line.
@@ -181,7 +181,7 @@ def verdict_labels(run: Run, typed: Sequence[TypedVerdict], author: str, at: dat
 
 
 def _sample_id(typed: str, positions: Mapping[str, int], run: Run) -> str:
-    """The sample that is meant: the sheet has an apostrophe in front of an id that looks like a formula."""
+    """The sample's id; the sheet has an apostrophe in front of one that looks like a formula."""
     for name in (typed, typed.removeprefix("'")):
         if name in positions:
             return name

@@ -1,10 +1,10 @@
 """The samples of a page as compact columns of JSON, which the page's own script shows.
 
     samples   id, group, input, choices, key, reference, contexts, metadata: one entry per sample
-    runs      per run: sample (its place), state, value, read, span, reply, ...: one entry per record; judged, failed,
+    runs      per run: sample (its index), state, value, read, span, reply, ...: one entry per record; judged, failed,
               sources and messages only where a record has something in them (see `evidence`); sides and pair in a run
               that judges pairs of answers alone (see `preference_samples`), answers in one that has no scores
-    words     texts that occur again and again; other columns hold their places in this list
+    words     texts that occur again and again; other columns hold their indices in this list
 
 Every column stands on a line of its own, those with durations too, so that two pages of the same replies differ in
 those lines only.
@@ -18,6 +18,7 @@ from typing import Any, Final, get_args
 
 from steelyard.analysis.comparison_values import PairComparison
 from steelyard.analysis.preferences import is_judging, only_answers, score_of, sides_of
+from steelyard.analysis.run_protocols import StoredRun
 from steelyard.analysis.score_columns import RowOutcome
 from steelyard.escaping import cell_text, json_in_html
 from steelyard.prompts.conversation import is_messages, transcript_of
@@ -30,8 +31,7 @@ from steelyard.report.sample_evidence import (
     verdict_name,
     without_sources,
 )
-from steelyard.report.sample_pairs import TOLD, pair_of, preferred_name
-from steelyard.report.stored import StoredRun
+from steelyard.report.sample_pairs import SHOWN_ELSEWHERE, pair_of, preferred_name
 from steelyard.text.cleaned_reply import fold
 from steelyard.types import Record, Reply, Sample, Score
 
@@ -63,10 +63,10 @@ Columns = dict[str, list[Any]]
 
 @dataclass(frozen=True, slots=True)
 class SampleData:
-    """What a page knows of its samples.
+    """The samples of a page as JSON.
 
     Args:
-        json: everything that the table of samples shows, for inside a `<script>`.
+        json: the columns described above, safe inside a `<script>` element.
         chance: the share that guessing reaches; None where that is not known.
     """
 
@@ -84,7 +84,7 @@ def collect_samples(
         labels: what each run is called.
         score: the score whose verdicts the table shows.
         share: whether it is shown as right and wrong.
-        pairs: run id -> its comparison with the baseline, for the flips.
+        pairs: run id -> its comparison with the baseline, for regressions and improvements.
     """
     words, samples = _Words(), _Samples()
     parts = []
@@ -95,19 +95,21 @@ def collect_samples(
         else:
             columns = _run_columns(run, score, samples, words, share=share)
         pair = pairs.get(run.id)
-        flips = {} if pair is None else _flips(pair)
-        columns["flips"] = [[samples.places[ident], way] for ident, way in flips.items() if ident in samples.places]
+        changes = {} if pair is None else _changes(pair)
+        columns["changes"] = [
+            [samples.indices[ident], way] for ident, way in changes.items() if ident in samples.indices
+        ]
         role = {"sides": sides} if sides else {"answers": 1} if only_answers(run.manifest) else {}
         parts.append(_object({"name": label, **role, **columns}))
     head = {"score": score, "share": share}
-    whole = {"head": json_in_html(head), "samples": _object(samples.columns(words))}
-    whole |= {"runs": "[" + ",\n".join(parts) + "]", "words": json_in_html(words.texts)}
-    text = "{" + ",\n".join(f'"{name}":{text}' for name, text in whole.items()) + "}"
+    blocks = {"head": json_in_html(head), "samples": _object(samples.columns(words))}
+    blocks |= {"runs": "[" + ",\n".join(parts) + "]", "words": json_in_html(words.texts)}
+    text = "{" + ",\n".join(f'"{name}":{text}' for name, text in blocks.items()) + "}"
     return SampleData(text, chance_of(samples.samples) if share else None)
 
 
-def _flips(pair: PairComparison) -> dict[str, int]:
-    """The other run's id of each sample that was fixed (1) or broken (2)."""
+def _changes(pair: PairComparison) -> dict[str, int]:
+    """The other run's id of each sample that is an improvement (1) or a regression (2)."""
     ways = dict.fromkeys(pair.improvements, 1) | dict.fromkeys(pair.regressions, 2)
     return {pair.other_ids.get(ident, ident): way for ident, way in ways.items()}
 
@@ -134,13 +136,13 @@ def key_of(sample: Sample) -> list[int]:
     """
     if not sample.choices or not isinstance(sample.reference, str):
         return []
-    letters = {one for one in fold(sample.reference).upper() if one not in _SEPARATORS}
-    places = sorted(ord(one) - _LETTER_A for one in letters)
-    return places if all(0 <= place < len(sample.choices) for place in places) else []
+    letters = {character for character in fold(sample.reference).upper() if character not in _SEPARATORS}
+    options = sorted(ord(character) - _LETTER_A for character in letters)
+    return options if all(0 <= option < len(sample.choices) for option in options) else []
 
 
 def input_text(value: Any) -> str:
-    r"""A sample's input as one text; messages stand one after the other, each behind its role.
+    r"""A sample's input as one text; messages one after the other, each with its role.
 
     >>> input_text([{"role": "system", "content": "Be brief."}, {"role": "user", "content": "Why?"}])
     'System: Be brief.\n\nUser: Why?'
@@ -149,47 +151,47 @@ def input_text(value: Any) -> str:
 
 
 class _Words:
-    """Texts by place; place 0 is the empty text."""
+    """The distinct texts of a page, by index; index 0 is the empty text."""
 
     def __init__(self) -> None:
         self.texts = [""]
-        self._places = {"": 0}
+        self._indices = {"": 0}
 
-    def place(self, text: str) -> int:
-        found = self._places.setdefault(text, len(self.texts))
-        if found == len(self.texts):
+    def index(self, text: str) -> int:
+        index = self._indices.setdefault(text, len(self.texts))
+        if index == len(self.texts):
             self.texts.append(text)
-        return found
+        return index
 
-    def places(self, texts: Iterable[str]) -> list[int]:
-        return [self.place(text) for text in texts]
+    def indices(self, texts: Iterable[str]) -> list[int]:
+        return [self.index(text) for text in texts]
 
 
 class _Samples:
-    """Samples in order of first appearance; a later run's own version of one is marked, not shown."""
+    """The distinct samples of all runs, in order of first appearance; of two versions of one, the first is shown."""
 
     def __init__(self) -> None:
-        self.places: dict[str, int] = {}
+        self.indices: dict[str, int] = {}
         self.samples: list[Sample] = []
 
-    def place(self, sample: Sample) -> int:
-        found = self.places.setdefault(sample.id, len(self.samples))
-        if found == len(self.samples):
+    def index(self, sample: Sample) -> int:
+        index = self.indices.setdefault(sample.id, len(self.samples))
+        if index == len(self.samples):
             self.samples.append(sample)
-        return found
+        return index
 
     def columns(self, words: _Words) -> Columns:
-        found = self.samples
-        sources = [expected_sources(one, words.place) for one in found]
+        samples = self.samples
+        sources = [expected_sources(sample, words.index) for sample in samples]
         return {
-            "id": [one.id for one in found],
-            "group": words.places(one.group for one in found),
-            "input": [input_text(one.input) for one in found],
-            "choices": [one.choices for one in found],
-            "key": [key_of(one) for one in found],
-            "reference": words.places(cell_text(one.reference) for one in found),
-            "contexts": [words.places(one.contexts) for one in found],
-            "metadata": words.places(_json_text(without_sources(one.metadata)) for one in found),
+            "id": [sample.id for sample in samples],
+            "group": words.indices(sample.group for sample in samples),
+            "input": [input_text(sample.input) for sample in samples],
+            "choices": [sample.choices for sample in samples],
+            "key": [key_of(sample) for sample in samples],
+            "reference": words.indices(cell_text(sample.reference) for sample in samples),
+            "contexts": [words.indices(sample.contexts) for sample in samples],
+            "metadata": words.indices(_json_text(without_sources(sample.metadata)) for sample in samples),
             **({"sources": sources} if any(sources) else {}),
         }
 
@@ -201,10 +203,10 @@ def _run_columns(run: StoredRun, score: str, samples: _Samples, words: _Words, *
 def _columns_of(records: Iterable[Record], score: str, samples: _Samples, words: _Words, *, share: bool) -> Columns:
     columns: Columns = {name: [] for name in (*_RECORD_COLUMNS, *EVIDENCE)}
     for record in records:
-        place = samples.place(record.sample)
-        entry = {"sample": place, "repeat": record.repeat, "changed": int(samples.samples[place] != record.sample)}
+        at = samples.index(record.sample)
+        entry = {"sample": at, "repeat": record.repeat, "changed": int(samples.samples[at] != record.sample)}
         entry |= _verdict_entry(record, score, words) | _reply_entry(record, words)
-        entry |= evidence_of(record, score, words.place, share=share)
+        entry |= evidence_of(record, score, words.index, share=share)
         for name, value in entry.items():
             columns[name].append(value)
     return {name: column for name, column in columns.items() if name not in EVIDENCE or any(column)}
@@ -214,44 +216,45 @@ def _pair_columns(run: StoredRun, sides: Sequence[str], samples: _Samples, words
     """The columns of a judging run: its output is the two answers, its verdict the side that was preferred."""
     name, pairs, kinds = score_of(run.manifest), [], []
 
-    def kept() -> Iterator[Record]:
+    def records_without_output() -> Iterator[Record]:
         for record in run.records():
-            score = next((one for one in record.scores if one.name == name), None)
-            pairs.append(pair_of(record, score, words.place))
-            kinds.append(words.place(preferred_name(score, sides) if score else ""))
-            yield replace(record, output=None, scores=tuple(_without_told(one) for one in record.scores))
+            score = next((candidate for candidate in record.scores if candidate.name == name), None)
+            pairs.append(pair_of(record, score, words.index))
+            kinds.append(words.index(preferred_name(score, sides) if score else ""))
+            yield replace(record, output=None, scores=tuple(_without_shown(candidate) for candidate in record.scores))
 
-    columns = _columns_of(kept(), name, samples, words, share=False)
+    columns = _columns_of(records_without_output(), name, samples, words, share=False)
     return {**columns, "kind": kinds, "pair": pairs}
 
 
-def _without_told(score: Score) -> Score:
-    return replace(score, detail={key: one for key, one in score.detail.items() if key not in TOLD})
+def _without_shown(score: Score) -> Score:
+    return replace(score, detail={key: value for key, value in score.detail.items() if key not in SHOWN_ELSEWHERE})
 
 
 def _verdict_entry(record: Record, name: str, words: _Words) -> dict[str, Any]:
-    """What the score says of this record and how it came to it."""
-    score = next((one for one in record.scores if one.name == name), None)
+    """The columns of the page's score: its value, what was parsed and by which rule, its reason."""
+    score = next((other for other in record.scores if other.name == name), None)
     detail = score.detail if score else {}
     span = detail.get("span") if isinstance(detail.get("span"), list) else None
-    others = [one for one in record.scores if one is not score]
+    others = [other for other in record.scores if other is not score]
     failure = record.failure
     # A judge's columns for data frames repeat its reasoning, which stands on the page as the score's reason.
     apart = _SHOWN_APART | JUDGED | {"columns"} if JUDGED & detail.keys() else _SHOWN_APART
     return {
         "state": _state(score, record),
         "value": None if score is None or score.value is None else round(score.value, 6),
-        "read": words.place(cell_text(detail.get("letters"))),
-        "rule": words.place(cell_text(detail.get("rule"))),
-        "confidence": words.place(cell_text(detail.get("confidence"))),
-        "kind": words.place(verdict_name(score) if score else ""),
+        "read": words.index(cell_text(detail.get("letters"))),
+        "rule": words.index(cell_text(detail.get("rule"))),
+        "confidence": words.index(cell_text(detail.get("confidence"))),
+        "kind": words.index(verdict_name(score) if score else ""),
         "span": _utf16(_output_text(record), span),
-        "reason": words.place(score.reason if score else ""),
-        "detail": words.place(_json_text({key: one for key, one in detail.items() if key not in apart})),
+        "reason": words.index(score.reason if score else ""),
+        "detail": words.index(_json_text({key: value for key, value in detail.items() if key not in apart})),
         "scores": [
-            [words.place(one.name), words.place(one.outcome), one.value, words.place(one.reason)] for one in others
+            [words.index(other.name), words.index(other.outcome), other.value, words.index(other.reason)]
+            for other in others
         ],
-        "failure": words.places((failure.stage, failure.kind, failure.message)) if failure else 0,
+        "failure": words.indices((failure.stage, failure.kind, failure.message)) if failure else 0,
     }
 
 
@@ -262,14 +265,14 @@ def _state(score: Score | None, record: Record) -> int:
 
 
 def _reply_entry(record: Record, words: _Words) -> dict[str, Any]:
-    """What came back, and what each call took."""
+    """The columns of the output and of each call."""
     output = record.output
     text = _output_text(record)
-    calls = [(stage, reply) for stage, several in record.replies.items() for reply in several]
+    calls = [(stage, reply) for stage, replies in record.replies.items() for reply in replies]
     return {
         "output": text,
-        "contexts": words.places(output.contexts) if output else [],
-        "metadata": words.place(_json_text(without_sources(output.metadata))) if output else 0,
+        "contexts": words.indices(output.contexts) if output else [],
+        "metadata": words.index(_json_text(without_sources(output.metadata))) if output else 0,
         "calls": [_call(stage, reply, text, words) for stage, reply in calls],
         "latency": [round(reply.latency, 3) for _, reply in calls],
         "seconds": round(record.seconds, 3),
@@ -279,10 +282,10 @@ def _reply_entry(record: Record, words: _Words) -> dict[str, Any]:
 def _call(stage: str, reply: Reply, shown: str, words: _Words) -> list[Any]:
     """One call: stage, text (0 where it is the output itself), tokens in and out, finish, faults on the way."""
     text = 0 if stage == "target" and reply.text == shown else reply.text
-    faults = ", ".join(one.fault for one in reply.attempts if one.fault)
+    faults = ", ".join(attempt.fault for attempt in reply.attempts if attempt.fault)
     usage = reply.usage
     tokens = [usage.input_tokens, usage.output_tokens, int(usage.estimated)]
-    return [words.place(stage), text, *tokens, words.place(reply.finish), words.place(faults), len(reply.attempts)]
+    return [words.index(stage), text, *tokens, words.index(reply.finish), words.index(faults), len(reply.attempts)]
 
 
 def _output_text(record: Record) -> str:
@@ -297,7 +300,7 @@ def _utf16(text: str, span: Sequence[int] | None) -> list[int] | int:
     """A span of characters as a span of the units that JavaScript counts; 0 where there is none."""
     if span is None or len(span) != 2:
         return 0
-    start, end = (len(text[:place].encode("utf-16-le", "surrogatepass")) // 2 for place in span)
+    start, end = (len(text[:at].encode("utf-16-le", "surrogatepass")) // 2 for at in span)
     return [start, end]
 
 

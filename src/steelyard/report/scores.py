@@ -34,25 +34,25 @@ from steelyard.report.section import (
     Sentence,
     TableCell,
     TableColumn,
-    kept,
+    non_empty,
     sentences,
     text_row,
 )
 from steelyard.report.targets import all_shares, mean_point, score_domain
 
 _ROUNDED: Final = "count at the nearest one, a half at the upper"
-"""What a histogram of whole values does with others."""
-_UNREAD: Final = ("unparsed", "refused", "not applicable", "errors")
+"""How a histogram of whole values counts others."""
+_WITHOUT_VALUE: Final = ("unparsed", "refused", "not applicable", "errors")
 _RARE: Final = ("not applicable", "errors")
 """Rows of a histogram that are shown where there is something to count."""
 _NOTHING: Final = TableCell(MISSING)
 
 
 def scores_section(summaries: Sequence[RunSummary], labels: Sequence[str]) -> Section:
-    """Everything that is counted of the scores of some runs; what no run has is left out."""
+    """Means, verdicts, contingency tables and histograms of all scores; those that no run has are left out."""
     return Section(
         "Scores",
-        parts=kept(
+        parts=non_empty(
             [
                 _overview(summaries, labels),
                 *_verdicts(summaries, labels),
@@ -98,7 +98,7 @@ def _mean_cell(score: ScoreSummary | None, *, share: bool) -> TableCell:
 
 
 def _counts_table(head: str, mean_head: str, scores: Sequence[ScoreSummary], *, named: bool) -> SectionTable:
-    """A line per score or group of one run: its mean, and what that is over and leaves out.
+    """A line per score or group of one run: its mean, interval and counts.
 
     Args:
         head: of the names.
@@ -173,44 +173,48 @@ def _counted_cell(n: int, share: float) -> TableCell:
 def _contingency_tables(summaries: Sequence[RunSummary], labels: Sequence[str]) -> Iterator[Section]:
     """Per pair of scores with two values: how many records are in each of the four cells."""
     pairs = dict.fromkeys(
-        (cross.rows_score, cross.columns_score) for one in summaries for cross in one.contingency_tables
+        (table.rows_score, table.columns_score) for summary in summaries for table in summary.contingency_tables
     )
     for pair in pairs:
-        crosses = [_cross_of(summary, pair) for summary in summaries]
-        first = next(cross for cross in crosses if cross)
+        tables = [_contingency_of(summary, pair) for summary in summaries]
+        first = next(table for table in tables if table)
         rows = [
-            (TableCell(name), *(_crossed(cross, at) for cross in crosses)) for at, (name, _) in enumerate(first.cells)
+            (TableCell(name), *(_contingency_cell(table, at) for table in tables))
+            for at, (name, _) in enumerate(first.cells)
         ]
-        if any(cross.left_out for cross in crosses if cross):
-            left_out = [TableCell(f"{cross.left_out:,}") if cross else _NOTHING for cross in crosses]
+        if any(table.left_out for table in tables if table):
+            left_out = [TableCell(f"{table.left_out:,}") if table else _NOTHING for table in tables]
             rows.append((TableCell("one of the two not scored"), *left_out))
         title = f"{score_title(first.rows_score)} against {score_phrase(first.columns_score)}"
         caption = "Records in which both are scored, and their share"
         yield Section(title, SectionTable(_run_columns(title, labels), tuple(rows), caption))
 
 
-def _cross_of(summary: RunSummary, pair: tuple[str, str]) -> ContingencyTable | None:
+def _contingency_of(summary: RunSummary, pair: tuple[str, str]) -> ContingencyTable | None:
     return next((one for one in summary.contingency_tables if (one.rows_score, one.columns_score) == pair), None)
 
 
-def _crossed(cross: ContingencyTable | None, at: int) -> TableCell:
-    if cross is None:
+def _contingency_cell(table: ContingencyTable | None, at: int) -> TableCell:
+    if table is None:
         return _NOTHING
-    n = cross.cells[at][1]
-    return _counted_cell(n, n / cross.n) if cross.n else TableCell(f"{n:,}", MISSING)
+    n = table.cells[at][1]
+    return _counted_cell(n, n / table.n) if table.n else TableCell(f"{n:,}", MISSING)
 
 
 def _histograms(summaries: Sequence[RunSummary], labels: Sequence[str]) -> Iterator[Section]:
-    """Per score that is shown so: how many records have each value, and below what could not be read."""
-    for place, score in enumerate(dict.fromkeys(name for summary in summaries for name in summary.spreads)):
+    """Per score with a histogram: records per value, and below those without a value."""
+    for position, score in enumerate(dict.fromkeys(name for summary in summaries for name in summary.spreads)):
         histograms = [summary.spreads.get(score) for summary in summaries]
-        between = sum(one.between for one in histograms if one)
+        between = sum(histogram.between for histogram in histograms if histogram)
         caption = "Records, and their share of those scored"
         rows = [
-            (TableCell(label), *(_bin_cell(one, at) for one in histograms))
+            (TableCell(label), *(_bin_cell(histogram, at) for histogram in histograms))
             for at, label in enumerate(_bin_labels(summaries, score))
         ]
-        rows += [(TableCell(name), *(_unread_cell(one, name) for one in histograms)) for name in _UNREAD]
+        rows += [
+            (TableCell(name), *(_without_value_cell(histogram, name) for histogram in histograms))
+            for name in _WITHOUT_VALUE
+        ]
         shown = tuple(row for row in rows if row[0].text not in _RARE or _any_count(row[1:]))
         yield Section(
             f"{score_title(score)}: how often each value was given",
@@ -223,7 +227,7 @@ def _histograms(summaries: Sequence[RunSummary], labels: Sequence[str]) -> Itera
             histogram_chart(summaries, score),
             notes=tuple(_between_values(summaries, score)),
             # A comment has room for one histogram; more of them would push out the costs and the breakdowns.
-            media=EVERYWHERE if place == 0 else HTML | TERMINAL,
+            media=EVERYWHERE if position == 0 else HTML | TERMINAL,
         )
 
 
@@ -236,7 +240,7 @@ def _between_values(summaries: Sequence[RunSummary], score: str) -> Iterator[Sen
 
 
 def _bin_labels(summaries: Sequence[RunSummary], score: str) -> list[str]:
-    """What the bins of a score's histogram are called: whole values, or from where to where."""
+    """Names of the bins of a score's histogram: whole values, or ranges."""
     first = next(summary.spreads[score] for summary in summaries if score in summary.spreads)
     edges = [low for low, _ in first.bins]
     if first.whole_values:
@@ -256,7 +260,7 @@ def _bin_cell(histogram: Histogram | None, at: int) -> TableCell:
     return _NOTHING if histogram is None else _counted_cell(*_bin_share(histogram, at))
 
 
-def _unread_cell(histogram: Histogram | None, name: str) -> TableCell:
+def _without_value_cell(histogram: Histogram | None, name: str) -> TableCell:
     return _NOTHING if histogram is None else TableCell(f"{getattr(histogram, name.replace(' ', '_')):,}")
 
 
@@ -276,7 +280,7 @@ def groups_section(
         alone: whether the page shows no other run.
     """
     media = PAGES if len(summaries) > 1 or not alone else EVERYWHERE
-    table = _group_table(summaries, labels, score, "category", [one.groups.get(score, ()) for one in summaries])
+    table = _group_table(summaries, labels, score, "category", [summary.groups.get(score, ()) for summary in summaries])
     if len(table.rows) == 1:
         media -= MARKDOWN  # one group is the whole, and a comment has no room to say it twice
     return Section(
@@ -305,11 +309,11 @@ def breakdowns_section(
     origins = set(origin_keys(keys))
     parts = []
     for key in keys:
-        found = [summary.breakdowns.get(key, {}) for summary in summaries]
-        names = sorted(dict.fromkeys(name for scores in found for name in scores), key=lambda name: name != score)
+        by_score = [summary.breakdowns.get(key, {}) for summary in summaries]
+        names = sorted(dict.fromkeys(name for scores in by_score for name in scores), key=lambda name: name != score)
         by_name = []
         for name in names:
-            table = _group_table(summaries, labels, name, key, [scores.get(name, ()) for scores in found])
+            table = _group_table(summaries, labels, name, key, [scores.get(name, ()) for scores in by_score])
             on_terminal = single or (key in origins and name == score)
             by_name.append(
                 Section(
@@ -321,8 +325,8 @@ def breakdowns_section(
                     media=(PAGES if name == names[0] else HTML) | (TERMINAL if on_terminal else frozenset()),
                 )
             )
-        parts.append(Section("", parts=kept(by_name)))
-    return Section("Breakdowns", parts=kept(parts), key="breakdowns")
+        parts.append(Section("", parts=non_empty(by_name)))
+    return Section("Breakdowns", parts=non_empty(parts), key="breakdowns")
 
 
 def _group_table(
@@ -347,18 +351,18 @@ def _group_cell(score: ScoreSummary | None) -> TableCell:
 
 
 def rescored_section(before: RunSummary, now: RunSummary, changed: Mapping[str, int]) -> Section:
-    """Every score before and after scoring again: its mean, what it is over, and how many verdicts are others now.
+    """Every score before and after scoring again: its mean, its counts, and the number of changed verdicts.
 
     Args:
         before: the earlier scores.
-        now: those that are read from now on.
-        changed: score -> records of which it says something else.
+        now: the scores in use from now on.
+        changed: score -> records whose value or outcome differs.
     """
     rows = []
     for name in dict.fromkeys(score.name for score in (*before.scores, *now.scores)):
-        both = (before.score(name), now.score(name))
-        means = [value_text(one.headline.value, share=is_share(one)) if one else MISSING for one in both]
-        counts = [(one.headline.n, one.unparsed, one.refused) if one else (0, 0, 0) for one in both]
+        scores = (before.score(name), now.score(name))
+        means = [value_text(score.headline.value, share=is_share(score)) if score else MISSING for score in scores]
+        counts = [(score.headline.n, score.unparsed, score.refused) if score else (0, 0, 0) for score in scores]
         moved = [f"{n:,}" if n == m else f"{n:,} → {m:,}" for n, m in zip(*counts, strict=True)]
         rows.append(text_row(name, *means, f"{changed.get(name, 0):,}", *moved))
     heads = ("before", "now", "changed", "n", "unparsed", "refused")
@@ -374,15 +378,17 @@ def group_chart(summaries: Sequence[RunSummary], *, score: str = "") -> RowChart
         score: a score's name; "" is the primary score of the first run.
     """
     score = score or summaries[0].primary
-    groups = list(dict.fromkeys(one.group for summary in summaries for one in summary.groups.get(score, ())))
+    groups = list(
+        dict.fromkeys(group_score.group for summary in summaries for group_score in summary.groups.get(score, ()))
+    )
     if not groups:
         return None
     share = all_shares(summaries, score)
     points, words = [], []
     for row, group in enumerate(groups):
         for series, summary in enumerate(summaries):
-            found = summary.score(score, group)
-            points.append(mean_point(row, series, found.headline if found else None, share=share))
+            group_score = summary.score(score, group)
+            points.append(mean_point(row, series, group_score.headline if group_score else None, share=share))
             words.append(f"{group}, {summary.target}: {points[-1].text}")
     return RowChart(
         f"{score_title(score)} per group, 95 % CI",
@@ -404,7 +410,7 @@ def verdict_chart(summaries: Sequence[RunSummary], score: str) -> RowChart:
 def histogram_chart(summaries: Sequence[RunSummary], score: str) -> RowChart:
     """The share of the scored records that have each value: a group of bars per value, a bar per run."""
     labels = _bin_labels(summaries, score)
-    shares = [[_bin_share(one.spreads.get(score), at) for one in summaries] for at in range(len(labels))]
+    shares = [[_bin_share(summary.spreads.get(score), at) for summary in summaries] for at in range(len(labels))]
     return _share_bars(f"{score_title(score)}: share of each value", labels, shares, summaries)
 
 
@@ -440,8 +446,8 @@ def _grouped_bars(
     series = run_labels(summaries)
     points = [
         ChartPoint(row, at, value, text)
-        for row, several in enumerate(cells)
-        for at, (value, text) in enumerate(several)
+        for row, row_cells in enumerate(cells)
+        for at, (value, text) in enumerate(row_cells)
     ]
     words = "; ".join(f"{names[point.row]}, {series[point.series]}: {point.text or MISSING}" for point in points)
     return RowChart(title, words, tuple(names), tuple(points), "bars", series, (0, 100))

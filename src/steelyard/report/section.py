@@ -1,11 +1,11 @@
-"""What a page says, apart from how it looks: every feature builds Sections, and each renderer shows the same ones.
+"""The content of a page, independent of its format: every feature builds Sections, and each renderer shows these.
 
-Section     a title with a table, a chart and sentences, and sections inside it
-Table       `SectionTable` of `TableColumn` and `TableCell`: a renderer aligns, escapes, cuts and folds
-Sentence    a conclusion, a warning, a note, a fact
+Section         a title with a table, a chart and sentences, and sections inside it
+SectionTable    `TableColumn`s and rows of `TableCell`s: a renderer aligns, escapes, cuts and folds
+Sentence        a conclusion, a warning, a note, a fact
 
-The renderers are `terminal`, `markdown`, `html` and `section_json`. A builder never escapes, aligns or cuts: it names
-what a thing is. Where a medium has no room for a part, the part lists the media that show it.
+The renderers are `terminal`, `markdown`, `html` and `section_json`. A builder never escapes, aligns or cuts: that is
+the renderers' part. Where a medium has no room for a section, a column or a sentence, it lists the media that show it.
 """
 
 from __future__ import annotations
@@ -35,11 +35,11 @@ class TableColumn:
     """One column of a table.
 
     Args:
-        title: its head; "" for a column of names whose head would only repeat the section's title.
-        kind: a name heads its row and gives way where lines are too long; a number is never cut; a remark
-            may be long, so that a terminal shows it below its row.
-        short: the head on a terminal; "" is the title.
-        series: whether it is one of several alike, a run each; where there is no room, the last of these go first.
+        title: its heading; "" for a column of names whose heading would only repeat the section's title.
+        kind: a `name` is the heading of its row and is shortened where lines are too long; a `number` is never cut; a
+            `remark` may be long, so that a terminal shows it below its row.
+        short: the heading on a terminal; "" is the title.
+        series: whether it is one of several columns alike, one per run; where there is no room, the last are left out.
         media: where it is shown.
     """
 
@@ -52,13 +52,13 @@ class TableColumn:
 
 @dataclass(frozen=True, slots=True)
 class TableCell:
-    """One cell, every number written out as sentences and charts write it.
+    """One cell of a table, its number formatted as everywhere else on the page.
 
     Args:
         text: what every place has room for.
-        more: what belongs to it, shown smaller or in brackets; it may be several phrases with commas.
-        short: replaces both on a terminal; "" is `text (more)`.
-        strong: whether it is what a reader looks for first.
+        more: additional text, shown smaller or in brackets; it may be several phrases with commas.
+        short: replaces `text` and `more` on a terminal; "" is `text (more)`.
+        strong: whether it is emphasised, as the headline figure is.
         value: the number behind the text, for JSON; None where there is none.
     """
 
@@ -88,13 +88,13 @@ class SectionTable:
 
     def within(self, medium: Medium, *, most_series: int | None = None) -> SectionTable:
         """The same table with the columns that a medium shows, and at most so many of a series."""
-        kept, series = [], 0
+        shown, series = [], 0
         for at, column in enumerate(self.columns):
             series += column.series
             if medium in column.media and not (column.series and most_series is not None and series > most_series):
-                kept.append(at)
-        columns = tuple(self.columns[at] for at in kept)
-        return replace(self, columns=columns, rows=tuple(tuple(row[at] for at in kept) for row in self.rows))
+                shown.append(at)
+        columns = tuple(self.columns[at] for at in shown)
+        return replace(self, columns=columns, rows=tuple(tuple(row[at] for at in shown) for row in self.rows))
 
     def on_its_side(self) -> SectionTable:
         """A histogram with a row per run and a column per value, so that it takes a line per run."""
@@ -112,8 +112,8 @@ class Sentence:
 
     Args:
         text: it may quote anything.
-        kind: what may be concluded, what is likely wrong (alarm), what to mind (warning), what else is to know (note);
-            a `fact` is a figure with its name, an `item` one of a list, a `rule` one of a gate with its state as term.
+        kind: `conclusion`; `alarm`: figures are likely wrong or incomplete; `warning`: a reservation; `note`: more to
+            know; `fact`: a figure with its name; `item`: an entry of a list; `rule`: of a gate, its state as term.
         term: the name of a fact.
         media: where it is shown.
     """
@@ -134,7 +134,7 @@ class Section:
     """One part of a page.
 
     Args:
-        title: its heading; "" where it goes on with what the section around it began.
+        title: its heading; "" where it continues the section around it.
         table: None where it has none.
         chart: shown below the table where the medium draws.
         notes: sentences, in order.
@@ -156,12 +156,12 @@ class Section:
     media: frozenset[Medium] = field(default=EVERYWHERE)
 
     def __bool__(self) -> bool:
-        """Whether there is anything in it."""
+        """Whether it has a table with rows, a chart, a sentence or a section that is not empty."""
         return bool((self.table and self.table.rows) or self.chart or self.notes or any(self.parts))
 
 
-def kept(sections: Iterable[Section]) -> tuple[Section, ...]:
-    """The sections that have something in them."""
+def non_empty(sections: Iterable[Section]) -> tuple[Section, ...]:
+    """The sections that are not empty."""
     return tuple(section for section in sections if section)
 
 
@@ -173,7 +173,7 @@ def sentences(
 
 
 def text_row(*texts: str) -> tuple[TableCell, ...]:
-    """A row of cells that are nothing but their texts."""
+    """A row of cells that hold nothing but these texts."""
     return tuple(TableCell(text) for text in texts)
 
 

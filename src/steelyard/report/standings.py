@@ -17,7 +17,7 @@ from steelyard.report.section import (
     Sentence,
     TableCell,
     TableColumn,
-    kept,
+    non_empty,
     sentences,
     text_row,
 )
@@ -25,7 +25,7 @@ from steelyard.stats.intervals import Interval
 
 _LEFT_OUT: Final = {
     "no_answer": "without an answer of a side",
-    "unread": "unparsed",
+    "unparsed": "unparsed",
     "refused": "refused by the judge",
     "not_applicable": "with nothing to go by",
     "errors": "failed",
@@ -36,43 +36,43 @@ _ROUND: Final = 20
 """Elo points to which the axis of ratings is rounded."""
 
 
-def standings_section(found: Standings | None) -> Section:
-    """Who ranks where, what cannot be told apart, and who won how often against whom; empty without standings."""
-    if found is None:
+def standings_section(standings: Standings | None) -> Section:
+    """Ranks, ratings, targets that cannot be told apart, and win rates of each pair; empty without standings."""
+    if standings is None:
         return Section("Standings", key="standings")
-    apart = [", ".join(names) for names in found.sets if len(names) > 1]
-    conclusion = Sentence(found.sentence, "conclusion", media=HTML | TERMINAL)
+    apart = [", ".join(names) for names in standings.sets if len(names) > 1]
+    conclusion = Sentence(standings.sentence, "conclusion", media=HTML | TERMINAL)
     table = Section(
         "",
-        _table(found),
+        _table(standings),
         notes=(
-            Sentence(f"({_caption(found)})", media=TERMINAL),
+            Sentence(f"({_caption(standings)})", media=TERMINAL),
             *(Sentence(text, "fact", "cannot be told apart") for text in apart),
         ),
-        chart=rating_chart(found.standings) if found.standings else None,
+        chart=rating_chart(standings.standings) if standings.standings else None,
     )
-    chart = win_matrix_chart(found.targets, found.win_matrix) if found.standings else None
+    chart = win_matrix_chart(standings.targets, standings.win_matrix) if standings.standings else None
     return Section(
         "Standings",
-        notes=(conclusion, *sentences(found.notes, "warning", media=HTML | TERMINAL)),
-        parts=kept([table, Section("", chart=chart, media=HTML), _matrix(found)]),
+        notes=(conclusion, *sentences(standings.notes, "warning", media=HTML | TERMINAL)),
+        parts=non_empty([table, Section("", chart=chart, media=HTML), _matrix(standings)]),
         key="standings",
     )
 
 
-def _caption(found: Standings) -> str:
-    left_out = [f"{n:,} {_LEFT_OUT.get(why, why)}" for why, n in found.left_out.items() if n]
+def _caption(standings: Standings) -> str:
+    left_out = [f"{n:,} {_LEFT_OUT.get(why, why)}" for why, n in standings.left_out.items() if n]
     rest = f"; left out: {', '.join(left_out)}" if left_out else ""
-    return f"{counted(found.battles, 'verdict')} on {counted(found.clusters, 'independent sample')}{rest}"
+    return f"{counted(standings.battles, 'verdict')} on {counted(standings.clusters, 'independent sample')}{rest}"
 
 
-def _table(found: Standings) -> SectionTable:
+def _table(standings: Standings) -> SectionTable:
     detail = HTML | TERMINAL
     columns = (
         TableColumn("rank", "text"),
         TableColumn("target", "name"),
         TableColumn("Elo"),
-        TableColumn(f"{100 * found.level:g} % CI", "interval"),
+        TableColumn(f"{100 * standings.level:g} % CI", "interval"),
         TableColumn("rating", media=HTML),
         TableColumn("win rate"),
         TableColumn("verdicts"),
@@ -81,7 +81,7 @@ def _table(found: Standings) -> SectionTable:
         TableColumn("even", media=detail),
         TableColumn("no answer", media=HTML),
     )
-    return SectionTable(columns, tuple(_row(standing) for standing in found.standings), _caption(found))
+    return SectionTable(columns, tuple(_row(standing) for standing in standings.standings), _caption(standings))
 
 
 def _row(standing: Standing) -> tuple[TableCell, ...]:
@@ -116,16 +116,16 @@ def _limits(interval: Interval | None) -> str:
     return MISSING if interval is None else f"{interval.low:.0f} to {interval.high:.0f}"
 
 
-def _matrix(found: Standings) -> Section:
-    """The share that each row won against each column; columns bear the rows' numbers."""
-    numbers = [TableColumn(str(number)) for number in range(1, len(found.standings) + 1)]
+def _matrix(standings: Standings) -> Section:
+    """The share that each row won against each column; columns are named by the rows' numbers."""
+    numbers = [TableColumn(str(number)) for number in range(1, len(standings.standings) + 1)]
     rows = tuple(
         (
             TableCell(f"{number}  {standing.target}"),
             *(_met(share, n) for share, n in zip(shares, counts, strict=True)),
         )
         for number, (standing, shares, counts) in enumerate(
-            zip(found.standings, found.win_matrix, found.battle_matrix, strict=True), start=1
+            zip(standings.standings, standings.win_matrix, standings.battle_matrix, strict=True), start=1
         )
     )
     caption = "Share that the row won against the column, ties and disagreements as half, and of how many verdicts"
@@ -143,21 +143,21 @@ def _met(share: float | None, n: int) -> TableCell:
 
 def rating_chart(standings: Sequence[Standing]) -> RowChart:
     """Ratings on the Elo scale with their intervals, in order of rank; before each name the range of its rank."""
-    names = [f"{rank_text(one.rank_best, one.rank_worst)}  {one.target}" for one in standings]
+    names = [f"{rank_text(standing.rank_best, standing.rank_worst)}  {standing.target}" for standing in standings]
     points = tuple(
         ChartPoint(
             at,
             0,
-            one.elo,
-            f"{one.elo:.0f}",
-            one.elo_interval.low if one.elo_interval else None,
-            one.elo_interval.high if one.elo_interval else None,
+            standing.elo,
+            f"{standing.elo:.0f}",
+            standing.elo_interval.low if standing.elo_interval else None,
+            standing.elo_interval.high if standing.elo_interval else None,
         )
-        for at, one in enumerate(standings)
+        for at, standing in enumerate(standings)
     )
     words = "; ".join(
-        f"{name}: {one.elo:.0f}" + (f" ({_limits(one.elo_interval)})" if one.elo_interval else "")
-        for name, one in zip(names, standings, strict=True)
+        f"{name}: {standing.elo:.0f}" + (f" ({_limits(standing.elo_interval)})" if standing.elo_interval else "")
+        for name, standing in zip(names, standings, strict=True)
     )
     ends = [end for point in points for end in (point.value, point.low, point.high) if end is not None]
     # Ends of its own: the usual round ones would leave labels of four digits no room on a telephone.

@@ -1,4 +1,4 @@
-"""The section of targets: a line per run with its headline, what could not be counted, and what must be known of it."""
+"""The section of targets: a line per run with its headline score, its counts, and remarks on the run."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ from steelyard.report.section import (
     Sentence,
     TableCell,
     TableColumn,
-    kept,
+    non_empty,
     sentences,
     text_row,
 )
@@ -52,7 +52,7 @@ _MOST_TAGS: Final = 3
 def alarms_section(
     summaries: Sequence[RunSummary], reasons: Sequence[str], score: str, comparison: Comparison | None
 ) -> Section:
-    """What a reader must see before any figure: runs that are not complete, damaged records, likely wrong scores.
+    """Alarms shown before any figure: runs that are not complete, damaged records, likely wrong scores.
 
     Args:
         summaries: of the runs.
@@ -70,7 +70,7 @@ def alarms_section(
     notes += [Sentence(f"{text}.", "alarm", "Damaged", PAGES) for text in map(damaged_records, summaries) if text]
     notes += sentences(matching_warnings(summaries), "alarm", media=TERMINAL)
     notes += sentences(matching_warnings(summaries, comparison), "alarm", media=PAGES)
-    notes += sentences((f"{one.size_warning}." for one in summaries if one.size_warning), "alarm")
+    notes += sentences((f"{summary.size_warning}." for summary in summaries if summary.size_warning), "alarm")
     elsewhere = [f"{text}." for summary in summaries if (text := failed_elsewhere(summary, score))]
     notes += sentences(elsewhere, "alarm", media=PAGES)
     return Section("", notes=tuple(notes), key="alarms")
@@ -91,13 +91,13 @@ def targets_section(
         labels: what the page calls them.
         score: the page's.
         chance: the share that guessing reaches; None where that is not known.
-        remarks: what else must be known of the runs.
+        remarks: remarks on the runs.
     """
     if not summaries:
         return Section("Targets", key="targets")
-    scored = [found for summary in summaries if (found := summary.score(score)) is not None]
+    scored = [score_of for summary in summaries if (score_of := summary.score(score)) is not None]
     chart = rate_chart(summaries, score=score, chance=chance if score == "solve_rate" else None) if scored else None
-    methods = dict.fromkeys(found.note for found in scored if found.note)
+    methods = dict.fromkeys(score_of.note for score_of in scored if score_of.note)
     table = Section(
         "",
         _table(summaries, labels, score, scored),
@@ -105,23 +105,25 @@ def targets_section(
         notes=(*remarks, *sentences((f"{text}." for text in methods), media=HTML)),
     )
     decisions = [
-        Section("", chart=sequence_chart(one.stopping, name=f"{one.target}, {one.stopping.score}"), media=HTML)
-        for one in summaries
-        if one.stopping
+        Section(
+            "", chart=sequence_chart(summary.stopping, name=f"{summary.target}, {summary.stopping.score}"), media=HTML
+        )
+        for summary in summaries
+        if summary.stopping
     ]
-    return Section("Targets", parts=kept([table, *decisions]), key="targets")
+    return Section("Targets", parts=non_empty([table, *decisions]), key="targets")
 
 
 def _table(
     summaries: Sequence[RunSummary], labels: Sequence[str], score: str, scored: Sequence[ScoreSummary]
 ) -> SectionTable:
     tags = list(dict.fromkeys(tag for summary in summaries for tag in summary.tags))
-    over_all = any(found.over == "all" for found in scored)
+    over_all = any(score_of.over == "all" for score_of in scored)
     # A column that would be empty is left out, and the mean over what was scored is the one over the answered already.
     answered = PAGES if over_all else frozenset()
-    bounds = PAGES if any(found.missing_bounds for found in scored) else frozenset()
-    not_applicable = PAGES if any(found.not_applicable for found in scored) else HTML
-    with_errors = HTML if any(found.errors for found in scored) else frozenset()
+    bounds = PAGES if any(score_of.missing_bounds for score_of in scored) else frozenset()
+    not_applicable = PAGES if any(score_of.not_applicable for score_of in scored) else HTML
+    with_errors = HTML if any(score_of.errors for score_of in scored) else frozenset()
     columns = (
         TableColumn("run", "text", media=TERMINAL),
         TableColumn("target", "name"),
@@ -157,7 +159,7 @@ def _table(
 
 
 def _name_cells(summary: RunSummary, label: str) -> tuple[TableCell, TableCell]:
-    """The run's id, and its target; on a terminal how far an unfinished one came stands below its name."""
+    """The run's id, and its target; on a terminal the progress of an unfinished run is shown below its name."""
     state = "" if summary.state == "finished" else f"\n{summary.state} {summary.done}/{summary.planned}"
     return TableCell(summary.run), TableCell(label, short=summary.target + state)
 
@@ -185,7 +187,7 @@ def _value(mean: Mean, *, share: bool, strong: bool = False) -> TableCell:
 
 
 def run_remarks(summary: RunSummary, reason: str, *, several: bool, decided: bool) -> Iterator[Sentence]:
-    """What the table does not say of a run.
+    """Remarks on a run that its line in the table has no column for.
 
     Args:
         summary: of the run.
@@ -219,7 +221,7 @@ def run_remarks(summary: RunSummary, reason: str, *, several: bool, decided: boo
 
 
 def _missing_verdicts(summary: RunSummary, *, several: bool) -> Iterator[Sentence]:
-    """What each mean leaves out, and between which bounds that keeps it; pages have columns for it."""
+    """The missing verdicts of each mean and its bounds by them, for a terminal; pages have columns for it."""
     left_out: dict[str, list[str]] = {}
     for score in summary.own_scores:
         if several and score.name != summary.primary:
@@ -247,7 +249,7 @@ def rate_chart(summaries: Sequence[RunSummary], *, score: str = "", chance: floa
     share = all_shares(summaries, score)
     names = run_labels(summaries)
     points = [
-        mean_point(at, at, found.headline if (found := summary.score(score)) else None, share=share)
+        mean_point(at, at, summarized.headline if (summarized := summary.score(score)) else None, share=share)
         for at, summary in enumerate(summaries)
     ]
     factor = 100 if share else 1

@@ -1,4 +1,4 @@
-"""Text and tables for a terminal of 80 columns; what a model or a file wrote is shown inert.
+"""Text and tables for a terminal of 80 columns; control characters in texts of models and files are escaped.
 
 `terminal_sections` shows the Sections of a page with these.
 """
@@ -22,7 +22,7 @@ _WIDTH: Final = 80
 _GAP: Final = 2
 _COMMAND: Final = re.compile(r"\bsteelyard [a-z]|\bpip install \S")
 _LAST_COMMAND: Final = re.compile(r"(|\s+|.*:) ?((?:steelyard|pip install|cd) \S.*)")
-"""What stands before a command that is to be typed next, and the command: it goes to the end of its line."""
+"""A text and the command at its end: the command is never wrapped."""
 _UNBROKEN: Final = re.compile(
     r"\S*`[^`]+`\S*|\S*\bsteelyard [a-z][\w-]*(?: (?:--?[\w-]+|[A-Z][A-Z_.]*)(?![\w]))*\S*|\S*\bpip install \S+|\S+"
 )
@@ -32,7 +32,7 @@ _NARROWEST: Final = 12
 
 
 class _Console(Console):
-    """A console that leaves it to the command what a closed pipe means."""
+    """A console that raises `BrokenPipeError` on a closed pipe, so that the command decides what to do."""
 
     def on_broken_pipe(self) -> NoReturn:
         raise BrokenPipeError
@@ -120,15 +120,15 @@ def table(
         for at, column in enumerate(columns)
     ]
     room = max(_NARROWEST, console().width - sum(widths) + widths[elastic] - _GAP * (len(columns) - 1))
-    made = Table(box=None, pad_edge=False, header_style="bold", padding=(0, _GAP, 0, 0))
+    grid = Table(box=None, pad_edge=False, header_style="bold", padding=(0, _GAP, 0, 0))
     for at, column in enumerate(columns):
         width = min(widths[at], room) if at == elastic else widths[at]
         justify: Any = "right" if at in right else "left"
-        made.add_column(column, justify=justify, overflow="fold", width=width, no_wrap=at != elastic)
+        grid.add_column(column, justify=justify, overflow="fold", width=width, no_wrap=at != elastic)
     for row in cells:
         row[elastic] = _fitting(row[elastic], room, lines)
-        made.add_row(*(Text(cell) for cell in row))
-    return made
+        grid.add_row(*(Text(cell) for cell in row))
+    return grid
 
 
 def _fitting(text: str, room: int, most: int) -> str:

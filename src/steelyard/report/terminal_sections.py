@@ -1,4 +1,4 @@
-"""Sections on a terminal: what fits 80 columns, most important last, where the eye is when a command ends."""
+"""Sections on a terminal of 80 columns: the most important last, next to where the prompt appears."""
 
 from __future__ import annotations
 
@@ -21,16 +21,16 @@ _SERIES_HEAD: Final = 22
 _NAME: Final = 30
 """A series is left out before names get less room than this."""
 _BAR: Final = 30
-"""Characters of a histogram's bar that stands for all records."""
+"""Characters of a histogram's bar for 100 % of the records."""
 _SHARES: Final = 76
-_FILLS: Final = {"a": "█", "tie": "▒", "inconsistent": "░", "unread": "·", "refused": "·", "b": "▓"}
+_FILLS: Final = {"a": "█", "tie": "▒", "inconsistent": "░", "unparsed": "·", "refused": "·", "b": "▓"}
 _BLANK: Final = ""
-"""Asks for an empty line, unless there is one or nothing stands above it."""
+"""Asks for an empty line, unless there is one or nothing has been printed yet."""
 _PREFIXES: Final = {"alarm": "warning: ", "warning": "note: "}
 
 
 def print_sections(to: Console, sections: Iterable[Section], *, in_full: bool = False) -> None:
-    """Print what a terminal shows of each section, with a blank line between tables and what follows a section.
+    """Print the parts of each section that a terminal shows, with blank lines between sections.
 
     Args:
         to: the console.
@@ -57,7 +57,7 @@ def print_sections(to: Console, sections: Iterable[Section], *, in_full: bool = 
 
 
 def _blocks(section: Section, width: int, *, in_full: bool) -> Iterator[str | Table | Text]:
-    """Table or bar, then notes, then the sections inside, then what may be concluded."""
+    """Table or bar, then notes, then the sections inside, then conclusions and warnings."""
     if "terminal" not in section.media or (section.detail and not in_full) or not section:
         return
     notes = [note for note in section.notes if "terminal" in note.media]
@@ -81,11 +81,11 @@ def _note_lines(notes: Sequence[Sentence]) -> Iterator[str]:
         yield f"{indent}{_PREFIXES.get(note.kind, '')}{note.with_term}"
 
 
-def _table_blocks(whole: SectionTable, title: str, width: int) -> Iterator[str | Table | Text]:
-    if whole.layout == "tiles":
-        yield ", ".join(f"{row[0].text} {row[1].text}" for row in whole.rows)
+def _table_blocks(full: SectionTable, title: str, width: int) -> Iterator[str | Table | Text]:
+    if full.layout == "tiles":
+        yield ", ".join(f"{row[0].text} {row[1].text}" for row in full.rows)
         return
-    shown = _fitting_series(whole.within("terminal"), width)
+    shown = _fitting_series(full.within("terminal"), width)
     yield _BLANK
     names = [at for at, column in enumerate(shown.columns) if column.kind == "name"]
     if shown.layout == "histogram" and len(shown.columns) == 2:
@@ -100,19 +100,19 @@ def _table_blocks(whole: SectionTable, title: str, width: int) -> Iterator[str |
         right=[at for at, column in enumerate(shown.columns) if column.kind == "number"],
         elastic=names[0] if names else 0,
     )
-    left_out = sum(column.series for column in whole.columns) - sum(column.series for column in shown.columns)
+    left_out = sum(column.series for column in full.columns) - sum(column.series for column in shown.columns)
     if left_out:
         yield f"and {left_out} more: the HTML report has all"
 
 
 def _lines_with_remarks(shown: SectionTable, elastic: int, width: int) -> Iterator[str | Text]:
     """A line per row, with the remarks on it indented below."""
-    places = [at for at, column in enumerate(shown.columns) if column.kind != "remark"]
+    columns = [at for at, column in enumerate(shown.columns) if column.kind != "remark"]
     remarks = [at for at, column in enumerate(shown.columns) if column.kind == "remark"]
-    cells = [[_text(row[at]) for at in places] for row in shown.rows]
-    right = [place for place, at in enumerate(places) if shown.columns[at].kind == "number"]
-    heads = [_head(shown.columns[at], "") for at in places]
-    head, *lines = aligned([heads, *cells], width, right=right, elastic=places.index(elastic))
+    cells = [[_text(row[at]) for at in columns] for row in shown.rows]
+    right = [position for position, at in enumerate(columns) if shown.columns[at].kind == "number"]
+    heads = [_head(shown.columns[at], "") for at in columns]
+    head, *lines = aligned([heads, *cells], width, right=right, elastic=columns.index(elastic))
     yield Text(visible(head), style="bold")
     for row, line in zip(shown.rows, lines, strict=True):
         yield line
@@ -129,14 +129,14 @@ def _text(cell: TableCell) -> str:
     return cell.short or (f"{cell.text} ({cell.more})" if cell.more else cell.text)
 
 
-def _fitting_series(whole: SectionTable, width: int) -> SectionTable:
+def _fitting_series(full: SectionTable, width: int) -> SectionTable:
     """The table without the last columns of its series that do not fit; one stays in any case."""
-    every = sum(column.series for column in whole.columns)
+    every = sum(column.series for column in full.columns)
     for most in range(min(every, _MOST_SERIES), 1, -1):
-        fitting = whole.within("terminal", most_series=most)
+        fitting = full.within("terminal", most_series=most)
         if _width(fitting) <= width:
             return fitting
-    return whole.within("terminal", most_series=1) if every else whole
+    return full.within("terminal", most_series=1) if every else full
 
 
 def _width(shown: SectionTable) -> int:
@@ -144,11 +144,11 @@ def _width(shown: SectionTable) -> int:
         max(cell_len(visible(text)) for text in (_head(column, ""), *(_text(row[at]) for row in shown.rows)))
         for at, column in enumerate(shown.columns)
     ]
-    kept = [
+    capped = [
         min(width, _NAME) if column.kind == "name" else width
         for width, column in zip(widths, shown.columns, strict=True)
     ]
-    return sum(kept) + 2 * len(kept)
+    return sum(capped) + 2 * len(capped)
 
 
 def _bars(shown: SectionTable, title: str) -> Table:

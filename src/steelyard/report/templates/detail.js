@@ -1,20 +1,20 @@
-// What a row shows when it is opened: question, options, and per target the reply with what was read and why.
+// What a row shows when it is opened: question, options, and per target the reply with what was parsed and why.
 
 function detailOf(row) {
-  const { place } = row;
-  const parts = [element("p", { class: "text" }, shown(SAMPLES.input[place]))];
-  if (SAMPLES.choices[place].length) parts.push(optionsOf(row));
-  else if (SAMPLES.reference[place]) parts.push(fact("Reference", element("span", { class: "text" }, shown(WORDS[SAMPLES.reference[place]]))));
-  if (SAMPLES.contexts[place].length) parts.push(passages("Passages given with the question", SAMPLES.contexts[place]));
-  const sources = expectedSources(place);
+  const { index } = row;
+  const parts = [element("p", { class: "text" }, shown(SAMPLES.input[index]))];
+  if (SAMPLES.choices[index].length) parts.push(optionsOf(row));
+  else if (SAMPLES.reference[index]) parts.push(fact("Reference", element("span", { class: "text" }, shown(WORDS[SAMPLES.reference[index]]))));
+  if (SAMPLES.contexts[index].length) parts.push(passages("Passages given with the question", SAMPLES.contexts[index]));
+  const sources = expectedSources(index);
   if (sources) parts.push(sources);
-  if (SAMPLES.metadata[place]) parts.push(...aboutOf(WORDS[SAMPLES.metadata[place]]));
+  if (SAMPLES.metadata[index]) parts.push(...aboutOf(WORDS[SAMPLES.metadata[index]]));
   const answers = RUNS.flatMap((run, number) => row.records[number].map((record) => answerOf(run, number, record, row)));
   parts.push(element("div", { class: "answers" }, ...answers));
   return element("div", {}, ...parts);
 }
 
-// What the dataset says beside the question; a schema keeps its lines, and is opened where it is wanted.
+// Metadata of the sample; a schema keeps its lines, and is opened where it is wanted.
 function aboutOf(metadata) {
   let values;
   try {
@@ -22,8 +22,8 @@ function aboutOf(metadata) {
   } catch {
     return [fact("About the sample", shown(metadata))]; // NaN, which is no JSON
   }
-  const told = Object.entries(values).filter(([, value]) => value !== "" && value !== null);
-  return told.map(([name, value]) => {
+  const known = Object.entries(values).filter(([, value]) => value !== "" && value !== null);
+  return known.map(([name, value]) => {
     const text = typeof value === "string" ? value : JSON.stringify(value);
     if (text.length <= 200 && !text.includes("\n")) return fact(name, shown(text));
     const whole = element("pre", { class: "text", tabindex: 0, "aria-label": plainly(name) }, shown(text));
@@ -32,9 +32,9 @@ function aboutOf(metadata) {
 }
 
 function optionsOf(row) {
-  const { place } = row;
-  const keys = new Set(SAMPLES.key[place]);
-  const entries = SAMPLES.choices[place].map((choice, option) => {
+  const { index } = row;
+  const keys = new Set(SAMPLES.key[index]);
+  const entries = SAMPLES.choices[index].map((choice, option) => {
     const entry = element("li", { class: keys.has(option) ? "key" : null }, `${letter(option)}  `, shown(choice));
     if (keys.has(option)) entry.append(element("span", { class: "tag key" }, "✓ key"));
     RUNS.forEach((run, number) => {
@@ -44,8 +44,8 @@ function optionsOf(row) {
     return entry;
   });
   const list = element("ul", { class: "options", "aria-label": "Options" }, ...entries);
-  if (keys.size || !SAMPLES.reference[place]) return list;
-  return element("div", {}, list, fact("Reference", shown(WORDS[SAMPLES.reference[place]])));
+  if (keys.size || !SAMPLES.reference[index]) return list;
+  return element("div", {}, list, fact("Reference", shown(WORDS[SAMPLES.reference[index]])));
 }
 
 function failureOf(run, record) {
@@ -80,7 +80,7 @@ function passedOf(run, record) {
   return failedOf(run, record).includes(HEAD.score) ? 0 : judgedEntry(run, record, HEAD.score)?.[1];
 }
 
-// What was read and by which rule; the scorer's own words stand above it.
+// What was read and by which rule; the score's reason is shown above it.
 function readingOf(run, record) {
   const parts = [];
   if (run.read[record]) parts.push(`read ${WORDS[run.read[record]]}`);
@@ -96,14 +96,14 @@ function factsOf(run, record) {
   if (messages) parts.push(messages);
   const retrieved = retrievedOf(run, record);
   if (retrieved) parts.push(retrieved);
-  run.calls[record].forEach((call, place) => parts.push(...callOf(call, run.latency[record][place])));
+  run.calls[record].forEach((call, at) => parts.push(...callOf(call, run.latency[record][at])));
   parts.push(fact("Time in all", `${run.seconds[record]} s`));
   if (run.metadata[record]) parts.push(fact("From the target", shown(WORDS[run.metadata[record]])));
   if (run.detail[record]) parts.push(fact("From the scorer", shown(WORDS[run.detail[record]])));
   return parts;
 }
 
-// A score beside the page's own: its value or outcome, whether it passed, why, and how it was judged.
+// A score other than the page's own: its value or outcome, whether it passed, why, and how it was judged.
 function scoreOf(run, record, [word, outcome, number, why]) {
   const [name, reason] = [WORDS[word], WORDS[why]];
   const entry = judgedEntry(run, record, name);
@@ -115,19 +115,19 @@ function scoreOf(run, record, [word, outcome, number, why]) {
   return [line, ...(isLong(reason) ? reasoning(name, reason) : []), ...judgedFacts(run, record, name)];
 }
 
-function callOf([stage, text, asked, answered, estimated, finish, faults, attempts], latency) {
+function callOf([stage, text, tokensIn, tokensOut, estimated, finish, faults, attempts], latency) {
   const tried = attempts > 1 ? `, ${attempts} attempts (${WORDS[faults]})` : "";
   const ended = WORDS[finish] && WORDS[finish] !== "stop" ? `, ended by ${WORDS[finish]}` : "";
   const about = estimated ? " (estimated)" : "";
-  const line = fact(`Call of ${WORDS[stage]}`, shown(`${latency} s, ${asked} tokens in, ${answered} out${about}${tried}${ended}`));
+  const line = fact(`Call of ${WORDS[stage]}`, shown(`${latency} s, ${tokensIn} tokens in, ${tokensOut} out${about}${tried}${ended}`));
   if (text === 0) return [line];
   const reply = element("pre", { class: "text", tabindex: 0, "aria-label": "Reply of the model" }, shown(text));
   return [line, element("details", {}, element("summary", {}, "Reply of the model"), reply)];
 }
 
-function passages(title, places) {
-  const entries = places.map((place) => element("li", { class: "text" }, shown(WORDS[place])));
-  return element("details", {}, element("summary", {}, `${title}: ${places.length}`), element("ol", {}, ...entries));
+function passages(title, words) {
+  const entries = words.map((word) => element("li", { class: "text" }, shown(WORDS[word])));
+  return element("details", {}, element("summary", {}, `${title}: ${words.length}`), element("ol", {}, ...entries));
 }
 
 function fact(name, value) {
@@ -135,5 +135,5 @@ function fact(name, value) {
 }
 
 function stateMark(state) {
-  return element("span", { class: `state ${state}` }, element("span", { "aria-hidden": "true" }, `${SIGNS[state]} `), SAID[state]);
+  return element("span", { class: `state ${state}` }, element("span", { "aria-hidden": "true" }, `${SIGNS[state]} `), STATE_NAMES[state]);
 }

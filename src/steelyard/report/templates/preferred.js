@@ -1,4 +1,4 @@
-// Judged pairs: who was preferred, both answers side by side, and what each order said; all as text nodes.
+// Judged pairs: who was preferred, both answers side by side, and the verdict of each order; all as text nodes.
 
 const VERDICTS = { tie: "=", inconsistent: "≠" };
 
@@ -18,7 +18,7 @@ function answeredOf(run, records) {
 
 // Whether the answers of a judged pair stand on the page already, each in the run that gave it.
 function areShown(run) {
-  return run.sides.every((side) => RUNS.some((one) => !one.sides && one.name === side));
+  return run.sides.every((side) => RUNS.some((other) => !other.sides && other.name === side));
 }
 
 function pairTexts(run, record) {
@@ -49,11 +49,11 @@ function sideOf(name, side, [text, failure, finish]) {
   return element("div", {}, head, box, ended);
 }
 
-function orderOf(run, [shownFirst, verdict, unread, reason]) {
-  const [one, other] = shownFirst ? run.sides : [run.sides[1], run.sides[0]];
-  const said = { A: run.sides[0], B: run.sides[1], tie: "a tie" }[WORDS[verdict]] ?? WORDS[verdict];
-  const what = WORDS[unread] ? WORDS[unread] : said ? `prefers ${said}` : "nothing was read";
-  const line = element("span", {}, shown(`${one} shown first, ${other} second: `), element("strong", {}, shown(what)));
+function orderOf(run, [shownFirst, verdict, unparsed, reason]) {
+  const [first, second] = shownFirst ? run.sides : [run.sides[1], run.sides[0]];
+  const preferred = { A: run.sides[0], B: run.sides[1], tie: "a tie" }[WORDS[verdict]] ?? WORDS[verdict];
+  const what = WORDS[unparsed] ? WORDS[unparsed] : preferred ? `prefers ${preferred}` : "nothing was read";
+  const line = element("span", {}, shown(`${first} shown first, ${second} second: `), element("strong", {}, shown(what)));
   return element("li", {}, line, WORDS[reason] ? element("div", { class: "text quiet" }, shown(WORDS[reason])) : null);
 }
 

@@ -4,7 +4,7 @@ const DATA = JSON.parse(document.getElementById("data").textContent);
 const { head: HEAD, samples: SAMPLES, runs: RUNS, words: WORDS } = DATA;
 const STATES = ["scored", "not_applicable", "unparsed", "refused", "error", "missing"];
 const SIGNS = { right: "✓", wrong: "✗", scored: "•", not_applicable: "–", unparsed: "?", refused: "⊘", error: "⚠", missing: "–" };
-const SAID = {
+const STATE_NAMES = {
   right: "right", wrong: "wrong", scored: "scored", not_applicable: "not applicable", unparsed: "unparsed",
   refused: "refused", error: "error", missing: "no score",
 };
@@ -16,28 +16,28 @@ function stateOf(run, record) {
 }
 
 function rowsOf() {
-  const rows = SAMPLES.id.map((id, place) => ({ place, records: RUNS.map(() => []), flips: RUNS.map(() => 0), found: null }));
+  const rows = SAMPLES.id.map((id, index) => ({ index, records: RUNS.map(() => []), changes: RUNS.map(() => 0), searchText: null }));
   RUNS.forEach((run, number) => {
-    run.sample.forEach((place, record) => rows[place].records[number].push(record));
-    run.flips.forEach(([place, way]) => { rows[place].flips[number] = way; });
+    run.sample.forEach((index, record) => rows[index].records[number].push(record));
+    run.changes.forEach(([index, change]) => { rows[index].changes[number] = change; });
   });
   return rows;
 }
 
 const ROWS = rowsOf();
 
-// What a search looks at, in lower case; made when a row is first searched.
-function searched(row) {
-  if (row.found === null) {
-    const { place } = row;
-    const texts = [SAMPLES.id[place], SAMPLES.input[place], WORDS[SAMPLES.group[place]], WORDS[SAMPLES.reference[place]], ...SAMPLES.choices[place]];
+// The text that a search matches, in lower case; built when a row is first searched.
+function searchTextOf(row) {
+  if (row.searchText === null) {
+    const { index } = row;
+    const texts = [SAMPLES.id[index], SAMPLES.input[index], WORDS[SAMPLES.group[index]], WORDS[SAMPLES.reference[index]], ...SAMPLES.choices[index]];
     row.records.forEach((records, number) => records.forEach((record) => texts.push(RUNS[number].output[record], ...pairTexts(RUNS[number], record))));
-    row.found = texts.join("\n").toLowerCase();
+    row.searchText = texts.join("\n").toLowerCase();
   }
-  return row.found;
+  return row.searchText;
 }
 
-// Each filter: what it is called, and whether a row has it for one of the runs in question.
+// Each filter: its title, and whether a row meets it for one run.
 const FILTERS = {
   all: ["All", () => true],
   wrong: ["Wrong", (row, number) => has(row, number, "wrong")],
@@ -45,9 +45,9 @@ const FILTERS = {
   unparsed: ["Unparsed", (row, number) => has(row, number, "unparsed")],
   refused: ["Refused", (row, number) => has(row, number, "refused")],
   errors: ["Errors", (row, number) => row.records[number].some((record) => RUNS[number].failure[record])],
-  flips: ["Changed", (row, number) => row.flips[number] > 0],
-  fixed: ["Improvements", (row, number) => row.flips[number] === 1],
-  broken: ["Regressions", (row, number) => row.flips[number] === 2],
+  changed: ["Changed", (row, number) => row.changes[number] > 0],
+  improvements: ["Improvements", (row, number) => row.changes[number] === 1],
+  regressions: ["Regressions", (row, number) => row.changes[number] === 2],
 };
 
 function has(row, number, state) {
@@ -55,11 +55,11 @@ function has(row, number, state) {
 }
 
 function keeps(row, choice) {
-  if (choice.group && WORDS[SAMPLES.group[row.place]] !== choice.group) return false;
+  if (choice.group && WORDS[SAMPLES.group[row.index]] !== choice.group) return false;
   const numbers = choice.target === "" ? RUNS.map((_, number) => number) : [Number(choice.target)];
   if (!numbers.some((number) => FILTERS[choice.show][1](row, number))) return false;
   if (choice.failed && !numbers.some((number) => hasFailed(row, number, choice.failed))) return false;
-  return !choice.text || searched(row).includes(choice.text.toLowerCase());
+  return !choice.text || searchTextOf(row).includes(choice.text.toLowerCase());
 }
 
 function valueOf(row, number) {
@@ -70,12 +70,12 @@ function valueOf(row, number) {
 function sorted(rows, order) {
   if (!order.by) return rows;
   const key = {
-    id: (row) => SAMPLES.id[row.place],
-    group: (row) => WORDS[SAMPLES.group[row.place]],
+    id: (row) => SAMPLES.id[row.index],
+    group: (row) => WORDS[SAMPLES.group[row.index]],
   }[order.by] ?? ((row) => valueOf(row, Number(order.by)));
   const sign = order.down ? -1 : 1;
-  return [...rows].sort((one, two) => {
-    const [first, second] = [key(one), key(two)];
-    return sign * (first < second ? -1 : first > second ? 1 : 0) || one.place - two.place;
+  return [...rows].sort((left, right) => {
+    const [first, second] = [key(left), key(right)];
+    return sign * (first < second ? -1 : first > second ? 1 : 0) || left.index - right.index;
   });
 }

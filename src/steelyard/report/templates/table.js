@@ -1,7 +1,6 @@
 // The table of samples: controls, pages of rows, and the address that keeps what was chosen.
 
 const PAGE = 50;
-const WAYS = ["", "fixed", "broken"];
 const CHANGES = ["", "improvement", "regression"];
 const choice = { show: "all", text: "", group: "", target: "", failed: "", open: "" };
 const order = { by: "", down: false };
@@ -12,12 +11,12 @@ const status = element("p", { role: "status", class: "quiet" });
 const pages = element("nav", { class: "pages", "aria-label": "Pages of samples" });
 const chips = element("div", { class: "chips", role: "group", "aria-label": "Show" });
 // A letter needs little room; a query or a sentence is no key, and needs some.
-const LONG = SAMPLES.reference.some((place) => String(WORDS[place] ?? "").length > 8);
+const LONG = SAMPLES.reference.some((word) => String(WORDS[word] ?? "").length > 8);
 const EXPECTED = LONG ? "Expected" : "Key";
 const HEADS = [["id", "Sample", "id"], ["group", "Group", "group"], ["", "Question", "question"], ["", EXPECTED, LONG ? "key long" : "key"]];
 const GROUPED = SAMPLES.group.some((group) => group);
 // Pairs are often judged without a reference; an empty column would take the room of the answers.
-const KEYED = SAMPLES.reference.some((place) => WORDS[place]);
+const KEYED = SAMPLES.reference.some((word) => WORDS[word]);
 
 function columnsOf() {
   const columns = HEADS.filter(([, name]) => (name !== "Group" || GROUPED) && (name !== EXPECTED || KEYED));
@@ -51,25 +50,25 @@ function labelled(name, control, kind) {
 function controls() {
   const search = element("input", { type: "search", id: "search", placeholder: "text of question, option or reply", autocomplete: "off" });
   search.addEventListener("input", debounced(() => choose({ text: search.value }), 120));
-  const found = [labelled("Search (press /)", search, "search")];
-  const groups = [...new Set(SAMPLES.group)].map((place) => WORDS[place]).filter((name) => name);
-  if (groups.length) found.push(labelled("Group", selection("group", [["", "all groups"], ...groups.map((name) => [name, name])])));
+  const parts = [labelled("Search (press /)", search, "search")];
+  const groups = [...new Set(SAMPLES.group)].map((word) => WORDS[word]).filter((name) => name);
+  if (groups.length) parts.push(labelled("Group", selection("group", [["", "all groups"], ...groups.map((name) => [name, name])])));
   if (RUNS.length > 1) {
     const targets = RUNS.map((run, number) => [String(number), run.name]);
-    found.push(labelled("Target", selection("target", [["", "any target"], ...targets])));
+    parts.push(labelled("Target", selection("target", [["", "any target"], ...targets])));
   }
   const failing = failingScores();
   if (failing.length) {
     const named = failing.map((name) => [name, name]);
-    found.push(labelled("Failed", selection("failed", [["", "all samples"], ["*", "failed any score"], ...named])));
+    parts.push(labelled("Failed", selection("failed", [["", "all samples"], ["*", "failed any score"], ...named])));
   }
-  return element("div", { class: "controls" }, ...found);
+  return element("div", { class: "controls" }, ...parts);
 }
 
 function selection(key, entries) {
-  const made = element("select", { id: key }, ...entries.map(([value, name]) => element("option", { value }, plainly(shortened(name, 60)))));
-  made.addEventListener("change", () => choose({ [key]: made.value }));
-  return made;
+  const control = element("select", { id: key }, ...entries.map(([value, name]) => element("option", { value }, plainly(shortened(name, 60)))));
+  control.addEventListener("change", () => choose({ [key]: control.value }));
+  return control;
 }
 
 // Chips of what does not occur are left out, so that a page offers nothing empty.
@@ -91,7 +90,7 @@ function cellOf(run, row, number) {
   const states = records.map((record) => stateOf(run, record));
   const [record] = records;
   if (run.answers) return answeredOf(run, records);
-  if (run.sides) return element("span", { class: "preferred" }, ...records.map((one) => element("div", {}, preferredOf(run, one))));
+  if (run.sides) return element("span", { class: "preferred" }, ...records.map((each) => element("div", {}, preferredOf(run, each))));
   if (records.length > 1 && HEAD.share) {
     const right = states.filter((state) => state === "right").length;
     const most = right * 2 >= states.length ? "right" : "wrong";
@@ -104,13 +103,13 @@ function cellOf(run, row, number) {
 }
 
 function drawRow(row) {
-  const { place } = row;
-  const opener = element("button", { type: "button", class: "open", "aria-expanded": "false" }, shown(SAMPLES.id[place]));
-  const line = element("tr", { "data-sample": place }, element("th", { scope: "row" }, opener));
-  if (GROUPED) line.append(cell("Group", shown(WORDS[SAMPLES.group[place]])));
-  line.append(cell("Question", element("span", { class: "clamp text" }, shown(shortened(SAMPLES.input[place], 200))), "question"));
-  if (KEYED) line.append(cell(EXPECTED, shown(shortened(WORDS[SAMPLES.reference[place]], LONG ? 90 : 24))));
-  RUNS.forEach((run, number) => line.append(cell(run.name, element("div", {}, cellOf(run, row, number), flipOf(row.flips[number])))));
+  const { index } = row;
+  const opener = element("button", { type: "button", class: "open", "aria-expanded": "false" }, shown(SAMPLES.id[index]));
+  const line = element("tr", { "data-sample": index }, element("th", { scope: "row" }, opener));
+  if (GROUPED) line.append(cell("Group", shown(WORDS[SAMPLES.group[index]])));
+  line.append(cell("Question", element("span", { class: "clamp text" }, shown(shortened(SAMPLES.input[index], 200))), "question"));
+  if (KEYED) line.append(cell(EXPECTED, shown(shortened(WORDS[SAMPLES.reference[index]], LONG ? 90 : 24))));
+  RUNS.forEach((run, number) => line.append(cell(run.name, element("div", {}, cellOf(run, row, number), changeOf(row.changes[number])))));
   opener.addEventListener("click", () => toggle(row, line, opener));
   return line;
 }
@@ -119,8 +118,8 @@ function cell(name, content, kind = null) {
   return element("td", { "data-name": plainly(name), class: kind }, content);
 }
 
-function flipOf(way) {
-  return way ? element("div", { class: `flip ${WAYS[way]}` }, element("span", { "aria-hidden": "true" }, way === 1 ? "▲ " : "▼ "), CHANGES[way]) : null;
+function changeOf(change) {
+  return change ? element("div", { class: `change ${CHANGES[change]}` }, element("span", { "aria-hidden": "true" }, change === 1 ? "▲ " : "▼ "), CHANGES[change]) : null;
 }
 
 function toggle(row, line, opener) {
@@ -128,8 +127,8 @@ function toggle(row, line, opener) {
   opener.setAttribute("aria-expanded", String(!open));
   if (open) line.nextElementSibling.remove();
   else line.after(element("tr", { class: "detail" }, element("td", { colspan: COLUMNS.length }, detailOf(row))));
-  choice.open = open ? "" : SAMPLES.id[row.place];
-  keepAddress();
+  choice.open = open ? "" : SAMPLES.id[row.index];
+  writeAddress();
 }
 
 function drawPage() {
@@ -165,18 +164,18 @@ function apply() {
 
 function choose(change) {
   Object.assign(choice, change, { open: "" });
-  keepAddress();
+  writeAddress();
   apply();
 }
 
-function keepAddress() {
-  const kept = Object.entries(choice).filter(([key, value]) => value && !(key === "show" && value === "all"));
-  history.replaceState(null, "", kept.length ? `#${new URLSearchParams(kept)}` : location.pathname + location.search);
+function writeAddress() {
+  const chosen = Object.entries(choice).filter(([key, value]) => value && !(key === "show" && value === "all"));
+  history.replaceState(null, "", chosen.length ? `#${new URLSearchParams(chosen)}` : location.pathname + location.search);
 }
 
 // Turn to the page of the sample that the address names, and open it.
-function openAsked(id) {
-  const at = view.rows.findIndex((row) => SAMPLES.id[row.place] === id);
+function openSample(id) {
+  const at = view.rows.findIndex((row) => SAMPLES.id[row.index] === id);
   if (at < 0) return;
   view.page = Math.floor(at / PAGE);
   drawPage();
@@ -187,16 +186,16 @@ function openAsked(id) {
 
 // What the address asks for, as far as this page has it.
 function readAddress() {
-  const asked = new URLSearchParams(location.hash.slice(1));
-  if (Object.hasOwn(FILTERS, asked.get("show") ?? "")) choice.show = asked.get("show");
-  choice.text = asked.get("text") ?? "";
+  const address = new URLSearchParams(location.hash.slice(1));
+  if (Object.hasOwn(FILTERS, address.get("show") ?? "")) choice.show = address.get("show");
+  choice.text = address.get("text") ?? "";
   for (const key of ["group", "target", "failed"]) {
     const control = document.getElementById(key);
-    if (control && [...control.options].some((option) => option.value === asked.get(key))) choice[key] = asked.get(key);
+    if (control && [...control.options].some((option) => option.value === address.get(key))) choice[key] = address.get(key);
     if (control) control.value = choice[key];
   }
   document.getElementById("search").value = choice.text;
-  return asked.get("open");
+  return address.get("open");
 }
 
 function keys(event) {
@@ -214,7 +213,7 @@ function keys(event) {
 grid.append(element("caption", {}, "Open a sample for its options, reply and reading. Keys: / search, j and k move, Enter opens."), headRow(), body);
 root.append(controls(), chips, status, around, pages);
 root.hidden = false;
-const asked = readAddress();
+const sampleToOpen = readAddress();
 apply();
-if (asked) openAsked(asked);
+if (sampleToOpen) openSample(sampleToOpen);
 document.addEventListener("keydown", keys);

@@ -3,13 +3,13 @@
 const HIDDEN = /[__HIDDEN__]/u;
 
 function element(name, attributes = {}, ...children) {
-  const made = document.createElement(name);
+  const node = document.createElement(name);
   for (const [key, value] of Object.entries(attributes)) {
-    if (value === true) made.setAttribute(key, "");
-    else if (value !== false && value !== null && value !== undefined) made.setAttribute(key, String(value));
+    if (value === true) node.setAttribute(key, "");
+    else if (value !== false && value !== null && value !== undefined) node.setAttribute(key, String(value));
   }
-  made.append(...children.filter((child) => child !== null && child !== undefined && child !== ""));
-  return made;
+  node.append(...children.filter((child) => child !== null && child !== undefined && child !== ""));
+  return node;
 }
 
 function escapeOf(character) {
@@ -55,8 +55,8 @@ function shortened(text, most) {
   return characters.length > most ? characters.slice(0, most).join("") + "…" : text;
 }
 
-function letter(place) {
-  return String.fromCharCode(65 + place);
+function letter(option) {
+  return String.fromCharCode(65 + option);
 }
 
 function debounced(action, milliseconds) {

@@ -1,19 +1,34 @@
-"""The gate of stored runs: each run is compared with its baseline, and the rules are checked against the result."""
+"""The gate of stored runs: its rules are checked against summaries and baselines, and shown as a section.
+
+check_before    refuses a gate whose baseline does not exist, before any call
+gate_of         compares each run with its baseline and checks the rules
+gate_section    the rules, those that do not hold first
+"""
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, cast
+from typing import Any, Final, cast
 
 from steelyard.analysis.baseline import BaselineFile, check_baseline, find_baseline
 from steelyard.analysis.comparison import compare
 from steelyard.analysis.comparison_values import PairComparison
-from steelyard.analysis.gate import GateVerdict, judge_gate, unfit_baseline
+from steelyard.analysis.gate import GateVerdict, RuleState, judge_gate, unfit_baseline
 from steelyard.analysis.gate_rules import GateRules, parse_gate
 from steelyard.analysis.summary_values import RunSummary
 from steelyard.errors import SteelyardError
+from steelyard.report.section import PAGES, TERMINAL, Section, Sentence, non_empty, sentences
 from steelyard.store import Run, Store
 from steelyard.store.open_store import exists
+
+_MOST_ON_TERMINAL: Final = 2
+_STATES: Final[Mapping[RuleState, str]] = {
+    "holds": "hold",
+    "fails": "do not hold",
+    "undecided": "cannot be decided",
+    "broken": "say nothing, as their runs are not finished",
+}
 
 
 def gate_of(runs: Sequence[Run], summaries: Sequence[RunSummary]) -> GateVerdict | None:
@@ -28,7 +43,9 @@ def gate_of(runs: Sequence[Run], summaries: Sequence[RunSummary]) -> GateVerdict
         return None
     gate = parse_gate(rules)
     compared = {
-        key: found for pair in zip(runs, summaries, strict=True) for key, found in _compared(gate, *pair).items()
+        key: comparison
+        for pair in zip(runs, summaries, strict=True)
+        for key, comparison in _compared(gate, *pair).items()
     }
     announced = {run.id: run.manifest.get("scores", ()) for run in runs}
     return judge_gate(rules, summaries, compared=compared, announced=announced)
@@ -57,7 +74,7 @@ def check_before(gate: Mapping[str, Any], targets: Iterable[str], store: str | N
 
 def _compared(gate: GateRules, run: Run, summary: RunSummary) -> dict[tuple[str, str], PairComparison | str | None]:
     """(run id, score) -> the run compared with its baseline, or why not; None if the run is the baseline itself."""
-    scores = dict.fromkeys(one.score for one in gate.margins)
+    scores = dict.fromkeys(margin.score for margin in gate.margins)
     if not scores:
         return {}
     try:
@@ -80,3 +97,29 @@ def _pair(
         return compare(*runs, score=score, summaries=summaries).pairs[0]
     except SteelyardError as error:
         return str(error)
+
+
+def gate_section(gate: GateVerdict | None) -> Section:
+    """A sentence per rule and run; empty without a gate."""
+    if gate is None or not gate.results:
+        return Section("Gate", key="gate")
+    ordered = sorted(gate.results, key=lambda result: result.state == "holds")
+    rules = tuple(Sentence(result.sentence, "rule", result.state, PAGES) for result in ordered)
+    return Section("Gate", notes=rules, parts=non_empty([_on_terminal(gate)]), key="gate")
+
+
+def _on_terminal(gate: GateVerdict) -> Section:
+    """The first rules that do not hold, with their notes; of many the counts."""
+    shown = [result for result in gate.results if result.state not in {"holds", "broken"}]
+    if len(gate.results) <= _MOST_ON_TERMINAL:
+        shown = list(gate.results)
+    shown = shown[:_MOST_ON_TERMINAL]
+    rules = tuple(
+        Section("", notes=(Sentence(f"gate: {result.sentence}", "conclusion"), *sentences(result.notes, "warning")))
+        for result in shown
+    )
+    counts = Counter(result.state for result in gate.results)
+    words = ", ".join(f"{n} {_STATES[state]}" for state, n in sorted(counts.items()))
+    count = f"gate: of {len(gate.results)} rules {words}; --json has all"
+    notes = (Sentence(count, "conclusion"),) if len(shown) < len(gate.results) else ()
+    return Section("", notes=notes, parts=rules, media=TERMINAL)
