@@ -17,6 +17,9 @@ Message = Mapping[str, Any]
 NOT_COMPARED: Final = "not compared"
 """Label of a score for which two results are too large, or took too long, to be compared: summaries warn of it."""
 
+STOPPED: Final = frozenset({"content_filter", "refusal"})
+"""`Reply.finish` where the endpoint or the model refused to answer; a filter may have let part of the text through."""
+
 Outcome = Literal["scored", "not_applicable", "unparsed", "refused"]
 Denominator = Literal["all", "answered"]
 

@@ -127,3 +127,18 @@ def test_every_suite_reads_the_same_sources_by_the_same_mapping(steelyard, tmp_p
             "check", f"a.{suffix}", "--suite", suite, "--columns", f"question=frage,{wanted}=loesung", "--json", code=0
         )
         assert found.json()["samples"] == 2
+
+
+def test_rows_are_said_to_be_left_out_only_with_the_option(steelyard, tmp_path):
+    rows = tmp_path / "questions.csv"
+    rows.write_text("question,answer\nQ1?,x\n,y\nQ3?,z\n", encoding="utf-8")
+    plain = steelyard("check", rows, "--suite", "rag", code=2).out
+    assert "the question is blank" in plain
+    assert "left out (skip_bad)" not in plain
+    assert "1 row with a defect was left out" in steelyard("check", rows, "--suite", "rag", "--skip-bad", code=0).out
+
+
+def test_a_dataset_without_a_sound_row_names_what_is_wrong_with_its_rows(steelyard, tmp_path):
+    rows = tmp_path / "questions.csv"
+    rows.write_text("question,answer\n,x\n,y\n", encoding="utf-8")
+    assert "line 2 column A: the question is blank" in steelyard("check", rows, "--suite", "rag", code=2).err

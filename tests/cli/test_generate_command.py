@@ -304,11 +304,11 @@ def test_cloze_needs_no_model_and_gives_the_same_set_again(steelyard, station, t
 @pytest.mark.parametrize(
     ("more", "message"),
     [
-        ([], "nobody writes the questions"),
-        (["--model", "m", "--baseline", "cloze"], "give one of them"),
+        ([], "one of them is required"),
+        (["--model", "m", "--baseline", "cloze"], "give only one of them"),
         (["--base-url", "http://127.0.0.1/v1"], "belong to --model"),
         (["--baseline", "close"], "did you mean 'cloze'"),
-        (["--baseline", "cloze", "--metadata"], "belong to a model"),
+        (["--baseline", "cloze", "--metadata"], "need a model"),
         (["--baseline", "cloze", "--chunks", "0"], "chunks must be a whole number"),
         (["--baseline", "cloze", "--per-chunk", "0"], "per_chunk must be"),
         (["--baseline", "cloze", "--out", "q.pkl"], ".jsonl or .csv"),
@@ -326,7 +326,10 @@ def test_a_mistake_is_found_before_anything_is_made(steelyard, station, tmp_path
 
 
 def test_another_thing_than_qa_is_refused(steelyard, station):
-    assert "generate makes qa, not 'qq'" in steelyard("generate", "qq", station, "--out", "q.jsonl", code=2).err
+    assert (
+        "unknown kind 'qq': generate supports qa"
+        in steelyard("generate", "qq", station, "--out", "q.jsonl", code=2).err
+    )
 
 
 def test_a_model_file_gives_any_model_and_its_key_stays_out_of_the_store(steelyard, station, tmp_path, monkeypatch):

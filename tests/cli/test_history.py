@@ -76,8 +76,8 @@ def test_one_target_one_group_and_the_newest_only(steelyard, past):
 @pytest.mark.parametrize(
     ("more", "message"),
     [
-        (["exma"], "no run is of a suite 'exma': did you mean 'exam'"),
-        (["exam", "--target", "glm4"], "no run is of target 'glm4': did you mean 'glm'"),
+        (["exma"], "the store has no run of a suite 'exma': did you mean 'exam'"),
+        (["exam", "--target", "glm4"], "the suite has no run of a target 'glm4': did you mean 'glm'"),
         (["exam", "--score", "solved"], "no run has a score 'solved'"),
         (["exam", "--group", "group 7"], "no run has a group 'group 7'"),
         (["exam", "--html", "."], "cannot be written"),
@@ -115,7 +115,7 @@ def test_a_note_cannot_act_on_the_terminal(steelyard, past):
 
 @pytest.mark.parametrize("typed", [["latest"], ["latest", "text", "--list"]])
 def test_a_note_is_either_given_or_listed(steelyard, past, typed):
-    assert "or --list alone" in steelyard("note", *typed, code=2).err
+    assert "or --list without a text" in steelyard("note", *typed, code=2).err
 
 
 def test_a_run_without_notes_says_so(steelyard, past):

@@ -139,7 +139,7 @@ def test_a_new_store_takes_what_was_saved_and_pays_for_nothing_twice(sound, stee
         connection.execute("DELETE FROM record WHERE run = 1 AND no BETWEEN 10 AND 19")
     result = steelyard("export", "--salvage", "--out", "new.db", code=4)
     said = " ".join(result.err.split())
-    assert f"run {ids[0]} (prompt): 400 records, 389 saved whole, 1 in part, 10 not found" in said
+    assert f"run {ids[0]} (prompt): 400 records, 389 intact, 1 damaged, saved in part, 10 missing" in said
     assert f"run {ids[0]}, sample q3: its sample: a stored body is damaged" in said
     assert steelyard("show", ids[1], "--store", "new.db", "--json", code=0).json()["done"] == 120
     asked = evaluate(

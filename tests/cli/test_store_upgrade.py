@@ -24,7 +24,7 @@ def test_it_names_the_copy_and_every_migration(steelyard, written):  # noqa: F81
     out = steelyard("store", "upgrade", "--store", written, code=0).out
     copy = written.with_name("store.before-upgrade.db")
     assert unfolded(out) == unfolded(
-        f"the store as it was: {copy}"
+        f"copy of the store before the upgrade: {copy}"
         "migration 2: create the tables that were added since the first version"
         "migration 3: add checksums to finished runs that were begun before there were any"
         f"{written} is upgraded"
@@ -36,7 +36,7 @@ def test_it_names_the_copy_and_every_migration(steelyard, written):  # noqa: F81
 def test_a_store_that_is_up_to_date_is_left_alone(steelyard, upgraded):
     before = upgraded.read_bytes()
     again = steelyard("store", "upgrade", "--store", upgraded, code=0)
-    assert unfolded(again.out) == unfolded(f"{upgraded} is up to date: there is nothing to upgrade")
+    assert unfolded(again.out) == unfolded(f"{upgraded} is up to date")
     assert upgraded.read_bytes() == before
     shown = steelyard("store", "upgrade", "--store", upgraded, "--json", code=0).json()
     assert shown == {"store": str(upgraded), "applied": [], "copy": None}

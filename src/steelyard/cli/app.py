@@ -44,7 +44,7 @@ _COMMANDS: Final = (
 
 A command of two words (`store upgrade`) is put into a group named by the first; its function is `store_upgrade`.
 """
-_GROUPS: Final = {"store": "Commands for a store as a whole."}
+_GROUPS: Final = {"store": "Commands for the whole store."}
 """Group of two-word commands -> its line in `--help`."""
 
 
@@ -106,10 +106,10 @@ def run_app(arguments: Sequence[str] | None = None) -> None:
     Args:
         arguments: without the program's name; None takes those of this process.
     """
-    given = list(sys.argv[1:] if arguments is None else arguments)
-    debug = "--debug" in given
+    words = list(sys.argv[1:] if arguments is None else arguments)
+    debug = "--debug" in words
     # People add --debug behind the command that just failed, where typer does not accept a global option.
-    rest = [argument for argument in given if argument != "--debug"]
+    rest = [argument for argument in words if argument != "--debug"]
     try:
         code = build_app(_command_in(rest))(args=rest, standalone_mode=False, prog_name="steelyard")
     except typer.Exit as stop:
@@ -127,9 +127,9 @@ def run_app(arguments: Sequence[str] | None = None) -> None:
     sys.exit(code if isinstance(code, int) else 0)
 
 
-def _command_in(given: Sequence[str]) -> str:
+def _command_in(words: Sequence[str]) -> str:
     """The first word if it is a command or a group; "" for an option or an unknown word."""
-    return given[0] if given and given[0] in {name.partition(" ")[0] for name, _ in _COMMANDS} else ""
+    return words[0] if words and words[0] in {name.partition(" ")[0] for name, _ in _COMMANDS} else ""
 
 
 def _explain(error: Exception, *, debug: bool) -> None:

@@ -41,9 +41,9 @@ def init(
     """
     starter = {_RENAMED.get(file.name, file.name): file for file in _starter(suite).iterdir() if file.is_file()}
     try:
-        taken = sorted(name for name in starter if os.path.lexists(folder / name))
-        if taken:
-            raise ConfigError(f"{folder} holds {', '.join(taken)} already; nothing was written. Name another folder")
+        existing = sorted(name for name in starter if os.path.lexists(folder / name))
+        if existing:
+            raise ConfigError(f"{folder} holds {', '.join(existing)} already; nothing was written. Name another folder")
         folder.mkdir(parents=True, exist_ok=True)
         for name, file in sorted(starter.items()):
             with (folder / name).open("xb") as written:
@@ -107,7 +107,7 @@ def check(
     sheet: _SheetOption = None,
     header: _HeaderOption = "auto",
     skip_bad: Annotated[
-        bool, typer.Option("--skip-bad", help="Leave out rows with defects, as skip_bad: true does; exit code 0.")
+        bool, typer.Option("--skip-bad", help="Skip rows with defects, as skip_bad: true does; exit code 0.")
     ] = False,
     databases: _DatabasesOption = None,
     as_json: JsonOption = False,
@@ -121,10 +121,12 @@ def check(
     """
     paths = tuple(file or ())
     options = {"split": split, "subset": subset, "columns": columns, "sheet": sheet, "skip-bad": skip_bad}
-    given = [f"--{name}" for name, value in options.items() if value] + ([] if header == "auto" else ["--header"])
+    options_given = [f"--{name}" for name, value in options.items() if value] + (
+        [] if header == "auto" else ["--header"]
+    )
     if len(paths) == 1 and not suite and not dataset and is_configuration(paths[0]):
-        if given:
-            raise ConfigError(f"{given[0]} is for datasets; a configuration has it under samples")
+        if options_given:
+            raise ConfigError(f"{options_given[0]} is for datasets; a configuration has it under samples")
         loaded = load_config(paths[0], no_env=no_env)
         _show(_plain_configuration(loaded), _configuration_lines(loaded), as_json=as_json)
         return 0
@@ -249,14 +251,14 @@ def prompts(
 
     A configuration names a prompt, packaged or a file, as template. JSON schemas of replies are listed as replies/NAME.
     """
-    known = _prompt_names()
+    names = _prompt_names()
     if not name:
         if to is not None:
             raise ConfigError("--to copies one prompt: name it, for example steelyard prompts zh/choice --to mine.txt")
-        _list_prompts(known)
+        _list_prompts(names)
         return
-    if name not in known:
-        raise ConfigError(f"there is no prompt {name!r}{did_you_mean(name, known)}")
+    if name not in names:
+        raise ConfigError(f"there is no prompt {name!r}{did_you_mean(name, names)}")
     text = _prompt_text(name)
     if to is None:
         typer.echo(text)
@@ -284,14 +286,14 @@ def _prompt_text(name: str) -> str:
     return files("steelyard").joinpath(f"prompts/{name}.{suffix}").read_text(encoding="utf-8").rstrip("\n")
 
 
-def _list_prompts(known: tuple[str, ...]) -> None:
+def _list_prompts(names: tuple[str, ...]) -> None:
     """A line per prompt: its name and its placeholders."""
     from steelyard.prompts.template import placeholders
 
-    width = max(map(len, known)) + 2
-    for name in known:
-        names = dict.fromkeys(placeholder for placeholder, _ in placeholders(_prompt_text(name)))
-        typer.echo(f"{name:<{width}}{', '.join(names)}".rstrip())
+    width = max(map(len, names)) + 2
+    for name in names:
+        fields = dict.fromkeys(placeholder for placeholder, _ in placeholders(_prompt_text(name)))
+        typer.echo(f"{name:<{width}}{', '.join(fields)}".rstrip())
 
 
 def schema() -> None:

@@ -143,11 +143,11 @@ def _lines(loaded: Loaded | None, store: str | None) -> Iterator[str]:
     yield f"store: {where['problem']}" if where["runs"] is None else f"store: {where['where']}, {where['runs']} runs"
     if loaded is None:
         return
-    shown = _settings(loaded)
+    in_effect = _settings(loaded)
     yield f"\n{loaded.path}: suite {loaded.suite.kind}"
-    for entry in shown["settings"]:
+    for entry in in_effect["settings"]:
         value = json.dumps(entry["value"], ensure_ascii=False)
         value = value if len(value) <= _LONGEST else f"{value[:_LONGEST]}..."
         yield f"  {entry['key']} = {value}  [{entry['origin']}]"
-    for name, origin in shown["references"].items():
+    for name, origin in in_effect["references"].items():
         yield f"  ${{{name}}} has a value  [{origin}]"

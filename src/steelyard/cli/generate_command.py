@@ -1,4 +1,4 @@
-"""The command `generate qa`: a question set from documents, made by a run that can be resumed."""
+"""The command `generate qa`: generates a question set from documents in a run that can be resumed."""
 
 from __future__ import annotations
 
@@ -11,8 +11,6 @@ from typing import TYPE_CHECKING, Annotated, Any, Final, NoReturn
 import typer
 
 from steelyard.cli.options import (
-    BROKEN,
-    INTERRUPTED,
     BaseUrlOption,
     BudgetOption,
     DryRunOption,
@@ -25,7 +23,9 @@ from steelyard.cli.options import (
     NoEnvOption,
     QuietOption,
     StoreOption,
+    exit_code,
     load_model,
+    store_option,
 )
 from steelyard.cli.output import while_read
 from steelyard.errors import ConfigError, DataError, did_you_mean
@@ -40,7 +40,8 @@ _MOST_LINES: Final = 8
 
 
 _MorePaths = Annotated[
-    list[Path] | None, typer.Argument(metavar="PATH...", help="More documents, as a shell expands a *.")
+    list[Path] | None,
+    typer.Argument(metavar="PATH...", help="Further documents; allows shell patterns such as docs/*.pdf."),
 ]
 _DocumentsOption = Annotated[
     list[Path] | None,
@@ -49,26 +50,31 @@ _DocumentsOption = Annotated[
 _PerChunkOption = Annotated[int, typer.Option("--per-chunk", metavar="N", help="Questions requested per chunk.")]
 _ChunksOption = Annotated[
     int | None,
-    typer.Option("--chunks", metavar="N", help="Sample N chunks, spread over the documents; all by default."),
+    typer.Option(
+        "--chunks", metavar="N", help="Use N randomly sampled chunks, spread over the documents; all by default."
+    ),
 ]
 _ChunkTokensOption = Annotated[
-    int, typer.Option("--chunk-tokens", metavar="N", help="Maximum tokens of a chunk, estimated.")
+    int, typer.Option("--chunk-tokens", metavar="N", help="Maximum size of a chunk in estimated tokens.")
 ]
 _CheckOption = Annotated[
     bool,
-    typer.Option("--check-answerable", help="One more call per question: can it be answered from its chunk alone?"),
+    typer.Option(
+        "--check-answerable", help="Check with one more call per question whether its chunk alone answers it."
+    ),
 ]
 _MetadataOption = Annotated[
-    bool, typer.Option("--metadata", help="Show the model the document's name, page and headings too.")
+    bool, typer.Option("--metadata", help="Include the document's name, page and headings in the prompt.")
 ]
 _BaselineOption = Annotated[
-    str, typer.Option("--baseline", metavar="cloze", help="Use no model: sentences with a phrase left out.")
+    str,
+    typer.Option("--baseline", metavar="cloze", help="Use no model: questions are sentences with a phrase left out."),
 ]
 _OverwriteOption = Annotated[bool, typer.Option("--overwrite", help="Replace the file if it exists.")]
 
 
 def generate(
-    kind: Annotated[str, typer.Argument(metavar="KIND", help="What to generate: qa, questions with answers.")],
+    kind: Annotated[str, typer.Argument(metavar="KIND", help="What to generate: qa (questions with answers).")],
     paths: _MorePaths = None,
     *,
     out: Annotated[Path, typer.Option("--out", metavar="FILE", help="The file to write: .jsonl or .csv.")],
@@ -96,13 +102,13 @@ def generate(
 ) -> None:
     """Generate questions with answers and sources from documents.
 
-    The same command again resumes an interrupted run and pays for no reply twice. Exit code 4 if no question was
-    generated or too many calls failed; the questions there are are saved.
+    Repeating the command resumes an interrupted run; no reply is paid for twice. Exit code 4 if no question was
+    generated or too many calls failed; questions that were generated are saved in any case.
     """
     from steelyard.config.model_file import model_of_flags
 
     if kind != "qa":
-        raise ConfigError(f"generate makes qa, not {kind!r}{did_you_mean(kind, ['qa'])}")
+        raise ConfigError(f"unknown kind {kind!r}: generate supports qa{did_you_mean(kind, ['qa'])}")
     settings = {"chunk_tokens": chunk_tokens, "seed": seed, "language": language}
     request = _QaRequest(
         documents=tuple(str(path.absolute()) for path in [*(documents or ()), *(paths or ())]),
@@ -119,14 +125,14 @@ def generate(
     if dry_run:
         from steelyard.cli.estimates import print_estimate
 
-        print_estimate(suite, store, fresh=fresh, as_json=as_json)
+        print_estimate([suite], store, fresh=fresh, as_json=as_json)
         return
     from steelyard.generate.qa import unfinished
 
     earlier = None if fresh else unfinished(suite, store)
     _check_out(Path(request.out), earlier, suite, overwrite=overwrite)
-    how = {"store": store, "fresh": fresh, "resume": earlier.id if earlier else "", "environment": values}
-    _generate(request, suite, how, quiet=quiet, as_json=as_json)
+    run_options = {"store": store, "fresh": fresh, "resume": earlier.id if earlier else "", "environment": values}
+    _generate(request, suite, run_options, quiet=quiet, as_json=as_json)
 
 
 def resume_generate(
@@ -143,13 +149,13 @@ def resume_generate(
     request = _QaRequest(**stored["generate"])
     suite, values = request.suite(no_env=no_env)
     _check_out(Path(request.out), run, suite, overwrite=False)
-    how = {"store": store, "resume": run.id, "allow_changed": allow_changed, "environment": values}
-    _generate(request, suite, how, quiet=quiet, as_json=as_json)
+    run_options = {"store": store, "resume": run.id, "allow_changed": allow_changed, "environment": values}
+    _generate(request, suite, run_options, quiet=quiet, as_json=as_json)
 
 
 @dataclass(frozen=True, slots=True)
 class _QaRequest:
-    """The arguments that decide what is generated. They are stored with the run, so that `resume` can rebuild it.
+    """The arguments that determine the question set, stored with the run so that `resume` can rebuild its suite.
 
     Args:
         documents: absolute paths.
@@ -201,13 +207,13 @@ def _check_request(request: _QaRequest, baseline: str) -> None:
     if not request.documents:
         raise ConfigError("name the documents: --documents PATH")
     if baseline and baseline != "cloze":
-        raise ConfigError(f"there is no baseline {baseline!r} that makes questions{did_you_mean(baseline, ['cloze'])}")
+        raise ConfigError(f"unknown baseline {baseline!r}{did_you_mean(baseline, ['cloze'])}")
     writers = [bool(request.model), bool(request.model_config), bool(baseline)]
     if sum(writers) != 1:
-        what = "give one of them" if sum(writers) else "nobody writes the questions"
+        what = "give only one of them" if sum(writers) else "one of them is required"
         raise ConfigError(f"--model NAME, --model-config FILE or --baseline cloze: {what}")
     if baseline and (request.settings["check_answerable"] or request.settings["show_metadata"]):
-        raise ConfigError("--check-answerable and --metadata belong to a model; --baseline cloze uses none")
+        raise ConfigError("--check-answerable and --metadata need a model; --baseline cloze uses none")
 
 
 def _check_out(path: Path, earlier: Run | None, suite: Suite, *, overwrite: bool) -> None:
@@ -231,22 +237,22 @@ def _check_out(path: Path, earlier: Run | None, suite: Suite, *, overwrite: bool
     raise ConfigError(f"{path} exists already; name another file, or replace it with --overwrite")
 
 
-def _generate(request: _QaRequest, suite: Suite, how: Mapping[str, Any], *, quiet: bool, as_json: bool) -> NoReturn:
+def _generate(
+    request: _QaRequest, suite: Suite, run_options: Mapping[str, Any], *, quiet: bool, as_json: bool
+) -> NoReturn:
     """Run, save, report, and exit with the code of the run."""
     from steelyard.cli.live_run import run_suite
     from steelyard.generate.qa import questions_of
     from steelyard.suite import RunConfig
 
-    (run,) = run_suite(suite, RunConfig(**how, config={"generate": asdict(request)}), quiet=quiet)
+    (run,) = run_suite(suite, RunConfig(**run_options, config={"generate": asdict(request)}), quiet=quiet)
     questions = questions_of(run, suite)
     out = Path(request.out)
     if questions.rows:
         questions.save(out)
     with while_read():
-        _print(questions, out, suite, store=how["store"], as_json=as_json)
-    if run.state == "broken" or (run.state == "finished" and not questions.rows):
-        raise typer.Exit(BROKEN)
-    raise typer.Exit(0 if run.state == "finished" else INTERRUPTED)
+        _print(questions, out, suite, store=run_options["store"], as_json=as_json)
+    raise typer.Exit(exit_code(run.state, has_result=bool(questions.rows)))
 
 
 def _print(questions: QaSet, out: Path, suite: Suite, *, store: str | None, as_json: bool) -> None:
@@ -262,7 +268,7 @@ def _print(questions: QaSet, out: Path, suite: Suite, *, store: str | None, as_j
     if report.short:
         rows = [_short_row(chunk) for chunk in report.short[:_MOST_LINES]]
         to.print()
-        to.print(table(["fewer than requested", "page", "made", "why"], rows, right=(1, 2), elastic=3))
+        to.print(table(["fewer than requested", "page", "generated", "reason"], rows, right=(1, 2), elastic=3))
         if len(report.short) > _MOST_LINES:
             say(to, f"and {len(report.short) - _MOST_LINES} more chunks; --json has all")
     for line in _next_steps(report, out, store):
@@ -274,9 +280,9 @@ def _lines(questions: QaSet, out: Path, suite: Suite) -> Iterator[str]:
     what = f"{out.name}: " if questions.rows else "nothing was written: "
     yield f"{what}{report.made} of {report.asked} requested questions, from {report.chunks} chunks"
     if report.state != "finished":
-        about = f": {report.reason}" if report.reason not in {"", report.state} else ""
+        reason = f": {report.reason}" if report.reason not in {"", report.state} else ""
         missing = f", {report.not_reached} chunks not reached" if report.not_reached else ""
-        yield f"{report.state}{missing}{about}"
+        yield f"{report.state}{missing}{reason}"
     if report.errors:
         yield f"chunks without questions because their calls failed: {report.errors}"
     if report.dropped:
@@ -284,7 +290,7 @@ def _lines(questions: QaSet, out: Path, suite: Suite) -> Iterator[str]:
     if report.unread_checks:
         yield f"{report.unread_checks} checks could not be parsed; their questions are kept with answerable blank"
     if report.from_journal:
-        yield f"{report.from_journal} replies came from the journal"
+        yield f"{report.from_journal} replies were cached"
     yield from (f"note: {note}" for note in suite.notes)
 
 
@@ -298,7 +304,7 @@ def _counts(dropped: Mapping[str, int]) -> str:
 
 
 def _next_steps(report: QaReport, out: Path, store: str | None) -> Iterator[str]:
-    where = f" --store {shlex.quote(store)}" if store else ""
+    where = store_option(store)
     if report.state == "interrupted" and "budget" in report.reason:
         yield "resume with: the same command and a larger --budget-calls"
     elif report.state in {"interrupted", "broken"}:

@@ -1,4 +1,4 @@
-"""The runbook of past evaluations: `note` says why a run was made, `history` shows one score over the runs."""
+"""The commands `note`, which stores a remark on a run, and `history`, which shows a score over a suite's runs."""
 
 from __future__ import annotations
 
@@ -21,17 +21,20 @@ if TYPE_CHECKING:
 
 def note(
     run: RunArgument,
-    text: Annotated[str, typer.Argument(metavar="[TEXT]", help="Why it was run, what went wrong.")] = "",
+    text: Annotated[str, typer.Argument(metavar="[TEXT]", help="The remark, for example why the run was made.")] = "",
     author: Annotated[
-        str, typer.Option("--author", metavar="NAME", help="Who says so; the user of this system by default.")
+        str,
+        typer.Option(
+            "--author", metavar="NAME", help="Who writes the note; by default the user's name on this system."
+        ),
     ] = "",
-    list_notes: Annotated[bool, typer.Option("--list", help="Only show the notes that the run has.")] = False,
+    list_notes: Annotated[bool, typer.Option("--list", help="Only list the run's notes.")] = False,
     store: StoreOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Keep a note on a run, or list its notes.
+    """Add a note to a run, or list its notes.
 
-    A finished run takes notes too. They are shown by show, history and report, and are never removed.
+    Finished runs accept notes too. Notes are shown by show, history and report, and cannot be deleted.
     """
     from steelyard.report.export import plain_note
     from steelyard.report.record_lines import note_line
@@ -40,40 +43,46 @@ def note(
     from steelyard.store.labels import add_note, read_notes
 
     if list_notes == bool(text):
-        raise ConfigError('type the note behind the run (steelyard note RUN "why"), or --list alone')
+        raise ConfigError(
+            'give the text of the note after the run (steelyard note RUN "TEXT"), or --list without a text'
+        )
     with Store(store) as opened:
-        found = named_run(opened, run)
+        stored = named_run(opened, run)
         if text:
-            add_note(opened, found, text, author=author or _user(), at=datetime.now(UTC))
-        notes = read_notes(opened, [found])[found.id]
+            add_note(opened, stored, text, author=author or _user(), at=datetime.now(UTC))
+        notes = read_notes(opened, [stored])[stored.id]
     if as_json:
-        print_json([plain_note(one) for one in notes])
+        print_json([plain_note(entry) for entry in notes])
         return
     to = console()
-    for one in notes if list_notes else notes[-1:]:
-        say(to, note_line(one))
+    for entry in notes if list_notes else notes[-1:]:
+        say(to, note_line(entry))
     if not notes:
-        say(to, f"run {found.id} ({found.target}) has no notes")
+        say(to, f"run {stored.id} ({stored.target}) has no notes")
 
 
 def history(
     suite: Annotated[
-        str, typer.Argument(metavar="SUITE|CONFIG", help="A suite's title, or the configuration of its runs.")
+        str,
+        typer.Argument(
+            metavar="SUITE|CONFIG", help="A suite's title, or the configuration that its runs were made from."
+        ),
     ],
     score: Annotated[
-        str, typer.Option("--score", metavar="NAME", help="The score to show; the newest run's headline by default.")
+        str,
+        typer.Option("--score", metavar="NAME", help="The score to show; by default the headline of the newest run."),
     ] = "",
     target: Annotated[str, typer.Option("--target", metavar="NAME", help="Only runs of this target.")] = "",
-    group: Annotated[str, typer.Option("--group", metavar="NAME", help="The score of this category only.")] = "",
-    last: Annotated[int, typer.Option("--last", "-n", metavar="N", help="Only the newest so many.", min=1)] = 20,
+    group: Annotated[str, typer.Option("--group", metavar="NAME", help="Only samples of this group.")] = "",
+    last: Annotated[int, typer.Option("--last", "-n", metavar="N", help="Only the N newest runs.", min=1)] = 20,
     store: StoreOption = None,
     as_json: JsonOption = False,
     html: HtmlOption = None,
     markdown: MarkdownOption = None,
 ) -> None:
-    """Show one score over the runs of a suite, with what was noted.
+    """Show one score over the runs of a suite, with their notes.
 
-    The newest run is the last one. Each run is compared with the previous run of the same target.
+    Runs are listed from the oldest to the newest. Each is compared with the previous run of the same target.
     """
     from steelyard.analysis.history import history_of
     from steelyard.report.history_sections import history_sections, history_title
@@ -85,10 +94,10 @@ def history(
 
     check_writable(html, markdown)
     with Store(store) as opened:
-        found = _with_scores(_of_target(_of_suite(opened.runs(), suite), target))
-        shown = found[:last][::-1]
-        notes = read_notes(opened, shown)
-        past = history_of(shown, notes, score=score, group=group, older=len(found) - len(shown))
+        matching = _with_scores(_of_target(_of_suite(opened.runs(), suite), target))
+        newest = matching[:last][::-1]
+        notes = read_notes(opened, newest)
+        past = history_of(newest, notes, score=score, group=group, older=len(matching) - len(newest))
     if as_json:
         print_json({**past.to_json(), "sections": section_json(history_sections(past))})
     else:
@@ -104,7 +113,7 @@ def history(
 
 
 def _user() -> str:
-    """The name of the user who runs this, by user id: an environment variable could hold any name."""
+    """The user's name by user id: an environment variable could hold any name."""
     try:
         return pwd.getpwuid(os.getuid()).pw_name
     except KeyError:
@@ -112,36 +121,40 @@ def _user() -> str:
 
 
 def _of_suite(runs: Sequence[Run], suite: str) -> list[Run]:
-    """The runs that a title or a configuration means, newest first.
+    """The runs of a suite, named by its title or by its configuration file, newest first.
 
     Raises:
         ConfigError: there are none.
     """
-    found = [run for run in runs if run.suite == suite]
+    matching = [run for run in runs if run.suite == suite]
     path = Path(suite)
-    if not found and path.is_file():
-        # A title may have changed since; the newest one counts, with all its runs.
-        made = [run for run in runs if (run.manifest.get("config") or {}).get("path") == str(path.absolute())]
-        if not made:
-            raise ConfigError(f"no run in the store was made from {path}; a suite's title is found too: steelyard runs")
-        found = [run for run in runs if run.suite == made[0].suite]
-    if not found:
+    if not matching and path.is_file():
+        # A suite's title may have been changed between runs of one file: the newest title decides.
+        from_file = [run for run in runs if (run.manifest.get("config") or {}).get("path") == str(path.absolute())]
+        if not from_file:
+            raise ConfigError(f"no run in the store was made from {path}; steelyard runs lists the suites' titles")
+        matching = [run for run in runs if run.suite == from_file[0].suite]
+    if not matching:
         titles = dict.fromkeys(run.suite for run in runs)
         raise ConfigError(
-            f"no run is of a suite {suite!r}{did_you_mean(suite, titles)}" if runs else "the store holds no runs"
+            f"the store has no run of a suite {suite!r}{did_you_mean(suite, titles)}"
+            if runs
+            else "the store has no runs"
         )
-    return found
+    return matching
 
 
 def _of_target(runs: list[Run], target: str) -> list[Run]:
-    found = [run for run in runs if not target or run.target == target]
-    if not found:
-        raise ConfigError(f"no run is of target {target!r}{did_you_mean(target, {run.target for run in runs})}")
-    return found
+    matching = [run for run in runs if not target or run.target == target]
+    if not matching:
+        raise ConfigError(
+            f"the suite has no run of a target {target!r}{did_you_mean(target, {run.target for run in runs})}"
+        )
+    return matching
 
 
 def _with_scores(runs: list[Run]) -> list[Run]:
-    """Without those that only gave the answers of a pair: they have no score whose course could be shown."""
+    """Without runs that only gave the answers for a pairwise comparison, as they have no scores; all if none has."""
     from steelyard.analysis.preferences import only_answers
 
     return [run for run in runs if not only_answers(run.manifest)] or runs

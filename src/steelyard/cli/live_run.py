@@ -8,12 +8,10 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import shlex
 import signal
 import time
 from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 import typer
@@ -21,6 +19,7 @@ from rich.console import Console
 from rich.live import Live
 from rich.table import Table
 
+from steelyard.cli.options import store_option
 from steelyard.cli.output import while_read
 from steelyard.report.terminal import console, say, table
 from steelyard.runner import Progress
@@ -33,7 +32,7 @@ _REFRESH_S: Final = 0.25
 _PLAIN_S: Final = 10.0
 """Interval of the plain lines where there is no terminal."""
 _OTHER_LINES: Final = 4
-"""Lines of the screen that the table leaves free: its header, the shell's prompt, and the message of Ctrl-C."""
+"""Lines of the screen that the table leaves free, for its header, the shell's prompt, and the message of Ctrl-C."""
 
 
 def run_suite(suite: Suite, how: RunConfig, *, quiet: bool) -> tuple[Run, ...]:
@@ -56,19 +55,6 @@ def run_suite(suite: Suite, how: RunConfig, *, quiet: bool) -> tuple[Run, ...]:
         message = f"stopped at once; all replies are kept. Resume with: steelyard resume{store_option(how.store)}"
         typer.echo(message, err=True)
         raise KeyboardInterrupt from stopped
-
-
-def store_option(store: str | Path | None) -> str:
-    """`--store` as it has to be typed in the next command, without a password; "" for the default store.
-
-    >>> store_option("postgresql://me:abc@h/exams"), store_option("my exams.db"), store_option(None)
-    (' --store postgresql://me@h/exams', " --store 'my exams.db'", '')
-    """
-    from steelyard.store.address import has_password, locate
-
-    if not store:
-        return ""
-    return f" --store {shlex.quote(str(locate(store) if has_password(store) else store))}"
 
 
 @contextlib.contextmanager
@@ -100,14 +86,14 @@ class _Stop:
 
     control: RunHandle
     task: asyncio.Task[Any] | None
-    asked: bool = False
+    draining: bool = False
 
     def first_or_second(self) -> None:
-        """Drain the run; if that was asked for before, stop it at once."""
-        if self.asked:
+        """Drain the run; if it is draining already, stop it at once."""
+        if self.draining:
             self._at_once()
         else:
-            self.asked = True
+            self.draining = True
             self.drain()
 
     def drain(self) -> None:
@@ -137,8 +123,8 @@ async def shown(to: Console, targets: Sequence[Progress], *, quiet: bool) -> Asy
     if quiet:
         yield
         return
-    told: dict[str, tuple[int, float]] = {}
-    watch = asyncio.create_task(_live(to, targets) if to.is_terminal else _lines(to, targets, told))
+    last_lines: dict[str, tuple[int, float]] = {}
+    watch = asyncio.create_task(_live(to, targets) if to.is_terminal else _lines(to, targets, last_lines))
     try:
         yield
     finally:
@@ -146,7 +132,7 @@ async def shown(to: Console, targets: Sequence[Progress], *, quiet: bool) -> Asy
         with contextlib.suppress(asyncio.CancelledError), while_read():  # the terminal may have been closed
             await watch
         if not to.is_terminal:
-            _tell(to, targets, told)
+            _tell(to, targets, last_lines)
 
 
 async def _live(to: Console, targets: Sequence[Progress]) -> None:
@@ -156,25 +142,25 @@ async def _live(to: Console, targets: Sequence[Progress]) -> None:
             await asyncio.sleep(_REFRESH_S)
 
 
-async def _lines(to: Console, targets: Sequence[Progress], told: dict[str, tuple[int, float]]) -> None:
+async def _lines(to: Console, targets: Sequence[Progress], last_lines: dict[str, tuple[int, float]]) -> None:
     while True:
         await asyncio.sleep(_REFRESH_S)
-        _tell(to, targets, told)
+        _tell(to, targets, last_lines)
 
 
-def _tell(to: Console, targets: Sequence[Progress], told: dict[str, tuple[int, float]]) -> None:
+def _tell(to: Console, targets: Sequence[Progress], last_lines: dict[str, tuple[int, float]]) -> None:
     """Print a line for each target that has ended, or that has advanced since its last line ten seconds ago.
 
     Args:
         to: where.
         targets: their progress.
-        told: target -> (samples done, clock) of its last line; updated.
+        last_lines: target -> (samples done, clock) of its last line; updated.
     """
     now = time.monotonic()
     for progress in targets:
-        done, at = told.get(progress.target, (progress.before, progress.started))
+        done, at = last_lines.get(progress.target, (progress.before, progress.started))
         if progress.done > done and (progress.is_over or now - at > _PLAIN_S):
-            told[progress.target] = (progress.done, now)
+            last_lines[progress.target] = (progress.done, now)
             with while_read():
                 say(to, f"{progress.target}: {_words(progress)}")
 

@@ -1,8 +1,9 @@
-"""Options, arguments and exit codes that several commands share, and how a run or a configuration is looked up."""
+"""Options, arguments and exit codes that several commands share; looking up runs, configurations and models by them."""
 
 from __future__ import annotations
 
 import os
+import shlex
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Final
@@ -81,32 +82,56 @@ LastOption = Annotated[int, typer.Option("--last", "-n", metavar="N", help="Only
 
 WithLabelsOption = Annotated[
     bool,
-    typer.Option("--with-labels", help="Count people's verdicts (steelyard label) instead of what was parsed."),
+    typer.Option(
+        "--with-labels", help="Replace scores by people's labels (steelyard label), where a score takes them."
+    ),
 ]
 ScoreOption = Annotated[
     str | None, typer.Option("--score", metavar="NAME", help="The score to compare; the suite's own by default.")
 ]
 
 ModelOption = Annotated[
-    str, typer.Option("--model", metavar="NAME", help="The model that writes, by its name at the endpoint.")
+    str, typer.Option("--model", metavar="NAME", help="The model that generates the text, by its name at the endpoint.")
 ]
 BaseUrlOption = Annotated[
-    str, typer.Option("--base-url", metavar="URL", help="Its OpenAI-compatible endpoint; OpenAI's by default.")
+    str, typer.Option("--base-url", metavar="URL", help="The model's OpenAI-compatible endpoint; OpenAI's by default.")
 ]
 KeyOption = Annotated[
-    str, typer.Option("--api-key-env", metavar="NAME", help="The environment variable that holds its key.")
+    str, typer.Option("--api-key-env", metavar="NAME", help="The environment variable with the endpoint's key.")
 ]
 ModelConfigOption = Annotated[
     Path | None,
-    typer.Option("--model-config", metavar="FILE", help="YAML or JSON with the key model, for any other model."),
+    typer.Option(
+        "--model-config", metavar="FILE", help="A YAML or JSON file with the key model, for any other kind of model."
+    ),
 ]
 BudgetOption = Annotated[
     int | None,
-    typer.Option("--budget-calls", metavar="N", help="Send at most N calls, including those before a resume."),
+    typer.Option("--budget-calls", metavar="N", help="Send at most N calls, counting those before a resume."),
 ]
 LanguageOption = Annotated[
     str, typer.Option("--language", metavar="auto|en|zh", help="Language of the prompts; auto follows the text.")
 ]
+
+
+def store_option(store: str | Path | None) -> str:
+    """` --store STORE` for a command to be copied, without a password; "" for the default store.
+
+    >>> store_option("postgresql://me:abc@h/exams"), store_option("my exams.db"), store_option(None)
+    (' --store postgresql://me@h/exams', " --store 'my exams.db'", '')
+    """
+    from steelyard.store.address import has_password, locate
+
+    if not store:
+        return ""
+    return f" --store {shlex.quote(str(locate(store) if has_password(store) else store))}"
+
+
+def exit_code(state: str, *, has_result: bool = True) -> int:
+    """The exit code of a command whose run ended in `state`; a finished run without any result counts as broken."""
+    if state == "broken" or (state == "finished" and not has_result):
+        return BROKEN
+    return 0 if state == "finished" else INTERRUPTED
 
 
 def named_run(store: Store, name: str) -> Run:

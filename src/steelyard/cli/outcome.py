@@ -1,8 +1,7 @@
-"""The results of runs: collected, printed and written to files in the same way by every command."""
+"""Collects the results of runs, prints them and writes reports, in the same way for every command."""
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,6 +14,7 @@ from steelyard.analysis.preferences import is_judging, preferences
 from steelyard.analysis.preferences_values import Preferences
 from steelyard.analysis.standings import Standings, standings
 from steelyard.analysis.summary_values import RunSummary
+from steelyard.cli.options import store_option
 from steelyard.cli.output import while_read, write_lines, write_text
 from steelyard.report.gate import gate_of
 from steelyard.report.page import ReportContent, all_sections, report_sections
@@ -33,10 +33,16 @@ _MOST_NAMED: Final = 4
 class EvaluatedRuns:
     """Runs with everything that a report has of them.
 
-    `store` is the one that was named, "" the usual one; `in_full` whether a terminal shows breakdowns too.
-    `preferences` has one entry per judging run, in order; `standings` are of all of these, where they are several.
-    The comparison is of the other runs, as two judging runs are about other pairs; `compare` compares those of one
-    pair, or against one and the same side, with each other.
+    Args:
+        runs: in the order in which they were named.
+        summaries: one per run.
+        comparison: of the runs that do not judge pairs; None with fewer than two of them. Judging runs are compared
+            only by `compare`, and only if they share a pair or one side of it.
+        gate: None where the suite sets none.
+        store: as it was named; "" is the default store.
+        in_full: whether a terminal shows breakdowns too.
+        preferences: one per judging run, in order.
+        standings: over all judging runs; None with fewer than two of them.
     """
 
     runs: tuple[Run, ...]
@@ -61,16 +67,16 @@ class EvaluatedRuns:
 
     @property
     def content(self) -> ReportContent:
-        """All of it, for a report."""
+        """Everything that a report shows."""
         pairwise = Pairwise(self.preferences, self.standings)
         return ReportContent(self.runs, self.comparison, self.gate, pairwise, self.summaries)
 
     def preferred(self) -> dict[str, Any]:
-        """What judging runs add to the JSON; nothing where there is none."""
+        """The JSON of pairwise preferences; empty if no run judged pairs."""
         if not self.preferences:
             return {}
         return {
-            "preferences": [one.to_json() for one in self.preferences],
+            "preferences": [result.to_json() for result in self.preferences],
             "standings": self.standings.to_json() if self.standings else None,
         }
 
@@ -89,33 +95,33 @@ def evaluate_runs(
     `comparing` are further options of `compare`; where there are any, judging runs are compared too. `with_labels`
     counts people's verdicts in every run alike, but never in the gate.
     """
-    runs: Sequence[Run] = [LabelledRun.of(one) for one in stored] if with_labels else stored
-    summaries = tuple(one.summary() for one in runs)
+    runs: Sequence[Run] = [LabelledRun.of(summary) for summary in stored] if with_labels else stored
+    summaries = tuple(summary.summary() for summary in runs)
     both = list(zip(runs, summaries, strict=True))
     others = [pair for pair in both if not is_judging(pair[0].manifest)]
     judging = [pair for pair in both if is_judging(pair[0].manifest)]
     compared = both if comparing else others
-    comparable = len(compared) > 1 and all(one.scores for _, one in compared)
-    # Records of a judging run that has not begun say nothing, and a run without a preference has none to show.
-    judged = [(run, one) for run, one in judging if one.done]
+    comparable = len(compared) > 1 and all(summary.scores for _, summary in compared)
+    # A judging run without records has no preferences to show yet.
+    judged = [(run, summary) for run, summary in judging if summary.done]
     return EvaluatedRuns(
         tuple(runs),
         summaries,
         _compared(compared, score=score, **comparing) if comparable else None,
         _gate(stored, summaries, with_labels=with_labels) if gated else None,
         store or "",
-        preferences=tuple(preferences(run, summary=one) for run, one in judged),
+        preferences=tuple(preferences(run, summary=summary) for run, summary in judged),
         standings=standings([run for run, _ in judged]) if len(judged) > 1 else None,
     )
 
 
 def _gate(stored: Sequence[Run], summaries: Sequence[RunSummary], *, with_labels: bool) -> GateVerdict | None:
-    """The gate's verdict on the scores as parsed, never on people's labels: a gate that people can move is no gate."""
-    return gate_of(stored, tuple(one.summary() for one in stored) if with_labels else summaries)
+    """The gate's verdict on the scores as parsed: labels do not count, or a build could be made to pass by hand."""
+    return gate_of(stored, tuple(run.summary() for run in stored) if with_labels else summaries)
 
 
 def _compared(several: Sequence[tuple[Run, RunSummary]], **options: Any) -> Comparison:
-    return compare(*(run for run, _ in several), summaries=[one for _, one in several], **options)
+    return compare(*(run for run, _ in several), summaries=[summary for _, summary in several], **options)
 
 
 def print_outcome(outcome: EvaluatedRuns, *, as_json: bool, detailed: bool = False, reported: bool = False) -> None:
@@ -169,12 +175,12 @@ def write_pages(
 
 def _next_steps(outcome: EvaluatedRuns, *, detailed: bool, reported: bool) -> list[str]:
     """Commands to copy: to resume what did not finish, or to see more."""
-    where = f" --store {shlex.quote(outcome.store)}" if outcome.store else ""
-    stopped = next((one for one in outcome.runs if one.state not in {"finished", "running"}), None)
+    where = store_option(outcome.store)
+    stopped = next((run for run in outcome.runs if run.state not in {"finished", "running"}), None)
     if stopped is not None:
         spent = stopped.reason.startswith("the budget of ")
         return [f"{'raise options.budget, then ' if spent else ''}resume with: steelyard resume {stopped.id}{where}"]
-    ids = [one.id for one in outcome.runs]
+    ids = [run.id for run in outcome.runs]
     steps = []
     if len(ids) == 1:
         # Pairs and answers that were only given are neither right nor wrong.

@@ -85,9 +85,9 @@ def show(
     with_labels: WithLabelsOption = False,
     as_json: JsonOption = False,
 ) -> None:
-    """Show one run: scores, categories, and replies without a score.
+    """Show one run: scores, groups, replies without a score.
 
-    Notes on the run are listed below; samples are listed with the labels that a review gave them.
+    Notes on the run follow. With --only or a sample, records are listed with their labels instead.
     """
     from steelyard.cli.outcome import evaluate_runs, print_outcome
     from steelyard.report.export import plain_note
@@ -107,9 +107,9 @@ def show(
             outcome = evaluate_runs([stored], store=store, with_labels=with_labels)
             notes = stored.remarks().notes
             if as_json:
-                about = {"reason": stored.reason, "notes": [plain_note(note) for note in notes], **outcome.preferred()}
-                about["sections"] = section_json(all_sections(outcome.content))
-                print_json({**outcome.summaries[0].to_json(), **about, "manifest": stored.manifest})
+                extras = {"reason": stored.reason, "notes": [plain_note(note) for note in notes], **outcome.preferred()}
+                extras["sections"] = section_json(all_sections(outcome.content))
+                print_json({**outcome.summaries[0].to_json(), **extras, "manifest": stored.manifest})
             else:
                 print_outcome(replace(outcome, in_full=True), as_json=False)
                 for note in notes:
@@ -148,7 +148,7 @@ def compare(
 ) -> None:
     """Compare runs with the first one and draw a conclusion.
 
-    Every score that two runs share is compared over the samples they share, and so are time, calls and tokens.
+    Every score that two runs share is compared over the samples that they share, and so are time, calls and tokens.
     """
     from steelyard.cli.outcome import evaluate_runs, print_outcome, write_pages
     from steelyard.cli.output import check_writable
@@ -178,9 +178,9 @@ def report(
     junit: JUnitOption = None,
     with_labels: WithLabelsOption = False,
 ) -> None:
-    """Write a report of one run, or of several compared.
+    """Write a report of one run, or a comparison of several.
 
-    It is written to report.html if no file is named.
+    The report is written to report.html unless another file is given.
     """
     from steelyard.cli.outcome import evaluate_runs, write_pages
     from steelyard.store import Store
@@ -257,8 +257,8 @@ def _listed(run: Run, wanted: _Wanted) -> Iterator[Record]:
     Raises:
         ConfigError: the run has no such sample.
     """
-    if wanted.sample and wanted.sample not in (known := run.sample_hashes()):
-        near = did_you_mean(wanted.sample, known)
+    if wanted.sample and wanted.sample not in (samples := run.sample_hashes()):
+        near = did_you_mean(wanted.sample, samples)
         raise ConfigError(f"run {run.id} has no sample {wanted.sample!r}{near if near.startswith(':') else ''}")
     listed = 0
     for record in run.records():

@@ -25,18 +25,20 @@ def page() -> str:
 
 def commands_by_name(group: Any) -> dict[str, Any]:
     """Command -> typer's description of it; a command in a group has both words as its name (`store upgrade`)."""
-    found: dict[str, Any] = {}
+    commands: dict[str, Any] = {}
     for name, command in group.commands.items():
         if hasattr(command, "commands"):
-            found |= {f"{name} {second}": inner for second, inner in commands_by_name(command).items()}
+            commands |= {f"{name} {second}": inner for second, inner in commands_by_name(command).items()}
         else:
-            found[name] = command
-    return found
+            commands[name] = command
+    return commands
 
 
 def _command(name: str, command: Any) -> Iterator[str]:
-    arguments = [one for one in command.params if one.param_type_name == "argument"]
-    usage = " ".join(one.metavar if one.required else f"[{one.metavar.strip('[]')}]" for one in arguments)
+    arguments = [parameter for parameter in command.params if parameter.param_type_name == "argument"]
+    usage = " ".join(
+        parameter.metavar if parameter.required else f"[{parameter.metavar.strip('[]')}]" for parameter in arguments
+    )
     yield f"## steelyard {name} {usage}".rstrip()
     yield ""
     # A paragraph of the docstring is one line, as Markdown has no use for where it was broken.
@@ -50,12 +52,16 @@ def _command(name: str, command: Any) -> Iterator[str]:
 def _table(params: list[Any]) -> Iterator[str]:
     yield "| | | |"
     yield "|---|---|---|"
-    for one in params:
-        is_option = one.param_type_name == "option"
-        written = ", ".join(f"`{name}`" for name in one.opts) if is_option else f"`{one.metavar.strip('[]')}`"
-        value = f"`{one.metavar}`" if is_option and one.metavar else ""
-        text = (one.help or "").replace("|", "\\|")
-        default = "" if one.default in {None, False, ""} or one.required else f" Default: `{one.default}`."
+    for parameter in params:
+        is_option = parameter.param_type_name == "option"
+        written = (
+            ", ".join(f"`{name}`" for name in parameter.opts) if is_option else f"`{parameter.metavar.strip('[]')}`"
+        )
+        value = f"`{parameter.metavar}`" if is_option and parameter.metavar else ""
+        text = (parameter.help or "").replace("|", "\\|")
+        default = (
+            "" if parameter.default in {None, False, ""} or parameter.required else f" Default: `{parameter.default}`."
+        )
         yield f"| {written} | {value} | {text}{default} |"
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import shlex
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime
@@ -12,8 +11,6 @@ from typing import TYPE_CHECKING, Annotated, Final, Literal, NoReturn, cast
 import typer
 
 from steelyard.cli.options import (
-    BROKEN,
-    INTERRUPTED,
     BaseUrlOption,
     BudgetOption,
     DryRunOption,
@@ -27,8 +24,10 @@ from steelyard.cli.options import (
     QuietOption,
     RunArgument,
     StoreOption,
+    exit_code,
     load_model,
     named_run,
+    store_option,
 )
 from steelyard.cli.output import while_read, write_text
 from steelyard.errors import ConfigError
@@ -93,10 +92,7 @@ def review(
         with Store(store) as opened:
             _show_queue(named_run(opened, run), most=most, show_key=show_key, as_json=as_json, csv=csv)
         return
-    if show_key or csv:
-        raise ConfigError("--show-key and --csv belong to the queue that review lists without a model")
-    if flags and model_config:
-        raise ConfigError("--model NAME or --model-config FILE: give one of them")
+    _check_model_options(listing=show_key or csv is not None, several=bool(flags and model_config))
     file = model_config.absolute() if model_config else None
     writer, values = load_model(flags, file, no_env=no_env)
     assert writer is not None  # noqa: S101  # flags or file describe it
@@ -104,7 +100,9 @@ def review(
     reviewer.check()
     plan = ReviewPlan(run, only, most, budget_calls)
     if dry_run:
-        _print_estimate(plan, reviewer, store, fresh=fresh, as_json=as_json)
+        from steelyard.cli.estimates import print_estimate
+
+        print_estimate(_planned_suites(plan, reviewer, store), store, fresh=fresh, as_json=as_json)
         return
     how = RunConfig(store=store, fresh=fresh, environment=values)
     _review_by_model(plan, reviewer, how, quiet=quiet, as_json=as_json)
@@ -262,6 +260,18 @@ def _question_lines(queued: Queued) -> Iterator[str]:
         yield f"{chr(ord('A') + at)}. {in_short(text, _MOST_CHARACTERS)}"
 
 
+def _check_model_options(*, listing: bool, several: bool) -> None:
+    """Refuse options of the list together with a model, and a model that is named twice.
+
+    Raises:
+        ConfigError: which.
+    """
+    if listing:
+        raise ConfigError("--show-key and --csv belong to the queue that review lists without a model")
+    if several:
+        raise ConfigError("--model NAME or --model-config FILE: give one of them")
+
+
 def _refuse_without_model(**given: bool) -> None:
     """Refuse options that only a review by a model has.
 
@@ -289,9 +299,7 @@ def _review_by_model(plan: ReviewPlan, reviewer: Reviewer, how: RunConfig, *, qu
             print_json(result.to_json())
         else:
             _print_review(result, plan, where)
-    if result.state == "broken" or (result.state == "finished" and result.asked and not result.reasons):
-        raise typer.Exit(BROKEN)
-    raise typer.Exit(0 if result.state == "finished" else INTERRUPTED)
+    raise typer.Exit(exit_code(result.state, has_result=bool(result.reasons or not result.asked)))
 
 
 def _print_review(result: Review, plan: ReviewPlan, where: str | None) -> None:
@@ -330,11 +338,11 @@ def _review_lines(result: Review, plan: ReviewPlan) -> Iterator[str]:
     if result.unplaced:
         yield f"reasons without a cause: {result.unplaced}"
     if result.from_journal:
-        yield f"{result.from_journal} replies came from the journal"
+        yield f"{result.from_journal} replies were cached"
 
 
 def _next_steps(result: Review, store: str | None) -> Iterator[str]:
-    where = f" --store {shlex.quote(store)}" if store else ""
+    where = store_option(store)
     if result.state == "interrupted" and "budget" in result.reason:
         yield "resume with: the same command and a larger --budget-calls"
     elif result.state in {"interrupted", "broken"}:
@@ -346,27 +354,10 @@ def _next_steps(result: Review, store: str | None) -> Iterator[str]:
             yield f"      steelyard promote {result.run} --where {expression} --to set.jsonl{where}"
 
 
-def _print_estimate(plan: ReviewPlan, reviewer: Reviewer, store: str | None, *, fresh: bool, as_json: bool) -> None:
-    """Print the calls and tokens of both steps: the reasons, then their causes."""
+def _planned_suites(plan: ReviewPlan, reviewer: Reviewer, store: str | None) -> Sequence[Suite]:
+    """The suites of both steps: the reasons, then their causes (estimated with mock reasons)."""
     from steelyard.generate.review import planned_suites
-    from steelyard.report.terminal import console, print_json, say, table
     from steelyard.store import Store
-    from steelyard.suite.dry_run import estimate
 
     with Store(store) as opened:
-        suites = planned_suites(opened, plan, reviewer)
-    estimates = [step for suite in suites for step in asyncio.run(estimate(suite, store=store, fresh=fresh))]
-    if as_json:
-        print_json([step.to_json() for step in estimates])
-        return
-    to = console()
-    rows = []
-    for step in estimates:
-        tokens = sum(stage.input_tokens for stage in step.stages)
-        rows.append([step.target, f"{step.calls:,}", f"{step.in_journal:,}", f"{tokens:,}"])
-    to.print(table(["step", "calls", "cached", "tokens in"], rows, right=(1, 2, 3)))
-    new = sum(step.calls - step.in_journal for step in estimates)
-    say(
-        to,
-        f"{new} calls would be sent; tokens are an estimate, for the causes with mock reasons. Nothing was sent.",
-    )
+        return planned_suites(opened, plan, reviewer)

@@ -86,7 +86,7 @@ def run(
     if dry_run:
         from steelyard.cli.estimates import print_estimate
 
-        print_estimate(loaded.suite, store, fresh=fresh, as_json=as_json)
+        print_estimate([loaded.suite], store, fresh=fresh, as_json=as_json)
         return
     from steelyard.cli.live_run import run_suite
     from steelyard.report.gate import check_before
@@ -94,8 +94,8 @@ def run(
     outlet = _Outlet(store, as_json, html, markdown, junit)
     outlet.check()
     check_before(loaded.suite.gate, loaded.suite.targets, store)
-    how = _how(loaded, store, chosen, fresh=fresh, unsafe_sql=unsafe_sql)
-    outlet.finish(run_suite(loaded.suite, how, quiet=quiet))
+    run_config = _run_config(loaded, store, chosen, fresh=fresh, unsafe_sql=unsafe_sql)
+    outlet.finish(run_suite(loaded.suite, run_config, quiet=quiet))
 
 
 def resume(
@@ -139,8 +139,10 @@ def resume(
 
     loaded = _with_stop_rule(_reload(unfinished, config, no_env=no_env), **_stored_stop_rule(unfinished))
     loaded, chosen = _choose(loaded, (unfinished.manifest["config"] or {}).get("chosen", {}), store)
-    how = _how(loaded, store, chosen, resume=unfinished.id, allow_changed=allow_changed, unsafe_sql=unsafe_sql)
-    outlet.finish(run_suite(loaded.suite, how, quiet=quiet))
+    run_config = _run_config(
+        loaded, store, chosen, resume=unfinished.id, allow_changed=allow_changed, unsafe_sql=unsafe_sql
+    )
+    outlet.finish(run_suite(loaded.suite, run_config, quiet=quiet))
 
 
 def rescore(
@@ -162,7 +164,7 @@ def rescore(
 ) -> None:
     """Score stored outputs again without calling any model.
 
-    Judges take their replies from the journal.
+    The replies of judges are taken from the journal.
     """
     from steelyard.report.scores import rescored_section
     from steelyard.report.terminal import console, print_json, say
@@ -219,11 +221,11 @@ class _Outlet:
         raise typer.Exit(outcome.gate.exit_code if outcome.gate else 0)
 
 
-def _how(loaded: Loaded, store: str | None, chosen: Mapping[str, str], **more: Any) -> RunConfig:
+def _run_config(loaded: Loaded, store: str | None, chosen: Mapping[str, str], **options: Any) -> RunConfig:
     from steelyard.suite import RunConfig
 
     config = {"path": str(loaded.path.absolute()), "plain": loaded.plain} | ({"chosen": chosen} if chosen else {})
-    return RunConfig(store=store, environment=loaded.environment, config=config, **more)
+    return RunConfig(store=store, environment=loaded.environment, config=config, **options)
 
 
 def _say_notes(loaded: Loaded) -> None:

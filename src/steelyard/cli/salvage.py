@@ -25,7 +25,7 @@ _MOST_NAMED: Final = 20
 class _SavedRun:
     """How much of one run was saved."""
 
-    whole: int = 0
+    intact: int = 0
     damaged: list[str] = field(default_factory=list)
     missing: int = 0
     unchanged: bool | None = None
@@ -107,9 +107,9 @@ def _save_run(salvaged: Salvaged, run: Run, write: Callable[[str], object]) -> _
         if record.failure is not None and record.failure.kind == DAMAGED:
             count.damaged.append(record.failure.message)
         else:
-            count.whole += 1
+            count.intact += 1
         write(json_line(head | plain_record(record, labels.get((record.sample.id, record.repeat), ()))) + "\n")
-    count.missing = max(0, run.done - count.whole - len(count.damaged))
+    count.missing = max(0, run.done - count.intact - len(count.damaged))
     return count
 
 
@@ -137,10 +137,10 @@ def _print_result(salvaged: Salvaged, counts: dict[Run, _SavedRun], out: Path | 
 
 
 def _run_lines(run: Run, count: _SavedRun) -> Iterator[str]:
-    n = count.whole + len(count.damaged)
-    parts = [f"{n + count.missing} records, {count.whole} saved whole"]
-    parts += [f"{len(count.damaged)} in part"] if count.damaged else []
-    parts += [f"{count.missing} not found"] if count.missing else []
+    n = count.intact + len(count.damaged)
+    parts = [f"{n + count.missing} records, {count.intact} intact"]
+    parts += [f"{len(count.damaged)} damaged, saved in part"] if count.damaged else []
+    parts += [f"{count.missing} missing"] if count.missing else []
     yield f"run {run.id} ({run.target.strip('()')}): {', '.join(parts)}"
     reasons = {line.rpartition(": ")[2] for line in count.damaged}
     if len(reasons) == 1 and len(count.damaged) > 1:

@@ -162,11 +162,11 @@ def store_upgrade(
     store: StoreOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Upgrade a store that an older version of Steelyard made.
+    """Upgrade a store that was created by an older version.
 
-    A store of an older version can be read, and its runs can be resumed, without an upgrade; where a command needs one
-    it says so. The store is copied first, to a file beside it or to another schema of the database, and the copy is
-    named. An upgrade that is interrupted changes nothing. It is refused while a run is being written.
+    An older store can be read, and its runs resumed, without an upgrade; a command that needs one says so. The store is
+    first copied to a file next to it, or to another schema of the database. An interrupted upgrade changes nothing. The
+    upgrade is refused while a run is being written.
     """
     from steelyard.report.terminal import console, print_json, say
     from steelyard.store import Store
@@ -185,10 +185,10 @@ def store_upgrade(
 
 def _upgrade_lines(upgrade: Upgrade) -> Iterator[str]:
     if not upgrade.applied:
-        yield f"{upgrade.where} is up to date: there is nothing to upgrade"
+        yield f"{upgrade.where} is up to date"
         return
     if upgrade.copy is not None:
-        yield f"the store as it was: {upgrade.copy}"
+        yield f"copy of the store before the upgrade: {upgrade.copy}"
     for migration in upgrade.applied:
         yield f"migration {migration.number}: {migration.summary}"
     yield f"{upgrade.where} is upgraded"

@@ -243,14 +243,18 @@ def _lenient(files: SampleFiles) -> SampleFiles:
 def _checked(
     files: SampleFiles, data: Any, counted: tuple[str, Mapping[str, int]], groups: Mapping[str, int]
 ) -> CheckedData:
+    from steelyard.data.rows import left_out_note
+
     what, counts = counted
+    # Defects are collected in any case; only with --skip-bad a run would leave their rows out.
+    skipped = "" if files.skip_bad else left_out_note(len(data.defects))
     return CheckedData(
         len(data.samples),
         data.mapping,
         what,
         counts,
         data.defects,
-        data.notes,
+        tuple(note for note in data.notes if note != skipped),
         groups=groups,
         skip_bad=files.skip_bad,
     )

@@ -139,7 +139,9 @@ def sound_samples(files: SampleFiles, samples: Sequence[Sample], defects: Sequen
     if defects and not files.skip_bad:
         refuse(defects)
     if not samples:
-        raise DataError(f"{files.names}: there is no sound row")
+        # `skip_bad` is on, so the usual list of defects, which recommends it, would mislead.
+        first = f"; the first defect: {defects[0]}" if defects else ""
+        raise DataError(f"{files.names}: there is no sound row{first}")
     chosen = files.selected(len(samples))
     return tuple(sample for place, sample in enumerate(samples) if place in chosen)
 
@@ -201,4 +203,9 @@ def about_selection(files: SampleFiles, chosen: int, left_out: int) -> Iterator[
     if requested > chosen:
         yield f"{requested} samples were requested, there are {chosen}"
     if left_out:
-        yield f"{left_out} row{' with a defect was' if left_out == 1 else 's with a defect were'} left out (skip_bad)"
+        yield left_out_note(left_out)
+
+
+def left_out_note(rows: int) -> str:
+    """The note on rows that `skip_bad` left out."""
+    return f"{rows} row{' with a defect was' if rows == 1 else 's with a defect were'} left out (skip_bad)"

@@ -1,4 +1,4 @@
-"""The review queue of an exam as a CSV sheet for people's verdicts, and filled-in verdicts as labels.
+"""The review queue as a CSV sheet that people fill in, and their verdicts as labels.
 
 A verdict says which option a reply gives. The queue goes out as a CSV file with an empty column `verdict`
 (`review --csv`); the filled-in file comes back through `read_sheet`, a single verdict from the command line.

@@ -18,14 +18,13 @@ from steelyard.registry import accepts_former_keys
 from steelyard.text.choice import ChoiceReading, read_choice
 from steelyard.text.cleaned_reply import fold
 from steelyard.text.other_tools import RULES
-from steelyard.types import INLINE, Output, Sample, Score, ScoreInfo, StageInfo
+from steelyard.types import INLINE, STOPPED, Output, Sample, Score, ScoreInfo, StageInfo
 
 _NAME: Final = "solve_rate"
 _CREDIT: Final = "partial_credit"
 _MIN_OPTIONS: Final = 2
 _MAX_OPTIONS: Final = 26
 _SEPARATORS: Final = frozenset(" ,、;/&|+.()")
-_STOPPED: Final = frozenset({"content_filter", "refusal"})
 
 
 Rule = Literal["steelyard", "strict_only_letter", "last_letter", "first_option"]
@@ -137,7 +136,7 @@ def _score(
     reading: ChoiceReading, sample: Sample, expected: tuple[str, ...], finish: str, *, name: str = _NAME
 ) -> Score:
     detail = _detail(reading, sample, expected)
-    if reading.status == "refused" or (reading.status == "empty" and finish in _STOPPED):
+    if reading.status == "refused" or (reading.status == "empty" and finish in STOPPED):
         reason = reading.reason if reading.status == "refused" else "a content filter stopped the reply"
         return Score(name, None, outcome="refused", reason=reason, detail=detail)
     if reading.status in {"answered", "none_of_these"}:

@@ -17,7 +17,7 @@ from typing import Any, ClassVar, Final, Literal
 from steelyard.errors import ConfigError
 from steelyard.registry import accepts_former_keys
 from steelyard.scorers.overlap import Overlap, answer_words, chrf, rouge_l, token_f1, words_of
-from steelyard.types import INLINE, Output, Sample, Score, ScoreInfo, StageInfo
+from steelyard.types import INLINE, STOPPED, Output, Sample, Score, ScoreInfo, StageInfo
 
 _WIDE: Final = re.compile(r"[\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\uac00-\ud7af\U00020000-\U0003ffff]")
 
@@ -337,9 +337,6 @@ class ExactMatch:
         return value.strip().casefold() if self.ignore_case else value.strip()
 
 
-_STOPPED: Final = frozenset({"content_filter", "refusal"})
-
-
 def references_of(sample: Sample) -> tuple[tuple[str, ...], str]:
     """The reference texts of a sample, or the reason why there are none: one text or number, or a list of them.
 
@@ -373,7 +370,7 @@ def unscored(name: str, problem: str, output: Output) -> Score | None:
     """The score of an output that cannot be compared (no reference, or stopped by a content filter); else None."""
     if problem:
         return Score(name, None, outcome="not_applicable", reason=problem)
-    if str(output.metadata.get("finish", "")) in _STOPPED and not text_of(output).strip():
+    if str(output.metadata.get("finish", "")) in STOPPED and not text_of(output).strip():
         return Score(name, None, outcome="refused", reason="a content filter stopped the reply")
     return None
 

@@ -24,7 +24,7 @@ from steelyard.sql.verdict import ResultVerdict, verdict_of_failure
 from steelyard.tables.locate import check_folder, database_ids, engines_in
 from steelyard.text.sql_reading import SqlReading, Wanted
 from steelyard.text.sql_reply import read_sql
-from steelyard.types import NOT_COMPARED, Output, Sample, Score, ScoreInfo
+from steelyard.types import NOT_COMPARED, STOPPED, Output, Sample, Score, ScoreInfo
 
 FORMAT_INCORRECT: Final = "format incorrect"
 SQL_INCORRECT: Final = "SQL incorrect"
@@ -35,7 +35,6 @@ PUBLISHED: Final = ("ex_spider", "ex_spider_keep_distinct", "ex_bird", "ex_qatch
 _STAGES: Final = ("format", "execution", "result")
 _LABELLED: Final = frozenset({"execution", "result"})
 """Scores whose verdicts have names."""
-_STOPPED: Final = frozenset({"content_filter", "refusal"})
 _OWN_TABLE: Final = "the reply makes a table of its own, so there is no data that both queries run on"
 
 
@@ -120,7 +119,7 @@ class SqlResult:
     async def __call__(self, sample: Sample, output: Output, sandbox: Sandbox) -> Sequence[Score]:
         """Read the reply, run its SQL, and compare its result with the reference's."""
         reading, finish = read_sql(_text(output.value), form=self.form), str(output.metadata.get("finish", ""))
-        if finish in _STOPPED and reading.status != "read":
+        if finish in STOPPED and reading.status != "read":
             return self._refused()
         problem = _problem(reading, finish)
         bench, sample_database = Bench.of(sandbox, self.limits), database_of(sample, self.databases, self.engine)

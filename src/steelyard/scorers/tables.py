@@ -34,9 +34,8 @@ from steelyard.tables.reading import (
 )
 from steelyard.tables.rules import RuleSet, metric_names, rule_set
 from steelyard.tables.sides import TableSide, compare_equal_queries, compare_sides, ties_of
-from steelyard.types import NOT_COMPARED, Output, Sample, Score, ScoreInfo, StageInfo
+from steelyard.types import NOT_COMPARED, STOPPED, Output, Sample, Score, ScoreInfo, StageInfo
 
-_STOPPED: Final = frozenset({"content_filter", "refusal"})
 _EXECUTION: Final = "execution_accuracy"
 _ORDER: Final = "tuple_order"
 _TOO_LARGE: Final = "too_large"
@@ -269,7 +268,7 @@ class TableMetrics:
 
     def _unparsed(self, table_text: TableText, output: Output) -> Sequence[Score]:
         finish = str(output.metadata.get("finish", ""))
-        if finish in _STOPPED and table_text.kind == "empty":
+        if finish in STOPPED and table_text.kind == "empty":
             return self._same_outcome("refused", "a content filter stopped the reply")
         if finish == "length":
             return self._same_outcome("unparsed", "the reply was cut off before its table was whole", "truncated")

@@ -1,1 +1,1 @@
-"""What is open while a run runs: connections, gates, budget, journal; and Ask, the one way to a model."""
+"""What is open while runs run: connections, limits, budget, journal; and `Ask`, through which models are called."""

@@ -1,4 +1,4 @@
-"""Replies and outputs as the journal keeps them, and the output and answer in whatever a target returned."""
+"""Converts replies and outputs to and from the journal's bytes, and whatever a target returned to an `Output`."""
 
 from __future__ import annotations
 
@@ -9,47 +9,50 @@ from typing import Any, Final
 from steelyard.errors import Attempt
 from steelyard.plain_json import check_plain, from_json, to_json
 from steelyard.prompts.agent_messages import conversation_output, with_plain_conversation
-from steelyard.types import Output, Reply, Usage
+from steelyard.types import STOPPED, Output, Reply, Usage
 
 _MOST_BYTES: Final = 32 << 20
-"""A larger output is no answer, and a store of such could not be read any more."""
-STOPPED: Final = frozenset({"content_filter", "refusal"})
-"""How a reply ends that an endpoint or a model did not want to give."""
+"""Limit of one output: a larger one is a mistake of the target, and reading it back would fill the memory."""
 
 
 def pack_reply(reply: Reply) -> bytes:
-    """A reply as a JSON list; the attempts only where there was more than one."""
+    """Encode a reply as a JSON list."""
     usage = [reply.usage.input_tokens, reply.usage.output_tokens, int(reply.usage.estimated)]
-    tried = [[one.fault, round(one.seconds, 3), round(one.waited, 3), one.message] for one in reply.attempts]
-    body = [reply.text, reply.finish, usage, round(reply.latency, 3), tried if len(tried) > 1 else 0, reply.metadata]
+    attempts = [
+        [attempt.fault, round(attempt.seconds, 3), round(attempt.waited, 3), attempt.message]
+        for attempt in reply.attempts
+    ]
+    # One attempt that was answered says no more than the latency does, and most replies have one: 0 saves its bytes.
+    several = attempts if len(attempts) > 1 else 0
+    body = [reply.text, reply.finish, usage, round(reply.latency, 3), several, reply.metadata]
     return to_json(body)
 
 
 def unpack_reply(key: str, body: bytes) -> Reply:
-    """The reply in `body`, marked as cached: it was read, not asked."""
-    text, finish, (asked, answered, estimated), latency, tried, metadata = from_json(body)
-    attempts = tuple(Attempt(*one) for one in tried) if tried else (Attempt("", latency),)
-    usage = Usage(asked, answered, bool(estimated))
+    """Decode a reply, marked as cached: it comes from the journal, nothing was sent."""
+    text, finish, (input_tokens, output_tokens, estimated), latency, several, metadata = from_json(body)
+    attempts = tuple(Attempt(*attempt) for attempt in several) if several else (Attempt("", latency),)
+    usage = Usage(input_tokens, output_tokens, bool(estimated))
     return Reply(key, text, finish, usage, latency, attempts, cached=True, metadata=metadata)
 
 
 def pack_output(output: Output) -> bytes:
-    """An output that a target returned without asking, as a JSON list."""
+    """Encode the output of a target that called no model itself, as a JSON list."""
     return to_json([output.value, output.contexts, output.metadata])
 
 
 def unpack_output(body: bytes) -> Output:
-    """The output in `body`."""
+    """Decode an output."""
     value, contexts, metadata = from_json(body)
     return Output(value, tuple(contexts), metadata)
 
 
-def plain_output(value: Any, asked: Any = None) -> Output:
-    """Whatever a target returned, as an Output that is equal to what the store gives back.
+def plain_output(value: Any, question: Any = None) -> Output:
+    """Convert whatever a target returned to an Output, equal to the one that the store will give back.
 
     Args:
-        value: what it returned; of a conversation the last answer is the value.
-        asked: the sample's input, which is no message of the target's.
+        value: what it returned; of a conversation, the last answer becomes the output's value.
+        question: the sample's input; in a conversation it is not a message of the target.
 
     Raises:
         TypeError: there is no plain form of it (a generator), it is None: nearly always a forgotten `return`, or its
@@ -59,9 +62,9 @@ def plain_output(value: Any, asked: Any = None) -> Output:
     if value is None:
         raise TypeError("it returned nothing; is a `return` missing? Output(None) says that nothing is meant")
     if isinstance(value, Output):
-        output = with_plain_conversation(value, asked) if value.metadata else value
+        output = with_plain_conversation(value, question) if value.metadata else value
     else:
-        output = (None if isinstance(value, str) else conversation_output(value, asked)) or Output(value)
+        output = (None if isinstance(value, str) else conversation_output(value, question)) or Output(value)
     if type(output.value) is str and not output.contexts and not output.metadata:
         _check_size(len(output.value))
         return Output(output.value)
@@ -73,12 +76,12 @@ def plain_output(value: Any, asked: Any = None) -> Output:
 
 
 def _check_contexts(contexts: Any) -> None:
-    """Refuse one text, which would be taken for as many passages as it has letters, and passages that are no text."""
+    """Refuse a single text, which would be read as one passage per character, and passages that are not texts."""
     if isinstance(contexts, str) or not isinstance(contexts, Sequence):
         raise TypeError(f"contexts are a list of texts, one for each passage, not {type(contexts).__name__}")
-    odd = next((type(one).__name__ for one in contexts if not isinstance(one, str)), "")
-    if odd:
-        raise TypeError(f"contexts are texts, but one of them is {odd}")
+    wrong_type = next((type(passage).__name__ for passage in contexts if not isinstance(passage, str)), "")
+    if wrong_type:
+        raise TypeError(f"contexts are texts, but one of them is {wrong_type}")
 
 
 def _check_size(size: int) -> None:
@@ -87,7 +90,7 @@ def _check_size(size: int) -> None:
 
 
 def answer_of(output: Output) -> str:
-    """The candidate's text: a text, what a mapping holds at `answer` or `output`, or the value as JSON.
+    """The answer in an output as text: the text itself, the value at `answer` or `output` of a mapping, else JSON.
 
     >>> answer_of(Output({"output": "Paris", "steps": 3})), answer_of(Output([1, 2]))
     ('Paris', '[1, 2]')

@@ -1,4 +1,4 @@
-"""The way to each endpoint: proxies and certificates of the environment, or those that a model names.
+"""How each endpoint is reached: proxies and certificates from the environment, or those that a model names.
 
 `HTTPS_PROXY`, `HTTP_PROXY`, `ALL_PROXY` and `NO_PROXY` are read as curl does, in upper or lower case (lower wins):
 NO_PROXY lists hosts, domains with everything below them, addresses and networks (`10.0.0.0/8`), each with a port if it
@@ -41,33 +41,33 @@ class Route(NamedTuple):
 
 
 class Routes:
-    """The routes of a session, each found once.
+    """The routes of a session, each worked out once.
 
     Args:
-        secrets: resolve a proxy's password, and keep that of the environment out of everything.
+        secrets: resolve a proxy's password, and redact the passwords in the environment's proxy addresses.
         environ: the environment.
     """
 
     def __init__(self, secrets: Secrets, environ: Mapping[str, str]) -> None:
         self._secrets = secrets
         self._environ = environ
-        self._known: dict[tuple[str, str, str], Route] = {}
+        self._routes: dict[tuple[str, str, str], Route] = {}
         self._contexts: dict[str, ssl.SSLContext | bool] = {}
         secrets.hide(_passwords(environ))
 
     def of(self, request: Request) -> Route:
-        """How `request` travels.
+        """The route of a request.
 
         Raises:
-            ConfigError: the environment names a proxy that is none, or certificates that cannot be read.
+            ConfigError: the environment names a malformed proxy address, or certificates that cannot be read.
         """
         key = (request.endpoint, request.proxy, request.ca_file)
-        known = self._known.get(key)
-        if known is None:
-            known = self._known[key] = self._found(request)
-        return known
+        route = self._routes.get(key)
+        if route is None:
+            route = self._routes[key] = self._build_route(request)
+        return route
 
-    def _found(self, request: Request) -> Route:
+    def _build_route(self, request: Request) -> Route:
         scheme = urlsplit(request.endpoint).scheme
         options: dict[str, Any] = {"ssl": self._context(request.ca_file)} if scheme == "https" else {}
         address, source = self._proxy(request)
@@ -96,18 +96,18 @@ class Routes:
         return None, ""
 
     def _context(self, ca_file: str) -> ssl.SSLContext | bool:
-        known = self._contexts.get(ca_file)
-        if known is None:
-            known = self._contexts[ca_file] = self._made_context(ca_file)
-        return known
+        context = self._contexts.get(ca_file)
+        if context is None:
+            context = self._contexts[ca_file] = self._build_context(ca_file)
+        return context
 
-    def _made_context(self, ca_file: str) -> ssl.SSLContext | bool:
-        given = self._environ.get("SSL_CERT_FILE", "")
-        if not (ca_file or given or self._environ.get("SSL_CERT_DIR")):
+    def _build_context(self, ca_file: str) -> ssl.SSLContext | bool:
+        cert_file = self._environ.get("SSL_CERT_FILE", "")
+        if not (ca_file or cert_file or self._environ.get("SSL_CERT_DIR")):
             return True  # aiohttp's own, which is made with the package
         context = ssl.create_default_context()
-        if given:
-            load_authorities(context, given, "SSL_CERT_FILE")
+        if cert_file:
+            load_authorities(context, cert_file, "SSL_CERT_FILE")
         if ca_file:
             load_authorities(context, ca_file, "ca_file")
         context.set_alpn_protocols(["http/1.1"])

@@ -1,4 +1,4 @@
-"""Secrets by reference: `${NAME}` is resolved when the session opens and never leaves it."""
+"""Resolves references to secrets (`${NAME}`) when a session opens, and redacts the values wherever they come back."""
 
 from __future__ import annotations
 
@@ -16,33 +16,33 @@ from steelyard.models.references import REFERENCE, references
 __all__ = ["Secrets", "references"]
 
 _SHORTEST: Final = 6
-"""Hiding a shorter value wherever it occurs would deface replies. Local servers are given keys like EMPTY or none:
-those are taken for no secrets and hidden only as they stand in a header, behind "Bearer"."""
+"""Redacting a shorter value everywhere would damage replies that contain the same word. Local servers are often given
+keys such as EMPTY or none: these are redacted only after "Bearer", as they occur in a header."""
 
 _LONG: Final = 12
-"""A value of so many characters is hidden in upper and lower case, a shorter one only if it holds a digit: a password
-like `October` is a word, and `october` in a reply is not it."""
+"""A value of this many characters is redacted whatever its case, a shorter one only if it has a digit: `october` in a
+reply is most likely the month, not the password `October`."""
 _URL_SAFE: Final = str.maketrans("+/", "-_")
 
 
 class Secrets:
-    """The values behind references, and the eraser that keeps them out of everything that is stored or shown.
+    """The values of references; redacts them from everything that is stored or shown.
 
     Args:
         names: every reference that the targets and scorers use.
-        given: values from a `.env` file or a test; the environment is asked for the others.
+        dotenv: values from a `.env` file or a test, preferred to those of the environment.
 
     Attributes:
-        empty: whether there is nothing to keep out.
+        empty: whether there is nothing to redact.
 
     Raises:
-        ConfigError: a name has no value, or one that holds a control character.
+        ConfigError: a name has no value, or its value has a control character.
     """
 
-    def __init__(self, names: Iterable[str], given: Mapping[str, str]) -> None:
+    def __init__(self, names: Iterable[str], dotenv: Mapping[str, str]) -> None:
         self._values: dict[str, str] = {}
         for name in sorted(set(names)):
-            value = given.get(name) or os.environ.get(name)
+            value = dotenv.get(name) or os.environ.get(name)
             if not value:
                 raise ConfigError(f"${{{name}}} has no value: set the environment variable {name} or put it into .env")
             if not value.isprintable():
@@ -51,7 +51,7 @@ class Secrets:
         self._hide(self._values)
 
     def hide(self, values: Mapping[str, str]) -> None:
-        """Keep further values out of everything: of a proxy's address in the environment, which no reference names."""
+        """Redact further values too: passwords in the environment's proxy addresses, which no reference names."""
         self._hide({**self._values, **values})
 
     def _hide(self, values: Mapping[str, str]) -> None:
@@ -64,9 +64,9 @@ class Secrets:
                 else:
                     exact.setdefault(form, f"[secret {name}]")
         # The longest first: a key may be the beginning of another.
-        self._exact = sorted(exact.items(), key=lambda one: -len(one[0]))
-        self._exact_bytes = [(form.encode(), shown.encode()) for form, shown in self._exact]
-        self._folded = sorted(folded.items(), key=lambda one: -len(one[0]))
+        self._exact = sorted(exact.items(), key=lambda pair: -len(pair[0]))
+        self._exact_bytes = [(form.encode(), replacement.encode()) for form, replacement in self._exact]
+        self._folded = sorted(folded.items(), key=lambda pair: -len(pair[0]))
         self._folded_bytes = [form.encode() for form, _ in self._folded]
         self._names = dict(self._folded)
         self.empty = not (exact or folded)
@@ -83,7 +83,7 @@ class Secrets:
         return REFERENCE.sub(lambda match: self._values.get(match[1], match[0]), text)
 
     def redact(self, data: bytes) -> bytes:
-        """`data` with every value replaced by its name."""
+        """`data` with every secret replaced by its name."""
         lowered = data.lower()
         if any(form in lowered for form in self._folded_bytes):
             data = self._replaced(data.decode("utf-8", "surrogateescape")).encode("utf-8", "surrogateescape")
@@ -93,7 +93,7 @@ class Secrets:
         return data
 
     def redact_text(self, text: str) -> str:
-        """The same for a text."""
+        """A text with every secret replaced by its name."""
         if len(text) < self._shortest:
             return text
         lowered = text.lower()
@@ -108,30 +108,30 @@ class Secrets:
         return self._pattern.sub(lambda match: self._names.get(match[0].lower(), "[secret]"), text)
 
     def redact_value(self, value: Any) -> Any:
-        """The same for every text in a plain value, keys included; without secrets it is the value itself."""
+        """A plain value with every text redacted, keys included; the same object if there are no secrets."""
         if self.empty:
             return value
         if isinstance(value, str):
             return self.redact_text(value)
         if isinstance(value, Mapping):
-            return {self.redact_value(key): self.redact_value(one) for key, one in value.items()}
+            return {self.redact_value(key): self.redact_value(item) for key, item in value.items()}
         if isinstance(value, list | tuple):
             return type(value)(map(self.redact_value, value))
         return value
 
 
 def environment() -> Mapping[str, str]:
-    """The process's environment, read here alone: `session.routes` looks for proxies and certificates in it."""
+    """The process's environment, which only this module reads; `session.routes` gets proxy settings from here."""
     return os.environ
 
 
 def _is_distinct(value: str) -> bool:
-    """Whether a value is no word that others may write as well, so that it is a secret in any case of its letters."""
-    return len(value) >= _LONG or (len(value) > _SHORTEST and any(mark.isdigit() for mark in value))
+    """Whether a value is unlikely to occur by chance, so that it is redacted in upper and lower case alike."""
+    return len(value) >= _LONG or (len(value) > _SHORTEST and any(character.isdigit() for character in value))
 
 
 def _forms(value: str) -> set[str]:
-    """How a secret may come back: as it is, as JSON writes it, percent-encoded, in hexadecimal or in base64."""
+    """Forms in which a secret may come back: as it is, JSON-escaped, percent-encoded, in hexadecimal or base64."""
     if len(value) < _SHORTEST:
         return {f"Bearer {value}"}
     escaped = json.dumps(value)[1:-1]
@@ -141,9 +141,9 @@ def _forms(value: str) -> set[str]:
 
 
 def _base64_forms(data: bytes) -> set[str]:
-    """A secret in base64, alone or within a longer text: `user:key` of a header puts it at any of three places.
+    """A secret in base64, alone or inside a longer text, where it may begin at any of three offsets (`user:key`).
 
-    Of the characters at both ends that hold bits of what stands beside it, none is part of a form.
+    Characters at either end that also encode bits of the neighbouring bytes are left out of a form.
     """
     forms = {b64encode(data).decode().rstrip("=")}
     for before in range(3):

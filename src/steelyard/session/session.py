@@ -1,4 +1,4 @@
-"""The Session owns whatever is open while runs run and gives out `Ask`."""
+"""The Session owns everything that is open while runs run; targets and scorers call models through its `Ask`."""
 
 from __future__ import annotations
 
@@ -21,26 +21,26 @@ from steelyard.types import Asks, Reply
 
 
 class Journal(Ledger, Protocol):
-    """What the session needs of a store; `steelyard.store` is the one that keeps it on disk."""
+    """The part of a store that a session uses; `steelyard.store` implements it on disk."""
 
     def store_error(self) -> StoreError | None:
         """Why nothing more may be sent, as its reply could not be stored; or None."""
 
     async def find(self, key: bytes) -> bytes | None:
-        """The body kept under `key`, or None."""
+        """The body stored under `key`, or None."""
 
     async def commit(self, key: bytes, body: bytes) -> bytes:
-        """Keep `body`; returns once it is on disk, with the body kept: the first of that key."""
+        """Store `body`; returns the stored body once it is on disk, which is the first one of that key."""
 
 
 def journal_key(digest: bytes, sample: str, repeat: int, nth: int, draw: str) -> bytes:
-    """10 bytes for the `nth` time that this call has asked the same, in this repeat and draw.
+    """The journal's key of a call, 10 bytes: equal calls of one sample differ by repeat, draw and count.
 
     Args:
         digest: of the request.
         sample: its id.
         repeat: 0-based.
-        nth: 0 for the first time.
+        nth: how often this sample has sent the same request before, from 0.
         draw: "" unless a fresh draw was taken.
     """
     tail = f"\0{sample}\0{repeat}\0{nth}\0{draw}".encode("utf-8", "surrogatepass")
@@ -48,41 +48,41 @@ def journal_key(digest: bytes, sample: str, repeat: int, nth: int, draw: str) ->
 
 
 class Proofs:
-    """What endpoints have shown that they can or cannot do (log-probabilities, say); one call finds out for all."""
+    """Which optional features (such as log-probabilities) endpoints support; one call finds out for all the others."""
 
     def __init__(self) -> None:
         self._locks: dict[str, asyncio.Lock] = {}
-        self._shown: dict[str, ModelError | None] = {}
+        self._outcomes: dict[str, ModelError | None] = {}
 
     @contextlib.asynccontextmanager
     async def of(self, what: str) -> AsyncIterator[bool]:
         """See `Ask.proving`."""
-        if what in self._shown:
-            self._raise_shown(what)
+        if what in self._outcomes:
+            self._raise_known_failure(what)
             yield True
             return
         async with self._locks.setdefault(what, asyncio.Lock()):
-            if what not in self._shown:
+            if what not in self._outcomes:
                 try:
                     yield False
                 except ModelError as error:
                     if error.ends_run:
-                        self._shown[what] = error
+                        self._outcomes[what] = error
                     raise
-                self._shown[what] = None
+                self._outcomes[what] = None
                 return
-        # Another call has shown it while this one waited. Out of the lock, so that all who waited go on together.
-        self._raise_shown(what)
+        # Another call found out while this one waited. Outside the lock, so that all waiting calls continue together.
+        self._raise_known_failure(what)
         yield True
 
-    def _raise_shown(self, what: str) -> None:
-        error = self._shown[what]
+    def _raise_known_failure(self, what: str) -> None:
+        error = self._outcomes[what]
         if error is not None:
             raise error
 
     def forget_failures(self) -> None:
-        """Let the next run ask again: what ended one run is not known of the next."""
-        self._shown = {what: error for what, error in self._shown.items() if error is None}
+        """Forget missing features, so that the next run of the session tries again."""
+        self._outcomes = {what: error for what, error in self._outcomes.items() if error is None}
 
 
 class Session:
@@ -92,9 +92,9 @@ class Session:
         journal: where replies are committed before anything uses them.
         secrets: behind the references in targets and scorers.
         retry: what is done about passing faults.
-        concurrency: calls in flight at one endpoint at most.
+        concurrency: the most calls in flight at one endpoint.
         quota: budget, rates and prices.
-        sandbox: where targets and scorers run SQL; None is one that holds every engine.
+        sandbox: where targets and scorers run SQL; None makes one for every engine.
     """
 
     def __init__(
@@ -123,72 +123,72 @@ class Session:
         await self._wire.close()
 
     def stop(self, reason: str) -> None:
-        """Send nothing more; what is in flight comes in and is committed."""
+        """Send nothing more; calls in flight are awaited and committed."""
         self._stopped = True
         self.limits.pauses.end(ModelError(reason, kind="interrupted", ends_run=True))
 
     def halt(self, error: SteelyardError) -> None:
-        """Send nothing more for the run that `error` ended: nobody waits for a retry that would be in vain."""
+        """Send nothing more for the run that `error` ended, and end the waiting for retries."""
         if self.limits.pauses.ended is None:
             self.limits.pauses.end(error)
 
     def begin_run(self) -> None:
-        """Let the next run send, whatever ended the one before; not after `stop`."""
+        """Allow calls again for the next run, however the previous one ended; not after `stop`."""
         if not self._stopped:
             self.limits.pauses.resume()
             self.proofs.forget_failures()
 
     def ask(self, sample: str, repeat: int, stage: str, *, draw: str = "") -> Ask:
-        """The Ask of one sample, repeat and stage."""
+        """An `Ask` for one sample, repeat and stage."""
         return Ask(self, sample, repeat, stage, draw)
 
     async def reply(self, model: Model, request: Request, key: bytes, sample: str = "") -> Reply:
-        """The journal's reply for `key`, or a new one, committed. An equal key in flight is awaited, not asked twice.
+        """The journal's reply for `key`, or a new one, committed. An equal call in flight is awaited, not repeated.
 
         Args:
-            model: what is asked.
+            model: where the request is sent.
             request: the call.
             key: of the journal.
-            sample: the id of the sample that asks.
+            sample: the id of the sample that it is sent for.
 
         Raises:
             ModelError: no usable reply for good.
             StoreError: the journal failed.
         """
         while (pending := self._in_flight.get(key)) is not None:
-            # None: its owner was cancelled, so we ask ourselves. The future is never cancelled: that could not be told
-            # from our own cancellation.
+            # None: its owner was cancelled, so this call is sent itself. The future is never cancelled: awaiting it
+            # would then look like a cancellation of this call.
             shared = await asyncio.shield(pending)
             if shared is not None:
                 return replace(shared, cached=True)
-        mine: asyncio.Future[Reply | None] = asyncio.get_running_loop().create_future()
-        self._in_flight[key] = mine
+        future: asyncio.Future[Reply | None] = asyncio.get_running_loop().create_future()
+        self._in_flight[key] = future
         try:
-            kept = await self.journal.find(key)
+            stored = await self.journal.find(key)
             body = None
-            if kept is None:
+            if stored is None:
                 reply = self._clean(await self.limits.call(model, request, self._wire, sample), key)
                 body = pack_reply(reply)
-                kept = await self.journal.commit(key, body)
-            if kept is not body:  # it was there before, or another process committed its own first
-                reply = unpack_reply(key.hex(), kept)
+                stored = await self.journal.commit(key, body)
+            if stored is not body:  # it was there before, or another process committed its own first
+                reply = unpack_reply(key.hex(), stored)
         except BaseException as error:
             if isinstance(error, Exception):
-                mine.set_exception(error)
-                mine.exception()  # marks it as seen: asyncio logs an exception that nobody awaits
+                future.set_exception(error)
+                future.exception()  # marks it as seen: asyncio logs an exception that nobody awaits
             else:
-                mine.set_result(None)
+                future.set_result(None)
             raise
         else:
-            mine.set_result(reply)
+            future.set_result(reply)
             return reply
         finally:
             del self._in_flight[key]
 
     def _clean(self, reply: Reply, key: bytes) -> Reply:
-        """`reply` with its key; a secret that came back in it is gone, however it was escaped or cut on the wire."""
+        """`reply` with its key and without secrets: the wire cannot see one that was split or escaped."""
         if self.secrets.empty:
-            # What `replace` below would give, in about half the time: 4 µs and not 7 in each call of most runs.
+            # The same as `replace` below in about half the time (4 µs instead of 7), as most runs have no secrets.
             latency, attempts, metadata = reply.latency, reply.attempts, reply.metadata
             return Reply(key.hex(), reply.text, reply.finish, reply.usage, latency, attempts, metadata=metadata)
         redact = self.secrets.redact_value
@@ -197,61 +197,61 @@ class Session:
             key=key.hex(),
             text=redact(reply.text),
             finish=redact(reply.finish),
-            attempts=tuple(replace(one, message=redact(one.message)) for one in reply.attempts),
+            attempts=tuple(replace(attempt, message=redact(attempt.message)) for attempt in reply.attempts),
             metadata=redact(reply.metadata),
         )
 
 
 @contextlib.asynccontextmanager
 async def proving(ask: Asks, model: Any, what: str) -> AsyncIterator[bool]:
-    """Let one call at a time through until the endpoint of `model` has shown that it can do `what`.
+    """Let one call at a time through until one has shown that the endpoint of `model` supports `what`.
 
-    Whoever asks inside raises a ModelError that ends the run where it cannot: that costs one call, and not one for
-    every sample in work. Gives whether it has been shown before. An `ask` that does not belong to a session (of a dry
-    run, of a rescoring) lets all through.
+    A call inside the block that finds it unsupported raises a ModelError that ends the run: that costs one call instead
+    of one per sample in flight. Yields whether an earlier call has shown it. An `ask` outside a session (in a dry run
+    or when scoring again) does not wait.
     """
     if not isinstance(ask, Ask):
         yield True
         return
     name = getattr(model, "name", "") or type(model).__name__
-    async with ask.proving(f"{getattr(model, 'base_url', '')} {name} {what}") as shown:
-        yield shown
+    async with ask.proving(f"{getattr(model, 'base_url', '')} {name} {what}") as proven:
+        yield proven
 
 
 _FOR_ALL: Final = "\0every sample"
-"""Stands for the sample in the key of what is asked once; no dataset has such an id by chance."""
+"""In the journal's key, the sample of a call that is sent once for all samples; no dataset has such an id by chance."""
 
 
 class Keys:
-    """The journal's keys of one sample, repeat and draw; knows how often the same was asked."""
+    """Makes the journal's keys of one sample, repeat and draw; counts equal requests."""
 
-    __slots__ = ("_asked", "_draw", "_repeat", "_sample")
+    __slots__ = ("_counts", "_draw", "_repeat", "_sample")
 
     def __init__(self, sample: str, repeat: int, draw: str) -> None:
         self._sample = sample
         self._repeat = repeat
         self._draw = draw
-        self._asked: dict[bytes, int] = {}
+        self._counts: dict[bytes, int] = {}
 
     def next(self, digest: bytes) -> bytes:
-        """The key of asking what `digest` stands for, once more."""
-        nth = self._asked.get(digest, 0)
-        self._asked[digest] = nth + 1
+        """The key of the next call with this request."""
+        nth = self._counts.get(digest, 0)
+        self._counts[digest] = nth + 1
         return journal_key(digest, self._sample, self._repeat, nth, self._draw)
 
     def once(self, digest: bytes) -> bytes:
-        """The key of asking what `digest` stands for once, for all samples and repeats."""
+        """The key of the one call with this request for all samples and repeats."""
         return journal_key(digest, _FOR_ALL, 0, 0, self._draw)
 
 
 class Ask:
-    """One call to a model for one sample, repeat and stage.
+    """Calls models on behalf of one sample, repeat and stage.
 
     Attributes:
         stage: `target`, or a scorer's name.
         repeat: which of the sample's repeats this is, from 0.
-        replies: in the order they were asked.
-        over: what ended the run while this asked, even where the target's own code caught it.
+        replies: in the order of their calls.
+        over: the error that ended the run during a call, even if the target's own code caught it.
     """
 
     __slots__ = ("_keys", "_sample", "_session", "over", "repeat", "replies", "stage")
@@ -277,7 +277,7 @@ class Ask:
         return reply
 
     async def once(self, model: Model, messages: Any, /, **parameters: Any) -> Reply:
-        """Ask `model` once for all samples; the reply belongs to the record that paid for it."""
+        """Call `model` once for all samples; the reply is counted for the record whose call was sent."""
         request = model.request(messages, parameters)
         try:
             reply = await self._session.reply(model, request, self._keys.once(request.digest), self._sample)
@@ -290,19 +290,19 @@ class Ask:
 
     @contextlib.asynccontextmanager
     async def proving(self, what: str) -> AsyncIterator[bool]:
-        """Let one call at a time through until one has shown that the endpoint can do `what`; then all.
+        """Let one call at a time through until one has shown that the endpoint supports `what`; then all.
 
-        Gives whether one has: a reply without it is then about its sample and not about the endpoint.
+        Yields whether one has: from then on a reply without it says something about its sample, not the endpoint.
 
         Args:
-            what: names the endpoint, the model and what it must be able to do.
+            what: names the endpoint, the model and the feature.
 
         Raises:
-            ModelError: an earlier call showed that it cannot.
+            ModelError: an earlier call showed that it is not supported.
         """
         try:
-            async with self._session.proofs.of(what) as shown:
-                yield shown
+            async with self._session.proofs.of(what) as proven:
+                yield proven
         except ModelError as error:
             self._note(error)
             raise

@@ -1,4 +1,4 @@
-"""The connections of a session: one pool for all endpoints, no redirects, bounded bodies."""
+"""The HTTP connections of a session: one pool for all endpoints, no redirects, bounded bodies."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from steelyard.session.routes import Route, Routes, authority_hint
 from steelyard.session.secrets import Secrets, environment
 
 _CONNECT_S: Final = 15.0
-"""A host that takes no connection by then is not there; a long time limit is meant for long answers."""
+"""Time limit of connecting. A model's own time limit is for long answers, not for a host that is down."""
 _MOST_BYTES: Final = 32 << 20
-"""A reply beyond 32 MiB is no reply; a lying server must not fill the memory."""
+"""Limit of one reply, so that a faulty server cannot fill the memory."""
 _OWN_HEADERS: Final = (("User-Agent", "steelyard"), ("Accept", "*/*"), ("Accept-Encoding", "identity"))
-"""Compression is not asked for: unpacking costs more than a loopback's or a data centre's bytes."""
+"""Compression is not requested: decompressing costs more than transferring the bytes on a fast network."""
 _MOST_TIMEOUTS: Final = 100
-"""Time limits that are kept as aiohttp's objects. Most calls have their model's limit, but a retry near the end of a
-call's time has what is left of it, a different number each time."""
+"""How many time limits are cached as aiohttp's objects. Most calls have their model's limit, but a retry near the end
+of a call's time gets the rest of it, which is a different number each time."""
 _WRONG_PROTOCOL: Final = "WRONG_VERSION_NUMBER"
 _PROXY_AUTH_REQUIRED: Final = 407
 _SERVER_FAULTS: Final = 500
@@ -32,8 +32,8 @@ _SERVER_FAULTS: Final = 500
 class HttpWire:
     """Sends requests over pooled keep-alive connections.
 
-    The gates limit how many are in flight, so the pool does not. A redirect is not followed: it would carry the key to
-    a place that nobody configured.
+    The endpoint's concurrency limit bounds the calls in flight, so the pool does not. Redirects are not followed: the
+    key would be sent to an address that nobody configured.
     """
 
     def __init__(self, secrets: Secrets) -> None:
@@ -65,7 +65,7 @@ class HttpWire:
 
         Raises:
             Fault: `connection`, `timeout` or an oversized body.
-            ConfigError: the address is none.
+            ConfigError: the address is malformed.
         """
         client = self._client or self._open()
         options = self._route(request).options
@@ -96,18 +96,18 @@ class HttpWire:
             raise self._dropped(error, request) from error
 
     def _clean(self, headers: Mapping[str, str]) -> Mapping[str, str]:
-        """Fields of an answer that may be quoted: the address of a redirect can hold the key that we sent."""
+        """Header fields without secrets: the address of a redirect can contain the key that was sent."""
         return {name.lower(): self._secrets.redact_text(value) for name, value in headers.items()}
 
     def _route(self, request: Request) -> Route:
-        """The way to the endpoint; what the environment says wrongly of it ends the run, whoever asks first."""
+        """The route to the endpoint; a mistake in the environment's settings ends the run with the first call."""
         try:
             return self.routes.of(request)
         except ConfigError as error:
             raise Fault("connection", f"{request.endpoint}: {error}", retry=False, ends_run=True) from error
 
     def _refused(self, error: aiohttp.ClientError, request: Request) -> Fault:
-        """No connection, for a reason that the next attempt would meet as well: the certificate, or the proxy."""
+        """The fault of a failed connection: one about the certificate, TLS or the proxy is not worth a retry."""
         if isinstance(error, aiohttp.ClientHttpProxyError):
             return self._refused_by_proxy(error, request)
         if not isinstance(error, aiohttp.ClientConnectorCertificateError) and _WRONG_PROTOCOL not in str(error):
@@ -144,35 +144,35 @@ class HttpWire:
     def _open(self) -> aiohttp.ClientSession:
         self._client = aiohttp.ClientSession(
             connector=aiohttp.TCPConnector(limit=0, ttl_dns_cache=300, keepalive_timeout=30.0),
-            # A cookie that came with one sample's reply must not be sent with another's: samples are independent.
+            # A cookie set by one sample's reply must not be sent with another's call: samples are independent.
             cookie_jar=aiohttp.DummyCookieJar(),
         )
         return self._client
 
     def _resolved(self, headers: tuple[tuple[str, str], ...]) -> CIMultiDict[str]:
-        """The fields of a request, made once. With ours beside them aiohttp adds none, which saves 15 µs a request."""
-        known = self._headers.get(headers)
-        if known is None:
-            known = CIMultiDict(_OWN_HEADERS)
-            known.update({name: self._secrets.resolve(value) for name, value in headers})
-            self._headers[headers] = known
-        return known
+        """The header fields of a request, cached; as none is missing, aiohttp adds none (15 µs less per call)."""
+        fields = self._headers.get(headers)
+        if fields is None:
+            fields = CIMultiDict(_OWN_HEADERS)
+            fields.update({name: self._secrets.resolve(value) for name, value in headers})
+            self._headers[headers] = fields
+        return fields
 
     def _timeout(self, seconds: float) -> aiohttp.ClientTimeout:
-        known = self._timeouts.get(seconds)
-        if known is None:
+        timeout = self._timeouts.get(seconds)
+        if timeout is None:
             if len(self._timeouts) > _MOST_TIMEOUTS:
                 self._timeouts.clear()
-            known = self._timeouts[seconds] = aiohttp.ClientTimeout(total=seconds, sock_connect=_CONNECT_S)
-        return known
+            timeout = self._timeouts[seconds] = aiohttp.ClientTimeout(total=seconds, sock_connect=_CONNECT_S)
+        return timeout
 
 
 async def _read(response: aiohttp.ClientResponse) -> tuple[bytes, None]:
-    """The whole body, given up beyond the limit."""
+    """Read the whole body, up to the size limit."""
     announced = response.content_length
     if announced is not None and announced > _MOST_BYTES:
         raise Fault("malformed", f"the answer announces {announced} bytes", billed=True)
-    # Of so many bytes no more can come, unless aiohttp unpacks them: then they are counted as they are unpacked.
+    # No more bytes than announced can come, unless aiohttp decompresses them: then they are counted on the way.
     if announced is not None and "Content-Encoding" not in response.headers:
         return await response.content.read(), None
     parts: list[bytes] = []
@@ -184,14 +184,14 @@ async def _read(response: aiohttp.ClientResponse) -> tuple[bytes, None]:
 
 
 async def _read_watched(response: aiohttp.ClientResponse, request: Request) -> tuple[bytes, float | None]:
-    """The whole body, read as it comes, and when its first token came; given up where it stalls."""
+    """Read a streamed body and note when its first token came; a stream that stalls is a fault."""
     watch = request.watch() if request.watch and response.status < 300 else None
     idle_s = request.idle_s or None
     body = bytearray()
     first_at = None
     while True:
         try:
-            # The time to the first byte is the model's; between two bytes a stream that is alive sends at least a ping.
+            # Only the gap between two parts is limited here: the model may think as long as its own time limit allows.
             async with asyncio.timeout(idle_s if body else None) as idle:
                 part = await response.content.readany()
         except TimeoutError:

@@ -1,4 +1,4 @@
-"""Labels on records and notes on runs: what people and models say beside the scores, and never instead of them."""
+"""Labels on records and notes on runs: verdicts and remarks of people and models, stored apart from the scores."""
 
 from __future__ import annotations
 
@@ -17,35 +17,35 @@ from steelyard.store.writer import Batch
 from steelyard.types import Label, Note, Remarks
 
 MODEL: Final = "model:"
-"""What the author of a model's labels begins with."""
+"""Prefix of the author of labels that a model gave."""
 MOST_CHARACTERS: Final = 10_000
-"""A note is a remark; what is longer belongs into a file, and the note says where that is."""
+"""Limit of a note; longer texts belong in a file that the note can name."""
 _Key = tuple[str, int, str, str]
 
 
 def add_labels(store: OpenStore, run: ReadableRun, labels: Sequence[Label]) -> int:
-    """Store labels, all or none; returns once they are on disk. What its author says already is not stored again.
+    """Store labels, all or none, and return once they are on disk; a label that its author gave already is skipped.
 
     Args:
         store: where the run is.
-        run: whose records they are about; it may be finished.
-        labels: of samples of the run; a value of None withdraws an earlier one.
+        run: the run of the labelled records; it may be finished.
+        labels: of samples of the run; a value of None withdraws the author's earlier label.
 
     Returns:
         How many were written.
 
     Raises:
-        ConfigError: a label without a name or author, or of a sample that the run has not asked.
+        ConfigError: a label has no name or author, or is about a sample that the run does not have.
         StoreError: they could not be written.
     """
     _check(store, run, labels)  # here, as an error in the writer's transaction would end all writing
 
     def change(batch: Batch) -> int:
-        held = {_key(label): label.value for label in _read(batch.connection, run.num)}
+        current = {_key(label): label.value for label in _read(batch.connection, run.num)}
         rows = []
         for label in labels:
-            if held.get(_key(label)) != label.value:
-                held[_key(label)] = label.value
+            if current.get(_key(label)) != label.value:
+                current[_key(label)] = label.value
                 rows.append(_row(run.num, label))
         if rows:
             batch.connection.execute(schema.label.insert(), rows)
@@ -55,19 +55,19 @@ def add_labels(store: OpenStore, run: ReadableRun, labels: Sequence[Label]) -> i
 
 
 def all_labels(store: OpenStore, run: ReadableRun) -> tuple[Label, ...]:
-    """Every label that was ever given, oldest first."""
+    """Every label that was ever given, oldest first, with those that were replaced or withdrawn."""
     with store.reading() as connection:
         return tuple(_read(connection, run.num))
 
 
 def current_labels(connection: Connection, run: int) -> tuple[Label, ...]:
-    """The labels of a run that count: the newest of each sample, repeat, name and author, without those withdrawn.
+    """The labels of a run that count: the newest of each sample, repeat, name and author, unless it was withdrawn.
 
-    Nothing in a store that is older than labels.
+    Empty for a store that is older than labels.
     """
     newest: dict[_Key, Label] = {}
     for label in _read(connection, run):
-        # Out and in again: a dictionary would keep the place of the older label.
+        # Removed first, because a dictionary keeps the position of a key that is only overwritten.
         newest.pop(_key(label), None)
         newest[_key(label)] = label
     return tuple(label for label in newest.values() if label.value is not None)
@@ -91,14 +91,14 @@ def _check(store: OpenStore, run: ReadableRun, labels: Sequence[Label]) -> None:
     record, sample = schema.record, schema.sample
     joined = record.join(sample, sample.c.num == record.c.sample)
     with store.reading() as connection:
-        asked = connection.scalars(select(sample.c.id).select_from(joined).where(record.c.run == run.num))
-        known = set(asked)
+        ids = connection.scalars(select(sample.c.id).select_from(joined).where(record.c.run == run.num))
+        samples = set(ids)
     for label in labels:
         if not label.name.strip() or not label.author.strip():
             raise ConfigError(f"a label has a name and an author: {label.name!r} by {label.author!r} lacks one")
         check_plain(label.value)
-        if label.sample not in known:
-            near = did_you_mean(label.sample, known)
+        if label.sample not in samples:
+            near = did_you_mean(label.sample, samples)
             raise ConfigError(f"run {run.id} has no sample {label.sample!r}{near if near.startswith(':') else ''}")
 
 
@@ -125,7 +125,7 @@ def _read(connection: Connection, run: int) -> list[Label]:
 
 
 def _value(text: Any) -> Any:
-    """The value of a label; one that cannot be read is shown as it is stored, and called damaged."""
+    """The value of a label; an unreadable one is replaced by a text that says so."""
     try:
         return from_json(text.encode())
     except (ValueError, AttributeError):
@@ -145,37 +145,35 @@ def _row(run: int, label: Label) -> dict[str, Any]:
 
 
 def add_note(store: OpenStore, run: ReadableRun, text: str, *, author: str, at: datetime) -> Note:
-    """Store a note on a run: what a person wants the next one who looks at it to know; returns once it is on disk.
-
-    A run that is finished takes notes too: they change nothing of it.
+    """Store a note on a run and return once it is on disk; finished runs accept notes too.
 
     Args:
         store: where the run is.
         run: what the note is about.
-        text: blanks around it are dropped.
-        author: who says so.
+        text: blanks around it are removed.
+        author: who writes it.
         at: when.
 
     Raises:
-        ConfigError: it says nothing, nobody says it, or it is longer than `MOST_CHARACTERS`.
+        ConfigError: the text or the author is blank, or the text is longer than `MOST_CHARACTERS`.
         StoreError: it could not be written.
     """
     # A terminal may hand over half a surrogate pair, which SQLite's driver refuses.
     body = text.encode("utf-8", "replace").decode().strip()
-    by = author.encode("utf-8", "replace").decode().strip()
+    name = author.encode("utf-8", "replace").decode().strip()
     if not body:
         raise ConfigError("a note must not be blank")
     if len(body) > MOST_CHARACTERS:
         raise ConfigError(f"a note has at most {MOST_CHARACTERS:,} characters, not {len(body):,}")
-    if not by:
+    if not name:
         raise ConfigError("a note has an author; this name is blank")
-    row = {"run": run.num, "created": at.timestamp(), "author": by, "text": body}
+    row = {"run": run.num, "created": at.timestamp(), "author": name, "text": body}
 
     def change(batch: Batch) -> None:
         batch.connection.execute(schema.note.insert(), row)
 
     store.writer.change(change)
-    return Note(run.id, body, by, at)
+    return Note(run.id, body, name, at)
 
 
 def read_notes(store: OpenStore, runs: Iterable[ReadableRun]) -> dict[str, tuple[Note, ...]]:
@@ -185,7 +183,7 @@ def read_notes(store: OpenStore, runs: Iterable[ReadableRun]) -> dict[str, tuple
 
 
 def _notes(connection: Connection, runs: dict[int, str]) -> dict[str, tuple[Note, ...]]:
-    """The same for runs by number -> id; nothing in a store that is older than notes."""
+    """Notes by run id, of runs given as number -> id; empty for a store that is older than notes."""
     table = schema.note
     by_run: dict[str, tuple[Note, ...]] = dict.fromkeys(runs.values(), ())
     if inspect(connection).has_table(table.name):

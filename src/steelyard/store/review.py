@@ -40,13 +40,13 @@ from steelyard.text.cleaned_reply import fold
 from steelyard.types import OUTCOMES, Label, Record, Score
 
 _CONTEXT: Final = 60
-"""Characters around what was read."""
+"""Characters shown on each side of the letters that were read."""
 _CHUNK: Final = 500
 """Samples whose rows are read together."""
 ANSWER: Final = "answer"
 """The name of such a label."""
 NO_OPTION: Final = "none"
-"""How a reply that gives no option is typed."""
+"""The verdict on a reply that gives no option, as a person types it."""
 Place = tuple[str, int]
 """(sample's id, repeat)."""
 
@@ -75,16 +75,16 @@ class PeopleVerdicts:
             if label.name == ANSWER and not label.author.startswith(MODEL) and isinstance(label.value, str):
                 read = "".join(sorted(set(label.value)))
                 by_author.setdefault((label.sample, label.repeat), {})[label.author] = read
-        readings = {place: set(of_place.values()) for place, of_place in by_author.items()}
-        letters = {place: next(iter(read)) for place, read in readings.items() if len(read) == 1}
-        authors = {place: " and ".join(sorted(by_author[place])) for place in letters}
-        return cls(letters, authors, frozenset(place for place, read in readings.items() if len(read) > 1))
+        readings = {key: set(of_place.values()) for key, of_place in by_author.items()}
+        letters = {key: next(iter(read)) for key, read in readings.items() if len(read) == 1}
+        authors = {key: " and ".join(sorted(by_author[key])) for key in letters}
+        return cls(letters, authors, frozenset(key for key, read in readings.items() if len(read) > 1))
 
-    def __contains__(self, place: Place) -> bool:
-        return place in self.letters or place in self.conflicting
+    def __contains__(self, key: Place) -> bool:
+        return key in self.letters or key in self.conflicting
 
     def row(self, row: ScoreRow, answered: Answered) -> tuple[ScoreRow, Answered]:
-        """A row of an exam score as the verdict has it; unchanged where there is none, or no reply to read."""
+        """A row of an exam score with the people's verdict; unchanged if there is none, or no reply to label."""
         letters = self.letters.get((row.sample, row.repeat))
         if letters is None or not answered.wanted or row.outcome in {"error", "not_applicable"}:
             return row, answered
@@ -93,14 +93,14 @@ class PeopleVerdicts:
         return row._replace(outcome="scored", value=float(letters == answered.wanted)), labelled
 
     def columns(self, columns: ScoreColumns, exams: Sequence[str]) -> ScoreColumns:
-        """The rows of exam scores likewise, column by column."""
+        """The columns of exam scores with the people's verdicts."""
         import numpy as np
 
         codes = [code for code, name in enumerate(columns.names) if name in exams]
         labelled = {sample for sample, _ in self.letters}
         numbers = [number for number, sample in enumerate(columns.samples) if sample in labelled]
         outcome, value, answered = columns.outcome.copy(), columns.value.copy(), columns.answered.copy()
-        kept = {detail: number for number, detail in enumerate(columns.details)}
+        details = {detail: number for number, detail in enumerate(columns.details)}
         to_check = np.isin(columns.name, codes) & np.isin(columns.sample, numbers) & (answered >= 0)
         for at in np.flatnonzero(to_check).tolist():
             row = ScoreRow(
@@ -110,8 +110,8 @@ class PeopleVerdicts:
             changed, detail = self.row(row, columns.details[answered[at]])
             if changed is not row:
                 outcome[at], value[at] = CODES[changed.outcome], changed.value
-                answered[at] = kept.setdefault(detail, len(kept))
-        return replace(columns, outcome=outcome, value=value, answered=answered, details=tuple(kept))
+                answered[at] = details.setdefault(detail, len(details))
+        return replace(columns, outcome=outcome, value=value, answered=answered, details=tuple(details))
 
     def own_letters(self, sample: str, letters: str) -> str:
         """Letters as shown to the model -> as the dataset has them."""
@@ -121,7 +121,7 @@ class PeopleVerdicts:
         )
 
     def score(self, record: Record, score: Score) -> Score:
-        """A score of a record likewise, with the verdict in its reason and detail."""
+        """A score of a record with the people's verdict in its value, reason and detail."""
         letters = self.letters.get((record.sample.id, record.repeat))
         wanted = score.detail.get("wanted")
         if letters is None or not wanted or score.outcome == "not_applicable":
@@ -138,7 +138,7 @@ class PeopleVerdicts:
 
 
 def verdict_letters(text: str, options: int) -> str:
-    """What a person typed as a verdict: letters in any form, sorted, or "" for `none`.
+    """Parse a verdict that a person typed: its letters, sorted, or "" for `none`.
 
     Args:
         text: as typed.
@@ -150,10 +150,10 @@ def verdict_letters(text: str, options: int) -> str:
     >>> verdict_letters("c, A", 4), verdict_letters("None", 4)
     ('AC', '')
     """
-    typed = fold(text).strip()
-    if typed.casefold() == NO_OPTION:
+    folded = fold(text).strip()
+    if folded.casefold() == NO_OPTION:
         return ""
-    letters = {letter for letter in typed.upper() if letter not in " ,;、/&+."}
+    letters = {letter for letter in folded.upper() if letter not in " ,;、/&+."}
     last = chr(ord("A") + options - 1)
     if not letters or not all("A" <= letter <= last for letter in letters):
         raise ConfigError(
@@ -230,7 +230,7 @@ def _places(run: Run, score: str) -> list[tuple[int, int, QueueKind, Answered]]:
 
 
 def _span(record: Record, score: str) -> tuple[int, int] | None:
-    detail = next((given.detail for given in record.scores if given.name == score), {})
+    detail = next((entry.detail for entry in record.scores if entry.name == score), {})
     span = detail.get("span")
     if isinstance(span, list | tuple) and len(span) == 2 and all(isinstance(end, int) for end in span):
         return span[0], span[1]
@@ -238,14 +238,14 @@ def _span(record: Record, score: str) -> tuple[int, int] | None:
 
 
 class LabelledRun(Run):
-    """The run with people's verdicts on its replies in place of what was read; it is stored nowhere.
+    """A run whose scores are replaced by people's labels, while it is read; nothing is stored.
 
-    Only scores of exams change. What a rule decided on the stored scores is not claimed.
+    A decision that a stopping rule made on the stored scores is not claimed for the replaced ones.
     """
 
     @classmethod
     def of(cls, run: Run) -> LabelledRun:
-        """The same run."""
+        """A labelled view of a stored run."""
         return cls(run._store, run._row)  # noqa: SLF001  # a handle on the same row
 
     @cached_property
@@ -261,23 +261,23 @@ class LabelledRun(Run):
 
     @property
     def stopping(self) -> Stopping | None:
-        """What a rule decided, without a claim where verdicts changed what it was decided on."""
+        """The stopping rule's decision, withdrawn if labels changed the score that it was made on."""
         stopping = super().stopping
         if stopping is None or stopping.score not in self.exams or not self.verdicts.letters:
             return stopping
         return stopping.undone(range_of(self.score_infos.get(stopping.score)))
 
     def score_rows(self) -> Iterator[ScoreRow]:
-        """Every score, as verdicts have it."""
+        """Every score, replaced by labels where there are any."""
         return (row for row, _ in self.examined_rows())
 
     def examined_rows(self) -> Iterator[tuple[ScoreRow, Answered | None]]:
-        """The same with the letters."""
+        """The same, with the letters of exam scores."""
         for row, answered in super().examined_rows():
             yield (row, None) if answered is None else self.verdicts.row(row, answered)
 
     def columns(self) -> tuple[ScoreColumns, RunUsage]:
-        """The same by columns."""
+        """All scores as columns, replaced by labels likewise."""
         scores, usage = super().columns()
         return self.verdicts.columns(scores, self.exams), usage
 

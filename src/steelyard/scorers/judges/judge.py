@@ -19,11 +19,11 @@ from steelyard.errors import ConfigError, expect_number
 from steelyard.models.base import Model
 from steelyard.models.references import check_sent
 from steelyard.prompts.language import Language, LanguageSetting, check_language, prompt_language
-from steelyard.session.replies import STOPPED, answer_of, refused_before
+from steelyard.session.replies import answer_of, refused_before
 from steelyard.text.listed import read_verdict_list
 from steelyard.text.rating import Verdict, read_yes_no
 from steelyard.text.verdict_like import verdict_like
-from steelyard.types import Asks, Message, Output, Reply, Sample, Score, Scorer
+from steelyard.types import STOPPED, Asks, Message, Output, Reply, Sample, Score, Scorer
 
 STEADY: Final[Mapping[str, Any]] = MappingProxyType(
     {"temperature": 0, "top_p": 1, "frequency_penalty": 0, "presence_penalty": 0}

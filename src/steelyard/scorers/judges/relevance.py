@@ -55,13 +55,12 @@ from steelyard.scorers.judges.windows import ContextWindow, check_window, window
 from steelyard.session.replies import answer_of, refused_before
 from steelyard.text.rating import Verdict
 from steelyard.text.sql_reply import read_sql
-from steelyard.types import Asks, Output, Sample, Score, ScoreInfo, StageInfo
+from steelyard.types import STOPPED, Asks, Output, Sample, Score, ScoreInfo, StageInfo
 
 Judged = Literal["output", "reference"]
 Candidate = Literal["auto", "sql", "text"]
 Showing = Literal["auto", "shown", "hidden"]
 
-_STOPPED: Final = frozenset({"content_filter", "refusal"})
 _NAMES: Final[Mapping[str, str]] = MappingProxyType({"output": "relevance", "reference": "relevance_of_reference"})
 
 
@@ -173,7 +172,7 @@ class Relevance:
         reading = read_sql(_text(output.value))
         if reading.status == "read":
             return f"{reading.create.rstrip('; ')};\n{reading.query}" if reading.create else reading.query
-        if str(output.metadata.get("finish")) in _STOPPED:
+        if str(output.metadata.get("finish")) in STOPPED:
             return no_answer(self._name)
         return not_applicable(self._name, f"no SQL could be read: {reading.message}")
 
