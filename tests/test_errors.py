@@ -5,7 +5,7 @@ import asyncio
 import pytest
 
 from steelyard import ConfigError, DataError, ModelError, ScorerError, SteelyardError, StoreError, TargetError
-from steelyard.errors import Place, boundary, did_you_mean, expect_number
+from steelyard.errors import Location, boundary, did_you_mean, expect_number
 
 
 def test_every_error_is_one_of_ours():
@@ -14,10 +14,10 @@ def test_every_error_is_one_of_ours():
 
 
 def test_a_place_is_shown_as_file_line_and_column_without_what_is_unknown():
-    assert str(Place("a.yaml", 3, 7)) == "a.yaml:3:7"
-    assert str(Place("a.yaml", 3)) == "a.yaml:3"
-    assert str(Place("a.yaml")) == "a.yaml"
-    assert str(ConfigError("no", Place("a.yaml", 3))) == "a.yaml:3: no"
+    assert str(Location("a.yaml", 3, 7)) == "a.yaml:3:7"
+    assert str(Location("a.yaml", 3)) == "a.yaml:3"
+    assert str(Location("a.yaml")) == "a.yaml"
+    assert str(ConfigError("no", Location("a.yaml", 3))) == "a.yaml:3: no"
     assert str(ConfigError("no")) == "no"
 
 
@@ -35,7 +35,7 @@ def test_a_place_is_shown_as_file_line_and_column_without_what_is_unknown():
     ],
 )
 def test_the_caret_stands_under_the_mark_however_wide_what_is_before_it(text, column, blanks):
-    lines = str(ConfigError("no", Place("a.yaml", 1, column, text))).split("\n")
+    lines = str(ConfigError("no", Location("a.yaml", 1, column, text))).split("\n")
     assert lines[1:] == [f"    {text}", f"    {blanks}^"]
 
 

@@ -94,8 +94,8 @@ def _reached(start: str, edges: Mapping[str, Iterable[str]], seen: set[str]) -> 
 def _paths() -> dict[str, tuple[int, int]]:
     """For three ways of evaluating: modules of ours that run for one sample, and own frames below the worker."""
     script = Path(__file__).with_name("sample_path.py")
-    done = subprocess.run([sys.executable, str(script)], capture_output=True, text=True, check=True)
-    paths = json.loads(done.stdout)
+    process = subprocess.run([sys.executable, str(script)], capture_output=True, text=True, check=True)
+    paths = json.loads(process.stdout)
     return {way: (len(path["modules"]), len(path["deepest"])) for way, path in paths.items()}
 
 

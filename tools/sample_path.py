@@ -57,12 +57,12 @@ def counted(run: Callable[[], object]) -> dict[str, list[str]]:
     What the first sample alone does (imports, caches) is left out.
     """
     watch = Watch()
-    whole = Runner.run_sample
+    original = Runner.run_sample
 
     async def watched(self: Runner, task: Any) -> Any:
         watch.watching = task.no == 1
         try:
-            return await whole(self, task)
+            return await original(self, task)
         finally:
             watch.watching = False
 
@@ -72,7 +72,7 @@ def counted(run: Callable[[], object]) -> dict[str, list[str]]:
         run()
     finally:
         sys.setprofile(None)
-        Runner.run_sample = whole  # type: ignore[method-assign]
+        Runner.run_sample = original  # type: ignore[method-assign]
     return {"modules": sorted(watch.modules), "deepest": watch.deepest}
 
 

@@ -41,7 +41,7 @@ class Attempt:
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class Location:
     """Where in a file something stands: 1-based `line` and `column`, and the text of that line."""
 
     file: str
@@ -58,22 +58,22 @@ class ConfigError(SteelyardError):
 
     Args:
         message: what was expected, what came and what to do.
-        place: where it stands; shown as `file:line:column` with the line itself.
+        location: where it stands; shown as `file:line:column` with the line itself.
     """
 
-    def __init__(self, message: str, place: Place | None = None) -> None:
+    def __init__(self, message: str, location: Location | None = None) -> None:
         super().__init__(message)
         self.message = message
-        self.place = place
+        self.location = location
 
     def __str__(self) -> str:
-        if self.place is None:
+        if self.location is None:
             return self.message
-        head = f"{self.place}: {self.message}"
-        if not self.place.text:
+        head = f"{self.location}: {self.message}"
+        if not self.location.text:
             return head
-        shown, before = _around(self.place.text, max(0, self.place.column - 1))
-        return f"{head}\n    {shown}\n    {_blank(before)}^"
+        excerpt, before = _around(self.location.text, max(0, self.location.column - 1))
+        return f"{head}\n    {excerpt}\n    {_blank(before)}^"
 
 
 class DataError(SteelyardError):
@@ -167,8 +167,10 @@ def did_you_mean(word: str, known: Iterable[Any]) -> str:
     """
     from difflib import get_close_matches
 
-    words = sorted(str(one) for one in known)
-    near = get_close_matches(word, words, n=1, cutoff=0.6) or [one for one in words if one.lower() == word.lower()]
+    words = sorted(str(candidate) for candidate in known)
+    near = get_close_matches(word, words, n=1, cutoff=0.6) or [
+        candidate for candidate in words if candidate.lower() == word.lower()
+    ]
     if near:
         return f": did you mean {near[0]!r}?"
     more = f" and {len(words) - _MOST_KNOWN} more" if len(words) > _MOST_KNOWN else ""

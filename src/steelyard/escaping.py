@@ -49,7 +49,7 @@ def visible(text: str, *, keep: str = "\n\t") -> str:
     """
     if "\n" in keep:
         text = text.replace("\r\n", "\n")
-    return _HIDDEN.sub(lambda found: found[0] if found[0] in keep else _escape(found[0]), text)
+    return _HIDDEN.sub(lambda match: match[0] if match[0] in keep else _escape(match[0]), text)
 
 
 def _escape(character: str) -> str:
@@ -65,7 +65,7 @@ def writable(text: str) -> str:
     >>> writable("a\x00b\n")
     'a\\x00b\n'
     """
-    return _UNWRITABLE.sub(lambda found: _escape(found[0]), text)
+    return _UNWRITABLE.sub(lambda match: _escape(match[0]), text)
 
 
 def csv_cell(value: Any) -> str:
@@ -120,8 +120,8 @@ def markdown_inline(text: str) -> str:
     return _MARKDOWN.sub(_escape_markdown, " ".join(visible(text).split()))
 
 
-def _escape_markdown(found: re.Match[str]) -> str:
-    mark = found[0]
+def _escape_markdown(match: re.Match[str]) -> str:
+    mark = match[0]
     if mark in _ENTITIES:
         return _ENTITIES[mark]
     if mark == "://":
@@ -133,8 +133,8 @@ def _escape_markdown(found: re.Match[str]) -> str:
     return f"\\{mark}"
 
 
-def _escape_leading(found: re.Match[str]) -> str:
-    return f"{found[1]}\\{found[2]}" if found[1] else f"\\{found[0]}"
+def _escape_leading(match: re.Match[str]) -> str:
+    return f"{match[1]}\\{match[2]}" if match[1] else f"\\{match[0]}"
 
 
 def json_line(value: Any) -> str:
@@ -146,7 +146,7 @@ def json_line(value: Any) -> str:
     '{"易":"\\u001b[1m\\u202e<b>"}'
     """
     text = json.dumps(_finite(value), ensure_ascii=False, separators=(",", ":"), default=described)
-    return _HIDDEN.sub(lambda found: json.dumps(found[0])[1:-1], text)
+    return _HIDDEN.sub(lambda match: json.dumps(match[0])[1:-1], text)
 
 
 def json_in_html(value: Any) -> str:
@@ -155,7 +155,7 @@ def json_in_html(value: Any) -> str:
     >>> json_in_html(["</script>", 0.5, "易"])
     '["\\u003c/script\\u003e",0.5,"易"]'
     """
-    return re.sub("[<>&]", lambda found: f"\\u{ord(found[0]):04x}", json_line(value))
+    return re.sub("[<>&]", lambda match: f"\\u{ord(match[0]):04x}", json_line(value))
 
 
 def _finite(value: Any) -> Any:
@@ -165,8 +165,8 @@ def _finite(value: Any) -> Any:
     if isinstance(value, float):
         return value if math.isfinite(value) else str(value)
     if isinstance(value, Mapping):
-        return {str(key): _finite(one) for key, one in value.items()}
+        return {str(key): _finite(element) for key, element in value.items()}
     if isinstance(value, list | tuple):
         # Looked at here, not in a call of their own: a page of 100,000 records has millions of them.
-        return [one if type(one) in _AS_THEY_ARE else _finite(one) for one in value]
+        return [element if type(element) in _AS_THEY_ARE else _finite(element) for element in value]
     return value

@@ -70,7 +70,7 @@ def plain(value: Any) -> Any:
         TypeError: it has none.
     """
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
-        return {one.name: getattr(value, one.name) for one in dataclasses.fields(value)}
+        return {part.name: getattr(value, part.name) for part in dataclasses.fields(value)}
     if isinstance(value, Mapping):
         return dict(value)
     if isinstance(value, set | frozenset):

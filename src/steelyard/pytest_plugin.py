@@ -146,7 +146,7 @@ def pytest_configure(config: Any) -> None:
 
 
 def _store_path(config: Any) -> str:
-    given: str = config.getoption("--steelyard-store")
-    if given:
-        return given if "://" in given else str(config.invocation_params.dir / given)
+    option: str = config.getoption("--steelyard-store")
+    if option:
+        return option if "://" in option else str(config.invocation_params.dir / option)
     return str(config.rootpath / (config.getini("steelyard_store") or ".steelyard/steelyard.db"))

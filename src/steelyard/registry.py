@@ -142,10 +142,10 @@ def find(kind: Kind, name: str) -> type:
 
 def name_of(kind: Kind, cls: type) -> str | None:
     """The name under which `cls` is registered, or None."""
-    place = f"{cls.__module__}:{cls.__qualname__}"
+    path = f"{cls.__module__}:{cls.__qualname__}"
     # Only a class of another package can be an entry point, and looking for those reads files of every package.
-    places = BUILT_IN[kind] if place.startswith("steelyard.") else _places(kind)
-    return next((name for name, home in places.items() if home == place), None)
+    places = BUILT_IN[kind] if path.startswith("steelyard.") else _places(kind)
+    return next((name for name, home in places.items() if home == path), None)
 
 
 def former_keys(cls: type) -> Mapping[str, str]:

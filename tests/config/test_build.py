@@ -135,7 +135,7 @@ def test_a_number_is_a_text_only_if_it_would_be_written_the_same_again():
 def test_a_mistake_is_told_in_words_and_with_its_place(hint, text, words):
     error = error_of(hint, text)
     assert words in str(error)
-    assert all(one.place.line == 1 for one in getattr(error, "errors", (error,)))
+    assert all(one.location.line == 1 for one in getattr(error, "errors", (error,)))
 
 
 def test_an_unknown_key_is_told_at_its_own_place_with_the_nearest_known():
@@ -152,7 +152,7 @@ def test_all_mistakes_are_told_at_once_in_the_order_of_the_file():
     text = "toy:\n  share: x\n  cuont: 3\n  count: y\n  model: {parot: a}\n  words: [a, [b], {c: d}]\n"
     error = error_of(Target, text)
     assert isinstance(error, ConfigErrors)
-    assert [one.place.line for one in error.errors] == [2, 3, 4, 5, 6, 6]
+    assert [one.location.line for one in error.errors] == [2, 3, 4, 5, 6, 6]
     assert str(error).startswith("6 errors\na.yaml:2:10: share: expected a number")
 
 

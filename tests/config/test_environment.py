@@ -55,14 +55,14 @@ targets:
   b: {prompt: {system: "say sk-0123456789", parameters: {extra: [{password: hunter22}], author: "Zhu Xi himself"}}}
 """
     error = error_of(text)
-    assert [(one.place.line, one.message.partition(":")[0]) for one in error.errors] == [
+    assert [(one.location.line, one.message.partition(":")[0]) for one in error.errors] == [
         (3, "X-Auth"), (3, "token"), (4, "password")]  # fmt: skip
     assert 'nor resolved in body: send it in a header as "${NAME}"' in str(error)
     assert not any(one in str(error) for one in ("sk-0123456789, X", "abcdefgh", "hunter22"))
 
 
 def test_another_mistake_on_the_line_of_a_secret_does_not_show_it():
-    place = parse('a: {X-Auth: "hush-hush", modl: m}', "a.yaml").entries["a"].node.entries["modl"].key.place
+    place = parse('a: {X-Auth: "hush-hush", modl: m}', "a.yaml").entries["a"].node.entries["modl"].key.location
     assert place.text == 'a: {X-Auth: "*********", modl: m}'
 
 

@@ -81,13 +81,13 @@ def test_a_matrix_notes_a_key_once(folder):
 def test_a_key_under_both_of_its_names_is_refused_with_its_place(folder):
     with pytest.raises(ConfigError, match="'beside' is the former name of 'also_scored'; give one") as caught:
         loaded(folder, EXAM + "  also_scored: []\n")
-    assert (caught.value.place.line, caught.value.place.column) == (6, 3)
+    assert (caught.value.location.line, caught.value.location.column) == (6, 3)
 
 
 def test_a_mistake_below_a_former_key_has_its_place(folder):
     with pytest.raises(ConfigError, match="last_letter") as caught:
         loaded(folder, EXAM.replace("[last_letter]", "[last_leter]"))
-    assert caught.value.place.line == 6
+    assert caught.value.location.line == 6
 
 
 def test_the_schema_has_the_former_key_as_deprecated():

@@ -144,14 +144,14 @@ HEAD = "suite: toy\nsamples: {file: lines.txt}\n"
 def test_a_mistake_is_told_at_its_place(folder, text, place, words):
     error = error_of(folder, text)
     assert words in str(error)
-    assert str(error.place) == f"{folder / 'toy.yaml'}:{place}"
+    assert str(error.location) == f"{folder / 'toy.yaml'}:{place}"
 
 
 def test_missing_references_and_wrong_keys_are_told_together(folder):
     text = HEAD + 'targets: {a: {toy: {toy: "${GONE}", cuont: 1}}}\noptions: {seed: x}\n'
     error = error_of(folder, text)
     assert isinstance(error, ConfigErrors)
-    assert [one.place.line for one in error.errors] == [3, 3, 4]
+    assert [one.location.line for one in error.errors] == [3, 3, 4]
 
 
 def test_what_a_suite_says_of_a_column_is_told_where_the_column_is_named(folder):
@@ -160,7 +160,7 @@ def test_what_a_suite_says_of_a_column_is_told_where_the_column_is_named(folder)
         "suite: choice\nsamples:\n  file: exam.csv\n  columns: {question: quesion}\ntargets: {a: {baseline: random}}\n"
     )
     error = error_of(folder, text)
-    assert str(error.place) == f"{folder / 'toy.yaml'}:4:23"
+    assert str(error.location) == f"{folder / 'toy.yaml'}:4:23"
     assert "quesion" in error.message
 
 

@@ -32,7 +32,7 @@ def test_other_encodings_and_binary_files_are_named(tmp_path, data, words):
     path.write_bytes(data)
     error = error_of(path)
     assert words in str(error)
-    assert error.place.file == str(path)
+    assert error.location.file == str(path)
 
 
 def test_a_file_too_large_is_refused_unread(tmp_path):
@@ -61,4 +61,4 @@ def test_plain_values_survive_the_way_into_nodes_and_back(value):
 
 def test_places_of_stored_values_name_their_path():
     node = from_plain({"a": [{"b": 1}]}, "stored configuration")
-    assert str(node.entries["a"].node.value[0].entries["b"].node.place) == "stored configuration, a[0].b"
+    assert str(node.entries["a"].node.value[0].entries["b"].node.location) == "stored configuration, a[0].b"

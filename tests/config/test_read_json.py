@@ -28,21 +28,21 @@ def test_a_cut_file_is_refused_with_line_and_column(value):
     text = json.dumps({"key": value}, indent=1)
     with pytest.raises(ConfigError) as caught:
         parse(text[: len(text) // 2], "a.json")
-    assert caught.value.place.line >= 1
-    assert caught.value.place.column >= 1
+    assert caught.value.location.line >= 1
+    assert caught.value.location.column >= 1
 
 
 def test_places_count_from_one_over_every_kind_of_line_end():
     root = parse('{"a": 1,\r\n "b":\n  [true]}', "a.json")
-    assert str(root.entries["b"].key.place) == "a.json:2:2"
-    assert str(root.entries["b"].node.value[0].place) == "a.json:3:4"
+    assert str(root.entries["b"].key.location) == "a.json:2:2"
+    assert str(root.entries["b"].node.value[0].location) == "a.json:3:4"
 
 
 def test_a_trailing_comma_is_refused():
     for text in ('{"a": 1,}', "[1,]"):
         with pytest.raises(ConfigError, match=r"not valid JSON: (expecting|illegal trailing comma)") as caught:
             parse(text, "a.json")
-        assert caught.value.place.line == 1
+        assert caught.value.location.line == 1
 
 
 def test_what_yaml_would_read_otherwise_is_read_as_json():
@@ -52,14 +52,14 @@ def test_what_yaml_would_read_otherwise_is_read_as_json():
 
 def test_a_place_is_right_behind_characters_that_yaml_takes_for_line_ends():
     root = parse('{"a\u2028b\x85": "周", "c": 1}', "a.json")
-    assert str(root.entries["c"].node.place) == "a.json:1:20"
+    assert str(root.entries["c"].node.location) == "a.json:1:20"
 
 
 @pytest.mark.parametrize("text", ['{"a"\n: 1}', '{"' + "k" * 1_100 + '": 1}'])
 def test_a_key_apart_from_its_colon_and_one_of_a_thousand_characters_are_refused(text):
     with pytest.raises(ConfigError, match="not valid JSON") as caught:
         parse(text, "a.json")
-    assert caught.value.place.line in {1, 2}
+    assert caught.value.location.line in {1, 2}
 
 
 def test_surrogate_pairs_come_out_as_one_character():
@@ -97,7 +97,7 @@ def test_surrogate_pairs_come_out_as_one_character():
 def test_what_is_no_json_is_refused_where_it_stands(text, place, words):
     with pytest.raises(ConfigError) as caught:
         parse(text, "a.json")
-    assert str(caught.value.place) == f"a.json:{place}"
+    assert str(caught.value.location) == f"a.json:{place}"
     assert words in str(caught.value)
 
 

@@ -48,9 +48,9 @@ def test_keys_are_texts_as_written():
 def test_every_key_and_value_knows_its_place():
     root = parse("a: 1\nlist:\n  - x\n  - {b: yes}\n", "a.yaml")
     entry = root.entries["list"].node.value[1].entries["b"]
-    assert str(entry.key.place) == "a.yaml:4:6"
-    assert str(entry.node.place) == "a.yaml:4:9"
-    assert entry.node.place.text == "  - {b: yes}"
+    assert str(entry.key.location) == "a.yaml:4:6"
+    assert str(entry.node.location) == "a.yaml:4:9"
+    assert entry.node.location.text == "  - {b: yes}"
 
 
 def test_anchors_and_merge_keys_work_and_own_keys_win():
@@ -92,7 +92,7 @@ def test_escaped_surrogate_pairs_are_one_character():
 def test_what_is_not_plain_data_is_refused_at_its_line(text, line, words):
     error = error_of(text)
     assert words in str(error)
-    assert (error.place.file, error.place.line) == ("a.yaml", line)
+    assert (error.location.file, error.location.line) == ("a.yaml", line)
 
 
 def test_an_empty_file_says_so():
@@ -123,7 +123,7 @@ def test_a_tag_as_long_as_the_file_is_refused_at_once():
 
 def test_a_line_of_a_megabyte_is_not_shown():
     error = error_of("a: [" + "x" * 1_000_000 + ", !t 1]\n")
-    assert error.place.column > 1_000_000
+    assert error.location.column > 1_000_000
     assert len(str(error)) < 200
 
 
@@ -144,7 +144,7 @@ def place_or_none(text):
     try:
         value_of(text)
     except ConfigError as error:
-        return error.place
+        return error.location
     return text
 
 

@@ -73,7 +73,7 @@ def test_a_value_is_not_searched_for_placeholders_again():
 )
 def test_a_matrix_that_means_nothing_is_refused(text, place, words):
     error = error_of(text)
-    assert str(error.place) == f"a.yaml:{place}"
+    assert str(error.location) == f"a.yaml:{place}"
     assert words in str(error)
 
 

@@ -90,7 +90,7 @@ def test_line_ends_of_windows_count_once():
 def test_what_no_configuration_can_hold_is_named_with_its_line(text, line, words):
     with pytest.raises(ConfigError, match=words) as caught:
         read(text)
-    assert caught.value.place.line == line
+    assert caught.value.location.line == line
 
 
 @pytest.mark.parametrize("depth", [60, 300, 100_000])

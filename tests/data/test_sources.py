@@ -85,7 +85,7 @@ def test_cells_of_pandas_are_pythons_own(tmp_path):
 def test_a_frame_has_a_name_for_addresses_and_the_suite():
     files = SampleFiles.of(pl.DataFrame(ROWS), name="exam")
     (table,), _ = read_tables(files)
-    assert (files.title, table.place(2, "answer")) == ("exam", "exam entry 2 key answer")
+    assert (files.title, table.location(2, "answer")) == ("exam", "exam entry 2 key answer")
     assert str(files.frame) == "exam: a frame of polars, 2 rows, 4 columns"
 
 

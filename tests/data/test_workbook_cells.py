@@ -180,7 +180,7 @@ def test_an_exam_asks_what_its_sheet_shows_and_names_every_broken_cell(tmp_path)
     path = workbook(tmp_path / "exam.xlsx", exam)
     data = load_choice(SampleFiles(path, skip_bad=True))
     assert [sample.choices for sample in data.samples] == [("50%", "25%")]
-    assert [defect.place for defect in data.defects] == ["exam.xlsx Sheet!B3", "exam.xlsx Sheet!B4"]
+    assert [defect.location for defect in data.defects] == ["exam.xlsx Sheet!B3", "exam.xlsx Sheet!B4"]
     with pytest.raises(DataError, match="2 defects"):
         load_choice(SampleFiles(path))
 

@@ -168,8 +168,8 @@ def test_what_cannot_be_meant_is_refused_before_anything_is_asked(configured, te
 def test_a_name_that_is_no_side_is_shown_where_it_stands(configured, line, column):
     with pytest.raises(ConfigError) as failed:
         configured(TWO + LEXICAL + line + "\n")
-    assert failed.value.place.text.strip() == line
-    assert failed.value.place.column == column
+    assert failed.value.location.text.strip() == line
+    assert failed.value.location.column == column
 
 
 def test_without_samples_and_runs_there_is_nothing_to_ask(configured):

@@ -75,7 +75,7 @@ def test_a_suites_judge_serves_every_scorer_without_one_of_its_own(configured):
 def test_a_scorer_that_wants_a_judge_and_has_none_is_refused_when_the_configuration_is_checked(configured):
     with pytest.raises(ConfigError, match="faithfulness: it asks a model and has none") as refused:
         configured("scorers: [token_f1, faithfulness]\n")
-    assert (refused.value.place.line, refused.value.place.column) == (4, 10)
+    assert (refused.value.location.line, refused.value.location.column) == (4, 10)
 
 
 def test_a_headline_that_no_scorer_gives_is_refused_when_the_configuration_is_checked(configured):

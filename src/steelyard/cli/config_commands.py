@@ -14,7 +14,7 @@ import typer
 
 from steelyard.cli.options import USER_MISTAKE, JsonOption, NoEnvOption, OutOption, load_config
 from steelyard.cli.output import write_text
-from steelyard.errors import ConfigError, Place, did_you_mean
+from steelyard.errors import ConfigError, Location, did_you_mean
 
 if TYPE_CHECKING:
     from importlib.resources.abc import Traversable
@@ -228,7 +228,7 @@ def convert(
         raise ConfigError(f"{old} cannot be read: {error.strerror}") from error
     except ValueError as error:
         line, column = getattr(error, "lineno", 0), getattr(error, "colno", 0)
-        raise ConfigError(f"not JSON: {error}", Place(str(old), line, column)) from error
+        raise ConfigError(f"not JSON: {error}", Location(str(old), line, column)) from error
     text = converted(content, old.stem)
     if out is None:
         sys.stdout.write(text)

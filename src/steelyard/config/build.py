@@ -66,7 +66,7 @@ class Site:
 
     def wrong(self, node: Node, message: str) -> ConfigError:
         """The error to raise about `node`, with the key in front."""
-        return ConfigError(f"{self.what}: {message}" if self.what else message, node.place)
+        return ConfigError(f"{self.what}: {message}" if self.what else message, node.location)
 
 
 def build(hint: Any, node: Node, site: Site) -> Any:
@@ -251,17 +251,17 @@ def with_renamed_keys(node: Node, renamed: Sequence[RenamedKey]) -> Node:
 
 def _checked(make: Callable[[], Any], node: Node, site: Site, entries: Mapping[str, MappingEntry] | None = None) -> Any:
     problems = Problems()
-    made: Any = None
+    built: Any = None
     try:
         with boundary("config", site.what):
-            made = make()
-            check = getattr(made, "check", None)
+            built = make()
+            check = getattr(built, "check", None)
             if callable(check):
                 check()
     except SteelyardError as error:
         problems.note(error, _named_by(error, entries or {}) or node)
     problems.raise_any()
-    return made
+    return built
 
 
 def _named_by(error: SteelyardError, entries: Mapping[str, MappingEntry]) -> Node | None:
@@ -280,11 +280,11 @@ def named(kind: Kind, node: Node, site: Site) -> Any:
     if isinstance(node.value, str):
         if node.value not in names(kind):
             raise site.wrong(node, _unknown(kind, node.value))
-        return _of_class(_found(kind, node.value, node), {}, node, site.at(node.value))
+        return _of_class(_class_of(kind, node.value, node), {}, node, site.at(node.value))
     if not isinstance(node.value, Mapping):
         raise site.wrong(node, f"expected a {kind}, as {{name: {{...}}}}, but got {described(node)}")
     key = _name(kind, node, site)
-    registered = _found(kind, key.value, key)
+    registered = _class_of(kind, key.value, key)
     keys = keys_of(registered) if is_class(registered) else {}
     return _of_class(registered, own_entries(key.value, node, keys), key, site.at(key.value))
 
@@ -307,7 +307,7 @@ def _name(kind: Kind, node: Node, site: Site) -> Node:
     return registered
 
 
-def _found(kind: Kind, name: str, node: Node) -> Any:
+def _class_of(kind: Kind, name: str, node: Node) -> Any:
     problems = Problems()
     registered: Any = None
     with problems.gathered(node), boundary("config", f"the {kind} {name!r} cannot be loaded"):
@@ -335,7 +335,7 @@ def own_entries(name: str, node: Node, keys: Mapping[str, Key]) -> Mapping[str, 
         return {name: inner, **siblings}
     if scalar.name in siblings:
         key = siblings[scalar.name].key
-        raise ConfigError(f"{scalar.name!r} is given twice: it is the value of {name!r} too", key.place)
+        raise ConfigError(f"{scalar.name!r} is given twice: it is the value of {name!r} too", key.location)
     return {scalar.name: inner, **siblings}
 
 

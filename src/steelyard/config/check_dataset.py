@@ -54,7 +54,7 @@ class CheckedData:
             self.what: dict(self.counts),
             "groups": dict(self.groups),
             "defects": [
-                {"kind": defect.kind, "place": defect.place, "message": defect.message} for defect in self.defects
+                {"kind": defect.kind, "place": defect.location, "message": defect.message} for defect in self.defects
             ],
             "defect_kinds": dict(Counter(defect.kind for defect in self.defects)),
             "pairs": list(self.pairs),
@@ -81,12 +81,12 @@ class CheckedData:
 
     def _column_lines(self) -> Iterator[str]:
         """The columns once if all tables have the same, otherwise for each table."""
-        same = len({str(table["columns"]) for table in self.tables}) <= 1
-        if same:
+        uniform = len({str(table["columns"]) for table in self.tables}) <= 1
+        if uniform:
             yield from (f"  {role}: {columns}" for role, columns in self.columns.items())
         for table in self.tables if len(self.tables) > 1 else ():
             yield f"  {table['table']}: {_counted(table['samples'], 'sample')}"
-            if not same:
+            if not uniform:
                 yield from (f"    {role}: {columns}" for role, columns in table["columns"].items())
 
 

@@ -111,20 +111,20 @@ def _head(name: str, old: Mapping[str, Any]) -> Iterator[str]:
 
 def _samples(sources: Sequence[str], folders: Sequence[str], names: Sequence[str]) -> Iterator[str]:
     """The sources that the old script asked: those with a result folder in turn, or all where it names no folder."""
-    asked = sources[: len(folders)] if folders else sources
-    rest = sources[len(asked) :]
+    used = sources[: len(folders)] if folders else sources
+    unused = sources[len(used) :]
     yield "samples:"
     if len(sources) == 1:
         yield f"  file: {_flow(sources[0])}"
     else:
         yield "  file:"
-        yield from (f"    - {_flow(path)}" for path in asked)
-    if rest:
+        yield from (f"    - {_flow(path)}" for path in used)
+    if unused:
         yield "    # The old script had no result folder for these and did not ask them:"
-        yield from (f"    # - {_flow(path)}" for path in rest)
+        yield from (f"    # - {_flow(path)}" for path in unused)
     yield "  # The old script read the columns by place; a header row is found and not asked."
     yield '  columns: {question: A, options: "B:E", answer: F, group: G}'
-    yield from _result_files(asked, folders, names)
+    yield from _result_files(used, folders, names)
     yield ""
 
 
@@ -322,9 +322,9 @@ def _chat_model(name: str, entry: Mapping[str, Any], variables: Variables) -> _N
         return _NewTarget(name, notes=(f"Not converted, its address is not known: {_shown('', {name: entry})}",))
     model = {"name": _value(name, model_key, entry[model_key], variables), "base_url": base_url}
     model["api_key"] = f"${{{secret}}}"
-    given = {key: _value(name, key, entry[key], variables) for key in _PARAMETERS if key in entry}
-    if given:
-        model["parameters"] = given
+    parameters = {key: _value(name, key, entry[key], variables) for key in _PARAMETERS if key in entry}
+    if parameters:
+        model["parameters"] = parameters
     notes += (f"The key itself was not copied: set {secret} in the environment or in a file .env next to this one.",)
     notes += _left_out(entry, {"api_key", model_key, url_key, *_PARAMETERS})
     return _NewTarget(name, "prompt", {"model": {"openai_compatible": model}}, {"knowledge_base": "no"}, notes)

@@ -11,7 +11,7 @@ from typing import Any, get_args
 from steelyard.config.build import own_entries
 from steelyard.config.keys import keys_of
 from steelyard.config.nodes import MappingEntry, Node
-from steelyard.errors import Place
+from steelyard.errors import Location
 from steelyard.registry import Kind, name_of
 
 
@@ -22,20 +22,20 @@ class Setting:
     Args:
         key: its dotted path.
         value: as plain JSON; a secret is the reference that was written.
-        place: where it was written; None is a default.
+        location: where it was written; None is a default.
     """
 
     key: str
     value: Any
-    place: Place | None
+    location: Location | None
 
     @property
     def origin(self) -> str:
         """`exam.yaml:7`, or `default`."""
-        if self.place is None:
+        if self.location is None:
             return "default"
-        line = f":{self.place.line}" if self.place.line else ""
-        return f"{Path(self.place.file).name}{line}"
+        line = f":{self.location.line}" if self.location.line else ""
+        return f"{Path(self.location.file).name}{line}"
 
 
 def settings(value: Any, node: Node | None, key: str = "") -> Iterator[Setting]:
@@ -54,20 +54,22 @@ def settings(value: Any, node: Node | None, key: str = "") -> Iterator[Setting]:
             yield from settings(below, entry.node if entry else None, _joined(key, str(name)))
     elif isinstance(value, tuple | list) and any(dataclasses.is_dataclass(element) for element in value):
         nodes: Sequence[Any] = node.value if node is not None and isinstance(node.value, tuple) else [None] * len(value)
-        for place, (element, of) in enumerate(zip(value, nodes, strict=False)):
-            yield from settings(element, of, f"{key}[{place}]")
+        for index, (element, of) in enumerate(zip(value, nodes, strict=False)):
+            yield from settings(element, of, f"{key}[{index}]")
     else:
-        yield Setting(key, _plain(value), node.place if node is not None else None)
+        yield Setting(key, _plain(value), node.location if node is not None else None)
 
 
 def _of_fields(value: Any, node: Node | None, key: str) -> Iterator[Setting]:
-    name = next((found for kind in get_args(Kind) if (found := name_of(kind, type(value)))), "") if key else ""
+    name = (
+        next((registered for kind in get_args(Kind) if (registered := name_of(kind, type(value)))), "") if key else ""
+    )
     path = _joined(key, name)
     entries = _entries(value, node, name)
     cls: type = type(value)
     names = keys_of(cls)
     if not names:
-        yield Setting(path, None, node.place if node is not None else None)
+        yield Setting(path, None, node.location if node is not None else None)
     for field in names:
         entry = entries.get(field)
         yield from settings(getattr(value, field), entry.node if entry else None, _joined(path, field))

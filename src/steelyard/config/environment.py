@@ -14,7 +14,7 @@ from typing import Final
 from steelyard.config.nodes import Node, Problems
 from steelyard.config.read import decoded
 from steelyard.config.targets import expanded
-from steelyard.errors import ConfigError, Place
+from steelyard.errors import ConfigError, Location
 from steelyard.models.references import BODY_KEYS, REFERENCE, is_data, is_written_out
 
 _LINE: Final = re.compile(r"\s*(?:export\s+)?([A-Za-z_][A-Za-z0-9_]*)\s*=\s*(.*)")
@@ -69,8 +69,8 @@ def environment(root: Node, environ: Mapping[str, str], dotenv: Path | None) -> 
     values = {name: environ.get(name) or in_file.get(name, "") for name in wanted}
     for name, node in wanted.items():
         if not values[name]:
-            place = f"put it into {dotenv}" if dotenv is not None else "drop the option that leaves .env out"
-            problems.add(f"set {name} or {place}: ${{{name}}} has no value", node)
+            advice = f"put it into {dotenv}" if dotenv is not None else "drop the option that leaves .env out"
+            problems.add(f"set {name} or {advice}: ${{{name}}} has no value", node)
     problems.raise_any()
     return Environment(values)
 
@@ -107,8 +107,8 @@ def _refuse_literals(node: Node, problems: Problems, above: tuple[str, ...] = ()
                 _refuse_literal(above[-1], element, element, problems, above)
             _refuse_literals(element, problems, above)
     if isinstance(node.value, str) and _USER_AND_PASSWORD.search(node.value):
-        place = Place(node.place.file, node.line, node.column)  # without the line: it holds the password
-        problems.note(ConfigError('a password is not written into an address: write "${NAME}" instead', place), node)
+        location = Location(node.location.file, node.line, node.column)  # without the line: it holds the password
+        problems.note(ConfigError('a password is not written into an address: write "${NAME}" instead', location), node)
 
 
 def _refuse_literal(key: str, node: Node, at: Node, problems: Problems, above: tuple[str, ...]) -> None:
@@ -134,9 +134,9 @@ def read_dotenv(path: Path) -> dict[str, str]:
     try:
         data = path.read_bytes() if path.stat().st_size <= _MAX_BYTES else None
     except OSError as error:
-        raise ConfigError(f"cannot be read: {error.strerror}", Place(str(path))) from error
+        raise ConfigError(f"cannot be read: {error.strerror}", Location(str(path))) from error
     if data is None:
-        raise ConfigError("too large for a .env file", Place(str(path)))
+        raise ConfigError("too large for a .env file", Location(str(path)))
     values = {}
     for number, line in enumerate(decoded(data, str(path)).splitlines(), 1):
         if not line.strip() or line.lstrip().startswith("#"):
@@ -144,7 +144,7 @@ def read_dotenv(path: Path) -> dict[str, str]:
         match = _LINE.fullmatch(line)
         value = None if match is None else _unquoted(match[2].strip())
         if match is None or value is None:
-            raise ConfigError('expected NAME=value, or NAME="value"', Place(str(path), number))
+            raise ConfigError('expected NAME=value, or NAME="value"', Location(str(path), number))
         values[match[1]] = value
     return values
 

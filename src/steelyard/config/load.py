@@ -14,7 +14,7 @@ from steelyard.config.nodes import MappingEntry, Node, Problems, from_plain, pla
 from steelyard.config.read import read
 from steelyard.config.scalars import described
 from steelyard.config.targets import check_names, expanded, without_tags
-from steelyard.errors import ConfigError, Place, boundary, did_you_mean
+from steelyard.errors import ConfigError, Location, boundary, did_you_mean
 from steelyard.registry import find, names
 from steelyard.suite import Suite
 from steelyard.suite.objects import constant_prompts
@@ -76,11 +76,11 @@ def load(
         raise ConfigError(
             f"a configuration ends in {', '.join(sorted(SUFFIXES))}. For a dataset: steelyard check looks at it, and "
             "steelyard init writes a configuration to name it in",
-            Place(str(path)),
+            Location(str(path)),
         )
     if not path.exists():
         neighbours = [entry.name for entry in path.parent.glob("*") if entry.suffix.lower() in SUFFIXES]
-        raise ConfigError(f"there is no such file{did_you_mean(path.name, neighbours)}", Place(str(path)))
+        raise ConfigError(f"there is no such file{did_you_mean(path.name, neighbours)}", Location(str(path)))
     text, root = read(path)
     root = limited(root, limit)
     if skip_bad:
@@ -121,34 +121,36 @@ def _loaded(root: Node, folder: Path, environ: Mapping[str, str], *, use_dotenv:
         described_suite = build(cls, tree, site)
     problems.raise_any()
     root, tree = with_renamed_keys(root, site.renamed), with_renamed_keys(tree, site.renamed)
-    suite = with_baseline(_made(described_suite, root), folder)
+    suite = with_baseline(_build(described_suite, root), folder)
     _check_whole(root, tree, suite, problems)
     match_gate(root, suite, problems, scores=lambda: _scores(suite))
     problems.raise_any()
-    notes = (f"{_short(key.place)}: {key.value} is called {present} now" for key, present in site.renamed)
+    notes = (f"{_short(key.location)}: {key.value} is called {present} now" for key, present in site.renamed)
     return Loaded(suite, "", folder, plain(root), values, described_suite, tree, tuple(dict.fromkeys(notes)))
 
 
-def _short(place: Place) -> str:
+def _short(location: Location) -> str:
     """File and line, as in `exam.yaml:7`."""
-    return f"{Path(place.file).name}:{place.line}"
+    return f"{Path(location.file).name}:{location.line}"
 
 
 def _suite_class(root: Node) -> type:
     if not isinstance(root.value, Mapping):
-        raise ConfigError(f"expected a mapping with the key 'suite', but got {described(root)}", root.place)
+        raise ConfigError(f"expected a mapping with the key 'suite', but got {described(root)}", root.location)
     if "suite" not in root.entries:
         near = did_you_mean("suite", root.entries)
         hint = f" ({near[2:]})" if near[:1] == ":" else f"; known suites: {', '.join(names('suite'))}"
-        raise ConfigError(f"the key 'suite' is missing{hint}", root.place)
+        raise ConfigError(f"the key 'suite' is missing{hint}", root.location)
     node = root.entries["suite"].node
     if not isinstance(node.value, str):
-        raise ConfigError(f"suite: expected one of {', '.join(names('suite'))}, but got {described(node)}", node.place)
+        raise ConfigError(
+            f"suite: expected one of {', '.join(names('suite'))}, but got {described(node)}", node.location
+        )
     try:
         with boundary("config", node.value):
             return find("suite", node.value)
     except ConfigError as error:
-        raise ConfigError(error.message, node.place) from error
+        raise ConfigError(error.message, node.location) from error
 
 
 def _prepared(root: Node) -> Node:
@@ -158,7 +160,7 @@ def _prepared(root: Node) -> Node:
     if "targets" in bare.entries:
         targets = bare.entries["targets"].node
         if targets.value is None or targets.value == {}:
-            raise ConfigError("targets: nothing is to be run; name at least one target", targets.place)
+            raise ConfigError("targets: nothing is to be run; name at least one target", targets.location)
         check_names(targets)
     return without_tags(bare, tags)
 
@@ -196,16 +198,16 @@ def _scores(suite: Suite) -> list[str]:
     return [score for target in suite.targets for score in announced(scorer_stages(suite.scorers_for(target)))]
 
 
-def _made(described_suite: Any, root: Node) -> Suite:
+def _build(described_suite: Any, root: Node) -> Suite:
     try:
         with boundary("config"):
             suite: Suite = described_suite.build()
     except ConfigError as error:
-        raise ConfigError(error.message, error.place or _meant(root, error.message).place) from error
+        raise ConfigError(error.message, error.location or _quoted_node(root, error.message).location) from error
     return suite
 
 
-def _meant(root: Node, message: str) -> Node:
+def _quoted_node(root: Node, message: str) -> Node:
     """The text that a message quotes below the key that it begins with, else below `samples`, which building reads.
 
     Where it quotes none, the key itself.
@@ -234,7 +236,7 @@ def limited(root: Node, limit: int | None) -> Node:
     samples = root.entries.get("samples")
     if samples is None and "runs" in root.entries:
         raise ConfigError(
-            "--limit takes the first samples of a file, and here they are those of stored runs", root.place
+            "--limit takes the first samples of a file, and here they are those of stored runs", root.location
         )
     if samples is None or not isinstance(samples.node.value, Mapping):
         return root
@@ -261,7 +263,7 @@ def without_bad(root: Node) -> Node:
     """
     samples = root.entries.get("samples")
     if samples is None or not isinstance(samples.node.value, Mapping):
-        raise ConfigError("--skip-bad leaves out rows of a file, and here samples name none", root.place)
+        raise ConfigError("--skip-bad leaves out rows of a file, and here samples name none", root.location)
     node = replace(samples.node, value=True, raw="true")
     within = {**samples.node.entries, "skip_bad": MappingEntry(samples.key.with_value("skip_bad"), node)}
     return root.with_value({**root.entries, "samples": MappingEntry(samples.key, samples.node.with_value(within))})

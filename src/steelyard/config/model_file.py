@@ -71,7 +71,7 @@ def _model_file(path: Path) -> Node:
     _, root = read(path)
     for name, entry in root.entries.items():
         if name != "model":
-            raise ConfigError(f"the file of --model-config has one key, model, not {name!r}", entry.key.place)
+            raise ConfigError(f"the file of --model-config has one key, model, not {name!r}", entry.key.location)
     if "model" not in root.entries:
-        raise ConfigError("the key 'model' is missing", root.place)
+        raise ConfigError("the key 'model' is missing", root.location)
     return root

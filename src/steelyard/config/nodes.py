@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, Final
 
-from steelyard.errors import ConfigError, Place, SteelyardError
+from steelyard.errors import ConfigError, Location, SteelyardError
 from steelyard.models.references import masked
 
 MAX_NODES: Final = 50_000  # counted after aliases are followed; 20 µs each
@@ -29,15 +29,15 @@ class SourceFile:
     file: str
     lines: tuple[str, ...] = ()
 
-    def place(self, line: int, column: int) -> Place:
+    def location(self, line: int, column: int) -> Location:
         """The place to report, with its line made fit for a terminal; what looks like a written-out key is masked."""
         text = self.lines[line - 1] if 0 < line <= len(self.lines) else ""
         if column > _SHOWN_COLUMNS:
-            return Place(self.file, line, column)
+            return Location(self.file, line, column)
         visible = "".join(
             mark if mark.isprintable() else " " if mark == "\t" else "�" for mark in text[: _SHOWN_COLUMNS + 40]
         )
-        return Place(self.file, line, column, masked(visible).rstrip())
+        return Location(self.file, line, column, masked(visible).rstrip())
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,9 +59,9 @@ class Node:
     raw: str = ""
 
     @property
-    def place(self) -> Place:
+    def location(self) -> Location:
         """Its place, as an error shows it."""
-        return self.source.place(self.line, self.column)
+        return self.source.location(self.line, self.column)
 
     @property
     def entries(self) -> Mapping[str, MappingEntry]:
@@ -87,15 +87,15 @@ class Weight:
 
     nodes: int = 0
 
-    def add(self, count: int, place: Callable[[], Place]) -> None:
-        """Count `count` more nodes; `place` is asked only when that is too many.
+    def add(self, count: int, locate: Callable[[], Location]) -> None:
+        """Count `count` more nodes; `locate` is asked only when that is too many.
 
         Raises:
             ConfigError: the tree is too large.
         """
         self.nodes += count
         if self.nodes > MAX_NODES:
-            raise ConfigError(f"too large: more than {MAX_NODES:,} values, counting what aliases repeat", place())
+            raise ConfigError(f"too large: more than {MAX_NODES:,} values, counting what aliases repeat", locate())
 
 
 def size(node: Node) -> int:
@@ -150,7 +150,7 @@ def texts(node: Node) -> Iterator[Node]:
             yield from texts(element)
 
 
-def whole_text(text: str, place: Callable[[], Place]) -> str:
+def whole_text(text: str, locate: Callable[[], Location]) -> str:
     r"""`text` with the halves of surrogate pairs joined: JSON writes 😀 as `\ud83d\ude00`.
 
     Raises:
@@ -161,17 +161,17 @@ def whole_text(text: str, place: Callable[[], Place]) -> str:
     try:
         return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le")
     except UnicodeDecodeError as error:
-        raise ConfigError("half a character: one \\uD800-\\uDFFF escape without its partner", place()) from error
+        raise ConfigError("half a character: one \\uD800-\\uDFFF escape without its partner", locate()) from error
 
 
-def finite(number: float, place: Callable[[], Place]) -> float:
+def finite(number: float, locate: Callable[[], Location]) -> float:
     """`number`, unless it is infinite or no number: neither is ever meant, and JSON cannot store them.
 
     Raises:
         ConfigError: it is.
     """
     if not math.isfinite(number):
-        raise ConfigError("this is not a finite number", place())
+        raise ConfigError("this is not a finite number", locate())
     return number
 
 
@@ -187,8 +187,8 @@ class ConfigErrors(ConfigError):
 
 
 def _order(error: ConfigError) -> tuple[str, int, int]:
-    place = error.place or Place("")
-    return place.file, place.line, place.column
+    location = error.location or Location("")
+    return location.file, location.line, location.column
 
 
 class Problems:
@@ -202,15 +202,15 @@ class Problems:
 
     def add(self, message: str, node: Node) -> None:
         """Add an error at the place of `node`."""
-        self._errors.append(ConfigError(message, node.place))
+        self._errors.append(ConfigError(message, node.location))
 
     def note(self, error: SteelyardError, node: Node) -> None:
         """Add an error that was raised while reading `node`; it keeps its own place if it has one."""
         for single in error.errors if isinstance(error, ConfigErrors) else (error,):
             if isinstance(single, ConfigError):
-                self._errors.append(ConfigError(single.message, single.place or node.place))
+                self._errors.append(ConfigError(single.message, single.location or node.location))
             else:
-                self._errors.append(ConfigError(str(single), node.place))
+                self._errors.append(ConfigError(str(single), node.location))
 
     @contextmanager
     def gathered(self, node: Node) -> Iterator[None]:

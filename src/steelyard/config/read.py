@@ -20,7 +20,7 @@ from typing import Any, Final
 
 from steelyard.config.nodes import MAX_DEPTH, MappingEntry, Node, SourceFile, Weight, finite, size, whole_text
 from steelyard.config.toml_text import parse_toml
-from steelyard.errors import ConfigError, Place
+from steelyard.errors import ConfigError, Location
 
 MAX_BYTES: Final = 5_000_000
 MAX_ALIASES: Final = 100
@@ -50,12 +50,12 @@ def read(path: Path) -> tuple[str, Node]:
     try:
         if path.stat().st_size > MAX_BYTES:
             raise ConfigError(
-                f"larger than {MAX_BYTES // 1_000_000} MB; samples belong in a file of their own", Place(file)
+                f"larger than {MAX_BYTES // 1_000_000} MB; samples belong in a file of their own", Location(file)
             )
         data = path.read_bytes()
     except (OSError, ValueError) as error:
         reason = error.strerror if isinstance(error, OSError) else str(error)
-        raise ConfigError(f"cannot be read: {reason}", Place(file)) from error
+        raise ConfigError(f"cannot be read: {reason}", Location(file)) from error
     text = decoded(data, file)
     return text, parse(text, file)
 
@@ -67,16 +67,16 @@ def decoded(data: bytes, file: str) -> str:
         ConfigError: another encoding, or a NUL byte.
     """
     if data.startswith((b"\xff\xfe", b"\xfe\xff")):
-        raise ConfigError("this is UTF-16; save the file as UTF-8", Place(file, 1, 1))
+        raise ConfigError("this is UTF-16; save the file as UTF-8", Location(file, 1, 1))
     try:
         text = data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         line = data.count(b"\n", 0, error.start) + 1
         message = f"byte 0x{data[error.start]:02x} is not UTF-8; save the file as UTF-8"
-        raise ConfigError(message, Place(file, line)) from error
+        raise ConfigError(message, Location(file, line)) from error
     if "\0" in text:
         line = text.count("\n", 0, text.index("\0")) + 1
-        raise ConfigError("a NUL byte; this is not a text file", Place(file, line))
+        raise ConfigError("a NUL byte; this is not a text file", Location(file, line))
     return text
 
 
@@ -97,13 +97,13 @@ def parse(text: str, file: str) -> Node:
 def _parse_json(text: str, source: SourceFile) -> Node:
     """JSON (RFC 8259): NaN and half surrogate pairs are refused, as are duplicate keys in any format."""
     if not text.strip():
-        raise ConfigError("the file is empty", Place(source.file))
+        raise ConfigError("the file is empty", Location(source.file))
     try:
         # Numbers stay text here: one that is too long is refused with its place when its event comes.
         json.loads(text, parse_int=str, parse_float=str, parse_constant=str)
     except json.JSONDecodeError as error:
         message = f"not valid JSON: {error.msg[:1].lower()}{error.msg[1:]}"
-        raise ConfigError(message, _place_at(error.pos, text, source)) from error
+        raise ConfigError(message, _location_at(error.pos, text, source)) from error
     except RecursionError:
         pass  # the events end at MAX_DEPTH, and say where
     # In valid JSON whatever is not ASCII is inside a string, and strings are decoded by the standard library from
@@ -118,7 +118,7 @@ def _parse_yaml(text: str, source: SourceFile) -> Node:
     long_tag = _LONG_TAG.search(text)
     if long_tag:
         line = text.count("\n", 0, long_tag.start()) + 1
-        raise ConfigError("a tag or directive; a configuration is plain data", Place(source.file, line))
+        raise ConfigError("a tag or directive; a configuration is plain data", Location(source.file, line))
     return _nodes_of_events(text, source)
 
 
@@ -130,10 +130,10 @@ def _nodes_of_events(text: str, source: SourceFile, json_text: str | None = None
         return _Composer(source, YAML(typ="safe", pure=True).parse(text), json_text).document()
     except YAMLError as error:
         kind = "YAML" if json_text is None else "JSON"
-        raise ConfigError(_message(error, kind), _place_of(error, text, source)) from error
+        raise ConfigError(_message(error, kind), _location_of(error, text, source)) from error
     except (ValueError, IndexError, TypeError, AttributeError, RecursionError) as error:
         # ruamel.yaml 0.19 leaks these for a few malformed escapes and directives.
-        raise ConfigError(f"this is not YAML that can be read ({error})", Place(source.file)) from error
+        raise ConfigError(f"this is not YAML that can be read ({error})", Location(source.file)) from error
 
 
 def _message(error: Any, kind: str) -> str:
@@ -143,17 +143,17 @@ def _message(error: Any, kind: str) -> str:
     return f"not valid {kind}: {problem}{f' ({context})' if context else ''}{hint}"
 
 
-def _place_of(error: Any, text: str, source: SourceFile) -> Place:
+def _location_of(error: Any, text: str, source: SourceFile) -> Location:
     mark = getattr(error, "problem_mark", None) or getattr(error, "context_mark", None)
     if mark is not None:
-        return source.place(mark.line + 1, mark.column + 1)
+        return source.location(mark.line + 1, mark.column + 1)
     position = getattr(error, "position", None)
-    return _place_at(position, text, source) if isinstance(position, int) else Place(source.file)
+    return _location_at(position, text, source) if isinstance(position, int) else Location(source.file)
 
 
-def _place_at(offset: int, text: str, source: SourceFile) -> Place:
+def _location_at(offset: int, text: str, source: SourceFile) -> Location:
     lines = _LINE_END.split(text[:offset])
-    return source.place(len(lines), len(lines[-1]) + 1)
+    return source.location(len(lines), len(lines[-1]) + 1)
 
 
 @dataclass(slots=True)
@@ -172,27 +172,29 @@ class _Composer:
         next(self.events)
         begin = next(self.events)
         if type(begin).__name__ != "DocumentStartEvent":
-            raise ConfigError("the file is empty", Place(self.source.file))
+            raise ConfigError("the file is empty", Location(self.source.file))
         root = self.node(next(self.events))
         next(self.events)
         after = next(self.events)
         if type(after).__name__ == "DocumentStartEvent":
-            raise ConfigError("a second document begins here; a configuration is one", self.place(after))
+            raise ConfigError("a second document begins here; a configuration is one", self.location(after))
         return root
 
-    def place(self, event: Any) -> Place:
-        return self.source.place(event.start_mark.line + 1, event.start_mark.column + 1)
+    def location(self, event: Any) -> Location:
+        return self.source.location(event.start_mark.line + 1, event.start_mark.column + 1)
 
     def node(self, event: Any) -> Node:
         kind = type(event).__name__
         if kind == "AliasEvent":
             return self.alias(event)
-        self.weight.add(1, partial(self.place, event))
+        self.weight.add(1, partial(self.location, event))
         if event.tag is not None and event.tag not in _CORE_TAGS:
-            raise ConfigError(f"the tag {event.tag} is not allowed; a configuration is plain data", self.place(event))
+            raise ConfigError(
+                f"the tag {event.tag} is not allowed; a configuration is plain data", self.location(event)
+            )
         self.depth += 1
         if self.depth > MAX_DEPTH:
-            raise ConfigError(f"nested more than {MAX_DEPTH} deep", self.place(event))
+            raise ConfigError(f"nested more than {MAX_DEPTH} deep", self.location(event))
         value: Any
         raw = ""
         if kind == "ScalarEvent":
@@ -208,11 +210,11 @@ class _Composer:
     def alias(self, event: Any) -> Node:
         self.aliases += 1
         if self.aliases > MAX_ALIASES:
-            raise ConfigError(f"more than {MAX_ALIASES} aliases", self.place(event))
+            raise ConfigError(f"more than {MAX_ALIASES} aliases", self.location(event))
         if event.anchor not in self.anchors:
-            raise ConfigError(f"there is no anchor &{event.anchor} before this", self.place(event))
+            raise ConfigError(f"there is no anchor &{event.anchor} before this", self.location(event))
         node = self.anchors[event.anchor]
-        self.weight.add(size(node), partial(self.place, event))
+        self.weight.add(size(node), partial(self.location, event))
         return node
 
     def text(self, event: Any) -> str:
@@ -220,7 +222,7 @@ class _Composer:
         text = event.value
         if self.json_text is not None and not event.implicit[0]:
             text = json.loads(self.json_text[event.start_mark.index : event.end_mark.index])
-        return whole_text(text, partial(self.place, event))
+        return whole_text(text, partial(self.location, event))
 
     def scalar(self, event: Any) -> tuple[Any, str]:
         text = self.text(event)
@@ -228,8 +230,8 @@ class _Composer:
             return text, ""
         value, raw = resolved(text)
         if self.json_text is not None and (isinstance(value, str) or _LONG_INT.fullmatch(text)):
-            raise ConfigError(f"not valid JSON: {text[:40]!r} is not a JSON value", self.place(event))
-        return (finite(value, partial(self.place, event)) if isinstance(value, float) else value), raw
+            raise ConfigError(f"not valid JSON: {text[:40]!r} is not a JSON value", self.location(event))
+        return (finite(value, partial(self.location, event)) if isinstance(value, float) else value), raw
 
     def sequence(self) -> tuple[Node, ...]:
         nodes = []
@@ -248,7 +250,7 @@ class _Composer:
                 continue
             if key.value in entries:
                 first = entries[key.value].key.line
-                raise ConfigError(f"the key {key.value!r} is given twice; first in line {first}", key.place)
+                raise ConfigError(f"the key {key.value!r} is given twice; first in line {first}", key.location)
             entries[key.value] = MappingEntry(key, node)
         return {**merged, **entries}
 
@@ -260,13 +262,13 @@ class _Composer:
         return key.with_value(None) if missing else node
 
     def key(self, event: Any) -> Node:
-        place = partial(self.place, event)
+        locate = partial(self.location, event)
         if type(event).__name__ != "ScalarEvent" or event.tag is not None:
-            raise ConfigError("a key must be a plain text", place())
-        self.weight.add(1, place)
+            raise ConfigError("a key must be a plain text", locate())
+        self.weight.add(1, locate)
         text = self.text(event)
         if not text:
-            raise ConfigError("a key is missing before ':'", place())
+            raise ConfigError("a key is missing before ':'", locate())
         return Node(text, self.source, event.start_mark.line + 1, event.start_mark.column + 1)
 
 
@@ -274,7 +276,7 @@ def merged_entries(node: Node, key: Node) -> Mapping[str, MappingEntry]:
     """What `<<:` brings in; the first of several mappings wins."""
     nodes = node.value if isinstance(node.value, tuple) else (node,)
     if not all(isinstance(mapping.value, Mapping) for mapping in nodes):
-        raise ConfigError("'<<' takes a mapping or a list of mappings", key.place)
+        raise ConfigError("'<<' takes a mapping or a list of mappings", key.location)
     return {name: entry for mapping in reversed(nodes) for name, entry in mapping.value.items()}
 
 

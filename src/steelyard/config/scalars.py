@@ -49,7 +49,7 @@ def as_text(node: Node) -> str:
         raise _expected(str, node)
     if node.raw != json.dumps(node.value):
         raise ConfigError(
-            f"expected a text, but {node.raw} is read as {described(node)}; put it into quotes", node.place
+            f"expected a text, but {node.raw} is read as {described(node)}; put it into quotes", node.location
         )
     return node.raw
 
@@ -84,7 +84,7 @@ def _float(node: Node) -> float:
     try:
         return float(node.value)
     except OverflowError as error:
-        raise ConfigError("this number is too large", node.place) from error
+        raise ConfigError("this number is too large", node.location) from error
 
 
 def _choice(hint: Any, node: Node) -> Any:
@@ -92,7 +92,9 @@ def _choice(hint: Any, node: Node) -> Any:
         if type(value) is type(node.value) and value == node.value:
             return value
     near = did_you_mean(node.value, get_args(hint)) if isinstance(node.value, str) else ""
-    raise ConfigError(f"expected {words(hint)}, but got {described(node)}{near if near[:1] == ':' else ''}", node.place)
+    raise ConfigError(
+        f"expected {words(hint)}, but got {described(node)}{near if near[:1] == ':' else ''}", node.location
+    )
 
 
 def existing(node: Node, folder: Path) -> Path:
@@ -103,16 +105,16 @@ def existing(node: Node, folder: Path) -> Path:
     """
     text = as_text(node)
     if not text:
-        raise ConfigError("expected the path of a file, but got an empty text", node.place)
+        raise ConfigError("expected the path of a file, but got an empty text", node.location)
     path = folder / text
     try:
         if path.exists():
             return path
         neighbours = [entry.name for entry in path.parent.iterdir()] if path.parent.is_dir() else []
     except (OSError, ValueError) as error:
-        raise ConfigError(f"{text[:_SHOWN]!r} cannot be opened: {error}", node.place) from error
+        raise ConfigError(f"{text[:_SHOWN]!r} cannot be opened: {error}", node.location) from error
     near = did_you_mean(path.name, neighbours)
-    raise ConfigError(f"there is no file {path}{near if near[:1] == ':' else ''}", node.place)
+    raise ConfigError(f"there is no file {path}{near if near[:1] == ':' else ''}", node.location)
 
 
 def is_path(text: str, folder: Path, *, or_folder: bool) -> bool:
@@ -131,7 +133,7 @@ def is_path(text: str, folder: Path, *, or_folder: bool) -> bool:
 
 
 def _expected(hint: Any, node: Node) -> ConfigError:
-    return ConfigError(f"expected {words(hint)}, but got {described(node)}", node.place)
+    return ConfigError(f"expected {words(hint)}, but got {described(node)}", node.location)
 
 
 def suits(hint: Any, node: Node) -> bool:

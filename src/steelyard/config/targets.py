@@ -42,21 +42,23 @@ def expanded(root: Node) -> tuple[Node, Mapping[str, Mapping[str, str]]]:
     if targets is None or not isinstance(targets.node.value, Mapping):
         return root.with_value(others), {}
     _require_use(root.entries["matrix"].node, targets.node)
-    made: dict[str, MappingEntry] = {}
+    entries: dict[str, MappingEntry] = {}
     tags: dict[str, Mapping[str, str]] = {}
     for entry in targets.node.entries.values():
         for name, node, choice in _copies(entry, variables):
-            if name in made:
-                raise ConfigError(f"the matrix makes two targets called {name!r}", entry.key.place)
-            made[name] = MappingEntry(replace(entry.key, value=name), node)
+            if name in entries:
+                raise ConfigError(f"the matrix makes two targets called {name!r}", entry.key.location)
+            entries[name] = MappingEntry(replace(entry.key, value=name), node)
             tags[name] = {variable: as_text(value) for variable, value in choice.items()}
-    others["targets"] = MappingEntry(targets.key, targets.node.with_value(made))
+    others["targets"] = MappingEntry(targets.key, targets.node.with_value(entries))
     return root.with_value(others), tags
 
 
 def _variables(matrix: Node) -> Variables:
     if not isinstance(matrix.value, Mapping):
-        raise ConfigError(f"matrix: expected a mapping of variable to list, but got {described(matrix)}", matrix.place)
+        raise ConfigError(
+            f"matrix: expected a mapping of variable to list, but got {described(matrix)}", matrix.location
+        )
     problems = Problems()
     variables: dict[str, tuple[Node, ...]] = {}
     for name, entry in matrix.entries.items():
@@ -69,16 +71,18 @@ def _variables(matrix: Node) -> Variables:
 def _values(name: str, entry: MappingEntry) -> tuple[Node, ...]:
     if not re.fullmatch(r"\w[\w-]*", name):
         raise ConfigError(
-            f"matrix: {name!r} cannot be used as {{{{{name}}}}}; use letters, digits and _", entry.key.place
+            f"matrix: {name!r} cannot be used as {{{{{name}}}}}; use letters, digits and _", entry.key.location
         )
     nodes = entry.node.value
     if not isinstance(nodes, tuple) or not nodes:
-        raise ConfigError(f"matrix: {name} takes a list of values, but got {described(entry.node)}", entry.node.place)
+        raise ConfigError(
+            f"matrix: {name} takes a list of values, but got {described(entry.node)}", entry.node.location
+        )
     seen = set()
     for node in nodes:
         text = as_text(node)
         if text in seen:
-            raise ConfigError(f"matrix: {name} lists {text!r} twice", node.place)
+            raise ConfigError(f"matrix: {name} lists {text!r} twice", node.location)
         seen.add(text)
     return nodes
 
@@ -109,7 +113,7 @@ def _require_use(matrix: Node, targets: Node) -> None:
 def _copies(entry: MappingEntry, variables: Variables) -> Iterator[tuple[str, Node, Choice]]:
     used = _used(variables, entry)
     if prod(len(variables[name]) for name in used) > MAX_TARGETS:
-        raise ConfigError(f"the matrix makes more than {MAX_TARGETS} targets of this one", entry.key.place)
+        raise ConfigError(f"the matrix makes more than {MAX_TARGETS} targets of this one", entry.key.location)
     for values in product(*(variables[name] for name in used)):
         choice = dict(zip(used, values, strict=True))
         yield _name(entry.key.value, choice), substituted(entry.node, choice), choice
@@ -196,18 +200,18 @@ def name_defect(name: str) -> str:
     return "" if name.isprintable() else "holds a character that cannot be shown"
 
 
-def without_tags(root: Node, given: Mapping[str, Mapping[str, str]]) -> Node:
+def without_tags(root: Node, from_matrix: Mapping[str, Mapping[str, str]]) -> Node:
     """`root` with each target's `tags:` gathered under one key of the suite.
 
     Args:
         root: with `targets`, the matrix expanded.
-        given: tags that the matrix gave; a target's own tags win.
+        from_matrix: tags that the matrix gave; a target's own tags win.
 
     Raises:
         ConfigError: tags that are no mapping of texts.
     """
     if "tags" in root.entries:
-        raise ConfigError("tags belong to a target: write them under its name", root.entries["tags"].key.place)
+        raise ConfigError("tags belong to a target: write them under its name", root.entries["tags"].key.location)
     targets = root.entries.get("targets")
     if targets is None or not isinstance(targets.node.value, Mapping):
         return root
@@ -218,7 +222,7 @@ def without_tags(root: Node, given: Mapping[str, Mapping[str, str]]) -> Node:
         own = entry.node.entries.get("tags")
         rest = {key: below for key, below in entry.node.entries.items() if key != "tags"}
         bare[name] = entry if own is None else MappingEntry(entry.key, entry.node.with_value(rest))
-        tags[name] = dict(given.get(name, {}))
+        tags[name] = dict(from_matrix.get(name, {}))
         if own is not None:
             with problems.gathered(own.node):
                 tags[name].update(_tags(own.node))
@@ -232,7 +236,7 @@ def without_tags(root: Node, given: Mapping[str, Mapping[str, str]]) -> Node:
 
 def _tags(node: Node) -> dict[str, str]:
     if not isinstance(node.value, Mapping):
-        raise ConfigError(f"tags: expected a mapping of column to text, but got {described(node)}", node.place)
+        raise ConfigError(f"tags: expected a mapping of column to text, but got {described(node)}", node.location)
     problems = Problems()
     tags = {}
     for key, entry in node.entries.items():

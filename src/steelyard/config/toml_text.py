@@ -14,7 +14,7 @@ from functools import partial
 from typing import Any, Final
 
 from steelyard.config.nodes import MAX_DEPTH, MappingEntry, Node, SourceFile, Weight, finite
-from steelyard.errors import ConfigError, Place
+from steelyard.errors import ConfigError, Location
 
 _BLANK: Final = re.compile(r"(?:[ \t\n]|#[^\n]*)*")
 _SPACE: Final = re.compile(r"[ \t]*")
@@ -41,18 +41,18 @@ def parse_toml(text: str, source: SourceFile) -> Node:
     """
     text = text.replace("\r\n", "\n")
     if not text.strip():
-        raise ConfigError("the file is empty", Place(source.file))
+        raise ConfigError("the file is empty", Location(source.file))
     try:
         values = tomllib.loads(text)
         return _Places(text, source).node(values, ())
     except RecursionError as error:
-        raise ConfigError(f"nested more than {MAX_DEPTH} deep", Place(source.file)) from error
+        raise ConfigError(f"nested more than {MAX_DEPTH} deep", Location(source.file)) from error
     except ValueError as error:  # TOMLDecodeError, and a number of more digits than Python converts
         match = _WHERE.search(str(error))
         message = str(error)[: match.start()] if match else str(error)
-        end = Place(source.file, len(source.lines))
-        place = source.place(int(match[1]), int(match[2])) if match and match[1] else end
-        raise ConfigError(f"not valid TOML: {message[:1].lower()}{message[1:]}", place) from error
+        end = Location(source.file, len(source.lines))
+        location = source.location(int(match[1]), int(match[2])) if match and match[1] else end
+        raise ConfigError(f"not valid TOML: {message[:1].lower()}{message[1:]}", location) from error
 
 
 class _Places:
@@ -81,7 +81,7 @@ class _Places:
         """The node of a value that the standard library read, with all that it holds."""
         at, raw = self.values[path]
         if isinstance(value, Mapping | list) and len(path) >= MAX_DEPTH:
-            raise ConfigError(f"nested more than {MAX_DEPTH} deep", self.place(at))
+            raise ConfigError(f"nested more than {MAX_DEPTH} deep", self.location(at))
         if isinstance(value, Mapping):
             entries = {key: self.entry(key, below, (*path, key)) for key, below in value.items()}
             return Node(entries, self.source, *self.line_and_column(at))
@@ -89,19 +89,19 @@ class _Places:
             elements = tuple(self.node(below, (*path, index)) for index, below in enumerate(value))
             return Node(elements, self.source, *self.line_and_column(at))
         if isinstance(value, float):
-            finite(value, partial(self.place, at))
+            finite(value, partial(self.location, at))
         if not isinstance(value, bool | int | float | str):
-            raise ConfigError("a date or time; write it as a text, in quotes", self.place(at))
+            raise ConfigError("a date or time; write it as a text, in quotes", self.location(at))
         return Node(value, self.source, *self.line_and_column(at), raw)
 
     def entry(self, key: str, value: Any, path: _Path) -> MappingEntry:
         at = self.keys[path]
         if not key:
-            raise ConfigError("a key is empty", self.place(at))
+            raise ConfigError("a key is empty", self.location(at))
         return MappingEntry(Node(key, self.source, *self.line_and_column(at)), self.node(value, path))
 
-    def place(self, at: int) -> Place:
-        return self.source.place(*self.line_and_column(at))
+    def location(self, at: int) -> Location:
+        return self.source.location(*self.line_and_column(at))
 
     def line_and_column(self, at: int) -> tuple[int, int]:
         line = bisect_right(self.starts, at)
@@ -182,5 +182,5 @@ class _Places:
 
     def note(self, path: _Path, at: int, raw: str = "") -> None:
         # Counted while reading, so that a small file of many values is refused before it takes much memory.
-        self.weight.add(1, partial(self.place, at))
+        self.weight.add(1, partial(self.location, at))
         self.values[path] = (at, raw)

@@ -314,8 +314,8 @@ class _ExtentWalker:
             self.extent, self.row, self.rows = Extent(), 0, 0
 
     def _next_row(self, attributes: dict[str, Any]) -> int:
-        given = str(attributes.get("r", ""))
-        row = _number(given) if given.isdecimal() else self.row + self.rows + (not self.rows)
+        written = str(attributes.get("r", ""))
+        row = _number(written) if written.isdecimal() else self.row + self.rows + (not self.rows)
         self.rows = _repeats(attributes, "number-rows-repeated")
         return row
 
@@ -451,6 +451,6 @@ class _TextCounts:
     def end_cell(self, tag: str) -> None:
         if tag == "v" and self._shared:
             number = "".join(self._pieces).strip()
-            place = int(number) if number.isdigit() and len(number) < 10 else len(self._lengths)
-            self.total += self._lengths[place] if place < len(self._lengths) else 0
+            index = int(number) if number.isdigit() and len(number) < 10 else len(self._lengths)
+            self.total += self._lengths[index] if index < len(self._lengths) else 0
         self._pieces = []

@@ -68,7 +68,7 @@ def html_text(page: str, name: str = "the page") -> str:
             writer.tag(tag)
         else:
             writer.text(_unescaped(text))
-    return writer.whole()
+    return writer.joined()
 
 
 def _unescaped(text: str) -> str:
@@ -79,27 +79,27 @@ def _unescaped(text: str) -> str:
 
 def _tokens(page: str) -> Iterator[tuple[str, str]]:
     """Tags as ("h1", "") and ("/h1", ""), texts as ("", text); dropped elements are skipped whole."""
-    place = 0
+    position = 0
     quotes = True
-    while (match := _TAG.search(page, place)) is not None:
-        if match.start() > place:
-            yield "", page[place : match.start()]
+    while (match := _TAG.search(page, position)) is not None:
+        if match.start() > position:
+            yield "", page[position : match.start()]
         name = (match[2] or "").lower()
         if not name:
-            place = _behind_declaration(page, match.start())
+            position = _behind_declaration(page, match.start())
             continue
         rest = _REST.match(page, match.end()) if quotes else None
         if rest is None:
             # A quote that nothing closes: from here on quotes mean nothing, so that it is not looked for again.
             quotes = False
-        place = rest.end() if rest else _behind(page, ">", match.end())
+        position = rest.end() if rest else _behind(page, ">", match.end())
         if match[1]:
             yield f"/{name}", ""
-        elif name in _DROPPED and page[place - 2 : place] != "/>":
-            place = _behind_element(page, name, place)
+        elif name in _DROPPED and page[position - 2 : position] != "/>":
+            position = _behind_element(page, name, position)
         else:
             yield name, ""
-    yield "", page[place:]
+    yield "", page[position:]
 
 
 def _behind(page: str, mark: str, start: int) -> int:
@@ -160,7 +160,7 @@ class _Writer:
             self._add(words)
             self._blank = folded[-1] == " "
 
-    def whole(self) -> str:
+    def joined(self) -> str:
         """The text so far."""
         self._end_row(begins=False)
         return _GAPS.sub("\n\n", _TRAILING.sub("\n", "".join(self._parts))).strip()

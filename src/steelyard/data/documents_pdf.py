@@ -131,7 +131,7 @@ def _output_of_reader(path: Path, timeout_s: float) -> Sequence[Any]:
     paths = [str(Path(__file__).resolve().parents[2]), *(entry for entry in sys.path if entry)]
     command = [sys.executable, "-I", "-S", "-c", _BOOT, str(path.resolve()), str(_MEMORY_BYTES)]
     try:
-        done = subprocess.run(  # noqa: S603 (our own interpreter and code, no shell)
+        process = subprocess.run(  # noqa: S603 (our own interpreter and code, no shell)
             [*command, str(int(timeout_s) + 1), *paths],
             capture_output=True,
             stdin=subprocess.DEVNULL,
@@ -141,22 +141,22 @@ def _output_of_reader(path: Path, timeout_s: float) -> Sequence[Any]:
         )
     except subprocess.TimeoutExpired:
         raise DataError(f"{path.name} could not be read within {timeout_s:g} s; is it a sound PDF?") from None
-    lines = done.stdout.splitlines()
+    lines = process.stdout.splitlines()
     last = json.loads(lines[-1]) if lines else None
     if isinstance(last, dict):
         raise DataError(f"{path.name} {_WHY[last['error']]}: {last['message']}")
-    if done.returncode or not isinstance(last, int):
-        raise DataError(f"{path.name} could not be read: {_reason_of_end(done)}")
+    if process.returncode or not isinstance(last, int):
+        raise DataError(f"{path.name} could not be read: {_reason_of_end(process)}")
     return [json.loads(line) for line in lines]
 
 
-def _reason_of_end(done: subprocess.CompletedProcess[bytes]) -> str:
+def _reason_of_end(process: subprocess.CompletedProcess[bytes]) -> str:
     """Why the reader process ended early."""
-    if done.returncode == -signal.SIGABRT:
+    if process.returncode == -signal.SIGABRT:
         return "the PDF reader gave up on it, as it does when it gets no more memory"
-    if done.returncode < 0:
-        return f"the PDF reader crashed on it (signal {-done.returncode})"
-    last_line = done.stderr.decode("utf-8", "replace").strip().rpartition("\n")[2]
+    if process.returncode < 0:
+        return f"the PDF reader crashed on it (signal {-process.returncode})"
+    last_line = process.stderr.decode("utf-8", "replace").strip().rpartition("\n")[2]
     return "it needs too much memory" if "MemoryError" in last_line else f"the PDF reader failed: {last_line[:200]}"
 
 
@@ -195,8 +195,10 @@ def _cleaned(line: Line, compounds: set[str]) -> Line:
 
 def _mended(before: str, after: str, compounds: set[str]) -> str:
     """The word that was broken at a line's end; a hyphen stays in one that is written so elsewhere, and in names."""
-    whole = f"{before}-{after}"
-    return before + after if after[:1].islower() and not before.isdigit() and whole not in compounds else whole
+    hyphenated = f"{before}-{after}"
+    return (
+        before + after if after[:1].islower() and not before.isdigit() and hyphenated not in compounds else hyphenated
+    )
 
 
 def _body(lines: Sequence[Line]) -> str:
@@ -217,16 +219,16 @@ class _Edges:
         columns: dict[int, dict[int, float]] = defaultdict(dict)
         for line in lines:
             column = columns[round(line.size)]
-            place = round(line.left / 8)
-            column[place] = max(line.right, column.get(place, line.right))
+            bucket = round(line.left / 8)
+            column[bucket] = max(line.right, column.get(bucket, line.right))
         self._found = {size: sorted(column.items()) for size, column in columns.items()}
 
     def right(self, line: Line) -> float:
         """Where the column of `line` ends."""
         column = self._found[round(line.size)]
-        place = round(line.left / 8)
-        first = bisect_left(column, (place - 4, float("-inf")))
-        return max(right for at, right in column[first : first + 9] if at <= place + 4)
+        bucket = round(line.left / 8)
+        first = bisect_left(column, (bucket - 4, float("-inf")))
+        return max(right for at, right in column[first : first + 9] if at <= bucket + 4)
 
 
 def _gap(above: Line, below: Line, edges: _Edges) -> str:
@@ -261,11 +263,13 @@ def _runs_on(before: str, after: str) -> bool:
 
 def _without_repeats(pages: Sequence[Sequence[Line]]) -> Sequence[Sequence[Line]]:
     """The pages without running heads, feet and page numbers; all of the lines if no page would keep any."""
-    kept = pages
+    remaining = pages
     for _ in range(_ROUNDS):
-        dropped = _repeats(kept)
-        kept = [[line for at, line in enumerate(page) if (no, at) not in dropped] for no, page in enumerate(kept)]
-    return kept if any(kept) else pages
+        dropped = _repeats(remaining)
+        remaining = [
+            [line for at, line in enumerate(page) if (no, at) not in dropped] for no, page in enumerate(remaining)
+        ]
+    return remaining if any(remaining) else pages
 
 
 def _repeats(pages: Sequence[Sequence[Line]]) -> set[tuple[int, int]]:

@@ -141,7 +141,7 @@ class _PageCharacters:
             if self._codes[at] != _BLANK:
                 at += 1
                 continue
-            after = next(place for place in range(at, end) if self._codes[place] > _BLANK)
+            after = next(index for index in range(at, end) if self._codes[index] > _BLANK)
             if self._origin(after)[0] - self._right(at - 1) > _GAP * size and (cells or not self._is_mark(begin, at)):
                 cells.append(self._words(begin, at))
                 begin = after

@@ -93,7 +93,7 @@ class TextFile:
                     raise DataError(f"{self.path.name}:{number}: the line is longer than {MAX_LINE:,} characters")
                 yield line
 
-    def whole(self) -> str:
+    def read_all(self) -> str:
         """All of it.
 
         Raises:
@@ -166,7 +166,7 @@ def _examine(path: Path, stamp: tuple[int, int]) -> TextFile:
         damage = _damage(path, encoding)
     if damage:
         what = {"utf-8": "damaged UTF-8", "gb18030": "neither UTF-8 nor GB18030"}.get(encoding, f"damaged {encoding}")
-        raise DataError(f"{_place(path, damage[0])}: {what} (byte 0x{damage[1]:02x}); save the file as UTF-8")
+        raise DataError(f"{_location(path, damage[0])}: {what} (byte 0x{damage[1]:02x}); save the file as UTF-8")
     return TextFile(path, encoding, stamp)
 
 
@@ -182,11 +182,11 @@ def _damage(path: Path, encoding: str) -> tuple[int, int] | None:
     with path.open("rb") as stream:
         while True:
             chunk = stream.read(_CHUNK)
-            kept = len(decoder.getstate()[0])
+            pending = len(decoder.getstate()[0])
             try:
                 text = decoder.decode(chunk, final=not chunk)
             except UnicodeDecodeError as error:
-                return max(0, offset - kept) + error.start, error.object[error.start]
+                return max(0, offset - pending) + error.start, error.object[error.start]
             if "\0" in text:
                 line = lines + text.count("\n", 0, text.index("\0")) + 1
                 raise DataError(f"{path.name}:{line}: a NUL character; is it UTF-16 without its mark? Save it as UTF-8")
@@ -196,7 +196,7 @@ def _damage(path: Path, encoding: str) -> tuple[int, int] | None:
             offset += len(chunk)
 
 
-def _place(path: Path, offset: int) -> str:
+def _location(path: Path, offset: int) -> str:
     line, seen = 1, 0
     with path.open("rb") as stream:
         while seen < offset and (chunk := stream.read(min(_CHUNK, offset - seen))):

@@ -126,7 +126,9 @@ def _without_remark(text: str) -> str:
 
 def _synonym(headers: Mapping[Column, str], role: str) -> tuple[Column, ...]:
     words = _synonyms().get(role, {})
-    ranked = [(words[text], place, column) for place, (column, text) in enumerate(headers.items()) if text in words]
+    ranked = [
+        (words[text], position, column) for position, (column, text) in enumerate(headers.items()) if text in words
+    ]
     return (min(ranked)[2],) if ranked else ()
 
 
@@ -148,11 +150,11 @@ def _lettered(headers: Mapping[Column, str]) -> tuple[Column, ...]:
     return _unbroken(letters, 0) or _unbroken(stems, 0) or _unbroken(numbers, 0 if 0 in numbers else 1)
 
 
-def _unbroken(places: Mapping[int, Column], start: int) -> tuple[Column, ...]:
+def _unbroken(lettered: Mapping[int, Column], start: int) -> tuple[Column, ...]:
     last = start
-    while last in places:
+    while last in lettered:
         last += 1
-    return tuple(places[place] for place in range(start, last)) if last - start >= 2 else ()
+    return tuple(lettered[number] for number in range(start, last)) if last - start >= 2 else ()
 
 
 @cache
@@ -171,7 +173,7 @@ def all_names(names: Names) -> list[str]:
     >>> all_names({"question": "题目", "options": "B:E"})
     ['题目', 'B', 'E']
     """
-    flat = [name for given in names.values() for name in ([given] if isinstance(given, str) else given)]
+    flat = [name for chosen in names.values() for name in ([chosen] if isinstance(chosen, str) else chosen)]
     return [end for name in flat for end in _ends(name) or (name.strip(),)]
 
 
@@ -199,9 +201,9 @@ def find_named(
     finder = _Finder(table, headers, width, width > 0 and only_letters(names), header_row)
     return {
         role: tuple(
-            column for name in ([given] if isinstance(given, str) else given) for column in finder.find(role, name)
+            column for name in ([chosen] if isinstance(chosen, str) else chosen) for column in finder.find(role, name)
         )
-        for role, given in names.items()
+        for role, chosen in names.items()
     }
 
 
@@ -219,7 +221,7 @@ def refuse_same_name(
             f"columns: {table.title}: the keys {first!r} and {second!r} have the same name, so either may be the "
             f"{role}. Rename one, or name the key that is meant: columns: {{{role}: {first}}}"
         )
-    places = [table.place(header_row or 1, column) for column in (first, second)]
+    places = [table.location(header_row or 1, column) for column in (first, second)]
     letters = [column_letter(column) for column in (first, second) if isinstance(column, int)]
     raise ConfigError(
         f"columns: the header {headers[first]!r:.60} occurs twice, in {places[0]} and in {places[1]}, so either column "
@@ -241,7 +243,7 @@ class _Finder:
     header_row: int | None
 
     def find(self, role: str, name: str) -> tuple[Column, ...]:
-        single = self._one(name.strip())
+        single = self._column_of(name.strip())
         self._refuse_double(role, name.strip(), single)
         if single is not None:
             return (single,)
@@ -264,11 +266,11 @@ class _Finder:
         """Refuse a name that was looked up among the headers and occurs there twice."""
         if column is None or (self.letters_first and column == self._by_letter(name)):
             return
-        same = [column for column, text in self.headers.items() if text == name] or [
+        namesakes = [column for column, text in self.headers.items() if text == name] or [
             column for column, text in self.headers.items() if text and normalized(text) == normalized(name)
         ]
-        if len(same) > 1 and column in same:
-            refuse_same_name(self.table, self.headers, role, same[:2], self.header_row)
+        if len(namesakes) > 1 and column in namesakes:
+            refuse_same_name(self.table, self.headers, role, namesakes[:2], self.header_row)
 
     def _ends(self, name: str) -> Sequence[Column | None]:
         """The columns of a range's ends: by letter both, or by header both, or whatever each of them is."""
@@ -277,9 +279,9 @@ class _Finder:
         for columns in (letters, headers) if self.letters_first else (headers, letters):
             if None not in columns:
                 return columns
-        return [self._one(end) for end in ends]
+        return [self._column_of(end) for end in ends]
 
-    def _one(self, name: str) -> Column | None:
+    def _column_of(self, name: str) -> Column | None:
         header, letter = self._by_header(name), self._by_letter(name)
         first, second = (letter, header) if self.letters_first else (header, letter)
         return second if first is None else first

@@ -78,19 +78,19 @@ def dataset_table(dataset: Any, name: str) -> Table:
     if not hasattr(dataset, "with_format") or not hasattr(dataset, "num_rows"):
         raise ConfigError(f"samples: {name} is a {type(dataset).__name__}; expected a datasets.Dataset")
     schema = dataset.features.arrow_schema
-    kept = [field.name for field in schema if not holds_bytes(field.type)]
+    columns = [field.name for field in schema if not holds_bytes(field.type)]
     classes = {
         column: tuple(map(str, kind.names)) for column, kind in dataset.features.items() if hasattr(kind, "int2str")
     }
 
     def rows() -> Iterator[Mapping[str, Any]]:
         try:
-            for batch in dataset.select_columns(kept).with_format("arrow").iter(_BATCH_ROWS):
+            for batch in dataset.select_columns(columns).with_format("arrow").iter(_BATCH_ROWS):
                 yield from (named(cells, classes) for cells in batch.to_pylist())
         except _failures() as error:
             raise DataError(f"{name} cannot be read: {_first_line(error)}") from error
 
-    return keyed_table(name, rows, about_bytes(name, [field.name for field in schema if field.name not in kept]))
+    return keyed_table(name, rows, about_bytes(name, [field.name for field in schema if field.name not in columns]))
 
 
 def _one_split(loaded: Any, name: str, split: str) -> Table:

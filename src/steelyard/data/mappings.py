@@ -52,7 +52,7 @@ def refuse_doubles(name: str, columns: Sequence[str]) -> None:
     Raises:
         DataError: two columns have one name.
     """
-    doubled = next((column for place, column in enumerate(columns) if column in columns[:place]), None)
+    doubled = next((column for index, column in enumerate(columns) if column in columns[:index]), None)
     if doubled is not None:
         raise DataError(f"{name}: two columns are called {doubled!r:.80}; rename one")
 

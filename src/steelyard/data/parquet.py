@@ -44,11 +44,11 @@ def read_parquet(path: Path) -> Table:
     except (pa.ArrowException, OSError) as error:
         raise DataError(f"{path.name} is no sound Parquet file: {_first_line(error)}") from error
     try:
-        kept = [field.name for field in schema if not holds_bytes(field.type)]
+        columns = [field.name for field in schema if not holds_bytes(field.type)]
     except RecursionError as error:
         raise DataError(f"{path.name}: its columns are nested too deeply") from error
     refuse_doubles(path.name, schema.names)
-    _refuse_large(path, about, {name for name in schema.names if name not in kept})
+    _refuse_large(path, about, {name for name in schema.names if name not in columns})
     classes = classes_in(schema.metadata)
 
     def rows() -> Iterator[Mapping[str, Any]]:
@@ -56,12 +56,12 @@ def read_parquet(path: Path) -> Table:
             raise DataError(f"{path.name} changed while it was being read; start again")
         try:
             with parquet.ParquetFile(path, pre_buffer=False) as file:
-                for batch in file.iter_batches(_BATCH_ROWS, columns=kept, use_threads=False):
+                for batch in file.iter_batches(_BATCH_ROWS, columns=columns, use_threads=False):
                     yield from (named(cells, classes) for cells in batch.to_pylist())
         except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
             raise DataError(f"{path.name} is damaged: {_first_line(error)}") from error
 
-    left_out = [name for name in schema.names if name not in kept]
+    left_out = [name for name in schema.names if name not in columns]
     return keyed_table(path.name, rows, about_bytes(path.name, left_out))
 
 
@@ -71,7 +71,7 @@ def holds_bytes(kind: Any) -> bool:
 
     if types.is_binary(kind) or types.is_large_binary(kind) or types.is_fixed_size_binary(kind):
         return True
-    return any(holds_bytes(kind.field(place).type) for place in range(kind.num_fields))
+    return any(holds_bytes(kind.field(index).type) for index in range(kind.num_fields))
 
 
 def about_bytes(name: str, left_out: list[str]) -> tuple[str, ...]:
@@ -82,8 +82,8 @@ def about_bytes(name: str, left_out: list[str]) -> tuple[str, ...]:
 def _refuse_large(path: Path, about: Any, left_out: set[str]) -> None:
     if about.num_rows > MAX_ROWS:
         raise DataError(f"{path.name} claims to have {about.num_rows:,} rows; at most {MAX_ROWS:,} are read")
-    for place in range(about.num_row_groups):
-        group = about.row_group(place)
+    for number in range(about.num_row_groups):
+        group = about.row_group(number)
         columns = (group.column(number) for number in range(group.num_columns))
         size = sum(
             column.total_uncompressed_size
@@ -92,7 +92,7 @@ def _refuse_large(path: Path, about: Any, left_out: set[str]) -> None:
         )
         if size > MAX_GROUP_BYTES:
             raise DataError(
-                f"{path.name}: row group {place + 1} unpacks to {size:,} bytes; at most {MAX_GROUP_BYTES:,} are read. "
+                f"{path.name}: row group {number + 1} unpacks to {size:,} bytes; at most {MAX_GROUP_BYTES:,} are read. "
                 "Write it again with smaller row groups"
             )
 

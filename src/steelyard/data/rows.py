@@ -77,13 +77,13 @@ class OpenTable:
         columns = (column for several in self.layout.columns.values() for column in several)
         return list(faults_of(self.table, row.number, columns))
 
-    def place(self, row: Row, role: str = "") -> str:
+    def location(self, row: Row, role: str = "") -> str:
         """Where a row is, or its cell under a role."""
-        return self.table.place(row.number, self.layout.column(role) if role else None)
+        return self.table.location(row.number, self.layout.column(role) if role else None)
 
     def defect(self, kind: str, row: Row, role: str, message: str) -> Defect:
         """A defect in the cell of a role, or in the row where the role has no column."""
-        return Defect(kind, self.place(row, role), message)
+        return Defect(kind, self.location(row, role), message)
 
     def id_of(self, row: Row, seen: dict[str, str], defects: list[Defect]) -> str:
         """The row's own id, else one made from its place; one that was `seen` before is a defect.
@@ -95,7 +95,7 @@ class OpenTable:
         """
         own = self.text(row, "id")
         name = own or self.prefix + self.table.row_id(row.number)
-        here = self.place(row, "id" if own else "")
+        here = self.location(row, "id" if own else "")
         before = seen.setdefault(name, here)
         if before != here:
             defects.append(self.defect("duplicate id", row, "id", f"the same id as {before}: {name[:40]!r}"))
@@ -108,7 +108,7 @@ def long_row(table: Table, layout: ColumnLayout, row: Row) -> Defect | None:
     if isinstance(row.cells, Mapping) or len(row.cells) <= width or not any(map(render, row.cells[width:])):
         return None
     message = f"{len(row.cells)} cells where {width} were expected; is a cell with a comma not in quotes?"
-    return Defect("long row", table.place(row.number), message)
+    return Defect("long row", table.location(row.number), message)
 
 
 def open_tables(files: SampleFiles, roles: Sequence[Role]) -> tuple[tuple[OpenTable, ...], tuple[str, ...]]:
@@ -143,7 +143,7 @@ def sound_samples(files: SampleFiles, samples: Sequence[Sample], defects: Sequen
         first = f"; the first defect: {defects[0]}" if defects else ""
         raise DataError(f"{files.names}: there is no sound row{first}")
     chosen = files.selected(len(samples))
-    return tuple(sample for place, sample in enumerate(samples) if place in chosen)
+    return tuple(sample for index, sample in enumerate(samples) if index in chosen)
 
 
 @dataclass(frozen=True, slots=True)

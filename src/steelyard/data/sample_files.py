@@ -61,14 +61,16 @@ def _narwhals_table(frame: Any, name: str) -> tuple[Table, str]:
 
     try:
         known = nw.from_native(frame)
-        held = known.collect() if isinstance(known, nw.LazyFrame) else known
-        refuse_doubles(name, held.columns)
+        collected = known.collect() if isinstance(known, nw.LazyFrame) else known
+        refuse_doubles(name, collected.columns)
     except TypeError as error:
         raise ConfigError(f"samples: expected {_KINDS}, but got a {type(frame).__name__}") from error
     except nw.exceptions.DuplicateError as error:
         raise DataError(f"{name}: two columns have one name: {' '.join(str(error).split())[:200]}") from error
-    what = f"a frame of {held.implementation.name.lower()}, {held.shape[0]} rows, {held.shape[1]} columns"
-    return keyed_table(name, lambda: held.iter_rows(named=True)), what
+    what = (
+        f"a frame of {collected.implementation.name.lower()}, {collected.shape[0]} rows, {collected.shape[1]} columns"
+    )
+    return keyed_table(name, lambda: collected.iter_rows(named=True)), what
 
 
 @dataclass(frozen=True, slots=True)

@@ -104,14 +104,16 @@ def _section(
     """The section for a number, and whether its minus sign is ours to write; None where it is no number's format."""
     conditions = [_condition(tokens) for tokens in sections[:3]]
     if any(conditions):
-        fits = [place for place, condition in enumerate(conditions) if condition is None or _holds(value, condition)]
+        fits = [
+            section for section, condition in enumerate(conditions) if condition is None or _holds(value, condition)
+        ]
         if not fits:
             return None
         tokens, negative = sections[fits[0]], value < 0
     else:
         numbers = sections[:3]
-        place = 1 if value < 0 and len(numbers) > 1 else 2 if value == 0 and len(numbers) > 2 else 0
-        tokens, negative = numbers[place], value < 0 and place == 0
+        section = 1 if value < 0 and len(numbers) > 1 else 2 if value == 0 and len(numbers) > 2 else 0
+        tokens, negative = numbers[section], value < 0 and section == 0
     return None if _is_date(tokens) else (tokens, negative)
 
 
@@ -159,34 +161,34 @@ def _filled(number: Decimal, tokens: tuple[_FormatToken, ...]) -> str | None:
 
 
 def _decimal(number: Decimal, tokens: tuple[_FormatToken, ...]) -> str:
-    whole, part, (start, last) = _places(tokens)
+    integer, part, (start, last) = _places(tokens)
     behind = 0
     while last + 1 + behind < len(tokens) and tokens[last + 1 + behind] == ("mark", ","):
         behind += 1
     number /= Decimal(1000) ** behind
-    if len(whole) > 1 and not part:
-        return _around(tokens, _grouped(number, tokens, whole))
-    written = _written(number, *("".join(tokens[place].text for place in places) for places in (whole, part)))
+    if len(integer) > 1 and not part:
+        return _around(tokens, _grouped(number, tokens, integer))
+    written = _written(number, *("".join(tokens[index].text for index in places) for places in (integer, part)))
     return _around(tokens, {start: written}, range(start, last + 1 + behind))
 
 
 def _grouped(number: Decimal, tokens: tuple[_FormatToken, ...], places: list[int]) -> dict[int, str]:
     """Digits dealt out from the right to groups with texts between them, as in 000-0000."""
-    left = _written(number, "".join(tokens[place].text for place in places).replace(",", ""), "")
+    left = _written(number, "".join(tokens[index].text for index in places).replace(",", ""), "")
     groups = {}
-    for place in reversed(places[1:]):
-        size = len(tokens[place].text)
-        groups[place], left = left[-size:], left[:-size]
+    for index in reversed(places[1:]):
+        size = len(tokens[index].text)
+        groups[index], left = left[-size:], left[:-size]
     return {**groups, places[0]: left}
 
 
 def _places(tokens: tuple[_FormatToken, ...]) -> tuple[list[int], list[int], tuple[int, int]]:
     """Places of the digits in front of and behind the point, and the first and last place of the number."""
-    points = [place for place, token in enumerate(tokens) if token == ("mark", ".")][:1]
+    points = [index for index, token in enumerate(tokens) if token == ("mark", ".")][:1]
     point = points[0] if points else len(tokens)
-    digits = [place for place, token in enumerate(tokens) if token.kind == "digits"]
-    whole, part = [place for place in digits if place < point], [place for place in digits if place > point]
-    return whole, part, (min(digits + points), max(digits + points))
+    digits = [index for index, token in enumerate(tokens) if token.kind == "digits"]
+    integer, part = [index for index in digits if index < point], [index for index in digits if index > point]
+    return integer, part, (min(digits + points), max(digits + points))
 
 
 def _written(number: Decimal, digits: str, decimals: str) -> str:
@@ -205,8 +207,8 @@ def _written(number: Decimal, digits: str, decimals: str) -> str:
 
 def _scientific(number: Decimal, tokens: tuple[_FormatToken, ...]) -> str:
     mark = _first(tokens, "exponent")
-    whole, part, (start, _) = _places(tokens[:mark])
-    digits, decimals = ("".join(tokens[place].text for place in places) for places in (whole, part))
+    integer, part, (start, _) = _places(tokens[:mark])
+    digits, decimals = ("".join(tokens[index].text for index in places) for places in (integer, part))
     step = max(1, len(digits.replace(",", "")))
     power = number.adjusted() // step * step if number else 0
     mantissa = number.scaleb(-power).quantize(Decimal(1).scaleb(-len(decimals)), ROUND_HALF_UP)
@@ -218,14 +220,14 @@ def _scientific(number: Decimal, tokens: tuple[_FormatToken, ...]) -> str:
 
 
 def _fraction(number: Decimal, tokens: tuple[_FormatToken, ...]) -> str | None:
-    slash = next(place for place, token in enumerate(tokens) if token == ("mark", "/"))
-    before = [place for place, token in enumerate(tokens[:slash]) if token.kind == "digits"]
-    behind = next((place for place in range(slash + 1, len(tokens)) if tokens[place].kind in {"digits", "other"}), None)
+    slash = next(index for index, token in enumerate(tokens) if token == ("mark", "/"))
+    before = [index for index, token in enumerate(tokens[:slash]) if token.kind == "digits"]
+    behind = next((index for index in range(slash + 1, len(tokens)) if tokens[index].kind in {"digits", "other"}), None)
     if not before or behind is None:
         return None
     below = "".join(token.text for token in tokens[behind:] if token.kind in {"digits", "other"}).strip()
-    mixed, whole = len(before) > 1, int(number)
-    rest = Fraction(number) - (whole if mixed else 0)
+    mixed, integer = len(before) > 1, int(number)
+    rest = Fraction(number) - (integer if mixed else 0)
     if below.isdigit() and int(below):
         part = Fraction(round(rest * int(below)), 1)
         top, bottom = int(part), int(below)
@@ -233,20 +235,20 @@ def _fraction(number: Decimal, tokens: tuple[_FormatToken, ...]) -> str | None:
         near = rest.limit_denominator(10 ** min(len(below), 4) - 1)
         top, bottom = near.numerator, near.denominator
     if mixed and top == bottom:
-        whole, top = whole + 1, 0
-    front = str(whole) if mixed and (whole or not top) else ""
+        integer, top = integer + 1, 0
+    front = str(integer) if mixed and (integer or not top) else ""
     return f"{front} {top}/{bottom}".strip() if top or not front else front
 
 
 def _first(tokens: tuple[_FormatToken, ...], kind: str) -> int:
-    return next(place for place, token in enumerate(tokens) if token.kind == kind)
+    return next(index for index, token in enumerate(tokens) if token.kind == kind)
 
 
 def _around(tokens: tuple[_FormatToken, ...], numbers: Mapping[int, str], inside: range = range(0)) -> str:
     """The texts of a section with the number put in its place; what stood in its range is part of it."""
     pieces = [
-        numbers.get(place, "") if place in numbers or place in inside else _literal(token)
-        for place, token in enumerate(tokens)
+        numbers.get(index, "") if index in numbers or index in inside else _literal(token)
+        for index, token in enumerate(tokens)
     ]
     return "".join(pieces).strip()
 

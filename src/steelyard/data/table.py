@@ -98,14 +98,14 @@ class Table:
         """`exam.xlsx 题库`, or the file's name alone."""
         return f"{self.name} {self.sheet}".rstrip()
 
-    def place(self, number: int, column: Column | None = None) -> str:
+    def location(self, number: int, column: Column | None = None) -> str:
         """The address of a row or a cell.
 
-        >>> Table("exam.xlsx", lambda: iter(()), sheet="题库").place(12, 5)
+        >>> Table("exam.xlsx", lambda: iter(()), sheet="题库").location(12, 5)
         'exam.xlsx 题库!F12'
-        >>> Table("exam.csv", lambda: iter(()), "line").place(12, 5)
+        >>> Table("exam.csv", lambda: iter(()), "line").location(12, 5)
         'exam.csv line 12 column F'
-        >>> Table("x.jsonl", lambda: iter(()), "line", keyed=True).place(3, "answer")
+        >>> Table("x.jsonl", lambda: iter(()), "line", keyed=True).location(3, "answer")
         'x.jsonl line 3 key answer'
         """
         if self.unit == "row":
@@ -224,11 +224,11 @@ class Defect:
     """A mistake in a row that keeps it from being a sample: `kind` is for a program, the rest for a person."""
 
     kind: str
-    place: str
+    location: str
     message: str
 
     def __str__(self) -> str:
-        return f"{self.place}: {self.message}"
+        return f"{self.location}: {self.message}"
 
 
 def faults_of(table: Table, number: int, columns: Iterable[Column]) -> Iterator[Defect]:
@@ -236,7 +236,7 @@ def faults_of(table: Table, number: int, columns: Iterable[Column]) -> Iterator[
     faults = table.faults.get(number, {})
     for column in columns if faults else ():
         if isinstance(column, int) and column in faults:
-            yield Defect("bad cell", table.place(number, column), faults[column])
+            yield Defect("bad cell", table.location(number, column), faults[column])
 
 
 def refuse(defects: Sequence[Defect]) -> NoReturn:

@@ -64,7 +64,7 @@ def read_json_list(path: Path) -> Table:
     text = examine_rows(path)
     if text.stamp[0] > MAX_LIST_BYTES:
         raise DataError(f"{path.name} has {text.stamp[0]:,} bytes; a list this long is read as JSON lines (.jsonl)")
-    content = text.whole()
+    content = text.read_all()
     if sum(map(content.count, ",[{")) > MAX_LIST_MARKS:
         raise DataError(f"{path.name} may hold more than {MAX_LIST_MARKS:,} values; save it as JSON lines (.jsonl)")
     value = _rows_in(_parse(content, path.name))
@@ -90,14 +90,14 @@ def _objects(text: TextFile) -> Iterator[Row]:
     for number, line in enumerate(text.lines(newline="\n"), start=1):
         if line.isspace():
             continue
-        place = f"{text.path.name}:{number}"
-        entry = _parse(line, place)
+        location = f"{text.path.name}:{number}"
+        entry = _parse(line, location)
         if not isinstance(entry, dict):
-            raise DataError(f"{place}: expected an object, but it is {_kind(entry)}")
+            raise DataError(f"{location}: expected an object, but it is {_kind(entry)}")
         yield Row(number, entry)
 
 
-def _parse(text: str, place: str) -> Any:
+def _parse(text: str, location: str) -> Any:
     try:
         value = json.loads(
             text, object_pairs_hook=_distinct_keys, parse_constant=_no_constant, parse_float=_finite, parse_int=_whole
@@ -107,11 +107,11 @@ def _parse(text: str, place: str) -> Any:
     except json.JSONDecodeError as error:
         line = f" (line {error.lineno})" if error.lineno > 1 else ""
         hint = "; JSON lines are named .jsonl" if error.msg == "Extra data" and error.lineno > 1 else ""
-        raise DataError(f"{place}: {error.msg}{line} at column {error.colno}{hint}") from error
+        raise DataError(f"{location}: {error.msg}{line} at column {error.colno}{hint}") from error
     except RecursionError as error:
-        raise DataError(f"{place}: nested too deeply") from error
+        raise DataError(f"{location}: nested too deeply") from error
     except ValueError as error:
-        raise DataError(f"{place}: {error}") from error
+        raise DataError(f"{location}: {error}") from error
     return value
 
 
@@ -184,8 +184,8 @@ def _cells_of_lines(text: TextFile, delimiter: str) -> Iterator[Row]:
         except csv.Error as error:
             raise DataError(f"{text.path.name}:{line}: {_explain(str(error))}") from error
         if len(cells) > MAX_COLUMNS:
-            where = f"{text.path.name}:{line}"
-            raise DataError(f"{where}: a row of {len(cells):,} cells; at most {MAX_COLUMNS:,} are read")
+            location = f"{text.path.name}:{line}"
+            raise DataError(f"{location}: a row of {len(cells):,} cells; at most {MAX_COLUMNS:,} are read")
         yield Row(line, cells)
 
 

@@ -67,7 +67,7 @@ def repack_xls(path: Path) -> bytes:
 
 def _examine_records(name: str, stream: bytes) -> None:
     """Walk the records of the workbook, then those of each sheet from the place that the workbook gives."""
-    places: list[int] = []
+    offsets: list[int] = []
     texts: list[bytes] = []
     before = 0
     for kind, body in records_of(stream, 0):
@@ -75,51 +75,51 @@ def _examine_records(name: str, stream: bytes) -> None:
             texts.append(body)
         before = kind
         if kind == _SHEET:
-            places.append(struct.unpack_from("<I", body)[0])
+            offsets.append(struct.unpack_from("<I", body)[0])
         elif kind == _TEXTS and struct.unpack_from("<I", body, 4)[0] > len(stream) // 3:
             raise ValueError("it claims more texts than it can hold")
-    if len(places) > MAX_OLD_SHEETS:
-        raise ValueError(f"{len(places)} sheets")
+    if len(offsets) > MAX_OLD_SHEETS:
+        raise ValueError(f"{len(offsets)} sheets")
     lengths, total = list(_lengths(texts)), 0
-    for place in places:
-        _extent(stream, place).refuse_if_too_large(name)
-        total += sum(lengths[number] for number in _named(stream, place) if number < len(lengths))
+    for offset in offsets:
+        _extent(stream, offset).refuse_if_too_large(name)
+        total += sum(lengths[number] for number in _named(stream, offset) if number < len(lengths))
         if total > MAX_TEXT_BYTES // 2:
             raise ValueError(f"its cells hold more than {MAX_TEXT_BYTES // 2:,} characters; save the rows as CSV")
 
 
-def _named(stream: bytes, place: int) -> Iterator[int]:
+def _named(stream: bytes, offset: int) -> Iterator[int]:
     """Numbers of the shared texts that the cells of a sheet name."""
-    return (struct.unpack_from("<I", body, 6)[0] for kind, body in records_of(stream, place) if kind == _NAMES_TEXT)
+    return (struct.unpack_from("<I", body, 6)[0] for kind, body in records_of(stream, offset) if kind == _NAMES_TEXT)
 
 
 def _lengths(pieces: Sequence[bytes]) -> Iterator[int]:
     """Characters of each shared text; a text goes on in the next piece behind a new byte of flags."""
-    at, place = 0, 8
+    at, offset = 0, 8
     while at < len(pieces):
-        if place + 3 > len(pieces[at]):
-            at, place = at + 1, 0
+        if offset + 3 > len(pieces[at]):
+            at, offset = at + 1, 0
             continue
-        count, flags = struct.unpack_from("<HB", pieces[at], place)
-        runs = struct.unpack_from("<H", pieces[at], place + 3)[0] if flags & 8 else 0
-        more = struct.unpack_from("<I", pieces[at], place + 3 + 2 * bool(flags & 8))[0] if flags & 4 else 0
-        place += 3 + 2 * bool(flags & 8) + 4 * bool(flags & 4)
+        count, flags = struct.unpack_from("<HB", pieces[at], offset)
+        runs = struct.unpack_from("<H", pieces[at], offset + 3)[0] if flags & 8 else 0
+        more = struct.unpack_from("<I", pieces[at], offset + 3 + 2 * bool(flags & 8))[0] if flags & 4 else 0
+        offset += 3 + 2 * bool(flags & 8) + 4 * bool(flags & 4)
         yield count
         left, wide = count, flags & 1
-        while at < len(pieces) and left > (room := (len(pieces[at]) - place) >> wide):
-            at, place, left = at + 1, 1, left - room
+        while at < len(pieces) and left > (room := (len(pieces[at]) - offset) >> wide):
+            at, offset, left = at + 1, 1, left - room
             wide = pieces[at][0] & 1 if at < len(pieces) and pieces[at] else 0
-        place += left << wide
+        offset += left << wide
         behind = 4 * runs + more
-        while at < len(pieces) and place + behind > len(pieces[at]):
-            behind -= max(0, len(pieces[at]) - place)
-            at, place = at + 1, 0
-        place += behind
+        while at < len(pieces) and offset + behind > len(pieces[at]):
+            behind -= max(0, len(pieces[at]) - offset)
+            at, offset = at + 1, 0
+        offset += behind
 
 
-def _extent(stream: bytes, place: int) -> Extent:
+def _extent(stream: bytes, offset: int) -> Extent:
     extent = Extent()
-    for kind, body in records_of(stream, place):
+    for kind, body in records_of(stream, offset):
         if kind in _CELL_RECORDS or kind == _RKS:
             row, column = struct.unpack_from("<HH", body)
             last = struct.unpack_from("<H", body, len(body) - 2)[0] if kind == _RKS else column
@@ -137,14 +137,14 @@ def _refuse_claims(first_row: int, last_row: int, first_column: int, last_column
         raise ValueError("a sheet claims more cells than the format has")
 
 
-def records_of(stream: bytes, place: int) -> Iterator[tuple[int, bytes]]:
+def records_of(stream: bytes, offset: int) -> Iterator[tuple[int, bytes]]:
     """Kind and body of the records from a place to the end of their part."""
-    while place + 4 <= len(stream):
-        kind, size = struct.unpack_from("<HH", stream, place)
+    while offset + 4 <= len(stream):
+        kind, size = struct.unpack_from("<HH", stream, offset)
         if kind == _END:
             return
-        yield kind, stream[place + 4 : place + 4 + size]
-        place += 4 + size
+        yield kind, stream[offset + 4 : offset + 4 + size]
+        offset += 4 + size
 
 
 def _packed(stream: bytes) -> bytes:
@@ -185,8 +185,8 @@ class _Sectors:
         while start < 0xFFFFFFFC:
             if len(sectors) > len(self.table):
                 raise ValueError("its sectors form a loop")
-            place = self.offset + start * self.size
-            sectors.append(self.data[place : place + self.size])
+            position = self.offset + start * self.size
+            sectors.append(self.data[position : position + self.size])
             start = self.table[start]
         return b"".join(sectors)
 
@@ -226,10 +226,10 @@ def workbook_stream(data: bytes) -> bytes:
 def _entries(directory: bytes) -> dict[str, tuple[int, int]]:
     """Name -> first sector and length of the streams of a compound file."""
     streams = {}
-    for place in range(0, len(directory) - _ENTRY + 1, _ENTRY):
-        length = struct.unpack_from("<H", directory, place + 64)[0]
-        name = directory[place : place + max(0, min(length, 64) - 2)].decode("utf-16-le", "replace")
-        streams[name] = struct.unpack_from("<II", directory, place + 116)
+    for offset in range(0, len(directory) - _ENTRY + 1, _ENTRY):
+        length = struct.unpack_from("<H", directory, offset + 64)[0]
+        name = directory[offset : offset + max(0, min(length, 64) - 2)].decode("utf-16-le", "replace")
+        streams[name] = struct.unpack_from("<II", directory, offset + 116)
     return streams
 
 
@@ -242,10 +242,10 @@ def read_xls_cells(path: Path, sheet: str, columns: Container[int]) -> SheetCell
     cells = SheetCells()
     try:
         stream = workbook_stream(path.read_bytes())
-        place, formats = _book(stream, sheet)
-        if place is None:
+        offset, formats = _book(stream, sheet)
+        if offset is None:
             return cells
-        for kind, body in records_of(stream, place):
+        for kind, body in records_of(stream, offset):
             _note(cells, kind, body, (columns, formats))
     except (struct.error, LookupError, ValueError) as error:
         raise DataError(f"{path.name} cannot be read as a workbook: {error}") from error
@@ -254,16 +254,16 @@ def read_xls_cells(path: Path, sheet: str, columns: Container[int]) -> SheetCell
 
 def _book(stream: bytes, sheet: str) -> tuple[int | None, dict[int, str]]:
     """Where the records of a sheet begin, and style -> format code where a number is not shown as it is stored."""
-    codes, styles, place = dict(BUILT_IN), list[int](), None
+    codes, styles, offset = dict(BUILT_IN), list[int](), None
     for kind, body in records_of(stream, 0):
         if kind == _FORMAT:
             codes[struct.unpack_from("<H", body)[0]] = _text(body[4:], struct.unpack_from("<H", body, 2)[0])
         elif kind == _STYLE:
             styles.append(struct.unpack_from("<H", body, 2)[0])
-        elif kind == _SHEET and place is None and _text(body[7:], body[6]) == sheet:
-            place = struct.unpack_from("<I", body)[0]
+        elif kind == _SHEET and offset is None and _text(body[7:], body[6]) == sheet:
+            offset = struct.unpack_from("<I", body)[0]
     shown = {number: code for number, code in codes.items() if not is_plain(code)}
-    return place, {style: shown[number] for style, number in enumerate(styles) if number in shown}
+    return offset, {style: shown[number] for style, number in enumerate(styles) if number in shown}
 
 
 def _text(flagged: bytes, count: int) -> str:

@@ -92,7 +92,7 @@ def _formats(archive: zipfile.ZipFile) -> dict[int, str]:
 
     walk_part(archive, "xl/styles.xml", Walk(start, lambda _: (inside.pop(), None)[1]))
     plain = {number: is_plain(code) for number, code in codes.items()}
-    return {place: codes[number] for place, number in enumerate(styles) if not plain.get(number, True)}
+    return {index: codes[number] for index, number in enumerate(styles) if not plain.get(number, True)}
 
 
 @dataclass(slots=True)

@@ -184,19 +184,19 @@ def endpoint_of(url: str) -> str:
     return f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}"
 
 
-def usage_of(asked: Any, answered: Any, text: str) -> Usage:
+def usage_of(input_tokens: Any, output_tokens: Any, text: str) -> Usage:
     """The token counts that an endpoint gave, or our estimate of the answer where they are none.
 
     Args:
-        asked: what it says of the input.
-        answered: what it says of the output.
+        input_tokens: what it says of the input.
+        output_tokens: what it says of the output.
         text: the reply's text, which is counted instead.
 
     >>> usage_of(20, 3, "Paris"), usage_of(20, -3, "Paris")
     (Usage(input_tokens=20, output_tokens=3, estimated=False), Usage(input_tokens=0, output_tokens=1, estimated=True))
     """
-    if _is_count(asked) and _is_count(answered):
-        return Usage(asked, answered)
+    if _is_count(input_tokens) and _is_count(output_tokens):
+        return Usage(input_tokens, output_tokens)
     return Usage(0, estimate_tokens(text), estimated=True)
 
 
@@ -204,10 +204,10 @@ def _is_count(value: Any) -> bool:
     return type(value) is int and 0 <= value <= _MOST_TOKENS
 
 
-def finish_named(said: str) -> str:
-    """OpenAI's word for `said`; a word that nobody knows stays what it is.
+def finish_named(reason: str) -> str:
+    """OpenAI's word for `reason`; a word that nobody knows stays what it is.
 
     >>> finish_named("sensitive"), finish_named("stop"), finish_named("abort")
     ('content_filter', 'stop', 'abort')
     """
-    return _FINISHES.get(said, said)
+    return _FINISHES.get(reason, reason)

@@ -87,14 +87,14 @@ class Completions:
         if not isinstance(text, str):
             raise Fault("empty", f"the reply has no text: {quoted(answer.body)}", billed=True)
         finish = choice.get("finish_reason")
-        found = {
+        details = {
             "model": data.get("model"),
             "tokens": _tokens(choice.get("logprobs")),
             "prompt_tokens": _prompt_tokens(choice.get("prompt_logprobs") or data.get("prompt_logprobs")),
             "top": _first_top(choice.get("logprobs")),
             "fingerprint": data.get("system_fingerprint"),
         }
-        metadata = {name: value for name, value in found.items() if value}
+        metadata = {name: value for name, value in details.items() if value}
         finish = finish_named(finish) if isinstance(finish, str) and finish else "stop"
         return Reply("", text, finish, _usage(data, text), metadata=metadata)
 
@@ -110,10 +110,10 @@ def prompt_of(messages: str | list[Message]) -> str:
     """
     if isinstance(messages, str):
         return messages
-    if any(has_other_parts(one.get("content")) for one in messages):
+    if any(has_other_parts(message.get("content")) for message in messages):
         raise ConfigError("a completions endpoint takes text alone, and a message has a part that is none")
-    if all(one.get("role") in {"system", "user"} for one in messages):
-        return "\n\n".join(content_text(one.get("content")) for one in messages)
+    if all(message.get("role") in {"system", "user"} for message in messages):
+        return "\n\n".join(content_text(message.get("content")) for message in messages)
     return transcript_of(messages)
 
 
@@ -129,25 +129,25 @@ def _first_choice(data: Any, answer: Answer) -> Mapping[str, Any]:
 
 def _tokens(logprobs: Any) -> list[list[Any]]:
     """(text, log probability, offset) of every token, those of an echoed prompt first; the offset may be None."""
-    given = mapping_or_empty(logprobs)
-    tokens, values = given.get("tokens"), given.get("token_logprobs")
+    columns = mapping_or_empty(logprobs)
+    tokens, values = columns.get("tokens"), columns.get("token_logprobs")
     if not isinstance(tokens, list) or not isinstance(values, list) or len(tokens) != len(values):
         return []
-    offsets = given.get("text_offset")
+    offsets = columns.get("text_offset")
     places = offsets if isinstance(offsets, list) and len(offsets) == len(tokens) else [None] * len(tokens)
-    return [list(one) for one in zip(tokens, values, places, strict=True)]
+    return [list(entry) for entry in zip(tokens, values, places, strict=True)]
 
 
-def _prompt_tokens(given: Any) -> list[list[Any]]:
+def _prompt_tokens(logprobs: Any) -> list[list[Any]]:
     """(text, log probability, None) of every token of the prompt, as vLLM lists them; of the first nothing is known.
 
     Each entry maps token ids to what might have stood there; the token that did is the first of them.
     """
-    if not isinstance(given, list):
+    if not isinstance(logprobs, list):
         return []
-    actual = [next(iter(one.values()), None) if isinstance(one, Mapping) else None for one in given]
-    entries = [mapping_or_empty(one) for one in actual]
-    return [[one.get("decoded_token"), one.get("logprob"), None] for one in entries]
+    actual = [next(iter(entry.values()), None) if isinstance(entry, Mapping) else None for entry in logprobs]
+    entries = [mapping_or_empty(entry) for entry in actual]
+    return [[entry.get("decoded_token"), entry.get("logprob"), None] for entry in entries]
 
 
 def _first_top(logprobs: Any) -> list[dict[str, Any]]:

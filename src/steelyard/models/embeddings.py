@@ -109,7 +109,7 @@ class Embeddings:
         vectors = data.get("data")
         if not isinstance(vectors, list) or not vectors:
             return _without_vectors(data, answer)
-        rows = [_numbers(one, answer) for one in _in_order(vectors, answer)]
+        rows = [_numbers(vector, answer) for vector in _in_order(vectors, answer)]
         if len({len(row) for row in rows}) > 1:
             raise _malformed("vectors of different dimensions", answer)
         if len(rows[0]) == _REHEARSED:
@@ -125,8 +125,8 @@ class Embeddings:
             Fault: `malformed`, sent again.
         """
         texts = len(json.loads(request.payload)["input"])
-        if reply.metadata.get("dimension") and (came := _count(reply)) != texts:
-            raise Fault("malformed", f"{texts} texts were sent and {came} vectors came", billed=True)
+        if reply.metadata.get("dimension") and (received := _count(reply)) != texts:
+            raise Fault("malformed", f"{texts} texts were sent and {received} vectors came", billed=True)
 
     def mock_reply(self, request: Request) -> Reply:
         """What a dry run gets, which sends nothing: one number for each text, so that what follows can be counted."""
@@ -155,22 +155,22 @@ async def embed(ask: Asks, model: Embeddings, texts: Sequence[str]) -> NDArray[n
     """
     import numpy as np
 
-    places = {text: place for place, text in enumerate(dict.fromkeys(texts))}
-    if not places:
+    rows = {text: index for index, text in enumerate(dict.fromkeys(texts))}
+    if not rows:
         return np.zeros((0, 0), dtype=np.float32)
-    groups = list(model.batches(list(places)))
-    asked = [asyncio.ensure_future(ask(model, list(group))) for group in groups]
+    groups = list(model.batches(list(rows)))
+    calls = [asyncio.ensure_future(ask(model, list(group))) for group in groups]
     try:
-        replies = await asyncio.gather(*asked)
+        replies = await asyncio.gather(*calls)
     finally:
-        for one in asked:
-            one.cancel()
+        for call in calls:
+            call.cancel()
     parts = [vectors_of(reply, len(group)) for reply, group in zip(replies, groups, strict=True)]
     if len({part.shape[1] for part in parts}) > 1:
         had = "the endpoint gave vectors of different dimensions for one model; ask again with --fresh"
         raise ModelError(had, kind="malformed")
-    found: NDArray[np.float32] = np.concatenate(parts)[[places[text] for text in texts]]
-    return found
+    vectors: NDArray[np.float32] = np.concatenate(parts)[[rows[text] for text in texts]]
+    return vectors
 
 
 def vectors_of(reply: Reply, n: int) -> NDArray[np.float32]:
@@ -191,10 +191,10 @@ def vectors_of(reply: Reply, n: int) -> NDArray[np.float32]:
     dimension = reply.metadata.get("dimension", 0)
     if not dimension:
         raise ModelError(f"the reply holds no vectors (finish: {reply.finish})", kind="malformed")
-    found = np.frombuffer(b64decode(reply.metadata["vectors"]), dtype="<f4").reshape(-1, dimension)
-    if len(found) != n:
-        raise ModelError(f"{n} texts were sent and {len(found)} vectors came", kind="malformed")
-    return found.astype(np.float32)
+    vectors = np.frombuffer(b64decode(reply.metadata["vectors"]), dtype="<f4").reshape(-1, dimension)
+    if len(vectors) != n:
+        raise ModelError(f"{n} texts were sent and {len(vectors)} vectors came", kind="malformed")
+    return vectors.astype(np.float32)
 
 
 def _count(reply: Reply) -> int:
@@ -206,7 +206,7 @@ def _count(reply: Reply) -> int:
 def _texts(messages: str | Sequence[str] | list[Message]) -> list[str]:
     if isinstance(messages, str):
         return [messages]
-    return [one if isinstance(one, str) else content_text(one.get("content")) for one in messages]
+    return [message if isinstance(message, str) else content_text(message.get("content")) for message in messages]
 
 
 def _without_vectors(data: Mapping[str, Any], answer: Answer) -> Reply:
@@ -221,13 +221,13 @@ def _without_vectors(data: Mapping[str, Any], answer: Answer) -> Reply:
 
 def _in_order(vectors: list[Any], answer: Answer) -> list[Any]:
     """The vectors by their `index`; as they stand where none has one."""
-    found = [mapping_or_empty(one) for one in vectors]
-    if all(one.get("index") is None for one in found):
-        return [one.get("embedding") for one in found]
-    by_place = {place: one.get("embedding") for one in found if type(place := one.get("index")) is int}
-    if by_place.keys() != set(range(len(found))):
+    entries = [mapping_or_empty(entry) for entry in vectors]
+    if all(entry.get("index") is None for entry in entries):
+        return [entry.get("embedding") for entry in entries]
+    by_index = {index: entry.get("embedding") for entry in entries if type(index := entry.get("index")) is int}
+    if by_index.keys() != set(range(len(entries))):
         raise _malformed("vectors whose indices are not 0, 1, 2 ...", answer)
-    return [by_place[place] for place in range(len(found))]
+    return [by_index[index] for index in range(len(entries))]
 
 
 def _numbers(value: Any, answer: Answer) -> array[float]:
@@ -236,27 +236,27 @@ def _numbers(value: Any, answer: Answer) -> array[float]:
     Raises:
         Fault: `malformed`: no numbers, none at all, or one that is not finite.
     """
-    found = array("f")
+    numbers = array("f")
     try:
         if isinstance(value, str):
-            found.frombytes(b64decode(value, validate=True))
+            numbers.frombytes(b64decode(value, validate=True))
             if sys.byteorder == "big":
-                found.byteswap()
+                numbers.byteswap()
         else:
-            found.extend(value)
+            numbers.extend(value)
     except (TypeError, ValueError, OverflowError) as error:
         raise _malformed("a vector that is no list of numbers", answer) from error
-    if not found or not all(map(math.isfinite, found)):
+    if not numbers or not all(map(math.isfinite, numbers)):
         raise _malformed("a vector that is empty or has a number that is not finite", answer)
-    return found
+    return numbers
 
 
 def _reply(rows: Sequence[array[float]], usage: Usage, **metadata: str) -> Reply:
     body = b"".join(row.tobytes() for row in rows)
     if sys.byteorder == "big":
-        whole = array("f", body)
-        whole.byteswap()
-        body = whole.tobytes()
+        numbers = array("f", body)
+        numbers.byteswap()
+        body = numbers.tobytes()
     vectors = {"vectors": b64encode(body).decode("ascii"), "dimension": len(rows[0])}
     return Reply("", "", usage=usage, metadata={**metadata, **vectors})
 

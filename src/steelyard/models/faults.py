@@ -100,11 +100,13 @@ def error_body(value: Json) -> ErrorBody:
     inner = value.get("error") or value
     if not isinstance(inner, Mapping):
         return ErrorBody(_plain(inner))
-    said = next((inner[key] for key in ("message", "msg", "detail", "error_msg") if inner.get(key)), "")
+    message = next((inner[key] for key in ("message", "msg", "detail", "error_msg") if inner.get(key)), "")
     codes = [inner.get("code"), inner.get("type"), inner.get("error_code")]
     if isinstance(nested := inner.get("innererror"), Mapping):
         codes.append(nested.get("code"))
-    return ErrorBody(_plain(said), tuple(str(code).lower() for code in codes if isinstance(code, str | int) and code))
+    return ErrorBody(
+        _plain(message), tuple(str(code).lower() for code in codes if isinstance(code, str | int) and code)
+    )
 
 
 def fault_of(answer: Answer, error: ErrorBody | None = None, *, now: float | None = None) -> Fault | None:
@@ -221,12 +223,12 @@ def retry_after_s(headers: Mapping[str, str], *, now: float | None = None) -> fl
     >>> retry_after_s({"retry-after": "1.5"}), retry_after_s({"retry-after-ms": "250", "retry-after": "9"})
     (1.5, 0.25)
     """
-    if (given := _number(headers.get("retry-after-ms"))) is not None:
-        return given / 1000
-    said = headers.get("retry-after")
-    if said is None or (given := _number(said)) is not None:
-        return given
-    until = _http_date(said)
+    if (seconds := _number(headers.get("retry-after-ms"))) is not None:
+        return seconds / 1000
+    header = headers.get("retry-after")
+    if header is None or (seconds := _number(header)) is not None:
+        return seconds
+    until = _http_date(header)
     if until is None:
         return None
     since = _http_date(headers.get("date", ""))
@@ -257,8 +259,10 @@ def _kind(status: int, error: ErrorBody) -> str:
 
 def _message(answer: Answer, error: ErrorBody) -> str:
     if answer.status < 400:
-        place = quoted(answer.headers.get("location", "elsewhere"))
-        return f"status {answer.status}: redirects to {place}, and redirects are not followed: give the final address"
+        location = quoted(answer.headers.get("location", "elsewhere"))
+        return (
+            f"status {answer.status}: redirects to {location}, and redirects are not followed: give the final address"
+        )
     return f"status {answer.status}: {_worded(error) or quoted(answer.body) or 'an empty body'}"
 
 
@@ -275,17 +279,17 @@ def _visible(mark: str) -> str:
     return mark if mark.isprintable() else mark.encode("unicode_escape").decode("ascii")
 
 
-def _number(said: str | None) -> float | None:
+def _number(text: str | None) -> float | None:
     try:
-        given = float(said or "")
+        number = float(text or "")
     except ValueError:
         return None
-    return max(0.0, given) if math.isfinite(given) else None
+    return max(0.0, number) if math.isfinite(number) else None
 
 
-def _http_date(said: str) -> float | None:
+def _http_date(text: str) -> float | None:
     try:
-        when = parsedate_to_datetime(said)
+        when = parsedate_to_datetime(text)
     except (ValueError, TypeError, OverflowError):
         return None
     return (when if when.tzinfo else when.replace(tzinfo=UTC)).timestamp()

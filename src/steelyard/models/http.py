@@ -139,10 +139,10 @@ class HttpModel:
         Raises:
             ConfigError: an unknown placeholder, or a message that the body has no place for.
         """
-        asked = as_messages(messages)
-        given = _values_of(asked)
-        _check_places(given, [self.url, self.body])
-        values = {**self.parameters, **parameters, **given}
+        turns = as_messages(messages)
+        slots = _values_of(turns)
+        _check_places(slots, [self.url, self.body])
+        values = {**self.parameters, **parameters, **slots}
         body = fill(self.body, values) if self.body else {}
         return Request(
             endpoint=endpoint_of(self.url),
@@ -151,7 +151,7 @@ class HttpModel:
             method=self.method,
             headers=_with_defaults(self.headers),
             timeout_s=self.timeout_s,
-            input_tokens=sum(estimate_tokens(content_text(one.get("content"))) for one in asked),
+            input_tokens=sum(estimate_tokens(content_text(turn.get("content"))) for turn in turns),
             output_tokens=most_tokens(body) if isinstance(body, Mapping) else 0,
             proxy=self.proxy,
             ca_file=str(self.ca_file or ""),
@@ -184,9 +184,9 @@ def _expanded(model: HttpModel, preset: Preset) -> dict[str, Any]:
     parts = urlsplit(model.url)
     bare = parts.path in {"", "/"} and not parts.query
     response: dict[str, Any] = {
-        one.name: preset.response[one.name]
-        for one in fields(ResponseMap)
-        if one.name in preset.response and not getattr(model.response, one.name)
+        part.name: preset.response[part.name]
+        for part in fields(ResponseMap)
+        if part.name in preset.response and not getattr(model.response, part.name)
     }
     return {
         "url": (model.url.rstrip("/") + preset.path if bare else model.url) if model.url else preset.url,
@@ -203,16 +203,16 @@ def _check_needs(model: HttpModel, preset: Preset) -> None:
         raise ConfigError(f'preset {model.preset} needs headers: {{Authorization: "Bearer ${{{preset.key}}}"}}')
 
 
-def _values_of(asked: list[Message]) -> dict[str, Any]:
+def _values_of(turns: list[Message]) -> dict[str, Any]:
     """The values that messages give, by the names in `MESSAGE_NAMES`."""
-    users = [no for no, one in enumerate(asked) if one.get("role") == "user"]
+    users = [no for no, turn in enumerate(turns) if turn.get("role") == "user"]
     last = users[-1] if users else -1
-    content: Any = asked[last].get("content") if users else ""
+    content: Any = turns[last].get("content") if users else ""
     return {
         "prompt": list(content) if has_other_parts(content) else content_text(content),
-        "system": "\n\n".join(content_text(one.get("content")) for one in asked if one.get("role") == "system"),
-        "history": [dict(one) for no, one in enumerate(asked) if no != last and one.get("role") != "system"],
-        "messages": [dict(one) for one in asked],
+        "system": "\n\n".join(content_text(turn.get("content")) for turn in turns if turn.get("role") == "system"),
+        "history": [dict(turn) for no, turn in enumerate(turns) if no != last and turn.get("role") != "system"],
+        "messages": [dict(turn) for turn in turns],
     }
 
 
@@ -221,19 +221,19 @@ def shows_messages(template: Json) -> bool:
     return any(name.partition(".")[0] in {"prompt", "messages"} for name in names_in(template))
 
 
-def _check_places(given: Mapping[str, Any], template: Json) -> None:
+def _check_places(slots: Mapping[str, Any], template: Json) -> None:
     """A message that is left out would change what is asked without anyone noticing."""
     names = {name.partition(".")[0] for name in names_in(template)}
     if {"messages", "transcript"} & names:
         return
     for name in ("system", "history"):
-        if given[name] and name not in names:
-            what = "a system message" if name == "system" else f"{len(given[name])} earlier messages"
+        if slots[name] and name not in names:
+            what = "a system message" if name == "system" else f"{len(slots[name])} earlier messages"
             raise ConfigError(
                 f"the body has no place for {what}: use {{{{{name}}}}} or {{{{messages}}}}; the body of a target may "
                 "use {{transcript}} too, which is all turns as one text"
             )
-    if not isinstance(given["prompt"], str) and "{{prompt}}" not in set(_texts_in(template)):
+    if not isinstance(slots["prompt"], str) and "{{prompt}}" not in set(_texts_in(template)):
         raise ConfigError(
             "the body has no place for a part that is no text, such as an image: use {{messages}}, or a value that is "
             "{{prompt}} alone"
@@ -244,11 +244,11 @@ def _texts_in(template: Json) -> Iterator[str]:
     if isinstance(template, str):
         yield template.replace(" ", "")
     elif isinstance(template, Mapping):
-        for one in template.values():
-            yield from _texts_in(one)
+        for element in template.values():
+            yield from _texts_in(element)
     elif isinstance(template, list | tuple):
-        for one in template:
-            yield from _texts_in(one)
+        for element in template:
+            yield from _texts_in(element)
 
 
 def _filled_url(url: str, values: Mapping[str, Any]) -> str:
@@ -264,8 +264,8 @@ def _encoded(body: Json) -> bytes:
 
 
 def _with_defaults(headers: Mapping[str, str]) -> tuple[tuple[str, str], ...]:
-    given = {name.lower() for name in headers}
-    return (*((name, value) for name, value in _SENT_ALWAYS if name.lower() not in given), *headers.items())
+    names = {name.lower() for name in headers}
+    return (*((name, value) for name, value in _SENT_ALWAYS if name.lower() not in names), *headers.items())
 
 
 def _check_address(url: str) -> None:

@@ -104,15 +104,15 @@ class LiteLLM:
 
     def request(self, messages: str | list[Message], parameters: Mapping[str, Any]) -> Request:
         """The call; its payload is what LiteLLM is given, without any secret."""
-        asked = as_messages(messages)
-        body = {"model": self.name, "messages": asked, **self.parameters, **parameters}
+        turns = as_messages(messages)
+        body = {"model": self.name, "messages": turns, **self.parameters, **parameters}
         provider, _, model = self.name.partition("/")
         return Request(
             endpoint=endpoint_of(self.api_base) if self.api_base else f"litellm:{provider if model else ''}",
             url=f"litellm:{self.api_base}",
             payload=encode_body(body),
             timeout_s=self.timeout_s,
-            input_tokens=sum(estimate_tokens(content_text(one.get("content"))) for one in asked),
+            input_tokens=sum(estimate_tokens(content_text(turn.get("content"))) for turn in turns),
             output_tokens=most_tokens(body),
         )
 
@@ -124,17 +124,17 @@ class LiteLLM:
         """
         package = _package()
         wire.closers["litellm"] = _close
-        given = json.loads(request.payload)
-        given |= {name: wire.resolve(value) for name, value in self.credentials.items()}
-        given |= {"api_key": wire.resolve(self.api_key)} if self.api_key else {}
-        given |= {"api_base": wire.resolve(self.api_base)} if self.api_base else {}
+        arguments = json.loads(request.payload)
+        arguments |= {name: wire.resolve(value) for name, value in self.credentials.items()}
+        arguments |= {"api_key": wire.resolve(self.api_key)} if self.api_key else {}
+        arguments |= {"api_base": wire.resolve(self.api_base)} if self.api_base else {}
         if self.headers:
-            given["extra_headers"] = {name: wire.resolve(value) for name, value in self.headers.items()}
-        given |= {"timeout": request.timeout_s, "num_retries": 0, "max_retries": 0}
+            arguments["extra_headers"] = {name: wire.resolve(value) for name, value in self.headers.items()}
+        arguments |= {"timeout": request.timeout_s, "num_retries": 0, "max_retries": 0}
         try:
             async with asyncio.timeout(request.timeout_s):
-                found = await package.acompletion(**given)
-            return Answer(200, {}, wire.redact(found.model_dump_json()).encode("utf-8", "replace"))
+                completion = await package.acompletion(**arguments)
+            return Answer(200, {}, wire.redact(completion.model_dump_json()).encode("utf-8", "replace"))
         except TimeoutError as error:
             raise Fault("timeout", f"no complete answer within {request.timeout_s:g} s", billed=True) from error
         except Exception as error:  # noqa: BLE001  # providers' own clients raise whatever they like; each is one attempt
@@ -190,20 +190,20 @@ async def _close() -> None:
 
 def _outcome(error: Exception, package: Any, wire: Wire) -> Answer | Fault:
     """What an error of LiteLLM stands for: the answer that it was made of, or a fault where none came."""
-    said = masked(wire.redact(" ".join(str(error).split())))[:600]
-    causes = {type(one).__name__ for one in _causes(error)}
+    message = masked(wire.redact(" ".join(str(error).split())))[:600]
+    causes = {type(cause).__name__ for cause in _causes(error)}
     if isinstance(error, package.Timeout) or "ReadTimeout" in causes:
-        return Fault("timeout", said, billed=True)
+        return Fault("timeout", message, billed=True)
     if causes & _UNREACHED:
-        return Fault("connection", said)
+        return Fault("connection", message)
     if isinstance(error, package.UnsupportedParamsError):
-        return Fault("bad_request", said, retry=False, ends_run=True)
+        return Fault("bad_request", message, retry=False, ends_run=True)
     status = getattr(error, "status_code", None)
     if type(status) is not int or not 100 <= status <= 599:
-        return Fault("bad_request", f"LiteLLM failed with {type(error).__name__}: {said}", retry=False)
+        return Fault("bad_request", f"LiteLLM failed with {type(error).__name__}: {message}", retry=False)
     if isinstance(error, package.APIConnectionError):
-        return Fault("connection", said, billed=True)
-    body = {"error": {"message": said, **_codes(error, package)}}
+        return Fault("connection", message, billed=True)
+    body = {"error": {"message": message, **_codes(error, package)}}
     return Answer(max(status, 400), _headers(error), json.dumps(body).encode())
 
 
@@ -220,16 +220,16 @@ def _codes(error: Exception, package: Any) -> dict[str, str]:
     if isinstance(error, package.ContentPolicyViolationError):
         return {"code": "content_filter"}
     body = getattr(error, "body", None)
-    found = body if isinstance(body, Mapping) else {}
-    return {name: str(found[name]) for name in ("code", "type") if isinstance(found.get(name), str | int)}
+    details = body if isinstance(body, Mapping) else {}
+    return {name: str(details[name]) for name in ("code", "type") if isinstance(details.get(name), str | int)}
 
 
 def _headers(error: Exception) -> dict[str, str]:
     """The answer's fields by lower-case name, wherever LiteLLM has put them."""
     response = getattr(error, "response", None)
-    for given in (getattr(error, "litellm_response_headers", None), getattr(response, "headers", None)):
-        if given:
-            return {str(name).lower(): str(value) for name, value in dict(given).items()}
+    for headers in (getattr(error, "litellm_response_headers", None), getattr(response, "headers", None)):
+        if headers:
+            return {str(name).lower(): str(value) for name, value in dict(headers).items()}
     return {}
 
 
@@ -239,14 +239,14 @@ def cost_map() -> PriceTable:
     Raises:
         ConfigError: it is not installed.
     """
-    found: dict[str, Price] = {}
+    table: dict[str, Price] = {}
     for name, known in _package().model_cost.items():
         prices = [known.get(f"{way}_cost_per_token") for way in ("input", "output")]
-        if all(_is_price(one) for one in prices):
+        if all(_is_price(price) for price in prices):
             cached = known.get("cache_read_input_token_cost")
-            asked, said = map(_per_million, prices)
-            found[name] = Price(asked, said, _per_million(cached) if _is_price(cached) else None)
-    return PriceTable(found, "USD")
+            input_price, output_price = map(_per_million, prices)
+            table[name] = Price(input_price, output_price, _per_million(cached) if _is_price(cached) else None)
+    return PriceTable(table, "USD")
 
 
 def _is_price(value: Any) -> bool:

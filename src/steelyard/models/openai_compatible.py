@@ -125,8 +125,8 @@ def most_tokens(body: Mapping[str, Any]) -> int:
     >>> most_tokens({"max_tokens": 9}), most_tokens({"max_completion_tokens": 5}), most_tokens({})
     (9, 5, 0)
     """
-    found = body.get("max_completion_tokens", body.get("max_tokens"))
-    return found if type(found) is int and found > 0 else 0
+    limit = body.get("max_completion_tokens", body.get("max_tokens"))
+    return limit if type(limit) is int and limit > 0 else 0
 
 
 @lru_cache(maxsize=256)
@@ -192,9 +192,9 @@ class OpenAICompatible:
 
     def request(self, messages: str | list[Message], parameters: Mapping[str, Any]) -> Request:
         """One POST to `/chat/completions`."""
-        asked = as_messages(messages)
-        body = {"model": self.name, "messages": asked, **self.parameters, **parameters}
-        tokens = sum(estimate_tokens(content_text(one.get("content"))) for one in asked)
+        turns = as_messages(messages)
+        body = {"model": self.name, "messages": turns, **self.parameters, **parameters}
+        tokens = sum(estimate_tokens(content_text(turn.get("content"))) for turn in turns)
         return post(self, "chat/completions", body, tokens)
 
     async def send(self, request: Request, wire: Wire) -> Answer:
@@ -270,10 +270,10 @@ def _first_choice(data: Any, answer: Answer) -> Mapping[str, Any]:
 
 def _finish(choice: Mapping[str, Any]) -> str:
     """Why the reply ended; what is no text says nothing."""
-    said = choice.get("finish_reason")
-    if said == "network_error":
+    reason = choice.get("finish_reason")
+    if reason == "network_error":
         raise Fault("server", "the service ended the reply with network_error", billed=True)
-    return finish_named(said) if isinstance(said, str) and said else "stop"
+    return finish_named(reason) if isinstance(reason, str) and reason else "stop"
 
 
 def _usage(data: Mapping[str, Any], text: str) -> Usage:
@@ -286,12 +286,12 @@ def _cached_tokens(usage: Any) -> int:
     if not isinstance(usage, Mapping):
         return 0
     details = mapping_or_empty(usage.get("prompt_tokens_details"))
-    found = details.get("cached_tokens") or usage.get("prompt_cache_hit_tokens")
-    return found if type(found) is int and found > 0 else 0
+    cached = details.get("cached_tokens") or usage.get("prompt_cache_hit_tokens")
+    return cached if type(cached) is int and cached > 0 else 0
 
 
 def _metadata(data: Mapping[str, Any], choice: Mapping[str, Any], message: Mapping[str, Any]) -> dict[str, Any]:
-    found = {
+    details = {
         "model": data.get("model"),
         "reasoning": message.get("reasoning_content") or message.get("reasoning"),
         "logprobs": mapping_or_empty(choice.get("logprobs")).get("content"),
@@ -299,4 +299,4 @@ def _metadata(data: Mapping[str, Any], choice: Mapping[str, Any], message: Mappi
         "fingerprint": data.get("system_fingerprint"),
         "cached_tokens": _cached_tokens(data.get("usage")),
     }
-    return {name: value for name, value in found.items() if value}
+    return {name: value for name, value in details.items() if value}

@@ -64,9 +64,11 @@ class Price:
         126000
         """
         cached = min(max(cached, 0), usage.input_tokens)
-        asked, said = _exact(self.input), _exact(self.output)
-        kept = asked if self.cached is None else _exact(self.cached)
-        per_million = (usage.input_tokens - cached) * asked + cached * kept + usage.output_tokens * said
+        input_price, output_price = _exact(self.input), _exact(self.output)
+        cached_price = input_price if self.cached is None else _exact(self.cached)
+        per_million = (
+            (usage.input_tokens - cached) * input_price + cached * cached_price + usage.output_tokens * output_price
+        )
         return min(_MOST, math.ceil(per_million * (_BILLION // PER)))
 
 
@@ -161,77 +163,79 @@ def read_prices(path: Path) -> PriceTable:
     raise ConfigError(f"prices are read from a .json or .csv file, not from {path.name}; or write them in their place")
 
 
-def _of_json(text: str, place: str) -> PriceTable:
+def _of_json(text: str, location: str) -> PriceTable:
     try:
         value = json.loads(text, object_pairs_hook=_without_doubles)
     except (ValueError, RecursionError) as error:
-        raise ConfigError(f"{place} holds no prices: {error}") from error
+        raise ConfigError(f"{location} holds no prices: {error}") from error
     models = value.get("models") if isinstance(value, dict) else None
     if not isinstance(models, dict) or set(value) - {"currency", "models"}:
-        raise ConfigError(f'{place}: expected {{"currency": "USD", "models": {{...}}}} and no other keys')
-    return _table(models, value.get("currency", ""), place)
+        raise ConfigError(f'{location}: expected {{"currency": "USD", "models": {{...}}}} and no other keys')
+    return _table(models, value.get("currency", ""), location)
 
 
 def _without_doubles(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found = dict(pairs)
-    if len(found) < len(pairs):
+    members = dict(pairs)
+    if len(members) < len(pairs):
         names = [name for name, _ in pairs]
         raise ValueError(f"the key {next(name for name in names if names.count(name) > 1)!r} occurs twice")
-    return found
+    return members
 
 
-def _of_csv(text: str, place: str) -> PriceTable:
+def _of_csv(text: str, location: str) -> PriceTable:
     try:
         reader = csv.DictReader(io.StringIO(text, newline=""), strict=True, skipinitialspace=True)
-        if unknown := [str(one) for one in reader.fieldnames or () if one not in {"model", "currency", *_KEYS}]:
+        if unknown := [
+            str(column) for column in reader.fieldnames or () if column not in {"model", "currency", *_KEYS}
+        ]:
             near = did_you_mean(unknown[0], ("model", *_KEYS, "currency"))
-            raise ConfigError(f"{place}: unknown column {unknown[0]!r}{near}")
+            raise ConfigError(f"{location}: unknown column {unknown[0]!r}{near}")
         if len(set(reader.fieldnames or ())) < len(reader.fieldnames or ()):
-            raise ConfigError(f"{place}: two columns have one name ({', '.join(reader.fieldnames or ())})")
+            raise ConfigError(f"{location}: two columns have one name ({', '.join(reader.fieldnames or ())})")
         rows = list(reader)
     except csv.Error as error:
-        raise ConfigError(f"{place} is no CSV file: {error}") from error
+        raise ConfigError(f"{location} is no CSV file: {error}") from error
     currencies = {(row.get("currency") or "").strip() for row in rows}
     if len(currencies) > 1:
-        raise ConfigError(f"{place} holds several currencies ({', '.join(sorted(currencies))}): one table has one")
+        raise ConfigError(f"{location} holds several currencies ({', '.join(sorted(currencies))}): one table has one")
     models: dict[str, dict[str, Any]] = {}
     for line, row in enumerate(rows, start=2):
         name = (row.get("model") or "").strip()
         if not name or name in models or None in row:
             what = "has no model" if not name else "repeats a model" if name in models else "has too many cells"
-            raise ConfigError(f"{place}, row {line}: it {what}")
+            raise ConfigError(f"{location}, row {line}: it {what}")
         models[name] = {key: row[key].strip() for key in _KEYS if (row.get(key) or "").strip()}
-    return _table(models, "".join(currencies), place)
+    return _table(models, "".join(currencies), location)
 
 
-def _table(models: Mapping[str, Any], currency: Any, place: str) -> PriceTable:
+def _table(models: Mapping[str, Any], currency: Any, location: str) -> PriceTable:
     if not models:
-        raise ConfigError(f"{place} holds no prices")
+        raise ConfigError(f"{location} holds no prices")
     if not isinstance(currency, str):
-        raise ConfigError(f"{place}: currency must be a text, not {currency!r:.40}")
-    return PriceTable({name: _price(row, f"{place}: {name}") for name, row in models.items()}, currency)
+        raise ConfigError(f"{location}: currency must be a text, not {currency!r:.40}")
+    return PriceTable({name: _price(row, f"{location}: {name}") for name, row in models.items()}, currency)
 
 
-def _price(row: Any, place: str) -> Price:
+def _price(row: Any, location: str) -> Price:
     if not isinstance(row, Mapping):
-        raise ConfigError(f"{place}: expected the keys input and output, but got {row!r:.80}")
+        raise ConfigError(f"{location}: expected the keys input and output, but got {row!r:.80}")
     if unknown := next((key for key in row if key not in _KEYS), ""):
-        raise ConfigError(f"{place}: unknown key {unknown!r}{did_you_mean(unknown, _KEYS)}")
+        raise ConfigError(f"{location}: unknown key {unknown!r}{did_you_mean(unknown, _KEYS)}")
     if missing := next((key for key in ("input", "output") if row.get(key) is None), ""):
-        raise ConfigError(f"{place}: {missing} is missing, the price of {PER:,} tokens")
-    price = Price(**{key: _number(row[key], f"{place}: {key}") for key in row if row[key] is not None})
+        raise ConfigError(f"{location}: {missing} is missing, the price of {PER:,} tokens")
+    price = Price(**{key: _number(row[key], f"{location}: {key}") for key in row if row[key] is not None})
     try:
         price.check()
     except ConfigError as error:
-        raise ConfigError(f"{place}: {error.message}") from error
+        raise ConfigError(f"{location}: {error.message}") from error
     return price
 
 
-def _number(value: Any, place: str) -> float:
+def _number(value: Any, location: str) -> float:
     try:
         return float(value) if not isinstance(value, bool) else float("nan")
     except (TypeError, ValueError) as error:
-        raise ConfigError(f"{place} must be the price of {PER:,} tokens, not {value!r:.40}") from error
+        raise ConfigError(f"{location} must be the price of {PER:,} tokens, not {value!r:.40}") from error
 
 
 _MOST: Final = 1 << 53

@@ -121,9 +121,9 @@ class RateLimiter:
             until = self._sent[-requests].at + _WINDOW_S
         if most is not None and self._sent and self._tokens + tokens > most:
             over = self._tokens + tokens - most
-            for one in self._sent:
-                over -= one.tokens
-                until = max(until, one.at + _WINDOW_S)
+            for sending in self._sent:
+                over -= sending.tokens
+                until = max(until, sending.at + _WINDOW_S)
                 if over <= 0:
                     break
         return until

@@ -108,8 +108,8 @@ def check_sent(where: str, sent: Mapping[str, Any]) -> None:
             f'{where}: {name} holds a key, which would be stored; send it in a header, as a reference "${{NAME}}"'
         )
     for text in texts_in(sent):
-        if found := REFERENCE.search(text):
-            raise ConfigError(f"{found[0]} in {where} is not resolved: a key belongs into a header or the address")
+        if match := REFERENCE.search(text):
+            raise ConfigError(f"{match[0]} in {where} is not resolved: a key belongs into a header or the address")
 
 
 def is_data(key: str, *, is_text: bool) -> bool:
@@ -130,12 +130,12 @@ def references(value: Any) -> Iterator[str]:
     if isinstance(value, str):
         yield from REFERENCE.findall(value)
     elif isinstance(value, Mapping):
-        for key, one in value.items():
-            if not is_data(key, is_text=isinstance(one, str)):
-                yield from references(one)
+        for key, element in value.items():
+            if not is_data(key, is_text=isinstance(element, str)):
+                yield from references(element)
     elif isinstance(value, list | tuple):
-        for one in value:
-            yield from references(one)
+        for element in value:
+            yield from references(element)
 
 
 def texts_in(value: Any) -> Iterator[str]:
@@ -147,11 +147,11 @@ def texts_in(value: Any) -> Iterator[str]:
     if isinstance(value, str):
         yield value
     elif isinstance(value, Mapping):
-        for one in value.values():
-            yield from texts_in(one)
+        for element in value.values():
+            yield from texts_in(element)
     elif isinstance(value, list | tuple):
-        for one in value:
-            yield from texts_in(one)
+        for element in value:
+            yield from texts_in(element)
 
 
 def names_secret(name: str, *, bare_key: bool = False) -> bool:
@@ -164,7 +164,7 @@ def names_secret(name: str, *, bare_key: bool = False) -> bool:
     >>> [names_secret(one) for one in ("X-Auth", "apiKey", "max_tokens", "author", "token_count", "key")]
     [True, True, False, False, False, False]
     """
-    words = [one.lower() for one in _WORD.findall(name)]
+    words = [word.lower() for word in _WORD.findall(name)]
     for before, word in zip(["", *words], words, strict=False):
         if word in {"key", "keys"} and (_BEFORE_KEY.fullmatch(before) or (bare_key and word == words[-1])):
             return True
@@ -211,9 +211,11 @@ def written_out(value: Any, name: str = "") -> str | None:
     ('token', None)
     """
     if isinstance(value, Mapping):
-        return next((found for key, one in value.items() if (found := written_out(one, str(key))) is not None), None)
+        return next(
+            (secret for key, element in value.items() if (secret := written_out(element, str(key))) is not None), None
+        )
     if isinstance(value, list | tuple):
-        return next((found for one in value if (found := written_out(one, name)) is not None), None)
+        return next((secret for element in value if (secret := written_out(element, name)) is not None), None)
     return name if is_written_out(name, value) else None
 
 
@@ -223,7 +225,7 @@ def masked(line: str) -> str:
     >>> masked('{X-Auth: abc, model: m, api_key: "${KEY}"}')
     '{X-Auth: ***, model: m, api_key: "${KEY}"}'
     """
-    spans = [*_spans(line, digits=True), *(found.span(2) for found in _PASSWORD.finditer(line)), *_named(line)]
+    spans = [*_spans(line, digits=True), *(match.span(2) for match in _PASSWORD.finditer(line)), *_named(line)]
     marks = [*line]
     for start, end in spans:
         marks[start:end] = "*" * (end - start)
@@ -233,20 +235,20 @@ def masked(line: str) -> str:
 def _named(line: str) -> Iterator[tuple[int, int]]:
     """Where values of names that are a secret's stand; what is behind a name may hold another name."""
     at = 0
-    while found := _NAMED.search(line, at):
-        group = next(one for one in ("double", "single", "bare") if found[one] is not None)
-        bare_key = found["sign"] == "=" or "-" in found["name"]
-        if names_secret(found["name"], bare_key=bare_key) and not REFERENCE.search(found[group]):
-            yield found.start(group), found.start(group) + len(found[group].rstrip())
-            at = found.end()
+    while match := _NAMED.search(line, at):
+        group = next(quoting for quoting in ("double", "single", "bare") if match[quoting] is not None)
+        bare_key = match["sign"] == "=" or "-" in match["name"]
+        if names_secret(match["name"], bare_key=bare_key) and not REFERENCE.search(match[group]):
+            yield match.start(group), match.start(group) + len(match[group].rstrip())
+            at = match.end()
         else:
-            at = found.start(group)
+            at = match.start(group)
 
 
 def _spans(text: str, *, digits: bool) -> Iterator[tuple[int, int]]:
-    yield from (found.span() for found in _KEY.finditer(text))
+    yield from (match.span() for match in _KEY.finditer(text))
     if digits:
-        yield from (found.span() for found in _DIGITS.finditer(text) if _is_random(found[0]))
+        yield from (match.span() for match in _DIGITS.finditer(text) if _is_random(match[0]))
 
 
 def _is_random(word: str) -> bool:
@@ -255,7 +257,7 @@ def _is_random(word: str) -> bool:
     >>> _is_random("0123456789abcdef" * 2), _is_random("vnd-openxmlformats-officedocument-sheet")
     (True, False)
     """
-    if _UUID.fullmatch(word) or sum(one.isdigit() for one in word) < 4 or not any(one.isalpha() for one in word):
+    if _UUID.fullmatch(word) or sum(mark.isdigit() for mark in word) < 4 or not any(mark.isalpha() for mark in word):
         return False
     shares = [count / len(word) for count in Counter(word).values()]
     return -sum(share * log2(share) for share in shares) >= _LEAST_BITS

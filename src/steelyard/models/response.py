@@ -75,8 +75,8 @@ def path(expression: str, what: str = "") -> Callable[[Any], Any]:
     try:
         search: Callable[[Any], Any] = compiled(expression).search
     except JMESPathError as error:
-        said = " ".join(str(error).split())
-        raise ConfigError(f"{what or 'this'}: {expression!r} is no JMESPath expression: {said}") from error
+        cause = " ".join(str(error).split())
+        raise ConfigError(f"{what or 'this'}: {expression!r} is no JMESPath expression: {cause}") from error
     return search
 
 
@@ -91,7 +91,7 @@ def reply_in(answer: Answer, wanted: ResponseMap) -> Reply:
     if filtered:
         return Reply("", "", "content_filter", metadata={"message": filtered})
     _check_complete(values, wanted.complete, answer)
-    texts = [_text(found) for found in _found(values, wanted.text or "text") if found is not None]
+    texts = [_text(value) for value in _search_all(values, wanted.text or "text") if value is not None]
     finish = _finish(values)
     contexts, missed = _contexts(values, wanted)
     if not texts and not contexts and finish not in WITHOUT_TEXT:
@@ -129,14 +129,14 @@ def watch_for(expression: str) -> Watch:
 
 def _check_complete(values: Sequence[Json], expression: str, answer: Answer) -> None:
     """Refuse a stream that the service closed between two values, before its last."""
-    if not expression or len(values) < 2 or any(_found(values, expression)):
+    if not expression or len(values) < 2 or any(_search_all(values, expression)):
         return
     if DONE.encode() in answer.body[-_END:]:
         return
     raise Fault("malformed", f"the stream ended before {expression!r} was true in it", billed=True)
 
 
-def _found(values: Sequence[Json], expression: str) -> list[Any]:
+def _search_all(values: Sequence[Json], expression: str) -> list[Any]:
     search = path(expression)
     return [_searched(search, value, expression) for value in values]
 
@@ -147,9 +147,9 @@ def _searched(search: Callable[[Any], Any], value: Json, expression: str) -> Any
     try:
         return search(value)
     except JMESPathError as error:
-        said = " ".join(str(error).split())
+        cause = " ".join(str(error).split())
         raise Fault(
-            "malformed", f"{expression!r} cannot be read from the reply: {said}", retry=False, billed=True
+            "malformed", f"{expression!r} cannot be read from the reply: {cause}", retry=False, billed=True
         ) from error
 
 
@@ -159,12 +159,12 @@ def _stopped_by_error(values: Sequence[Json], expression: str, answer: Answer) -
     Raises:
         Fault: another error.
     """
-    for value, found in zip(values, _found(values, expression), strict=True):
-        if not found:
+    for value, stopped in zip(values, _search_all(values, expression), strict=True):
+        if not stopped:
             continue
-        error = error_body(found)
+        error = error_body(stopped)
         if not error.codes:
-            error = ErrorBody(error.message or _text(found), error_body(value).codes)
+            error = ErrorBody(error.message or _text(stopped), error_body(value).codes)
         fault = fault_in_body(error, answer)
         if fault is not None:
             raise fault
@@ -176,57 +176,58 @@ def _contexts(values: Sequence[Json], wanted: ResponseMap) -> tuple[tuple[str, .
     """The passages (None where the answer has no place for any), and whether the service says that it found none."""
     if not wanted.contexts:
         return None, False
-    found = next((one for one in _found(values, wanted.contexts) if one is not None), None)
-    if found is None:
+    passages = next((passage for passage in _search_all(values, wanted.contexts) if passage is not None), None)
+    if passages is None:
         return None, False
-    texts = [_text(one) for one in (found if isinstance(found, list) else [found])]
+    texts = [_text(passage) for passage in (passages if isinstance(passages, list) else [passages])]
     if wanted.context_clean != "chatchat":
         return tuple(texts), False
-    kept = [text for text in texts if not _NOTHING_FOUND.match(text)]
-    return tuple(_SOURCE_LINE.sub("", text, count=1).strip() for text in kept), len(kept) < len(texts)
+    remaining = [text for text in texts if not _NOTHING_FOUND.match(text)]
+    return tuple(_SOURCE_LINE.sub("", text, count=1).strip() for text in remaining), len(remaining) < len(texts)
 
 
 def _sources(values: Sequence[Json], wanted: ResponseMap) -> list[Any]:
     """What is known of each passage, as mappings; an id alone becomes one, and null one that knows nothing."""
-    found = _found(values, wanted.sources) if wanted.sources else []
-    listed: Any = next((one for one in found if one is not None), [])
+    matches = _search_all(values, wanted.sources) if wanted.sources else []
+    listed: Any = next((source for source in matches if source is not None), [])
     return [
-        one if isinstance(one, Mapping) else {} if one is None else {"id": _text(one)}
-        for one in (listed if isinstance(listed, list) else [listed])
+        source if isinstance(source, Mapping) else {} if source is None else {"id": _text(source)}
+        for source in (listed if isinstance(listed, list) else [listed])
     ]
 
 
 def _usage(values: Sequence[Json], expression: str, text: str) -> Usage:
-    for found in reversed(_found(values, expression)):
-        if isinstance(found, Mapping):
-            asked = found.get("prompt_tokens", found.get("input_tokens"))
-            answered = found.get("completion_tokens", found.get("output_tokens"))
-            usage = usage_of(asked, answered, text)
+    for usage_part in reversed(_search_all(values, expression)):
+        if isinstance(usage_part, Mapping):
+            input_tokens = usage_part.get("prompt_tokens", usage_part.get("input_tokens"))
+            output_tokens = usage_part.get("completion_tokens", usage_part.get("output_tokens"))
+            usage = usage_of(input_tokens, output_tokens, text)
             if not usage.estimated:
                 return usage
     return usage_of(None, None, text)
 
 
 def _finish(values: Sequence[Json]) -> str:
-    said = next((one for one in map(_finish_of, reversed(values)) if one), "stop")
-    if said == "network_error":
+    reason = next((finish for finish in map(_finish_of, reversed(values)) if finish), "stop")
+    if reason == "network_error":
         raise Fault("server", "the service ended the reply with network_error", billed=True)
-    return finish_named(said)
+    return finish_named(reason)
 
 
 def _finish_of(value: Json) -> str:
-    said = _choice(value).get("finish_reason")
-    if not said and isinstance(value, Mapping):
-        said = next((value[name] for name in ("finish_reason", "stop_reason", "done_reason") if value.get(name)), "")
-    return said if isinstance(said, str) else ""
+    reason = _choice(value).get("finish_reason")
+    if not reason and isinstance(value, Mapping):
+        reason = next((value[name] for name in ("finish_reason", "stop_reason", "done_reason") if value.get(name)), "")
+    return reason if isinstance(reason, str) else ""
 
 
 def _reasoning(values: Sequence[Json]) -> str:
     parts = [_choice(value).get("delta") or _choice(value).get("message") for value in values]
     return "".join(
-        said
+        thought
         for part in parts
-        if isinstance(part, Mapping) and isinstance(said := part.get("reasoning_content") or part.get("reasoning"), str)
+        if isinstance(part, Mapping)
+        and isinstance(thought := part.get("reasoning_content") or part.get("reasoning"), str)
     )
 
 
@@ -237,12 +238,12 @@ def _choice(value: Json) -> Mapping[str, Any]:
 
 def _last(values: Sequence[Json], name: str) -> str:
     named = (value.get(name) for value in reversed(values) if isinstance(value, Mapping))
-    return next((one for one in named if isinstance(one, str) and one), "")
+    return next((text for text in named if isinstance(text, str) and text), "")
 
 
-def _text(found: Any) -> str:
-    if isinstance(found, str):
-        return found
-    if isinstance(found, list) and all(isinstance(one, str) for one in found):
-        return "".join(found)
-    return json.dumps(found, ensure_ascii=False, separators=(",", ":"))
+def _text(value: Any) -> str:
+    if isinstance(value, str):
+        return value
+    if isinstance(value, list) and all(isinstance(part, str) for part in value):
+        return "".join(value)
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))

@@ -46,12 +46,12 @@ class Scripted:
 
     def answer(self, messages: str | list[Message]) -> Answer:
         """What the script says to these messages."""
-        asked = as_messages(messages)
+        turns = as_messages(messages)
         if self.function:
-            text = self.function(asked)
+            text = self.function(turns)
         else:
-            last = last_user_turn(asked)
-            text = self._look_up("" if last is None else content_text(asked[last].get("content")))
+            last = last_user_turn(turns)
+            text = self._look_up("" if last is None else content_text(turns[last].get("content")))
         if not isinstance(text, str):
             raise TypeError(f"a scripted reply is a text, not {text!r:.80}")
         return Answer(200, {}, text.encode("utf-8", "surrogatepass"))
@@ -71,11 +71,11 @@ class Scripted:
         """Differs between scripts, so that the journal does not answer for another one."""
         return digest_of([dict(self.replies), self.default, _source_of(self.function)])
 
-    def _look_up(self, asked: str) -> str:
-        if asked in self.replies:
-            return self.replies[asked]
+    def _look_up(self, question: str) -> str:
+        if question in self.replies:
+            return self.replies[question]
         for part, reply in self.replies.items():
-            if part in asked:
+            if part in question:
                 return reply
         return self.default
 
@@ -85,5 +85,5 @@ def _source_of(function: Any) -> list[str]:
     code = getattr(function, "__code__", None)
     if code is None:
         return [repr(function)]
-    held = [repr(cell.cell_contents) for cell in function.__closure__ or ()]
-    return [marshal.dumps(code, 2).hex(), repr(function.__defaults__), repr(function.__kwdefaults__), *held]
+    cells = [repr(cell.cell_contents) for cell in function.__closure__ or ()]
+    return [marshal.dumps(code, 2).hex(), repr(function.__defaults__), repr(function.__kwdefaults__), *cells]

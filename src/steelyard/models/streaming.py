@@ -123,16 +123,16 @@ def _jsonl(text: str) -> Iterator[Any]:
 
 def _concatenated(text: str) -> Iterator[Any]:
     decoder = json.JSONDecoder()
-    place = _after_blanks(text, 0)
-    while place < len(text):
-        value, place = decoder.raw_decode(text, place)
+    position = _after_blanks(text, 0)
+    while position < len(text):
+        value, position = decoder.raw_decode(text, position)
         yield value
-        place = _after_blanks(text, place)
+        position = _after_blanks(text, position)
 
 
-def _after_blanks(text: str, place: int) -> int:
-    match = _BLANKS.match(text, place)
-    return match.end() if match else place
+def _after_blanks(text: str, position: int) -> int:
+    match = _BLANKS.match(text, position)
+    return match.end() if match else position
 
 
 def is_event_stream(text: str) -> bool:
@@ -217,9 +217,9 @@ def _has_token(chunk: Any) -> bool:
 def _choice_of(chunk: Any) -> Mapping[str, Any]:
     """The first choice's part of a chunk; an endpoint that was asked for several sends each in chunks of its own."""
     choices = chunk.get("choices") if isinstance(chunk, Mapping) else None
-    for one in choices if isinstance(choices, list) else ():
-        if isinstance(one, Mapping) and not one.get("index"):
-            return one
+    for choice in choices if isinstance(choices, list) else ():
+        if isinstance(choice, Mapping) and not choice.get("index"):
+            return choice
     return {}
 
 
@@ -256,7 +256,7 @@ def completion_in(text: str, answer: Answer) -> Mapping[str, Any]:
             joined.finish = "content_filter"
             break
         joined.add(chunk)
-    if not joined.done and not joined.finish:
+    if not joined.finished and not joined.finish:
         what = quoted(text[-_TAIL:]) or "nothing came"
         raise Fault("malformed", f"the stream ended before the reply did: {what}", billed=True)
     return joined.completion()
@@ -265,7 +265,7 @@ def completion_in(text: str, answer: Answer) -> Mapping[str, Any]:
 def _chunks(text: str, joined: _Joined, answer: Answer) -> Iterator[Mapping[str, Any]]:
     for data in events_of(text):
         if data.strip() == DONE:
-            joined.done = True
+            joined.finished = True
             return
         try:
             value = event_value(data)
@@ -288,11 +288,11 @@ class _Joined:
     """A completion that grows by its chunks."""
 
     head: dict[str, Any] = field(default_factory=dict)
-    said: dict[str, list[str]] = field(default_factory=dict)
+    texts: dict[str, list[str]] = field(default_factory=dict)
     calls: dict[Any, dict[str, Any]] = field(default_factory=dict)
     logprobs: list[Any] = field(default_factory=list)
     finish: Any = None
-    done: bool = False
+    finished: bool = False
 
     def add(self, chunk: Mapping[str, Any]) -> None:
         for name in ("model", "system_fingerprint", "usage"):
@@ -304,7 +304,7 @@ class _Joined:
         if isinstance(delta, Mapping):
             for name in _SPOKEN:
                 if delta.get(name) is not None:
-                    self.said.setdefault(name, []).append(content_text(delta[name]))
+                    self.texts.setdefault(name, []).append(content_text(delta[name]))
             self._add_calls(delta.get("tool_calls"))
         logprobs = choice.get("logprobs")
         if isinstance(logprobs, Mapping) and isinstance(logprobs.get("content"), list):
@@ -315,21 +315,21 @@ class _Joined:
         for no, part in enumerate(parts if isinstance(parts, list) else ()):
             if not isinstance(part, Mapping):
                 continue
-            place = part.get("index")
-            call = self.calls.setdefault(place if isinstance(place, int) else no, {})
+            index = part.get("index")
+            call = self.calls.setdefault(index if isinstance(index, int) else no, {})
             call.update({name: part[name] for name in ("id", "type") if part.get(name)})
-            given = part.get("function")
-            if isinstance(given, Mapping):
+            change = part.get("function")
+            if isinstance(change, Mapping):
                 function = call.setdefault("function", {})
                 for name in ("name", "arguments"):
-                    if isinstance(given.get(name), str):
-                        function[name] = function.get(name, "") + given[name]
+                    if isinstance(change.get(name), str):
+                        function[name] = function.get(name, "") + change[name]
 
     def completion(self) -> Mapping[str, Any]:
         message: dict[str, Any] = {"role": "assistant", "content": None}
-        message |= {name: "".join(parts) for name, parts in self.said.items()}
+        message |= {name: "".join(parts) for name, parts in self.texts.items()}
         if self.calls:
-            message["tool_calls"] = [self.calls[place] for place in sorted(self.calls)]
+            message["tool_calls"] = [self.calls[index] for index in sorted(self.calls)]
         choice = {"message": message, "finish_reason": self.finish, "logprobs": {"content": self.logprobs}}
         return {**self.head, "choices": [choice]}
 

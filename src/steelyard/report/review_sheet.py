@@ -17,7 +17,7 @@ from steelyard.errors import ConfigError, DataError, did_you_mean
 from steelyard.escaping import cell_text, csv_cell
 from steelyard.report.sample_table import input_text
 from steelyard.store import Run
-from steelyard.store.review import ANSWER, NO_OPTION, Place, Queued, verdict_letters
+from steelyard.store.review import ANSWER, NO_OPTION, Queued, RecordKey, verdict_letters
 from steelyard.types import Label
 
 COLUMNS: Final = ("run", "sample", "repeat", "why", "read", "context", "question", "options", "reply", "verdict")
@@ -25,7 +25,7 @@ COLUMNS: Final = ("run", "sample", "repeat", "why", "read", "context", "question
 _REQUIRED: Final = ("sample", "verdict")
 _LONGEST_NUMBER: Final = 9
 
-AuthorVerdicts = Mapping[Place, Mapping[str, str]]
+AuthorVerdicts = Mapping[RecordKey, Mapping[str, str]]
 """(sample, repeat) -> author -> verdict; "" for a reply that gives no option."""
 
 
@@ -38,14 +38,14 @@ class TypedVerdict(NamedTuple):
     place: str = ""
 
 
-def place_of(queued: Queued) -> Place:
+def place_of(queued: Queued) -> RecordKey:
     """(sample id, repeat) of a reply in the queue."""
     return queued.record.sample.id, queued.record.repeat
 
 
 def author_verdicts(labels: Iterable[Label]) -> AuthorVerdicts:
     """The verdicts among the labels of a run; other labels are left out."""
-    verdicts: dict[Place, dict[str, str]] = {}
+    verdicts: dict[RecordKey, dict[str, str]] = {}
     for label in labels:
         if label.name == ANSWER:
             verdicts.setdefault((label.sample, label.repeat), {})[label.author] = cell_text(label.value)

@@ -196,14 +196,14 @@ def _read_rows(file: Path, columns: Columns, _version: Version) -> tuple[VoteRow
 def _row(table: OpenTable, row: Row, defects: list[str]) -> VoteRow | None:
     """A row; None where its cell for the vote is blank, so that nobody voted, and where it has a defect."""
     sample, preferred, annotator, first, second = (table.text(row, role) for role in ROLES)
-    location = table.place(row, "preferred")
+    location = table.location(row, "preferred")
     if not preferred:
         return None
     if not sample:
-        defects.append(f"{table.place(row, 'id')}: a vote on no sample")
+        defects.append(f"{table.location(row, 'id')}: a vote on no sample")
         return None
     if bool(first) != bool(second):
-        defects.append(f"{table.place(row)}: one side of a pair alone; both are named, or none")
+        defects.append(f"{table.location(row)}: one side of a pair alone; both are named, or none")
         return None
     return VoteRow(sample, preferred, annotator, first, second, location)
 

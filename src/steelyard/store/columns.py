@@ -145,10 +145,10 @@ def read_samples(connection: Connection, run: int, nums: Array) -> SampleColumns
 
     def chunks() -> Iterator[Mapping[str, Array]]:
         for table in tables(connection, query, _SAMPLE):
-            kept = table[np.isin(table["num"], nums)]
-            ids.extend(map(decode, kept["id"].tolist()))
-            grp, cluster = (texts.codes(map(decode, kept[name].tolist())) for name, texts in names)
-            yield {"num": kept["num"], "hash": kept["hash"], "grp": grp, "cluster": cluster}
+            present = table[np.isin(table["num"], nums)]
+            ids.extend(map(decode, present["id"].tolist()))
+            grp, cluster = (texts.codes(map(decode, present[name].tolist())) for name, texts in names)
+            yield {"num": present["num"], "hash": present["hash"], "grp": grp, "cluster": cluster}
 
     names = (("grp", groups), ("cluster", clusters))
     read = column_arrays(chunks(), _SAMPLE_NUMBERS)
@@ -298,8 +298,8 @@ def read_columns(
     if used is not None:
         scores = scores.only(used.among(records["no"][rows.record]))
     failed = records["failed"].astype(bool)
-    asked = RecordColumns(number, failed, records["millis"], replies, samples.hashes[order])
-    return RunColumns(scores, asked, samples)
+    of_records = RecordColumns(number, failed, records["millis"], replies, samples.hashes[order])
+    return RunColumns(scores, of_records, samples)
 
 
 def _records(connection: Connection, run: int) -> tuple[dict[str, Array], ReplyColumns]:
@@ -337,13 +337,13 @@ def _numbered(samples: SampleColumns, at: Array) -> tuple[Array, Array, Sequence
     if np.array_equal(order, np.arange(len(samples.ids))):
         ids: Sequence[str] = samples.ids
     else:
-        ids = [samples.ids[place] for place in order.tolist()]
+        ids = [samples.ids[position] for position in order.tolist()]
     # Sorted hashes in place of a set, which takes more memory than all else that is kept of the samples.
     hashes = np.sort(np.fromiter(map(hash, ids), dtype=np.int64, count=len(ids)))
     if (hashes[1:] == hashes[:-1]).any():
         # A resume may have changed what an id asks: both are the same sample, as its first repeat has it.
-        same = Texts.of(ids)
-        return same.codes[number], order[np.unique(same.codes, return_index=True)[1]], same.names
+        coded = Texts.of(ids)
+        return coded.codes[number], order[np.unique(coded.codes, return_index=True)[1]], coded.names
     return number, order, ids
 
 

@@ -81,8 +81,8 @@ def to_frame(run: FramedRun) -> Any:
         raise ConfigError("a data frame needs pandas, polars or pyarrow: install one of them (pip install pandas)")
     import narwhals as nw
 
-    given = dict.fromkeys(row.name for row in run.score_rows() if row.name)
-    names = sorted(given, key=lambda name: run.score_order.get(name, len(run.score_order)))
+    present = dict.fromkeys(row.name for row in run.score_rows() if row.name)
+    names = sorted(present, key=lambda name: run.score_order.get(name, len(run.score_order)))
     columns = _columns(run, names)
     floats = {*(_column_of(name) for name in names), "seconds"}
     schema = {
@@ -96,17 +96,17 @@ def _columns(run: FramedRun, names: Sequence[str]) -> dict[str, list[Any]]:
     labels = _label_columns(run)
     scores = [column for name in names for column in (_column_of(name), f"{_column_of(name)}_outcome")]
     remarks = run.remarks().labels
-    given = dict.fromkeys(f"label_{label.name}" for label in remarks)
+    label_columns = dict.fromkeys(f"label_{label.name}" for label in remarks)
     by_record: dict[tuple[str, int], dict[str, Any]] = {}
     for label in remarks:
         by_record.setdefault((label.sample, label.repeat), {})[f"label_{label.name}"] = cell_text(label.value)
-    order = list(dict.fromkeys([*_BEFORE, *scores, *labels.values(), *_AFTER, *tags, "failure", *given]))
+    order = list(dict.fromkeys([*_BEFORE, *scores, *labels.values(), *_AFTER, *tags, "failure", *label_columns]))
     columns: dict[str, list[Any]] = {name: [] for name in order}
     added: dict[str, list[Any]] = {}
-    asked = {"target": run.target, "run": run.id, "model": _model_of(run.manifest.get("target"))} | tags
+    of_run = {"target": run.target, "run": run.id, "model": _model_of(run.manifest.get("target"))} | tags
     for n, record in enumerate(run.records()):
         own = by_record.get((record.sample.id, record.repeat), {})
-        row = dict.fromkeys(given) | asked | _row(record, names) | _labels(record, labels) | own
+        row = dict.fromkeys(label_columns) | of_run | _row(record, names) | _labels(record, labels) | own
         for name, value in row.items():
             columns[name].append(_plain(value))
         for name, value in _added(record).items():
@@ -114,16 +114,16 @@ def _columns(run: FramedRun, names: Sequence[str]) -> dict[str, list[Any]]:
             column += [None] * (n - len(column)) + [_plain(cell_text(value))]
     n = len(columns["id"])
     extra = {name: column + [None] * (n - len(column)) for name, column in added.items() if name not in columns}
-    place = len(_BEFORE)
+    before = len(_BEFORE)
     # A dataset of one file has no column that says which it is.
     absent = {SOURCE, SHEET} - set(origin_keys(run.manifest.get("breakdowns", ())))
-    return {name: (columns | extra)[name] for name in [*order[:place], *extra, *order[place:]] if name not in absent}
+    return {name: (columns | extra)[name] for name in [*order[:before], *extra, *order[before:]] if name not in absent}
 
 
 def _label_columns(run: FramedRun) -> dict[str, str]:
     """Score -> the column of its verdict's name; the first is just `label`."""
     labelled = names_where(run.score_infos, lambda info: info.named_verdicts)
-    return {name: "label" if place == 0 else f"{_column_of(name)}_label" for place, name in enumerate(labelled)}
+    return {name: "label" if number == 0 else f"{_column_of(name)}_label" for number, name in enumerate(labelled)}
 
 
 def _labels(record: Record, columns: Mapping[str, str]) -> dict[str, Any]:
@@ -133,8 +133,8 @@ def _labels(record: Record, columns: Mapping[str, str]) -> dict[str, Any]:
 
 def _added(record: Record) -> dict[str, Any]:
     """What scorers put beside their scores: `detail["columns"]`."""
-    given = [score.detail.get("columns") for score in record.scores]
-    return {str(name): value for columns in given if isinstance(columns, Mapping) for name, value in columns.items()}
+    extras = [score.detail.get("columns") for score in record.scores]
+    return {str(name): value for columns in extras if isinstance(columns, Mapping) for name, value in columns.items()}
 
 
 def _model_of(target: Any) -> str | None:

@@ -91,8 +91,8 @@ def sample_hash(ident: str, group: str, cluster: str, body: bytes) -> int:
 
 def unpack_sample(ident: str, group: str, cluster: str, body: bytes) -> Sample:
     """The sample behind a row."""
-    held = from_json(body)
-    value, reference, choices, contexts, metadata = held + [None, None, (), (), {}][len(held) :]
+    fields = from_json(body)
+    value, reference, choices, contexts, metadata = fields + [None, None, (), (), {}][len(fields) :]
     return Sample(ident, value, reference, tuple(choices), tuple(contexts), group, cluster, metadata)
 
 
@@ -122,15 +122,15 @@ def pack_record(record: Record) -> bytes | None:
 
 def unpack_record(body: bytes | None, replies: Sequence[Reply]) -> tuple[Output | None, Failure | None]:
     """Output and failure of a record, given the replies that its target got."""
-    held = from_json(body) if body is not None else {}
+    stored = from_json(body) if body is not None else {}
     failure = None
-    if "f" in held:
-        stage, kind, message, tried = held["f"]
+    if "f" in stored:
+        stage, kind, message, tried = stored["f"]
         failure = Failure(stage, kind, message, tuple(Attempt(*fields) for fields in tried))
-    if "o" in held:
-        value, contexts, metadata = held["o"]
+    if "o" in stored:
+        value, contexts, metadata = stored["o"]
         return Output(value, tuple(contexts), metadata), failure
-    if "n" in held or not replies:
+    if "n" in stored or not replies:
         return None, failure
     return _of_reply(replies[-1]), failure
 
@@ -180,14 +180,14 @@ def unpack_score(name: str, outcome: int, value: float | None, passed: int | Non
     return Score(name, value, None if passed is None else bool(passed), OUTCOMES[outcome], reason, detail)
 
 
-def score_row(batch: Batch, place: tuple[int, int, int, int], name: int, score: Score) -> dict[str, Any]:
-    """A row of the table of scores; `place` is (run, layer, no, repeat)."""
+def score_row(batch: Batch, key: tuple[int, int, int, int], name: int, score: Score) -> dict[str, Any]:
+    """A row of the table of scores; `key` is (run, layer, no, repeat)."""
     body = to_json([score.reason, score.detail]) if score.reason or score.detail else None
     return {
-        "run": place[0],
-        "layer": place[1],
-        "no": place[2],
-        "repeat": place[3],
+        "run": key[0],
+        "layer": key[1],
+        "no": key[2],
+        "repeat": key[3],
         "name": name,
         "outcome": _CODE[score.outcome],
         "value": score.value,
@@ -298,21 +298,21 @@ class _RowReader:
         if keys is None:
             self.damages.append("its list of replies cannot be read")
         sample = self._part("its sample", self._sample, row)
-        asked: dict[str, list[Reply]] = {}
-        for held in keys or ():
-            reply = self._part(f"its reply {held.key.hex()} ({held.stage})", self._reply, held)
-            asked.setdefault(held.stage, []).extend([] if reply is None else [reply])
-        outcome = self._part("its output", self._outcome, row, keys, asked.get("target", ()))
+        by_stage: dict[str, list[Reply]] = {}
+        for reply_key in keys or ():
+            reply = self._part(f"its reply {reply_key.key.hex()} ({reply_key.stage})", self._reply, reply_key)
+            by_stage.setdefault(reply_key.stage, []).extend([] if reply is None else [reply])
+        outcome = self._part("its output", self._outcome, row, keys, by_stage.get("target", ()))
         output, failure = outcome or (None, None)
-        given = [score for scored in scores if (score := self._score(scored)) is not None]
+        intact = [score for scored in scores if (score := self._score(scored)) is not None]
         if self.damages:
-            place = f"run {self._run}, sample {row.id}" + (f", repeat {row.repeat}" if row.repeat else "")
-            failure = Failure("store", DAMAGED, f"{place}: {'; '.join(self.damages)}")
+            location = f"run {self._run}, sample {row.id}" + (f", repeat {row.repeat}" if row.repeat else "")
+            failure = Failure("store", DAMAGED, f"{location}: {'; '.join(self.damages)}")
         return Record(
             sample=sample or Sample(row.id, None, group=row.grp, cluster=row.cluster),
             output=None if sample is None else output,
-            scores=tuple(given),
-            replies={stage: tuple(replies) for stage, replies in asked.items()},
+            scores=tuple(intact),
+            replies={stage: tuple(replies) for stage, replies in by_stage.items()},
             failure=failure,
             seconds=row.millis / 1000,
             repeat=row.repeat,
@@ -329,11 +329,11 @@ class _RowReader:
     def _sample(self, row: Any) -> Sample:
         return unpack_sample(row.id, row.grp, row.cluster, self._unpacker.unpack(row.sample_body))
 
-    def _reply(self, held: ReplyKey) -> Reply:
-        if held.key not in self._bodies:
+    def _reply(self, key: ReplyKey) -> Reply:
+        if key.key not in self._bodies:
             raise StoreError("it is missing from the journal")
-        reply = unpack_reply(held.key.hex(), self._unpacker.unpack(self._bodies[held.key]))
-        return replace(reply, cached=held.cached)
+        reply = unpack_reply(key.key.hex(), self._unpacker.unpack(self._bodies[key.key]))
+        return replace(reply, cached=key.cached)
 
     def _outcome(
         self, row: Any, keys: Sequence[ReplyKey] | None, replies: Sequence[Reply]
@@ -341,13 +341,13 @@ class _RowReader:
         body = None if row.body is None else self._unpacker.unpack(row.body)
         output, failure = unpack_record(body, replies)
         # Where the target's last reply is damaged, the one before it is not what it answered.
-        whole = keys is not None and sum(key.stage == "target" for key in keys) == len(replies)
-        return output if whole else None, failure
+        complete = keys is not None and sum(key.stage == "target" for key in keys) == len(replies)
+        return output if complete else None, failure
 
     def _score(self, row: Any) -> Score | None:
-        whole = self._part(f"score {row.text}", self._whole_score, row)
-        if whole is not None:
-            return cast("Score", whole)
+        score = self._part(f"score {row.text}", self._whole_score, row)
+        if score is not None:
+            return cast("Score", score)
         try:
             return unpack_score(row.text, row.outcome, row.value, row.passed, None)
         except (SteelyardError, *_UNREADABLE):

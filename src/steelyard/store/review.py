@@ -47,7 +47,7 @@ ANSWER: Final = "answer"
 """The name of such a label."""
 NO_OPTION: Final = "none"
 """The verdict on a reply that gives no option, as a person types it."""
-Place = tuple[str, int]
+RecordKey = tuple[str, int]
 """(sample's id, repeat)."""
 
 
@@ -62,25 +62,25 @@ class PeopleVerdicts:
         orders: sample's id -> the dataset's own letters in the order shown, for samples with an order of their own.
     """
 
-    letters: Mapping[Place, str]
-    authors: Mapping[Place, str]
-    conflicting: frozenset[Place]
+    letters: Mapping[RecordKey, str]
+    authors: Mapping[RecordKey, str]
+    conflicting: frozenset[RecordKey]
     orders: Mapping[str, str] = field(default_factory=dict)
 
     @classmethod
     def of(cls, labels: Iterable[Label]) -> PeopleVerdicts:
         """From the labels that count of a run; `orders` are left to whoever reads its samples."""
-        by_author: dict[Place, dict[str, str]] = {}
+        by_author: dict[RecordKey, dict[str, str]] = {}
         for label in labels:
             if label.name == ANSWER and not label.author.startswith(MODEL) and isinstance(label.value, str):
                 read = "".join(sorted(set(label.value)))
                 by_author.setdefault((label.sample, label.repeat), {})[label.author] = read
-        readings = {key: set(of_place.values()) for key, of_place in by_author.items()}
+        readings = {key: set(of_record.values()) for key, of_record in by_author.items()}
         letters = {key: next(iter(read)) for key, read in readings.items() if len(read) == 1}
         authors = {key: " and ".join(sorted(by_author[key])) for key in letters}
         return cls(letters, authors, frozenset(key for key, read in readings.items() if len(read) > 1))
 
-    def __contains__(self, key: Place) -> bool:
+    def __contains__(self, key: RecordKey) -> bool:
         return key in self.letters or key in self.conflicting
 
     def row(self, row: ScoreRow, answered: Answered) -> tuple[ScoreRow, Answered]:
@@ -372,14 +372,14 @@ class _VerdictCounts:
     read: Counter[str] = field(default_factory=Counter)
 
     def add(self, row: ScoreRow, answered: Answered, verdicts: PeopleVerdicts) -> None:
-        place = (row.sample, row.repeat)
-        if place in verdicts.letters and answered is not NOT_KEPT:
-            self.decided[verdicts.authors[place]] += 1
+        key = (row.sample, row.repeat)
+        if key in verdicts.letters and answered is not NOT_KEPT:
+            self.decided[verdicts.authors[key]] += 1
             labelled, _ = verdicts.row(row, answered)
             self.changed += (labelled.outcome, labelled.value) != (row.outcome, row.value)
             if row.outcome == "unparsed":
                 self.read[answered.kind or "unparsed"] += 1
-        elif place in verdicts.conflicting:
+        elif key in verdicts.conflicting:
             self.conflicting += 1
         elif queue_kind(row.outcome, answered):
             self.unseen += 1

@@ -141,7 +141,7 @@ class Run:
     @property
     def score_order(self) -> Mapping[str, int]:
         """Score -> its place among those that the scorers announced."""
-        return {name: place for place, name in enumerate(self.manifest.get("scores", ()))}
+        return {name: position for position, name in enumerate(self.manifest.get("scores", ()))}
 
     def refresh(self) -> Run:
         """The handle on the run as it is now."""
@@ -312,11 +312,11 @@ class Run:
     def numbered_records(self) -> Iterator[tuple[int, Record]]:
         """(no, record) for every record; `no` is the sample's place in its dataset."""
         # By the last place that was read, not by OFFSET, which would go through all earlier rows again.
-        place = (-1, 0)
+        last = (-1, 0)
         with self._store.reading(self.id) as connection:
             unpacker = unpacker_of(connection)
-            while rows := self._chunk(connection, place):
-                place = (rows[-1].no, rows[-1].repeat)
+            while rows := self._chunk(connection, last):
+                last = (rows[-1].no, rows[-1].repeat)
                 yield from read_records(connection, unpacker, self, rows)
 
     def _chunk(self, connection: Connection, after: tuple[int, int]) -> Sequence[Any]:

@@ -116,8 +116,8 @@ class NamedRun(Protocol):
 def reopen(batch: Batch, run: NamedRun, manifest: Mapping[str, Any], planned: int) -> bool:
     """Reopen an unfinished run with the manifest that it is resumed with; False if another process has finished it."""
     # New records are scored into version 0; what `rescore` made of the unfinished run stays as an older version.
-    table, held = schema.run, to_json(manifest).decode("utf-8", "replace")
-    values = {"state": "open", "reason": "", "planned": planned, "layer": 0, "manifest": held}
+    table, text = schema.run, to_json(manifest).decode("utf-8", "replace")
+    values = {"state": "open", "reason": "", "planned": planned, "layer": 0, "manifest": text}
     unfinished = update(table).where(table.c.num == run.num, table.c.state != "finished").values(values)
     if not batch.connection.execute(unfinished).rowcount:
         return False
@@ -267,7 +267,7 @@ def _known_samples(batch: Batch, hashes: Sequence[int]) -> dict[int, int]:
 def _add_samples(batch: Batch, fresh: Mapping[int, dict[str, Any]]) -> dict[int, int]:
     """Number them ourselves: that saves reading the numbers back."""
     last = batch.connection.scalar(_LAST_SAMPLE) or 0
-    numbers = {key: last + place for place, key in enumerate(fresh, start=1)}
+    numbers = {key: last + offset for offset, key in enumerate(fresh, start=1)}
     batch.connection.execute(schema.sample.insert(), [{**row, "num": numbers[key]} for key, row in fresh.items()])
     return numbers
 
@@ -354,21 +354,21 @@ def _count(batch: Batch, run: int, operations: Sequence[InsertRecord], replaced:
     moves: _Moves = {"": Counter(done=len(operations), errors=failures)}
     for insert in operations:
         replies = insert.record.replies
-        moves[""].update(_of_framework(insert.record.output, asked=bool(replies.get("target"))))
+        moves[""].update(_of_framework(insert.record.output, through_journal=bool(replies.get("target"))))
         for stage, of_stage in replies.items():
             for reply in of_stage:
                 _count_reply(moves.setdefault(stage, Counter()), reply, cached=reply.cached)
     for before in replaced:
         for stage, counters in before.items():
             moves.setdefault(stage, Counter()).subtract(counters)
-    whole = moves.pop("")
+    of_run = moves.pop("")
     for counters in moves.values():
-        whole.update({name: counters[name] for name in OF_RUN})
-        whole["replies"] += counters["calls"]
-    batch.connection.execute(_MOVE_RUN, {"run": run, **{f"by_{name}": whole[name] for name in OF_RUN}})
+        of_run.update({name: counters[name] for name in OF_RUN})
+        of_run["replies"] += counters["calls"]
+    batch.connection.execute(_MOVE_RUN, {"run": run, **{f"by_{name}": of_run[name] for name in OF_RUN}})
     _count_stages(batch, run, operations[0].stages, moves)
-    if any(whole[f"framework_{name}"] for name in OF_FRAMEWORK):
-        row = {"run": run, **{name: whole[f"framework_{name}"] for name in OF_FRAMEWORK}}
+    if any(of_run[f"framework_{name}"] for name in OF_FRAMEWORK):
+        row = {"run": run, **{name: of_run[f"framework_{name}"] for name in OF_FRAMEWORK}}
         move = insert_or_add(batch.connection.dialect.name, schema.framework_usage, ("run",), OF_FRAMEWORK)
         batch.connection.execute(move, [row])
 
@@ -386,8 +386,8 @@ def _count_stages(batch: Batch, run: int, stages: Sequence[str], moves: _Moves) 
             batch.connection.execute(move, rows)
 
 
-def _of_framework(output: Output | None, *, asked: bool) -> dict[str, int]:
-    return {f"framework_{name}": n for name, n in reported_counts(output, asked=asked).items()}
+def _of_framework(output: Output | None, *, through_journal: bool) -> dict[str, int]:
+    return {f"framework_{name}": n for name, n in reported_counts(output, through_journal=through_journal).items()}
 
 
 def _count_reply(counters: Counter[str], reply: Reply, *, cached: bool) -> None:
@@ -404,9 +404,11 @@ def _count_reply(counters: Counter[str], reply: Reply, *, cached: bool) -> None:
 def _counted_before(batch: Batch, operation: InsertRecord) -> _Moves:
     """By how much the record that `operation` replaces had moved the counters."""
     table, journal = schema.record, schema.reply
-    place = (table.c.run == operation.run) & (table.c.no == operation.no)
+    same_sample = (table.c.run == operation.run) & (table.c.no == operation.no)
     row = batch.connection.execute(
-        select(table.c.failed, table.c.replies, table.c.body).where(place & (table.c.repeat == operation.record.repeat))
+        select(table.c.failed, table.c.replies, table.c.body).where(
+            same_sample & (table.c.repeat == operation.record.repeat)
+        )
     ).first()
     if row is None:
         return {}
@@ -414,7 +416,7 @@ def _counted_before(batch: Batch, operation: InsertRecord) -> _Moves:
     keys = unpack_keys(row.replies, operation.stages)
     if row.body is not None and not any(key.stage == "target" for key in keys):
         output, _ = unpack_record(batch.unpacker.unpack(bytes(row.body)), ())
-        moves[""].update(_of_framework(output, asked=False))
+        moves[""].update(_of_framework(output, through_journal=False))
     for key in keys:
         body = batch.connection.scalar(select(journal.c.body).where(journal.c.key == key.key))
         try:

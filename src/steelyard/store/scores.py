@@ -299,12 +299,12 @@ def _query(run: ReadableRun, more: Any, last: Any = None, *, name: int | None = 
 
 def _rows(stream: Any, names: Mapping[int, str], expected: Sequence[str]) -> Iterator[tuple[ScoreRow, Any]]:
     """Score rows with the last column, and for each failed record an error row per score that it lacks."""
-    place: tuple[int, int] | None = None
+    current: tuple[int, int] | None = None
     missing: list[ScoreRow] = []
     for no, repeat, failed, ident, group, cluster, name, outcome, value, last in stream:
-        if (no, repeat) != place:
+        if (no, repeat) != current:
             yield from ((lacked, None) for lacked in missing)
-            place = (no, repeat)
+            current = (no, repeat)
             lacking = (expected or [""]) if failed else []
             missing = [ScoreRow(ident, group, cluster, repeat, lacked, "error", None) for lacked in lacking]
         if name is not None:
@@ -376,7 +376,7 @@ def consistency(connection: Connection, run: int, version: int, *, scorers: Any)
             detail = from_json(unpack(bytes(row.body)))[1]
             if "sd" in detail and "flip_rate" in detail:
                 spreads.setdefault(row.text, []).append((detail["sd"], detail["flip_rate"]))
-    return {name: found for name, pairs in spreads.items() if (found := Consistency.of(pairs)) is not None}
+    return {name: spread for name, pairs in spreads.items() if (spread := Consistency.of(pairs)) is not None}
 
 
 def matched(
@@ -410,7 +410,7 @@ def breakdowns(
     keys = manifest.get("breakdowns", ())
     if not keys:
         return {}
-    order = {name: place for place, name in enumerate(manifest.get("scores", ()))}
+    order = {name: position for position, name in enumerate(manifest.get("scores", ()))}
     infos, intervals = score_infos(manifest), Intervals.of(manifest)
     by_key = {}
     for key, of_sample in _metadata(connection, run, keys).items():
@@ -430,8 +430,8 @@ def breakdowns(
 def _metadata(connection: Connection, run: int, keys: Sequence[str]) -> dict[str, dict[str, str]]:
     """Key of the metadata -> sample's id -> its value as text; "" where a sample has none."""
     record, sample = schema.record, schema.sample
-    asked = select(record.c.sample).where(record.c.run == run)
-    query = select(sample.c.id, sample.c.grp, sample.c.cluster, sample.c.body).where(sample.c.num.in_(asked))
+    numbers = select(record.c.sample).where(record.c.run == run)
+    query = select(sample.c.id, sample.c.grp, sample.c.cluster, sample.c.body).where(sample.c.num.in_(numbers))
     unpack = unpacker_of(connection).unpack
     by_key: dict[str, dict[str, str]] = {key: {} for key in keys}
     for row in connection.execute(query):

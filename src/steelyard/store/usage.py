@@ -74,9 +74,9 @@ def check_currency(money: int, before: str, currency: str) -> None:
         ConfigError: something was spent in another currency.
     """
     if money and before != currency:
-        held = money_text(units(money), before)
+        spent = money_text(units(money), before)
         raise ConfigError(
-            f"prices are in {currency or 'no currency'}, but this evaluation has spent {held}: "
+            f"prices are in {currency or 'no currency'}, but this evaluation has spent {spent}: "
             "resume it with prices in the same currency"
         )
 
@@ -132,9 +132,9 @@ def _stage_cost(row: Any, name: str, cost: tuple[int, int], currency: str) -> St
     return replace(counted, money=units(money), currency=currency) if priced and priced == row.calls else counted
 
 
-def reported_counts(output: Output | None, *, asked: bool) -> dict[str, int]:
+def reported_counts(output: Output | None, *, through_journal: bool) -> dict[str, int]:
     """By how much an output moves the counters of `OF_FRAMEWORK`; nothing where it reports no tokens."""
-    usage = reported_usage(output, through_journal=asked)
+    usage = reported_usage(output, through_journal=through_journal)
     if usage is None:
         return {}
     tokens = {name: usage[name] for name in ("input_tokens", "output_tokens")}
@@ -230,8 +230,8 @@ class RunUsage:
         """
         import numpy as np
 
-        asked = np.unique(self._records.sample[self._records.replies.owner]).tolist()
-        by_sample: dict[str, set[str]] = {self._samples[number]: set() for number in asked}
+        answered = np.unique(self._records.sample[self._records.replies.owner]).tolist()
+        by_sample: dict[str, set[str]] = {self._samples[number]: set() for number in answered}
         numbers, keys = self.last_keys()
         for number, key in zip(numbers.tolist(), keys, strict=True):
             by_sample[self._samples[number]].add(key.tobytes().hex())
@@ -261,16 +261,16 @@ class RunUsage:
         places = np.flatnonzero(np.isin(records.sample, numbers) & ~records.failed)
         owner, keys = self._target_replies()
         begins, ends = (np.searchsorted(owner, places, side=side) for side in ("left", "right"))
-        asked = [
+        keys_of_records = [
             [key.tobytes() for key in keys[begin:end]]
             for begin, end in zip(begins.tolist(), ends.tolist(), strict=True)
         ]
-        replies = self._replies({key for of_record in asked for key in of_record})
+        replies = self._replies({key for of_record in keys_of_records for key in of_record})
         costs: dict[int, list[SampleCost]] = {}
-        for place, of_record in zip(places.tolist(), asked, strict=True):
+        for position, of_record in zip(places.tolist(), keys_of_records, strict=True):
             if all(key in replies for key in of_record):
-                cost = _cost(int(records.millis[place]) / 1000, [replies[key] for key in of_record])
-                costs.setdefault(int(records.sample[place]), []).append(cost)
+                cost = _cost(int(records.millis[position]) / 1000, [replies[key] for key in of_record])
+                costs.setdefault(int(records.sample[position]), []).append(cost)
         return {number: _mean(of_sample) for number, of_sample in costs.items()}
 
     def _target_replies(self) -> tuple[Array, Array]:
@@ -301,10 +301,10 @@ class RunUsage:
     def _read_samples(self) -> Iterator[Sample]:
         """Every sample that can be read; a damaged one is reported where its record is read."""
         table = schema.sample
-        asked = select(schema.record.c.sample).where(schema.record.c.run == self._run)
+        numbers = select(schema.record.c.sample).where(schema.record.c.run == self._run)
         query = (
             select(table.c.id, table.c.grp, table.c.cluster, table.c.body)
-            .where(table.c.num.in_(asked))
+            .where(table.c.num.in_(numbers))
             .order_by(table.c.num)
         )
         with self._reading() as connection:

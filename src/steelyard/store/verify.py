@@ -74,10 +74,10 @@ class Damage:
 
     def __str__(self) -> str:
         """The place and what is wrong there, for a person."""
-        place = [f"run {self.run}"] if self.run else []
-        place += [f"sample {self.sample}"] if self.sample else []
-        place += [f"repeat {self.repeat}"] if self.repeat else []
-        return f"{', '.join(place)}: {self.what}" if place else self.what
+        location = [f"run {self.run}"] if self.run else []
+        location += [f"sample {self.sample}"] if self.sample else []
+        location += [f"repeat {self.repeat}"] if self.repeat else []
+        return f"{', '.join(location)}: {self.what}" if location else self.what
 
     def to_json(self) -> dict[str, Any]:
         """Plain JSON."""
@@ -105,11 +105,11 @@ class Verification:
         """Whether nothing is wrong."""
         return not self.found
 
-    def add(self, what: str, **place: Any) -> None:
+    def add(self, what: str, **location: Any) -> None:
         """Count something that is wrong."""
         self.found += 1
         if len(self.damages) < _MOST_REMEMBERED:
-            self.damages.append(Damage(what, **place))
+            self.damages.append(Damage(what, **location))
 
     @contextmanager
     def reading(self, what: str) -> Iterator[None]:
@@ -347,8 +347,8 @@ class RunCheck:
             self._check_sample(row, sample_key)
             replies = [self._reply(key, bodies, sample_key) for key in listed]
             self._count(row, listed, replies)
-            asked = any(key.stage == "target" for key in listed)
-            self._check_record(row, sample_key, [reply for reply in replies if reply is not None], asked=asked)
+            through_journal = any(key.stage == "target" for key in listed)
+            self._check_record(row, sample_key, [reply for reply in replies if reply is not None], through_journal=through_journal)
             for score in scores.pop((row["no"], row["repeat"]), ()):
                 self._check_score(score, sample_key)
         for (no, repeat), left in scores.items():
@@ -407,7 +407,7 @@ class RunCheck:
             stage["estimated"] += reply is not None and reply.usage.estimated
 
     def _check_record(
-        self, row: Mapping[str, Any], sample_key: tuple[str, int], replies: Sequence[Reply], *, asked: bool
+        self, row: Mapping[str, Any], sample_key: tuple[str, int], replies: Sequence[Reply], *, through_journal: bool
     ) -> None:
         try:
             body = None if row["body"] is None else self._unpack(bytes(row["body"]))
@@ -416,7 +416,7 @@ class RunCheck:
             self._lost_outputs = True
             self._add(f"its output: {error}", *sample_key)
             return
-        self._reported.update(reported_counts(output, asked=asked))
+        self._reported.update(reported_counts(output, through_journal=through_journal))
         if bool(row["failed"]) != (failure is not None):
             self._add("it is counted as failed and holds no failure, or the other way round", *sample_key)
 

@@ -139,7 +139,7 @@ def _checked_scores(scorers: Iterable[Scorer]) -> list[str]:
         try:
             check_parts(scorer)
         except ConfigError as error:
-            raise ConfigError(f"{name}: {error.message}", error.place) from error
+            raise ConfigError(f"{name}: {error.message}", error.location) from error
         Step.of(name, scorer)
     check_infos(infos_of(stages))
     return announced(stages)

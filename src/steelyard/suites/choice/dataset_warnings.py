@@ -81,7 +81,7 @@ def warnings_of(data: ChoiceData) -> DatasetWarnings:
     for reading, row, question in data.samples.rows():
         sample = reading.sample(row, question)
         questions.append((question.text, question.options))
-        places.append(reading.table.place(row.number, None if reading.table.keyed else reading.question))
+        places.append(reading.table.location(row.number, None if reading.table.keyed else reading.question))
         keys.append(question.key)
         groups[sample.group] += 1
         tables[reading.table.title] += 1

@@ -102,7 +102,7 @@ class SeveralKeys:
         return self._meant or enough or several == self._total
 
     def _place(self, number: int) -> str:
-        return self._reading.table.place(number, self._reading.answer)
+        return self._reading.table.location(number, self._reading.answer)
 
     def _is_declared(self, row: Row, question: ChoiceQuestion) -> bool:
         reading = self._reading
@@ -165,7 +165,7 @@ class OptionCounts:
         for options, rows in self._fewer.items():
             if not self._is_meant(options):
                 for number, position in zip(rows[::2], rows[1::2], strict=True):
-                    cell = self.reading.table.place(number, self.reading.options[options])
+                    cell = self.reading.table.location(number, self.reading.options[options])
                     message = f"option {LETTERS[options]} is blank, but filled in {self._share(options)} other rows"
                     yield number, position, Defect("blank option", cell, message)
 
@@ -179,7 +179,7 @@ class OptionCounts:
         )
         if not cells:
             return ""
-        places = [self.reading.table.place(number, self.reading.options[at]) for number, at in cells[:_SHOWN]]
+        places = [self.reading.table.location(number, self.reading.options[at]) for number, at in cells[:_SHOWN]]
         many = f"{len(cells)} questions have" if len(cells) > 1 else "1 question has"
         return f"{many} fewer options than there are columns: blank from {', '.join(places)}" + (
             " ..." if len(cells) > _SHOWN else ""

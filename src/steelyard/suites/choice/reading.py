@@ -117,7 +117,7 @@ class ChoiceTable:
 
     def defect(self, kind: str, row: Row, column: Column | None, message: str) -> Defect:
         """A defect at a cell, or at the row where `column` is None."""
-        return Defect(kind, self.table.place(row.number, column), message)
+        return Defect(kind, self.table.location(row.number, column), message)
 
 
 def open_reading(table: Table, layout: ColumnLayout, prefix: str) -> ChoiceTable:

@@ -237,6 +237,6 @@ class _ChoiceCheck:
         self._marks.append(mark)
         if mark not in self._repeated:
             return ""
-        here = reading.table.place(row.number, column)
+        here = reading.table.location(row.number, column)
         before = self._places.setdefault(mark, here)
         return before if before != here else ""

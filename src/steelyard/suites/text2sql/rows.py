@@ -67,7 +67,7 @@ class Text2SqlSamples:
                 continue
             question = read_row(reading, row, None, [])
             if question is None:
-                raise DataError(f"{reading.table.place(row.number)} changed while it was being read; start again")
+                raise DataError(f"{reading.table.location(row.number)} changed while it was being read; start again")
             given += 1
             yield self._sample(reading, row, question, position)
             if given == self.count:
@@ -254,7 +254,7 @@ class _Text2SqlCheck:
         before = len(self.defects)
         question = read_row(reading, row, self._known, self.defects)
         if question and question.id:
-            here = reading.table.place(row.number, reading.layout.column("id"))
+            here = reading.table.location(row.number, reading.layout.column("id"))
             first = self._ids.setdefault(question.id, here)
             if first != here:
                 message = f"the same id as {first}: {question.id[:40]!r}"
