@@ -1,4 +1,4 @@
-"""The one vocabulary of errors.
+"""The exception hierarchy.
 
     SteelyardError
     ├── ConfigError    a configuration file, key or flag is wrong; found before the first call
@@ -27,12 +27,12 @@ _SHOWN: Final = 72
 
 
 class SteelyardError(Exception):
-    """Whatever Steelyard itself reports as wrong; `str(error)` is a message for a person."""
+    """Base class of all errors that Steelyard raises; `str(error)` is a message for a person."""
 
 
 @dataclass(frozen=True, slots=True)
 class Attempt:
-    """One sending of a request: its `fault` ("" when it was answered), its seconds, and the wait before it."""
+    """One attempt of a call: its `fault` ("" if answered), its duration, and the wait before it."""
 
     fault: str
     seconds: float
@@ -42,7 +42,7 @@ class Attempt:
 
 @dataclass(frozen=True, slots=True)
 class Location:
-    """Where in a file something stands: 1-based `line` and `column`, and the text of that line."""
+    """A position in a file: 1-based `line` and `column`, and the text of that line."""
 
     file: str
     line: int = 0
@@ -131,7 +131,7 @@ _CLASS_OF_STAGE: Final[dict[str, type[SteelyardError]]] = {
 
 @contextmanager
 def boundary(stage: str, what: str = "") -> Iterator[None]:
-    """Give whatever is raised inside the class of `stage`, keeping the cause.
+    """Convert any exception raised inside to the error class of `stage`, keeping the cause.
 
     Args:
         stage: `target`, `scorer`, `store`, `data` or `config`.
@@ -178,7 +178,7 @@ def did_you_mean(word: str, known: Iterable[Any]) -> str:
 
 
 def expect_number(name: str, value: Any, least: float, most: float | None = None, *, whole: bool = False) -> None:
-    """Refuse an option that is no number within its range.
+    """Raise ConfigError if an option is not a number within its range.
 
     Args:
         name: the option, for the message.

@@ -1,4 +1,4 @@
-"""Text that a model wrote, made inert for the place where it is shown: terminal, CSV, Markdown, a script in HTML.
+"""Escapes untrusted text for terminals, CSV, Markdown and scripts in HTML.
 
 Nothing here decides what a text means; it takes from it the power to act on whoever displays it. HTML needs no
 function of its own: its templates escape everything.
@@ -69,7 +69,7 @@ def writable(text: str) -> str:
 
 
 def csv_cell(value: Any) -> str:
-    """A cell that no spreadsheet takes for a formula: it begins with an apostrophe where it might be one.
+    """A CSV cell that no spreadsheet evaluates: an apostrophe is prepended to what looks like a formula.
 
     Args:
         value: a text; None is the empty cell; numbers, and texts that are a number, stay as they are; anything else
@@ -90,7 +90,7 @@ _AS_THEY_ARE: Final = frozenset({str, int, bool, type(None)})
 
 
 def cell_text(value: Any) -> str:
-    """Any value as the text of a cell: a text itself, None empty, all else JSON.
+    """A value as cell text: text unchanged, None empty, anything else as JSON.
 
     >>> cell_text(True), cell_text(0.5), cell_text({"易": 1})
     ('true', '0.5', '{"易": 1}')

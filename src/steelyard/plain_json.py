@@ -16,7 +16,7 @@ from uuid import UUID
 
 
 def to_json(value: Any) -> bytes:
-    """Compact JSON; what JSON has no word for is written as its nearest plain form, or described.
+    """Compact JSON; values without a JSON form become their nearest plain form, or their repr.
 
     >>> to_json({"a": (1, "易"), "b": {3, 2}}).decode()
     '{"a":[1,"易"],"b":[2,3]}'
@@ -25,18 +25,18 @@ def to_json(value: Any) -> bytes:
 
 
 def from_json(data: bytes) -> Any:
-    """The value in `data`, which `to_json` wrote."""
+    """Parse JSON that `to_json` wrote."""
     return json.loads(data.decode("utf-8", "surrogatepass"))
 
 
 def digest_of(value: Any) -> str:
-    """32 hexadecimal digits that are equal for equal values, whatever the order of keys."""
+    """Content hash of a value: 32 hexadecimal digits, independent of key order."""
     text = json.dumps(value, ensure_ascii=True, separators=(",", ":"), sort_keys=True, default=described)
     return blake2b(text.encode(), digest_size=16).hexdigest()
 
 
 def check_plain(value: Any) -> None:
-    """Refuse a value that JSON could only describe, not hold: a generator, an open file, an object of one's own.
+    """Raise TypeError for a value without a JSON form: a generator, an open file, an object of one's own.
 
     Raises:
         TypeError: which type it is.

@@ -1,4 +1,4 @@
-"""Names in a configuration file -> classes, each imported on first use.
+"""Maps configuration names to classes, which are imported on first use.
 
 Another package adds a class by an entry point in the group `steelyard.targets`, `steelyard.scorers`,
 `steelyard.models` or `steelyard.suites`; a name that exists already is refused.
@@ -122,12 +122,12 @@ def _places(kind: Kind) -> Mapping[str, str]:
 
 
 def names(kind: Kind) -> tuple[str, ...]:
-    """Every name of that kind, sorted."""
+    """List all registered names of a kind, sorted."""
     return tuple(sorted(_places(kind)))
 
 
 def find(kind: Kind, name: str) -> type:
-    """The class behind `name`.
+    """Import and return the class registered as `name`.
 
     Raises:
         ConfigError: there is none; the message suggests the nearest name.
@@ -154,7 +154,7 @@ def former_keys(cls: type) -> Mapping[str, str]:
 
 
 def accepts_former_keys(cls: type[_Class]) -> type[_Class]:
-    """Let a dataclass be made with the keywords that `FORMER_KEYS` renamed, each with a DeprecationWarning."""
+    """Class decorator: accept the keywords that `FORMER_KEYS` renamed, with a DeprecationWarning."""
     make = cls.__init__
 
     @wraps(make)
@@ -170,7 +170,7 @@ def accepts_former_keys(cls: type[_Class]) -> type[_Class]:
 
 
 def with_present_keys(described: Any) -> Any:
-    """What `describe` gave in any version, with the names that keys have in this one.
+    """Rename former keys in a description that any version of `describe` wrote.
 
     >>> with_present_keys({"choice": {"rule": "steelyard", "beside": ["last_letter"]}})
     {'choice': {'rule': 'steelyard', 'also_scored': ['last_letter']}}
@@ -191,7 +191,7 @@ def with_present_keys(described: Any) -> Any:
 
 
 def describe(value: Any) -> Any:
-    """`value` as plain JSON for a manifest: a registered dataclass becomes `{name: {fields}}`.
+    """Describe `value` as plain JSON for a manifest; a registered dataclass becomes `{name: {fields}}`.
 
     Secrets are references (`${NAME}`) in the fields, so they stay references here. A function becomes its import path,
     a file its name and a digest of its content; fields of a class's own `manifest()` are added.

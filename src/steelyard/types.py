@@ -1,4 +1,4 @@
-"""The nouns: values that flow from a sample to a stored record. All are frozen."""
+"""The core data types, from sample to stored record. All are frozen."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ OUTCOMES: Final[tuple[Outcome, ...]] = get_args(Outcome)
 
 @dataclass(frozen=True, slots=True)
 class Sample:
-    """One question that is asked of every target.
+    """One input of the dataset, with its reference answer if there is one.
 
     Args:
         id: unique in its dataset; runs are paired by it.
@@ -54,7 +54,7 @@ class Sample:
 
 @dataclass(frozen=True, slots=True)
 class Output:
-    """What a target made of a sample; `contexts` are the retrieved passages in rank order."""
+    """The output of a target for a sample; `contexts` are the retrieved passages in rank order."""
 
     value: Any
     contexts: tuple[str, ...] = ()
@@ -63,7 +63,7 @@ class Output:
 
 @dataclass(frozen=True, slots=True)
 class Usage:
-    """Tokens that an endpoint counted; `estimated` where it did not and we counted characters."""
+    """Token counts of a call; `estimated` from characters if the endpoint gave none."""
 
     input_tokens: int = 0
     output_tokens: int = 0
@@ -95,7 +95,7 @@ def token_weight(text: str) -> float:
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """What a model sent back.
+    """The reply of a model to one call.
 
     Args:
         key: the journal's key, 20 hexadecimal digits.
@@ -152,7 +152,7 @@ class Score:
 
 @dataclass(frozen=True, slots=True)
 class ScoreInfo:
-    """What a scorer declares about one of its scores: what its values mean, and how reports show them.
+    """Declaration of a score: its range, direction, threshold and display.
 
     It is stored with every run, so that reports and comparisons need no scorer's code.
 
@@ -198,7 +198,7 @@ class ScoreInfo:
 
 @dataclass(frozen=True, slots=True)
 class StageInfo:
-    """What a target or scorer declares about how it is run.
+    """Declaration of how a target or scorer is run.
 
     Args:
         name: of the scorer's stage: its replies and failures are stored under it. Empty: the name of its only score,
@@ -242,7 +242,7 @@ class DescribesStage(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """An error of the endpoint, the target or a scorer: data, not a crash and never a score.
+    """A permanent error of an endpoint, target or scorer, stored as data; never a score.
 
     `attempts` holds every sending of the call that failed, where a call it was.
     """
@@ -276,7 +276,7 @@ class Label:
 
 @dataclass(frozen=True, slots=True)
 class Note:
-    """What a person says of a run: why it was run, what went wrong.
+    """A person's note on a run.
 
     Args:
         run: the run's id.
@@ -293,7 +293,7 @@ class Note:
 
 @dataclass(frozen=True, slots=True)
 class Remarks:
-    """What people and models say of a run beside its scores: notes in order, and the labels that count."""
+    """Notes on a run in order, and its current labels."""
 
     notes: tuple[Note, ...] = ()
     labels: tuple[Label, ...] = ()
@@ -301,7 +301,7 @@ class Remarks:
 
 @dataclass(frozen=True, slots=True)
 class Record:
-    """Everything that one sample and one repeat gave in one run.
+    """The result of one sample and repeat in one run: output, scores, replies, failure.
 
     Args:
         sample: the sample as it was asked.
@@ -323,7 +323,7 @@ class Record:
 
 
 class Asks(Protocol):
-    """What the runner gives to a target or scorer that declares `ask`: one call to a model."""
+    """The `ask` function that targets and scorers get: one call to a model."""
 
     @property
     def repeat(self) -> int:

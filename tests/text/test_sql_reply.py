@@ -219,7 +219,7 @@ def test_a_fence_inside_a_json_text_is_taken_off_and_is_no_second_statement():
         ('{"create": "", "select": "SELECT 1"}', "create_select", "create: String should have at least 1 character"),
         ('{"sql": "SELECT 1"}', "create_select", "create: Field required"),
         ('{"sql": "SELECT 1", "select": "SELECT 1"}', "auto", "which is meant is not said"),
-        ('{"sql": "a", "sql": "b"}', "auto", "the key 'sql' stands twice"),
+        ('{"sql": "a", "sql": "b"}', "auto", "the key 'sql' occurs twice"),
         ('{"sql": "SELECT \\ud800"}', "auto", "unable to parse raw data as a unicode string"),
         ("{'sql': 'SELECT 1'}", "auto", "no valid JSON: Expecting property name"),
         ('{"sql": "a\nb"}', "auto", "no valid JSON: Invalid control character at line 1 column 11"),

@@ -48,7 +48,7 @@ class RenamedKey(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Site:
-    """What a value is built for: the folder that paths are resolved against, and the key it belongs to.
+    """Context of a value: the folder for relative paths, and the key it belongs to.
 
     Args:
         folder: of the configuration.
@@ -70,7 +70,7 @@ class Site:
 
 
 def build(hint: Any, node: Node, site: Site) -> Any:
-    """The object that `node` describes.
+    """Build the object that `node` describes.
 
     Args:
         hint: a dataclass, or any annotation that its fields may have.
@@ -123,7 +123,7 @@ def _one_of(hint: Any, node: Node, site: Site) -> Any:
 
 
 def _refuse_file_name(wanted: type, node: Node, site: Site) -> None:
-    """A text that is written like a file's name would be sent as it is where there is no such file.
+    """Refuse a text that looks like a file name if there is no such file: it would be sent as the text itself.
 
     Raises:
         ConfigError: with the nearest file that is there.
@@ -188,7 +188,7 @@ def _mapping(hint: Any, node: Node, site: Site) -> Any:
 
 
 def instance(cls: type, node: Node, site: Site) -> Any:
-    """An object of the dataclass `cls` from a mapping of its fields; `check()` is called where it has one.
+    """Build a dataclass from a mapping of its fields, and call its `check()` if it has one.
 
     Raises:
         ConfigError: as `build` does; what `cls` and its `check` raise gets the place of `node`.
@@ -230,7 +230,7 @@ def _with_present_keys(
 
 
 def with_renamed_keys(node: Node, renamed: Sequence[RenamedKey]) -> Node:
-    """A tree in which keys have their present names.
+    """Replace former key names in a tree by their present ones.
 
     Args:
         node: the tree that was built from, or one that it was made of and that has its keys.

@@ -142,7 +142,7 @@ def parse_columns(options: Iterable[str]) -> dict[str, str | list[str]]:
 
 
 def check_dataset(suite: str, files: SampleFiles, databases: Path | None) -> CheckedData:
-    """Read a dataset as a suite would, and report every defect instead of stopping at it.
+    """Read a dataset as a suite would, collecting every defect instead of stopping at the first.
 
     Args:
         suite: name of the suite; "" is choice, and if that finds no columns the error names the others.

@@ -68,7 +68,7 @@ class _OldPrompt:
 
 
 def convert(old: Mapping[str, Any], name: str) -> str:
-    """Our configuration, as YAML with comments, for one of the old shape.
+    """Convert a configuration of the old script to commented YAML.
 
     Args:
         old: the old file's content.
@@ -110,7 +110,7 @@ def _head(name: str, old: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _samples(sources: Sequence[str], folders: Sequence[str], names: Sequence[str]) -> Iterator[str]:
-    """The sources that the old script asked: those with a result folder in turn, or all where it names no folder."""
+    """The sources that the old script used: as many as it has result folders, or all without folders."""
     used = sources[: len(folders)] if folders else sources
     unused = sources[len(used) :]
     yield "samples:"

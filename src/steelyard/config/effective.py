@@ -1,4 +1,4 @@
-"""The configuration as it takes effect: every key with its value and where that came from."""
+"""The effective configuration: every key with its value and origin."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class Setting:
 
 
 def settings(value: Any, node: Node | None, key: str = "") -> Iterator[Setting]:
-    """Every key below a value that was built from a tree, those that were left to their defaults included.
+    """List every key of a built value, including keys left to their defaults.
 
     Args:
         value: what was built.

@@ -27,7 +27,7 @@ _MAX_BYTES: Final = 1_000_000
 
 
 class Environment(Mapping[str, str]):
-    """The values behind the references of one configuration, by name; shown without them."""
+    """The values of a configuration's references, by name; its repr hides the values."""
 
     def __init__(self, values: Mapping[str, str]) -> None:
         self._values = dict(values)
@@ -46,7 +46,7 @@ class Environment(Mapping[str, str]):
 
 
 def environment(root: Node, environ: Mapping[str, str], dotenv: Path | None) -> Environment:
-    """The value of every `${NAME}` in `root` at a place where references are resolved, so not in prompts.
+    """Look up every `${NAME}` in `root` where references are resolved; prompts are left as they are.
 
     Args:
         root: the configuration.

@@ -24,7 +24,7 @@ from steelyard.suite import Suite
 
 
 def check_gate(root: Node, folder: Path, problems: Problems) -> None:
-    """Note every entry that is no rule, a margin without a baseline, and a baseline file that cannot be read.
+    """Report invalid rules, margins without a baseline, and an unreadable baseline file.
 
     Args:
         root: the configuration.
@@ -84,7 +84,7 @@ def with_baseline(suite: Suite, folder: Path) -> Suite:
 
 
 def match_gate(root: Node, suite: Suite, problems: Problems, *, scores: Callable[[], Collection[str]]) -> None:
-    """Note rules on scores that no scorer gives and on groups that no sample has, before anything is paid for.
+    """Report rules on unknown scores and groups, before the first call.
 
     Of a part of the dataset (`--limit`, `first`, ...) a group may be missing rightly: then the rule is undecided.
 

@@ -1,4 +1,4 @@
-"""The keys that a class is configured with: its fields, what their annotations ask for, and their descriptions.
+"""Configuration keys of a class, from its dataclass fields: types, defaults and descriptions.
 
 One reading of a class, shared by building, schema and reference, so that none of them can differ from the others.
 """
@@ -36,7 +36,7 @@ _ARGUMENT: Final = re.compile(r"^ {4}(\w+): (.*)$")
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Key:
-    """One field of a configured class, which is one key of its mapping; `default` counts unless `required`."""
+    """One configuration key, from a dataclass field; `default` is used unless `required`."""
 
     name: str
     hint: Any
@@ -46,7 +46,7 @@ class Key:
 
 @cache
 def keys_of(cls: type) -> Mapping[str, Key]:
-    """The keys that `cls` is written with, in the order of its fields; fields that only Python can set are left out.
+    """The configuration keys of `cls` in the order of its fields; fields that only Python can set are left out.
 
     Raises:
         ConfigError: an annotation of it cannot be resolved; for the author of `cls`.
@@ -98,7 +98,7 @@ def members(hint: Any) -> tuple[Any, ...]:
 
 
 def is_json(hint: Any) -> bool:
-    """Whether any plain value will do."""
+    """Whether the annotation accepts any JSON value."""
     return hint is Any or hint is object or hint == Json
 
 
@@ -153,7 +153,7 @@ def is_class(hint: Any) -> bool:
 
 
 def words(hint: Any) -> str:
-    """What is expected, in words.
+    """Describe the expected type for an error message.
 
     >>> words(int | None), words(tuple[str, ...]), words(Literal["auto", "none"])
     ('a whole number or nothing', 'a list (each a text)', "'auto' or 'none'")

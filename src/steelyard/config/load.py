@@ -27,7 +27,7 @@ _ABOUT_THE_FILE: Final = frozenset({"suite", "$schema"})
 
 @dataclass(frozen=True, slots=True)
 class Loaded:
-    """A configuration that is sound.
+    """A loaded and checked configuration.
 
     Args:
         suite: what is to be run.
@@ -59,7 +59,7 @@ def load(
     limit: int | None = None,
     skip_bad: bool = False,
 ) -> Loaded:
-    """The suite that a configuration file describes.
+    """Load the suite from a configuration file.
 
     Args:
         path: a `.yaml`, `.yml`, `.toml` or `.json` file.
@@ -89,7 +89,7 @@ def load(
 
 
 def load_plain(stored: Mapping[str, Any], base: Path, *, environ: Mapping[str, str], use_dotenv: bool = True) -> Loaded:
-    """The suite of a stored `Loaded.plain`, for when its file is gone.
+    """Load the suite from a stored `Loaded.plain`, when the file no longer exists.
 
     Args:
         stored: as `Loaded.plain` gave it.
@@ -106,7 +106,7 @@ def load_plain(stored: Mapping[str, Any], base: Path, *, environ: Mapping[str, s
 
 
 def _loaded(root: Node, folder: Path, environ: Mapping[str, str], *, use_dotenv: bool) -> Loaded:
-    """Two passes report the most at once: what is written in the file, then what it makes together."""
+    """Load in two passes, to report as many errors at once as possible: each key first, then the suite as a whole."""
     cls = _suite_class(root)
     problems = Problems()
     values = Environment({})
@@ -179,7 +179,7 @@ def _prompt_node(root: Node, tree: Node, target: str) -> Node:
 
 
 def _check_whole(root: Node, tree: Node, suite: Suite, problems: Problems) -> None:
-    """Refuse what no part shows alone: a scorer that asks and has no judge, a headline that no scorer gives."""
+    """Check what needs the whole suite: scorers that ask have a judge, and the headline is a score."""
     scorers = root.entries.get("scorers")
     constant = list(constant_prompts(suite))
     for name, message in constant:

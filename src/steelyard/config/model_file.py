@@ -19,7 +19,7 @@ _VARIABLE: Final = re.compile(r"[A-Z_][A-Z0-9_]*")
 
 
 def model_of_flags(name: str, base_url: str, api_key_env: str) -> dict[str, Any]:
-    """The model that flags describe, as a configuration would; {} without `name`.
+    """The configuration of the model that command-line flags describe; {} without `name`.
 
     Raises:
         ConfigError: the other flags without a model, or a key in place of the variable that holds it.
@@ -41,7 +41,7 @@ def model_of_flags(name: str, base_url: str, api_key_env: str) -> dict[str, Any]
 def build_model(
     flags: Mapping[str, Any], file: Path | None, *, environ: Mapping[str, str], use_dotenv: bool
 ) -> tuple[Model | None, Environment]:
-    """The model that flags or a file describe, and the values behind its references; None if neither does.
+    """Build the model from flags or a file, with the values of its references; None if neither is given.
 
     Args:
         flags: as `model_of_flags` gives it.

@@ -30,7 +30,7 @@ class SourceFile:
     lines: tuple[str, ...] = ()
 
     def location(self, line: int, column: int) -> Location:
-        """The place to report, with its line made fit for a terminal; what looks like a written-out key is masked."""
+        """The location to report, with its line escaped for terminals and anything that looks like a secret masked."""
         text = self.lines[line - 1] if 0 < line <= len(self.lines) else ""
         if column > _SHOWN_COLUMNS:
             return Location(self.file, line, column)
@@ -42,7 +42,7 @@ class SourceFile:
 
 @dataclass(frozen=True, slots=True)
 class Node:
-    """One value with its place.
+    """One value with its line and column.
 
     Args:
         value: a scalar; a tuple of nodes; or a mapping of key to `MappingEntry`.
@@ -60,7 +60,7 @@ class Node:
 
     @property
     def location(self) -> Location:
-        """Its place, as an error shows it."""
+        """Its location, for error messages."""
         return self.source.location(self.line, self.column)
 
     @property
@@ -69,13 +69,13 @@ class Node:
         return self.value if isinstance(self.value, Mapping) else {}
 
     def with_value(self, value: Any) -> Node:
-        """Another value at the same place."""
+        """A copy with another value and the same location."""
         return Node(value, self.source, self.line, self.column)
 
 
 @dataclass(frozen=True, slots=True)
 class MappingEntry:
-    """A key of a mapping as a node of its own, so that it has a place, and the key's value."""
+    """A key of a mapping as a node of its own, which knows its line, and its value."""
 
     key: Node
     node: Node
@@ -99,7 +99,7 @@ class Weight:
 
 
 def size(node: Node) -> int:
-    """How many nodes there are from here down, with itself and what aliases repeat."""
+    """Number of nodes in this subtree, counting aliases each time."""
     if isinstance(node.value, Mapping):
         return 1 + sum(1 + size(entry.node) for entry in node.value.values())
     if isinstance(node.value, tuple):
@@ -108,7 +108,7 @@ def size(node: Node) -> int:
 
 
 def plain(node: Node) -> Any:
-    """The value without its places, as JSON knows it.
+    """The value as plain JSON types, without locations.
 
     >>> plain(from_plain({"a": [1, {"b": None}]}, "memory"))
     {'a': [1, {'b': None}]}
@@ -192,7 +192,7 @@ def _order(error: ConfigError) -> tuple[str, int, int]:
 
 
 class Problems:
-    """Errors of one configuration, gathered so that all of them are reported at once."""
+    """Collects the errors of a configuration, so that all are reported at once."""
 
     def __init__(self) -> None:
         self._errors: list[ConfigError] = []
@@ -201,11 +201,11 @@ class Problems:
         return bool(self._errors)
 
     def add(self, message: str, node: Node) -> None:
-        """Add an error at the place of `node`."""
+        """Add an error at the location of `node`."""
         self._errors.append(ConfigError(message, node.location))
 
     def note(self, error: SteelyardError, node: Node) -> None:
-        """Add an error that was raised while reading `node`; it keeps its own place if it has one."""
+        """Add an error that was raised while reading `node`; it keeps its own location if it has one."""
         for single in error.errors if isinstance(error, ConfigErrors) else (error,):
             if isinstance(single, ConfigError):
                 self._errors.append(ConfigError(single.message, single.location or node.location))
@@ -214,14 +214,14 @@ class Problems:
 
     @contextmanager
     def gathered(self, node: Node) -> Iterator[None]:
-        """Add what is raised inside, and continue."""
+        """Collect an error that is raised inside the block, and continue."""
         try:
             yield
         except SteelyardError as error:
             self.note(error, node)
 
     def raise_any(self) -> None:
-        """Raise what was gathered, once each.
+        """Raise the collected errors, without duplicates.
 
         Raises:
             ConfigError: the one error, or all of them as `ConfigErrors`.

@@ -41,7 +41,7 @@ _NOT_PLAIN_ASCII: Final = re.compile(r"[^\x20-\x7e\t\r\n]")
 
 
 def read(path: Path) -> tuple[str, Node]:
-    """The text of a configuration file and its tree.
+    """Read a configuration file: its text and its tree.
 
     Raises:
         ConfigError: the file cannot be read, is not UTF-8, or is not one plain YAML, JSON or TOML document.
@@ -61,7 +61,7 @@ def read(path: Path) -> tuple[str, Node]:
 
 
 def decoded(data: bytes, file: str) -> str:
-    """UTF-8, with or without a byte order mark.
+    """Decode UTF-8, with or without a byte order mark.
 
     Raises:
         ConfigError: another encoding, or a NUL byte.
@@ -81,7 +81,7 @@ def decoded(data: bytes, file: str) -> str:
 
 
 def parse(text: str, file: str) -> Node:
-    """The tree of one document; a file named `.json` is JSON, one named `.toml` TOML, any other YAML.
+    """Parse one document by its file extension: `.json`, `.toml`, anything else as YAML.
 
     Raises:
         ConfigError: with the place of what is wrong.
@@ -114,7 +114,7 @@ def _parse_json(text: str, source: SourceFile) -> Node:
 
 
 def _parse_yaml(text: str, source: SourceFile) -> Node:
-    """YAML without its dangers: tags, duplicate keys, several documents and alias bombs are refused."""
+    """Parse YAML; tags, duplicate keys, several documents and alias bombs are refused."""
     long_tag = _LONG_TAG.search(text)
     if long_tag:
         line = text.count("\n", 0, long_tag.start()) + 1
@@ -273,7 +273,7 @@ class _Composer:
 
 
 def merged_entries(node: Node, key: Node) -> Mapping[str, MappingEntry]:
-    """What `<<:` brings in; the first of several mappings wins."""
+    """The entries merged by `<<:`; the first of several mappings wins."""
     nodes = node.value if isinstance(node.value, tuple) else (node,)
     if not all(isinstance(mapping.value, Mapping) for mapping in nodes):
         raise ConfigError("'<<' takes a mapping or a list of mappings", key.location)

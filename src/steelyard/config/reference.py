@@ -34,7 +34,7 @@ _TITLES: Final[Mapping[Kind, str]] = {"target": "Targets", "scorer": "Scorers", 
 
 
 def reference() -> str:
-    """The whole page, in Markdown."""
+    """The configuration reference page, as Markdown."""
     lines = [files("steelyard.config").joinpath("reference_intro.md").read_text(encoding="utf-8").rstrip()]
     nested: dict[str, type] = {}
     for name in names("suite"):

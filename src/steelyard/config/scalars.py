@@ -1,4 +1,4 @@
-"""Scalars of a configuration: texts, numbers, truth values, choices and paths, each exactly as meant or refused."""
+"""Parses scalars of a configuration: texts, numbers, booleans, choices and paths; ambiguous ones are refused."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _SHOWN: Final = 40
 
 
 def described(node: Node) -> str:
-    """What came, in words, for a message; a secret is masked.
+    """Describe a value for an error message; secrets are masked.
 
     >>> from steelyard.config.nodes import from_plain
     >>> described(from_plain(0.5, "")), described(from_plain([], ""))
@@ -36,7 +36,7 @@ def described(node: Node) -> str:
 
 
 def as_text(node: Node) -> str:
-    """A text; a number or truth value counts as one only where writing it again gives the same text.
+    """The text of a node; a number or boolean is accepted only if formatting it again gives the same text.
 
     `1.10` would become 1.1 and `007` 7 once the configuration is stored, so they need quotes.
 
@@ -55,7 +55,7 @@ def as_text(node: Node) -> str:
 
 
 def leaf(hint: Any, node: Node, folder: Path) -> Any:
-    """The scalar that `hint` asks for.
+    """Convert a scalar to the type `hint`.
 
     Args:
         hint: str, int, float, bool, None, a Literal or Path.
@@ -98,7 +98,7 @@ def _choice(hint: Any, node: Node) -> Any:
 
 
 def existing(node: Node, folder: Path) -> Path:
-    """The path of what exists, resolved against the configuration's folder.
+    """An existing path, resolved against the configuration's folder.
 
     Raises:
         ConfigError: it is no text, or nothing is there; names the nearest file that is.

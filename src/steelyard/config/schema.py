@@ -48,7 +48,7 @@ Definitions = dict[str, dict[str, Any]]
 
 
 def json_schema() -> dict[str, Any]:
-    """The schema of the whole file: one alternative per suite, every registered class under `$defs`."""
+    """The JSON schema of a configuration file: one alternative per suite, every registered class under `$defs`."""
     definitions: Definitions = {}
     for kind in KINDS:
         _define_kind(kind, definitions)
@@ -114,7 +114,7 @@ def _field(key: Key, description: str, definitions: Definitions) -> dict[str, An
 
 
 def of_hint(hint: Any, definitions: Definitions) -> dict[str, Any]:
-    """The schema of what `hint` asks for.
+    """The JSON schema of an annotation.
 
     Args:
         hint: an annotation.

@@ -29,7 +29,7 @@ Choice = Mapping[str, Node]
 
 
 def expanded(root: Node) -> tuple[Node, Mapping[str, Mapping[str, str]]]:
-    """`root` without its matrix, every target that uses it expanded, and the tags that this gives to each.
+    """Expand the matrix: `root` without it, with one target per combination, and the tags of each.
 
     Raises:
         ConfigError: the matrix is malformed, no target uses a variable, or there would be too many targets.
@@ -162,7 +162,7 @@ def _filled(text: str, values: Mapping[str, str]) -> str:
 
 
 def check_names(targets: Node) -> None:
-    """Refuse names that two files of one folder could not have, on any of the usual file systems.
+    """Refuse target names that cannot all be file names in one folder on common file systems.
 
     Raises:
         ConfigError: at each such name.
@@ -201,7 +201,7 @@ def name_defect(name: str) -> str:
 
 
 def without_tags(root: Node, from_matrix: Mapping[str, Mapping[str, str]]) -> Node:
-    """`root` with each target's `tags:` gathered under one key of the suite.
+    """Move each target's `tags:` under one key of the suite.
 
     Args:
         root: with `targets`, the matrix expanded.

@@ -34,7 +34,7 @@ _Path = tuple[str | int, ...]
 
 
 def parse_toml(text: str, source: SourceFile) -> Node:
-    """The tree of one document.
+    """Parse one TOML document to a tree.
 
     Raises:
         ConfigError: with line and column of the first thing that is not TOML, or that no configuration can hold.
@@ -116,7 +116,7 @@ class _Places:
         return match[0] if match else ""
 
     def skip(self, pattern: re.Pattern[str]) -> bool:
-        """Move behind what matches; whether more of the text follows."""
+        """Move past a match; whether more text follows."""
         self.take(pattern)
         return self.at < len(self.text)
 

@@ -67,7 +67,7 @@ Start = Callable[[str, Mapping[str, Any]], None]
 
 @dataclass(slots=True)
 class Walk:
-    """What is called for the elements of a part; their names come without a prefix.
+    """Callbacks for the XML elements of a part, whose names come without a prefix.
 
     Args:
         start: takes a name and attributes.
@@ -147,7 +147,7 @@ def part_targets(archive: zipfile.ZipFile, kind: str = "") -> dict[str, str]:
 
 @dataclass(slots=True)
 class Extent:
-    """The rectangle around filled cells while it grows: 1-based rows, 0-based columns; empty while last_row is 0."""
+    """Growing bounding rectangle of filled cells: 1-based rows, 0-based columns; empty while last_row is 0."""
 
     first_row: int = 1 << 31
     first_column: int = 1 << 31
@@ -160,7 +160,7 @@ class Extent:
         self.first_column, self.last_column = min(self.first_column, column), max(self.last_column, column)
 
     def refuse_if_too_large(self, what: str) -> None:
-        """Hold the limits of columns and cells.
+        """Enforce the limits on columns and cells.
 
         Raises:
             DataError: one is passed; the message names the last cell.
@@ -401,7 +401,7 @@ class SharedTexts:
         return others[-1] if others else before + first
 
     def refuse_if_too_large(self, archive: zipfile.ZipFile) -> None:
-        """Hold the limit.
+        """Enforce the limit.
 
         Raises:
             DataError: the cells hold more text.

@@ -41,7 +41,7 @@ _MOST_DIGITS: Final = 9
 
 @dataclass(frozen=True, slots=True)
 class ColumnLayout:
-    """What was found in one table.
+    """Which columns of a table play which role.
 
     Args:
         columns: role -> its columns.
@@ -80,7 +80,7 @@ class ColumnLayout:
 
 
 def find_layout(table: Table, roles: Sequence[Role], files: SampleFiles) -> ColumnLayout:
-    """Give every role its columns.
+    """Assign columns to roles: by the user's names, by header, else by position.
 
     Raises:
         ConfigError: a named column or role does not exist, a required role has no column, or a column has two roles.

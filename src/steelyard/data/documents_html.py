@@ -161,7 +161,7 @@ class _Writer:
             self._blank = folded[-1] == " "
 
     def joined(self) -> str:
-        """The text so far."""
+        """The collected text."""
         self._end_row(begins=False)
         return _GAPS.sub("\n\n", _TRAILING.sub("\n", "".join(self._parts))).strip()
 

@@ -55,7 +55,7 @@ _PAGE: Final = (b"<!doctype html", b"<html", b"<table", b"<head", b"<body")
 
 
 def kind_of(head: bytes) -> str:
-    """What a file is by its first bytes, where that is neither a text nor JSON; empty where nothing is known of it.
+    """Recognize a binary file by its first bytes; empty if unknown.
 
     >>> kind_of(b"%PDF-1.7"), kind_of(b"<HTML><body>"), kind_of("题目,A".encode())
     ('a PDF', 'a web page (HTML)', '')
@@ -78,7 +78,7 @@ class TextFile:
     stamp: tuple[int, int]
 
     def lines(self, newline: str = "") -> Iterator[str]:
-        """Its lines, with their ends; `newline` is that of `open`.
+        """Iterate over its lines with line ends; `newline` as for `open`.
 
         Raises:
             DataError: a line is longer than `MAX_LINE`, or the file changed since it was examined.
@@ -94,7 +94,7 @@ class TextFile:
                 yield line
 
     def read_all(self) -> str:
-        """All of it.
+        """The whole text.
 
         Raises:
             DataError: it cannot be read any more.
@@ -105,7 +105,7 @@ class TextFile:
 
 @contextmanager
 def readable(path: Path) -> Iterator[None]:
-    """Turn errors of the operating system into errors about the file.
+    """Turn operating system errors into DataErrors that name the file.
 
     Raises:
         DataError: there is no permission, a disk failed, or the text is no longer in its encoding.

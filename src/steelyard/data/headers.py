@@ -44,7 +44,7 @@ Columns = Mapping[str, tuple[Column, ...]]
 
 @dataclass(frozen=True, slots=True)
 class Role:
-    """What a column is for.
+    """What a column is used for: its name, synonyms and rules.
 
     Args:
         name: the key under `columns:`, and in `headers.json`.
@@ -68,7 +68,7 @@ class Role:
 
 
 def normalized(text: str) -> str:
-    """A header without width, case, blanks and punctuation.
+    """Normalize a header: half-width, lower case, no blanks or punctuation.
 
     >>> normalized(" Correct_Answer："), normalized("选项 Ａ")
     ('correctanswer', '选项a')

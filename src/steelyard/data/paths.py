@@ -30,7 +30,7 @@ _WORD: Final = re.compile(r"[a-z]+")
 
 
 def files_in(folder: Path, suffixes: Collection[str], *, split: str = "", subset: str = "") -> list[Path]:
-    """The data files of a folder that are meant, in order of their paths; hidden ones are left out.
+    """List the data files of a folder for one split, sorted by path, without hidden files.
 
     Args:
         folder: searched with the folders in it.
@@ -57,7 +57,7 @@ def files_in(folder: Path, suffixes: Collection[str], *, split: str = "", subset
 
 
 def part_of(path: PurePath) -> str:
-    """Which part of a dataset a file belongs to; empty where its path does not say.
+    """The dataset split that a file's path names; empty if it names none.
 
     >>> part_of(PurePath("data/test-00000-of-00001.parquet")), part_of(PurePath("dev/law_dev.csv"))
     ('test', 'validation')
@@ -99,7 +99,7 @@ def _of_split(folder: Path, data_files: Sequence[Path], split: str) -> Sequence[
 
 
 def distinct_names(paths: Sequence[PurePath]) -> list[str]:
-    """What each of several files is called: its name, behind so many folders that no two are called the same.
+    """Shortest distinct names of several files: file names, preceded by as many folders as needed.
 
     >>> distinct_names([PurePath("a/2022/exam.xlsx"), PurePath("a/2023/exam.xlsx"), PurePath("a/law.csv")])
     ['2022/exam.xlsx', '2023/exam.xlsx', 'law.csv']
@@ -113,7 +113,7 @@ def distinct_names(paths: Sequence[PurePath]) -> list[str]:
 
 
 def is_folder(path: Path) -> bool:
-    """Whether a folder is there; a name that no file system takes is none."""
+    """Whether the path is an existing folder; False for a name that the file system rejects."""
     try:
         return path.is_dir()
     except OSError:
@@ -121,7 +121,7 @@ def is_folder(path: Path) -> bool:
 
 
 def require_file(path: Path) -> None:
-    """Refuse what is not a regular file before anything waits on it.
+    """Refuse anything but a regular file: opening a pipe or device could block forever.
 
     Raises:
         ConfigError: there is no such file; the message suggests one in the same folder.

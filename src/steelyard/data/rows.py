@@ -19,7 +19,7 @@ from steelyard.types import Sample
 
 @dataclass(frozen=True, slots=True)
 class OpenTable:
-    """A table with its layout and the prefix of generated ids, empty for a single file."""
+    """A table with its column layout; `prefix` starts generated ids and is empty for a single file."""
 
     table: Table
     layout: ColumnLayout
@@ -37,11 +37,11 @@ class OpenTable:
         return None if column is None else cell_at(row.cells, column)
 
     def text(self, row: Row, role: str) -> str:
-        """The same as a text, without blanks around it."""
+        """The cell as stripped text."""
         return render(self.cell(row, role))
 
     def question(self, row: Row, defects: list[Defect], role: str = "question") -> Any:
-        """What a row asks: a text, or the messages of a conversation as a list; "" with a defect where it is neither.
+        """The question of a row: a text, or a list of messages; "" and a defect if it is neither.
 
         A sheet holds messages as the JSON text of a list.
         """
@@ -78,7 +78,7 @@ class OpenTable:
         return list(faults_of(self.table, row.number, columns))
 
     def location(self, row: Row, role: str = "") -> str:
-        """Where a row is, or its cell under a role."""
+        """Location of a row, or of its cell under a role, for messages."""
         return self.table.location(row.number, self.layout.column(role) if role else None)
 
     def defect(self, kind: str, row: Row, role: str, message: str) -> Defect:
@@ -86,7 +86,7 @@ class OpenTable:
         return Defect(kind, self.location(row, role), message)
 
     def id_of(self, row: Row, seen: dict[str, str], defects: list[Defect]) -> str:
-        """The row's own id, else one made from its place; one that was `seen` before is a defect.
+        """The row's id, else one generated from its position; a duplicate of `seen` is a defect.
 
         Args:
             row: of this table.
@@ -131,7 +131,7 @@ def _opened(table: Table, roles: Sequence[Role], files: SampleFiles, prefix: str
 
 
 def sound_samples(files: SampleFiles, samples: Sequence[Sample], defects: Sequence[Defect]) -> tuple[Sample, ...]:
-    """Those of the samples of all sound rows that were chosen.
+    """Select samples as `first`, `last` or `random` ask, after refusing or skipping defects.
 
     Raises:
         DataError: rows have defects and `skip_bad` is off, or no sound row is left.

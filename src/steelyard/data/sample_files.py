@@ -18,7 +18,7 @@ _KINDS: Final = "a pandas, polars or pyarrow frame, a dataset of `datasets`, or 
 
 
 class HeldFrame:
-    """A frame under a name; no configuration can hold one.
+    """A data frame with a name; only Python can pass one.
 
     Args:
         frame: one of the kinds in `_KINDS`.
@@ -185,7 +185,7 @@ class SampleFiles:
 
     @property
     def paths(self) -> tuple[Path, ...]:
-        """The files in the order they are read."""
+        """The files, in the order of reading."""
         return tuple(Path(path) for path in (self.file if isinstance(self.file, tuple | list) else (self.file,)))
 
     def selected(self, available: int) -> Container[int]:

@@ -1,4 +1,4 @@
-"""A table as every reader gives it: rows that can be read again, each cell with an address a person can go to.
+"""The table that every reader returns: rows that can be read repeatedly, cells with an address for messages.
 
 Also the defects of rows: a dataset is read whole, and all of its defects are reported before any sample is sent.
 """
@@ -116,7 +116,7 @@ class Table:
         return f"{head} key {column}" if isinstance(column, str) else f"{head} column {column_letter(column)}"
 
     def row_id(self, number: int) -> str:
-        """An id for a row that has none: stable as long as the row keeps its place.
+        """A generated id for a row; stable while the row keeps its position.
 
         >>> Table("exam.xlsx", lambda: iter(()), sheet="题库").row_id(12)
         '题库!12'
@@ -127,7 +127,7 @@ class Table:
 
 
 def origin_keys(named: Iterable[str]) -> tuple[str, ...]:
-    """Those of the keys that say of which file and sheet a sample is, in their order.
+    """The metadata keys among `keys` that name a sample's file and sheet, in order.
 
     >>> origin_keys({"position": 1, "sheet": "1995", "source": "a.xlsx"})
     ('source', 'sheet')
@@ -171,7 +171,7 @@ def cell_at(cells: Sequence[Any] | Mapping[str, Any], column: Column) -> Any:
 
 
 def render(value: Any) -> str:
-    """A cell as its sheet shows it, without blanks around it.
+    """A cell as the sheet shows it, stripped.
 
     Whole numbers that were stored as floats lose their ".0", others are shown to 15 digits as spreadsheets do, truth
     values are TRUE and FALSE, dates and times are ISO 8601 with a blank between them, an empty cell is "".
@@ -232,7 +232,7 @@ class Defect:
 
 
 def faults_of(table: Table, number: int, columns: Iterable[Column]) -> Iterator[Defect]:
-    """Errors that the spreadsheet shows in the cells of a row: an error value, a formula without a value."""
+    """Spreadsheet errors in the cells of a row: error values, formulas without a value."""
     faults = table.faults.get(number, {})
     for column in columns if faults else ():
         if isinstance(column, int) and column in faults:

@@ -1,4 +1,4 @@
-"""What a model is: it turns messages into a request, sends it, and reads what came back.
+"""The model protocol: turns messages into a request, sends it, and parses the answer.
 
 A model is a frozen dataclass and holds no connection; whatever is open belongs to the `Wire` that the session
 owns. `request` and `read` are pure, so that a request can be hashed for the journal before anything is sent and a
@@ -76,7 +76,7 @@ class Request:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What came over the wire, unread: HTTP status, header fields by lower-case name and the whole body.
+    """An unparsed HTTP answer: status, headers by lower-case name, and body.
 
     Args:
         status: of HTTP.
@@ -128,7 +128,7 @@ class Fault(Exception):
 
 
 class Wire(Protocol):
-    """What is open while a run runs, as far as a model needs it.
+    """The open connections and secrets of a session, as models see them.
 
     Attributes:
         learned: what the session has found out about its endpoints, by a key of the model's own; a model holds none.
@@ -175,7 +175,7 @@ def as_messages(messages: str | list[Message]) -> list[Message]:
 
 
 def endpoint_of(url: str) -> str:
-    """Scheme, host and port of an address: what shares one gate.
+    """Scheme, host and port of an address; calls to one endpoint share one gate.
 
     >>> endpoint_of("https://user:pass@api.example:8443/v1?x=1")
     'https://api.example:8443'
@@ -185,7 +185,7 @@ def endpoint_of(url: str) -> str:
 
 
 def usage_of(input_tokens: Any, output_tokens: Any, text: str) -> Usage:
-    """The token counts that an endpoint gave, or our estimate of the answer where they are none.
+    """Token counts from an endpoint, or an estimate from the text if it gave none.
 
     Args:
         input_tokens: what it says of the input.
@@ -205,7 +205,7 @@ def _is_count(value: Any) -> bool:
 
 
 def finish_named(reason: str) -> str:
-    """OpenAI's word for `reason`; a word that nobody knows stays what it is.
+    """Map a finish reason to OpenAI's terms; unknown ones are unchanged.
 
     >>> finish_named("sensitive"), finish_named("stop"), finish_named("abort")
     ('content_filter', 'stop', 'abort')

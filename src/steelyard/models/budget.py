@@ -1,4 +1,4 @@
-"""What a session may send and spend: its budget, and what one sending waits for and pays.
+"""Budgets: limits on calls, tokens, money and time, and the metering of each call.
 
 A budget holds: what is about to be sent is booked on disk first, so a killed process cannot have sent more. A session
 without rates, budget and prices meters nothing: the path of a call is then as short as it can be.
@@ -38,7 +38,7 @@ class Budget:
     minutes: float | None = None
 
     def check(self) -> None:
-        """Find what cannot be meant.
+        """Validate the values.
 
         Raises:
             ConfigError: a negative limit.
@@ -61,14 +61,14 @@ class Ledger(Protocol):
     """Where the store keeps what an evaluation has spent."""
 
     async def book(self, calls: int, tokens: int, money: int = 0, millis: int = 0) -> None:
-        """Add to it; returns once it is on disk."""
+        """Add an amount; returns once it is on disk."""
 
     def correct(self, calls: int, tokens: int, money: int = 0, millis: int = 0) -> None:
-        """Add to it, negative to give back, without waiting."""
+        """Add an amount (negative: refund) without waiting."""
 
 
 class BudgetMeter:
-    """What is left of a budget.
+    """Tracks what is left of a budget.
 
     Args:
         budget: the limits.
@@ -137,7 +137,7 @@ class BudgetMeter:
         return None if minutes is None else minutes * 60 - (self._clock() - self._began)
 
     def out_of_time(self) -> ModelError:
-        """What ends a run whose minutes are over."""
+        """The error that ends a run whose time budget is used up."""
         return used_up(f"{self._budget.minutes:g} minutes")
 
     def book_time(self) -> None:
@@ -158,7 +158,7 @@ def used_up(what: str) -> ModelError:
 
 @dataclass(frozen=True, slots=True)
 class Quota:
-    """What a session may send and spend.
+    """The limits of a session: budget, rates and prices.
 
     Args:
         budget: what is left of the budget; None is no limit.
@@ -205,7 +205,7 @@ class Metering:
 
 
 class MeteredCall:
-    """What each sending of one call waits for and pays, and what its reply cost.
+    """Metering of one call: waits for the rate limiter, books each attempt, and prices the reply.
 
     Args:
         request: the call.
@@ -239,7 +239,7 @@ class MeteredCall:
             await self._budget.pay(self._request.input_tokens, self._booked_money)
 
     def failed(self, fault: Fault) -> None:
-        """Give back what a sending without a reply did not cost."""
+        """Refund the booking of an attempt that got no reply and was not charged."""
         if self._budget is not None and not fault.billed:
             self._budget.settle(-1, -self._request.input_tokens, -(self._booked_money or 0))
 

@@ -53,7 +53,7 @@ class Completions:
     ca_file: Path | None = None
 
     def check(self) -> None:
-        """Find what is wrong before anything is sent.
+        """Validate the fields before anything is sent.
 
         Raises:
             ConfigError: no address, a key that is written out, or a parameter that is not one.
@@ -100,7 +100,7 @@ class Completions:
 
 
 def prompt_of(messages: str | list[Message]) -> str:
-    r"""The text that is gone on with; of a conversation with answers in it the transcript.
+    r"""The prompt to continue; a conversation with answers becomes a transcript.
 
     Raises:
         ConfigError: a part that is no text, such as an image, which has no place in it.

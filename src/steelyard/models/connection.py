@@ -1,4 +1,4 @@
-"""How an endpoint is reached: through which proxy, and which authorities vouch for its certificate.
+"""Proxies and certificate authorities for reaching an endpoint.
 
 These are fields of every model that has an address, and no part of what is asked: the journal's keys and a resume know
 nothing of them. The environment's proxies and certificates are read by the session, in `session.routes`.
@@ -65,7 +65,7 @@ def _host(parts: SplitResult) -> str:
 
 
 def check_connection(proxy: str, ca_file: Path | str | None) -> None:
-    """Find what is wrong with a model's way to its endpoint before anything is sent.
+    """Validate proxy and certificate settings before anything is sent.
 
     Args:
         proxy: an address, `none`, or "" for that of the environment.

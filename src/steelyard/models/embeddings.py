@@ -64,7 +64,7 @@ class Embeddings:
     ca_file: Path | None = None
 
     def check(self) -> None:
-        """Find what is wrong before anything is sent.
+        """Validate the fields before anything is sent.
 
         Raises:
             ConfigError: no address, a key that is written out, a parameter that is not one, or an empty batch.
@@ -129,7 +129,7 @@ class Embeddings:
             raise Fault("malformed", f"{texts} texts were sent and {received} vectors came", billed=True)
 
     def mock_reply(self, request: Request) -> Reply:
-        """What a dry run gets, which sends nothing: one number for each text, so that what follows can be counted."""
+        """The reply of a dry run, which sends nothing: a vector of one number per text."""
         texts = json.loads(request.payload)["input"]
         return _reply([array("f", [1.0] * _REHEARSED) for _ in texts], Usage(request.input_tokens, estimated=True))
 

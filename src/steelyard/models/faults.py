@@ -1,4 +1,4 @@
-"""What a status, a code and a body mean: the one classification that all HTTP models share.
+"""Classifies HTTP statuses, error codes and bodies as faults, for all HTTP models.
 
 | came | kind | again? |
 |---|---|---|
@@ -66,7 +66,7 @@ _RETRIED: Final = frozenset({"rate_limit", "server"})
 
 
 class ErrorBody(NamedTuple):
-    """What an error body says: its `message`, and its codes and types in lower case."""
+    """The error in a body: its `message`, and its codes and types in lower case."""
 
     message: str = ""
     codes: tuple[str, ...] = ()
@@ -110,7 +110,7 @@ def error_body(value: Json) -> ErrorBody:
 
 
 def fault_of(answer: Answer, error: ErrorBody | None = None, *, now: float | None = None) -> Fault | None:
-    """The fault that `answer` is by its status and its error's code, or None.
+    """Classify `answer` by its status and error code; None if it is no fault.
 
     Args:
         answer: what came.
@@ -192,7 +192,7 @@ def is_content_filter(answer: Answer, error: ErrorBody | None = None) -> bool:
 
 
 def error_of(answer: Answer) -> ErrorBody:
-    """What the body of `answer` says, empty when it is no JSON."""
+    """The error in the body of `answer`; empty if it is no JSON."""
     try:
         return error_body(json.loads(answer.body))
     except (ValueError, RecursionError):

@@ -1,4 +1,4 @@
-"""Any JSON endpoint as a model: a typed template of the body, and JMESPath expressions for what comes back.
+"""Any JSON endpoint as a model: a request body template, and JMESPath expressions for the response.
 
 Services that many people call are presets: the keys that a model or target would have to be given otherwise. Sources
 of these: the request models of Langchain-Chatchat v0.2.10 and v0.3.1 (`server/chat/knowledge_base_chat.py`,
@@ -40,7 +40,7 @@ _SENT_ALWAYS: Final = (("Content-Type", "application/json"), ("Accept", "applica
 
 @dataclass(frozen=True, slots=True)
 class Preset:
-    """What a service is asked with and how its answer is read; each may be overridden.
+    """Defaults for a known service: request template and response mapping; each can be overridden.
 
     Args:
         url: used where none is given.
@@ -115,7 +115,7 @@ class HttpModel:
         return "" if shows_messages([self.url, self.body]) else "the body has neither {{prompt}} nor {{messages}}"
 
     def check(self) -> None:
-        """Find what is wrong before anything is sent.
+        """Validate the fields before anything is sent.
 
         Raises:
             ConfigError: the address, a key written out, an expression, a placeholder, or what the preset still needs.
@@ -222,7 +222,7 @@ def shows_messages(template: Json) -> bool:
 
 
 def _check_places(slots: Mapping[str, Any], template: Json) -> None:
-    """A message that is left out would change what is asked without anyone noticing."""
+    """Refuse messages that the template has no placeholder for, since they would be dropped silently."""
     names = {name.partition(".")[0] for name in names_in(template)}
     if {"messages", "transcript"} & names:
         return

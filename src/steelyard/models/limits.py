@@ -1,4 +1,4 @@
-"""What every call passes: one retry policy for every passing fault, and one gate per endpoint.
+"""Retries and concurrency: one retry policy for transient faults, and one gate per endpoint.
 
 The gate is shared by all workers. A 429 closes it for as long as the endpoint says and lowers the number of calls that
 may be in flight (to 0.7 of it, once per round); every answer raises it again by 1/limit: additive increase,
@@ -37,7 +37,7 @@ _UNREACHED_ATTEMPTS: Final = 5
 
 
 class Pauses:
-    """Everything that waits without anything in flight: back-offs and queues; `end` wakes them all with an error."""
+    """All waits without a call in flight (back-offs, queues); `end` wakes them all with an error."""
 
     def __init__(self) -> None:
         self._futures: set[asyncio.Future[None]] = set()
@@ -81,7 +81,7 @@ class Pauses:
 
 
 class Gate:
-    """How many calls may be in flight at one endpoint, and from when on.
+    """Limits concurrent calls to one endpoint; adapts the limit and pauses on refusals.
 
     Args:
         most: the limit that is never passed.
@@ -182,7 +182,7 @@ def _finish(future: asyncio.Future[None]) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Retry:
-    """What is done about a passing fault (429, 5xx, dropped, truncated, malformed, empty, hang).
+    """Retry policy for transient faults (429, 5xx, dropped, truncated, malformed, empty, hang).
 
     Args:
         attempts: sendings of one call at most.
@@ -197,7 +197,7 @@ class Retry:
     cap_s: float = 30.0
 
     def check(self) -> None:
-        """Find what cannot be meant.
+        """Validate the values.
 
         Raises:
             ConfigError: fewer than one attempt, or a negative time.
@@ -209,7 +209,7 @@ class Retry:
 
 @dataclass(slots=True)
 class CallProgress:
-    """One call on its way: what was tried, since when, and how long it waits before the next sending."""
+    """Progress of one call: attempts so far, start time, and wait before the next attempt."""
 
     sample: str = ""
     model: str = ""
@@ -254,7 +254,7 @@ class Limits:
         return gate
 
     async def call(self, model: Model, request: Request, wire: Wire, sample: str = "") -> Reply:
-        """Send until there is a reply, or none for good.
+        """Send with retries until a reply or a permanent failure.
 
         Args:
             model: what is asked.

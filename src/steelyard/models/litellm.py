@@ -67,7 +67,7 @@ class LiteLLM:
     timeout_s: float = 120.0
 
     def check(self) -> None:
-        """Find what is wrong before anything is sent.
+        """Validate the fields before anything is sent.
 
         Raises:
             ConfigError: the package is missing, a key is written out, or a parameter is not one.
@@ -189,7 +189,7 @@ async def _close() -> None:
 
 
 def _outcome(error: Exception, package: Any, wire: Wire) -> Answer | Fault:
-    """What an error of LiteLLM stands for: the answer that it was made of, or a fault where none came."""
+    """Map a LiteLLM exception to the HTTP answer behind it, or to a fault if none arrived."""
     message = masked(wire.redact(" ".join(str(error).split())))[:600]
     causes = {type(cause).__name__ for cause in _causes(error)}
     if isinstance(error, package.Timeout) or "ReadTimeout" in causes:

@@ -39,7 +39,7 @@ _ENCODE: Final = json.JSONEncoder(ensure_ascii=True, separators=(",", ":")).enco
 
 
 class Endpoint(Protocol):
-    """The fields that such models have in common; `models.openai_compatible` describes them."""
+    """Fields that all models behind OpenAI-compatible endpoints share."""
 
     @property
     def base_url(self) -> str:
@@ -75,7 +75,7 @@ class Endpoint(Protocol):
 
 
 def check_endpoint(model: Endpoint, reserved: Iterable[str]) -> None:
-    """Find what is wrong before anything is sent.
+    """Validate the fields before anything is sent.
 
     Args:
         model: its fields.
@@ -179,7 +179,7 @@ class OpenAICompatible:
     ca_file: Path | None = None
 
     def check(self) -> None:
-        """Find what is wrong before anything is sent.
+        """Validate the fields before anything is sent.
 
         Raises:
             ConfigError: no address, a key that is written out, or a parameter that is not one.

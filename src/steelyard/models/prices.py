@@ -1,4 +1,4 @@
-"""What tokens cost: a table that the user gives, since prices change and none is shipped.
+"""Token prices, from a table that the user gives; none is shipped, since prices change.
 
 Money is a whole number of billionths of the currency's unit: a price of 0.05 for a million tokens is 50 billionths a
 token, so that sums over any number of calls are exact and do not depend on their order. A table may stand in a file:
@@ -31,7 +31,7 @@ _KEYS: Final = ("input", "output", "cached")
 
 @dataclass(frozen=True, slots=True)
 class Price:
-    """What a million tokens cost, in the currency's unit.
+    """Price of a million tokens, in units of the currency.
 
     Args:
         input: of tokens that are sent.
@@ -44,7 +44,7 @@ class Price:
     cached: float | None = None
 
     def check(self) -> None:
-        """Find what cannot be meant.
+        """Validate the values.
 
         Raises:
             ConfigError: a negative price, or one of more than a unit a token.
@@ -54,7 +54,7 @@ class Price:
                 expect_number(name, getattr(self, name), 0, PER)
 
     def cost(self, usage: Usage, cached: int = 0) -> int:
-        """Billionths that these tokens cost, rounded up.
+        """Cost of these tokens in billionths of the unit, rounded up.
 
         Args:
             usage: the tokens.
@@ -115,7 +115,7 @@ def priced_names(model: Any) -> Iterator[str]:
 
 
 def billionths(amount: float | Decimal | str) -> int:
-    """An amount of money as the store keeps it.
+    """Convert units of the currency to billionths, as stored.
 
     >>> billionths(0.1), billionths("12.5")
     (100000000, 12500000000)
@@ -124,7 +124,7 @@ def billionths(amount: float | Decimal | str) -> int:
 
 
 def units(amount: int) -> float:
-    """An amount in the currency's unit.
+    """Convert billionths to units of the currency.
 
     >>> units(126000)
     0.000126
@@ -139,7 +139,7 @@ def _exact(price: float) -> Decimal:
 
 
 def read_prices(path: Path) -> PriceTable:
-    """The table in a file.
+    """Read a price table from a JSON or CSV file.
 
     Args:
         path: `.json`: `{"currency": "USD", "models": {"name": {"input": 1.0, "output": 2.0}}}`; `.csv`: the columns

@@ -25,7 +25,7 @@ _LOOK_AGAIN_S: Final = 1.0
 
 @dataclass(frozen=True, slots=True)
 class Rates:
-    """What may be sent to each endpoint in any 60 seconds; None is no limit.
+    """Limits per endpoint for any 60 seconds; None is no limit.
 
     Args:
         requests_per_minute: sendings, retries included.
@@ -41,7 +41,7 @@ class Rates:
         return self.requests_per_minute is not None or self.tokens_per_minute is not None
 
     def check(self) -> None:
-        """Find what cannot be meant.
+        """Validate the values.
 
         Raises:
             ConfigError: a limit below 1.
@@ -63,14 +63,14 @@ class Rates:
 
 @dataclass(slots=True)
 class Sent:
-    """One sending: when, and the tokens that it is known or thought to have."""
+    """One sent request: its time and its token count, estimated until the reply reports it."""
 
     at: float
     tokens: int
 
 
 class RateLimiter:
-    """The rates of one endpoint; all who send there wait here, first come, first served.
+    """Rate limiter of one endpoint; waits are first come, first served.
 
     Args:
         rates: the limits.
@@ -100,7 +100,7 @@ class RateLimiter:
             return sent
 
     def settle(self, sent: Sent, tokens: int) -> None:
-        """Put right how many tokens a sending had."""
+        """Correct the token count of a sent request."""
         if self._sent and sent.at >= self._sent[0].at:  # else it has left the window, and its tokens with it
             self._tokens += tokens - sent.tokens
         self._next_at += self._rates.least_s(0, tokens) - self._rates.least_s(0, sent.tokens)

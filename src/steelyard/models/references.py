@@ -1,4 +1,4 @@
-"""Keys are references: `${NAME}` stands for a secret whose value comes from the environment.
+"""References `${NAME}` to secrets in the environment, and detection of secrets written out.
 
 A key that is written out would be stored with the run, so it is refused before anything is sent. References are for
 what is sent around a question: an address, a header, a key. Words that are asked are data: a template may say

@@ -1,4 +1,4 @@
-"""Refusals that every other call must meet as well, recognised by what the server says, and how often they came.
+"""Recognizes refusals that every further call would meet too (key, quota, unknown model).
 
 Servers do not agree on a status for a wrong key, an unknown model, an empty account or a missing permission: LiteLLM's
 proxy answers 400 to the first two, others answer 500. So the words decide: a 4xx or a 500 that names the key, the
@@ -236,7 +236,7 @@ _CHANGING: Final = re.compile(
 
 
 def alike(text: str) -> str:
-    """`text` without what changes from call to call: digits, dates, and the ids of requests.
+    """Normalize an error text: remove digits, dates and request ids, which change per call.
 
     >>> alike("No quota (request 9f8e7d6c5b4a3f2e1d, 12:01:59)")
     'no quota (request #, #:#:#)'

@@ -1,4 +1,4 @@
-"""What an endpoint sent -> a Reply: where its text, passages, error and usage stand, as JMESPath expressions."""
+"""Parses a JSON response into a Reply by JMESPath expressions for text, passages, error and usage."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _NOTHING_FOUND: Final = re.compile(r"\s*<span[^>]*>\s*未找到相关文档")
 
 @dataclass(frozen=True, slots=True)
 class ResponseMap:
-    """How an answer is read. An empty key takes the preset's, or what is named here.
+    """Where the parts of a response are. An empty key takes the preset's value, or the default named here.
 
     Args:
         framing: how JSON values lie in the body; auto looks at the body itself.
@@ -53,7 +53,7 @@ class ResponseMap:
     complete: str = ""
 
     def check(self) -> None:
-        """Find an expression that is none.
+        """Validate the expressions.
 
         Raises:
             ConfigError: which, and where it breaks.
@@ -81,7 +81,7 @@ def path(expression: str, what: str = "") -> Callable[[Any], Any]:
 
 
 def reply_in(answer: Answer, wanted: ResponseMap) -> Reply:
-    """The reply in an answer whose status is a success.
+    """Parse the reply from a successful answer.
 
     Raises:
         Fault: no JSON, an error inside it, or the text's path matched nothing.

@@ -1,4 +1,4 @@
-"""A model whose replies are written down: for users' own tests, without a network."""
+"""A model with scripted replies, for tests without a network."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from steelyard.types import Message, Reply, Usage, estimate_tokens
 
 @dataclass(frozen=True, slots=True)
 class Scripted:
-    """Answers from a mapping or a function; deterministic, and free.
+    """Replies from a mapping or a function: deterministic, offline and free.
 
     Args:
         replies: the text of the last user message, or a part of it, to the reply. The first entry that is equal, else
@@ -45,7 +45,7 @@ class Scripted:
         return self.answer(json.loads(request.payload)["messages"])
 
     def answer(self, messages: str | list[Message]) -> Answer:
-        """What the script says to these messages."""
+        """The scripted answer to these messages."""
         turns = as_messages(messages)
         if self.function:
             text = self.function(turns)
@@ -68,7 +68,7 @@ class Scripted:
         return Reply("", text, usage=Usage(0, estimate_tokens(text), estimated=True))
 
     def _version(self) -> str:
-        """Differs between scripts, so that the journal does not answer for another one."""
+        """A hash of the script, so that the journal does not return replies of another script."""
         return digest_of([dict(self.replies), self.default, _source_of(self.function)])
 
     def _look_up(self, question: str) -> str:

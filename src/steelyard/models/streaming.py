@@ -1,4 +1,4 @@
-"""Bodies that come in parts: how they are framed, and a chat completion that comes as a stream.
+"""Streamed bodies: server-sent events and JSON lines, and assembling a streamed chat completion.
 
     json           one value; a JSON string that holds JSON is opened
     sse            server-sent events (WHATWG HTML, section 9.2.6), each with JSON in its data
@@ -285,7 +285,7 @@ def _is_error(chunk: Mapping[str, Any]) -> bool:
 
 @dataclass(slots=True)
 class _Joined:
-    """A completion that grows by its chunks."""
+    """Assembles a completion from its chunks."""
 
     head: dict[str, Any] = field(default_factory=dict)
     texts: dict[str, list[str]] = field(default_factory=dict)

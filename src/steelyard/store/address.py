@@ -23,7 +23,7 @@ _NAME: Final = re.compile(r"[a-z_][a-z0-9_]{0,62}")
 
 
 class Address(str):
-    """The address of a store on a server, as a text without its password; `url` is the whole address.
+    """A PostgreSQL store's address without its password, as a string; `url` holds the complete address.
 
     It is a text, so that it can be passed on (`evaluate(..., store=store.path)`) and printed.
     """

@@ -30,7 +30,7 @@ _SIGNS_OF_DAMAGE: Final = ("malformed", "not a database", "disk I/O error", "cor
 
 
 class Lock(Protocol):
-    """Held while a run is written: no second writer, in this process or another, can have it meanwhile.
+    """The exclusive lock of a run that is being written, across threads and processes.
 
     Attributes:
         run: the run's id.
@@ -39,14 +39,14 @@ class Lock(Protocol):
     run: str
 
     def release(self) -> None:
-        """Let others write the run; a second call does nothing."""
+        """Release the lock; a second call does nothing."""
 
 
 class Reserve(Protocol):
-    """Space on the disk that is kept while a run is written, and given back when the disk is full."""
+    """Disk space reserved while a run is written, and freed on a full disk so that the last replies can be saved."""
 
     def release(self) -> bool:
-        """Give the space back; False where that was done before."""
+        """Free the space; False if it was freed before."""
 
 
 class Backend(Protocol):
@@ -84,10 +84,10 @@ class Backend(Protocol):
         """See the class."""
 
     def exists(self) -> bool:
-        """Whether there is anything to open."""
+        """Whether the store exists."""
 
     def create_folder(self) -> None:
-        """Create what holds the database, where that needs no transaction.
+        """Create the folder of the database file; a server needs none.
 
         Raises:
             StoreError: it cannot be created.
@@ -101,13 +101,13 @@ class Backend(Protocol):
         """
 
     def lock_schema(self, connection: Connection) -> None:
-        """Let no other process create or change tables until the transaction ends."""
+        """Lock the schema against other processes until the transaction ends."""
 
     def exclude_writers(self, connection: Connection) -> None:
-        """Let no other process write rows until the transaction ends."""
+        """Block all other writers until the transaction ends."""
 
     def copy(self, connection: Connection) -> Path | Address:
-        """Copy the store to a place beside it that is free: a file, or a schema of the same database.
+        """Copy the store to a free name beside it: a file, or a schema of the same database.
 
         Args:
             connection: in a transaction that excludes writers and has changed nothing yet.
@@ -124,23 +124,23 @@ class Backend(Protocol):
         """Names of the store's tables."""
 
     def reserve(self) -> Reserve | None:
-        """Keep some space free while a run is written; None where the disk is another machine's.
+        """Reserve disk space while a run is written; None where the disk belongs to a server.
 
         Raises:
             StoreError: there is none.
         """
 
     def warm_up(self, connection: Connection) -> None:
-        """Do in advance what the first commit would have to wait for."""
+        """Do the slow work of the first commit in advance."""
 
     def changes(self, connection: Connection) -> int | None:
         """A number that changes when another connection has changed the database; None where that is not known."""
 
     def undo(self, connection: Connection) -> None:
-        """Make sure that a failed transaction is over."""
+        """Roll back a failed transaction, if it is still open."""
 
     def check_pages(self, connection: Connection, *, deep: bool, notes: list[str]) -> list[str]:
-        """What the database's own checks find wrong, a line each.
+        """Problems that the database's own integrity check reports, one line each.
 
         Args:
             connection: that reads.
@@ -149,10 +149,10 @@ class Backend(Protocol):
         """
 
     def is_transient(self, error: SQLAlchemyError) -> bool:
-        """Whether the same transaction may succeed when it is repeated: it lost against another one."""
+        """Whether a repeat of the transaction may succeed: it failed only because of a concurrent one."""
 
     def is_lost(self, connection: Connection) -> str:
-        """Why an idle connection is broken; "" while it is not."""
+        """Why an idle connection is broken; "" if it works."""
 
     def lock(self, run: str, transact: Transact) -> Lock:
         """Take the lock of a run.
@@ -166,7 +166,7 @@ class Backend(Protocol):
 
 
 def connect_writing(backend: Backend) -> Connection:
-    """A connection that writes."""
+    """A connection for writing."""
     return backend.engine.connect().execution_options(**backend.writing)
 
 
@@ -175,13 +175,13 @@ def connect_writing(backend: Backend) -> Connection:
 
 @cache
 def insert_or_skip(dialect: str, table: Table) -> Any:
-    """Insert rows; a row whose key exists already is left as it is."""
+    """Insert rows, skipping those whose key exists."""
     return _insert(dialect, table).on_conflict_do_nothing()
 
 
 @cache
 def insert_or_update(dialect: str, table: Table, keys: Sequence[str], columns: Sequence[str]) -> Any:
-    """Insert rows; where a key exists already, set `columns` to the new values."""
+    """Insert rows; where a key exists, set `columns` to the new values."""
     statement = _insert(dialect, table)
     return statement.on_conflict_do_update(
         index_elements=keys, set_={name: statement.excluded[name] for name in columns}
@@ -190,7 +190,7 @@ def insert_or_update(dialect: str, table: Table, keys: Sequence[str], columns: S
 
 @cache
 def insert_or_add(dialect: str, table: Table, keys: Sequence[str], columns: Sequence[str]) -> Any:
-    """Insert rows; where a key exists already, add the new values to `columns`."""
+    """Insert rows; where a key exists, add the new values to `columns`."""
     statement = _insert(dialect, table)
     return statement.on_conflict_do_update(
         index_elements=keys, set_={name: table.c[name] + statement.excluded[name] for name in columns}

@@ -1,4 +1,4 @@
-"""Checksums over the rows of a run: a flipped bit in a number would otherwise be read as another number.
+"""Checksums over the rows of a run, which detect damage that still parses, such as a flipped bit in a number.
 
 Bodies carry a checksum of their own (see `codec`); a score's value, its outcome or a record's place do not. So a run
 has a checksum for each of its parts: the exclusive or of 64 bits of a BLAKE2b hash of every row. The order of the rows
@@ -85,7 +85,7 @@ def insert_checksums(connection: Connection, run: int, parts: Mapping[int, int])
 
 
 def update_checksum(connection: Connection, run: int, part: int, by: int) -> None:
-    """Add rows to a checksum, or take them out of it.
+    """Add rows to a checksum, or remove them from it.
 
     A run of an earlier version has none and gets none: it would be the checksum of some of its rows.
     """
@@ -99,7 +99,7 @@ def set_head_checksum(connection: Connection, run: int, digest: int) -> None:
 
 
 def checksums_at(connection: Connection, run: int, no: int, repeat: int) -> dict[int, int]:
-    """Part -> what the record at that place, with its scores, contributes to it."""
+    """Part -> the share of its checksum that one record with its scores contributes."""
     record, score = schema.record, schema.score
     parts: dict[int, int] = {}
     query = select(record).where(record.c.run == run, record.c.no == no, record.c.repeat == repeat)

@@ -1,4 +1,4 @@
-"""Bodies: JSON, deflated against a dictionary made of the first bodies of their kind.
+"""Stored bodies: JSON, deflated with a preset dictionary made of the first bodies of the same kind.
 
 A single reply of fifty bytes does not compress; against a dictionary of its siblings it takes eight. The first bytes
 of a stored body say how to read it:
@@ -57,7 +57,7 @@ class Packer:
         self._ready: dict[str, tuple[bytes, Any]] = {}
 
     def pack(self, kind: str, data: bytes) -> bytes:
-        """`data` as it is stored."""
+        """Compress `data` for storage."""
         return self._packed(kind, data) + _check(data)
 
     def _packed(self, kind: str, data: bytes) -> bytes:
@@ -112,7 +112,7 @@ class Unpacker:
         self._dictionaries.clear()
 
     def unpack(self, stored: bytes | memoryview) -> bytes:
-        """The JSON of a stored body.
+        """Decompress a stored body to its JSON.
 
         Raises:
             StoreError: the body is damaged.

@@ -1,4 +1,4 @@
-"""The rows of a run as columns, read once: what summaries and comparisons of 100,000 samples compute with.
+"""The rows of a run as numpy columns, read once; summaries and comparisons compute with them.
 
 They come straight from the driver's own cursor into arrays, some thousand rows at a time: a Python object per row, and
 SQLAlchemy's own row around it, take several times as long, which is seconds for a run of 100,000 samples; a list of
@@ -105,13 +105,13 @@ class SampleColumns:
     clusters: Texts
 
     def are(self, nums: Array) -> bool:
-        """Whether they are those of these numbers, which are ascending."""
+        """Whether these are exactly the samples with `nums`, which ascend."""
         import numpy as np
 
         return np.array_equal(self.nums, nums)
 
     def places(self, nums: Array) -> Array:
-        """Where each number stands; -1 where there is no such sample."""
+        """Index of each number; -1 where there is no such sample."""
         import numpy as np
 
         if not len(self.nums):
@@ -121,7 +121,7 @@ class SampleColumns:
 
 
 def read_samples(connection: Connection, run: int, nums: Array) -> SampleColumns:
-    """The samples of a run, those that are there.
+    """Read the samples of a run; deleted or lost ones are left out.
 
     Args:
         connection: to the store.
@@ -156,7 +156,7 @@ def read_samples(connection: Connection, run: int, nums: Array) -> SampleColumns
 
 
 class _TextCodes:
-    """Different texts in order of first appearance."""
+    """Numbers distinct texts in order of first appearance."""
 
     def __init__(self) -> None:
         self._numbers: dict[str, int] = {}
@@ -178,7 +178,7 @@ def _decoder(connection: Connection) -> Callable[[str], str]:
 
 
 class ReplyColumns(NamedTuple):
-    """The replies that records hold; arrays with an entry per reply, in the order they were asked.
+    """The replies of records; arrays with one entry per reply, in the order of the calls.
 
     Args:
         records: how many there are.
@@ -194,7 +194,7 @@ class ReplyColumns(NamedTuple):
 
     @classmethod
     def of(cls, packed: Sequence[bytes | None]) -> ReplyColumns:
-        """Take apart what records hold; one that holds no whole number of keys is damaged and counts as without any."""
+        """Parse the reply keys of records; a record whose keys have a wrong length is damaged and gets none."""
         import numpy as np
 
         parts = [keys if isinstance(keys, bytes) and not len(keys) % KEY_BYTES else b"" for keys in packed]
@@ -244,7 +244,7 @@ class RecordColumns:
 
 
 class RunColumns(NamedTuple):
-    """All that summaries and comparisons compute of a run with.
+    """Everything that summaries and comparisons need of a run.
 
     Args:
         scores: its rows, those alone that a stopping rule's decision rests on.
@@ -260,7 +260,7 @@ class RunColumns(NamedTuple):
 def read_columns(
     connection: Connection, run: ReadableRun, used: Used | None, known: Iterable[SampleColumns] = ()
 ) -> RunColumns:
-    """Every row of a run.
+    """Read every row of a run into columns.
 
     Args:
         connection: to the store.
@@ -322,7 +322,7 @@ def _records(connection: Connection, run: int) -> tuple[dict[str, Array], ReplyC
 
 
 def _ascending(nums: Array) -> Array:
-    """Each number once, in order; of most runs they are that."""
+    """Distinct numbers, ascending; most runs have them so already, which saves the sort."""
     import numpy as np
 
     return nums if (np.diff(nums) > 0).all() else np.unique(nums)
@@ -382,7 +382,7 @@ class _Rows:
         return cls(record, names, name, codes[scores["outcome"]], scores["value"], kept, scores["answered"])
 
     def with_failures(self, failed: Array, announced: Sequence[str]) -> _Rows:
-        """The same, with an error behind the rows of each failed record for every score that it lacks."""
+        """The same rows, with an `error` row added for every score that a failed record lacks."""
         import numpy as np
 
         expected = [name for name in announced if name]
@@ -441,7 +441,7 @@ def _scores(
 
 
 def _record_of(records: Mapping[str, Array], scores: Mapping[str, Array]) -> Array:
-    """Place of the record that each score belongs to; -1 where there is none."""
+    """Index of the record that each score belongs to; -1 where there is none."""
     import numpy as np
 
     repeats = 1 + int(max(records["repeat"].max(initial=0), scores["repeat"].max(initial=0)))

@@ -1,4 +1,4 @@
-"""Deleting runs: what belongs to them alone is deleted in one transaction, and nothing that other runs use.
+"""Deletes runs in one transaction, with the samples and replies that no other run uses.
 
 What their evaluation has spent stays counted: deleting a run gives no budget back.
 """
@@ -28,7 +28,7 @@ _LOCK_TABLES: Final = text("LOCK TABLE reply, record, sample, run IN SHARE ROW E
 
 @dataclass(frozen=True, slots=True)
 class Deletion:
-    """What is deleted with some runs.
+    """Counts of what a deletion removes.
 
     Args:
         runs: how many.
@@ -54,7 +54,7 @@ class Deletion:
 
 
 def preview_deletion(store: Store, runs: Sequence[Run]) -> Deletion:
-    """What `delete_runs` would delete, with the replies."""
+    """Count what `delete_runs` would delete, replies included."""
     with store.reading() as connection:
         return _counted(connection, [run.num for run in runs])
 

@@ -132,7 +132,7 @@ def _labels(record: Record, columns: Mapping[str, str]) -> dict[str, Any]:
 
 
 def _added(record: Record) -> dict[str, Any]:
-    """What scorers put beside their scores: `detail["columns"]`."""
+    """Extra columns that scorers return in `detail["columns"]`."""
     extras = [score.detail.get("columns") for score in record.scores]
     return {str(name): value for columns in extras if isinstance(columns, Mapping) for name, value in columns.items()}
 

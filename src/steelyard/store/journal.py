@@ -1,4 +1,4 @@
-"""What is written while runs run: replies into the journal, spendings, and records as they are complete.
+"""Writing during a run: replies to the journal, spending, and completed records.
 
 A reply is committed before anything uses it, so that a process that is killed has paid for at most what was in flight.
 """
@@ -48,7 +48,7 @@ class FindReply:
 
 
 def _bodies(batch: Batch, keys: Sequence[bytes]) -> dict[bytes, bytes]:
-    """The stored bodies, without those that are damaged: these are asked again and written over."""
+    """The stored bodies that can be read; damaged replies are requested again and replaced."""
     bodies: dict[bytes, bytes] = {}
     for key, body in batch.connection.execute(_FIND, {"keys": keys}).all():
         with contextlib.suppress(StoreError):
@@ -84,7 +84,7 @@ class InsertReply:
 
 
 def _insert_first(batch: Batch, operations: Sequence[InsertReply]) -> Sequence[bytes]:
-    """The same where another process may add the same key at the same moment: whoever came first is known afterwards.
+    """The same for a database shared by processes: if two insert one key at once, the first reply wins and is returned.
 
     Keys are in order, so that two processes that add the same ones wait for each other and not both.
     """
@@ -100,7 +100,7 @@ def _insert_first(batch: Batch, operations: Sequence[InsertReply]) -> Sequence[b
 
 
 def _write_over(batch: Batch, rows: Sequence[dict[str, bytes]]) -> None:
-    """Add replies. A row that is there already is a damaged one: one that can be read is not written again."""
+    """Insert replies; an existing row is overwritten, since only damaged ones get here."""
     insert = insert_or_update(batch.connection.dialect.name, schema.reply, ("key",), ("body",))
     batch.connection.execute(insert, rows)
 
@@ -141,7 +141,7 @@ class Spend:
 
 
 class StoreJournal:
-    """Replies kept in the store, for one evaluation.
+    """The journal of replies, for one evaluation.
 
     Args:
         writer: of the store.
@@ -157,7 +157,7 @@ class StoreJournal:
         self.store_error = writer.store_error
 
     async def find(self, key: bytes) -> bytes | None:
-        """The body kept under `key`, or None.
+        """The stored body of `key`, or None.
 
         A journal that holds nothing but what this process put there need not be looked into for a key that was never
         asked here: that saves a tenth of a sample's CPU on a first run.
@@ -172,7 +172,7 @@ class StoreJournal:
         return body
 
     async def commit(self, key: bytes, body: bytes) -> bytes:
-        """Keep `body`; returns once it is on disk, with the body kept: another process's where that was first."""
+        """Store `body`; returns once it is on disk, with the stored body: another process's if that was first."""
         self._seen.add(key)
         ticket = _ticket()
         self._writer.submit(InsertReply(key, body, ticket))
@@ -217,7 +217,7 @@ def _ticket() -> LoopTicket:
 
 
 def find_reply(store: OpenStore, key: bytes) -> Reply | None:
-    """The reply kept under `key`, or None; for those who only read.
+    """The stored reply of `key`, or None; for callers without a writer.
 
     Raises:
         StoreError: it is damaged.
@@ -255,7 +255,7 @@ class RunWriter:
         self._writer.submit(InsertRecord(self.run.num, no, record, self._stages, replaces=replaces))
 
     def finish(self, state: str, reason: str, seconds: float, stopped: Stopped | None = None) -> None:
-        """Store the state that the run ends in, adding `seconds` of work, and let go of it.
+        """Store the final state, add `seconds` of work, and release the run.
 
         Args:
             state: `finished`, `interrupted` or `broken`.
@@ -272,5 +272,5 @@ class RunWriter:
             self._lock.release()
 
     def abandon(self) -> None:
-        """Let go of the run as it is, unfinished."""
+        """Release the run without finishing it."""
         self._lock.release()

@@ -68,7 +68,7 @@ class OpenStore:
         self.close()
 
     def close(self) -> None:
-        """Write what is queued and let go of the disk or the server."""
+        """Write what is queued, then close the connections and files."""
         if self._writer is not None:
             self._writer.close()
             self._writer = None
@@ -90,12 +90,12 @@ class OpenStore:
         return self._backend.tables(connection)
 
     def check_pages(self, connection: Connection, *, deep: bool, notes: list[str]) -> list[str]:
-        """What the database itself finds wrong with its pages, and with `deep` its indexes; see `Backend`."""
+        """Problems that the database's own check finds in its pages and, with `deep`, its indexes; see `Backend`."""
         return self._backend.check_pages(connection, deep=deep, notes=notes)
 
     @contextlib.contextmanager
     def reading(self, run: str = "") -> Iterator[Connection]:
-        """A connection whose reads are of one moment.
+        """A connection that reads one consistent snapshot.
 
         Args:
             run: id of the run whose rows are read; a row that is not what was written is then an error that names it.

@@ -127,7 +127,7 @@ class PostgresSchema:
         connection.exec_driver_sql(f"LOCK TABLE {listed} IN SHARE ROW EXCLUSIVE MODE")
 
     def copy(self, connection: Connection) -> Address:
-        """A schema `NAME_before_upgrade` in the same database, in the same transaction: it is there whole or not."""
+        """Copy to a schema `NAME_before_upgrade` of the same database, in one transaction: complete or not at all."""
         known = set(connection.exec_driver_sql("SELECT nspname FROM pg_catalog.pg_namespace").scalars())
         stem = target = f"{self.where.schema[:_LONGEST_STEM]}_before_upgrade"
         numbers = count(2)
@@ -156,7 +156,7 @@ class PostgresSchema:
         return {str(name) for (name,) in connection.exec_driver_sql(query, {"name": self.where.schema})}
 
     def reserve(self) -> None:
-        """None: the disk is the server's, not ours."""
+        """None: the disk belongs to the server."""
 
     def warm_up(self, connection: Connection) -> None:
         """Do a first transaction, so that the server has read its catalogues before the first call is sent."""
@@ -164,7 +164,7 @@ class PostgresSchema:
             connection.exec_driver_sql("SELECT 1")
 
     def changes(self, connection: Connection) -> None:
-        """Not known: a server does not count the changes of other connections."""
+        """None: the server keeps no such count."""
 
     def undo(self, connection: Connection) -> None:
         """Do nothing: the server has ended the transaction that failed."""
@@ -208,7 +208,7 @@ class PostgresSchema:
         return str(getattr(getattr(error, "orig", None), "sqlstate", "") or "").startswith("40")
 
     def is_lost(self, connection: Connection) -> str:
-        """Whether the server has hung up, without a query: it takes some microseconds."""
+        """Whether the server closed the connection; checked on the socket without a query, in microseconds."""
         # An invalidated connection would be replaced when it is touched, and a new one holds no lock.
         raw: Any = None if connection.invalidated else connection.connection.dbapi_connection
         if raw is None or raw.closed:
@@ -309,7 +309,7 @@ class ServerLock:
         self._held = True
 
     def release(self) -> None:
-        """Let others write the run."""
+        """Release the lock."""
         if self._held:
             self._held = False
             with suppress(StoreError):  # a lost connection has lost the lock as well

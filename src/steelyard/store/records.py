@@ -104,7 +104,7 @@ def _without_tail(values: list[Any]) -> list[Any]:
 
 
 def pack_record(record: Record) -> bytes | None:
-    """What the last reply of the target does not tell already: None where that is nothing."""
+    """The body of a record: only what its replies do not hold already; None if nothing is left."""
     body: dict[str, Any] = {}
     if record.output is not None and not _is_reply(record.output, record.replies.get("target", ())):
         body["o"] = [record.output.value, record.output.contexts, record.output.metadata]
@@ -148,7 +148,7 @@ def _finish(reply: Reply) -> dict[str, Any]:
 
 
 def pack_keys(replies: Mapping[str, Iterable[Reply]], stages: Sequence[str]) -> bytes | None:
-    """11 bytes a reply: its stage's number, with the highest bit where it came from the journal, and its key."""
+    """Pack reply keys, 11 bytes each: the stage number (highest bit set if cached) and the journal key."""
     parts = [
         struct.pack("B10s", stages.index(stage) | (CACHED if reply.cached else 0), bytes.fromhex(reply.key))
         for stage, of_stage in replies.items()
@@ -197,7 +197,7 @@ def score_row(batch: Batch, key: tuple[int, int, int, int], name: int, score: Sc
 
 
 def word_numbers(batch: Batch, names: Sequence[str]) -> dict[str, int]:
-    """The number of each name, given out where it has none yet."""
+    """The number of each name; new names get the next free number."""
     if any(name not in batch.words for name in names):
         # In order, so that two processes that add the same ones wait for each other and not both.
         rows = [{"text": name} for name in sorted(names)]
@@ -208,12 +208,12 @@ def word_numbers(batch: Batch, names: Sequence[str]) -> dict[str, int]:
 
 
 def unpacker_of(connection: Connection) -> Unpacker:
-    """Reads bodies with the dictionaries that are stored beside them."""
+    """An unpacker that loads dictionaries over this connection."""
     return Unpacker(lambda number: load_dictionary(connection, number))
 
 
 def record_query(run: int, samples: Collection[str] | None = None) -> Select[Any]:
-    """The rows that `read_records` takes, of one run, in order of samples and repeats.
+    """The query for the rows that `read_records` takes: one run, in order of samples and repeats.
 
     Args:
         run: its number.
@@ -254,7 +254,7 @@ def read_records(
 
 
 def _keys(row: Any, run: ReadableRun) -> list[ReplyKey] | None:
-    """Where the replies of a record are; None where its list of them is damaged."""
+    """Journal keys of a record's replies; None if the list is damaged."""
     try:
         if len(row.replies or b"") % KEY_BYTES:
             return None
@@ -264,7 +264,7 @@ def _keys(row: Any, run: ReadableRun) -> list[ReplyKey] | None:
 
 
 def reply_bodies(connection: Connection, keys: Collection[bytes]) -> dict[bytes, Any]:
-    """The journal's bodies by key, packed as they are stored; of at most some hundreds of keys."""
+    """Journal bodies by key, still compressed."""
     if not keys:
         return {}
     return {bytes(key): body for key, body in connection.execute(_REPLIES, {"keys": list(keys)})}
@@ -319,7 +319,7 @@ class _RowReader:
         )
 
     def _part(self, what: str, read: Callable[..., Any], *values: Any) -> Any:
-        """What `read` gives; None, with a line in `damages`, where the part is damaged."""
+        """The result of `read`; if the part is damaged, None and a line in `damages`."""
         try:
             return read(*values)
         except (SteelyardError, *_UNREADABLE) as error:
@@ -363,7 +363,7 @@ def _why(error: BaseException) -> str:
 
 
 def damage_lines(run: str, done: int, records: Iterable[Record]) -> tuple[str, ...]:
-    """What is damaged among the records of a run, a line per record, and how many of `done` there are not."""
+    """Damage in the records of a run: a line per damaged record, and one for records that are missing of `done`."""
     lines, n = [], 0
     for record in records:
         n += 1

@@ -69,7 +69,7 @@ class PeopleVerdicts:
 
     @classmethod
     def of(cls, labels: Iterable[Label]) -> PeopleVerdicts:
-        """From the labels that count of a run; `orders` are left to whoever reads its samples."""
+        """From the current labels of a run; `orders` stays empty, since labels do not hold the samples."""
         by_author: dict[RecordKey, dict[str, str]] = {}
         for label in labels:
             if label.name == ANSWER and not label.author.startswith(MODEL) and isinstance(label.value, str):
@@ -197,7 +197,7 @@ class Queued:
 
 
 def queue_of(run: Run, score: str) -> Iterator[Queued]:
-    """The replies of a run that are in the queue of an exam score.
+    """List the replies of a run that need human review for an exam score.
 
     Args:
         run: any run; one without that score has none.
@@ -256,7 +256,7 @@ class LabelledRun(Run):
 
     @property
     def exams(self) -> tuple[str, ...]:
-        """Scores that verdicts change."""
+        """Names of the scores that verdicts change."""
         return names_where(self.score_infos, lambda info: info.exam)
 
     @property

@@ -56,7 +56,7 @@ _AHEAD: Final = 200
 
 
 class Run:
-    """One target over one dataset, as it is stored.
+    """A stored run: one target over one dataset.
 
     Args:
         store: where it is kept.
@@ -140,11 +140,11 @@ class Run:
 
     @property
     def score_order(self) -> Mapping[str, int]:
-        """Score -> its place among those that the scorers announced."""
+        """Score -> its position in the order that the scorers declared."""
         return {name: position for position, name in enumerate(self.manifest.get("scores", ()))}
 
     def refresh(self) -> Run:
-        """The handle on the run as it is now."""
+        """A new handle with the current state of the run."""
         with self._store.reading() as connection:
             row = connection.execute(select(schema.run).where(schema.run.c.num == self.num)).one()
         return Run(self._store, row)
@@ -183,7 +183,7 @@ class Run:
 
     @property
     def stopping(self) -> Stopping | None:
-        """What a stopping rule decided; None where there was none, or where it has not come to an end."""
+        """The decision of a stopping rule; None if there is none, or not yet."""
         if self._stopped is None or not self.scoring_version:
             return self._stopped[0] if self._stopped else None
         # The rule decided on scores that were replaced since.
@@ -200,12 +200,12 @@ class Run:
             return remarks_on(connection, self)
 
     def labels(self) -> tuple[Label, ...]:
-        """The labels that count: the newest of each sample, repeat, name and author, without those withdrawn."""
+        """Current labels: the newest per sample, repeat, name and author, without withdrawn ones."""
         with self._store.reading() as connection:
             return current_labels(connection, self.num)
 
     def changed_verdicts(self, before: Run) -> dict[str, int]:
-        """Score -> records of which it says something else than in the scoring version of `before`, the same run."""
+        """Score -> number of records whose result differs from `before`, the same run in another scoring version."""
         with self._store.reading() as connection:
             return changed_verdicts(connection, self.num, (before.scoring_version, self.scoring_version))
 
@@ -265,11 +265,11 @@ class Run:
         )
 
     def damages(self) -> tuple[str, ...]:
-        """What is damaged, a line per record: run, sample, and the part that cannot be read. Opens every body."""
+        """Damage, one line per record: run, sample, and the part that cannot be read. Opens every body."""
         return damage_lines(self.id, self.done, self.records())
 
     def stage_costs(self) -> tuple[StageCost, ...]:
-        """What the target and every scorer asked; empty where an earlier version stored a part of the run."""
+        """Calls, tokens and cost of the target and each scorer; empty if an earlier version stored part of the run."""
         with self._store.reading() as connection:
             return stage_costs(connection, self.num, self.stages)
 
@@ -310,7 +310,7 @@ class Run:
         return (record for _, record in self.numbered_records())
 
     def numbered_records(self) -> Iterator[tuple[int, Record]]:
-        """(no, record) for every record; `no` is the sample's place in its dataset."""
+        """(no, record) for every record; `no` is the sample's 0-based position in its dataset."""
         # By the last place that was read, not by OFFSET, which would go through all earlier rows again.
         last = (-1, 0)
         with self._store.reading(self.id) as connection:
@@ -325,7 +325,7 @@ class Run:
         return connection.execute(record_query(self.num).where(later).limit(_CHUNK)).all()
 
     def records_between(self, first: int, last: int) -> list[tuple[int, Record]]:
-        """(no, record) of the places from `first` to `last`."""
+        """(no, record) from sample number `first` to `last`."""
         query = record_query(self.num).where(schema.record.c.no.between(first, last))
         with self._store.reading(self.id) as connection:
             rows = connection.execute(query).all()
@@ -339,7 +339,7 @@ class Run:
             return [record for row in rows for _, record in read_records(connection, unpacker, self, [row])]
 
     def places(self) -> dict[str, int]:
-        """Sample id -> its place in the dataset, of every stored record."""
+        """Sample id -> its position in the dataset, of every stored record."""
         with self._store.reading() as connection:
             return sample_places(connection, self.num)
 
@@ -354,7 +354,7 @@ _Block = dict[tuple[int, int], Record]
 
 
 class RecordReader:
-    """Reads what a run has of a sample: a handful of statements for a pass in order, one for any other record.
+    """Reads records by sample: samples in dataset order are read ahead in chunks, others one by one.
 
     Args:
         run: a run whose records are there already; one that is still being written may be given `add` as they come.
@@ -368,11 +368,11 @@ class RecordReader:
         self._added: dict[tuple[str, int], Record] = {}
 
     def add(self, record: Record) -> None:
-        """Know a record that may not be in the store yet."""
+        """Add a record that may not be in the store yet."""
         self._added[record.sample.id, record.repeat] = record
 
     def drop(self, sample: str) -> None:
-        """Forget what was added of a sample: it is in the store by now, or nobody wants it any more."""
+        """Remove the added records of a sample."""
         for key in [key for key in self._added if key[0] == sample]:
             del self._added[key]
 

@@ -1,4 +1,4 @@
-"""Rows that are written about a run: begun, its records, its end, and scored again.
+"""Writes the rows of a run: its start, records, end and later scoring versions.
 
 A record is inserted with its sample and scores, the run's counters and its checksums, in one transaction. So counters
 and checksums are right after a kill at any moment, and no page has to read the journal to say what a judge cost.
@@ -52,7 +52,7 @@ from steelyard.types import Output, Record, Reply, Score
 
 @dataclass(frozen=True, slots=True)
 class NewRun:
-    """What a run is begun with.
+    """What a new run starts with.
 
     Args:
         suite: its title.
@@ -70,7 +70,7 @@ class NewRun:
 
 
 def begin_runs(batch: Batch, created: float, idents: Sequence[str], new: Sequence[NewRun]) -> int:
-    """Begin an evaluation with its runs.
+    """Start an evaluation and its runs.
 
     Args:
         batch: to write with.
@@ -104,7 +104,7 @@ def _insert(batch: Batch, table: Any, row: Mapping[str, Any]) -> int:
 
 
 class NamedRun(Protocol):
-    """A run that is there already, as far as its row needs it."""
+    """What changing a stored run needs: its number and id."""
 
     num: int
     id: str
@@ -140,7 +140,7 @@ def end_run(batch: Batch, run: int, state: str, reason: str, seconds: float, sto
 
 
 def read_stopping(connection: Connection, run: int) -> Stopped | None:
-    """What was decided and on which places (None: on all); None where no rule ended the run."""
+    """The stopping decision and the sample positions it holds for (None: all); None if no rule ended the run."""
     table = schema.stopping
     if not inspect(connection).has_table(table.name):
         return None
@@ -265,7 +265,7 @@ def _known_samples(batch: Batch, hashes: Sequence[int]) -> dict[int, int]:
 
 
 def _add_samples(batch: Batch, fresh: Mapping[int, dict[str, Any]]) -> dict[int, int]:
-    """Number them ourselves: that saves reading the numbers back."""
+    """Insert samples with numbers of our own, which saves reading them back."""
     last = batch.connection.scalar(_LAST_SAMPLE) or 0
     numbers = {key: last + offset for offset, key in enumerate(fresh, start=1)}
     batch.connection.execute(schema.sample.insert(), [{**row, "num": numbers[key]} for key, row in fresh.items()])
@@ -273,7 +273,7 @@ def _add_samples(batch: Batch, fresh: Mapping[int, dict[str, Any]]) -> dict[int,
 
 
 def _add_shared(batch: Batch, fresh: Mapping[int, dict[str, Any]]) -> dict[int, int]:
-    """Have them numbered by the database, as another process may add some of them at the same moment.
+    """Insert samples numbered by the database, since other processes may insert the same ones concurrently.
 
     One process at a time adds samples: two that add the same ones in different orders would wait for each other.
     """
@@ -349,7 +349,7 @@ _MOVE_RUN: Final = (
 
 
 def _count(batch: Batch, run: int, operations: Sequence[InsertRecord], replaced: Iterable[_Moves]) -> None:
-    """Move the counters of a run and of its stages by what was just stored, and back by what was replaced."""
+    """Add new records to the counters of a run and its stages, and subtract the records they replace."""
     failures = sum(insert.record.failure is not None for insert in operations)
     moves: _Moves = {"": Counter(done=len(operations), errors=failures)}
     for insert in operations:

@@ -1,4 +1,4 @@
-"""What can be read of a damaged SQLite store, as a new store; the damaged file is copied and never written.
+"""Recovers a damaged SQLite store into a new one; the damaged file is copied and never written.
 
 Row by row, every table is copied into an empty store. A lost row that another row refers to is replaced by a marked
 placeholder, so that everything is then read in the ordinary way: a record whose sample, reply or scores are lost is a
@@ -76,7 +76,7 @@ class Gap(NamedTuple):
 
 @dataclass(slots=True)
 class Salvaged:
-    """A new store with what could be read.
+    """The new store, with what was recovered and what was lost.
 
     Attributes:
         store: the new store.
@@ -121,7 +121,7 @@ class Salvaged:
 
 
 def salvage(where: Path, folder: Path) -> Salvaged:
-    """Read what can be read of a store.
+    """Recover all readable rows of a store into a new one.
 
     Args:
         where: the file of the damaged store; it is only read.

@@ -38,7 +38,7 @@ _MOST_KEPT: Final = 20_000
 
 
 class AnsweredReader:
-    """Reads what a scorer of exams kept beside its scores, fast: a summary of 100,000 replies needs it of each.
+    """Reads letters and key from score bodies; equal bodies are parsed once, as summaries need them of every reply.
 
     Equal packed bodies are read once, and what they say is numbered: most say one of a few things.
     """
@@ -53,7 +53,7 @@ class AnsweredReader:
 
     @property
     def kept(self) -> tuple[Answered, ...]:
-        """What the bodies that were read say, each different thing once, by number."""
+        """The distinct readings, by number."""
         return tuple(self._answers)
 
     def number(self, body: bytes | None) -> int:
@@ -194,7 +194,7 @@ def judged_rows(
 
 
 def placed_values(connection: Connection, run: ReadableRun, score: str) -> Iterator[PlacedValue]:
-    """One score of every record by place, whatever a stopping rule made of it; `error` where a failed one lacks it."""
+    """One score of every record by sample position, ignoring stopping rules; `error` if a failed record lacks it."""
     for row in _of_score(connection, run, score, schema.score.c.name):
         if row.outcome is not None:
             yield PlacedValue(row.no, row.repeat, OUTCOMES[row.outcome], row.value)
@@ -252,7 +252,7 @@ def counted_texts(
 
 
 def _detail(unpack: Callable[[bytes], bytes], body: bytes | None) -> dict[str, Any] | None:
-    """What a packed score keeps; empty where it has no body, None where that is damaged."""
+    """The detail of a packed score; empty without a body, None if it is damaged."""
     if not body:
         return {}
     try:
@@ -314,7 +314,7 @@ def _rows(stream: Any, names: Mapping[int, str], expected: Sequence[str]) -> Ite
 
 
 def changed_verdicts(connection: Connection, run: int, versions: tuple[int, int]) -> dict[str, int]:
-    """Score -> records of which it says something else in one scoring version than in the other.
+    """Score -> number of records whose result differs between two scoring versions.
 
     A mean can stay the same while verdicts move both ways, so it is the records that are counted. A score that one of
     the versions does not have is changed wherever the other has it.
@@ -382,7 +382,7 @@ def consistency(connection: Connection, run: int, version: int, *, scorers: Any)
 def matched(
     connection: Connection, run: ReadableRun, used: Container[int] | None, scores: Sequence[ScoreSummary]
 ) -> Matched | None:
-    """By what retrieved passages matched, from the details of the first retrieval score; None where it was not scored.
+    """How retrieved passages were matched, counted from the first retrieval score; None if it was not scored.
 
     Args:
         connection: of the store.

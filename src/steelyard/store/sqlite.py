@@ -100,7 +100,7 @@ class SqliteFile:
         return {str(name) for (name,) in rows}
 
     def reserve(self) -> ReserveFile:
-        """Space beside the file."""
+        """Reserve space in a file beside the store."""
         return ReserveFile(self.where)
 
     def warm_up(self, connection: Connection) -> None:
@@ -129,11 +129,11 @@ class SqliteFile:
         return [f"SQLite says: {line}" for (line,) in rows if line != "ok"]
 
     def is_transient(self, error: SQLAlchemyError) -> bool:  # noqa: ARG002  # as the protocol has it
-        """Never: no transaction loses against another one."""
+        """Never: SQLite runs one writer at a time."""
         return False
 
     def is_lost(self, connection: Connection) -> str:  # noqa: ARG002  # as the protocol has it
-        """Never: there is no server that could go away."""
+        """Never: there is no server."""
         return ""
 
     def lock(self, run: str, transact: Transact) -> RunLock:  # noqa: ARG002  # as the protocol has it
@@ -225,7 +225,7 @@ class RunLock:
         raise StoreError(f"run {run} is being written by another process (pid {holder or 'unknown'})")
 
     def release(self) -> None:
-        """Let others write the run."""
+        """Release the lock."""
         if self._handle >= 0:
             # Removed while it is locked. In the other order another process could lock the file in between, and a third
             # one, finding no file, would create and lock a new one: two writers.
@@ -286,7 +286,7 @@ class ReserveFile:
             raise StoreError(f"no room for the store: {error.strerror} ({self._path.parent})") from error
 
     def release(self) -> bool:
-        """Give the space back; False where that was done before."""
+        """Free the space; False if it was freed before."""
         if self._handle < 0:
             return False
         self._path.unlink(missing_ok=True)

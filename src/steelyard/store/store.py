@@ -33,7 +33,7 @@ LATEST: Final = "latest"
 
 
 class Store(OpenStore):
-    """Runs with their records and the journal of replies, in a file or on a server.
+    """A store of runs, records and replies, in a SQLite file or a PostgreSQL schema.
 
     It can be read at once, and is written from the first change on; the writing thread starts then.
 
@@ -58,7 +58,7 @@ class Store(OpenStore):
         self._seen = SeenKeys()
 
     def begin_evaluation(self, new: Sequence[NewRun]) -> tuple[int, list[RunWriter]]:
-        """Begin runs that are started together, and lock them: all of them or none, whenever the process is killed.
+        """Start and lock several runs at once: all or none, even if the process is killed.
 
         Returns:
             The evaluation's number, and a writer per run.
@@ -137,7 +137,7 @@ class Store(OpenStore):
         return run.refresh()
 
     def stored_keys(self, keys: Sequence[bytes]) -> set[bytes]:
-        """Those of `keys` that the journal holds."""
+        """The subset of `keys` that the journal holds."""
         with self.reading() as connection:
             stored = connection.scalars(select(schema.reply.c.key).where(schema.reply.c.key.in_(keys)))
             return {bytes(key) for key in stored}
@@ -149,7 +149,7 @@ class Store(OpenStore):
         return [Run(self, row) for row in rows]
 
     def run(self, name: str) -> Run:
-        """The run that `name` means: an id or the beginning of one, a target's name, `SUITE/TARGET`, or `latest`.
+        """Find a run by id or the beginning of one, target name, `SUITE/TARGET`, or `latest`.
 
         A target's name means its newest run.
 
@@ -191,7 +191,7 @@ def new_id() -> str:
 
 @dataclass(frozen=True, slots=True)
 class NamedRow:
-    """The row of the run that a name means.
+    """Find the row of a run by name.
 
     Args:
         name: as it was typed.
@@ -205,7 +205,7 @@ class NamedRow:
 
     @property
     def choice(self) -> str:
-        """Which of several runs was taken, as a sentence; "" where there was only one."""
+        """A sentence that says which of several matching runs was taken; "" if only one matched."""
         if not self.others:
             return ""
         row, n = self.row, len(self.others) + 1
@@ -217,7 +217,7 @@ class NamedRow:
 
 
 def named_together(names: Sequence[str], rows: Sequence[Any], *, unique: bool = False) -> list[NamedRow]:
-    """The rows of the runs that several names mean, in their order.
+    """Find the rows of several runs by name, in the order of the names.
 
     A name is an id or the beginning of one, `latest`, a target's name, or `SUITE/TARGET`. Of several runs of one target
     in one suite the newest is meant; where several such names are given and an evaluation has a run of each, those of
@@ -250,7 +250,7 @@ def named_together(names: Sequence[str], rows: Sequence[Any], *, unique: bool = 
 
 
 def _candidates(name: str, rows: Sequence[Any]) -> list[Any]:
-    """All rows that a name may mean, newest first."""
+    """All rows that match a name, newest first."""
     if name == LATEST and rows:
         return [rows[0]]
     # A whole id or target before the beginning of an id: a target may be named like one.

@@ -1,4 +1,4 @@
-"""What was asked and what that took: by evaluation, by stage of a run, and by sample.
+"""Calls, tokens, money and time: per evaluation, per stage of a run, and per sample.
 
 Money is a whole number of billionths of the currency's unit, see `steelyard.models.prices`.
 """
@@ -91,7 +91,7 @@ def read_spending(connection: Connection, evaluation: int) -> tuple[int, int, st
 
 
 def stage_costs(connection: Connection, run: int, stages: Sequence[str]) -> tuple[StageCost, ...]:
-    """What each stage of a run asked, in their order.
+    """Calls, tokens and cost of each stage of a run, in order.
 
     Args:
         connection: to the store.
@@ -126,14 +126,14 @@ def _stage_money(connection: Connection, run: int) -> dict[int, tuple[int, int]]
 
 
 def _stage_cost(row: Any, name: str, cost: tuple[int, int], currency: str) -> StageCost:
-    """A stage's counters; without its money where some of its replies have no cost, since a part is no sum."""
+    """The counters of a stage; money only if all its replies have a cost, since a partial sum would mislead."""
     counted = StageCost(name, *(getattr(row, counter) for counter in OF_STAGE))
     priced, money = cost
     return replace(counted, money=units(money), currency=currency) if priced and priced == row.calls else counted
 
 
 def reported_counts(output: Output | None, *, through_journal: bool) -> dict[str, int]:
-    """By how much an output moves the counters of `OF_FRAMEWORK`; nothing where it reports no tokens."""
+    """The counts that an output adds to `OF_FRAMEWORK`; empty if it reports no tokens."""
     usage = reported_usage(output, through_journal=through_journal)
     if usage is None:
         return {}
@@ -165,7 +165,7 @@ def asked_by_itself(stages: Sequence[StageCost], manifest: Mapping[str, Any]) ->
 
 
 class SampleCost(NamedTuple):
-    """What a target took for one sample, as the mean of the repeats that did not fail.
+    """Time, tokens and cost of a target for one sample: the mean over repeats that did not fail.
 
     Args:
         seconds: wall time of the record, queueing, retries and scorers included.
@@ -187,7 +187,7 @@ class SampleCost(NamedTuple):
 
 
 class RunUsage:
-    """What one run asked for its samples, and what that took; a comparison reads it with the scores.
+    """Usage of one run per sample, as a comparison needs it.
 
     Samples are named by id, or by number where the name of a method or argument says so.
 
@@ -283,7 +283,7 @@ class RunUsage:
         return replies.owner[of_target], replies.key[of_target]
 
     def contents(self) -> dict[str, str]:
-        """Sample id -> hash of what it asks and wants: input, reference, choices, contexts; no id, group, metadata."""
+        """Sample id -> hash of input, reference, choices and contexts; without id, group and metadata."""
         return {sample.id: _content(sample) for sample in self._read_samples()}
 
     def values(self, key: str) -> dict[str, str]:

@@ -1,4 +1,4 @@
-"""Whether a store is sound: everything in it is read, unpacked, counted again and compared with its checksums.
+"""Verifies a store: reads and unpacks every row, recounts, and compares checksums.
 
 Each run is read in one snapshot, so that a store that is being written can be checked too. What is found, and what
 cannot be found, is documented in docs/store.md.
@@ -58,7 +58,7 @@ _REPLIES: Final = select(schema.reply.c.key, schema.reply.c.body).where(
 
 @dataclass(frozen=True, slots=True)
 class Damage:
-    """One thing that is wrong.
+    """One problem in a store.
 
     Args:
         what: says it.
@@ -73,7 +73,7 @@ class Damage:
     repeat: int = 0
 
     def __str__(self) -> str:
-        """The place and what is wrong there, for a person."""
+        """Location and problem on one line."""
         location = [f"run {self.run}"] if self.run else []
         location += [f"sample {self.sample}"] if self.sample else []
         location += [f"repeat {self.repeat}"] if self.repeat else []
@@ -86,7 +86,7 @@ class Damage:
 
 @dataclass(slots=True)
 class Verification:
-    """What was checked, and what is wrong.
+    """The result of a verification: counts of checked rows, and problems.
 
     Attributes:
         counts: what was checked -> how many.
@@ -141,7 +141,7 @@ def verify(store: Store, run: Run | None = None, *, deep: bool = False) -> Verif
         deep: let the database compare its indexes with its tables too, which takes longer.
 
     Returns:
-        What was checked, and what is wrong.
+        The result of a verification: counts of checked rows, and problems.
     """
     result = Verification()
     with result.reading("the file"), store.reading() as connection:

@@ -1,4 +1,4 @@
-"""The one thread that writes: it collects operations, commits them together, and wakes all that wait for them.
+"""The single writer thread: batches operations into one transaction and wakes everybody who waits for them.
 
 Measured: a commit per reply costs 0.45 ms of CPU, a shared one a tenth of it. If a commit fails, everybody who waits
 and every later call gets the StoreError, and `store_error` stops the session from sending anything whose reply could
@@ -78,7 +78,7 @@ class Batch:
 
 
 class Operation(Protocol):
-    """Something for the store to do; operations of one type are done together.
+    """A queued write; operations of one type are applied together.
 
     Attributes:
         rank: types are done in this order within a batch.
@@ -100,12 +100,12 @@ class Operation(Protocol):
 
     @classmethod
     def apply(cls, batch: Batch, operations: Sequence[Any]) -> Sequence[Any]:
-        """Do them all and return one value each; run again from the start after a failed transaction."""
+        """Apply all operations and return one value each; called again from the start after a failed transaction."""
 
 
 @dataclass(frozen=True, slots=True)
 class ChangeStore:
-    """Any rare change: `change` gets the batch, and its value answers the ticket."""
+    """A rare write given as a function; its return value answers the ticket."""
 
     rank: ClassVar[int] = 9
     writes: ClassVar[bool] = True
@@ -174,7 +174,7 @@ class Writer:
 
     @property
     def backlog(self) -> int:
-        """Operations that wait to be written."""
+        """Number of queued operations."""
         return len(self._queue) + len(self._later)
 
     def _connect(self) -> None:
@@ -196,7 +196,7 @@ class Writer:
             return self._reading.execute(select(schema.reply.c.num).limit(1)).first() is None
 
     def submit(self, operation: Operation) -> None:
-        """Hand over an operation; its ticket is answered from the writer's thread.
+        """Queue an operation; its ticket is answered from the writer's thread.
 
         Raises:
             StoreError: the store failed before; nothing is accepted any more.
@@ -233,7 +233,7 @@ class Writer:
         return value
 
     def close(self) -> None:
-        """Write what is queued, then let the connections go."""
+        """Write what is queued, then close the connections."""
         if self._thread.is_alive():
             self._closing = True
             self._wake.set()
@@ -261,7 +261,7 @@ class Writer:
         self._let_go()
 
     def _watch(self) -> None:
-        """Notice a lost connection while nothing is being written, and stop sending."""
+        """Detect a lost connection while idle, and stop further calls."""
         if (self._error or self._lost) is None and (lost := self._backend.is_lost(self._writing)):
             self._reconnect(self._failure(lost))
 

@@ -64,8 +64,18 @@ _JOINED: Final = re.compile(r"(?<=[a-z])(?=[A-Z])|_")
 _TRIMMED: Final = " \t\n\r:;,.|-–—*_`\"'{}[]()。，；："
 
 
-def rating(text: str, scale: Scale, *, name: str = "", finish: str = "stop") -> Verdict:
-    """See `steelyard.text.rating.read_rating`."""
+def read_rating(text: str, scale: Scale, *, name: str = "", finish: str = "stop") -> Verdict:
+    """Read the rating that a judge gives on `scale`.
+
+    Args:
+        text: any text.
+        scale: what was asked for; a number outside it is never moved into it.
+        name: the aspect that was asked for, as in the prompt; tells its rating from those of other aspects.
+        finish: why the model stopped; "length" tells a reply that was cut off from one without a rating.
+
+    >>> read_rating("Coherence: 4", Scale(1, 5), name="Coherence").value
+    4.0
+    """
     if not text.strip():
         return Verdict("unparsed", kind="truncated" if finish == "length" else "empty")
     return plain_rating(text, scale, name=name, finish=finish) or whole_rating(text, scale, name=name, finish=finish)
