@@ -14,18 +14,7 @@ from itertools import pairwise
 from typing import Any, Final
 
 from steelyard.text.cleaned_reply import fold
-from steelyard.text.rating_preference_back import meant_by
-from steelyard.text.rating_preference_context import (
-    ALTERNATIVE,
-    ASPECT_BEFORE,
-    CONCLUDING,
-    CONDITION,
-    CONTRAST,
-    INSTRUCTION,
-    OVERALL_AFTER,
-    REFLECTION,
-)
-from steelyard.text.rating_preference_words import Words, words_for
+from steelyard.text.rating_preference_words import Words, meant_by, words_for
 from steelyard.text.rating_verdict import Verdict
 from steelyard.text.verdict_json import said_in, value_span
 from steelyard.text.verdict_page import VerdictCandidate, VerdictText, open_sheet, reason_in
@@ -43,6 +32,57 @@ _JSON_TIERS: Final = (
      "胜者", "获胜者", "更好", "结论", "选择", "判断", "偏好", "更好的回答", "优胜者"),
     ("result", "label", "preferredresponse", "betterresponse", "betteranswer", "overall", "结果"),
 )  # fmt: skip
+_ASPECT_BEFORE: Final = re.compile(
+    r"\b(?:in terms of|regarding|as for|when it comes to|with respect to|on (?:\w{1,14}|the \w{1,14})"
+    r"|in (?:accuracy|clarity|depth|style|tone|detail)|for (?!this|these|the|all|that)\w{1,20}"
+    r"|from the (?:perspective|standpoint|point of view) of|(?:clarity|accuracy|helpfulness|relevance|depth"
+    r"|creativity|detail|coherence|fluency|style|tone|harmlessness|completeness|conciseness)\s{0,2}:)[^.;\n]{0,60}\Z"
+    r"|(?:在|从|就)[^。;\n]{1,16}(?:方面|上|而言|来看|角度|来说)[^。;\n]{0,12}\Z|(?:准确性|清晰度?|相关性|流畅性"
+    r"|完整性|帮助性|简洁性|有用性|深度|语言)[^。;\n]{0,4}[:,][^。;\n]{0,12}\Z",
+    re.IGNORECASE,
+)
+_CONDITION: Final = re.compile(
+    r"\b(?:whether|unless|not|cannot|neither|nor|would have been|either|in case|avoid|assume|although|though|while"
+    r"|despite|even though|if|\w{2,6}n't)\b[^.,:;\n]{0,40}\Z"
+    r"|\b(?:could|might|may|can) (?:\w{2,14}ly )?(?:argue|say|think|claim)\b[^.,;\n]{0,40}\Z"
+    r"|\b(?:which|when|why|how)\b(?!\s{0,3}\Z)[^.,;\n]{0,40}\Z|\bif\b(?!\s(?:i|we|one)\s(?:had|have|were"
+    r"|must))[^.;\n]{0,80}\Z"
+    r"|(?:如果|若|假如|除非)[^。;\n]{0,24}\Z|(?:是否|不能说|并非|不是|虽然|尽管|哪个|为什么)[^。,;\n]{0,12}\Z",
+    re.IGNORECASE,
+)
+_INSTRUCTION: Final = re.compile(
+    r"[\"'\]\s]{0,4}(?:,\s?)?(?:if\b|for a\b|when\b|in case\b|means\b|indicates\b|如果|若|表示|代表|当)"
+    r"|[\"']?(?:\s{0,2}(?:/|\||,|\bor\b|\band\b|或者?|和|、)){1,2}\s{0,2}[\"']?\[\[",
+    re.IGNORECASE,
+)
+"""Behind a mark: it is what the prompt asked for, copied."""
+
+_ALTERNATIVE: Final = re.compile(
+    r"\]\][\"']?(?:\s{0,2}(?:/|\||,|\bor\b|\band\b|或者?|和|、)){1,2}\s{0,2}[\"']?\Z", re.IGNORECASE
+)
+"""The same in front of one."""
+
+_CONCLUDING: Final = re.compile(
+    r"\b(?:therefore|thus|hence|overall|in conclusion|in summary|so|consequently|ultimately|all in all|on balance"
+    r"|to sum up|in the end|taken together|considering all|all things considered|for these reasons|final(?:ly)?"
+    r"|all considered)\b"
+    r"|因此|所以|综上|总之|故|综合|总体|整体|总的来|最终",
+    re.IGNORECASE,
+)
+_REFLECTION: Final = re.compile(
+    r"\b(?:on reflection|on second thought|wait|actually|correction|after reconsidering|reconsidering|i (?:take"
+    r"|took) that back|let me (?:revise|correct|reconsider)|upon (?:closer|further|re-?)\s?\w{0,14}|change my)\b"
+    r"|重新考虑|更正|等等|再想想|仔细想想|不对[,。]",
+    re.IGNORECASE,
+)
+_OVERALL_AFTER: Final = re.compile(r",? (?:overall|on the whole|in general|all in all)\b", re.IGNORECASE)
+"""Behind a sentence: it is about all, not about one aspect."""
+
+_CONTRAST: Final = re.compile(
+    r"\b(?:but|however|although|though|while|whereas|yet|on the other hand|nevertheless|in contrast)\b|但|然而|不过"
+    r"|虽然|尽管|而(?!且)",
+    re.IGNORECASE,
+)
 
 
 def read_preference(text: str, *, finish: str = "stop", names: tuple[str, str] = ("A", "B")) -> Verdict:
@@ -102,7 +142,7 @@ def _informal(sheet: VerdictText, words: Words, stated: Sequence[VerdictCandidat
         return sheet.nothing()
     if last := [one for one in compared if one.rank == _CONCLUDED]:
         return _agreed(sheet, last)
-    if len({one.label for one in aspects}) > 1 or CONTRAST.search(sheet.text) or aspects[-1].label == "tie":
+    if len({one.label for one in aspects}) > 1 or _CONTRAST.search(sheet.text) or aspects[-1].label == "tie":
         return sheet.ambiguous(None)
     return _verdict(sheet, aspects[-1])
 
@@ -172,11 +212,11 @@ def _marked(sheet: VerdictText, words: Words) -> Iterator[VerdictCandidate]:
                 continue
             if form == "concluded" and sheet.finish == "length" and end == len(sheet.text):
                 continue
-            if not (single and "[[" in match.group()) and INSTRUCTION.match(sheet.text, end):
+            if not (single and "[[" in match.group()) and _INSTRUCTION.match(sheet.text, end):
                 continue
-            if ALTERNATIVE.search(sheet.text, max(0, start - 12), start):
+            if _ALTERNATIVE.search(sheet.text, max(0, start - 12), start):
                 continue
-            if form == "labelled" and CONDITION.search(_before(sheet, match.start())):
+            if form == "labelled" and _CONDITION.search(_before(sheet, match.start())):
                 continue
             prefix = "f_" if match.groupdict().get("f_token") else ""
             group = prefix + "token" if prefix else _group(match)
@@ -240,7 +280,7 @@ def _stated(sheet: VerdictText, words: Words) -> Iterator[VerdictCandidate]:
         before = _before(sheet, match.start())
         if sheet.text[match.end() : match.end() + 1] == "?":
             continue
-        if not match["tied"] and CONDITION.search(before):
+        if not match["tied"] and _CONDITION.search(before):
             continue
         if match["tied"] and re.search(
             r"(?:\b(?:not|if|or|for|avoid|than)|n't|不是|如果|若|并非)\s?\Z", before.strip()[-12:]
@@ -248,10 +288,10 @@ def _stated(sheet: VerdictText, words: Words) -> Iterator[VerdictCandidate]:
             continue
         label, group = _statement(match)
         rank: float = _STATED
-        if ASPECT_BEFORE.search(before):
+        if _ASPECT_BEFORE.search(before):
             rank = _ASPECT
-        after = OVERALL_AFTER.match(sheet.text, match.end())
-        if after or CONCLUDING.search(before + match.group()) or REFLECTION.search(before):
+        after = _OVERALL_AFTER.match(sheet.text, match.end())
+        if after or _CONCLUDING.search(before + match.group()) or _REFLECTION.search(before):
             rank = _DECLARED
         yield sheet.at(rank, label, match, form="sentence", group=group)
 
@@ -269,8 +309,8 @@ def _statement(match: re.Match[str]) -> tuple[str, str]:
 def _aspects(sheet: VerdictText, words: Words) -> Iterator[VerdictCandidate]:
     for match in words.aspects.finditer(sheet.text):
         before = _before(sheet, match.start())
-        if not CONDITION.search(before):
-            rank = _CONCLUDED if CONCLUDING.search(before) and not ASPECT_BEFORE.search(before) else _ASPECT
+        if not _CONDITION.search(before):
+            rank = _CONCLUDED if _CONCLUDING.search(before) and not _ASPECT_BEFORE.search(before) else _ASPECT
             prefix = "m_" if match["m_token"] else ""
             label = _label(match, prefix)
             label = _OTHER[label] if match["loses"] or match["m_loses"] else label

@@ -10,13 +10,39 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Final
+from typing import Final, Literal
 
 from steelyard.text.cleaned_reply import fold
-from steelyard.text.rating_preference_back import Back
-from steelyard.text.rating_preference_degrees import FOUND, LESS, LESS_OF, MORE, MORE_OF, ZH_MORE
-from steelyard.text.rating_preference_ties import tied
 
+_GOOD: Final = (
+    r"(?:accurate|appropriate|balanced|clear|coherent|complete|comprehensive|compelling|concise|convincing|correct"
+    r"|creative|detailed|direct|effective|engaging|factual|faithful|focused|fluent|helpful|informative|insightful"
+    r"|natural|nuanced|organi[sz]ed|persuasive|practical|precise|readable|relevant|reliable|satisfying|satisfactory"
+    r"|specific|structured|suitable|thorough|useful|valuable|well[ -]\w{3,12})"
+)
+_DEGREE: Final = r"(?:(?:much|far|even|a bit|a little|somewhat|clearly|slightly|significantly|considerably)\s){0,2}"
+
+MORE: Final = (
+    r"(?:is|was|seems|appears)\s(?:(?!not\b|no\b|less\b|neither\b)\w{1,14}\s){0,2}?(?:more\s\w{3,20}"
+    r"|\w{2,12}(?:er)\b(?<!other)(?<!answer)(?<!after)(?<!whether)(?<!rather)(?<!either)(?<!however)(?<!never)(?<!und"
+    r"er)|better)"
+    r"|(?:provides?|offers?|gives?|contains?|includes?|has|uses?) (?:an? |the )?(?:much |far |slightly )?(?:more"
+    r"|better|clearer|richer|deeper)\b"
+)
+LESS_OF: Final = rf"{_DEGREE}less\s{_GOOD}\b|not\s(?:\w{{2,14}}ly\s|quite\s|nearly\s)?as\s{_GOOD}\b"
+LESS: Final = rf"(?:is|was|seems|appears)\s(?:{LESS_OF})|(?:isn't|wasn't)\s(?:quite\s)?as\s{_GOOD}\b"
+MORE_OF: Final = rf"{_DEGREE}(?:more\s{_GOOD}|clearer|richer|deeper|stronger|fuller)\b(?!-)"
+FOUND: Final = r"\b(?:find|found|consider|considered|deem|judge|judged)\s(?:that\s)?(?:the\s)?"
+ZH_MORE: Final = r"更加?[\u4e00-\u9fff]{1,4}"
+"""Comparisons in English and Chinese. "More" of anything speaks for an answer; "less" speaks against it only for a good
+quality: an answer that is less wordy may be the better one."""
+Back = Literal["AB", "BA", ""]
+"""Which of the two the former and the latter are; "" where that cannot be told."""
+
+_SAID: Final = re.compile(r"\b(?:former|latter)\b|前者|后者", re.IGNORECASE)
+_ARTICLE: Final = re.compile(r"A\s(?!(?:and|or|but|in|on|to|did|\w*s|\w*ed)\b)[a-z]")
+"""A letter that names nobody: "A good point of B is ..."."""
+_SENTENCE_ENDS: Final = re.compile(r"[.!?;](?=\s)|[。！？；\n]")
 _EN: Final = re.IGNORECASE
 NOUN: Final = (
     r"(?:assistant|model|response|answer|output|summary|candidate|option|reply|system|translation|text|article"
@@ -294,3 +320,87 @@ def _shared(name: str, other: str) -> int:
         (place for place, (one, two) in enumerate(zip(name, other, strict=False)) if one != two),
         len(min(name, other, key=len)),
     )
+
+
+def tied(other: str) -> str:
+    """Sentences that call the two equal in all, not in one respect.
+
+    Args:
+        other: a pattern for either of the two.
+    """
+    both = rf"(?:both|they|the two|these two|{other},? (?:and|&) {other})(?:\s(?:\w{{1,14}}\s?){{0,3}})?"
+    equal = (
+        r"(?:are|were|perform|performed|seem|appear|is|do|did)\s(?:\w{2,14}ly\s|about\s|all\s|roughly\s|both\s){0,2}"
+        r"(?:(?:equal(?:ly)?|similarly|comparably|just as)\s(?:good|bad|well|poor(?:ly)?|strong|valid|helpful"
+        r"|effective|matched)|tied|on par|evenly matched|equal(?=[.,;!\n]|\Z| in (?:quality|overall))"
+        r"|(?:of )?(?:about |roughly )?(?:equal"
+        r"|the same|similar|comparable) quality|comparable(?= in (?:quality|overall)|[.;!\n]|\Z)|identical(?=[.;!\n]"
+        r"|\Z| in quality))"
+    )
+    return (
+        rf"{both}\s?{equal}|\b(?:it's|it is|this is|i(?:'d|'ll| would| will)?\s(?:call|declare|rate|consider) (?:it"
+        rf"|this))\s(?:therefore |thus |basically |essentially |effectively |really )?a (?:\w{{1,12}} )?(?:tie|draw"
+        rf"|toss-up)\b"
+        rf"|\bi (?:have|see) no (?:clear |strong |real )?preference\b|\bno (?:significant|meaningful|real|clear|notable"
+        rf"|major|substantial|noticeable|discernible) differences?\b(?!\s(?:in|of|as|with"
+        rf"|regarding)\b(?!\s(?:overall |the )?quality))"
+        rf"|没有?(?:明显|显著|实质性?|太大|本质)的?(?:差别|差异|区别)"
+        rf"|\bneither\b[^.\n]{{0,40}}?\b(?:is|was|stands out as|seems|outperforms"
+        rf"|wins)\b[^.,\n]{{0,20}}?\b(?:better|superior|winner|best|stronger|other|wins)\b|\b(?:there is"
+        rf"|there's) no (?:winner|preference)\b|\b(?:there is|there's"
+        rf"|with)?\s?no clear (?:winner|preference|favou?rite)\b"
+        rf"|(?:{other}\s?(?:和|与|跟|同)\s?{other}|两个?(?:回答|模型|答案|者|回复|输出|助手|摘要|份回答|篇摘要|方)?"
+        rf"|二者|双方)(?:的)?[^。;\n]{{0,12}}?(?:一样好|同样好|不[相分]上下|难分(?:高下|伯仲|胜负)|旗鼓相当|水平相当"
+        rf"|质量相当|(?:整体|总体|质量|水平)[^。,;\n]{{0,4}}相当|平局|打平|平手|同样(?:差|优秀)|一样差)|判(?:为"
+        rf"|定为)?平局"
+    )
+
+
+def meant_by(text: str, mentions: re.Pattern[str]) -> Back:
+    r"""Whom the former and the latter mean, in this order.
+
+    The sentence that names both decides, the nearest one before; where each has sentences of its own, the order in
+    which they are named, if the first and the last time agree. A reply that names neither means the prompt's order.
+
+    Args:
+        text: the reply, folded.
+        mentions: finds the two in it; the group `a` is the first, `b` the second.
+
+    >>> named = re.compile(r"(?P<a>\bA\b)|(?P<b>\bB\b)")
+    >>> meant_by("B is long and A is short. The former wins.", named), meant_by("The latter.", named)
+    ('BA', 'AB')
+    """
+    said = list(_SAID.finditer(text))
+    if not said:
+        return "AB"
+    named = [
+        (match.start(), "A" if match["a"] else "B")
+        for match in mentions.finditer(text)
+        if not _ARTICLE.match(text, match.start())
+    ]
+    found = {_before(text, named, one.start()) for one in {said[0], said[-1]}}
+    return found.pop() if len(found) == 1 else ""
+
+
+def _before(text: str, named: Sequence[tuple[int, str]], place: int) -> Back:
+    before = [one for one in named if one[0] < place]
+    if not before:
+        return "AB"
+    sentence: list[str] = []
+    ends = [match.end() for match in _SENTENCE_ENDS.finditer(text, 0, place)]
+    at = len(before)
+    for start in [*reversed(ends), 0]:
+        while at and before[at - 1][0] >= start:
+            at -= 1
+            sentence.insert(0, before[at][1])
+        if len(set(sentence)) == 2:
+            return _order(sentence)
+        sentence = []
+    first = _order([side for _, side in before])
+    last = _order([side for _, side in reversed(before)])
+    return first if len({side for _, side in before}) == 2 and first != last else ""
+
+
+def _order(sides: Sequence[str]) -> Back:
+    """The order of a first mention."""
+    return "AB" if sides[0] == "A" else "BA"
