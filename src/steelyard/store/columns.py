@@ -292,7 +292,7 @@ def read_columns(
         clusters=samples.clusters.at(at[rows.record]),
         outcome=rows.outcome,
         value=rows.value,
-        details=rows.kept,
+        details=rows.details,
         answered=rows.answered,
     )
     if used is not None:
@@ -356,7 +356,7 @@ class _Rows:
     name: Array
     outcome: Array
     value: Array
-    kept: tuple[Answered, ...]
+    details: tuple[Answered, ...]
     answered: Array
 
     @classmethod
@@ -367,7 +367,7 @@ class _Rows:
         words = {row.num: row.text for row in connection.execute(select(schema.word.c.num, schema.word.c.text))}
         of_exams = names_where(score_infos(run.manifest), lambda info: info.exam)
         exams = [num for num, text in words.items() if text in of_exams]
-        scores, kept = _scores(connection, run, exams)
+        scores, details = _scores(connection, run, exams)
         record = _record_of(records, scores)
         if (record < 0).any():
             scores, record = {name: column[record >= 0] for name, column in scores.items()}, record[record >= 0]
@@ -379,7 +379,7 @@ class _Rows:
         if not _all_below(len(nums), name) or (nums[name] != scores["name"]).any():
             raise StoreError(f"the store is damaged: a score has no name. {REPAIR_HINT}")
         names = tuple(words[num] for num in nums.tolist())
-        return cls(record, names, name, codes[scores["outcome"]], scores["value"], kept, scores["answered"])
+        return cls(record, names, name, codes[scores["outcome"]], scores["value"], details, scores["answered"])
 
     def with_failures(self, failed: Array, announced: Sequence[str]) -> _Rows:
         """The same rows, with an `error` row added for every score that a failed record lacks."""
@@ -409,7 +409,7 @@ class _Rows:
             np.concatenate([self.name, added[:, 1]])[order],
             np.concatenate([self.outcome, rest])[order],
             np.concatenate([self.value, np.full(len(added), np.nan)])[order],
-            self.kept,
+            self.details,
             np.concatenate([self.answered, np.full(len(added), -1)])[order],
         )
 
@@ -437,7 +437,7 @@ def _scores(
             yield {"answered": answered, **{name: table[name] for name, _ in _SCORE}}
 
     columns = column_arrays(chunks(), (*_SCORE, _ANSWERED))
-    return columns, reader.kept
+    return columns, reader.details
 
 
 def _record_of(records: Mapping[str, Array], scores: Mapping[str, Array]) -> Array:

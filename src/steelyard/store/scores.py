@@ -52,7 +52,7 @@ class AnsweredReader:
         self._answers: list[Answered] = []
 
     @property
-    def kept(self) -> tuple[Answered, ...]:
+    def details(self) -> tuple[Answered, ...]:
         """The distinct readings, by number."""
         return tuple(self._answers)
 

@@ -348,7 +348,9 @@ class RunCheck:
             replies = [self._reply(key, bodies, sample_key) for key in listed]
             self._count(row, listed, replies)
             through_journal = any(key.stage == "target" for key in listed)
-            self._check_record(row, sample_key, [reply for reply in replies if reply is not None], through_journal=through_journal)
+            self._check_record(
+                row, sample_key, [reply for reply in replies if reply is not None], through_journal=through_journal
+            )
             for score in scores.pop((row["no"], row["repeat"]), ()):
                 self._check_score(score, sample_key)
         for (no, repeat), left in scores.items():
