@@ -25,6 +25,13 @@ def run(right, n, *, unparsed=0, errors=0, target="glm-4", state="finished"):
     )
 
 
+def preferred(wins, ties, losses):
+    values = [1.0] * wins + [0.5] * ties + [0.0] * losses
+    rows = [ScoreRow(f"s{i}", "", "", 0, "preference", "scored", value) for i, value in enumerate(values)]
+    counts = (len(rows), len(rows), 0, 0, 0, 0, 1.0, "")
+    return RunSummary("r1", "duel", "a vs b", {}, "finished", *counts, *summarize(rows), "preference")
+
+
 def judge(name, bound, summary):
     return judge_gate({name: bound}, [summary])
 
@@ -154,3 +161,9 @@ def test_sentences_and_json_carry_the_numbers():
     plain = json.loads(json.dumps(found.to_json(), allow_nan=False))
     assert plain["exit_code"] == 1
     assert plain["results"][0]["state"] == "fails"
+
+
+@pytest.mark.parametrize("split", [(20, 0, 0), (19, 1, 0), (18, 2, 0), (19, 0, 1)])
+def test_a_tie_in_place_of_a_win_decides_nothing_more(split):
+    assert judge("preference", ">=! 0.9", preferred(*split)).results[0].state == "undecided"
+    assert judge("preference", ">=! 0.5", preferred(*split)).results[0].state == "holds"

@@ -11,6 +11,7 @@ from steelyard.analysis.stopping import Stopping
 from steelyard.errors import ConfigError
 from steelyard.stats.intervals import Interval, wilson
 from steelyard.stats.power import detectable_win_rate
+from steelyard.stats.ties import wilson_with_ties
 
 NINETEEN = ["A"] * 19 + ["tie"]
 
@@ -41,6 +42,13 @@ def test_nineteen_of_nineteen_is_printed_with_its_interval_and_its_exact_p():
     assert found.p == pytest.approx(3.814697e-06, rel=1e-6)
     assert found.win.interval == wilson(19, 19)
     assert found.half.value == 0.975
+    assert found.half.interval == wilson_with_ties(19, 1, 0)
+
+
+def test_groups_count_ties_as_half_with_the_interval_for_ties():
+    labels = ["A"] * 17 + ["tie", "B", "tie"]
+    found = preferences(Judging(tuple(row(label, f"s{i}", group="ab"[i % 2]) for i, label in enumerate(labels))))
+    assert [group.half.interval for group in found.groups] == [wilson_with_ties(9, 0, 1), wilson_with_ties(8, 2, 0)]
 
 
 def test_the_other_side_is_preferred_with_its_own_rate_and_interval():

@@ -12,6 +12,7 @@ from steelyard.analysis.score_columns import ScoreRow
 from steelyard.analysis.summary import summarize
 from steelyard.analysis.summary_values import NO_GROUP, RunSummary
 from steelyard.stats.intervals import wilson, wilson_clustered
+from steelyard.stats.ties import wilson_with_ties, wilson_with_ties_clustered
 from steelyard.types import ScoreInfo
 
 
@@ -120,6 +121,24 @@ def test_a_score_that_is_no_rate_has_students_t_interval():
     assert found.overall.interval == pytest.approx(student.interval(0.95, 3, 3.5, sem(values)))
     assert found.bounds is None
     assert found.note == "t interval over 4 samples"
+
+
+def test_a_score_of_wins_ties_and_losses_has_the_interval_for_ties():
+    values = [1.0] * 19 + [0.5]
+    found = only([row(i, value=value, name="preference") for i, value in enumerate(values)])
+    assert found.overall.interval == wilson_with_ties(19, 1, 0)
+    assert found.note == "score interval with ties as half over 20 samples"
+    twice = [
+        row(i, value=value, name="preference", repeat=repeat) for repeat in (0, 1) for i, value in enumerate(values)
+    ]
+    assert only(twice).overall.interval == pytest.approx(wilson_with_ties_clustered(values, clusters=range(20)))
+    assert only(twice).note == "effective-n score interval with ties as half over 40 rows in 20 independent clusters"
+
+
+def test_a_half_among_other_values_is_no_tie():
+    values = [1.0] * 18 + [0.5, 0.75]
+    found = only([row(i, value=value, name="overlap") for i, value in enumerate(values)])
+    assert found.note == "t interval over 20 samples"
 
 
 def test_the_interval_of_a_score_on_the_unit_scale_stays_on_it():

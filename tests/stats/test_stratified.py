@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from steelyard.stats.intervals import wilson_clustered
 from steelyard.stats.quantiles import t_quantile
 from steelyard.stats.stratified import stratified_mean
+from steelyard.stats.ties import wilson_with_ties_clustered
 
 
 def by_hand(groups):
@@ -108,3 +109,30 @@ def test_a_spread_that_is_too_small_to_be_squared_is_none():
     found = stratified_mean([2e-91, 0.0, 1.0, 1.0], [0, 0, 1, 1], rate=False)
     assert (found.mean, found.strata) == (0.5, 2)
     assert found.df == 2
+
+
+def test_a_tie_does_not_narrow_the_interval_of_groups_that_won():
+    won, tied = of_groups([[1.0] * 5] * 4), of_groups([[1.0] * 5] * 3 + [[1.0] * 4 + [0.5]])
+    assert tied.interval.low < won.interval.low
+    assert tied.interval.high == 1.0
+
+
+def test_ties_of_one_group_alone_are_the_interval_for_ties_with_t():
+    values = [1.0] * 60 + [0.5] * 25 + [0.0] * 15
+    found = of_groups([values])
+    assert found.interval == pytest.approx(wilson_with_ties_clustered(values, clusters=range(100)), abs=1e-9)
+
+
+def test_a_group_of_ties_alone_is_not_taken_for_certain():
+    assert of_groups([[0.5] * 5, [1, 0] * 10]).error > of_groups([[1, 0] * 10]).error / 2
+
+
+def test_groups_with_ties_are_covered():
+    """Five groups of ten with other shares of wins, and one tie in ten: at 3,000 draws the error is 0.004."""
+    rng, wins = np.random.default_rng(3), [0.5, 0.6, 0.7, 0.8, 0.88]
+    held = 0
+    for _ in range(3000):
+        groups = [rng.choice([1.0, 0.5, 0.0], size=10, p=[win, 0.1, 0.9 - win]) for win in wins]
+        low, high = of_groups(groups).interval
+        held += low <= np.mean(wins) + 0.05 <= high
+    assert held / 3000 >= 0.94

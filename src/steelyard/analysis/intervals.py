@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal, Self, get_args
 from steelyard.errors import ConfigError, did_you_mean
 from steelyard.stats.binomial import clopper_pearson, jeffreys
 from steelyard.stats.bootstrap import bca_bootstrap, percentile_bootstrap
-from steelyard.stats.intervals import Interval, mean_interval, wilson
+from steelyard.stats.intervals import Interval, wilson
 from steelyard.types import Json
 
 if TYPE_CHECKING:
@@ -56,7 +56,7 @@ class Intervals:
             every rate, at the price of width; `jeffreys` where it is to be kept on average. A rate in clusters gets
             Wilson's interval with the effective number of samples, whatever is asked for here.
         means: of any other score, by cluster: `t`; or resampled, `bootstrap` (percentile) or `bca` (for skewed values
-            and dozens of samples).
+            and dozens of samples). With `t` a score of 0, 1/2 and 1 alone gets the score interval with ties as half.
     """
 
     rates: RateInterval = "wilson"
@@ -86,16 +86,14 @@ class Intervals:
         """The 95 % CI of a rate over n >= 1 independent samples."""
         return _RATES[self.rates](successes, n)
 
-    def of_mean(self, values: NDArray[Any], units: NDArray[Any], scale: Interval | None) -> Interval | None:
-        """The 95 % CI of a mean by cluster; None where the values do not vary and there is no scale.
+    def resampled(self, values: NDArray[Any], units: NDArray[Any]) -> Interval | None:
+        """The bootstrap 95 % CI of a mean by cluster; None unless one was asked for and the values vary.
 
         Args:
             values: of the score.
             units: a number for each, equal for values that depend on each other.
-            scale: between which all values lie.
         """
-        resampled = _RESAMPLED[self.means](values, clusters=units) if self.means in _RESAMPLED else None
-        return resampled or mean_interval(values, clusters=units, scale=scale)
+        return _RESAMPLED[self.means](values, clusters=units) if self.means in _RESAMPLED else None
 
     @property
     def rate_words(self) -> str:

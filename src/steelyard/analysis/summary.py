@@ -16,9 +16,11 @@ from steelyard.stats.intervals import (
     Interval,
     clustered_spread,
     is_without_spread,
+    mean_interval,
     wilson_clustered,
 )
 from steelyard.stats.stratified import stratified_mean
+from steelyard.stats.ties import wilson_with_ties, wilson_with_ties_clustered
 from steelyard.types import ScoreInfo
 
 if TYPE_CHECKING:
@@ -87,16 +89,26 @@ class _Reading:
 
 @dataclass(frozen=True, slots=True)
 class _GroupCounts:
-    """Counts of one group's rows: enough for a rate whose rows are independent."""
+    """Counts of one group's rows: enough for a rate whose rows are independent.
+
+    Args:
+        counts: rows per outcome.
+        total: sum of the values.
+        binary: whether every value is 0 or 1.
+        ties: whether every value is 0, 1/2 or 1, as a preference with ties; true where `binary` is.
+        unit: whether every value lies in [0, 1].
+    """
 
     counts: tuple[int, ...]
     total: float
     binary: bool
+    ties: bool
     unit: bool
 
     def __add__(self, other: _GroupCounts) -> _GroupCounts:
         counts = tuple(count + other_count for count, other_count in zip(self.counts, other.counts, strict=True))
-        return _GroupCounts(counts, self.total + other.total, self.binary and other.binary, self.unit and other.unit)
+        binary, ties, unit = self.binary and other.binary, self.ties and other.ties, self.unit and other.unit
+        return _GroupCounts(counts, self.total + other.total, binary, ties, unit)
 
     def rows(self, codes: tuple[int, ...]) -> int:
         return sum(self.counts[code] for code in codes)
@@ -112,9 +124,17 @@ def _tallies(indices: Array, codes: Array, values: Array, *, size: int, scaled: 
     totals = np.bincount(indices, weights=np.nan_to_num(values), minlength=size).tolist()
     other = (values != 0) & (values != 1) & ~np.isnan(values)
     between = np.bincount(indices[other], minlength=size) > 0
+    apart_from_ties = np.bincount(indices[other & (values != 0.5)], minlength=size) > 0
     outside = np.bincount(indices[(values < 0) | (values > 1)], minlength=size) > 0
     return [
-        _GroupCounts(tuple(counts[at]), totals[at], not (scaled or between[at]), not outside[at]) for at in range(size)
+        _GroupCounts(
+            tuple(counts[at]),
+            totals[at],
+            binary=not (scaled or between[at]),
+            ties=not (scaled or apart_from_ties[at]),
+            unit=not outside[at],
+        )
+        for at in range(size)
     ]
 
 
@@ -165,7 +185,7 @@ class _Column:
         )
 
     def summary(self, name: str) -> ScoreSummary:
-        nothing = _GroupCounts((0,) * len(CODES), 0.0, binary=True, unit=True)
+        nothing = _GroupCounts((0,) * len(CODES), 0.0, binary=True, ties=True, unit=True)
         return self._summary_of(reduce(_GroupCounts.__add__, self.tallies, nothing), None, (name, ""))
 
     def group_summaries(self, name: str) -> tuple[ScoreSummary, ...]:
@@ -211,9 +231,9 @@ class _Column:
         values, units, groups = self._vectors(None, among)
         if not len(groups) or groups.min() == groups.max():
             return None
-        ends = UNIT if tally.binary else self.reading.ends(tally)
+        ends = UNIT if tally.ties else self.reading.ends(tally)
         stratified = stratified_mean(
-            values, groups, clusters=units if self.clustered else None, scale=ends, rate=tally.binary
+            values, groups, clusters=units if self.clustered else None, scale=ends, rate=tally.ties
         )
         return Mean(stratified.mean, stratified.interval, stratified.strata)
 
@@ -235,8 +255,18 @@ class _Column:
         values, units, _ = self._vectors(index, among)
         if tally.binary:
             return Mean(tally.total / n, wilson_clustered(values, clusters=units), n)
-        interval = self.reading.intervals.of_mean(values, units, self.reading.ends(tally))
+        interval = self.reading.intervals.resampled(values, units)
+        if interval is None and tally.ties:
+            interval = self._interval_with_ties(values, units)
+        elif interval is None:
+            interval = mean_interval(values, clusters=units, scale=self.reading.ends(tally))
         return Mean(float(values.mean()), interval, n)
+
+    def _interval_with_ties(self, values: Array, units: Array) -> Interval:
+        if self.clustered:
+            return wilson_with_ties_clustered(values, clusters=units)
+        wins, ties, losses = (int((values == value).sum()) for value in (1.0, 0.5, 0.0))
+        return wilson_with_ties(wins, ties, losses)
 
     def _note(self, tally: _GroupCounts, index: int | None) -> str:
         if tally.binary and not self.clustered:
@@ -247,7 +277,10 @@ class _Column:
         among = f"{tally.rows(counted)} rows in {units} independent clusters" if self.clustered else f"{units} samples"
         if tally.binary:
             return f"effective-n Wilson interval over {among}"
-        if units > 1 and is_without_spread(values, clustered_spread(values, numbers)):
+        alike = units > 1 and is_without_spread(values, clustered_spread(values, numbers))
+        if tally.ties and (alike or self.reading.intervals.means == "t"):
+            return f"{'effective-n score' if self.clustered else 'score'} interval with ties as half over {among}"
+        if alike:
             scaled = self.reading.ends(tally) is not None
             return f"no spread over {among}: {'Wilson interval on the scale' if scaled else 'no interval'}"
         return f"{self.reading.intervals.mean_words} over {among}"

@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     from steelyard.stats.ranking_order import rank
     from steelyard.stats.sequential import BettingTest, confidence_sequence
     from steelyard.stats.stratified import StratifiedMean, stratified_mean
+    from steelyard.stats.ties import wilson_with_ties, wilson_with_ties_clustered
 else:
     __getattr__, __dir__ = lazy_names(
         __name__,
@@ -84,6 +85,8 @@ else:
         "steelyard.stats.power_means:t_test_power",
         "steelyard.stats.intervals:wilson",
         "steelyard.stats.intervals:wilson_clustered",
+        "steelyard.stats.ties:wilson_with_ties",
+        "steelyard.stats.ties:wilson_with_ties_clustered",
         "steelyard.stats.homogeneity:within_samples",
     )
 
@@ -129,5 +132,7 @@ __all__ = [
     "t_test_power",
     "wilson",
     "wilson_clustered",
+    "wilson_with_ties",
+    "wilson_with_ties_clustered",
     "within_samples",
 ]

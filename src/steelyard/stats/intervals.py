@@ -197,12 +197,12 @@ def wilson_clustered(values: ArrayLike, *, clusters: ArrayLike, level: float = 0
     if count < 2:
         return Interval(0.0, 1.0)
     alike = is_without_spread(values, Spread(mean, error, n, count))
-    balanced = _balanced_clusters(clusters)
+    balanced = balanced_clusters(clusters)
     effective = balanced if alike else min(n, mean * (1 - mean) / error**2)
     return score_interval(mean, effective, t_quantile((1 + level) / 2, max(1.0, balanced - 1)))
 
 
-def _balanced_clusters(clusters: ArrayLike) -> float:
+def balanced_clusters(clusters: ArrayLike) -> float:
     """The number of clusters of equal size with the same effective weight, after Kish."""
     import numpy as np
 

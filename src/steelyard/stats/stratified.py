@@ -8,8 +8,9 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from steelyard.stats.intervals import Interval, check_level, check_values, score_interval
+from steelyard.stats.intervals import Interval, check_level, check_values
 from steelyard.stats.quantiles import t_quantile
+from steelyard.stats.ties import score_interval_with_ties
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
@@ -54,10 +55,10 @@ def stratified_mean(
     which for independent values is the variance of a stratified sample, sum_h v_h with v_h = s_h^2 / (H^2 n_h); a
     cluster that reaches over several groups counts as one. Groups of a single cluster know no spread of their own:
     they are one stratum together. A group of zeros alone, or ones alone, has v_h = q (1 - q) / (H^2 G_h) with
-    q = (G_h m_h + 2 m) / (G_h + 2), as its values do not show that there is no other.
+    q = (G_h m_h + 2 m) / (G_h + 2), as its values do not show that there is no other; ties alone likewise.
 
-    A rate gets Wilson's equation with n_eff = m (1 - m) / SE^2 independent trials, other means m +- t SE; both with
-    the t quantile of (sum v_h)^2 / sum(v_h^2 / (G_h - 1)) degrees of freedom.
+    A rate gets the limits of `wilson_with_ties` (without ties Wilson's) for n_eff = (m (1 - m) - T / 4) / SE^2 trials,
+    T the mean share of ties, other means m +- t SE; with t at (sum v_h)^2 / sum(v_h^2 / (G_h - 1)) degrees of freedom.
 
     Args:
         values: n >= 1 finite numbers.
@@ -65,7 +66,7 @@ def stratified_mean(
         clusters: a number per value, equal within a cluster; None means that each value is its own cluster.
         level: confidence level in (0, 1).
         scale: lowest and highest possible value, where they are known.
-        rate: whether the values are zeros and ones.
+        rate: whether the values are zeros and ones, or halves for ties.
 
     Source: W. G. Cochran, "Sampling techniques", 3rd edition, 1977, sections 5.3 and 5.4 (variance, degrees of freedom
     after Satterthwaite) and 5A.12 (groups of one, collapsed); effective n after Korn and Graubard 1998. What groups
@@ -85,15 +86,15 @@ def stratified_mean(
     mean, count = float(parts.means.mean()), len(parts.means)
     _pool_singles(parts, mean)
     total = np.bincount(parts.unit, weights=parts.sums)
-    flat = _flat(parts, mean) if rate else np.zeros(count)
+    ties = np.bincount(groups, weights=rate * (data == 0.5)) / np.bincount(groups)
+    flat = _flat(parts, mean, ties) if rate else np.zeros(count)
     # Not `total @ total`: a BLAS sums by the number of its threads, which also cost more than they save.
     variance = (float((total**2).sum()) + float(flat.sum())) / count**2
     own = np.bincount(parts.stratum, weights=parts.sums**2, minlength=count) + flat
-    degrees = np.maximum(parts.sizes - 1, 1)
-    squares = float((own**2 / degrees).sum())
+    squares = float((own**2 / np.maximum(parts.sizes - 1, 1)).sum())
     # No spread, or one that is too small to be squared, has as many degrees as there are values left.
     df = float(own.sum() ** 2 / squares) if squares else max(1.0, float(parts.sizes.sum()) - count)
-    interval = _interval(_Estimate(mean, variance, df, parts), level, scale, rate=rate)
+    interval = _interval(_Estimate(mean, variance, df, float(ties.mean()), parts), level, scale, rate=rate)
     return StratifiedMean(mean, interval, math.sqrt(variance), df, count)
 
 
@@ -111,6 +112,7 @@ class _Estimate(NamedTuple):
     mean: float
     variance: float
     df: float
+    ties: float
     parts: _Parts
 
 
@@ -152,14 +154,19 @@ def _pool_singles(parts: _Parts, mean: float) -> None:
     parts.sums[at] = (parts.means[parts.stratum[at]] - centre) * factor
 
 
-def _flat(parts: _Parts, mean: float) -> Array:
-    """What the variance of groups of zeros alone, or ones alone, counts as; 0 for all others."""
+def _flat(parts: _Parts, mean: float, ties: Array) -> Array:
+    """The variance that a group without spread (all wins, ties or losses) is given; 0 for all other groups.
+
+    Two values like those of all groups join it; with q and s its mean and mean square then, v = (s - q^2) / G_h.
+    """
     import numpy as np
 
+    # The square of 0, 1/2 and 1 is the value itself, less a quarter for a tie.
+    squares = mean - float(ties.mean()) / 4
     shrunk = (parts.sizes * parts.means + 2 * mean) / (parts.sizes + 2)
-    flat: Array = np.where(
-        (parts.sizes > 1) & np.isin(parts.means, (0.0, 1.0)), shrunk * (1 - shrunk) / parts.sizes, 0.0
-    )
+    shrunk_squares = (parts.sizes * parts.means**2 + 2 * squares) / (parts.sizes + 2)
+    alike = np.isin(parts.means, (0.0, 1.0)) | (ties == 1)
+    flat: Array = np.where((parts.sizes > 1) & alike, (shrunk_squares - shrunk**2) / parts.sizes, 0.0)
     return flat
 
 
@@ -178,6 +185,9 @@ def _interval(estimate: _Estimate, level: float, scale: tuple[float, float] | No
     width = scale[1] - scale[0]
     share = min(1.0, max(0.0, (estimate.mean - scale[0]) / width))
     spread = estimate.variance / width**2
-    effective = share * (1 - share) / spread if spread > 1e-24 and 0 < share < 1 else balanced
-    low, high = score_interval(share, effective, t)
+    alone = share * (1 - share) - estimate.ties / 4
+    n = alone / spread if spread > 1e-24 and alone > 0 else balanced
+    wins = max(0.0, share - estimate.ties / 2)
+    losses = max(0.0, 1 - wins - estimate.ties)
+    low, high = score_interval_with_ties(n * wins, n * estimate.ties, n * losses, t)
     return Interval(scale[0] + width * low, scale[0] + width * high)
