@@ -211,7 +211,8 @@ def describe(value: Any) -> Any:
 
 
 def _describe_fields(value: Any) -> Any:
-    fields = {field.name: describe(getattr(value, field.name)) for field in dataclasses.fields(value)}
+    # What cannot be given when a value is made (`init=False`) is no setting of it.
+    fields = {field.name: describe(getattr(value, field.name)) for field in dataclasses.fields(value) if field.init}
     if hasattr(value, "manifest"):
         fields.update(value.manifest())
     name = next((name for kind in BUILT_IN if (name := name_of(kind, type(value)))), None)

@@ -15,6 +15,7 @@ from pathlib import Path
 
 import pytest
 
+from steelyard.prompts.template import load_template
 from steelyard.store import Store
 from steelyard.types import ScoreInfo
 
@@ -121,3 +122,21 @@ def test_a_run_begun_under_former_names_of_keys_is_resumed_as_unchanged(steelyar
         scorers = json.dumps(store.run("zzysa9").manifest["scorers"])
     assert '"also_scored": []' in scorers
     assert '"beside"' not in scorers
+
+
+def test_a_judged_run_is_resumed_and_scored_again_with_the_prompts_that_it_was_begun_with(steelyard, written, tmp_path):
+    config = tmp_path / "judged.toml"
+    config.write_text(config.read_text(encoding="utf-8").replace("calls = 12", "calls = 20"), encoding="utf-8")
+    begun = prompt_of(steelyard("show", "qmk4uw", "--store", written, "--json").json())
+    assert begun["text"] != load_template("en/judge_correctness"), "this version has another text"
+    steelyard("resume", "qmk4uw", "--config", config, "--store", written, "-q", code=0)
+    resumed = steelyard("show", "qmk4uw", "--store", written, "--json").json()
+    assert prompt_of(resumed) == begun
+    steelyard("rescore", "qmk4uw", "--config", config, "--store", written, code=0)
+    again = steelyard("show", "qmk4uw", "--store", written, "--json").json()
+    assert headlines(again) == headlines(resumed)
+    assert prompt_of(again) == begun
+
+
+def prompt_of(shown):
+    return shown["manifest"]["scorers"]["correctness"]["correctness"]["prompts"]["correctness"]["en"]

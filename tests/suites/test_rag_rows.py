@@ -146,3 +146,26 @@ def test_any_cells_give_plain_sources_or_a_reason(cells):
     for one in found:
         assert set(one) <= {"id", "document", "start", "end", "page", "text"}
         assert one.get("start", 0) < one.get("end", 1)
+
+
+@pytest.mark.parametrize(
+    ("cells", "unanswerable"),
+    [
+        ({"answerable": False}, True),
+        ({"answerable": "no"}, True),
+        ({"answerable": "yes"}, False),
+        ({"answerable": ""}, False),
+        ({"is_impossible": True}, True),  # the key of SQuAD 2.0
+        ({"unanswerable": 0}, False),
+        ({"是否可回答": "否"}, True),
+    ],
+)
+def test_a_row_can_be_marked_as_unanswerable(tmp_path, cells, unanswerable):
+    (sample,) = load(lines(tmp_path, [{"question": "What did it cost?", **cells}])).samples
+    assert ("answerable" in sample.metadata) is unanswerable, "others keep the hash that they had"
+    assert sample.metadata.get("answerable") is (False if unanswerable else None)
+
+
+def test_a_mark_that_is_neither_yes_nor_no_is_a_defect(tmp_path):
+    with pytest.raises(DataError, match="answerable is 'perhaps', not yes or no"):
+        load(lines(tmp_path, [{"question": "What did it cost?", "answerable": "perhaps"}]))

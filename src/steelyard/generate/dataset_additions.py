@@ -145,7 +145,8 @@ def _choice_row(sample: Sample) -> dict[str, Any]:
 def _rag_row(sample: Sample) -> dict[str, Any]:
     about = sample.metadata
     sources = {"document": about.get("document", ""), "source": list(about.get("sources", ()))}
-    return {**_plain_row(sample), **sources}
+    mark = {"answerable": "no" if about.get("answerable") is False else ""}
+    return {**_plain_row(sample), **sources, **mark}
 
 
 def _sql_row(sample: Sample) -> dict[str, Any]:

@@ -8,14 +8,14 @@ them), and no other call has the same.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from hashlib import blake2b
 from pathlib import Path
 from typing import Any, Final, get_args
 
 from steelyard.errors import ConfigError
 from steelyard.prompts.language import Language
-from steelyard.prompts.template import check_names, load_template, placeholders, render
+from steelyard.prompts.template import check_names, load_template, packaged_prompts, placeholders, render
 from steelyard.types import Message
 
 _MARK: Final = "mark"
@@ -31,6 +31,8 @@ class FencedPrompt:
         fenced: names of values that are other people's text, put between marks; none where nothing is shown.
         plain: names of values that are the user's own words or ours: criteria, a scale, a number.
         needed: names that a template must have; empty: one of `fenced`.
+        earlier: packaged prompt (`en/judge_correctness`) -> the text that a stored run was sent, where this version
+            has another.
     """
 
     name: str
@@ -38,6 +40,7 @@ class FencedPrompt:
     fenced: tuple[str, ...]
     plain: tuple[str, ...] = ()
     needed: tuple[str, ...] = ()
+    earlier: Mapping[str, str] = field(default_factory=dict)
 
     def check(self) -> None:
         """Read the templates and refuse one that lacks a value or ends with other people's text.
@@ -65,18 +68,35 @@ class FencedPrompt:
 
     def text(self, language: Language) -> str:
         """The template."""
-        return load_template(self.own or f"{language}/{self.name}")
+        source = self._source(language)
+        earlier = self.earlier.get(source) if isinstance(source, str) else None
+        return load_template(source) if earlier is None else earlier
+
+    def _source(self, language: Language) -> Path | str:
+        return self.own or f"{language}/{self.name}"
 
     def manifest(self) -> dict[str, Any]:
         """Text and hash of the prompt, by language."""
-        languages = get_args(Language)
-        texts = (
-            {"own": self.text(languages[0])} if self.own else {language: self.text(language) for language in languages}
-        )
+        texts = {key: self.text(language) for key, language in self._languages().items()}
         return {
             key: {"hash": blake2b(text.encode("utf-8", "surrogatepass"), digest_size=8).hexdigest(), "text": text}
             for key, text in texts.items()
         }
+
+    def earlier_texts(self, manifest: Mapping[str, Mapping[str, str]]) -> dict[str, str]:
+        """Packaged prompt -> its text in a stored manifest of this prompt; empty for a template of the user's own.
+
+        Args:
+            manifest: as `manifest` gave it, in this version or an earlier one.
+        """
+        sources = {key: self._source(language) for key, language in self._languages().items() if key in manifest}
+        packaged = {key: source for key, source in sources.items() if source in packaged_prompts()}
+        return {str(source): manifest[key]["text"] for key, source in packaged.items()}
+
+    def _languages(self) -> dict[str, Language]:
+        """Key of the manifest -> a language whose text it has: the user's own template serves all of them."""
+        languages: tuple[Language, ...] = get_args(Language)
+        return {"own": languages[0]} if self.own else {language: language for language in languages}
 
     def messages(self, language: Language, values: Mapping[str, str]) -> list[Message]:
         """The messages to send; every fenced value stands between its marks.

@@ -14,7 +14,8 @@ from typing import Any, Final, TypeVar
 
 from steelyard.errors import ConfigError, did_you_mean
 from steelyard.registry import describe
-from steelyard.runner import Progress
+from steelyard.runner import Progress, stage_name
+from steelyard.scorers.judges.judge import with_stored_prompts
 from steelyard.session.secrets import Secrets, references
 from steelyard.session.session import Session
 from steelyard.sql.sandbox import Sandbox
@@ -153,6 +154,8 @@ async def aevaluate_suite(
         contextlib.ExitStack() as held,
     ):
         prepare(suite.parts, sandbox)
+        if how.resume:
+            suite = _with_stored_prompts(suite, store.runs_of(store.run(how.resume).evaluation))
         draw = new_id() if how.fresh else ""
         plan = dict(manifests(suite, seen, draw=draw, config=how.config))
         if suite.options.stop_when_decided.question:
@@ -181,6 +184,19 @@ async def aevaluate_suite(
             ]
             await run_all(Running(suite, session, store, evaluation, plan, sides), writers, control.progress)
         return tuple(store.runs_of(evaluation))
+
+
+def _with_stored_prompts(suite: Suite, runs: Iterable[Run]) -> Suite:
+    """The suite with the packaged prompts of its unfinished runs: a later version may word them otherwise."""
+    described: dict[str, Any] = {}
+    for run in runs:
+        described |= run.first_manifest.get("scorers", {})
+
+    def as_stored(scorers: Iterable[Scorer]) -> tuple[Scorer, ...]:
+        return tuple(with_stored_prompts(scorer, described.get(stage_name(scorer))) for scorer in scorers)
+
+    scorers_of = {name: as_stored(scorers) for name, scorers in suite.scorers_of.items()}
+    return dataclasses.replace(suite, scorers=as_stored(suite.scorers), scorers_of=scorers_of)
 
 
 def _open_runs(

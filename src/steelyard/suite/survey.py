@@ -252,6 +252,10 @@ def _differs(before: Mapping[str, Any], after: Mapping[str, Any], key: str) -> b
         return False
     if key in before and key in after:
         return bool(before[key] != after[key])
+    if ".prompts." in key and key in after:
+        return (
+            False  # of a question that the older version did not know; settings that bring a prompt differ themselves
+        )
     return before.get(key, after.get(key)) not in _UNSET
 
 

@@ -85,3 +85,44 @@ def test_the_threshold_can_be_lowered():
 def test_a_threshold_above_1_is_refused():
     with pytest.raises(ConfigError, match="threshold"):
         AnswerRelevancy(threshold=2).check()
+
+
+def declining(reply, answer, **metadata):
+    return judged(AnswerRelevancy, sample(answer, "What did the bridge cost?", None, **metadata), lambda asked: reply)
+
+
+def test_saying_that_there_is_no_answer_is_right_where_there_is_none():
+    found = declining("1. NO", "The documents do not mention the price.", answerable=False)
+
+    assert (found.only.value, found.only.passed) == (1.0, True)
+    assert found.only.detail["form"] == "abstention"
+    assert found.asked == [], "words that say nothing else need no judge"
+
+
+@pytest.mark.parametrize(
+    ("reply", "value"),
+    [
+        ("It says that no price is known, and names the archive.\nVerdict: YES", 1.0),
+        ("It says that 2 documents give no price. It then gives 2,000 guilders all the same.\nVerdict: NO", 0.0),
+        ("资料没有写明造价，但回答仍然给出了数额。\n结论：否", 0.0),
+    ],
+)
+def test_what_is_not_plainly_an_abstention_is_judged_by_a_prompt_of_its_own(reply, value):
+    found = declining(reply, "No price is known, but the archive may hold the accounts.", answerable=False)
+
+    assert found.only.value == value
+    assert "cannot be answered" in found.prompts[0]
+    assert found.only.detail["answerable"] is False
+
+
+@pytest.mark.parametrize("metadata", [{}, {"answerable": True}])
+def test_the_same_abstention_is_not_relevant_where_an_answer_is_expected(metadata):
+    reply = "1. It only says that it does not know. Verdict: NO\n2. It gives no price. Verdict: NO"
+    found = declining(reply, "The documents do not mention the price.", **metadata)
+
+    assert (found.only.value, found.only.passed) == (0.0, False)
+    assert "says only that it does not know" in found.prompts[0]
+
+
+def test_a_blank_answer_to_an_unanswerable_question_says_nothing():
+    assert declining("1. NO", " ", answerable=False).only.value == 0.0

@@ -291,6 +291,6 @@ def test_what_cannot_be_meant_is_refused_before_anything_is_sent(fields, message
 
 def test_the_prompts_are_in_the_manifest():
     told = coherent(Judge(), steps=(), reasoning=True).manifest()["prompts"]
-    assert "first line" in told["g_eval"]["en"]["text"]
+    assert "First write your reasons" in told["g_eval"]["en"]["text"]
     assert "Do not rate anything yourself" in told["steps"]["en"]["text"]
     assert "steps" not in coherent(Judge()).manifest()["prompts"]

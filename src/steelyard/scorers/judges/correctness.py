@@ -64,9 +64,14 @@ class Correctness:
         expect_number("threshold", self.threshold, _SCALE.low, _SCALE.high)
         self._prompt.check()
 
+    @property
+    def prompts(self) -> dict[str, FencedPrompt]:
+        """The prompts that are sent, by their names in the manifest."""
+        return {"correctness": self._prompt}
+
     def manifest(self) -> dict[str, Any]:
         """The prompts and their hashes."""
-        return prompts_manifest(correctness=self._prompt)
+        return prompts_manifest(**self.prompts)
 
     async def __call__(self, sample: Sample, output: Output, ask: Asks) -> Sequence[Score]:
         """Judge one answer."""
@@ -97,7 +102,7 @@ class Correctness:
 
     @property
     def _prompt(self) -> FencedPrompt:
-        return FencedPrompt("judge_correctness", self.template, fenced=("question", "reference", "answer"))
+        return self.judge.prompt("correctness", self.template, fenced=("question", "reference", "answer"))
 
 
 def _rating_in(reply: Reply) -> Verdict:

@@ -103,9 +103,14 @@ class Rubric:
         if len(set(self._values)) < len(self.levels):
             raise ConfigError("levels: the same value is described twice")
 
+    @property
+    def prompts(self) -> dict[str, FencedPrompt]:
+        """The prompts that are sent, by their names in the manifest."""
+        return {"rubric": self._prompt}
+
     def manifest(self) -> dict[str, Any]:
-        """The prompt and its hash."""
-        return prompts_manifest(rubric=self._prompt)
+        """The prompts and their hashes."""
+        return prompts_manifest(**self.prompts)
 
     async def __call__(self, sample: Sample, output: Output, ask: Asks) -> Score:
         """Judge one answer."""
@@ -157,7 +162,7 @@ class Rubric:
 
     @property
     def _prompt(self) -> FencedPrompt:
-        return FencedPrompt("judge_rubric", self.template, _FENCED, ("criterion", "levels", "metric"))
+        return self.judge.prompt("rubric", self.template, _FENCED, ("criterion", "levels", "metric"))
 
 
 def _number(value: Any) -> float:
@@ -219,9 +224,14 @@ class Guideline:
         refuse_file_names(guidelines=self.guidelines)
         self._prompt.check()
 
+    @property
+    def prompts(self) -> dict[str, FencedPrompt]:
+        """The prompts that are sent, by their names in the manifest."""
+        return {"guideline": self._prompt}
+
     def manifest(self) -> dict[str, Any]:
-        """The prompt and its hash."""
-        return prompts_manifest(guideline=self._prompt)
+        """The prompts and their hashes."""
+        return prompts_manifest(**self.prompts)
 
     async def __call__(self, sample: Sample, output: Output, ask: Asks) -> Score:
         """Judge one answer by all guidelines."""
@@ -269,7 +279,7 @@ class Guideline:
 
     @property
     def _prompt(self) -> FencedPrompt:
-        return FencedPrompt("judge_guideline", self.template, ("question", "answer"), ("guidelines", "count"))
+        return self.judge.prompt("guideline", self.template, ("question", "answer"), ("guidelines", "count"))
 
 
 def _followed(verdicts: Sequence[Verdict]) -> int:

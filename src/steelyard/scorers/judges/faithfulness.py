@@ -90,9 +90,14 @@ class Faithfulness:
         self._create.check()
         self._refine.check()
 
+    @property
+    def prompts(self) -> dict[str, FencedPrompt]:
+        """The prompts that are sent, by their names in the manifest."""
+        return {"faithfulness": self._create, "faithfulness_refine": self._refine}
+
     def manifest(self) -> dict[str, Any]:
         """The prompts and their hashes."""
-        return prompts_manifest(faithfulness=self._create, faithfulness_refine=self._refine)
+        return prompts_manifest(**self.prompts)
 
     async def __call__(self, sample: Sample, output: Output, ask: Asks) -> Score:
         """Judge one answer."""
@@ -136,12 +141,12 @@ class Faithfulness:
 
     @property
     def _create(self) -> FencedPrompt:
-        return FencedPrompt(f"judge_{_NAME}", self.template, fenced=("question", "contexts", "answer"))
+        return self.judge.prompt(_NAME, self.template, fenced=("question", "contexts", "answer"))
 
     @property
     def _refine(self) -> FencedPrompt:
         fenced = ("question", "contexts", "answer", "reason")
-        return FencedPrompt("judge_faithfulness_refine", self.refine_template, fenced=fenced)
+        return self.judge.prompt("faithfulness_refine", self.refine_template, fenced=fenced)
 
 
 def _supported(steps: Sequence[Verdict]) -> bool:
@@ -236,9 +241,14 @@ class ClaimFaithfulness:
         self._taking.check()
         self._judging.check()
 
+    @property
+    def prompts(self) -> dict[str, FencedPrompt]:
+        """The prompts that are sent, by their names in the manifest."""
+        return {"claims": self._taking, "claim_verdicts": self._judging}
+
     def manifest(self) -> dict[str, Any]:
         """The prompts and their hashes."""
-        return prompts_manifest(claims=self._taking, claim_verdicts=self._judging)
+        return prompts_manifest(**self.prompts)
 
     async def __call__(self, sample: Sample, output: Output, ask: Asks) -> Score:
         """Judge one answer."""
@@ -297,11 +307,11 @@ class ClaimFaithfulness:
 
     @property
     def _taking(self) -> FencedPrompt:
-        return FencedPrompt("judge_claims", self.claims_template, fenced=("question", "answer"))
+        return self.judge.prompt("claims", self.claims_template, fenced=("question", "answer"))
 
     @property
     def _judging(self) -> FencedPrompt:
-        return FencedPrompt("judge_claim_verdicts", self.template, fenced=("contexts", "claims"), plain=("count",))
+        return self.judge.prompt("claim_verdicts", self.template, fenced=("contexts", "claims"), plain=("count",))
 
 
 def _share(claims: _Claims) -> Verdict:

@@ -2,7 +2,11 @@
 
 Source: Liu et al., "G-Eval: NLG Evaluation using GPT-4 with Better Human Alignment", EMNLP 2023: task and criteria,
 evaluation steps that the model wrote for itself (section 2, "auto chain-of-thoughts"), and a form with the metric's
-name, filled in with the score alone.
+name, filled in with the score alone ("Evaluation Form (scores ONLY)" in the prompts of github.com/nlpyang/geval).
+
+That form is why the packaged prompt, alone among those of the judges, asks for no reasons before the verdict and shows
+no example: the score is weighted by the probabilities of its token, which reasons before it would settle in advance.
+With `reasoning` the judge writes them first all the same.
 """
 
 from __future__ import annotations
@@ -54,7 +58,7 @@ class GEval:
         samples: how many replies `samples` asks for.
         min_probability_mass: the share of the probability, in [0, 1], that the scale's values must cover; below it the
             rating is taken as it was read, which the score says.
-        reasoning: whether the judge gives its reasons, behind the score. Where probabilities are asked for they come,
+        reasoning: whether the judge gives its reasons, before the score. Where probabilities are asked for they come,
             and are stored, for every token of the reasons as well: about 30 kB a reply instead of 2.
         threshold: the lowest score that passes; null: nothing passes or fails.
         template: a prompt of your own; may use `{{question}}` and `{{answer}}` (both fenced), `{{task}}`,
@@ -107,10 +111,15 @@ class GEval:
         if not self.steps:
             self._steps_prompt.check()
 
+    @property
+    def prompts(self) -> dict[str, FencedPrompt]:
+        """The prompts that are sent, by their names in the manifest."""
+        written = {} if self.steps else {"steps": self._steps_prompt}
+        return {"g_eval": self._prompt, **written}
+
     def manifest(self) -> dict[str, Any]:
         """The prompts and their hashes."""
-        written = {} if self.steps else {"steps": self._steps_prompt}
-        return prompts_manifest(g_eval=self._prompt, **written)
+        return prompts_manifest(**self.prompts)
 
     async def __call__(self, sample: Sample, output: Output, ask: Asks) -> Score:
         """Judge one answer."""
@@ -161,11 +170,11 @@ class GEval:
     @property
     def _prompt(self) -> FencedPrompt:
         name = "g_eval_reasons" if self.reasoning else "g_eval"
-        return FencedPrompt(f"judge_{name}", self.template, ("question", "answer"), _NAMES)
+        return self.judge.prompt(name, self.template, ("question", "answer"), _NAMES)
 
     @property
     def _steps_prompt(self) -> FencedPrompt:
-        return FencedPrompt("judge_g_eval_steps", self.steps_template, (), _STEPS_NAMES)
+        return self.judge.prompt("g_eval_steps", self.steps_template, (), _STEPS_NAMES)
 
 
 def _are_texts(value: Any) -> bool:

@@ -11,13 +11,15 @@ import json
 from collections import Counter
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, is_dataclass, replace
+from pathlib import Path
 from statistics import fmean, stdev
 from types import MappingProxyType
-from typing import Any, Final, TypeVar
+from typing import Any, Final, TypeVar, cast
 
 from steelyard.errors import ConfigError, expect_number
 from steelyard.models.base import Model
 from steelyard.models.references import check_sent
+from steelyard.prompts.fenced_prompt import FencedPrompt
 from steelyard.prompts.language import Language, LanguageSetting, check_language, prompt_language
 from steelyard.session.replies import answer_of, refused_before
 from steelyard.text.listed import read_verdict_list
@@ -52,6 +54,8 @@ class Judge:
     repeats: int = 1
     language: LanguageSetting = "auto"
     parameters: Mapping[str, Any] = field(default_factory=dict)
+    earlier_prompts: Mapping[str, str] = field(default_factory=dict, init=False, compare=False, repr=False)
+    """Packaged prompt -> its text in a stored run that is scored again or resumed; see `with_stored_prompts`."""
 
     def check(self) -> None:
         """Check the settings before anything is sent.
@@ -70,6 +74,18 @@ class Judge:
     def language_for(self, *texts: str) -> Language:
         """The language of a prompt that shows `texts`."""
         return prompt_language(self.language, *texts)
+
+    def prompt(
+        self,
+        name: str,
+        own: Path | str,
+        fenced: tuple[str, ...],
+        plain: tuple[str, ...] = (),
+        *,
+        needed: tuple[str, ...] = (),
+    ) -> FencedPrompt:
+        """The prompt `judge_<name>`, or the user's own; see `FencedPrompt`."""
+        return FencedPrompt(f"judge_{name}", own, fenced, plain, needed, self.earlier_prompts)
 
     async def ask(self, ask: Asks, messages: list[Message], /, **parameters: Any) -> Reply:
         """Make one call; the user's parameters override the scorer's, and these override `STEADY`."""
@@ -133,6 +149,37 @@ def with_judge(scorers: Sequence[Scorer], judge: Judge) -> tuple[Scorer, ...]:
 def _given_judge(scorer: Any, judge: Judge) -> Any:
     wants = is_dataclass(scorer) and not isinstance(scorer, type) and getattr(scorer, "judge", None) == Judge()
     return replace(scorer, judge=judge) if wants else scorer
+
+
+def with_stored_prompts(scorer: Scorer, described: Any) -> Scorer:
+    """The scorer with the packaged prompts that a stored run was judged with, which an earlier version may have worded.
+
+    A run that is scored again asks for the replies to the very texts that were sent, and one that is resumed must not
+    be judged by two prompts. Templates of the user's own stay as they are.
+
+    Args:
+        scorer: any; one that sends no prompts is returned as it is.
+        described: what the run's manifest has of it; None where it has nothing.
+    """
+    prompts: Mapping[str, FencedPrompt] = getattr(scorer, "prompts", {})
+    judge = getattr(scorer, "judge", None)
+    stored = _stored_prompts(described)
+    if not prompts or not stored or not isinstance(judge, Judge):
+        return scorer
+    earlier: dict[str, str] = {}
+    for key, prompt in prompts.items():
+        earlier |= prompt.earlier_texts(stored.get(key, {}))
+    judge = replace(judge)
+    object.__setattr__(judge, "earlier_prompts", earlier)  # the class is frozen, and this is no setting of a user's
+    changed: Any = scorer
+    return cast("Scorer", replace(changed, judge=judge))
+
+
+def _stored_prompts(described: Any) -> Mapping[str, Any]:
+    """The prompts in a manifest's entry of a scorer, which is `{name: {fields}}`; empty where it has none."""
+    fields = next(iter(described.values()), None) if isinstance(described, Mapping) else None
+    stored = fields.get("prompts") if isinstance(fields, Mapping) else None
+    return stored if isinstance(stored, Mapping) else {}
 
 
 _LONGEST_REASON: Final = 2000

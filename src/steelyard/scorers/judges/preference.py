@@ -110,10 +110,15 @@ class Preference:
         if not all(isinstance(text, str) and text.strip() for text in criteria):
             raise ConfigError("criteria: each must be a text that is not blank")
 
+    @property
+    def prompts(self) -> dict[str, FencedPrompt]:
+        """The prompts that are sent, by their names in the manifest; the criteria among them where they are ours."""
+        ours = {} if self.criteria else {"criteria": self._packaged_criteria}
+        return {"preference": self._prompt, **ours}
+
     def manifest(self) -> dict[str, Any]:
-        """The prompt, the packaged criteria if the user set none, and their hashes."""
-        ours = {} if self.criteria else {"criteria": FencedPrompt("preference_criteria", "", ())}
-        return prompts_manifest(preference=self._prompt, **ours)
+        """The prompts and their hashes."""
+        return prompts_manifest(**self.prompts)
 
     async def __call__(self, sample: Sample, output: Output, ask: Asks) -> Score:
         """Judge one pair."""
@@ -164,7 +169,7 @@ class Preference:
     def _criteria(self, language: Language) -> str:
         criteria = self.criteria
         if not criteria:
-            return FencedPrompt("preference_criteria", "", ()).text(language)
+            return self._packaged_criteria.text(language)
         return (
             criteria.strip()
             if isinstance(criteria, str)
@@ -194,9 +199,13 @@ class Preference:
         return Score(self.name, VALUES[verdict.label], reason=reason, detail=detail)
 
     @property
+    def _packaged_criteria(self) -> FencedPrompt:
+        return FencedPrompt("preference_criteria", "", (), earlier=self.judge.earlier_prompts)
+
+    @property
     def _prompt(self) -> FencedPrompt:
         fenced = ("question", "reference", "answer_a", "answer_b")
-        return FencedPrompt("judge_preference", self.template, fenced, ("criteria",), ("answer_a", "answer_b"))
+        return self.judge.prompt("preference", self.template, fenced, ("criteria",), needed=("answer_a", "answer_b"))
 
 
 def _disarmed(answer: str) -> str:

@@ -55,7 +55,7 @@ class Form:
         weighting: see `GEval`.
         samples: how many are drawn where they are.
         min_probability_mass: the share of the probability that the scale's values must cover.
-        reasoning: whether reasons follow the score.
+        reasoning: whether reasons stand before the score, for which a reply needs room.
     """
 
     metric: str

@@ -9,8 +9,8 @@ written by the judge beforehand.
 keep to the subject, does it give what was asked for) and their equal weight are those of LlamaIndex'
 AnswerRelevancyEvaluator, whose 0 to 2 is 0, 0.5 and 1 here; the words of the prompt are ours. Deviations: each verdict
 is read under its number, where LlamaIndex reads one digit of a sum; an answer that is true but says only that it does
-not know gets nothing for the second. Reverse questions by cosine (Ragas) would need a model of embeddings and reward an
-answer that repeats the question.
+not know gets nothing, unless the sample is marked as unanswerable: then it is the right answer. Reverse questions by
+cosine (Ragas) would need a model of embeddings and reward an answer that repeats the question.
 
 `ContextRelevance`: which of the retrieved contexts are useful for the question, and do they come first?
 
@@ -26,6 +26,7 @@ neither the reference nor the answer is shown, so that the verdict is on the ret
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -49,18 +50,22 @@ from steelyard.scorers.judges.judge import (
     reference_of,
     score_of,
     together,
+    unless_stopped,
 )
 from steelyard.scorers.judges.rating import Form, Weighting, rate, rated_score
 from steelyard.scorers.judges.windows import ContextWindow, check_window, windows
 from steelyard.session.replies import answer_of, refused_before
-from steelyard.text.rating import Verdict
+from steelyard.text.abstention import is_abstention
+from steelyard.text.rating import Verdict, read_yes_no
 from steelyard.text.sql_reply import read_sql
-from steelyard.types import STOPPED, Asks, Output, Sample, Score, ScoreInfo, StageInfo
+from steelyard.types import STOPPED, Asks, Message, Output, Reply, Sample, Score, ScoreInfo, StageInfo
 
 Judged = Literal["output", "reference"]
 Candidate = Literal["auto", "sql", "text"]
 Showing = Literal["auto", "shown", "hidden"]
 
+_REASONS: Final = re.compile(r"reason|explain|justif|理由|原因", re.IGNORECASE)
+"""Words of a prompt that asks for more than a number, so that a reply needs room for it."""
 _NAMES: Final[Mapping[str, str]] = MappingProxyType({"output": "relevance", "reference": "relevance_of_reference"})
 
 
@@ -130,9 +135,14 @@ class Relevance:
             raise ConfigError(f"threshold: {self.threshold!r} is not on the scale from 1 to 5")
         self._prompt.check()
 
+    @property
+    def prompts(self) -> dict[str, FencedPrompt]:
+        """The prompts that are sent, by their names in the manifest."""
+        return {"relevance": self._prompt}
+
     def manifest(self) -> dict[str, Any]:
-        """The prompt and its hash."""
-        return prompts_manifest(relevance=self._prompt)
+        """The prompts and their hashes."""
+        return prompts_manifest(**self.prompts)
 
     async def __call__(self, sample: Sample, output: Output, ask: Asks) -> Score:
         """Judge one query or answer."""
@@ -142,10 +152,12 @@ class Relevance:
         question = transcript_of(sample.input)
         schema = (sample.metadata.get("schema") or "") if self._shows_schema else ""
         # The request alone decides: SQL is spelled in Latin letters whatever was asked.
-        messages = self._prompt.messages(
-            self.judge.language_for(question), {"question": question, "schema": _text(schema), "answer": candidate}
-        )
-        rated = await rate(self._form, self.judge, ask, messages)
+        language = self.judge.language_for(question)
+        values = {"question": question, "schema": _text(schema), "answer": candidate}
+        messages = self._prompt.messages(language, values)
+        # A prompt of a user's own, or of an older version, may ask for the number alone.
+        form = replace(self._form, reasoning=bool(_REASONS.search(self._prompt.text(language))))
+        rated = await rate(form, self.judge, ask, messages)
         return rated_score(self._name, rated, candidate=candidate, threshold=self.threshold)
 
     def for_target(self, target: Any) -> Relevance:
@@ -182,7 +194,7 @@ class Relevance:
 
     @property
     def _prompt(self) -> FencedPrompt:
-        return FencedPrompt("judge_relevance", self.template, ("question", "schema", "answer"))
+        return self.judge.prompt("relevance", self.template, ("question", "schema", "answer"))
 
 
 def _asks_for_sql(sample: Sample) -> bool:
@@ -196,6 +208,7 @@ def _text(value: Any) -> str:
 
 
 _NAME: Final = "answer_relevancy"
+_UNANSWERABLE: Final = "answer_relevancy_unanswerable"
 _QUESTIONS: Final = 2
 
 
@@ -206,11 +219,17 @@ class AnswerRelevancy:
     It needs no reference and no contexts, and does not ask whether the answer is true. A blank answer is 0; no call is
     made for it.
 
+    Of a sample with `metadata["answerable"] = False` the right answer is that there is none: an answer that says so is
+    1, and one that answers all the same is 0, since what it says cannot be what was asked for. An answer that says
+    nothing but that is read without a call; any other is put before the judge with a prompt of its own.
+
     Args:
         judge: the model that judges.
         threshold: the least value that passes, in [0, 1].
         template: the user's own prompt, which asks two questions numbered 1 and 2; it may name {{question}}, {{answer}}
             and {{mark}}.
+        unanswerable_template: the user's own prompt for unanswerable samples, which asks whether the answer declines,
+            YES or NO; it may name the same values.
     """
 
     stage_info: ClassVar[StageInfo] = StageInfo(mock_reply="1. YES\n2. YES")
@@ -218,6 +237,7 @@ class AnswerRelevancy:
     judge: Judge = Judge()
     threshold: float = 1.0
     template: Path | str = ""
+    unanswerable_template: Path | str = ""
 
     @property
     def score_infos(self) -> tuple[ScoreInfo, ...]:
@@ -231,11 +251,17 @@ class AnswerRelevancy:
             ConfigError: a threshold outside [0, 1], or a prompt that cannot be used.
         """
         expect_number("threshold", self.threshold, 0, 1)
-        self._prompt.check()
+        for prompt in self.prompts.values():
+            prompt.check()
+
+    @property
+    def prompts(self) -> dict[str, FencedPrompt]:
+        """The prompts that are sent, by their names in the manifest."""
+        return {_NAME: self._prompt, _UNANSWERABLE: self._unanswerable_prompt}
 
     def manifest(self) -> dict[str, Any]:
         """The prompts and their hashes."""
-        return prompts_manifest(**{_NAME: self._prompt})
+        return prompts_manifest(**self.prompts)
 
     async def __call__(self, sample: Sample, output: Output, ask: Asks) -> Score:
         """Judge one answer."""
@@ -246,12 +272,25 @@ class AnswerRelevancy:
             return self._score([Verdict("scored", 0.0, form="blank", reason="the answer is blank")], answer)
         question = transcript_of(sample.input)
         values = {"question": question, "answer": answer}
-        messages = self._prompt.messages(self.judge.language_for(question, answer), values)
+        language = self.judge.language_for(question, answer)
+        if is_unanswerable(sample):
+            return await self._abstention(ask, self._unanswerable_prompt.messages(language, values), answer)
+        messages = self._prompt.messages(language, values)
         repeats = await self.judge.verdicts(ask, messages, partial(read_numbered, n=_QUESTIONS))
         verdicts = [
             combined_verdict(verdicts, fmean(verdict.value or 0.0 for verdict in verdicts)) for verdicts in repeats
         ]
         return self._score(verdicts, answer, [[verdict.label for verdict in verdicts] for verdicts in repeats])
+
+    async def _abstention(self, ask: Asks, messages: list[Message], answer: str) -> Score:
+        """The score of an answer to an unanswerable question: 1 if it says that it has no answer."""
+        if is_abstention(answer):
+            reason = "the question cannot be answered, and the answer says so"
+            verdicts: Sequence[Verdict] = [Verdict("scored", 1.0, form="abstention", reason=reason)]
+        else:
+            verdicts = await self.judge.verdicts(ask, messages, _declines)
+        score = self._score(verdicts, answer)
+        return replace(score, detail={**score.detail, "answerable": False})
 
     def _score(self, verdicts: Sequence[Verdict], answer: str, labels: Sequence[Sequence[str]] = ()) -> Score:
         detail = {"verdicts": labels[0] if len(labels) == 1 else labels} if labels else {}
@@ -259,7 +298,24 @@ class AnswerRelevancy:
 
     @property
     def _prompt(self) -> FencedPrompt:
-        return FencedPrompt(f"judge_{_NAME}", self.template, fenced=("question", "answer"))
+        return self.judge.prompt(_NAME, self.template, fenced=("question", "answer"))
+
+    @property
+    def _unanswerable_prompt(self) -> FencedPrompt:
+        return self.judge.prompt(_UNANSWERABLE, self.unanswerable_template, fenced=("question", "answer"))
+
+
+def is_unanswerable(sample: Sample) -> bool:
+    """Whether a sample is marked as a question that cannot be answered, by `answerable` in its metadata.
+
+    >>> is_unanswerable(Sample("1", "Who?", metadata={"answerable": False})), is_unanswerable(Sample("2", "Who?"))
+    (True, False)
+    """
+    return sample.metadata.get("answerable") is False
+
+
+def _declines(reply: Reply) -> Verdict:
+    return unless_stopped(read_yes_no(reply.text, finish=reply.finish), reply)
 
 
 _CONTEXT_NAMES: Final = ("context_relevance", "context_precision")
@@ -297,9 +353,14 @@ class ContextRelevance:
         check_window(self.window_tokens)
         self._prompt.check()
 
+    @property
+    def prompts(self) -> dict[str, FencedPrompt]:
+        """The prompts that are sent, by their names in the manifest."""
+        return {"context_relevance": self._prompt}
+
     def manifest(self) -> dict[str, Any]:
         """The prompts and their hashes."""
-        return prompts_manifest(context_relevance=self._prompt)
+        return prompts_manifest(**self.prompts)
 
     async def __call__(self, sample: Sample, output: Output, ask: Asks) -> Sequence[Score]:
         """Judge what was retrieved for one question."""
@@ -332,7 +393,7 @@ class ContextRelevance:
 
     @property
     def _prompt(self) -> FencedPrompt:
-        return FencedPrompt("judge_context_relevance", self.template, fenced=("question", "contexts"), plain=("count",))
+        return self.judge.prompt("context_relevance", self.template, fenced=("question", "contexts"), plain=("count",))
 
 
 def average_precision(of_use: Sequence[float]) -> float:

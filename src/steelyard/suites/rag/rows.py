@@ -27,6 +27,8 @@ ROLES: Final = (
     Role("end", required=False, by_position=False),
     Role("chunk", required=False, by_position=False),
     Role("contexts", required=False, by_position=False),
+    Role("answerable", required=False, by_position=False),
+    Role("unanswerable", required=False, by_position=False),
     Role("id", required=False, by_position=False),
 )
 
@@ -41,7 +43,9 @@ def load_rag(files: SampleFiles) -> RowDataset:
 
     Of a sample, `reference` is the answer's text, a list of texts where several are right, or None; `contexts` come
     with the question where the dataset has any. `metadata` has `document` where one is named, and `sources`: what
-    should be retrieved, each with what is known of `document`, `start`, `end`, `page`, `id`, `text`.
+    should be retrieved, each with what is known of `document`, `start`, `end`, `page`, `id`, `text`. A question that
+    the dataset marks as unanswerable has `answerable: False`; others have no such key, so that datasets without the
+    mark keep the hashes of their samples.
 
     Raises:
         ConfigError: a file, sheet or column does not exist.
@@ -70,6 +74,8 @@ def _sample(table: OpenTable, row: Row, position: int, noted: tuple[dict[str, st
             if name := sources[0].get("document", ""):
                 metadata.setdefault("document", name)
         contexts = contexts_in(table.cell(row, "contexts"))
+        if _marked(table, row, "answerable") is False or _marked(table, row, "unanswerable"):
+            metadata["answerable"] = False
     except SourceError as error:
         defects.append(table.defect(f"bad {error.role}", row, error.role, str(error)))
     name = table.id_of(row, ids, defects)
@@ -85,6 +91,25 @@ def _notes_on(samples: tuple[Sample, ...]) -> Iterator[str]:
     ):
         if missing:
             yield f"{missing} of {len(samples)} questions have no {column}"
+
+
+_YES: Final = frozenset({"true", "yes", "y", "1", "1.0", "是", "对", "可", "能"})
+_NO: Final = frozenset({"false", "no", "n", "0", "0.0", "否", "不", "不可", "不能"})
+
+
+def _marked(table: OpenTable, row: Row, role: str) -> bool | None:
+    """What a cell of yes or no says; None if it is blank or the table has no such column.
+
+    Raises:
+        SourceError: it says something else.
+    """
+    text = table.text(row, role)
+    folded = text.casefold()
+    if folded in _YES or folded in _NO:
+        return folded in _YES
+    if text:
+        raise SourceError(role, f"{role} is {text[:40]!r}, not yes or no")
+    return None
 
 
 _KEYS: Final = ("id", "document", "start", "end", "page", "text")
