@@ -40,8 +40,12 @@ class Kept:
 
 
 def record(output="A", value=1.0, **more):
-    score = Score("solve_rate", value) if value is not None else Score("solve_rate", None, outcome="unparsed")
+    score = Score("solve_rate", value, passed=value == 1) if value is not None else _unparsed()
     return Record(Sample("q1", "Which?", "B", ("left", "right")), Output(output), (score,), **more)
+
+
+def _unparsed():
+    return Score("solve_rate", None, outcome="unparsed")
 
 
 def sheet_of(path, name):
@@ -83,6 +87,12 @@ def test_wrong_and_unread_rows_are_coloured(pair, tmp_path):
     write_workbook([run], tmp_path / "out.xlsx")
     colours = [row[3].fill.fgColor.rgb for row in sheet_of(tmp_path / "out.xlsx", "glm")[1:]]
     assert colours == ["00000000", "FFF4CCCC", "FFFFF2CC"]
+
+
+def test_a_low_value_without_a_verdict_has_no_colour(pair, tmp_path):
+    silent = Record(Sample("q1", "Which?"), Output("A"), (Score("solve_rate", 0.0),))
+    write_workbook([Kept(silent, of=pair[0])], tmp_path / "out.xlsx")
+    assert sheet_of(tmp_path / "out.xlsx", "glm")[1][3].fill.fgColor.rgb == "00000000"
 
 
 def test_two_targets_of_one_name_get_two_sheets(pair, tmp_path):

@@ -178,7 +178,8 @@ def test_a_score_that_is_no_share_is_shown_as_a_number(make_runs):
 
     [run] = make_runs({"t": lambda _: "abc"}, 3, scorers=(length,))
     html = html_report([run])
-    assert data_of(html)["head"] == {"score": "length", "share": False}
+    head = data_of(html)["head"]
+    assert (head["score"], head["title"], head["share"]) == ("length", "Length", False)
     assert "4.00" in Reader(html).text
     assert "400.0 %" not in html
 

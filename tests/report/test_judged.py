@@ -245,9 +245,9 @@ def test_a_source_is_told_as_far_as_it_is_known(source, label):
     assert source_label(source) == label
 
 
-def evidence(*scores, page_score="b", share=False):
+def evidence(*scores, page_score="b"):
     """The columns with texts in the place of their numbers."""
-    return evidence_of(Record(Sample("1", "?"), Output("x"), scores), page_score, lambda text: text, share=share)
+    return evidence_of(Record(Sample("1", "?"), Output("x"), scores), page_score, lambda text: text)
 
 
 def test_scores_of_one_judge_show_what_they_share_with_the_first_that_a_page_shows():
@@ -265,5 +265,6 @@ def test_why_a_verdict_was_not_read_is_told_in_words():
 
 def test_scores_that_no_judge_gave_need_no_evidence():
     columns = evidence(Score("a", 1.0, True, detail={"label": "fine"}), Score("b", 0.0, False))
-    assert columns == {"judged": [], "failed": ["b"], "sources": [], "messages": []}
-    assert evidence(Score("b", 0.0, False), share=True)["failed"] == []
+    assert columns == {"judged": [], "failed": [], "sources": [], "messages": []}
+    assert evidence(Score("a", 0.0, False))["failed"] == ["a"]
+    assert evidence(Score("a", 0.0))["failed"] == []  # a value without a verdict

@@ -43,7 +43,7 @@ def test_a_judged_sample_shows_reasons_steps_claims_and_passages_and_all_of_it_i
     assert complaints == []
     assert (state["title"], state["bold"]) == ("Handbook", 0)
     detail = state["detail"]
-    assert "• scored 2 ✗ failed" in detail
+    assert "Correctness: ✗ wrong 2" in detail
     escaped = NASTY.replace("\u202e", "\\u202e")
     assert state["reasons"] == [f"The gauge is read at nine.\nThe reference agrees.\n{escaped}"] * 2
     assert (
@@ -94,12 +94,12 @@ def test_a_filter_finds_the_failures_of_any_score(tmp_path, in_browser):
         return state
 
     state = in_browser(html, visit)
-    assert state["options"] == ["all samples", "failed any score", "faithfulness", "correctness", "correct"]
+    assert state["options"] == ["all samples", "failed any score", "correctness", "faithfulness", "correct"]
     assert state["correctness"] == ["q2", "q3", "q10", "q11"]
     assert state["faithfulness"] == ["q0", "q3", "q6", "q9"]
     assert state["*"] == ["q0", "q2", "q3", "q6", "q9", "q10", "q11"]
     assert state["address"] == "#failed=*"
-    assert "All 7" in state["chips"]
+    assert {"All 7", "Wrong 4", "Right 2"} <= set(state["chips"])
 
 
 def test_the_address_keeps_the_filter_of_failures(tmp_path, in_browser):

@@ -45,6 +45,8 @@ def read(*records, gate=None):
         (Score("solve_rate", None, outcome="unparsed", reason="nothing"), "failure", "unparsed"),
         (Score("solve_rate", None, outcome="refused"), "failure", "refused"),
         (Score("solve_rate", None, outcome="not_applicable"), "skipped", None),
+        (Score("solve_rate", 0.0), "skipped", None),
+        (Score("solve_rate", 0.9), "skipped", None),
         (None, "skipped", None),
     ],
 )
@@ -63,7 +65,7 @@ def test_a_record_that_failed_is_an_error_and_no_failure():
 
 
 def test_counts_stand_before_the_tests_and_agree_with_them():
-    wrong, right = Score("solve_rate", 0.0), Score("solve_rate", 1.0)
+    wrong, right = Score("solve_rate", 0.0, passed=False), Score("solve_rate", 1.0, passed=True)
     suite = read(record(wrong), record(right, repeat=1), record(None)).find("testsuite")
     counts = {name: suite.get(name) for name in ("tests", "failures", "errors", "skipped", "time")}
     assert counts == {"tests": "3", "failures": "1", "errors": "0", "skipped": "1", "time": "2.500"}
@@ -80,7 +82,7 @@ def test_a_rule_of_the_gate_is_a_test(pair):
 
 @given(st.text())
 def test_whatever_a_model_wrote_the_file_is_xml(text):
-    wrong = Score("solve_rate", 0.0, reason=text)
+    wrong = Score("solve_rate", 0.0, passed=False, reason=text)
     hostile = Record(Sample("q" + text, text, "B", group=text), Output(text), (wrong,))
     [test] = read(hostile).iter("testcase")
     assert test.find("failure") is not None

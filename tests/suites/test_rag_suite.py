@@ -84,6 +84,20 @@ def test_a_headline_that_no_scorer_gives_is_refused_when_the_configuration_is_ch
     assert configured("scorers: [rouge_l, token_f1]\nprimary: token_f1\n").primary == "token_f1"
 
 
+@pytest.mark.parametrize(
+    ("scorers", "headline"),
+    [
+        ("[retrieval, token_f1, rouge_l]", "token_f1"),
+        ("[retrieval, rouge_l]", "rouge_l"),
+        ("[faithfulness, token_f1, correctness]", "correctness"),
+        ("[retrieval]", "recall"),
+    ],
+)
+def test_the_answers_own_score_is_the_headline_and_retrieval_is_not(configured, scorers, headline):
+    (run,) = evaluate_suite(configured(f"{JUDGE}scorers: {scorers}\n"))
+    assert run.summary().primary == headline
+
+
 def test_stored_outputs_are_judged_and_crossed(configured):
     (run,) = evaluate_suite(configured(JUDGE + "scorers: [correctness, faithfulness, retrieval]\n"))
     summary = run.summary()

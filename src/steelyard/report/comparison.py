@@ -23,7 +23,7 @@ from steelyard.report.numbers import (
     signed_text,
     value_text,
 )
-from steelyard.report.regressions import regressions_lines
+from steelyard.report.regressions import gives_verdicts, regressions_lines
 from steelyard.report.section import (
     EVERYWHERE,
     HTML,
@@ -171,7 +171,7 @@ def _pair(pair: PairComparison, runs: Sequence[StoredRun], title: str, *, on_ter
         ),
         parts=non_empty(
             [
-                _contingency(pair),
+                _contingency(pair, runs),
                 _differences(pair),
                 *([regressions_lines(runs, pair)] if on_terminal and runs and pair.regressions else []),
                 _other_scores(pair, title),
@@ -187,17 +187,25 @@ def _by(aligned: str) -> str:
     return "their content" if aligned == "content" else f"their {aligned}"
 
 
-def _contingency(pair: PairComparison) -> Section:
-    """How many samples each run got right that the other did not; empty for a score that is not 0 or 1."""
+def _contingency(pair: PairComparison, runs: Sequence[StoredRun]) -> Section:
+    """Samples by what changed between the runs; empty for a score that is not 0 or 1."""
     cells = pair.headline.table
     if cells is None:
         return Section("")
-    rows = (
-        text_row("regressions", f"{cells.regressed:,}", "right before, wrong now"),
-        text_row("improvements", f"{cells.improved:,}", "wrong before, right now"),
-        text_row("both right", f"{cells.both_right:,}", "no difference"),
-        text_row("both wrong", f"{cells.both_wrong:,}", "no difference"),
-    )
+    rows: tuple[tuple[TableCell, ...], ...]
+    if any(gives_verdicts(run, pair.score) for run in runs if run.id in {pair.baseline, pair.other}):
+        rows = (
+            text_row("regressions", f"{cells.regressed:,}", "right before, wrong now"),
+            text_row("improvements", f"{cells.improved:,}", "wrong before, right now"),
+            text_row("both right", f"{cells.both_right:,}", "no difference"),
+            text_row("both wrong", f"{cells.both_wrong:,}", "no difference"),
+        )
+    else:
+        rows = (
+            text_row("regressions", f"{cells.regressed:,}", "worse now"),
+            text_row("improvements", f"{cells.improved:,}", "better now"),
+            text_row("unchanged", f"{cells.both_right + cells.both_wrong:,}", "no difference"),
+        )
     columns = (TableColumn("change", "name"), TableColumn("samples"), TableColumn("meaning", "text"))
     return Section("", SectionTable(columns, rows, layout="tiles"), media=HTML | TERMINAL)
 

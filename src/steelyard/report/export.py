@@ -4,31 +4,42 @@ from __future__ import annotations
 
 import io
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from csv import writer
 from dataclasses import fields
 from itertools import islice
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, Final
 
 from steelyard.analysis.run_protocols import StoredRun
+from steelyard.analysis.score_fields import CellKind, verdict_label
+from steelyard.analysis.score_infos import score_infos
 from steelyard.errors import ConfigError
 from steelyard.escaping import cell_text, csv_cell, json_line, writable
-from steelyard.report.export_table import ExportTable, Kind, labels_by_record
-from steelyard.types import Failure, Label, Note, Record, Reply
+from steelyard.report.export_table import ExportTable, labels_by_record
+from steelyard.types import Failure, Label, Note, Record, Reply, Score, ScoreInfo
 
 _BYTE_ORDER_MARK = "\ufeff"
 _PARQUET_ROWS: Final = 5_000
 """Rows of one row group, which is what is held in memory at once."""
 
 
-def plain_record(record: Record, labels: Sequence[Label] = ()) -> dict[str, Any]:
-    """A record as plain JSON: sample, output, scores, labels, replies per stage with usage and attempts, failure."""
+def plain_record(
+    record: Record, labels: Sequence[Label] = (), infos: Mapping[str, ScoreInfo] = MappingProxyType({})
+) -> dict[str, Any]:
+    """A record as plain JSON: sample, output, scores, labels, replies per stage with usage and attempts, failure.
+
+    Args:
+        record: of a run.
+        labels: of this record.
+        infos: score -> what its scorer declared, by which verdicts without a name of their own get one.
+    """
     return {
         "sample": _fields(record.sample),
         "repeat": record.repeat,
         "output": None if record.output is None else _fields(record.output),
-        "scores": [_fields(score) for score in record.scores],
+        "scores": [_plain_score(score, infos.get(score.name)) for score in record.scores],
         "labels": [_plain_label(label) for label in labels],
         "replies": {stage: [_plain_reply(reply) for reply in replies] for stage, replies in record.replies.items()},
         "failure": None if record.failure is None else _plain_failure(record.failure),
@@ -39,9 +50,9 @@ def plain_record(record: Record, labels: Sequence[Label] = ()) -> dict[str, Any]
 def jsonl(run: StoredRun) -> Iterator[str]:
     """One line of JSON per record, line end included; run, target and tags before the keys of `plain_record`."""
     head = {"run": run.id, "target": run.target, "tags": dict(run.tags)}
-    labels = labels_by_record(run)
+    labels, infos = labels_by_record(run), score_infos(run.manifest)
     for record in run.records():
-        yield json_line(head | plain_record(record, labels.get((record.sample.id, record.repeat), ()))) + "\n"
+        yield json_line(head | plain_record(record, labels.get((record.sample.id, record.repeat), ()), infos)) + "\n"
 
 
 def csv(run: StoredRun, *, raw: bool = False) -> Iterator[str]:
@@ -59,6 +70,12 @@ def csv(run: StoredRun, *, raw: bool = False) -> Iterator[str]:
     yield _BYTE_ORDER_MARK + _line([write(name) for name in table.names])
     for cells in table.rows():
         yield _line([write(value) for value in cells])
+
+
+def _plain_score(score: Score, info: ScoreInfo | None) -> dict[str, Any]:
+    """The score's fields, and the name of its verdict as tables have it in `<score>_label`."""
+    label = verdict_label(score, info)
+    return _fields(score) | ({} if label is None else {"label": label})
 
 
 def _plain_label(label: Label) -> dict[str, Any]:
@@ -139,7 +156,7 @@ def write_parquet(run: StoredRun, path: Path) -> None:
         part.unlink(missing_ok=True)
 
 
-def _typed(cells: Sequence[Any], kind: Kind) -> list[Any]:
+def _typed(cells: Sequence[Any], kind: CellKind) -> list[Any]:
     if kind == "text":
         return [None if cell is None else writable(cell_text(cell)) for cell in cells]
     return list(cells)

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Final, Literal
+from typing import Any, Final
 
 from steelyard.analysis.run_protocols import StoredRun
+from steelyard.analysis.score_fields import CellKind, ScoreField, score_cells, score_fields
+from steelyard.analysis.score_infos import score_infos
 from steelyard.data.table import origin_keys
 from steelyard.prompts.agent_messages import reported_usage
 from steelyard.prompts.sample_values import option_label
 from steelyard.types import Label, Record, Reply
 
-Kind = Literal["text", "number", "count"]
-
-_NUMBERS: Final[Mapping[str, Kind]] = {
+_NUMBERS: Final[Mapping[str, CellKind]] = {
     "repeat": "count",
     "input_tokens": "count",
     "output_tokens": "count",
@@ -29,14 +29,14 @@ class ExportTable:
 
     Args:
         run: what is exported.
-        scores: its scores, in order.
+        scores: the columns of its scores, in order.
         origin: `source` and `sheet`, where its dataset has several files or sheets.
         tags: the names of its target's tags.
         labels: the names of its labels.
     """
 
     run: StoredRun
-    scores: tuple[str, ...]
+    scores: tuple[ScoreField, ...]
     tags: tuple[str, ...]
     labels: tuple[str, ...]
     origin: tuple[str, ...] = ()
@@ -47,20 +47,19 @@ class ExportTable:
         names = dict.fromkeys(label.name for label in run.remarks().labels)
         return cls(
             run,
-            tuple(score_names(run)),
+            score_fields(score_names(run), score_infos(run.manifest)),
             tuple(sorted(run.tags)),
             tuple(names),
             origin_keys(run.manifest.get("breakdowns", ())),
         )
 
     @property
-    def columns(self) -> list[tuple[str, Kind]]:
+    def columns(self) -> list[tuple[str, CellKind]]:
         """Each column's name and what it holds, in order; a score may be named like another column."""
         names = ["run", "target", *(f"tag_{tag}" for tag in self.tags), "id", "group", *self.origin, "repeat"]
         names += ["question", "options", "reference", "output"]
         columns = [(name, _NUMBERS.get(name, "text")) for name in names]
-        for score in self.scores:
-            columns += [(score, "number"), (f"{score}_outcome", "text"), (f"{score}_reason", "text")]
+        columns += [(field.column, field.kind) for field in self.scores]
         names = ["failure", "input_tokens", "output_tokens", "attempts", "seconds"]
         columns += [(name, _NUMBERS.get(name, "text")) for name in names]
         return columns + [(label_column(name), "text") for name in self.labels]
@@ -111,11 +110,6 @@ def _tokens(record: Record, replies: Sequence[Reply]) -> list[int | None]:
 
 def _cells(table: ExportTable, record: Record) -> list[Any]:
     sample = record.sample
-    by_name = {score.name: score for score in record.scores}
-    scores: list[Any] = []
-    for name in table.scores:
-        score = by_name.get(name)
-        scores += [score.value, score.outcome, score.reason] if score else [None, None, None]
     replies = [reply for stage_replies in record.replies.values() for reply in stage_replies]
     failure = record.failure
     options = "\n".join(f"{option_label(at)}. {choice}" for at, choice in enumerate(sample.choices))
@@ -131,7 +125,7 @@ def _cells(table: ExportTable, record: Record) -> list[Any]:
         options,
         sample.reference,
         record.output.value if record.output else None,
-        *scores,
+        *score_cells(table.scores, record.scores),
         f"{failure.stage} ({failure.kind}): {failure.message}" if failure else None,
         *_tokens(record, replies),
         sum(len(reply.attempts) for reply in replies),

@@ -27,8 +27,8 @@ _WIDTHS: Final = {"question": 50, "options": 30, "output": 50}
 def write_workbook(runs: Sequence[StoredRun], path: Path) -> None:
     """Write runs to an .xlsx file, a row at a time: memory stays flat.
 
-    Every text is stored as a text, so none of them is a formula. Rows that are not right at the headline score are
-    coloured, those that could not be read in another colour.
+    Every text is stored as a text, so none of them is a formula. Rows that the headline score did not pass, and failed
+    ones, are coloured; those without a verdict, unparsed or refused, have another colour.
 
     Args:
         runs: at least one; each gets a sheet named after its target.
@@ -92,17 +92,20 @@ def _add_records(book: Any, title: str, run: StoredRun) -> None:
             sheet.column_dimensions[_letters(at)].width = _WIDTHS[name]
     _append(sheet, names)
     primary = run.manifest.get("primary", "")
-    value, outcome = (names.index(column) if column in names else -1 for column in (primary, f"{primary}_outcome"))
+    passed, outcome = (
+        next((at for at, name in enumerate(names) if name == f"{primary}_{field}"), -1)
+        for field in ("passed", "outcome")
+    )
     for cells in table.rows():
-        colour = _colour(cells[value], cells[outcome]) if primary and value >= 0 else ""
+        colour = _colour(cells[passed], cells[outcome]) if primary and passed >= 0 else ""
         _append(sheet, cells, colour=colour)
 
 
-def _colour(value: Any, outcome: Any) -> str:
-    """That of a row: wrong, unparsed, or none."""
+def _colour(passed: Any, outcome: Any) -> str:
+    """The colour of a row: of one that did not pass or failed, of one without a verdict, or "" for none."""
     if outcome in {"unparsed", "refused"}:
         return _NO_VERDICT
-    return _WRONG if value == 0 or outcome is None else ""
+    return _WRONG if passed == 0 or outcome is None else ""
 
 
 def _append(sheet: Any, cells: Sequence[Any], *, colour: str = "") -> None:

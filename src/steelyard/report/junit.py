@@ -1,7 +1,8 @@
 """Runs as JUnit XML, as continuous integration servers read it: a test suite per run, a test per record.
 
 A record whose headline score passed is a test that passed; one that did not pass, could not be read or was refused is
-a failure with that word as its type; one that failed for good is an error; a score that does not apply is skipped.
+a failure with that word as its type; one that failed for good is an error. A score that does not apply, or that has no
+threshold and so neither passes nor fails, is skipped.
 The rules of a gate are a suite of their own. Source: the schema of the Jenkins xUnit plug-in, "junit-10.xsd".
 """
 
@@ -92,7 +93,10 @@ def _test(primary: str, record: Record) -> _Test:
         return _Test(name, sample.group, record.seconds, "skipped", "", f"there is no score {primary}")
     tag, kind = _verdict(score)
     text = _failure_text(record, score) if tag == "failure" else ""
-    return _Test(name, sample.group, record.seconds, tag, kind, score.reason if tag else "", text)
+    message = score.reason if tag else ""
+    if tag == "skipped" and score.value is not None:
+        message = f"{primary} is {score.value:g} and has no threshold, so it neither passes nor fails"
+    return _Test(name, sample.group, record.seconds, tag, kind, message, text)
 
 
 def _verdict(score: Score) -> tuple[str, str]:
@@ -101,8 +105,9 @@ def _verdict(score: Score) -> tuple[str, str]:
         return "skipped", ""
     if score.outcome != "scored":
         return "failure", score.outcome
-    passed = score.passed if score.passed is not None else score.value != 0
-    return ("", "") if passed else ("failure", "not passed")
+    if score.passed is None:
+        return "skipped", ""
+    return ("", "") if score.passed else ("failure", "not passed")
 
 
 def _failure_text(record: Record, score: Score) -> str:

@@ -8,6 +8,7 @@ from typing import Final, Literal
 
 from steelyard.analysis.comparison_values import PairComparison
 from steelyard.analysis.run_protocols import StoredRun
+from steelyard.analysis.score_infos import score_infos
 from steelyard.report.numbers import counted, one_line
 from steelyard.report.sample_table import input_text
 from steelyard.report.section import MARKDOWN, TERMINAL, Section, Sentence
@@ -37,6 +38,19 @@ class ChangedSample:
     question: str
     key: str
     reason: str
+
+
+def gives_verdicts(run: StoredRun, score: str) -> bool:
+    """Whether a run's scorer says of its values that they are right or wrong; a value of 1 alone says neither.
+
+    A declared threshold says so for every record. A scorer without one may give `passed` itself, so that the first
+    record with a value is looked at.
+    """
+    info = score_infos(run.manifest).get(score)
+    if info is not None and info.threshold is not None:
+        return True
+    values = (given for record in run.records() for given in record.scores if given.name == score)
+    return next((given.passed is not None for given in values if given.value is not None), False)
 
 
 def changed_samples(runs: Sequence[StoredRun], pair: PairComparison, *, most: int) -> list[ChangedSample]:

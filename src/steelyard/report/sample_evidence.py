@@ -30,16 +30,16 @@ WordIndex = Callable[[str], int]
 """A text -> its index among the page's words."""
 
 
-def evidence_of(record: Record, page_score: str, index: WordIndex, *, share: bool) -> dict[str, Any]:
+def evidence_of(record: Record, page_score: str, index: WordIndex) -> dict[str, Any]:
     """The columns `judged`, `failed`, `sources` and `messages` of one record.
 
     Args:
         record: one of the run.
         page_score: the score whose verdicts the table shows.
         index: gives a text's index among the page's words.
-        share: whether that score is shown as right and wrong, so that its failures need no mark of their own.
     """
-    failed = [score for score in record.scores if score.passed is False and not (share and score.name == page_score)]
+    # Whether the page's own score passed is in a column of its own.
+    failed = [score for score in record.scores if score.passed is False and score.name != page_score]
     return {
         "judged": _judged(record.scores, page_score, index),
         "failed": [index(score.name) for score in failed],
@@ -95,8 +95,11 @@ def _judged(scores: Sequence[Score], page_score: str, index: WordIndex) -> list[
 
 def verdict_name(score: Score) -> str:
     """Why a score is unparsed, or the name of its verdict; "" where it has neither."""
-    kind = score.detail.get("kind")
-    return kind_text(kind) if kind == "none" else cell_text(kind or score.detail.get("label"))
+    kind, label = cell_text(score.detail.get("kind")), cell_text(score.detail.get("label"))
+    if score.outcome != "scored" or not label:
+        return kind_text(kind) if kind else label
+    # The kind says why a verdict is what it is: "SQL incorrect (rows missing)".
+    return f"{label} ({kind_text(kind)})" if kind and kind_text(kind) != label else label
 
 
 def _sources(record: Record, index: WordIndex) -> list[list[int]]:

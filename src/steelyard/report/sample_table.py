@@ -1,7 +1,8 @@
 """The samples of a page as compact columns of JSON, which the page's own script shows.
 
     samples   id, group, input, choices, key, reference, contexts, metadata: one entry per sample
-    runs      per run: sample (its index), state, value, read, span, reply, ...: one entry per record; judged, failed,
+    runs      per run: sample (its index), state, value, passed (1, 0; -1 where the scorer says neither), read, span,
+              reply, ...: one entry per record; judged, failed,
               sources and messages only where a record has something in them (see `evidence`); sides and pair in a run
               that judges pairs of answers alone (see `preference_samples`), answers in one that has no scores
     words     texts that occur again and again; other columns hold their indices in this list
@@ -20,9 +21,11 @@ from steelyard.analysis.comparison_values import PairComparison
 from steelyard.analysis.preferences import is_judging, only_answers, score_of, sides_of
 from steelyard.analysis.run_protocols import StoredRun
 from steelyard.analysis.score_columns import RowOutcome
+from steelyard.analysis.score_infos import score_infos
 from steelyard.escaping import cell_text, json_in_html
 from steelyard.prompts.conversation import is_messages, transcript_of
 from steelyard.prompts.message_parts import without_files
+from steelyard.report.numbers import score_title
 from steelyard.report.sample_evidence import (
     EVIDENCE,
     JUDGED,
@@ -45,6 +48,7 @@ _RECORD_COLUMNS: Final = (
         "changed",
         "state",
         "value",
+        "passed",
         "read",
         "rule",
         "confidence",
@@ -83,7 +87,7 @@ def collect_samples(
         runs: read once each; the first gives the order of samples.
         labels: what each run is called.
         score: the score whose verdicts the table shows.
-        share: whether it is shown as right and wrong.
+        share: whether its values are shown in percent.
         pairs: run id -> its comparison with the baseline, for regressions and improvements.
     """
     words, samples = _Words(), _Samples()
@@ -93,7 +97,7 @@ def collect_samples(
         if sides:
             columns = _pair_columns(run, sides, samples, words)
         else:
-            columns = _run_columns(run, score, samples, words, share=share)
+            columns = _columns_of(run.records(), score, samples, words)
         pair = pairs.get(run.id)
         changes = {} if pair is None else _changes(pair)
         columns["changes"] = [
@@ -101,11 +105,22 @@ def collect_samples(
         ]
         role = {"sides": sides} if sides else {"answers": 1} if only_answers(run.manifest) else {}
         parts.append(_object({"name": label, **role, **columns}))
-    head = {"score": score, "share": share}
+    head = {"score": score, "title": score_title(score), "share": share, **_verdict_words(runs, score)}
     blocks = {"head": json_in_html(head), "samples": _object(samples.columns(words))}
     blocks |= {"runs": "[" + ",\n".join(parts) + "]", "words": json_in_html(words.texts)}
     text = "{" + ",\n".join(f'"{name}":{text}' for name, text in blocks.items()) + "}"
-    return SampleData(text, chance_of(samples.samples) if share else None)
+    return SampleData(text, chance_of(samples.samples))
+
+
+def _verdict_words(runs: Sequence[StoredRun], score: str) -> dict[str, str]:
+    """What passing and failing a score is called: as its scorer names 1 and 0, else right and wrong."""
+    info = next((infos[score] for run in runs if score in (infos := score_infos(run.manifest))), None)
+    right, wrong = info.labels if info and info.labels else ("right", "wrong")
+    return (
+        {"right": wrong, "wrong": right}
+        if info and info.labels and info.lower_is_better
+        else {"right": right, "wrong": wrong}
+    )
 
 
 def _changes(pair: PairComparison) -> dict[str, int]:
@@ -196,17 +211,13 @@ class _Samples:
         }
 
 
-def _run_columns(run: StoredRun, score: str, samples: _Samples, words: _Words, *, share: bool) -> Columns:
-    return _columns_of(run.records(), score, samples, words, share=share)
-
-
-def _columns_of(records: Iterable[Record], score: str, samples: _Samples, words: _Words, *, share: bool) -> Columns:
+def _columns_of(records: Iterable[Record], score: str, samples: _Samples, words: _Words) -> Columns:
     columns: Columns = {name: [] for name in (*_RECORD_COLUMNS, *EVIDENCE)}
     for record in records:
         at = samples.index(record.sample)
         entry = {"sample": at, "repeat": record.repeat, "changed": int(samples.samples[at] != record.sample)}
         entry |= _verdict_entry(record, score, words) | _reply_entry(record, words)
-        entry |= evidence_of(record, score, words.index, share=share)
+        entry |= evidence_of(record, score, words.index)
         for name, value in entry.items():
             columns[name].append(value)
     return {name: column for name, column in columns.items() if name not in EVIDENCE or any(column)}
@@ -223,7 +234,7 @@ def _pair_columns(run: StoredRun, sides: Sequence[str], samples: _Samples, words
             kinds.append(words.index(preferred_name(score, sides) if score else ""))
             yield replace(record, output=None, scores=tuple(_without_shown(candidate) for candidate in record.scores))
 
-    columns = _columns_of(records_without_output(), name, samples, words, share=False)
+    columns = _columns_of(records_without_output(), name, samples, words)
     return {**columns, "kind": kinds, "pair": pairs}
 
 
@@ -243,6 +254,7 @@ def _verdict_entry(record: Record, name: str, words: _Words) -> dict[str, Any]:
     return {
         "state": _state(score, record),
         "value": None if score is None or score.value is None else round(score.value, 6),
+        "passed": _passed(score),
         "read": words.index(cell_text(detail.get("letters"))),
         "rule": words.index(cell_text(detail.get("rule"))),
         "confidence": words.index(cell_text(detail.get("confidence"))),
@@ -251,11 +263,22 @@ def _verdict_entry(record: Record, name: str, words: _Words) -> dict[str, Any]:
         "reason": words.index(score.reason if score else ""),
         "detail": words.index(_json_text({key: value for key, value in detail.items() if key not in apart})),
         "scores": [
-            [words.index(other.name), words.index(other.outcome), other.value, words.index(other.reason)]
+            [
+                words.index(other.name),
+                words.index(other.outcome),
+                other.value,
+                words.index(other.reason),
+                _passed(other),
+            ]
             for other in others
         ],
         "failure": words.indices((failure.stage, failure.kind, failure.message)) if failure else 0,
     }
+
+
+def _passed(score: Score | None) -> int:
+    """1 and 0 as the scorer says; -1 where it says neither: a value alone is no verdict."""
+    return -1 if score is None or score.passed is None else int(score.passed)
 
 
 def _state(score: Score | None, record: Record) -> int:

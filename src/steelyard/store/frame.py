@@ -7,6 +7,7 @@ from html import escape
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, Final, Literal, Protocol
 
+from steelyard.analysis.score_fields import ScoreField, score_cells, score_fields
 from steelyard.analysis.score_infos import names_where
 from steelyard.data.table import SHEET, SOURCE, origin_keys
 from steelyard.errors import ConfigError
@@ -64,9 +65,10 @@ def to_frame(run: FramedRun) -> Any:
 
     Columns: id, group, source and sheet (where the dataset has several files or sheets), repeat, question, reference,
     output (what the target made of the reply), response (the text of its last reply, or the output where none was asked
-    for), what scorers add (`sql`), per score its value and `<score>_outcome`, label (the name of the verdict, where a
-    scorer gives names; further ones as `<score>_label`),
-    seconds, target, model (as the endpoint calls it), run, `tag_<name>` for every tag, failure, `label_<name>` for
+    for), what scorers add (`sql`), per score the columns of `steelyard.analysis.score_fields` (its value,
+    `<score>_outcome`, `<score>_passed`, `<score>_label`, `<score>_reason`), label (that of the first score with named
+    verdicts), seconds, target, model (as the endpoint calls it), run, `tag_<name>` for every tag, failure,
+    `label_<name>` for
     every label that a person or a review gave (the newest, where several did). A score that was not given is null,
     never 0; a score that is named like another column stands as `score_<name>`.
 
@@ -83,30 +85,39 @@ def to_frame(run: FramedRun) -> Any:
 
     present = dict.fromkeys(row.name for row in run.score_rows() if row.name)
     names = sorted(present, key=lambda name: run.score_order.get(name, len(run.score_order)))
-    columns = _columns(run, names)
-    floats = {*(_column_of(name) for name in names), "seconds"}
+    fields = score_fields(names, run.score_infos, _column_of)
+    columns = _columns(run, fields)
+    # Null is no integer in a pandas frame, so whether a score passed is 1.0, 0.0 or null.
+    floats = {*(field.column for field in fields if field.kind != "text"), "seconds"}
     schema = {
         name: nw.Int64() if name == "repeat" else nw.Float64() if name in floats else nw.String() for name in columns
     }
     return nw.from_dict(columns, schema=schema, backend=backend).to_native()
 
 
-def _columns(run: FramedRun, names: Sequence[str]) -> dict[str, list[Any]]:
+def _columns(run: FramedRun, fields: Sequence[ScoreField]) -> dict[str, list[Any]]:
     tags = {f"tag_{tag}": value for tag, value in run.tags.items()}
-    labels = _label_columns(run)
-    scores = [column for name in names for column in (_column_of(name), f"{_column_of(name)}_outcome")]
+    scores = [field.column for field in fields]
     remarks = run.remarks().labels
     label_columns = dict.fromkeys(f"label_{label.name}" for label in remarks)
     by_record: dict[tuple[str, int], dict[str, Any]] = {}
     for label in remarks:
         by_record.setdefault((label.sample, label.repeat), {})[f"label_{label.name}"] = cell_text(label.value)
-    order = list(dict.fromkeys([*_BEFORE, *scores, *labels.values(), *_AFTER, *tags, "failure", *label_columns]))
+    named = next(iter(names_where(run.score_infos, lambda info: info.named_verdicts)), "")
+    first_label = f"{_column_of(named)}_label" if named else ""
+    order = list(
+        dict.fromkeys(
+            [*_BEFORE, *scores, *(["label"] if first_label else []), *_AFTER, *tags, "failure", *label_columns]
+        )
+    )
     columns: dict[str, list[Any]] = {name: [] for name in order}
     added: dict[str, list[Any]] = {}
     of_run = {"target": run.target, "run": run.id, "model": _model_of(run.manifest.get("target"))} | tags
     for n, record in enumerate(run.records()):
         own = by_record.get((record.sample.id, record.repeat), {})
-        row = dict.fromkeys(label_columns) | of_run | _row(record, names) | _labels(record, labels) | own
+        cells = dict(zip(scores, score_cells(fields, record.scores), strict=True))
+        verdict = {"label": cells.get(first_label)} if first_label else {}
+        row = dict.fromkeys(label_columns) | of_run | _row(record) | cells | verdict | own
         for name, value in row.items():
             columns[name].append(_plain(value))
         for name, value in _added(record).items():
@@ -114,21 +125,10 @@ def _columns(run: FramedRun, names: Sequence[str]) -> dict[str, list[Any]]:
             column += [None] * (n - len(column)) + [_plain(cell_text(value))]
     n = len(columns["id"])
     extra = {name: column + [None] * (n - len(column)) for name, column in added.items() if name not in columns}
-    before = len(_BEFORE)
+    at = len(_BEFORE)
     # A dataset of one file has no column that says which it is.
     absent = {SOURCE, SHEET} - set(origin_keys(run.manifest.get("breakdowns", ())))
-    return {name: (columns | extra)[name] for name in [*order[:before], *extra, *order[before:]] if name not in absent}
-
-
-def _label_columns(run: FramedRun) -> dict[str, str]:
-    """Score -> the column of its verdict's name; the first is just `label`."""
-    labelled = names_where(run.score_infos, lambda info: info.named_verdicts)
-    return {name: "label" if number == 0 else f"{_column_of(name)}_label" for number, name in enumerate(labelled)}
-
-
-def _labels(record: Record, columns: Mapping[str, str]) -> dict[str, Any]:
-    verdicts = {score.name: score.detail.get("label") for score in record.scores}
-    return {column: verdicts.get(name) for name, column in columns.items()}
+    return {name: (columns | extra)[name] for name in [*order[:at], *extra, *order[at:]] if name not in absent}
 
 
 def _added(record: Record) -> dict[str, Any]:
@@ -150,11 +150,10 @@ def _last_reply(record: Record) -> Reply | None:
     return replies[-1] if replies else None
 
 
-def _row(record: Record, names: Sequence[str]) -> dict[str, Any]:
+def _row(record: Record) -> dict[str, Any]:
     sample, failure, reply = record.sample, record.failure, _last_reply(record)
     output = None if record.output is None else cell_text(record.output.value)
-    scores = {score.name: score for score in record.scores}
-    row = {
+    return {
         "id": sample.id,
         "group": sample.group,
         **{key: sample.metadata.get(key) for key in (SOURCE, SHEET)},
@@ -167,11 +166,6 @@ def _row(record: Record, names: Sequence[str]) -> dict[str, Any]:
         **({"model": reply.metadata["model"]} if reply and "model" in reply.metadata else {}),
         "failure": f"{failure.stage} ({failure.kind}): {failure.message}" if failure else None,
     }
-    for name in names:
-        score = scores.get(name)
-        row[_column_of(name)] = score.value if score else None
-        row[f"{_column_of(name)}_outcome"] = score.outcome if score else None
-    return row
 
 
 def _column_of(score: str) -> str:

@@ -58,10 +58,10 @@ function answerOf(run, number, record, row) {
   if (run.sides) return pairOf(run, number, record, row);
   const state = stateOf(run, record);
   const repeats = run.repeat[record] ? ` · repeat ${run.repeat[record]}` : "";
-  const value = HEAD.share || run.value[record] === null ? "" : ` ${run.value[record]}`;
+  const value = isPlainVerdict(run, record) ? "" : ` ${valueText(run.value[record])}`;
   const reason = WORDS[run.reason[record]];
-  const passed = HEAD.share ? null : passMark(passedOf(run, record));
-  const line = run.answers ? null : element("p", {}, stateMark(state), value, passed ? " " : "", passed, isLong(reason) ? "" : shown(` ${reason}`));
+  const name = element("span", { class: "quiet" }, `${HEAD.title}: `);
+  const line = run.answers ? null : element("p", {}, name, stateMark(state), value, isLong(reason) ? "" : shown(` ${reason}`));
   const parts = [element("h4", {}, shown(run.name), repeats), line, readingOf(run, record)];
   if (run.changed[record]) parts.push(element("p", { class: "warning" }, "⚠ This run was asked another version of this sample."));
   if (run.failure[record]) parts.push(...failureOf(run, record));
@@ -75,9 +75,10 @@ function answerOf(run, number, record, row) {
   return element("section", { class: "answer", "aria-label": plainly(run.name) }, ...parts);
 }
 
-// 1 and 0 where the page's score has a threshold.
-function passedOf(run, record) {
-  return failedOf(run, record).includes(HEAD.score) ? 0 : judgedEntry(run, record, HEAD.score)?.[1];
+// Whether the value adds nothing to the verdict: there is none, or the verdict is a share of 100 % or 0 %.
+function isPlainVerdict(run, record) {
+  const value = run.value[record];
+  return value === null || (HEAD.share && run.passed[record] >= 0 && (value === 0 || value === 1));
 }
 
 // What was read and by which rule; the score's reason is shown above it.
@@ -104,12 +105,12 @@ function factsOf(run, record) {
 }
 
 // A score other than the page's own: its value or outcome, whether it passed, why, and how it was judged.
-function scoreOf(run, record, [word, outcome, number, why]) {
+function scoreOf(run, record, [word, outcome, number, why, verdict]) {
   const [name, reason] = [WORDS[word], WORDS[why]];
   const entry = judgedEntry(run, record, name);
   const kind = entry && number === null && WORDS[entry[2]] ? ` (${WORDS[entry[2]].replaceAll("_", " ")})` : "";
   const value = number === null ? WORDS[outcome].replaceAll("_", " ") + kind : String(Number(number.toFixed(6)));
-  const passed = passMark(failedOf(run, record).includes(name) ? 0 : entry?.[1]);
+  const passed = passMark(verdict);
   const short = reason && !isLong(reason) ? ` (${reason})` : "";
   const line = fact(name, element("span", {}, shown(value), passed ? " " : "", passed, shown(short)));
   return [line, ...(isLong(reason) ? reasoning(name, reason) : []), ...judgedFacts(run, record, name)];
@@ -135,5 +136,10 @@ function fact(name, value) {
 }
 
 function stateMark(state) {
-  return element("span", { class: `state ${state}` }, element("span", { "aria-hidden": "true" }, `${SIGNS[state]} `), STATE_NAMES[state]);
+  return namedMark(state, STATE_NAMES[state]);
+}
+
+// The sign of a state with the name that a scorer gives to the verdict.
+function namedMark(state, name) {
+  return element("span", { class: `state ${state}` }, element("span", { "aria-hidden": "true" }, `${SIGNS[state]} `), shown(name));
 }

@@ -8,12 +8,14 @@ function judgedEntry(run, record, name) {
 }
 
 function failedOf(run, record) {
-  return (run.failed?.[record] ?? []).map((word) => WORDS[word]);
+  const failed = (run.failed?.[record] ?? []).map((word) => WORDS[word]);
+  return run.passed[record] === 0 ? [HEAD.score, ...failed] : failed;
 }
 
-// The scores that failed somewhere, in order of first appearance.
+// The scores that failed somewhere, the page's first; none where its chips say it all.
 function failingScores() {
-  return [...new Set(RUNS.flatMap((run) => (run.failed ?? []).flat()))].map((word) => WORDS[word]);
+  const names = [...new Set(RUNS.flatMap((run) => (run.failed ?? []).flat()))].map((word) => WORDS[word]);
+  return names.length && RUNS.some((run) => run.passed.includes(0)) ? [HEAD.score, ...names] : names;
 }
 
 function hasFailed(row, number, name) {
@@ -21,7 +23,7 @@ function hasFailed(row, number, name) {
 }
 
 function passMark(passed) {
-  if (passed === -1 || passed === undefined) return null;
+  if (passed < 0) return null;
   const kind = passed ? "right" : "wrong";
   return element("span", { class: `state ${kind}` }, element("span", { "aria-hidden": "true" }, `${SIGNS[kind]} `), passed ? "passed" : "failed");
 }

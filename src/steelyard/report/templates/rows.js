@@ -5,14 +5,21 @@ const { head: HEAD, samples: SAMPLES, runs: RUNS, words: WORDS } = DATA;
 const STATES = ["scored", "not_applicable", "unparsed", "refused", "error", "missing"];
 const SIGNS = { right: "✓", wrong: "✗", scored: "•", not_applicable: "–", unparsed: "?", refused: "⊘", error: "⚠", missing: "–" };
 const STATE_NAMES = {
-  right: "right", wrong: "wrong", scored: "scored", not_applicable: "not applicable", unparsed: "unparsed",
+  right: HEAD.right, wrong: HEAD.wrong, scored: "scored", not_applicable: "not applicable", unparsed: "unparsed",
   refused: "refused", error: "error", missing: "no score",
 };
 
+// A scored record is right or wrong only where its scorer said so; without a verdict it has a value and no more.
 function stateOf(run, record) {
   const state = STATES[run.state[record]];
-  if (state !== "scored" || !HEAD.share || run.sides) return state;
-  return run.value[record] >= 0.5 ? "right" : "wrong";
+  if (state !== "scored" || run.passed[record] < 0 || run.sides) return state;
+  return run.passed[record] ? "right" : "wrong";
+}
+
+// A value of the page's score as tables write it: percent where it is a share.
+function valueText(value) {
+  if (value === null) return "";
+  return HEAD.share ? `${(100 * value).toFixed(1)} %` : String(value);
 }
 
 function rowsOf() {
@@ -40,8 +47,8 @@ function searchTextOf(row) {
 // Each filter: its title, and whether a row meets it for one run.
 const FILTERS = {
   all: ["All", () => true],
-  wrong: ["Wrong", (row, number) => has(row, number, "wrong")],
-  right: ["Right", (row, number) => has(row, number, "right")],
+  wrong: [capitalised(HEAD.wrong), (row, number) => has(row, number, "wrong")],
+  right: [capitalised(HEAD.right), (row, number) => has(row, number, "right")],
   unparsed: ["Unparsed", (row, number) => has(row, number, "unparsed")],
   refused: ["Refused", (row, number) => has(row, number, "refused")],
   errors: ["Errors", (row, number) => row.records[number].some((record) => RUNS[number].failure[record])],

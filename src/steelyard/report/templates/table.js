@@ -24,6 +24,8 @@ function columnsOf() {
 }
 
 const COLUMNS = columnsOf();
+// Runs whose cells show the verdict of the page's score.
+const SCORED = new Set(HEAD.score ? RUNS.filter((run) => !run.sides && !run.answers).map((run) => run.name) : []);
 const grid = element("table", { class: "samples" });
 const around = element("div", { class: "scroll", tabindex: 0, role: "region", "aria-label": "Table of samples" }, grid);
 // Many targets make the table wider than the page; it then scrolls, and the question keeps its room.
@@ -38,7 +40,8 @@ function headRow() {
       order.by = key;
       apply();
     });
-    return element("th", { scope: "col", class: kind, "data-key": key }, button);
+    const score = kind === "target" && SCORED.has(name) ? element("div", { class: "quiet" }, HEAD.title) : null;
+    return element("th", { scope: "col", class: kind, "data-key": key }, button, score);
   });
   return element("thead", {}, element("tr", {}, ...cells));
 }
@@ -91,15 +94,27 @@ function cellOf(run, row, number) {
   const [record] = records;
   if (run.answers) return answeredOf(run, records);
   if (run.sides) return element("span", { class: "preferred" }, ...records.map((each) => element("div", {}, preferredOf(run, each))));
-  if (records.length > 1 && HEAD.share) {
-    const right = states.filter((state) => state === "right").length;
-    const most = right * 2 >= states.length ? "right" : "wrong";
-    return element("span", { class: `state ${most}` }, `${SIGNS[most]} ${right} of ${states.length} right`);
+  if (records.length > 1) return repeatsOf(run, records, states);
+  const verdict = states[0] === "right" || states[0] === "wrong" || states[0] === "scored" ? WORDS[run.kind[record]] ?? "" : "";
+  const value = isPlainVerdict(run, record) ? "" : valueText(run.value[record]);
+  const mark = verdict ? namedMark(states[0], verdict) : stateMark(states[0]);
+  const read = [WORDS[run.read[record]], value].filter((text) => text).join(", ");
+  // Letters and named verdicts are what was parsed of the answer; else a reader wants to see how it begins.
+  const begin = WORDS[run.read[record]] || verdict ? null : element("div", { class: "clamp text quiet" }, shown(shortened(run.output[record], 120)));
+  return element("div", {}, mark, read ? " " : "", shown(read), begin);
+}
+
+// Several repeats: how many are right, or their mean; all of them must agree to be called right or wrong.
+function repeatsOf(run, records, states) {
+  const right = states.filter((state) => state === "right").length;
+  if (!right && !states.includes("wrong")) {
+    const values = records.map((record) => run.value[record]).filter((value) => value !== null);
+    const mean = values.reduce((sum, value) => sum + value, 0) / values.length;
+    const text = values.length ? `mean ${HEAD.share ? valueText(mean) : mean.toFixed(2)} of ${values.length}` : STATE_NAMES[states[0]];
+    return element("span", { class: "state" }, `${SIGNS.scored} ${text}`);
   }
-  const verdict = STATES[run.state[record]] === "scored" ? String(WORDS[run.kind[record]] ?? "").replaceAll("_", " ") : "";
-  const read = WORDS[run.read[record]] || verdict || (HEAD.share ? shortened(run.output[record], 24) : String(run.value[record] ?? ""));
-  const failed = !HEAD.share && failedOf(run, record).includes(HEAD.score) ? element("div", {}, passMark(0)) : null;
-  return element("span", {}, stateMark(states[0]), " ", shown(read), failed);
+  const kind = right === states.length ? "right" : right ? "scored" : "wrong";
+  return element("span", { class: `state ${kind}` }, `${SIGNS[kind]} ${right} of ${states.length} ${HEAD.right}`);
 }
 
 function drawRow(row) {

@@ -55,6 +55,10 @@ function shortened(text, most) {
   return characters.length > most ? characters.slice(0, most).join("") + "…" : text;
 }
 
+function capitalised(text) {
+  return text.slice(0, 1).toUpperCase() + text.slice(1);
+}
+
 function letter(option) {
   return String.fromCharCode(65 + option);
 }

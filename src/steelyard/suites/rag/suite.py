@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Final
 
+from steelyard.analysis.retrieval_matches import RETRIEVAL_SCORES
 from steelyard.data.rows import RowDataset
 from steelyard.data.sample_files import SampleFiles
 from steelyard.data.table import origin_keys
@@ -17,12 +19,15 @@ from steelyard.scorers.judges.relevance import AnswerRelevancy
 from steelyard.scorers.lexical import RougeL, TokenF1
 from steelyard.scorers.retrieval import Retrieval
 from steelyard.suite.objects import Options, Suite
+from steelyard.suite.scorer_infos import announced, scorer_stages
 from steelyard.suites.rag.rows import count_documents, load_rag
 from steelyard.suites.rag.source_texts import with_texts
 from steelyard.targets.baseline import Baseline
 from steelyard.targets.library import Paths, paths_of
 from steelyard.targets.retrieval import QueryEngine
 from steelyard.types import Scorer, Target
+
+_LEADING: Final = ("correctness", "token_f1")
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +46,8 @@ class RagSuite:
             token F1 and ROUGE-L against the reference, and the retrieval metrics where questions have sources.
         name: a title for reports; empty is the first file's name.
         tags: per target, report columns.
-        primary: the score that headlines show; empty is that of the first scorer.
+        primary: the score that headlines show; empty is correctness, else token F1, else the first score of the answer:
+            a passage that was found does not make an answer right.
         options: concurrency, repeats, limits, budget.
         gate: rules on the scores that decide the exit code, `{correct: ">= 0.8"}`; `no_regression` holds runs
             against a `baseline`.
@@ -79,7 +85,7 @@ class RagSuite:
             options=self.options,
             tags=self.tags,
             gate=self.gate,
-            primary=self.primary,
+            primary=self.primary or _answer_score(scorers),
             source=self.samples,
             notes=data.notes,
             crossed=(("correct", "faithfulness"),) if {Correctness, Faithfulness} <= judged else (),
@@ -102,3 +108,14 @@ class RagSuite:
         judges = (Correctness(), Faithfulness(), AnswerRelevancy()) if self.judge.model else ()
         sources = any("sources" in sample.metadata for sample in data.samples)
         return (*judges, TokenF1(), RougeL(), *((Retrieval(),) if sources else ()))
+
+
+def _answer_score(scorers: Sequence[Scorer]) -> str:
+    """The score that says most of the answer itself; "" where all of them are about retrieval.
+
+    >>> _answer_score([Retrieval(), RougeL(), TokenF1()])
+    'token_f1'
+    """
+    names = announced(scorer_stages(scorers))
+    about_answers = [name for name in names if name not in RETRIEVAL_SCORES]
+    return next((name for name in (*_LEADING, *about_answers) if name in about_answers), "")
