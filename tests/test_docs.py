@@ -8,11 +8,14 @@ import json
 import re
 import shutil
 import textwrap
+from importlib import import_module
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
 import typer
 
+import steelyard.stats
 from steelyard import Output, Record, Sample
 from steelyard.cli.app import build_app
 from steelyard.cli.reference import commands_by_name, page
@@ -168,6 +171,31 @@ def test_the_examples_show_every_public_function():
     classes = "Sample Output Score Prompt Scripted Baseline Choice ExactMatch Options Suite Store SteelyardError"
     for name in f"{functions} {classes}".split():
         assert re.search(rf"\b{name}\b", told), name
+
+
+FROM_MODULES = {"steelyard.prompts.template", "steelyard.text.choice", "steelyard.text.rating"}
+"""What python.md excepts from the namespaces: readers of replies, and the packaged prompts."""
+
+
+@pytest.mark.parametrize(
+    "path", [path for path in PAGES if path.is_relative_to(DOCS) or path.parent == ROOT], ids=short
+)
+def test_names_are_imported_from_the_root_or_the_namespace_of_their_kind(path):
+    told = text_of(path)
+    if path.name == "CHANGELOG.md" or path.parent.name == "decisions":
+        return
+    for module, listed in re.findall(r"from (steelyard[\w.]*) import ([\w, ]+)", told):
+        if module in FROM_MODULES or module == "steelyard.pytest_plugin":
+            continue
+        assert module.count(".") <= 1, f"{module} is no namespace"
+        namespace = import_module(module)
+        for name in listed.split(" as ")[0].replace(" ", "").split(","):
+            assert name in getattr(namespace, "__all__", ()) or find_spec(f"{module}.{name}"), f"{module}.{name}"
+
+
+def test_every_public_statistic_is_on_a_page():
+    pages = " ".join(text_of(path) for path in DOCS.glob("*.md"))
+    assert [name for name in steelyard.stats.__all__ if f"`{name}`" not in pages] == []
 
 
 @pytest.mark.parametrize("path", PAGES, ids=short)

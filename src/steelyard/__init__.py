@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from steelyard.targets import *  # noqa: F403  # see above
     from steelyard.targets import Baseline, Prompt
     from steelyard.types import *  # noqa: F403  # see above
-    from steelyard.types import Label, Output, Record, Reply, Sample, Score
+    from steelyard.types import Label, Output, Record, Reply, Sample, Score, ScoreInfo
 else:
     __getattr__, __dir__ = lazy_names(
         __name__,
@@ -53,6 +53,7 @@ else:
         "steelyard.store:Run",
         "steelyard.types:Sample",
         "steelyard.types:Score",
+        "steelyard.types:ScoreInfo",
         "steelyard.models:Scripted",
         "steelyard.errors:SteelyardError",
         "steelyard.store:Store",
@@ -94,7 +95,6 @@ else:
         "steelyard.scorers:RougeL",
         "steelyard.scorers:Rubric",
         "steelyard.sql:Sandbox",
-        "steelyard.types:ScoreInfo",
         "steelyard.errors:ScorerError",
         "steelyard.sql:SqlLimits",
         "steelyard.scorers:SqlResult",
@@ -139,6 +139,7 @@ __all__ = [
     "Run",
     "Sample",
     "Score",
+    "ScoreInfo",
     "Scripted",
     "SteelyardError",
     "Store",

@@ -127,12 +127,12 @@ def test_a_score_of_wins_ties_and_losses_has_the_interval_for_ties():
     values = [1.0] * 19 + [0.5]
     found = only([row(i, value=value, name="preference") for i, value in enumerate(values)])
     assert found.overall.interval == wilson_with_ties(19, 1, 0)
-    assert found.note == "score interval with ties as half over 20 samples"
+    assert found.note == "score interval with ties over 20 samples"
     twice = [
         row(i, value=value, name="preference", repeat=repeat) for repeat in (0, 1) for i, value in enumerate(values)
     ]
     assert only(twice).overall.interval == pytest.approx(wilson_with_ties_clustered(values, clusters=range(20)))
-    assert only(twice).note == "effective-n score interval with ties as half over 40 rows in 20 independent clusters"
+    assert only(twice).note == "effective-n score interval with ties over 40 rows in 20 independent clusters"
 
 
 def test_a_half_among_other_values_is_no_tie():

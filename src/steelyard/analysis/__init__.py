@@ -21,6 +21,7 @@ from steelyard.lazy import lazy_names
 if TYPE_CHECKING:
     from steelyard.analysis.comparison import compare
     from steelyard.analysis.comparison_values import Comparison
+    from steelyard.analysis.history import history_of
     from steelyard.analysis.preferences_values import Preferences
     from steelyard.analysis.run_protocols import ComparableRun
     from steelyard.analysis.standings import Standings
@@ -34,6 +35,7 @@ else:
         "steelyard.analysis.summary_values:RunSummary",
         "steelyard.analysis.standings:Standings",
         "steelyard.analysis.comparison:compare",
+        "steelyard.analysis.history:history_of",
     )
 
 __all__ = [
@@ -43,4 +45,5 @@ __all__ = [
     "RunSummary",
     "Standings",
     "compare",
+    "history_of",
 ]

@@ -279,7 +279,7 @@ class _Column:
             return f"effective-n Wilson interval over {among}"
         alike = units > 1 and is_without_spread(values, clustered_spread(values, numbers))
         if tally.ties and (alike or self.reading.intervals.means == "t"):
-            return f"{'effective-n score' if self.clustered else 'score'} interval with ties as half over {among}"
+            return f"{'effective-n score' if self.clustered else 'score'} interval with ties over {among}"
         if alike:
             scaled = self.reading.ends(tally) is not None
             return f"no spread over {among}: {'Wilson interval on the scale' if scaled else 'no interval'}"

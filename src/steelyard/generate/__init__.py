@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from steelyard.generate.question_set import QaRow, QaSet
     from steelyard.generate.review import ReviewPlan
     from steelyard.generate.reviewer import Reviewer
+    from steelyard.generate.writer import QuestionWriter
 else:
     __getattr__, __dir__ = lazy_names(
         __name__,
@@ -19,6 +20,7 @@ else:
         "steelyard.generate.question_set:QaRow",
         "steelyard.generate.question_set:QaSet",
         "steelyard.generate.qa:QaSettings",
+        "steelyard.generate.writer:QuestionWriter",
         "steelyard.generate.review:ReviewPlan",
         "steelyard.generate.reviewer:Reviewer",
         "steelyard.generate.qa:generate_qa",
@@ -31,6 +33,7 @@ __all__ = [
     "QaRow",
     "QaSet",
     "QaSettings",
+    "QuestionWriter",
     "ReviewPlan",
     "Reviewer",
     "generate_qa",

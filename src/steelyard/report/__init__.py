@@ -9,6 +9,7 @@ from steelyard.lazy import lazy_names
 if TYPE_CHECKING:
     from steelyard.report.chart_drawing import draw, svg
     from steelyard.report.comparison import difference_chart
+    from steelyard.report.history_sections import history_chart
     from steelyard.report.html import html_report
     from steelyard.report.markdown import markdown_report
     from steelyard.report.scores import group_chart
@@ -19,6 +20,7 @@ else:
         "steelyard.report.comparison:difference_chart",
         "steelyard.report.chart_drawing:draw",
         "steelyard.report.scores:group_chart",
+        "steelyard.report.history_sections:history_chart",
         "steelyard.report.html:html_report",
         "steelyard.report.markdown:markdown_report",
         "steelyard.report.targets:rate_chart",
@@ -29,6 +31,7 @@ __all__ = [
     "difference_chart",
     "draw",
     "group_chart",
+    "history_chart",
     "html_report",
     "markdown_report",
     "rate_chart",

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from steelyard.stats.binomial import binomial_test, clopper_pearson, jeffreys
     from steelyard.stats.bootstrap import bca_bootstrap, percentile_bootstrap
     from steelyard.stats.homogeneity import HomogeneityTest, between_places, within_samples
-    from steelyard.stats.intervals import Interval, mean_interval, wilson, wilson_clustered
+    from steelyard.stats.intervals import Interval, Spread, clustered_spread, mean_interval, wilson, wilson_clustered
     from steelyard.stats.multiplicity import benjamini_hochberg, holm
     from steelyard.stats.paired import (
         bca_difference,
@@ -22,23 +22,28 @@ if TYPE_CHECKING:
         sign_flip,
     )
     from steelyard.stats.power import (
+        decided_pairs_for_win_rate,
         detectable_paired_rates,
+        detectable_rate,
         detectable_rates,
+        detectable_win_rate,
         pairs_for_rates,
         samples_for_rate,
         samples_for_rates,
         sign_test_power,
     )
     from steelyard.stats.power_means import (
+        detectable_mean,
+        detectable_means,
         samples_for_mean,
         samples_for_means,
         samples_to_show,
         smallest_detectable_difference,
         t_test_power,
     )
-    from steelyard.stats.ranking import Battles, BradleyTerry, bradley_terry, count_battles, elo
-    from steelyard.stats.ranking_order import rank
-    from steelyard.stats.sequential import BettingTest, confidence_sequence
+    from steelyard.stats.ranking import Battles, BradleyTerry, bradley_terry, coded, count_battles, elo
+    from steelyard.stats.ranking_order import Ranking, rank
+    from steelyard.stats.sequential import BettingTest, confidence_sequence, difference_to_unit, unit_to_difference
     from steelyard.stats.stratified import StratifiedMean, stratified_mean
     from steelyard.stats.ties import wilson_with_ties, wilson_with_ties_clustered
 else:
@@ -49,6 +54,8 @@ else:
         "steelyard.stats.ranking:BradleyTerry",
         "steelyard.stats.homogeneity:HomogeneityTest",
         "steelyard.stats.intervals:Interval",
+        "steelyard.stats.ranking_order:Ranking",
+        "steelyard.stats.intervals:Spread",
         "steelyard.stats.stratified:StratifiedMean",
         "steelyard.stats.bootstrap:bca_bootstrap",
         "steelyard.stats.paired:bca_difference",
@@ -58,10 +65,18 @@ else:
         "steelyard.stats.paired:bootstrap_difference",
         "steelyard.stats.ranking:bradley_terry",
         "steelyard.stats.binomial:clopper_pearson",
+        "steelyard.stats.intervals:clustered_spread",
+        "steelyard.stats.ranking:coded",
         "steelyard.stats.sequential:confidence_sequence",
         "steelyard.stats.ranking:count_battles",
+        "steelyard.stats.power:decided_pairs_for_win_rate",
+        "steelyard.stats.power_means:detectable_mean",
+        "steelyard.stats.power_means:detectable_means",
         "steelyard.stats.power:detectable_paired_rates",
+        "steelyard.stats.power:detectable_rate",
         "steelyard.stats.power:detectable_rates",
+        "steelyard.stats.power:detectable_win_rate",
+        "steelyard.stats.sequential:difference_to_unit",
         "steelyard.stats.ranking:elo",
         "steelyard.stats.multiplicity:holm",
         "steelyard.stats.binomial:jeffreys",
@@ -83,6 +98,7 @@ else:
         "steelyard.stats.power_means:smallest_detectable_difference",
         "steelyard.stats.stratified:stratified_mean",
         "steelyard.stats.power_means:t_test_power",
+        "steelyard.stats.sequential:unit_to_difference",
         "steelyard.stats.intervals:wilson",
         "steelyard.stats.intervals:wilson_clustered",
         "steelyard.stats.ties:wilson_with_ties",
@@ -96,6 +112,8 @@ __all__ = [
     "BradleyTerry",
     "HomogeneityTest",
     "Interval",
+    "Ranking",
+    "Spread",
     "StratifiedMean",
     "bca_bootstrap",
     "bca_difference",
@@ -105,10 +123,18 @@ __all__ = [
     "bootstrap_difference",
     "bradley_terry",
     "clopper_pearson",
+    "clustered_spread",
+    "coded",
     "confidence_sequence",
     "count_battles",
+    "decided_pairs_for_win_rate",
+    "detectable_mean",
+    "detectable_means",
     "detectable_paired_rates",
+    "detectable_rate",
     "detectable_rates",
+    "detectable_win_rate",
+    "difference_to_unit",
     "elo",
     "holm",
     "jeffreys",
@@ -130,6 +156,7 @@ __all__ = [
     "smallest_detectable_difference",
     "stratified_mean",
     "t_test_power",
+    "unit_to_difference",
     "wilson",
     "wilson_clustered",
     "wilson_with_ties",
