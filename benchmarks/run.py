@@ -154,7 +154,7 @@ def main() -> None:
         "sandbox": measured_by("sandbox"),
         "columns": columns,
         "judges": measured_by("judge_replies"),
-        "choices": measured_by("choice_replies"),
+        "choices": measured_by("replies"),
         "retrieval": index,
         "ranking": measured_by("ranking"),
         "sequential": measured_by("sequential"),

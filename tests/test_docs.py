@@ -173,7 +173,7 @@ def test_the_examples_show_every_public_function():
         assert re.search(rf"\b{name}\b", told), name
 
 
-FROM_MODULES = {"steelyard.prompts.template", "steelyard.text.choice", "steelyard.text.rating"}
+FROM_MODULES = {"steelyard.prompts.template", "steelyard.replies.choice", "steelyard.text.rating"}
 """What python.md excepts from the namespaces: readers of replies, and the packaged prompts."""
 
 

@@ -96,7 +96,7 @@ def test_any_text_is_read_without_an_error_and_what_is_scored_stands_there(text,
 
 def stands(written, value):
     """Whether the text of a verdict writes its value; marks of emphasis may stand inside."""
-    from steelyard.text.cleaned_reply import fold
+    from steelyard.replies.clean import fold
 
     plain = fold(written).strip().lower()
     if any(one in plain for one in "★⭐🌟"):

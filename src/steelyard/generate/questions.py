@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass
 from typing import Final, Literal, NamedTuple
 
-from steelyard.text.choice_patterns import REFUSAL
+from steelyard.replies.grammar import pattern
 from steelyard.text.listed import distinct_texts, read_listing
 from steelyard.text.rating_refusal import is_refusal
 from steelyard.text.sql_fences import readable
@@ -230,4 +230,4 @@ def read_answer(text: str, *, finish: str = "stop") -> WrittenAnswer:
 def _refuses(text: str) -> bool:
     """Whether a reply begins as a refusal; a refusal further on may be quoted from the text."""
     head = text[:200]
-    return bool(_SPEAKER.match(head)) and (REFUSAL.search(head) is not None or is_refusal(head))
+    return bool(_SPEAKER.match(head)) and (pattern("choice", "refusal").search(head) is not None or is_refusal(head))

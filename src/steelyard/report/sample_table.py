@@ -25,6 +25,7 @@ from steelyard.analysis.score_infos import score_infos
 from steelyard.escaping import cell_text, json_in_html
 from steelyard.prompts.conversation import is_messages, transcript_of
 from steelyard.prompts.message_parts import without_files
+from steelyard.replies.clean import fold
 from steelyard.report.numbers import score_title
 from steelyard.report.sample_evidence import (
     EVIDENCE,
@@ -35,7 +36,6 @@ from steelyard.report.sample_evidence import (
     without_sources,
 )
 from steelyard.report.sample_pairs import SHOWN_ELSEWHERE, pair_of, preferred_name
-from steelyard.text.cleaned_reply import fold
 from steelyard.types import Record, Reply, Sample, Score
 
 OUTCOME_CODES: Final = {outcome: code for code, outcome in enumerate(get_args(RowOutcome))}

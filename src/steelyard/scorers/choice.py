@@ -15,9 +15,9 @@ from steelyard.errors import ConfigError, did_you_mean
 from steelyard.prompts.conversation import question_of
 from steelyard.prompts.sample_values import option_label
 from steelyard.registry import accepts_former_keys
-from steelyard.text.choice import ChoiceReading, read_choice
-from steelyard.text.cleaned_reply import fold
-from steelyard.text.other_tools import RULES
+from steelyard.replies.choice import ChoiceReading, read_choice
+from steelyard.replies.clean import fold
+from steelyard.replies.other_tools import RULES
 from steelyard.types import INLINE, STOPPED, Output, Sample, Score, ScoreInfo, StageInfo
 
 _NAME: Final = "solve_rate"

@@ -17,6 +17,7 @@ from types import MappingProxyType
 from typing import ClassVar, Final, Literal
 
 from steelyard.errors import ConfigError
+from steelyard.replies.clean import fold
 from steelyard.scorers.lexical import (
     check_share,
     reached,
@@ -26,7 +27,6 @@ from steelyard.scorers.lexical import (
     unscored,
     which_reference,
 )
-from steelyard.text.cleaned_reply import fold
 from steelyard.types import INLINE, Output, Sample, Score, ScoreInfo, StageInfo
 
 _WORD: Final = re.compile(r"\s*([a-zµ°][a-zµ°²³0-9]*(?:/[a-z]+[²³]?)?|[\u4e00-\u9fff]+)")

@@ -30,13 +30,13 @@ from steelyard.analysis.score_infos import names_where, range_of
 from steelyard.analysis.stopping import Stopping
 from steelyard.analysis.summary_values import Labelled, RunSummary
 from steelyard.errors import ConfigError, StoreError
+from steelyard.replies.clean import fold
 from steelyard.store import schema
 from steelyard.store.labels import MODEL
 from steelyard.store.records import unpack_sample, unpacker_of
 from steelyard.store.run import Run
 from steelyard.store.scores import AnsweredReader, answered_of
 from steelyard.store.usage import RunUsage
-from steelyard.text.cleaned_reply import fold
 from steelyard.types import OUTCOMES, Label, Record, Score
 
 _CONTEXT: Final = 60

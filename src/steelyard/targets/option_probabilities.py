@@ -20,7 +20,7 @@ from dataclasses import dataclass
 from math import exp, fsum, isfinite, nan
 from typing import Any, Final
 
-from steelyard.text.cleaned_reply import fold
+from steelyard.replies.clean import fold
 
 _BEFORE: Final = " \t\r\n*_`~\"'“”‘’([【<{:：#▁Ġ"
 _AFTER: Final = " \t\r\n*_`~\"'“”‘’)]】>}:.,、。:：<"

@@ -12,7 +12,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Final, Literal
 
-from steelyard.text.choice_patterns import REFUSAL
+from steelyard.replies.grammar import pattern
 from steelyard.text.listed_json import LONGEST_LIST, JsonList, json_list, texts_of
 from steelyard.text.listed_lines import clean_entry, listed_lines
 from steelyard.text.listed_verdicts import read_verdict_list
@@ -84,7 +84,7 @@ def read_listing(text: str) -> Listing:
         return Listing((), "lines", empty_said=True)
     lines = listed_lines(shown)
     entries = tuple(entry for _, entry in lines.entries)
-    if not entries or (lines.form == "lines" and REFUSAL.search(shown[:1000])):
+    if not entries or (lines.form == "lines" and pattern("choice", "refusal").search(shown[:1000])):
         return Listing()
     return _or_empty(entries, lines.form)
 

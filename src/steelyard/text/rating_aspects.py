@@ -8,7 +8,7 @@ from enum import IntEnum
 from functools import lru_cache
 from typing import Final
 
-from steelyard.text.cleaned_reply import fold
+from steelyard.replies.clean import fold
 
 RATING_WORD: Final = (
     r"(?:ratings?|scores?|scoring|grades?|marks?|verdicts?|evaluations?|assessments?|judg(?:e)?ments?|points?"

@@ -18,7 +18,7 @@ _HEADING: Final = re.compile(
 )
 
 
-class Strength(IntEnum):
+class ClaimStrength(IntEnum):
     """How plainly a rating is stated."""
 
     HINTED = 1
@@ -45,7 +45,7 @@ class Claim:
     """
 
     number: RatingNumber
-    strength: Strength
+    strength: ClaimStrength
     subject: Subject
     other: str
     form: str

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from steelyard.text.rating_aspects import Subject
-from steelyard.text.rating_claims import Claim, Strength
+from steelyard.text.rating_claims import Claim, ClaimStrength
 from steelyard.text.rating_numbers import RatingNumber
 from steelyard.text.rating_page import Page
 from steelyard.text.rating_verdict import Scale
@@ -49,7 +49,9 @@ def decide(claims: Sequence[Claim], page: Page, scale: Scale) -> Claim | str:
     pool = [one for one in claims if one.subject is not Subject.OTHER]
     if not pool:
         return _of_others(claims)
-    changed = [one for one in pool if one.changed and one.strength >= Strength.SAID and one.number.value is not None]
+    changed = [
+        one for one in pool if one.changed and one.strength >= ClaimStrength.SAID and one.number.value is not None
+    ]
     if changed:
         return max(changed, key=_place)
     top = max(one.strength for one in pool)

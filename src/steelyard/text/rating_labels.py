@@ -13,7 +13,7 @@ from functools import lru_cache
 from itertools import chain
 from typing import Any, Final
 
-from steelyard.text.cleaned_reply import fold
+from steelyard.replies.clean import fold
 from steelyard.text.rating_verdict import Verdict
 from steelyard.text.verdict_json import said_in, value_span
 from steelyard.text.verdict_page import VerdictCandidate, VerdictText, open_sheet, reason_in

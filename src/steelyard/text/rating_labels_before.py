@@ -6,7 +6,7 @@ import re
 from typing import Final
 
 from steelyard.text.rating_aspects import Subject
-from steelyard.text.rating_claims import Around, Claim, Strength
+from steelyard.text.rating_claims import Around, Claim, ClaimStrength
 from steelyard.text.rating_foreign import is_foreign_chinese
 from steelyard.text.rating_words import CLOSES, COUNTS, DESCRIBES, NO_RATING, RATING
 
@@ -59,9 +59,9 @@ def structured(this: Around) -> Claim | None:
     if last in {"[", "{"}:
         return _marked(this)
     if last == ">" and (match := _TAG.search(this.left[-60:])) and _TAG_ENDS.match(this.right):
-        return _claim(this, match["label"], len(this.left) - len(match.group()), Strength.STRUCTURED, "tag")
+        return _claim(this, match["label"], len(this.left) - len(match.group()), ClaimStrength.STRUCTURED, "tag")
     if last == "]" and (found := _enclosed(this.left.rstrip())) and _RESULT.fullmatch(found[0].strip()):
-        return _claim(this, *found, Strength.STRUCTURED, "enclosed")
+        return _claim(this, *found, ClaimStrength.STRUCTURED, "enclosed")
     return None
 
 
@@ -70,7 +70,7 @@ def _marked(this: Around) -> Claim | None:
         if match := pattern.search(this.left, max(0, len(this.left) - 40)):
             start = max(0, len(this.left) - len(this.here))
             label = this.left[start : match.start()] or _label(this.left[: match.start()])[0]
-            return _claim(this, label, match.start(), Strength.STRUCTURED, form)
+            return _claim(this, label, match.start(), ClaimStrength.STRUCTURED, form)
     return None
 
 
@@ -88,7 +88,7 @@ def labelled(this: Around) -> Claim | None:
     found = label_before(this.left) or _bare_label(this) or (label_before(left) if left else None)
     if found is None or not _is_rating(this, _unscaled(found[0])):
         return None
-    return _claim(this, *found, Strength.LABELLED, "labelled")
+    return _claim(this, *found, ClaimStrength.LABELLED, "labelled")
 
 
 def label_before(left: str) -> tuple[str, int] | None:
@@ -170,7 +170,7 @@ def _unscaled(label: str) -> str:
     return _SCALED.sub("", label)
 
 
-def _claim(this: Around, label: str, place: int, strength: Strength, form: str) -> Claim:
+def _claim(this: Around, label: str, place: int, strength: ClaimStrength, form: str) -> Claim:
     behind = _NAMED_BEHIND.match(this.right)
     named = (behind["aspect"] or behind["thing"]) if behind else ""
     if named and not this.aspects.asked(label) and this.aspects.names(named):

@@ -11,8 +11,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from steelyard.text.choice_patterns import MARKS
-from steelyard.text.cleaned_reply import fold
+from steelyard.replies.clean import fold
+from steelyard.replies.grammar import pattern
 
 _HEAD: Final = 8_000
 _TAIL: Final = 12_000
@@ -83,7 +83,7 @@ def open_page(reply: str) -> Page:
     if "$" in text:
         text = _MATHS.sub(r" \1 ", text)
     if "\\" in text or "<" in text or "[" in text:
-        text = MARKS.sub(_blank, text.replace("\\n", " \n"))
+        text = pattern("page", "markup").sub(_blank, text.replace("\\n", " \n"))
     return Page(text, raw, gap, unfinished, _quotes(text), [match.end() for match in _SENTENCE.finditer(text)])
 
 

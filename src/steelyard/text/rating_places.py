@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from steelyard.text.rating_aspects import Subject
-from steelyard.text.rating_claims import Claim, Strength
+from steelyard.text.rating_claims import Claim, ClaimStrength
 from steelyard.text.rating_numbers import RatingNumber
 from steelyard.text.rating_page import Page
 from steelyard.text.rating_verdict import Scale
@@ -121,11 +121,11 @@ def placed(page: Page, number: RatingNumber, scale: Scale, *, lone: bool) -> Cla
         listed = (
             number.value == 1 and number.top is None and not number.unit and text[number.end : number.end + 1] == "."
         )
-        return _claim(number, Strength.BARE if listed else Strength.LABELLED, "leading")
+        return _claim(number, ClaimStrength.BARE if listed else ClaimStrength.LABELLED, "leading")
     if number.written == "word" or not _STOPS.match(text, number.end) or COUNTS.search(before):
         return None
     if _GRADED.search(before):
-        return _claim(number, Strength.BARE if text[:line].strip() else Strength.LABELLED, "graded")
+        return _claim(number, ClaimStrength.BARE if text[:line].strip() else ClaimStrength.LABELLED, "graded")
     return _closing(text, number, before, scale, lone=lone)
 
 
@@ -134,11 +134,11 @@ def _closing(text: str, number: RatingNumber, before: str, scale: Scale, *, lone
     if _TIME.search(before) or (number.value == 1 and not number.unit and _ENTRY.match(text, number.end)):
         return None
     if number.value is not None and number.value in scale and _closes_sentence(before, lone=lone):
-        return _claim(number, Strength.BARE, "last", final=True)
+        return _claim(number, ClaimStrength.BARE, "last", final=True)
     line = text.lstrip().partition("\n")[0]
     label = _SHORT_LABEL if len(line) == len(text.strip()) else _FIRST_LABEL
     if lone and len(line) <= _SHORT and text[: number.start].strip() in line and label.search(before):
-        return _claim(number, Strength.HINTED, "short")
+        return _claim(number, ClaimStrength.HINTED, "short")
     return None
 
 
@@ -148,8 +148,8 @@ def _alone(text: str, number: RatingNumber, entry: str, *, opens: bool) -> Claim
     if not entry and (_AMONG_NUMBERS.match(text, number.end) or _BELOW_NUMBERS.search(above)):
         entry = str(number.start)
     closes = not text[number.end :].strip(_WRAPS)
-    strength = Strength.LABELLED if opens else Strength.SAID if closes else Strength.BARE
-    return _claim(number, Strength.BARE if entry else strength, "alone", final=closes and not opens, entry=entry)
+    strength = ClaimStrength.LABELLED if opens else ClaimStrength.SAID if closes else ClaimStrength.BARE
+    return _claim(number, ClaimStrength.BARE if entry else strength, "alone", final=closes and not opens, entry=entry)
 
 
 def _closes_sentence(before: str, *, lone: bool) -> bool:
@@ -183,7 +183,7 @@ def _blames(text: str, end: int) -> bool:
     return _ONE_TEXT.match(text, end) is not None and _BAD.search(text, end, end + 250) is not None
 
 
-def _claim(number: RatingNumber, strength: Strength, form: str, *, final: bool = False, entry: str = "") -> Claim:
+def _claim(number: RatingNumber, strength: ClaimStrength, form: str, *, final: bool = False, entry: str = "") -> Claim:
     return Claim(
         number, strength, Subject.OTHER if entry else Subject.WHOLE, entry, form, final=final, begin=number.start
     )

@@ -13,7 +13,7 @@ from functools import partial
 from itertools import pairwise
 from typing import Any, Final
 
-from steelyard.text.cleaned_reply import fold
+from steelyard.replies.clean import fold
 from steelyard.text.rating_preference_words import Words, meant_by, words_for
 from steelyard.text.rating_verdict import Verdict
 from steelyard.text.verdict_json import said_in, value_span

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Final, Literal
 
-from steelyard.text.cleaned_reply import fold
+from steelyard.replies.clean import fold
 
 _GOOD: Final = (
     r"(?:accurate|appropriate|balanced|clear|coherent|complete|comprehensive|compelling|concise|convincing|correct"

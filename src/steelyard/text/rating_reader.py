@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Final
 
 from steelyard.text.rating_aspects import Aspects, Subject, aspects_of
-from steelyard.text.rating_claims import Claim, Strength
+from steelyard.text.rating_claims import Claim, ClaimStrength
 from steelyard.text.rating_decision import decide, is_inside
 from steelyard.text.rating_json import RatingEntry, Scanned, scan
 from steelyard.text.rating_numbers import RatingNumber, numbers
@@ -122,7 +122,7 @@ def _claims(page: Page, scale: Scale, aspects: Aspects, scanned: Scanned, *, cut
 def _breaks_off(text: str, one: Claim) -> bool:
     """Whether the reply was cut off behind a number of a sentence, which would have gone on: "The film runs for 4"."""
     number = one.number
-    plain = number.top is None and not number.unit and one.strength <= Strength.SAID
+    plain = number.top is None and not number.unit and one.strength <= ClaimStrength.SAID
     return plain and number.end >= len(text.rstrip()) and one.form not in {"alone", "leading"}
 
 
@@ -188,7 +188,7 @@ def _of_entry(entry: RatingEntry, aspects: Aspects) -> list[Claim]:
         return []
     subject, other = aspects.of_label(path)
     moved = one._replace(start=one.start + entry.start, stop=one.stop + entry.start, end=one.end + entry.start)
-    return [Claim(moved, Strength.STRUCTURED, subject, other, "json", begin=entry.start)]
+    return [Claim(moved, ClaimStrength.STRUCTURED, subject, other, "json", begin=entry.start)]
 
 
 def _tabled(page: Page, found: list[RatingNumber], aspects: Aspects) -> tuple[list[Claim], set[int]]:
@@ -204,7 +204,7 @@ def _tabled(page: Page, found: list[RatingNumber], aspects: Aspects) -> tuple[li
         label = f"{cell.row if cell.row != cell.text else ''} {cell.column}"
         subject, other = aspects.of_label(label)
         if subject is not Subject.WHOLE or RATING.search(label):
-            claims.append(Claim(one, Strength.STRUCTURED, subject, other, "table", begin=one.start))
+            claims.append(Claim(one, ClaimStrength.STRUCTURED, subject, other, "table", begin=one.start))
     return claims, taken
 
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Final
 
 from steelyard.text.rating_aspects import Subject
-from steelyard.text.rating_claims import Around, Claim, Strength
+from steelyard.text.rating_claims import Around, Claim, ClaimStrength
 from steelyard.text.rating_foreign import is_foreign, is_foreign_chinese, is_reported, is_supposed
 from steelyard.text.rating_numbers import RatingNumber
 from steelyard.text.rating_words import (
@@ -133,7 +133,7 @@ def _for_aspect(this: Around) -> Claim | None:
     if match is None or _is_vague(this) or not this.aspects.names(match["aspect"]) or not _ONE_OF.search(this.here):
         return None
     subject, other = this.aspects.of_label(match["aspect"])
-    return Claim(this.number, Strength.SAID, subject, other, "for_aspect", begin=this.number.start)
+    return Claim(this.number, ClaimStrength.SAID, subject, other, "for_aspect", begin=this.number.start)
 
 
 def _is_vague(this: Around) -> bool:
@@ -225,7 +225,7 @@ def _in_chinese(this: Around) -> Claim | None:
     if is_foreign_chinese(this.here):
         return None
     if this.number.unit and _APART.search(tail) and _CHINESE_END.match(this.right):
-        return replace(_claim(this, len(this.here), "counted"), strength=Strength.BARE)
+        return replace(_claim(this, len(this.here), "counted"), strength=ClaimStrength.BARE)
     match = GIVES.search(tail)
     if match is None or not (this.number.unit or _CHINESE_LINK.search(tail)):
         return None
@@ -251,7 +251,7 @@ def _claim(this: Around, place: int, form: str) -> Claim:
     """The claim of a sentence; what it rates stands behind the number, before the verb, or opens the sentence."""
     subject, other = _subject(this, place)
     begin = this.number.start - len(this.here) + place
-    return Claim(this.number, Strength.SAID, subject, other, form, begin=begin)
+    return Claim(this.number, ClaimStrength.SAID, subject, other, form, begin=begin)
 
 
 def _subject(this: Around, place: int) -> tuple[Subject, str]:

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Final
 
 from steelyard.text.rating_aspects import Aspects, Subject
-from steelyard.text.rating_claims import Around, Claim, Strength
+from steelyard.text.rating_claims import Around, Claim, ClaimStrength
 from steelyard.text.rating_labels_before import labelled, structured
 from steelyard.text.rating_numbers import RatingNumber
 from steelyard.text.rating_page import Page
@@ -41,7 +41,7 @@ def stated(page: Page, number: RatingNumber, scale: Scale, aspects: Aspects) -> 
         bounds = (number.value, float(match["other"]))
         if sorted(bounds) == [scale.low, scale.high] or not CLOSES.match(this.right, match.end()):
             return None
-        strength = Strength.SAID if VERB.search(this.here) or NOUN.search(this.here) else Strength.BARE
+        strength = ClaimStrength.SAID if VERB.search(this.here) or NOUN.search(this.here) else ClaimStrength.BARE
         between = number._replace(value=None, bounds=bounds)
         return Claim(between, strength, Subject.WHOLE, "", "between", begin=number.start)
     if OR_BEFORE.search(this.here) or BETWEEN_BEFORE.search(this.here[-30:]) or _CHOICES.match(this.right):

@@ -12,7 +12,7 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import Any, Final
 
-from steelyard.text.cleaned_reply import fold
+from steelyard.replies.clean import fold
 from steelyard.text.rating_verdict import Verdict
 from steelyard.text.rating_yes_no_words import (
     ASKED,

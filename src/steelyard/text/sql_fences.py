@@ -7,7 +7,7 @@ import string
 from collections.abc import Iterator
 from typing import Final, NamedTuple
 
-from steelyard.text.choice_patterns import REASONING
+from steelyard.replies.grammar import lexicon
 
 SQL_WORDS: Final = frozenset(
     {
@@ -83,8 +83,15 @@ def readable(text: str) -> tuple[int, int, bool]:
     lowered = text.lower()
     if len(lowered) != len(text):  # a few letters become two
         lowered = text
-    start = max((at + len(closing) for _, closing in REASONING if (at := lowered.rfind(closing)) >= 0), default=0)
-    opened = [at for opening, _ in REASONING if (at := lowered.find(opening, start)) >= 0]
+    start = max(
+        (
+            at + len(closing)
+            for _, closing in lexicon("markup")["reasoning"]["pairs"]
+            if (at := lowered.rfind(closing)) >= 0
+        ),
+        default=0,
+    )
+    opened = [at for opening, _ in lexicon("markup")["reasoning"]["pairs"] if (at := lowered.find(opening, start)) >= 0]
     return (*_seen(text, start, min(opened, default=len(text))), bool(opened))
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from steelyard.text.cleaned_reply import fold
+from steelyard.replies.clean import fold
 
 _EN: Final = re.IGNORECASE
 _YES_NO: Final = (

@@ -11,8 +11,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Final, NamedTuple
 
-from steelyard.text.choice_patterns import REFUSAL
-from steelyard.text.cleaned_reply import CleanedReply, clean_reply, without_reasoning
+from steelyard.replies.clean import CleanedReply, clean, without_reasoning
+from steelyard.replies.grammar import pattern
 from steelyard.text.rating_verdict import Kind, Verdict
 from steelyard.text.sql_fences import JSON_WORDS, blocks_of
 from steelyard.text.verdict_json import JsonObject, json_objects
@@ -141,7 +141,7 @@ class VerdictText:
             return Verdict("refused", reason=reason)
         if _UNDECIDED.search(self.text) and not _AS_A_MODEL.search(self.text):
             return self.ambiguous(None)
-        if REFUSAL.search(self.text):
+        if pattern("choice", "refusal").search(self.text):
             return Verdict("refused", reason=reason)
         if not self.text.strip() and not self.objects:
             kind = "empty"
@@ -168,7 +168,7 @@ def open_sheet(reply: str, finish: str) -> VerdictText:
     objects = json_objects(shown)
     for one in objects:
         shown = _blanked(shown, one.start, one.end)
-    page = clean_reply(_without_quotations(_without_blocks(shown)))
+    page = clean(_without_quotations(_without_blocks(shown)))
     lead = len(page.text) - len(page.text.lstrip())  # markup became blanks, which must not part it from the beginning
     page = replace(page, text=page.text.strip(), offset=page.offset + lead)
     placed = (_placed(one, gap) for one in objects) if gap else objects

@@ -24,9 +24,9 @@ from statistics import fmean
 from typing import Any, Final, Literal, NamedTuple, get_args
 
 from steelyard.errors import ConfigError, ModelError, ScorerError, did_you_mean, expect_number
+from steelyard.replies.clean import fold
 from steelyard.scorers.judges.judge import Judge, score_of, together, unless_stopped
 from steelyard.session.session import proving
-from steelyard.text.cleaned_reply import fold
 from steelyard.text.rating import Scale, Verdict, read_rating
 from steelyard.types import STOPPED, Asks, Message, Reply, Score
 

@@ -2,7 +2,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from steelyard.text.cleaned_reply import condense, fold, is_formula
+from steelyard.replies.clean import fold
+from steelyard.replies.options import condense, is_formula
 
 
 @given(st.text())

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from steelyard.text.other_tools import RULES, first_option, last_letter, strict_only_letter
+from steelyard.replies.other_tools import RULES, first_option, last_letter, strict_only_letter
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,204 @@
+"""Reads which option a reply to a multiple-choice question gives: Chinese and English, one reader.
+
+Every option letter and every quotation of an option's text may be the answer; what stands in front of it and behind it
+says how plainly the reply gives it, or that it does not. A reply that gives none is `unparsed`: a wrong reading is
+worse than none, and nothing is ever guessed.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Final, Literal
+
+from steelyard.replies.choice_letters import (
+    declared_letters,
+    final_sentence,
+    is_elsewhere,
+    judged,
+    numbered,
+    only_letter,
+)
+from steelyard.replies.choice_texts import declared_text, final_text, only_text, shortened, shown
+from steelyard.replies.clean import clean, fold
+from steelyard.replies.evidence import Candidate, Strength, decide, phrases
+from steelyard.replies.grammar import pattern, words
+from steelyard.replies.jsonlike import JsonValue, json_objects, plain_key
+from steelyard.replies.options import ChoicePage, ChoiceReading, Status, condense
+
+_MIN_OPTIONS: Final = 2
+_MAX_OPTIONS: Final = 26
+_FINAL_KEYS: Final = frozenset(map(plain_key, words("final_key")))
+_ANSWER_KEYS: Final = frozenset(map(plain_key, words("answer_key")))
+_JSON_LETTERS: Final = re.compile(
+    r"\W{0,4}(?:options?|choices?|answers?|选项)?[\s(:]{0,3}"
+    r"(?P<letters>[A-Z](?:\s?(?:,|、|;|/|&|and|和)?\s?(?:option\s)?[A-Z]){0,25}|[a-z](?=[).:、\s]|\Z))"
+    r"(?=\Z|[).:、,\]}]|\s[^a-z])"
+)
+_LONGEST_NUMBER: Final = 2
+_REASONS: Final = {
+    "none_of_these": "the reply says that no option fits",
+    "refused": "the model declined to answer",
+    "unparsed": "its JSON names no option",
+}
+_EXPLICIT: Final = frozenset({"json", "leading", "declared", "announced", "concluded", "judged"})
+"""Rules whose letters the reply names as its answer; the others infer it."""
+
+
+def read_choice(
+    reply: str, options: Sequence[str] | Mapping[str, str], *, question: str = "", several: bool = False
+) -> ChoiceReading:
+    """Read which option `reply` gives.
+
+    Args:
+        reply: any text.
+        options: the texts of the options, 2 to 26: a sequence, whose first is A, or by their capital letters.
+        question: its text, where known: tells a question for the wrong statement, and what is merely repeated.
+        several: whether more than one option may be right.
+
+    Raises:
+        TypeError: `options` is a text.
+        ValueError: fewer than 2 or more than 26 options, or a key that is no capital letter.
+
+    >>> read_choice("I first thought B. So the answer is (C).", ["a", "b", "c", "d"]).letters
+    ('C',)
+    >>> read_choice("选项B和C错误，故选D。", {"A": "天", "B": "地", "C": "雷", "D": "风"}).letters
+    ('D',)
+    >>> read_choice("Paris, of course.", ["Rome", "Paris"]).confidence
+    'inferred'
+    """
+    lettered = _lettered(options)
+    cleaned = clean(reply)
+    if not cleaned.text.strip():
+        reason = "the reply broke off inside its reasoning" if cleaned.unfinished else "the reply is empty"
+        return ChoiceReading((), "empty", reason=reason)
+    page = ChoicePage(cleaned, lettered, question)
+    for rule in RULES:
+        if (candidate := rule(page)) is not None:
+            return _reading(page, candidate, several=several)
+    return ChoiceReading((), "unparsed", reason="no option is named or quoted as the answer")
+
+
+def _lettered(options: Sequence[str] | Mapping[str, str]) -> Mapping[str, str]:
+    if isinstance(options, str):
+        raise TypeError("options are a list of texts or a mapping of letters to texts, not one text")
+    if not _MIN_OPTIONS <= len(options) <= _MAX_OPTIONS:
+        raise ValueError(f"a question has 2 to 26 options, not {len(options)}")
+    if not isinstance(options, Mapping):
+        return {chr(ord("A") + number): option for number, option in enumerate(options)}
+    for letter in options:
+        if not (len(letter) == 1 and "A" <= letter <= "Z"):
+            raise ValueError(f"an option's key is a capital letter, not {letter!r}")
+    return options
+
+
+def _reading(page: ChoicePage, candidate: Candidate, *, several: bool) -> ChoiceReading:
+    """The reading of a candidate, whose value is its letters, or the status of a reply that gives none."""
+    span = page.cleaned.span(candidate.start, candidate.end)
+    if isinstance(candidate.value, str):
+        status: Status = candidate.value  # type: ignore[assignment]  # the rules below give no other text
+        return ChoiceReading((), status, candidate.source, span, None, _REASONS[status])
+    letters = tuple(letter for letter in candidate.value if letter in page.labels)
+    if len(letters) < len(candidate.value):
+        reason = "the reply names an option that the question does not have"
+        return ChoiceReading((), "unparsed", candidate.source, span, None, reason)
+    status = "answered" if len(letters) == 1 or several else "several"
+    reason = "" if status == "answered" else "the reply gives more than one option"
+    confidence: Literal["explicit", "inferred"] = "explicit" if candidate.source in _EXPLICIT else "inferred"
+    return ChoiceReading(letters, status, candidate.source, span, confidence, reason)
+
+
+def _json(page: ChoicePage) -> Candidate | None:
+    """The answer that a JSON object of the reply names."""
+    if "{" not in page.text or ":" not in page.text:
+        return None
+    answers = [answer for found in json_objects(page.text) if (answer := _json_answer(found))]
+    candidates = [candidate for key, value in answers if (candidate := _json_letters(page, key, value))]
+    return decide(candidates, page.text)
+
+
+def _json_answer(found: JsonValue) -> tuple[str, JsonValue] | None:
+    """The key and the value of the answer; a final answer outweighs others."""
+    entries = [(plain_key(key), item) for key, item in found.items]
+    for keys in (_FINAL_KEYS, _ANSWER_KEYS):
+        for key, item in entries:
+            if key in keys:
+                return (item.kind == "object" and _json_answer(item)) or (key, item)
+    flags = [(key, item) for key, item in found.items if len(key) == 1 and key.isupper()]
+    if len(flags) == len(found.items) > 1 and all(isinstance(item.value, bool) for _, item in flags):
+        chosen = [("", JsonValue(key, item.start, item.end, "text")) for key, item in flags if item.value]
+        return "flags", JsonValue(None, found.start, found.end, "list", items=chosen)
+    return None
+
+
+def _json_letters(page: ChoicePage, key: str, answer: JsonValue) -> Candidate | None:
+    values = [item for _, item in answer.items] if answer.kind == "list" else [answer]
+    span = (values[0].start, values[0].end) if values else (answer.start, answer.end)
+    letters: set[str] = set()
+    for value in values[: len(page.labels) + 1]:
+        named = _json_value(page, key, value.value)
+        if not named and isinstance(value.value, str) and len(value.value) > len("none"):
+            return None  # a sentence, which the other rules read
+        if not named:
+            return Candidate("unparsed", *span, Strength.STRUCTURED, "json")
+        letters.update(named)
+    return Candidate(tuple(sorted(letters)) or "unparsed", *span, Strength.STRUCTURED, "json")
+
+
+def _json_value(page: ChoicePage, key: str, value: Any) -> tuple[str, ...]:
+    """The letters that a value names; () where it names none."""
+    if isinstance(value, bool) or value is None:
+        return ()
+    text = fold(str(value)).strip()
+    wanted = condense(text, signs=True).text
+    forms = [condense(fold(option), signs=True).text for option in page.options]
+    if wanted and forms.count(wanted) == 1:
+        return (page.labels[forms.index(wanted)],)
+    if (match := _JSON_LETTERS.match(text)) is not None:
+        letters = tuple(dict.fromkeys(re.findall("[A-Z]", match["letters"].upper())))
+        return letters if set(letters) <= set(page.labels) else ()
+    if text.isascii() and text.isdigit() and len(text) <= _LONGEST_NUMBER:
+        number = int(text)  # counted from 0 or from 1: only the last number and a key that says so are sure
+        sure = number == len(page.labels) or (key.endswith("number") and 0 < number <= len(page.labels))
+        return (page.labels[number - 1],) if sure else ()
+    return ()
+
+
+def _none_of_them(page: ChoicePage) -> Candidate | None:
+    """The reply says that no option fits; where an option says just that, it is the one."""
+    for match in phrases("choice", "none", page.text):
+        if page.is_listed(match.start()) or is_elsewhere(page.text, match):
+            continue
+        says_none = pattern("choice", "none_option")
+        saying = [
+            label for label, option in zip(page.labels, page.options, strict=True) if says_none.search(fold(option))
+        ]
+        value = (saying[0],) if len(saying) == 1 else "none_of_these"
+        return Candidate(value, *match.span(), Strength.MENTIONED, "none_of_these")
+    return None
+
+
+def _refused(page: ChoicePage) -> Candidate | None:
+    """The model declines, and nothing in the reply gives an option after all."""
+    match = next(phrases("choice", "refusal", page.text), None)
+    return Candidate("refused", *match.span(), Strength.MENTIONED, "refused") if match else None
+
+
+__all__ = ["RULES", "ChoiceReading", "read_choice"]
+
+RULES: Final[tuple[Callable[[ChoicePage], Candidate | None], ...]] = (
+    _json,
+    declared_letters,
+    declared_text,
+    shortened,
+    shown,
+    numbered,
+    _none_of_them,
+    final_text,
+    _refused,
+    final_sentence,
+    judged,
+    only_letter,
+    only_text,
+)
+"""What is tried, in order."""

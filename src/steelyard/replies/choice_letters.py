@@ -1,0 +1,395 @@
+"""Which option letters of a reply are its answer.
+
+A capital letter alone may be the article "A", the pronoun "I", a variable, a unit or an initial. A group is what stands
+in one answer: `B`, `A, C and D`, `ABD`. It counts by the phrase in front of it; a letter that no phrase gives counts
+only where it opens the reply, is the only one called right, or the only one that is named at all.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from itertools import islice
+from typing import Final
+
+from steelyard.replies.clean import fold
+from steelyard.replies.evidence import (
+    CONFIRMED,
+    DECLARES,
+    LEADS,
+    REJECTED,
+    Candidate,
+    Strength,
+    decide,
+    is_against,
+    opens_with,
+    phrases,
+)
+from steelyard.replies.grammar import FLAGS, any_of, expanded, pattern
+from steelyard.replies.options import SENTENCE_END, SHORT, ChoicePage, restated
+
+_MOST_MENTIONS: Final = 80
+"""Letters of a reply that are looked at: bounds the time for a reply that is full of them."""
+_MOST_LINES: Final = 30
+_LETTER: Final = r"(?-i:(?<![A-Za-z0-9])[A-Z](?![A-Za-z0-9]))"
+_LINK: Final = (
+    r"(?:,?\s?\b(?:and/or|and|or|as well as|along with|together with|plus)\b"
+    r"(?:\s(?:also|even|possibly|perhaps|maybe)\b)?|、|/|&|\+|;|,|和|或者|或|与|以及|及)"
+)
+_TAIL: Final = r"[)\]}\"'>$|]{0,4}"
+_HEAD: Final = r"(?:选项|options?|choices?)?[\s(\[{\"'<$]{0,4}"
+_NOT_A_SUBJECT: Final = r"(?!\s{0,2}(?:is\b|are\b|was\b|选项|项|[:.)]\s{0,2}[^\s,.)]|错|不|的|中|虽|则|表))"
+_GROUP: Final = re.compile(
+    rf"{_LETTER}(?:{_TAIL}\s{{0,2}}{_LINK}\s{{0,2}}{_HEAD}{_LETTER}{_NOT_A_SUBJECT}){{0,25}}"
+    r"|(?-i:(?<![A-Za-z0-9])[A-Z]{2,10}(?![A-Za-z0-9]))"
+    r"|(?-i:(?<![A-Za-z0-9])[a-z](?=\s{0,2}(?:[).:\]},\"'<]|\n|$)|\s(?:because|since|due\sto)\b))",
+    re.IGNORECASE,
+)
+"""One answer's letters: `B`, `A, C and D`, `ABD`, `b)`."""
+_JOINT: Final = re.compile(rf"{_LETTER}(?:{_TAIL}\s{{0,2}}{_LINK}\s{{0,2}}{_HEAD}{_LETTER}){{0,25}}", re.IGNORECASE)
+"""The letters of which one thing is said: `A, B and C are`."""
+_NEXT: Final = re.compile(rf"{_TAIL}[\s.,;]{{0,3}}{_LINK}\s{{0,2}}{_HEAD}(?P<letter>{_LETTER})", re.IGNORECASE)
+_LONE: Final = re.compile(rf"(?P<lone>{_LETTER})")
+_NAMED: Final = re.compile(
+    rf"(?:选项|\b(?:options?|choices?|answers?|statements?)\s{{1,2}})[\s(\[\"']{{0,3}}(?P<behind>{_LETTER})"
+    rf"|(?P<before>{_LETTER})\s?(?:选项|项)|^[ \t]*[(\[]?(?P<line>{_LETTER})[)\]]?[ \t]*[.:]?[ \t]*$",
+    FLAGS,
+)
+"""A letter that is spoken of as an option: `option B`, `B选项`, B alone on its line."""
+_BRACKET: Final = re.compile(r"\s?\([^)\n]{1,80}\)")
+_TEXT_BEGINS: Final = re.compile(r"\W*[A-Z][ \t]\w")
+
+_FORMULA_BEHIND: Final = re.compile(
+    r"\s?[=^×≈{]|\$?\s?\\(?!\))|\s?\+\s?[\w(]|_|['’](?:s|m|d|ll|ve|re)\b|-[a-z]{2}|[+#]|\.(?:[A-Za-z]\b\.?|\d)"
+    r"|\(\w{1,2}\)|°|&\w"
+)
+_FORMULA_BEFORE: Final = re.compile(r"(?:(?<![A-Za-z])[A-Za-z]\s?=|[\^×+\d_\\°]|\w['’]|\w\()\s?$|-$")
+_RUNS_ON: Final = re.compile(r"[ \t]+[a-z]")
+_GOES_ON: Final = re.compile(
+    r"\s*(?:['\"]?\s+)?(?:because|since|as|and|or|is|was|are|which|with|for|due|in|according|based|from|given"
+    r"|would|that|this|seems|appears|fits|matches|describes|represents|must|most|more|best|only|instead|being"
+    r"|where|while|if|but|the|option|to|of|on|not|rather|correct|by|has|states|says|may|can|should|,)\b"
+)
+"""What follows an option A, and no article."""
+_PRONOUN: Final = re.compile(
+    r"'(?=[a-z])|[ \t]+(?!(?:is|because|since|as|and|or|was)\b)[a-z]|,\s(?!(?:since|because)\b)"
+)
+_CALLED_OPTION: Final = re.compile(r"\b(?:options?|choices?|letter)\s\(?$", re.IGNORECASE)
+_RANGE: Final = re.compile(r"[)\]]?\s?(?:[-–—]|to|through)\s?[(\[]?[A-Z](?![A-Za-z])")
+_RANGE_BEFORE: Final = re.compile(r"(?<![A-Za-z])[A-Z][)\]]?\s?(?:[-–—]|to|through)\s?[(\[]?$")
+
+_CLOSE_WITHIN: Final = 40
+_CLOSEST: Final = re.compile(r"\b(?:closest|nearest)\b", FLAGS)
+_STILL_WRONG: Final = re.compile(
+    r"[^.!?\n]{0,20}\b(?:but|yet|though|although|however)\b[^.!?\n]{0,60}?"
+    r"(?:\b(?:not|off|wrong|incorrect|inaccurate|cannot)\b|n't\b)",
+    FLAGS,
+)
+"""Behind the closest option: it is not the answer after all."""
+_CLOSED: Final = re.compile(
+    r"[ \t]{0,3}(?:[)\].:,。;!>}\"'|\\]|、|\n|<|[-–—]\s|\()|\s*\Z|(?:选项|项)(?:[。.;!]|\n|\Z)"
+    r"|[ \t]+(?:because|since|as|due to|is (?:the |my |most )+(?:correct|right|best|most|likely|answer))\b"
+    r"|[ \t]*(?:因|根据|理由|解析|由于|首先)"
+)
+_LEADING: Final = re.compile(
+    r"[\s(\[{\"'<$|>\-:.,!?。、]{0,8}"
+    r"(?:(?-i:A)\s?:\s+(?=[(\[\"']{0,2}(?-i:[A-Z])(?:[).]|\s*\Z)))?"
+    r"(?:(?:the |my )?(?:options?|choices?|answers?|letters?|选项|选择|选|答)[\s:(\"'\[]{0,4})?"
+    rf"(?P<group>{_GROUP.pattern})",
+    re.IGNORECASE,
+)
+_NEXT_SENTENCE: Final = re.compile(
+    r"[ \t]{1,3}(?:The|This|That|It|In|Because|Since|Based|According|As|For|Explanation|Reason)\b"
+)
+_NEW_SENTENCE: Final = re.compile(r"[ \t]{1,3}[A-Z0-9\"“$]")
+_WHOLE: Final = re.compile(r"[\s).:\]}\"'<>。,;!$|]{0,12}(?:$|\n)")
+_INITIALS: Final = re.compile(r"\.[ ]?[A-Z]\.")
+_JUDGED: Final = re.compile(
+    r"[)\]]?(?:,?\s?(?:and|or|和|及|与)?\s?\b(?-i:[A-Z])\b){0,3}[)\]\"']{0,2}"
+    r"(?:[.:\s]{0,2}(?:选项|项)?(?:的?说法|的?表述)?(?:是|为|也|均|都)?(?:正确|对的|符合|成立)"
+    r"|\s(?:is|are)\s(?:also\s|both\s)?(?:correct|right|true|accurate)\b(?!\s(?:answer|option|choice))"
+    r"|[.:]?\s?[-–—]?\s?(?:correct|right|incorrect|wrong|false)\b)",
+    re.IGNORECASE,
+)
+_LINE_LABEL: Final = re.compile(
+    r"(?:\n\s{0,20}(?:[-•·]\s{0,3})?(?:选项|[Oo]ption\s)?|[。;.]\s{0,2}(?:选项|[Oo]ption\s))"
+    r"[(\[]?([A-Z])(?:选项|项)?\s?[.:)、\],]|[。\n]\s*([A-Z])(?:选项|项)"
+)
+_TAKEN: Final = re.compile(
+    r"(?:选项|项)?[)\]\"'}>$]{0,3}(?:\s{0,2}(?:[.,;:!\n。，、(<\-–—]|\Z)|\s(?:because|since|as|due"
+    r"|is (?:the|my|what|where|how|correct|right|true|best|better|most)"
+    r"|seems|would|fits|matches|describes|and|but|given|for|in|on|here)\b|[一-鿿])",
+    re.IGNORECASE,
+)
+"""Behind a letter that may be what the reply gives; `B is too broad` only speaks of it."""
+_CONCLUDES: Final = re.compile(rf"\s*{any_of(expanded('<conclusion>', language) for language in ('en', 'zh'))}", FLAGS)
+_NUMBER: Final = re.compile(r"[1-9](?!\d|\s?[%°a-zA-Z]|[.,/:]\d)|[①-⑨]|[甲乙丙丁](?=\s*(?:[。.,;:)、\n<]|选项|项|$))")
+_NUMBER_ROWS: Final = ("123456789", "①②③④⑤⑥⑦⑧⑨", "甲乙丙丁")
+_TEXT_BEHIND_NUMBER: Final = re.compile(r"\s?[.、)][ \t]{0,2}(\w+)")
+
+
+def declared_letters(page: ChoicePage) -> Candidate | None:
+    """`The answer is B`, `故选B`, a letter at the very beginning; `none of them` in their place."""
+    for stop in _stops(page.text):
+        if candidates := _candidates(page, stop):
+            return decide(sorted(candidates, key=lambda candidate: candidate.start), page.text)
+    return None
+
+
+def _stops(text: str) -> Iterator[int]:
+    """Where the reply may end: in front of each further question that nobody asked, and at its end."""
+    for match in pattern("page", "follow_up").finditer(text):
+        yield match.start()
+    yield len(text)
+
+
+def _candidates(page: ChoicePage, stop: int) -> list[Candidate]:
+    """The letters that the reply gives up to `stop`, by the strongest kind of phrase that it uses.
+
+    Less formal phrases are looked for as well where the model takes something back: corrections are often informal.
+    """
+    leading = _leading(page, stop)
+    begin = leading.end if leading else 0
+    spans = [match.span() for match in _GROUP.finditer(page.text, begin, stop)][-_MOST_MENTIONS:]
+    mentions = [span for span in spans if not page.is_listed(span[0]) and not _is_word(page.text, *span)]
+    candidates = [leading] if leading else []
+    takes_back = next(phrases("page", "correction", page.text, stop), None) is not None
+    for lead in LEADS:
+        if candidates and not takes_back:
+            break
+        found = False
+        for start, end in reversed(mentions):
+            # Only the last one and those with which the reply opens can be the answer.
+            if found and not opens_with(start):
+                continue
+            if not lead.before(page.text, start):
+                continue
+            letters, last = _group(page, start, end, stop)
+            if letters and _stands(page, lead.strength, letters, start, last):
+                found = True
+                candidates.append(Candidate(letters, start, last, lead.strength, lead.strength.name.lower()))
+    return [*candidates, *_none_declared(page, stop)] if candidates else []
+
+
+def _stands(page: ChoicePage, strength: Strength, letters: tuple[str, ...], start: int, end: int) -> bool:
+    """Whether nothing behind the letters at `start`..`end` takes them back, and they are no part of another text."""
+    if _begins_option(page, start) or page.is_rejected(letters, end) or _is_close_only(page.text, start, end):
+        return False
+    if strength > Strength.CONCLUDED:
+        return True
+    return bool(_CLOSED.match(page.text, end) or CONFIRMED.match(page.text, end))
+
+
+def _is_close_only(text: str, start: int, end: int) -> bool:
+    """Whether the option is said to be the closest, and yet not right."""
+    return bool(_CLOSEST.search(text, max(0, start - _CLOSE_WITHIN), start) and _STILL_WRONG.match(text, end))
+
+
+def _begins_option(page: ChoicePage, start: int) -> bool:
+    """Whether the letter at `start` is the first word of another option's text: `B flat major`, `A writ`."""
+    for label, option in zip(page.labels, page.options, strict=True):
+        if _TEXT_BEGINS.match(option) and restated(page.text, start, option) > start + 1:
+            return page.text[start].upper() != label
+    return False
+
+
+def _group(page: ChoicePage, start: int, end: int, stop: int) -> tuple[tuple[str, ...], int]:
+    """The letters at `start`..`end`, with those joined to them behind a text: `B (carbon) or C (neon)`."""
+    letters = _letters(page.text[start:end])
+    if not letters or _is_word(page.text, start, end):
+        return (), end
+    if page.behind(letters[0], start + 1) > start + 1:
+        letters, end = letters[:1], start + 1  # of `C, I and II only` the C alone, where that is the text of C
+    while len(letters) < len(page.labels) and letters[-1] in page.labels:
+        bracket = _BRACKET.match(page.text, end)
+        behind = bracket.end() if bracket else page.behind(letters[-1], end)
+        joined = _NEXT.match(page.text, behind, stop) if behind > end else None
+        if joined is None or joined["letter"] in letters or joined["letter"] not in page.labels:
+            break
+        letters, end = (*letters, joined["letter"]), joined.end()
+    return tuple(sorted(letters)), end
+
+
+def _letters(named: str) -> tuple[str, ...]:
+    if len(named) == 1:
+        return (named.upper(),)
+    parts = re.findall(r"(?<![A-Za-z0-9])[A-Z](?![A-Za-z0-9])|(?<![A-Za-z0-9])[A-Z]{2,10}(?![A-Za-z0-9])", named)
+    joined = "".join(parts)
+    if len(parts) == 1 and list(joined) != sorted(set(joined)):
+        return ()  # a word in capitals
+    return tuple(dict.fromkeys(joined))
+
+
+def _is_word(text: str, start: int, end: int) -> bool:
+    """An article, a pronoun, a variable, an initial: judged by what stands around it."""
+    if _FORMULA_BEHIND.match(text, end) or _FORMULA_BEFORE.search(text, max(0, start - 8), start):
+        return True
+    letters = text[start:end]
+    if letters == "I":
+        return _PRONOUN.match(text, end) is not None
+    if letters != "A" or not _RUNS_ON.match(text, end):
+        return False
+    return not _CALLED_OPTION.search(text, max(0, start - 10), start) and not _GOES_ON.match(text, end)
+
+
+def _none_declared(page: ChoicePage, stop: int) -> Iterator[Candidate]:
+    """`The answer is none of the above`, where letters are named besides."""
+    for match in phrases("choice", "none", page.text, stop):
+        if not is_elsewhere(page.text, match) and DECLARES.before(page.text, match.start()):
+            yield Candidate("none_of_these", *match.span(), Strength.DECLARED, "none_of_these")
+
+
+def is_elsewhere(text: str, match: re.Match[str]) -> bool:
+    """Whether `none of the other options` is said, so that the answer stands elsewhere."""
+    return pattern("choice", "none_elsewhere").search(text, max(0, match.start() - 4), match.end()) is not None
+
+
+def _leading(page: ChoicePage, stop: int) -> Candidate | None:
+    """The letters that the reply begins with, as in `B`, `(C) because ...`, `选项D。`."""
+    match = _LEADING.match(page.text, 0, stop)
+    if not match:
+        return None
+    start = match.start("group")
+    letters, end = _group(page, start, match.end("group"), stop)
+    if not letters or not set(letters) <= set(page.labels) or _begins_option(page, start):
+        return None
+    if _is_range(page.text, start, end) or _is_listed(page, letters, start, end) or _is_discussed(page, letters, end):
+        return None
+    if not _closes(page, letters, start, end):
+        return None
+    return Candidate(letters, start, end, Strength.DECLARED, "leading")
+
+
+def _closes(page: ChoicePage, letters: tuple[str, ...], start: int, end: int) -> bool:
+    """Whether the letters at the beginning stand by themselves, and begin no sentence."""
+    restates = page.behind(letters[0], end) > end
+    if page.text[start].islower():
+        return restates or _WHOLE.match(page.text, end) is not None
+    if len(letters) > 1:
+        return _CLOSED.match(page.text, end) is not None
+    if _INITIALS.match(page.text, end):
+        return False
+    fresh = _NEXT_SENTENCE if letters[0] in {"A", "I"} else _NEW_SENTENCE
+    return restates or (_CLOSED.match(page.text, end) or fresh.match(page.text, end)) is not None
+
+
+def _is_range(text: str, start: int, end: int) -> bool:
+    """`A-D`, `A to D`: all of them, and none in particular."""
+    return bool(_RANGE.match(text, end) or _RANGE_BEFORE.search(text, max(0, start - 16), start))
+
+
+def _is_discussed(page: ChoicePage, letters: tuple[str, ...], end: int) -> bool:
+    """Whether the letter only opens a sentence that calls the option right or wrong, as a walk through them does."""
+    if page.is_rejected(letters, end):
+        return True
+    return page.behind(letters[0], end) == end and _JUDGED.match(page.text, end) is not None
+
+
+def _is_listed(page: ChoicePage, letters: tuple[str, ...], start: int, end: int) -> bool:
+    """Part of a list of the options, whole or begun: `A. ...` with `B. ...` on a line of its own below."""
+    if page.is_listed(start):
+        return True
+    lines = [match[1] or match[2] for match in islice(_LINE_LABEL.finditer(page.text, end), _MOST_LINES)]
+    if len(letters) > 1 or not lines:
+        return False
+    if letters == ("A",) and "B" in lines:
+        return "A" not in lines[: lines.index("B")]
+    in_order = [*letters, *lines] == sorted({*letters, *lines})
+    return len(lines) > 1 and "\n\n" not in page.text[: end + 60] and in_order
+
+
+def numbered(page: ChoicePage) -> Candidate | None:
+    """`答案：③`, `the answer is 2`, where numbers mean nothing else in this question."""
+    asked = page.question + "".join(page.options)
+    for match in islice(_NUMBER.finditer(page.text), _MOST_MENTIONS):
+        row = next(row for row in _NUMBER_ROWS if match.group() in row)
+        number = row.index(match.group())
+        if number >= len(page.options) or any(sign in asked for sign in row):
+            continue
+        other = _TEXT_BEHIND_NUMBER.match(page.text, match.end())
+        restates = restated(page.text, match.end(), page.options[number]) > match.end()
+        if other and not restates and other[1] != page.labels[number]:
+            continue
+        alone = not page.text[: match.start()].strip(" (\n") and not page.text[match.end() :].strip(" ).。、\n")
+        if alone or DECLARES.before(page.text, match.start()):
+            return Candidate((page.labels[number],), *match.span(), Strength.DECLARED, "numbered")
+    return None
+
+
+def judged(page: ChoicePage) -> Candidate | None:
+    """`Option B is correct`: the options called right, or the one called wrong where that was asked for."""
+    right, wrong = _verdicts(page)
+    if right.keys() & wrong.keys():
+        return None
+    asked_for_wrong = pattern("choice", "asks_for_wrong").search(fold(page.question)) is not None
+    all_others = len(wrong) == 1 and len(right) == len(page.labels) - 1
+    chosen = wrong if len(wrong) == 1 and (asked_for_wrong or all_others) else right
+    if not chosen or (asked_for_wrong and chosen is right):
+        return None
+    spans = sorted(chosen.values())
+    return Candidate(tuple(sorted(chosen)), spans[0][0], spans[-1][1], Strength.CONCLUDED, "judged")
+
+
+_Spans = dict[str, tuple[int, int]]
+
+
+def _verdicts(page: ChoicePage) -> tuple[_Spans, _Spans]:
+    """The letters called right and those called wrong, each with where that is said."""
+    right: _Spans = {}
+    wrong: _Spans = {}
+    for match in islice(_JOINT.finditer(page.text), _MOST_MENTIONS):
+        letters = _letters(match.group())
+        if not letters or not set(letters) <= set(page.labels):
+            continue
+        behind = page.behind(letters[-1], match.end())
+        rejected = REJECTED.match(page.text, behind) is not None
+        if (rejected or CONFIRMED.match(page.text, behind)) and not is_against(page.text, match.start()):
+            (wrong if rejected else right).update(dict.fromkeys(letters, match.span()))
+    return right, wrong
+
+
+def final_sentence(page: ChoicePage) -> Candidate | None:
+    """The one option named in a concluding last sentence: `因此，选项B妨碍其适用。`; also where it is called wrong."""
+    end = len(page.text.rstrip())
+    starts = [match.end() for match in SENTENCE_END.finditer(page.text, 0, end - 1)]
+    start = starts[-1] if starts else 0
+    if not _CONCLUDES.match(page.text, start) or page.text[end - 1] not in ".。!":
+        return None
+    spans = {match.group(match.lastgroup or 0): match.span() for match in _NAMED.finditer(page.text, start, end)}
+    letters = tuple(letter for letter in spans if letter in page.labels)
+    if len(letters) != 1:
+        return None
+    return Candidate(letters, *spans[letters[0]], Strength.CONCLUDED, "final_sentence")
+
+
+def only_letter(page: ChoicePage) -> Candidate | None:
+    """The one letter that is spoken of as an option, where nothing is said against it."""
+    spans = list(_lone_letters(page))
+    if any(page.text[start] not in page.labels for start, _ in spans):
+        return None  # a symbol is among them, and so may be the others
+    against = {page.text[start] for start, end in spans if _speaks_against(page, start, end)}
+    letters = {page.text[start] for start, _ in spans}
+    if len(page.text) <= SHORT:
+        letters -= against
+    if len(letters) != 1 or letters & against:
+        return None
+    for start, end in reversed(spans):
+        if page.text[start] in letters and _TAKEN.match(page.text, end) and not page.breaks_off(start):
+            return Candidate((page.text[start],), start, end, Strength.MENTIONED, "only_letter")
+    return None
+
+
+def _lone_letters(page: ChoicePage) -> Iterator[tuple[int, int]]:
+    """Where letters are spoken of as options; in a short reply any lone capital letter that is no word."""
+    pattern_of = _LONE if len(page.text) <= SHORT else _NAMED
+    for match in islice(pattern_of.finditer(page.text), _MOST_MENTIONS):
+        start, end = match.span(match.lastgroup or 0)
+        if not (page.is_listed(start) or _is_word(page.text, start, end) or _is_range(page.text, start, end)):
+            yield start, end
+
+
+def _speaks_against(page: ChoicePage, start: int, end: int) -> bool:
+    """Whether the words around a letter deny it, or call its option wrong."""
+    if is_against(page.text, start) or page.is_rejected((page.text[start],), end):
+        return True
+    return _is_close_only(page.text, start, end)

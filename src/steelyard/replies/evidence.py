@@ -1,0 +1,164 @@
+"""What speaks for an answer: the words before and behind it, and which of several answers of one reply counts."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from enum import IntEnum
+from functools import cached_property
+from typing import Any, Final
+
+from steelyard.replies.grammar import FLAGS, any_of, expanded, hints, pattern, source
+
+_OPENS_WITHIN: Final = 80
+"""Characters: an answer that begins here opens the reply, and what follows explains it."""
+_SIGNS: Final = r"[\s:=–—>\"'「《(\[{}【<$|~_/\\-]{0,12}"
+"""Signs between a phrase and the answer."""
+_BETWEEN: Final = (
+    rf"{_SIGNS}(?:{expanded('<filler>', 'en')}[\s,:]{{1,4}}){{0,6}}{_SIGNS}"
+    rf"(?:{expanded('<filler>', 'zh')}|\s){{0,4}}{_SIGNS}"
+)
+_DENIED: Final = re.compile(rf"{source('choice', 'denied')}[ \t]*\Z", FLAGS)
+_AGAINST: Final = re.compile(rf"{source('choice', 'against')}[\s\"'(]{{0,3}}(?:选项|options?\s)?\(?\Z", FLAGS)
+_NEGATED: Final = re.compile(
+    rf"(?:\bnot|n't|\bcannot|\bnever)\s(?:\w{{1,12}}\s)?{expanded('<be>', 'en')}|不[是能应选]|无法|没有", FLAGS
+)
+_NOT: Final = re.compile(r"\bnot\b|n't\b|\bcannot\b|\bnever\b", FLAGS)
+_TURNED: Final = re.compile(r"的|而是|\bbut\b", FLAGS)
+"""Words behind which a negation no longer holds: `not A but`, `不属于...的是`."""
+_DENIED_WITHIN: Final = 24
+_AGAINST_WITHIN: Final = 60
+REJECTED: Final = re.compile(rf"[)\]\"':.\s]{{0,3}}{source('choice', 'rejected')}", FLAGS)
+"""Behind an answer: it is called wrong, or holds under a condition alone."""
+CONFIRMED: Final = re.compile(rf"[)\]\"':.\s]{{0,3}}{source('choice', 'confirmed')}", FLAGS)
+"""Behind an answer: it is called right."""
+
+
+class Strength(IntEnum):
+    """How plainly a reply gives something as its answer, the strongest last."""
+
+    MENTIONED = 1
+    CONCLUDED = 2
+    ANNOUNCED = 3
+    DECLARED = 4
+    STRUCTURED = 5
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """Something that may be the answer.
+
+    Args:
+        value: the answer, in whatever form the reader gives it back.
+        start: where it begins in the cleaned reply.
+        end: where it ends.
+        strength: how plainly it is given.
+        source: the name of the rule that found it.
+    """
+
+    value: Any
+    start: int
+    end: int
+    strength: Strength
+    source: str
+
+
+def decide(candidates: Sequence[Candidate], text: str) -> Candidate | None:
+    """The candidate that counts, or None where there is none.
+
+    The strongest kind counts. Of several of that kind the first counts where the reply opens with its answer, else the
+    last, as what precedes it is reasoning. What was said before the model took it back does not count where something
+    was said afterwards.
+
+    Args:
+        candidates: in the order in which they stand.
+        text: the cleaned reply.
+    """
+    standing = _after_correction(candidates, text)
+    if not standing:
+        return None
+    strength = max(candidate.strength for candidate in standing)
+    strongest = [candidate for candidate in standing if candidate.strength == strength]
+    return strongest[0] if opens_with(strongest[0].start) else strongest[-1]
+
+
+def opens_with(start: int) -> bool:
+    """Whether an answer at `start` is what the reply begins with."""
+    return start < _OPENS_WITHIN
+
+
+def _after_correction(candidates: Sequence[Candidate], text: str) -> Sequence[Candidate]:
+    if len(candidates) < 2 or not opens_with(candidates[0].start):
+        return candidates
+    first, last = candidates[0].end, candidates[-1].start
+    for match in pattern("page", "correction").finditer(text, first, last):
+        later = [
+            candidate
+            for candidate in candidates
+            if candidate.start >= match.start() and candidate.strength > Strength.CONCLUDED
+        ]
+        candidates = later or candidates
+    return candidates
+
+
+@dataclass(frozen=True)
+class Lead:
+    """A kind of phrase that gives an answer.
+
+    Args:
+        strength: how plainly it does.
+        reach: within how many characters before the answer it begins.
+        kinds: of the lexicon's phrases.
+    """
+
+    strength: Strength
+    reach: int
+    kinds: tuple[str, ...]
+
+    @cached_property
+    def pattern(self) -> re.Pattern[str]:
+        """A phrase with what may stand between it and the answer; compiled when the first reply is read."""
+        phrases = any_of(source("choice", kind) for kind in self.kinds)
+        return re.compile(rf"{phrases}{_BETWEEN}\Z", FLAGS)
+
+    def before(self, text: str, start: int) -> re.Match[str] | None:
+        """The phrase that ends where an answer begins at `start`; None where there is none, or where it is denied."""
+        match = self.pattern.search(text, max(0, start - self.reach), start)
+        if match is None:
+            return None
+        begin, phrase = match.start(), match.group()
+        if _DENIED.search(text, max(0, begin - _DENIED_WITHIN), begin):
+            return None
+        if _AGAINST.search(text, max(0, begin - _AGAINST_WITHIN), start):
+            return None
+        negated = _NEGATED.search(phrase) or (self.strength == Strength.ANNOUNCED and _NOT.search(phrase))
+        return None if negated and not _TURNED.search(phrase) else match
+
+
+DECLARES: Final = Lead(Strength.DECLARED, 200, ("declared",))
+"""`The correct answer is`, `答案：`."""
+SAYS: Final = Lead(Strength.ANNOUNCED, 120, ("said",))
+"""`I would choose`."""
+LEADS: Final = (
+    DECLARES,
+    Lead(Strength.ANNOUNCED, 120, ("said", "announced")),
+    Lead(Strength.CONCLUDED, 80, ("concluded",)),
+)
+"""Every kind, the strongest first."""
+
+
+def phrases(section: str, kind: str, text: str, end: int | None = None) -> Iterator[re.Match[str]]:
+    """Where phrases of one kind stand in `text` up to `end`.
+
+    A kind may name hints, of which one stands in each of its phrases: most texts hold none and need no search.
+    """
+    if (words := hints(section, kind)) and not any(word in text.lower() for word in words):
+        return iter(())
+    return pattern(section, kind).finditer(text, 0, len(text) if end is None else end)
+
+
+def is_against(text: str, start: int) -> bool:
+    """Whether the words in front deny what stands at `start`, or the model does not stand for it."""
+    before = max(0, start - _AGAINST_WITHIN)
+    return _DENIED.search(text, before, start) is not None or _AGAINST.search(text, before, start) is not None

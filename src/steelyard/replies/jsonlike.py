@@ -1,0 +1,166 @@
+"""Reads JSON as models write it: fenced, with single quotes or trailing commas, or broken off in the middle.
+
+One scanner keeps the open brackets, so that what stands before a break counts, and each value knows where it stands.
+It accepts every valid JSON value; what is no JSON at all gives nothing and never an error.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from itertools import islice
+from typing import Any, Final
+
+_OPENING: Final = re.compile(r"\{\s{0,40}(?:[\"'][^\"'\n]{1,80}[\"']|[A-Za-z_]\w{0,40})\s{0,40}:")
+_TOKEN: Final = re.compile(
+    r"(?P<open>[{\[])|(?P<close>[}\]])|(?P<colon>:)|(?P<comma>,)"
+    r"|\"(?P<double>(?:[^\"\\]|\\.|\"(?!\s{0,9}[,:}\]]|\s*\Z))*+)(?:\"|\Z)"
+    r"|(?<!\w)'(?P<single>(?:[^'\\]|\\.|'(?!\s{0,9}[,:}\]]|\s*\Z))*+)(?:'|\Z)"
+    r"|(?P<bare>[^\s{}\[\],:\"']++)",
+    re.DOTALL,
+)
+_CONSTANTS: Final = {"true": True, "false": False, "null": None, "none": None}
+_NUMBER: Final = re.compile(r"-?\d{1,15}(?:\.\d{1,15})?(?:[eE][+-]?\d{1,3})?\Z")
+_BRACKETS: Final = {"{": "object", "[": "list"}
+_MOST_DEPTH: Final = 30
+_MOST_OBJECTS: Final = 20
+_MOST_TOKENS: Final = 20_000
+
+
+@dataclass(slots=True)
+class JsonValue:
+    """A value and where it stands.
+
+    Args:
+        value: a text, a number, True, False or None; None for an object or a list, whose values are `items`.
+        start: where it begins in the text, without its quotes.
+        end: where it ends.
+        kind: `object`, `list`, `text` or `plain`.
+        closed: whether its closing bracket or quote stands there.
+        items: the values of an object by their keys, as they are written, or those of a list by "".
+    """
+
+    value: Any
+    start: int
+    end: int
+    kind: str
+    closed: bool = True
+    items: list[tuple[str, JsonValue]] = field(default_factory=list)
+
+    def entries(self, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], JsonValue]]:
+        """Every text and plain value below this one, each with the keys that lead to it, in order."""
+        for key, item in self.items:
+            below = (*path, key) if key else path
+            if item.kind in {"object", "list"}:
+                yield from item.entries(below)
+            else:
+                yield below, item
+
+    def python(self) -> Any:
+        """The same as dicts, lists and plain values."""
+        if self.kind == "object":
+            return {key: item.python() for key, item in self.items}
+        return [item.python() for _, item in self.items] if self.kind == "list" else self.value
+
+
+def json_objects(text: str) -> tuple[JsonValue, ...]:
+    r"""The objects in `text`, in order; of one that breaks off, what stands before the break.
+
+    >>> [found.python() for found in json_objects("so: {'answer': 'B', 'why': {'a': 1}}. {\"reason\": \"it br")]
+    [{'answer': 'B', 'why': {'a': 1}}, {'reason': 'it br'}]
+    """
+    found: list[JsonValue] = []
+    place = 0
+    while len(found) < _MOST_OBJECTS and (match := _OPENING.search(text, place)) is not None:
+        value = json_at(text, match.start())
+        found.append(value)
+        place = max(value.end, match.end())
+    return tuple(found)
+
+
+def json_at(text: str, start: int) -> JsonValue:
+    """The object or list whose bracket stands at `start`."""
+    scan = _OpenBrackets(JsonValue(None, start, len(text), _BRACKETS[text[start]], closed=False), len(text))
+    for match in islice(_TOKEN.finditer(text, start + 1), _MOST_TOKENS):
+        kind = match.lastgroup or ""
+        if kind == "open":
+            scan.open(match)
+        elif kind == "close":
+            scan.close(match)
+        elif kind == "colon":
+            scan.key, scan.waiting = scan.waiting, ""
+        elif kind == "comma":
+            scan.key, scan.waiting = "", ""
+        else:
+            scan.value(_plain(match, kind), match[kind])
+        if not scan.stack:
+            break
+    return scan.root
+
+
+class _OpenBrackets:
+    """The open brackets of one value, and the key that waits for its value."""
+
+    def __init__(self, root: JsonValue, length: int) -> None:
+        self.root = root
+        self.stack = [root]
+        self.length = length
+        self.key = ""
+        self.waiting = ""  # a text that is a key if a colon follows
+
+    def open(self, match: re.Match[str]) -> None:
+        """An inner object or list; one nested too deeply is read as if its brackets were not there."""
+        if len(self.stack) < _MOST_DEPTH:
+            inner = JsonValue(None, match.start(), self.length, _BRACKETS[match.group()], closed=False)
+            self.stack[-1].items.append((self.key, inner))
+            self.stack.append(inner)
+        self.key = self.waiting = ""
+
+    def close(self, match: re.Match[str]) -> None:
+        """The end of the innermost value, whichever bracket closes it."""
+        innermost = self.stack.pop()
+        innermost.end, innermost.closed = match.end(), True
+        self.key = self.waiting = ""
+
+    def value(self, value: JsonValue, written: str) -> None:
+        """A text, number or word: a value where a key or a list waits for one, else perhaps a key."""
+        top = self.stack[-1]
+        if top.kind == "list" or self.key:
+            top.items.append((self.key, value))
+            self.key = ""
+        else:
+            self.waiting = str(value.value) if value.kind == "text" else written
+
+
+def _plain(match: re.Match[str], kind: str) -> JsonValue:
+    written = match[kind]
+    if kind == "bare":
+        lowered = written.lower()
+        if lowered in _CONSTANTS:
+            return JsonValue(_CONSTANTS[lowered], *match.span(kind), "plain")
+        value: Any = written
+        if _NUMBER.match(written):
+            value = float(written) if set(written) & set(".eE") else int(written)
+        return JsonValue(value, *match.span(kind), "plain")
+    closed = match.end() > match.end(kind)
+    return JsonValue(_unescaped(written), *match.span(kind), "text", closed)
+
+
+def _unescaped(written: str) -> str:
+    if "\\" not in written:
+        return written
+    try:
+        return str(json.loads(f'"{written}"', strict=False))
+    except ValueError:
+        return written.replace("\\n", "\n").replace('\\"', '"').replace("\\'", "'")
+
+
+def plain_key(key: str) -> str:
+    """A key as it is compared: in lower case, without blanks, hyphens and underscores.
+
+    >>> plain_key("Final_Verdict ")
+    'finalverdict'
+    """
+    return re.sub(r"[\s_\-*]", "", key.lower())

@@ -1,0 +1,303 @@
+"""A reply together with the options of its question: where it quotes their texts, and where it only lists them again.
+
+Reply and options are condensed (no spaces, no punctuation, one case); options with figures or signs keep their signs.
+Where one option's text contains another's, the longest match holds.
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_right
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
+from itertools import accumulate, islice
+from typing import Final, Literal
+
+from steelyard.replies.clean import CleanedReply, fold
+from steelyard.replies.evidence import REJECTED
+from steelyard.replies.grammar import pattern
+
+Status = Literal["answered", "several", "none_of_these", "refused", "unparsed", "empty"]
+SHORT: Final = 160
+"""Characters: in a shorter reply any lone letter or common word may be the answer, in a longer one what is named."""
+_ASIDE: Final = re.compile(r"[)\]]?,[^,.;:\n]{1,60},")
+_LABEL_BEFORE: Final = re.compile(r"[A-Z][).:、]\s{0,3}[(\"']?\Z")
+_LABEL_BEHIND: Final = re.compile(r"[A-Z](?:[).:]\s{0,2}\S|\s[a-z]+\s\S)")
+SENTENCE_END: Final = re.compile(r"[.!?]\s|[。！？\n]")
+
+
+_WORD: Final = re.compile(r"[^\W_]+")
+_SIGNED: Final = re.compile(r"[^\s$\"'\\{},.;:!?，。、；：！？()（）\[\]【】]+")
+_MATHS: Final = re.compile(r"[\d+\-*/=<>^√π±−]")
+_MARK_IN_NUMBER: Final = re.compile(r"(?<=\d)\.(?=\d)")
+_LETTER_OR_DIGIT: Final = re.compile(r"[^\W_]")
+_IDEOGRAM: Final = re.compile(r"[\u3400-\u9fff]")
+_COMMAND: Final = re.compile(r"\\[a-z]{1,20}")
+_MOST_LABELS: Final = 200
+_MOST_QUOTES: Final = 200
+_COMPARED: Final = 60
+"""Letters of an option that must stand behind its label; models shorten what is longer."""
+_DISTINCT: Final = 7.0
+_IDEOGRAM_WEIGHT: Final = 3.5
+_LABEL: Final = re.compile(
+    r"(?:(?<=\n)|(?<=^)|(?<=[;。?:\])】是\s]))[ \t]{0,8}[-•·]?[ \t]{0,8}[(\[]?([A-Z])\s?[.:)、\]]"
+)
+_LED_TO: Final = re.compile(
+    r"\b(?:is|be|are|was|choose|select|pick|option|answer|with|leaves|only|not|or|and)\s{1,3}[(\[]?$", re.IGNORECASE
+)
+_ENDS_LINE: Final = frozenset("\n.;:。!?,]")
+
+
+@dataclass(frozen=True, slots=True)
+class Condensed:
+    """A text without its spaces and punctuation, in lower case, that can be traced back.
+
+    Args:
+        text: what is left.
+        starts: where each run of characters begins in `text`.
+        origins: where the same run begins in the folded original.
+    """
+
+    text: str
+    starts: tuple[int, ...]
+    origins: tuple[int, ...]
+
+    def origin(self, offset: int) -> int:
+        """Offset in the original of the character at `offset`."""
+        run = bisect_right(self.starts, offset) - 1
+        return self.origins[run] + offset - self.starts[run]
+
+
+def condense(folded: str, *, signs: bool = False) -> Condensed:
+    """`folded` reduced to its letters and digits; with `signs` also mathematical signs and decimal points.
+
+    >>> condense("The Answer, is: x-1.").text
+    'theanswerisx1'
+    >>> condense("x - 1.5.", signs=True).text
+    'x-1·5'
+    """
+    lowered = folded.lower()
+    if len(lowered) != len(folded):  # a few letters become two
+        lowered = folded
+    if signs:
+        lowered = _MARK_IN_NUMBER.sub("·", lowered)
+    runs = [(match.start(), match.group()) for match in (_SIGNED if signs else _WORD).finditer(lowered)]
+    ends = tuple(accumulate((len(run) for _, run in runs), initial=0))
+    return Condensed("".join(run for _, run in runs), ends[:-1], tuple(start for start, _ in runs))
+
+
+def is_formula(text: str) -> bool:
+    """Whether signs carry meaning in `text`, so that "-1" and "1" must not be taken for the same.
+
+    >>> is_formula("x = -1"), is_formula("the daughter, only")
+    (True, False)
+    """
+    return _MATHS.search(text) is not None
+
+
+def is_distinct(option: str, others: Sequence[str]) -> bool:
+    """Whether the option says so much of its own that a long reply will not hold it by chance.
+
+    Two ideograms, one with a long figure (`1993年`) or seven letters do; words that most other options share (`years`
+    in `9 years`) do not count, and neither do bare figures, of which reasoning is full.
+
+    >>> is_distinct("mitochondria", ["nucleus"]), is_distinct("9 minutes", ["8 minutes", "4 minutes"])
+    (True, False)
+    """
+    shared = [set(_words_of(other)) for other in others]
+    own = [word for word in _words_of(option) if 2 * sum(word in words for words in shared) <= len(shared)]
+    ideograms = len(_IDEOGRAM.findall(option))
+    figures = len(re.findall(r"\d", option)) if ideograms else 0
+    return _IDEOGRAM_WEIGHT * ideograms + sum(map(len, own)) + figures >= _DISTINCT
+
+
+def _words_of(option: str) -> list[str]:
+    return re.findall("[a-z]+", _COMMAND.sub(" ", fold(option).lower()))
+
+
+@dataclass(frozen=True, slots=True)
+class Quote:
+    """The text of option number `option` (from 0) at `start`..`end` of a cleaned reply."""
+
+    option: int
+    start: int
+    end: int
+
+
+def quotes(text: str, options: Sequence[str], question: str = "") -> tuple[Quote, ...]:
+    """Every quotation of an option's text, in order; of overlapping ones the longest.
+
+    Args:
+        text: the cleaned reply.
+        options: the texts of the options; those that cannot be told apart are left out.
+        question: the question's text; what stands in it is merely repeated. "" to find that, too.
+    """
+    forms = [(is_formula(option), pattern("page", "markup").sub(" ", fold(option)).strip()) for option in options]
+    plain = [condense(form, signs=signs).text for signs, form in forms]
+    asked = {signs: condense(fold(question), signs=signs).text for signs, _ in forms} if question else {}
+    repeated = [number for number, (signs, _) in enumerate(forms) if asked and plain[number] in asked[signs]]
+    if len(repeated) >= len(options) - 1:  # the question's text lists the options itself
+        repeated = []
+    condensed = {signs: condense(text, signs=signs) for signs in {signs for signs, _ in forms}}
+    matches: list[Quote] = []
+    for number, wanted in enumerate(plain):
+        if wanted and plain.count(wanted) == 1 and number not in repeated:
+            matches += _quotes_of(number, wanted, condensed[forms[number][0]], text)
+    longest: list[Quote] = []
+    for quote in sorted(matches, key=lambda match: (match.start, -match.end)):
+        if not longest or quote.end > longest[-1].end:
+            longest.append(quote)
+    return tuple(longest)
+
+
+def _quotes_of(number: int, wanted: str, condensed: Condensed, text: str) -> list[Quote]:
+    matches: list[Quote] = []
+    offset = condensed.text.find(wanted)
+    while offset >= 0 and len(matches) < _MOST_QUOTES:
+        start, end = condensed.origin(offset), condensed.origin(offset + len(wanted) - 1) + 1
+        if _stands_alone(text, start, end):
+            matches.append(Quote(number, start, end))
+        offset = condensed.text.find(wanted, offset + len(wanted))
+    return matches
+
+
+def _stands_alone(text: str, start: int, end: int) -> bool:
+    """Not a part of a longer word or number."""
+    before, after = text[start - 1 : start], text[end : end + 1]
+    if _joined(before, text[start]) or _joined(after, text[end - 1]):
+        return False
+    if text[start].isdigit() and before:
+        inner = before in {".", ","} and text[max(0, start - 2)].isdigit()
+        if inner or (before in {"-", "−"} and not text[max(0, start - 2)].isdigit()):
+            return False
+    return not (text[end - 1].isdigit() and after in {".", ","} and text[end + 1 : end + 2].isdigit())
+
+
+def _joined(outside: str, inside: str) -> bool:
+    return bool(outside) and outside.isascii() and outside.isalnum() and inside.isascii() and inside.isalnum()
+
+
+def restated(text: str, start: int, option: str) -> int:
+    """Where the text of `option`, or its first 60 letters, ends that stands at `start`; `start` if it does not."""
+    wanted = _beginning(option)
+    first = _LETTER_OR_DIGIT.search(text, start, start + 12)
+    if not first or first.group().lower() != wanted[:1]:
+        return start
+    rest = condense(text[start : start + 20 + 4 * len(wanted)])
+    if not rest.text.startswith(wanted):
+        return start
+    return start + rest.origin(len(wanted) - 1) + 1
+
+
+@lru_cache(maxsize=4096)
+def _beginning(option: str) -> str:
+    return condense(fold(option)).text[:_COMPARED]
+
+
+def option_list(text: str, options: Sequence[str]) -> tuple[tuple[int, int], ...]:
+    """Where the reply lists the options again: per label, from it to the end of its option's text.
+
+    It is a list where labels run A, B, C ... for all options but one at most, and for two at least. A label within a
+    line counts only where the option's own text follows, so that `It is not A. It is not B. It is C.` is none.
+    """
+    if "A" not in text or "B" not in text:
+        return ()
+    regions: list[tuple[int, int]] = []
+    run: list[tuple[int, int]] = []
+    least = max(2, len(options) - 1)
+    for match in islice(_LABEL.finditer(text), _MOST_LABELS):
+        number = ord(match.group(1)) - ord("A")
+        if number >= len(options) or _LED_TO.search(text, max(0, match.start(1) - 12), match.start(1)):
+            continue
+        if not (end := _labelled_end(text, match, options[number])):
+            continue
+        if number != len(run):
+            regions += run if len(run) >= least else []
+            run = []
+        if number == len(run):
+            run.append((match.start(), end))
+    return (*regions, *(run if len(run) >= least else ()))
+
+
+def _labelled_end(text: str, label: re.Match[str], option: str) -> int:
+    """Where the option's text behind its label ends; the label's end where another stands there, 0 within a line."""
+    if (end := restated(text, label.end(), option)) > label.end():
+        return end
+    before = text[max(0, label.start() - 8) : label.start()].rstrip(" \t")
+    return label.end() if label.start() == 0 or before[-1:] in _ENDS_LINE else 0
+
+
+def within(offset: int, regions: Sequence[tuple[int, int]]) -> bool:
+    """Whether `offset` lies in one of `regions`, which are sorted by where they start and end."""
+    number = bisect_right(regions, offset, key=lambda region: region[0])
+    return number > 0 and offset < regions[number - 1][1]
+
+
+@dataclass(frozen=True, slots=True)
+class ChoiceReading:
+    """What was read in one reply.
+
+    Args:
+        letters: the options that the reply gives, in order; never one that the question does not have.
+        status: `several` where it gives more than one and one was asked for; `empty` where it says nothing.
+        rule: the name of the rule that read it, "" where none did.
+        span: where it stands in the reply as it came, as (start, end); None where nothing was read.
+        confidence: `explicit` where the reply names the option as its answer, `inferred` where that follows from
+            the only letter or text that it mentions; None where no letter was read.
+        reason: for a person, where nothing was read.
+    """
+
+    letters: tuple[str, ...]
+    status: Status
+    rule: str = ""
+    span: tuple[int, int] | None = None
+    confidence: Literal["explicit", "inferred"] | None = None
+    reason: str = ""
+
+
+class ChoicePage:
+    """One reply with its question; offsets count from the beginning of the cleaned text.
+
+    Args:
+        cleaned: the reply.
+        options: the texts of the options by their letters.
+        question: the question's text, "" where it is not known.
+    """
+
+    def __init__(self, cleaned: CleanedReply, options: Mapping[str, str], question: str) -> None:
+        self.cleaned = cleaned
+        self.text = cleaned.text
+        self.by_letter = options
+        self.labels = tuple(options)
+        self.options = tuple(options.values())
+        self.question = question
+        self._listed = option_list(cleaned.text, self.options)
+
+    @cached_property
+    def quotes(self) -> tuple[Quote, ...]:
+        """Where the texts of options are quoted, but for a list of all of them."""
+        return tuple(quote for quote in quotes(self.text, self.options) if not self.is_listed(quote.start))
+
+    def is_listed(self, offset: int) -> bool:
+        """Whether `offset` lies in a list of all options, which the reply only repeats."""
+        return within(offset, self._listed)
+
+    def behind(self, letter: str, end: int) -> int:
+        """Where the option's own text ends that follows its letter at `end`; `end` where it does not."""
+        option = self.by_letter.get(letter)
+        return end if option is None else restated(self.text, end, option)
+
+    def is_rejected(self, letters: tuple[str, ...], end: int) -> bool:
+        """Whether what follows the letters that end at `end` calls them wrong, or allows them under a condition."""
+        option = self.by_letter.get(letters[0]) if len(letters) == 1 else None
+        behind = end if option is None else restated(self.text, end, option)
+        aside = _ASIDE.match(self.text, behind)
+        return bool(REJECTED.match(self.text, behind) or (aside and REJECTED.match(self.text, aside.end())))
+
+    def breaks_off(self, start: int) -> bool:
+        """Whether the reply breaks off in the sentence that speaks of the option whose label or text is at `start`."""
+        if self.text[-1] in ".!?。)\"'" or SENTENCE_END.search(self.text, start + 3):
+            return False
+        label = _LABEL_BEFORE.search(self.text, max(0, start - 6), start) or _LABEL_BEHIND.match(self.text, start)
+        return label is not None

@@ -1,0 +1,341 @@
+"""The reader of multiple-choice replies: sentences by family, real replies, and what holds for any text."""
+
+import json
+import os
+import time
+from collections import Counter
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from steelyard.replies.choice import RULES, read_choice
+from steelyard.replies.evidence import LEADS
+
+GUA = ["乾卦", "坤卦", "屯卦", "蒙卦"]
+MOVE = ["Osmosis", "Diffusion", "Active transport", "Endocytosis"]
+GASES = ["carbon", "hydrogen", "neon", "argon"]
+SENTENCES = Path(__file__).parent / "data" / "choice_sentences.jsonl"
+REAL = Path(os.environ.get("STEELYARD_TEST_REPLIES", Path(__file__).parents[3] / "shared" / "data"))
+LEAST = {
+    "declared": 0.97,
+    "announced": 0.96,
+    "leading": 0.97,
+    "inferred": 0.88,
+    "several": 1.0,
+    "refused or none": 0.96,
+    "unparsed": 0.86,
+    "corrected": 0.75,
+    "judged": 0.75,
+    "json": 0.94,
+    "reasoning and turns": 1.0,
+    "hedged": 0.64,
+    "breaks off": 0.83,
+    "english shapes": 0.97,
+}
+"""Per family of sentences that people thought of: the share that is read as they meant it."""
+
+
+def sentences(family):
+    rows = [json.loads(line) for line in SENTENCES.read_text(encoding="utf-8").splitlines()]
+    return [row for row in rows if row["family"] == family]
+
+
+@pytest.mark.parametrize("family", LEAST)
+def test_sentences_of_a_family_are_read_as_meant(family):
+    rows = sentences(family)
+    missed = []
+    for row in rows:
+        got = read_choice(
+            row["reply"], row["options"], question=row.get("question", ""), several=row.get("several", False)
+        )
+        if ("".join(got.letters), got.status) != (row["letters"], row["status"]):
+            missed.append(row["reply"])
+    assert 1 - len(missed) / len(rows) >= LEAST[family], missed
+
+
+def test_every_family_of_the_sentences_has_its_rate():
+    families = {json.loads(line)["family"] for line in SENTENCES.read_text(encoding="utf-8").splitlines()}
+    assert families == LEAST.keys()
+
+
+# Families that once were read wrong, each with sentences of its own.
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [
+        "None of the options A, B, C or D is the correct answer.",
+        "None of A, B, C, or D fits the description.",
+        "Neither A, B, C nor D is right.",
+    ],
+)
+def test_a_group_negated_as_a_whole_gives_no_letter(reply):
+    assert read_choice(reply, GASES).letters == ()
+
+
+@pytest.mark.parametrize(
+    ("reply", "letters"),
+    [
+        ("The answer is B (hydrogen) or C (neon).", ("B", "C")),
+        ("C. neon and D. argon.", ("C", "D")),
+        ("The answer is either C. neon or D. argon.", ("C", "D")),
+    ],
+)
+def test_two_answers_are_several_and_never_the_first(reply, letters):
+    got = read_choice(reply, GASES)
+    assert (got.letters, got.status) == (letters, "several")
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [
+        "B, although it looks right, is wrong because it is a metal.",
+        "B. hydrogen is not the answer, as it burns.",
+        "Option B, while tempting, is incorrect.",
+    ],
+)
+def test_an_option_that_the_opening_sentence_rejects_is_no_answer(reply):
+    assert read_choice(reply, GASES).letters == ()
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [
+        "【答案】A. carbon B. hydrogen C. neon D. argon",
+        "【答案】\nA. carbon\nB. hydrogen\nC. neon\nD. argon",
+        "答案：A. carbon；B. hydrogen；C. neon；D. argon",
+    ],
+)
+def test_the_whole_list_behind_an_answer_mark_is_no_answer(reply):
+    assert read_choice(reply, GASES).letters == ()
+
+
+def test_a_numbered_reference_answer_names_no_option_by_its_number():
+    assert read_choice("参考答案：1. 氖气是惰性气体", GASES).letters == ()
+    assert read_choice("答案：3. neon", GASES).letters == ("C",)
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [
+        "We compute $\\det(A) = 2 \\cdot 0 \\cdot 5 - 2 \\cdot 1 \\cdot 3 + 4 \\cdot",
+        "The total cost (T) is the sum of the fixed cost (D) and the variable cost (V), which we integrate first.",
+        "By Bayes' theorem $P(D \\mid T) = P(T \\mid D) P(D) / P(T)$, where the prior is known.",
+        "Choose $C \\in \\mathbb{R}$ such that $x(t) = K e^{-t}$ for all t. Then we have",
+    ],
+)
+def test_symbols_of_formulas_and_unfinished_reasoning_are_no_letters(reply):
+    assert read_choice(reply, ["7.45", "7.30", "7.20", "7.55"]).letters == ()
+
+
+@pytest.mark.parametrize(
+    ("reply", "letters"),
+    [
+        ("The value is closest to C.", ("C",)),
+        ("The closest answer would be (C).", ("C",)),
+        ("The closest answer would be (C), but it is still significantly off.", ()),
+        ("The closest option is C, yet its unit is wrong.", ()),
+    ],
+)
+def test_the_closest_option_is_the_answer_unless_it_is_rejected(reply, letters):
+    assert read_choice(reply, GASES).letters == letters
+
+
+def test_the_sentence_that_concludes_may_name_the_wrong_statement():
+    reply = "A选项正确。B选项也正确。C选项符合规定。因此，选项D妨碍该程序的适用。"
+    assert read_choice(reply, GUA).letters == ("D",)
+
+
+def test_a_number_that_equals_an_option_is_that_option():
+    assert read_choice("The answer is 1.", ["0.5", "1.0", "2.0"]).letters == ("B",)
+    assert read_choice("The answer is 1.", ["0.5", "1.0", "1"]).letters == ("C",)
+
+
+# What holds for any text.
+
+WORDS = st.sampled_from(
+    [
+        "A",
+        "B",
+        "C",
+        "(D)",
+        "the",
+        "answer",
+        "is",
+        "not",
+        "correct",
+        "选",
+        "故选",
+        "答案",
+        "：",
+        "。",
+        ".",
+        "\n",
+        "**",
+        "<think>",
+        "</think>",
+        "option",
+        "Osmosis",
+        "{",
+        '"answer":',
+        "}",
+        "I would choose",
+        "wait",
+        "none of the options",
+        "1",
+        "②",
+        "$",
+    ]
+)
+
+
+@given(st.one_of(st.text(max_size=300), st.lists(WORDS, max_size=25).map(" ".join)), st.integers(2, 26), st.booleans())
+def test_any_text_is_read_without_an_error_and_within_the_options(reply, count, several):
+    got = read_choice(reply, [f"option {number}" for number in range(count)], several=several)
+    assert all(ord(letter) - ord("A") < count for letter in got.letters)
+    assert (got.confidence is not None) == bool(got.letters)
+    if got.span is not None:
+        assert 0 <= got.span[0] <= got.span[1] <= len(reply)
+
+
+@given(st.text(st.characters(exclude_characters="<>◁▷[]"), max_size=80), st.sampled_from("ABCD"))
+def test_reasoning_before_the_answer_changes_nothing(thought, letter):
+    plain = read_choice(f"The answer is {letter}.", MOVE)
+    assert read_choice(f"<think>{thought}</think>The answer is {letter}.", MOVE).letters == plain.letters == (letter,)
+
+
+@pytest.mark.parametrize(
+    ("reply", "quoted"),
+    [
+        ("答案：Ｂ", "Ｂ"),
+        ("<think>A</think>**C**", "C"),
+        ("It must be diffusion.", "diffusion"),
+        ("The answer is (D).", "D"),
+    ],
+)
+def test_the_span_quotes_the_reply_as_it_came(reply, quoted):
+    start, end = read_choice(reply, MOVE).span
+    assert reply[start:end] == quoted
+
+
+def test_the_span_of_a_very_long_reply_counts_from_its_beginning():
+    reply = "word " * 20_000 + "The answer is (C)."
+    start, end = read_choice(reply, MOVE).span
+    assert reply[start:end] == "C"
+
+
+@pytest.mark.parametrize("count", [0, 1, 27])
+def test_a_question_needs_2_to_26_options(count):
+    with pytest.raises(ValueError, match="2 to 26 options"):
+        read_choice("A", ["x"] * count)
+
+
+def test_options_may_be_given_by_their_letters():
+    assert read_choice("The answer is D.", {"A": "x", "B": "y", "D": "z"}).letters == ("D",)
+    assert read_choice("The answer is C.", {"A": "x", "B": "y", "D": "z"}).status == "unparsed"
+    assert read_choice("It is surely osmosis.", {"B": "diffusion", "C": "osmosis"}).letters == ("C",)
+
+
+def test_options_that_are_one_text_or_have_other_keys_are_refused():
+    with pytest.raises(TypeError, match="not one text"):
+        read_choice("A", "ABCD")
+    with pytest.raises(ValueError, match="capital letter"):
+        read_choice("A", {"a": "x", "b": "y"})
+
+
+HOSTILE = [
+    "A ",
+    "A,",
+    "A.\nB.\nC.\n",
+    "the correct answer ",
+    "的选项",
+    "(",
+    "<think>",
+    "</",
+    "ABCD",
+    "Osmosis ",
+    "\\text{",
+]
+HOSTILE += [
+    "I would choose ",
+    'B ("',
+    "A and ",
+    "[INST]",
+    "\n",
+    "The answer is A. ",
+    '{"a":',
+    "[[[",
+    "none of the ",
+    "_A_ ",
+]
+
+
+@pytest.mark.parametrize("unit", HOSTILE)
+def test_a_megabyte_takes_little_more_time_than_a_tenth_of_it(unit):
+    def seconds(size):
+        reply = unit * (size // len(unit))
+        taken = []
+        for _ in range(3):
+            started = time.process_time()
+            read_choice(reply, MOVE)
+            taken.append(time.process_time() - started)
+        return min(taken)
+
+    assert seconds(1_000_000) <= 3 * seconds(100_000) + 0.05
+
+
+# Real replies, which are not part of the project.
+
+
+def rows_of(name):
+    path = REAL / name
+    if not path.exists():
+        pytest.skip("the real replies are not part of the project")
+    return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+
+
+def test_real_chinese_replies_are_read_as_a_person_reads_them():
+    right, total, wrong = Counter(), Counter(), 0
+    for row in rows_of("choice_replies_zh.jsonl"):
+        got = read_choice(row["reply"], row["options"])
+        letter = got.letters[0] if got.status == "answered" else None
+        total[row["set"]] += 1
+        right[row["set"]] += letter in row["label"]
+        wrong += letter is not None and letter not in row["label"]
+    assert {name: right[name] / total[name] >= 0.98 for name in total} == dict.fromkeys(total, True)
+    assert wrong == 0
+
+
+def test_real_english_replies_without_a_plain_answer_give_no_wrong_letter():
+    right = wrong = 0
+    rows = rows_of("choice_replies_en_hard.jsonl")
+    for row in rows:
+        got = read_choice(row["reply"], row["options"], question=row["question"])
+        letters = set(got.letters) if got.status == "answered" else set()
+        meant = set(row["letters"]) if row["kind"] == "letter" else set()
+        right += letters == meant
+        wrong += bool(letters - meant)
+    assert right / len(rows) >= 0.98
+    assert wrong <= 1
+
+
+def test_the_plain_last_sentence_of_real_english_replies_is_read_as_it_stands():
+    plain = 0
+    for row in rows_of("choice_replies_en_unlabelled.jsonl"):
+        last = row["reply"].strip()[-18:]
+        if last.startswith("The answer is (") and last.endswith(")."):
+            plain += 1
+            got = read_choice(row["reply"], row["options"])
+            assert got.letters == (last[-3],) or last[-3] not in row["options"]
+    assert plain > 300
+
+
+def test_every_rule_has_its_name_in_the_documentation():
+    page = (Path(__file__).parents[2] / "docs" / "reading-replies.md").read_text(encoding="utf-8")
+    names = {lead.strength.name.lower() for lead in LEADS}
+    names |= {"json", "leading", "declared_text", "leading_text", "shortened", "shown", "numbered", "none_of_these"}
+    names |= {"final_text", "refused", "judged", "final_sentence", "only_letter", "only_text"}
+    assert [name for name in sorted(names) if f"`{name}`" not in page] == []
+    assert len(RULES) == 13
