@@ -135,10 +135,10 @@ def test_two_tables_without_rows_are_equal_and_flagged(sandbox):
     assert found["execution_accuracy"].detail == {"label": "both empty", "flags": ["both_empty"]}
 
 
-def test_equal_and_different_have_labels(sandbox):
-    assert score(sandbox, TABLE, TABLE)["execution_accuracy"].detail["label"] == "equal"
+def test_execution_accuracy_has_the_label_of_the_verdict(sandbox):
+    assert score(sandbox, TABLE, TABLE)["execution_accuracy"].detail["label"] == "same"
     found = score(sandbox, TABLE, [["tea", 2]])
-    assert found["execution_accuracy"].detail["label"] == "different"
+    assert found["execution_accuracy"].detail["label"] == "rows differ"
     assert "label" not in found["cell_recall"].detail
 
 

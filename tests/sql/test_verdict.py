@@ -6,13 +6,17 @@ import itertools
 import json
 import math
 import random
+import re
 from collections import Counter
+from datetime import date
 from decimal import Decimal
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from steelyard.sql.cells import cells_equal
+from steelyard.sql.equality import EXACT
 from steelyard.sql.order import ordering_of
 from steelyard.sql.results import ResultTable, SqlFailure
 from steelyard.sql.verdict import RIGHT, TITLES, judge, verdict_of_failure
@@ -30,7 +34,10 @@ UNORDERED = [
     ("same", table("a", (math.nan,), (None,)), table("a", (None,), (float("nan"),)), "2 rows agree"),
     ("columns_permuted", table("ab", (1, 2), (3, 4)), table("yx", (2, 1), (4, 3)), "column a is number 2 (column x)"),
     ("within_tolerance", table("a", (0.3,)), table("a", (0.1 + 0.2,)), "0.3 expected, 0.30000000000000004 returned"),
-    ("within_tolerance", table("a", (0.1,)), table("a", (Decimal("0.1"),)), "9 significant digits"),
+    ("same", table("a", (0.1,)), table("a", (Decimal("0.1"),)), "1 row agrees"),
+    ("within_tolerance", table("a", (3,)), table("a", (3.0000000000000004,)), "within a relative tolerance of 1e-12"),
+    ("equal_by_rule", table("a", (1,)), table("a", (True,)), "boolean_as_number (true equals 1"),
+    ("equal_by_rule", table("a", (date(2026, 1, 1),)), table("a", ("2026-01-01",)), "'2026-01-01' returned"),
     ("both_empty", table("a"), table("b"), "neither"),
     ("columns_extra", table("a", (1,), (2,)), table("xay", (7, 1, 0), (8, 2, 0)), "column 1 (x), column 3 (y)"),
     ("columns_missing", table("ab", (1, 5), (2, 6)), table("b", (6,), (5,)), "column 1 (a) of the reference"),
@@ -58,7 +65,14 @@ UNORDERED = [
         "row 1, column total: 12 expected, 11 returned",
     ),
     ("rows_differ", table("a", (1,)), table("a", ("1",)), "1 expected, '1' returned"),
-    ("rows_differ", table("a", (1,)), table("a", (True,)), "1 expected, true returned"),
+    ("rows_differ", table("a", (2,)), table("a", (True,)), "2 expected, true returned"),
+    ("rows_differ", table("a", (1234567890.12,)), table("a", (1234567890.99,)), "1234567890.12 expected"),
+    (
+        "rows_differ",
+        table("a", ("x" * 60 + "1",)),
+        table("a", ("x" * 60 + "2",)),
+        "xx1' expected, '…xxxxxxxxx2' returned",
+    ),
     ("rows_differ", table("a", (10000000001,)), table("a", (10000000002,)), "10000000001 expected"),
     (
         "rows_differ",
@@ -311,3 +325,66 @@ def test_a_limit_accepts_exactly_what_some_sort_of_the_rows_leaves(rows, data):
     )
     choices = (sorted(order, key=lambda row: row[1])[offset : offset + limit] for order in itertools.permutations(rows))
     assert verdict.right == (list(prediction) in choices)
+
+
+MIXED = st.one_of(
+    st.sampled_from([None, True, False, 0, 1, 3, "1", "", "a", 0.3, 0.1 + 0.2, 1.0, 3.0000000000000004, math.nan]),
+    st.sampled_from([1234567890, 1234567891.0, 1234567890.12, 1234567890.99, 1e15, 1e15 + 0.125, Decimal("0.3")]),
+    st.sampled_from([date(2026, 1, 1), "2026-01-01", "x" * 50 + "a", "x" * 50 + "b", b"x", [1], [1.0000000000000002]]),
+)
+CELLS_IN_REASON = re.compile(r"column (c\d): (.+?) expected, (.+?) returned(?=[;, ]|$)")
+
+
+@st.composite
+def near_results(draw):
+    width = draw(st.integers(1, 3))
+    rows = draw(st.lists(st.tuples(*[MIXED] * width), min_size=1, max_size=4))
+    other = draw(st.permutations(rows))
+    changed = draw(st.lists(st.tuples(st.integers(0, len(rows) - 1), st.integers(0, width - 1), MIXED), max_size=3))
+    for row, column, cell in changed:
+        other[row] = (*other[row][:column], cell, *other[row][column + 1 :])
+    return table([f"c{n}" for n in range(width)], *rows), table(["x"] * width, *other)
+
+
+@given(near_results())
+def test_a_reason_never_contradicts_its_cells(results):
+    reference, prediction = results
+    verdict = judge(reference, prediction)
+    pairs = list(CELLS_IN_REASON.finditer(verdict.reason))
+    if not pairs or verdict.right:
+        return
+    row = int(re.match(r"row (\d+), ", verdict.reason)[1]) - 1
+    partner = re.search(r"\(row (\d+) of the result\)", verdict.reason)
+    returned = prediction.rows[int(partner[1]) - 1 if partner else row]
+    for pair in pairs:
+        column = int(pair[1][1:])
+        assert not cells_equal(reference.rows[row][column], returned[verdict.differences["columns"][column] - 1])
+        assert pair[2] != pair[3]
+
+
+@given(near_results())
+def test_rows_that_are_said_to_differ_do_differ_by_the_rule(results):
+    reference, prediction = results
+    differences = judge(reference, prediction).differences
+    columns = [column - 1 for column in differences.get("columns", ())]
+    for missing in differences.get("missing", ()):
+        for extra in differences.get("extra", ()):
+            wanted = reference.rows[missing["row"] - 1]
+            returned = [prediction.rows[extra["row"] - 1][column] for column in columns]
+            assert not all(itertools.starmap(cells_equal, zip(wanted, returned, strict=True)))
+
+
+def test_a_rule_is_named_only_where_the_results_need_it():
+    reference = table("abc", (True, 0.3, date(2026, 1, 1)))
+    assert judge(reference, table("abc", (1, 0.3, date(2026, 1, 1)))).flags == ("boolean_as_number",)
+    verdict = judge(reference, table("abc", (1, 0.1 + 0.2, "2026-01-01")))
+    assert (verdict.kind, verdict.flags) == ("within_tolerance", ("equal_by_rule", "boolean_as_number", "date_as_text"))
+    assert "1e-12" in verdict.reason
+    assert "date_as_text (a date or time equals its text)" in verdict.reason
+
+
+@pytest.mark.parametrize("cells", [(True, 1), (date(2026, 1, 1), "2026-01-01"), (0.3, 0.1 + 0.2)])
+def test_what_a_rule_makes_equal_is_wrong_without_it(cells):
+    reference, prediction = (table("a", (cell,)) for cell in cells)
+    assert judge(reference, prediction).right
+    assert not judge(reference, prediction, equality=EXACT).right

@@ -8,6 +8,8 @@ from benchmarks.qatch_tables import random_pairs, special_pairs
 from hypothesis import given
 from hypothesis import strategies as st
 
+from steelyard.sql.results import ResultTable
+from steelyard.sql.verdict import judge
 from steelyard.tables.measure import ALL_METRICS, Measure
 from steelyard.tables.metrics import (
     cell_precision,
@@ -33,11 +35,6 @@ def values(target, prediction, **options):
     return {name: measure.value for name, measure in measures.items()}
 
 
-def apart(row):
-    """Python takes True for 1, the metrics do not."""
-    return tuple((isinstance(cell, bool), cell) for cell in row)
-
-
 def matched(cells, others):
     """How many can be paired off, one by one."""
     others = list(others)
@@ -51,7 +48,7 @@ def matched(cells, others):
 
 @given(TABLES, TABLES)
 def test_cells_equal_a_naive_pairing_off(target, prediction):
-    wanted, got = ([cell for row in table for cell in apart(row)] for table in (target, prediction))
+    wanted, got = ([cell for row in table for cell in row] for table in (target, prediction))
     both = matched(wanted, got)
     assert cell_precision(target, prediction) == both / len(got)
     assert cell_recall(target, prediction) == both / len(wanted)
@@ -59,7 +56,7 @@ def test_cells_equal_a_naive_pairing_off(target, prediction):
 
 @given(COLUMN, COLUMN)
 def test_rows_of_one_column_equal_naive_counts(target, prediction):
-    wanted, got = ([apart(row) for row in table] for table in (target, prediction))
+    wanted, got = ([tuple(row) for row in table] for table in (target, prediction))
     rows = {*wanted, *got}
     agreeing = sum(wanted.count(row) == got.count(row) for row in rows)
     assert tuple_constraint(target, prediction) == agreeing / len(rows)
@@ -106,7 +103,8 @@ def test_swapping_the_tables_swaps_precision_and_recall(target, prediction):
         (1, 1.0, True),
         (1, Decimal(1), True),
         (1, "1", False),
-        (1, True, False),
+        (1, True, True),
+        (2, True, False),
         ("a", "A", False),
         ("a", "a ", False),
         (None, None, True),
@@ -116,7 +114,10 @@ def test_swapping_the_tables_swaps_precision_and_recall(target, prediction):
         (3.14159, 3.14001, False),
         (1234567890123, 1234567890124, False),
         (b"a", "a", False),
-        (date(2024, 1, 2), "2024-01-02", False),
+        (date(2024, 1, 2), "2024-01-02", True),
+        (date(2024, 1, 2), "2.1.2024", False),
+        (1234567890.12, 1234567890.99, False),
+        (3, 3.0000000000000004, True),
         ([1, 2], [1.0, 2], True),
         (10**400, 10**400, True),
     ],
@@ -139,8 +140,10 @@ def test_one_empty_table_scores_zero_and_has_no_order(target, prediction, which)
     found = table_metrics(target, prediction, metrics=ALL_METRICS)
     assert found["tuple_order"] == Measure(None, "fewer than two distinct rows are shared")
     assert found["tuple_order_unit"].value is None
-    for name in ("cell_precision", "cell_recall", "tuple_cardinality", "tuple_constraint", "execution_accuracy"):
+    for name in ("cell_precision", "cell_recall", "tuple_cardinality", "tuple_constraint"):
         assert found[name] == Measure(0.0, f"the {which} is empty")
+    assert found["execution_accuracy"].label == ("rows extra" if which == "target" else "rows missing")
+    assert found["execution_accuracy"].value == 0
 
 
 @pytest.mark.parametrize("wrong", [None, [None], "[]", ["a"], [["a"], ["b", "c"]], [[["a"]]], [[]], 3, {"a": 1}])
@@ -207,3 +210,21 @@ def test_whatever_comes_has_a_bounded_value_or_a_reason(rules):
         for name, measure in table_metrics(target, prediction, rules=rules, metrics=ALL_METRICS).items():
             low = -1 if rules == "steelyard" and name == "tuple_order" else 0
             assert measure.reason if measure.value is None else low <= measure.value <= 1
+
+
+RESULTS = st.integers(1, 3).flatmap(
+    lambda width: st.lists(
+        st.tuples(*[st.sampled_from([None, True, 1, 0.3, 0.1 + 0.2, "2026-01-01", date(2026, 1, 1), "a"])] * width),
+        max_size=5,
+    )
+)
+
+
+@given(RESULTS, RESULTS)
+def test_execution_accuracy_is_the_verdict_on_the_two_results(target, prediction):
+    """Both suites use one function, so that they cannot contradict each other."""
+    width = len((*target, *prediction, ())[0])
+    tables = (ResultTable(("",) * (len(rows[0]) if rows else width), rows) for rows in (target, prediction))
+    verdict = judge(*tables)
+    measure = table_metrics(target, prediction, metrics=("execution_accuracy",))["execution_accuracy"]
+    assert (measure.value, measure.reason, measure.label) == (float(verdict.right), verdict.reason, verdict.title)

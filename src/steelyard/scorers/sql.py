@@ -17,6 +17,7 @@ from typing import Any, Final, Literal, get_args
 
 from steelyard.errors import ConfigError, did_you_mean
 from steelyard.scorers.sql_runs import Bench, SampleDatabase, database_of, databases_manifest, dataset_failure_reason
+from steelyard.sql.equality import CellEquality
 from steelyard.sql.extent import ComparisonStop
 from steelyard.sql.results import EngineName, Execution, SqlFailure, SqlLimits
 from steelyard.sql.sandbox import Sandbox
@@ -55,7 +56,9 @@ class SqlResult:
         databases: folder of `<db_id>/<db_id>.sqlite` or `<db_id>.sqlite` (.sqlite3, .db, .duckdb); None: schemas only.
         engine: of databases that are built from a schema or a reply.
         limits: of each query.
-        published: whether execution accuracy by the rules of Spider, BIRD and QATCH is given as well.
+        published: whether execution accuracy by the rules of Spider, BIRD and QATCH is given as well; these compare
+            cells exactly.
+        equality: which cells of two results are equal without being identical; see docs/verdicts.md.
     """
 
     form: Wanted = "auto"
@@ -63,6 +66,7 @@ class SqlResult:
     engine: EngineName = "sqlite"
     limits: SqlLimits = SqlLimits()
     published: bool = True
+    equality: CellEquality = CellEquality()
 
     @property
     def score_infos(self) -> tuple[ScoreInfo, ...]:
@@ -96,6 +100,7 @@ class SqlResult:
             if value not in allowed:
                 raise ConfigError(f"{name}: there is no {value!r}{did_you_mean(str(value), allowed)}")
         self.limits.check()
+        self.equality.check()
 
     def prepare(self, sandbox: Sandbox) -> None:
         """Check that the folder of databases and all needed engines are there.
@@ -122,7 +127,10 @@ class SqlResult:
         if finish in STOPPED and reading.status != "read":
             return self._refused()
         problem = _problem(reading, finish)
-        bench, sample_database = Bench.of(sandbox, self.limits), database_of(sample, self.databases, self.engine)
+        bench, sample_database = (
+            Bench.of(sandbox, self.limits, self.equality),
+            database_of(sample, self.databases, self.engine),
+        )
         predicted = None if problem else await self._run(bench, sample_database, reading)
         try:
             reference = await bench.reference(sample_database, sample)

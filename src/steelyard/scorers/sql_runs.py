@@ -17,6 +17,7 @@ from typing import Any, Final, TypeVar
 
 from steelyard.errors import ConfigError
 from steelyard.sql.accuracy import bird, qatch, spider, spider_order_matters, spider_query
+from steelyard.sql.equality import CellEquality
 from steelyard.sql.extent import ComparisonStop, Effort, count_cells
 from steelyard.sql.order import ordering_of
 from steelyard.sql.results import Database, EngineName, Execution, ResultTable, SqlFailure, SqlLimits
@@ -64,11 +65,12 @@ class Bench:
     sandbox: Sandbox
     limits: SqlLimits
     effort: Effort
+    equality: CellEquality = CellEquality()
 
     @classmethod
-    def of(cls, sandbox: Sandbox, limits: SqlLimits) -> Bench:
+    def of(cls, sandbox: Sandbox, limits: SqlLimits, equality: CellEquality) -> Bench:
         """Start with the whole time budget."""
-        return cls(sandbox, limits, Effort(limits.compare_timeout_s))
+        return cls(sandbox, limits, Effort(limits.compare_timeout_s), equality)
 
     async def run(self, database: Database, query: str, create: str = "") -> Execution:
         """Run a query within the limits."""
@@ -127,7 +129,7 @@ class Bench:
             ComparisonStop: comparing them took too long.
         """
         ordering = ordering_of(query, engine=database.engine, columns=reference.columns)
-        comparison = partial(judge, reference, predicted, ordering=ordering, limits=self.limits)
+        comparison = partial(judge, reference, predicted, ordering=ordering, limits=self.limits, equality=self.equality)
         verdict = await self._compare(reference, predicted, comparison)
         if ordering is None or verdict.right:
             return verdict

@@ -10,19 +10,20 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Any, ClassVar, Final, Literal
 
 from steelyard.errors import ConfigError
-from steelyard.scorers.sql_runs import databases_manifest
+from steelyard.scorers.sql_runs import Bench, databases_manifest
+from steelyard.sql.equality import CellEquality
 from steelyard.sql.extent import ComparisonStop, Effort, count_cells
 from steelyard.sql.results import Database, SqlLimits
 from steelyard.sql.sandbox import Sandbox
 from steelyard.tables.evaluator import check_task
 from steelyard.tables.locate import check_folder, database_ids, engines_in, find_database
-from steelyard.tables.measure import ALL_METRICS, Measure, RuleName, Ties
+from steelyard.tables.measure import ALL_METRICS, Measure, RuleName, Verdict
 from steelyard.tables.native import shape_problem
 from steelyard.tables.reading import (
     TableText,
@@ -33,7 +34,7 @@ from steelyard.tables.reading import (
     read_table,
 )
 from steelyard.tables.rules import RuleSet, metric_names, rule_set
-from steelyard.tables.sides import TableSide, compare_equal_queries, compare_sides, ties_of
+from steelyard.tables.sides import TableSide, compare_equal_queries, compare_sides
 from steelyard.types import NOT_COMPARED, STOPPED, Output, Sample, Score, ScoreInfo, StageInfo
 
 _EXECUTION: Final = "execution_accuracy"
@@ -58,6 +59,7 @@ class TableMetrics:
         databases: folder of `<id>/<id>.sqlite` or `<id>.sqlite` (.sqlite3, .db, .duckdb); None: no SQL is run.
         metrics: which; empty is all.
         limits: of each query, and of the tables that are compared.
+        equality: which cells are equal without being identical, by the rules `steelyard`; see docs/verdicts.md.
 
     >>> import asyncio
     >>> score = TableMetrics(metrics=("cell_recall",))
@@ -73,6 +75,7 @@ class TableMetrics:
     databases: Path | None = None
     metrics: tuple[str, ...] = ()
     limits: SqlLimits = SqlLimits()
+    equality: CellEquality = CellEquality()
 
     @property
     def score_infos(self) -> tuple[ScoreInfo, ...]:
@@ -110,6 +113,7 @@ class TableMetrics:
         if len(set(self._names)) < len(self._names):
             raise ConfigError(f"metrics names one of them twice: {', '.join(self._names)}")
         self.limits.check()
+        self.equality.check()
 
     def prepare(self, sandbox: Sandbox) -> None:
         """Check that the folder of databases and all needed engines are there.
@@ -151,29 +155,31 @@ class TableMetrics:
         table_text = self._table_text(output.value)
         if table_text.kind not in {"", _TOO_LARGE}:
             return self._unparsed(table_text, output)
-        ties: Ties | None = None
+        bench, verdict = Bench.of(sandbox, self.limits, self.equality), None
         if isinstance(reference, str) and not looks_like_table(reference):
             database = self._database(sample)
             if database is None:
                 return self._same_outcome(
                     "not_applicable", "the reference is SQL, and there are no databases to run it on"
                 )
-            expected = await self._run(sandbox, database, reference)
+            expected = await self._run(bench, database, reference)
             ordered: bool | None = self._rules.ordered(reference, database.engine)
-            ties = ties_of(expected, reference, database.engine)
         else:
-            expected, ordered = self._reference_table(reference), self._rules.ordered_tables
+            database, expected, ordered = None, self._reference_table(reference), self._rules.ordered_tables
         predicted = (
             _too_large(table_text.reason)
             if table_text.kind
             else self._bounded(TableSide.given(table_text.rows, self._rules))
         )
-        measures = await self._measure(self._bounded(expected), predicted, ordered=ordered, ties=ties)
+        expected = self._bounded(expected)
+        if database is not None:
+            verdict = await self._verdict(bench, database, reference, (expected, predicted))
+        measures = await self._measure(bench, (expected, predicted), ordered=ordered, verdict=verdict)
         return self._scores(measures, {"kind": predicted.kind} if predicted.kind else {})
 
     @property
     def _rules(self) -> RuleSet:
-        return rule_set(self.rules)
+        return replace(rule_set(self.rules), equality=self.equality)
 
     def _bounded(self, side: TableSide) -> TableSide:
         """The table, or the reason why it is not compared if it has more cells than the limit."""
@@ -224,28 +230,40 @@ class TableMetrics:
         if self._rules.equal_texts(sample.reference, query):
             equal = compare_equal_queries(sample.reference, self._rules, self._names, database.engine)
             return self._scores(equal, columns)
-        expected = await self._run(sandbox, database, sample.reference)
-        predicted = await self._run(sandbox, database, query)
+        bench = Bench.of(sandbox, self.limits, self.equality)
+        expected = await self._run(bench, database, sample.reference)
+        predicted = await self._run(bench, database, query)
         ordered = self._rules.ordered(sample.reference, database.engine)
         detail = {**columns, "kind": predicted.kind} if predicted.failure and not expected.failure else columns
-        ties = ties_of(expected, sample.reference, database.engine)
-        return self._scores(await self._measure(expected, predicted, ordered=ordered, ties=ties), detail)
+        verdict = await self._verdict(bench, database, sample.reference, (expected, predicted))
+        measures = await self._measure(bench, (expected, predicted), ordered=ordered, verdict=verdict)
+        return self._scores(measures, detail)
 
     def _database(self, sample: Sample) -> Database | None:
         return None if self.databases is None else find_database(self.databases, sample.metadata.get("db_id"))
 
-    async def _run(self, sandbox: Sandbox, database: Database, query: str) -> TableSide:
-        execution = await sandbox.arun(database, self._rules.sent(query), limits=self.limits)
-        return TableSide.of(execution, self._rules)
+    async def _run(self, bench: Bench, database: Database, query: str) -> TableSide:
+        return TableSide.of(await bench.run(database, self._rules.sent(query)), self._rules)
+
+    async def _verdict(
+        self, bench: Bench, database: Database, query: str, sides: tuple[TableSide, TableSide]
+    ) -> Verdict | None:
+        """The verdict of the suite `text2sql`, for rules that take it; None where a side has no table."""
+        if not self._rules.by_verdict or _EXECUTION not in self._names or any(side.failure for side in sides):
+            return None
+        expected, predicted = (side.result(len(sides[0].columns)) for side in sides)
+        verdict = await bench.verdict(database, query, expected, predicted)
+        return lambda: verdict
 
     async def _measure(
-        self, target: TableSide, prediction: TableSide, *, ordered: bool | None, ties: Ties | None
+        self, bench: Bench, sides: tuple[TableSide, TableSide], *, ordered: bool | None, verdict: Verdict | None
     ) -> dict[str, Measure]:
+        target, prediction = sides
         if target.kind == _TOO_LARGE:
             raise ComparisonStop(_TOO_LARGE, f"the wanted table is too large to compare: {target.failure}")
         work = partial(
             _within,
-            Effort(self.limits.compare_timeout_s),
+            bench.effort,
             partial(
                 compare_sides,
                 target,
@@ -253,7 +271,7 @@ class TableMetrics:
                 rules=self._rules,
                 metrics=self._names,
                 ordered=ordered,
-                ties=ties,
+                verdict=verdict,
             ),
         )
         large = max(_cells(side.table, _LARGE) for side in (target, prediction)) > _LARGE
@@ -319,6 +337,8 @@ def _label(measure: Measure, detail: Mapping[str, Any]) -> str:
         return "too large"
     if "kind" in detail:
         return f"SQL failed: {detail['kind']}"
+    if measure.label:
+        return measure.label
     if measure.flags:
         return ", ".join(measure.flags).replace("_", " ")
     return "equal" if measure.value == 1 else "different"

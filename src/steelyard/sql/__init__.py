@@ -5,9 +5,10 @@ sandbox      runs untrusted SQL; nothing else does
 workers      its processes
 engines      SQLite and DuckDB inside them
 statements   splits a script into statements
-schema       tables, columns and keys, read from CREATE statements (definitions, ddl_tokens)
-verdict      whether two results are equal, and if not, why: cells, columns (fingerprints), order (order_keys,
-             layout), ties, alignment, in words (wording, showing)
+schema       tables, columns and keys, read from CREATE statements
+equality     when two cells are equal (cells, near_numbers: the same by hash)
+verdict      whether two results are equal, and if not, why: columns (fingerprints), order (order_keys, layout), ties,
+             alignment, and the words for it (wording)
 accuracy     execution accuracy as published evaluators compute it
 """
 
@@ -18,12 +19,14 @@ from typing import TYPE_CHECKING
 from steelyard.lazy import lazy_names
 
 if TYPE_CHECKING:
+    from steelyard.sql.equality import CellEquality
     from steelyard.sql.order import ordering_of
     from steelyard.sql.results import Database, ResultTable, SqlFailure, SqlLimits
     from steelyard.sql.sandbox import Sandbox
 else:
     __getattr__, __dir__ = lazy_names(
         __name__,
+        "steelyard.sql.equality:CellEquality",
         "steelyard.sql.results:Database",
         "steelyard.sql.results:ResultTable",
         "steelyard.sql.sandbox:Sandbox",
@@ -33,6 +36,7 @@ else:
     )
 
 __all__ = [
+    "CellEquality",
     "Database",
     "ResultTable",
     "Sandbox",

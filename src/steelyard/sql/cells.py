@@ -1,92 +1,79 @@
-"""Decides when two cells of two results are equal.
+"""Numbers for the cells of several tables, equal numbers for cells that are equal by `steelyard.sql.equality`.
 
-Two cells are equal when they are equal by type:
-
-    NULL            equals NULL and nothing else
-    truth values    a type of their own: true is not 1
-    numbers         one type (int, float, Decimal, numpy's): 1 equals 1.0. Whole numbers (int, and Decimal without a
-                    fraction) compare exactly with each other, however long; all else compares at 9 significant
-                    digits, as in f"{x:.8e}", of what they are at 15: two ways to add up 12345678.95 differ in the
-                    last bit, and would else be rounded apart. NaN equals NaN, -0.0 equals 0, infinities themselves
-    texts           character by character: no case, blank or Unicode folding; "1" is not 1
-    bytes, dates, times, datetimes, intervals, UUIDs    by type and value: a date is not a datetime
-    lists, dicts    by their parts; a dict's order does not count, a tuple is a list
-
-"9 digits when a float takes part" is no equivalence: two ids of ten digits differ, and one float can equal both. So the
-keys of several tables are made together: whole numbers of more than 9 digits share a key only where a float that equals
-both of them does occur in one of the tables.
+Comparing tables cell by cell takes as many comparisons as there are pairs of rows; with a number for each cell, a row
+is a tuple of small numbers that can be hashed, counted and sorted. The rule is no equivalence: one text can be equal to
+a date, a float to two others that differ. So the tables are numbered together, and cells that a chain of equal cells
+joins have one number.
 """
 
 from __future__ import annotations
 
-import math
 from collections import defaultdict
-from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from datetime import date, datetime, time, timedelta
-from decimal import ROUND_HALF_EVEN, Context, Decimal
+from decimal import Decimal
 from itertools import chain, count, islice
 from operator import itemgetter, ne
 from typing import Any, Final
 from uuid import UUID
 
+from steelyard.sql.equality import CellEquality, Number, key_of_text, plain_number, typed_key
 from steelyard.sql.extent import check_time
+from steelyard.sql.near_numbers import near_numbers
 from steelyard.sql.results import plain_cell
 
-_WHOLE: Final = 10**9
-"""Whole numbers below it have at most 9 digits, so their 9 digits are the number itself."""
+_NAN: Final = ("nan",)
+_TYPED: Final = (date, time, UUID)
+"""Types that may equal a text; a datetime is a date to Python."""
 
-_LARGE: Final = 999_999_999.0
-"""A float must be above it to round to 1e9 or more."""
-
-_MOST_DIGITS: Final = 1000
-"""Whole Decimals of more digits are compared at 9 of them: 1E+999999 is not written out."""
-
-_NINE_DIGITS: Final = Context(prec=9, rounding=ROUND_HALF_EVEN, Emin=-999_999, Emax=999_999, traps=[])
 _PLAIN: Final[frozenset[type]] = frozenset({str, int, type(None), bytes})
-"""Cells of these types are their own keys, long whole numbers apart: Python's equality is ours."""
+"""Cells of these types are their own keys: Python's equality is ours, unless a number or a typed cell is near them."""
 _ONE_NUMBER: Final[frozenset[type]] = frozenset({float, *_PLAIN})
 """Types whose cells, NaN apart, are equal in Python only when their keys are: not bool, of which True equals 1."""
-
-_NAN: Final = ("nan",)
-_DATED: Final = (datetime, date, time, timedelta, UUID)
-"""A datetime is a date to Python, so it stands first."""
-
-_INEXACT_APART: Final[frozenset[type]] = frozenset({*_PLAIN, bool, *_DATED})
-"""Types that hold no number but whole ones."""
-_SIMPLE: Final[frozenset[type]] = frozenset({float, *_INEXACT_APART})
-"""Types that hold no number within."""
-
-_FEW_FLOATS: Final = 200
-"""Writing so many out takes as long as finding out which need it."""
-_NEAR: Final = 2e-8
-"""Twice the largest relative distance of two floats with the same 9 digits, for what rounding adds."""
-_HUGE: Final = 1e300
-_TINY: Final = 1e-290
+_TEXTS: Final[frozenset[type]] = frozenset({str, bytes, type(None)})
+_NUMBERS: Final[frozenset[type]] = frozenset({int, float, bool, Decimal})
+_TYPED_KINDS: Final[frozenset[type]] = frozenset({*_TYPED, datetime})
+_KNOWN: Final[frozenset[type]] = frozenset({*_TEXTS, *_NUMBERS, *_TYPED_KINDS, timedelta})
+"""Types whose cells hold no further cells."""
+_NO_TYPES: Final[frozenset[type]] = frozenset()
+_SEEN: Final[frozenset[type]] = frozenset({*_TEXTS, bool, *_TYPED, datetime, timedelta})
+"""Types of which two cells that are equal in Python are equal here too, so that each key is made once."""
 
 
-def intern_tables(*tables: Sequence[Sequence[Any]], exact: bool = False) -> list[list[tuple[int, ...]]]:
-    """Rows of small numbers, one for each cell, such that two cells are equal where their numbers are.
+def intern_tables(
+    *tables: Sequence[Sequence[Any]], equality: CellEquality = CellEquality()
+) -> list[list[tuple[int, ...]]]:
+    """Return rows of small numbers, one for each cell, such that two cells are equal where their numbers are.
 
     The tables share one vocabulary. Rows may be of different widths. Linear in cells, sorting distinct floats
     apart: two tables of 100,000 rows and 5 columns take about half a second, of distinct floats alone one second.
 
     Args:
         tables: rows of cells, of one or more tables.
-        exact: floats are equal only when they are the same number, and so are all other numbers: 0.1 + 0.2 is not 0.3.
+        equality: which cells are equal without being identical.
 
-    >>> intern_tables([(1, "a", None)], [(1.0, "A", None), (True, "a", float("nan"))])
-    [[(0, 1, 2)], [(0, 4, 2), (3, 1, 5)]]
-    >>> intern_tables([(0.3,)], [(0.1 + 0.2,)]), intern_tables([(0.3,)], [(0.1 + 0.2,)], exact=True)
+    >>> intern_tables([(1, "a", None)], [(1.0, "A", None), (True, "b", float("nan"))])
+    [[(0, 1, 2)], [(0, 3, 2), (0, 4, 5)]]
+    >>> from steelyard.sql.equality import EXACT
+    >>> intern_tables([(0.3,)], [(0.1 + 0.2,)]), intern_tables([(0.3,)], [(0.1 + 0.2,)], equality=EXACT)
     ([[(0,)], [(0,)]], [[(0,)], [(1,)]])
-    >>> intern_tables([(12345678901,), (12345678902,)])
-    [[(0,), (1,)]]
-    >>> intern_tables([(12345678901,), (12345678902,)], [(1.23456789e10,)])
-    [[(0,), (0,)], [(0,)]]
+    >>> intern_tables([(12345678901,), (12345678902,)], [(12345678901.0,), (12345678901.5,)])
+    [[(0,), (1,)], [(0,), (2,)]]
     """
     blocks = [_block_of(rows) for rows in tables]
     check_time()
-    lexicon = _Lexicon([column for columns, _ in blocks for column in columns], exact=exact)
+    lexicon = _Lexicon([column for columns, _ in blocks for column in columns], equality)
     return [rebuild([lexicon.numbers(column) for column in columns]) for columns, rebuild in blocks]
+
+
+def cells_equal(first: Any, second: Any, equality: CellEquality = CellEquality()) -> bool:
+    """Whether two cells are equal by the rule, with nothing beside them.
+
+    >>> cells_equal(True, 1), cells_equal(True, 1, CellEquality(boolean_as_number=False)), cells_equal(None, "")
+    (True, False, False)
+    """
+    [[(left,), (right,)]] = intern_tables([(first,), (second,)], equality=equality)
+    return left == right
 
 
 _Columns = Sequence[Sequence[Any]]
@@ -106,23 +93,6 @@ def _block_of(rows: Sequence[Sequence[Any]]) -> tuple[_Columns, _Rebuild]:
     return [list(chain.from_iterable(rows))], rows_again
 
 
-class _Vocabulary(dict[Hashable, int]):
-    """Key -> number, in the order in which keys are first asked for; a cell of a plain type is its own key."""
-
-    def __init__(self, large: frozenset[float | Decimal]) -> None:
-        super().__init__()
-        self._large = large
-
-    def __missing__(self, key: Hashable) -> int:
-        if type(key) is int and not -_WHOLE < key < _WHOLE:
-            rounded = _rounded(key)
-            if rounded in self._large:
-                number = self[key] = self[rounded]
-                return number
-        number = self[key] = len(self)
-        return number
-
-
 class _Seen(dict[Any, int]):
     """Cell -> number of its key, for cells of which no two are equal in Python unless their keys are."""
 
@@ -140,60 +110,67 @@ class _Lexicon:
 
     Args:
         columns: all that are to be numbered.
-        exact: numbers are equal only when they are the same number.
+        equality: which cells are equal without being identical.
     """
 
-    def __init__(self, columns: _Columns, *, exact: bool) -> None:
-        self._exact = exact
-        kinds = [frozenset(map(type, column)) for column in columns]
-        inexact = [pair for pair in zip(columns, kinds, strict=True) if not pair[1] <= _INEXACT_APART]
-        self._simple = all(own <= _SIMPLE for own in kinds)
-        self._roundings = {} if exact or not inexact else _roundings(columns, kinds, simple=self._simple)
-        large = frozenset() if exact else frozenset(_large(self._roundings.values(), inexact))
-        self._vocabulary: dict[Hashable, int] = _Vocabulary(large) if large else defaultdict(count().__next__)
+    def __init__(self, columns: _Columns, equality: CellEquality) -> None:
+        self._equality = equality
+        leaves = _Leaves(columns, equality)
+        self._typed = leaves.typed_keys()
+        self._aliases = leaves.near_numbers()
+        self._integers_join = any(isinstance(number, int) for number in self._aliases)
+        self._vocabulary: dict[Hashable, int] = defaultdict(count().__next__)
         self._seen = _Seen(self.number)
 
     def numbers(self, column: Sequence[Any]) -> list[int]:
-        """The number of each cell."""
+        """Return the number of each cell."""
         check_time()
         kinds = set(map(type, column))
-        if kinds <= _PLAIN:
+        joined = (str in kinds and self._typed) or (int in kinds and self._integers_join)
+        if kinds <= _PLAIN and not joined:
             return list(map(self._vocabulary.__getitem__, column))
-        if kinds <= _ONE_NUMBER and not (float in kinds and any(map(ne, column, column))):
-            keys = map(self._roundings.get, column, column) if self._roundings else column
-            return list(map(self._vocabulary.__getitem__, keys))
-        if kinds <= _INEXACT_APART and int not in kinds:
+        if kinds <= _ONE_NUMBER and not (str in kinds and self._typed):
+            if not (float in kinds and any(map(ne, column, column))):
+                keys = map(self._aliases.get, column, column) if self._aliases else column
+                return list(map(self._vocabulary.__getitem__, keys))
+        elif kinds <= _SEEN:
             return list(map(self._seen.__getitem__, column))
-        return [self._vocabulary[cell] if type(cell) in _PLAIN else self.number(cell) for cell in column]
+        return list(map(self.number, column))
 
     def number(self, cell: Any) -> int:
-        """The number of one cell of any type."""
-        key = self._number_key(cell) if type(cell) is float else self._key(cell)
-        return self._vocabulary[key]
+        """Return the number of one cell of any type."""
+        return self._vocabulary[self._key(cell)]
 
     def _key(self, cell: Any) -> Hashable:
         """What stands for the cell: a text, bytes, None or number itself, a tuple for every other type."""
         cell = plain_cell(cell)
-        if cell is None or isinstance(cell, str | bytes):
+        if cell is None or isinstance(cell, bytes):
             return cell
-        if isinstance(cell, bool):
+        if isinstance(cell, str):
+            return self._text_key(cell) if self._typed else cell
+        if isinstance(cell, bool) and not self._equality.boolean_as_number:
             return ("truth", cell)
         if isinstance(cell, int | float | Decimal):
-            return self._number_key(cell)
+            return self._number_key(int(cell) if isinstance(cell, bool) else cell)
+        return self._key_of_other(cell)
+
+    def _key_of_other(self, cell: Any) -> Hashable:
         if isinstance(cell, list | tuple | Mapping | set | frozenset):
             return ("nested", *self._parts(cell))
-        return next(((kind.__name__, cell) for kind in _DATED if isinstance(cell, kind)), None) or _foreign(cell)
+        if isinstance(cell, _TYPED):
+            return typed_key(cell, self._equality)
+        return ("timedelta", cell) if isinstance(cell, timedelta) else _foreign(cell)
 
-    def _number_key(self, number: float | Decimal) -> Hashable:
-        if number.is_nan() if isinstance(number, Decimal) else number != number:  # noqa: PLR0124
+    def _text_key(self, text: str) -> Hashable:
+        """The key of a date, time or UUID that occurs in one of the tables; else the text itself."""
+        key = key_of_text(text, self._equality)
+        return key if key in self._typed else text
+
+    def _number_key(self, number: Number) -> Hashable:
+        number = plain_number(number)
+        if number != number:  # noqa: PLR0124 - NaN is unequal to itself
             return _NAN
-        if self._exact:
-            return number
-        if self._simple and type(number) is float:
-            return self._roundings.get(number, number)
-        if isinstance(number, Decimal) and number.adjusted() < _MOST_DIGITS and _is_whole(number):
-            number = int(number)
-        return number if isinstance(number, int) else _rounded(number)
+        return self._aliases.get(number, number)
 
     def _parts(self, cell: Any) -> Iterator[Hashable]:
         """A nested cell as one flat run of keys; a stack of our own, since nesting may be deeper than Python's."""
@@ -207,7 +184,7 @@ class _Lexicon:
                 waiting.extend(value for _, value in reversed(entries))
             elif isinstance(part, list | tuple):
                 yield ("list", len(part))
-                if _PLAIN.issuperset(map(type, part)):
+                if not self._typed and not self._aliases and _PLAIN.issuperset(map(type, part)):
                     yield from map(self._vocabulary.__getitem__, part)
                 else:
                     waiting.extend(reversed(part))
@@ -226,85 +203,68 @@ def _foreign(cell: Any) -> Hashable:
     return (type(cell), cell)
 
 
-def _rounded(number: float | Decimal) -> float | Decimal:
-    """The number at 9 significant digits as a float, which holds them all; a Decimal where no float is so large."""
-    try:
-        as_float = float(number)
-    except OverflowError:  # a long whole number
-        return _NINE_DIGITS.create_decimal(number)
-    if math.isinf(as_float) and not (isinstance(number, float) or number.is_infinite()):
-        return _NINE_DIGITS.create_decimal(number)
-    return _float_rounded(as_float)
+class _Leaves:
+    """The numbers, dates, times and UUIDs that other cells may equal, those within nested cells too.
 
-
-def _float_rounded(number: float) -> float:
-    fifteen = float(f"{number:.14e}")
-    # The largest floats are no number any more at 15 digits.
-    return float(f"{fifteen if math.isfinite(fifteen) else number:.8e}")
-
-
-def _roundings(columns: _Columns, kinds: Sequence[frozenset[type]], *, simple: bool) -> dict[float, float]:
-    """Float -> the same at 9 digits, for all floats that may equal another number without being the same.
-
-    A float that stands alone is its own key, which saves writing it out: distinct floats are far apart nearly always.
-    Unless the columns are `simple`, what they hold is not known well enough, and all floats are rounded.
+    Integers are equal to integers or not, and a text equals a date only where there is one; so most tables have nothing
+    that is looked at.
     """
-    floats = [
-        cell
-        for column, own in zip(columns, kinds, strict=True)
-        if float in own
-        for cell in (column if len(own) == 1 else [value for value in column if type(value) is float])
-    ]
-    if len(floats) < _FEW_FLOATS or not simple:
-        return {cell: _float_rounded(cell) for cell in set(floats) if cell == cell}  # noqa: PLR0124 - NaN differs
-    with_integers = any(int in own for own in kinds)
-    return {cell: _float_rounded(cell) for cell in _close(floats, with_integers=with_integers)}
 
+    def __init__(self, columns: _Columns, equality: CellEquality) -> None:
+        self._equality = equality
+        kinds = [frozenset(map(type, column)) for column in columns]
+        present = frozenset().union(*kinds)
+        nested = not present <= _KNOWN
+        inexact = equality.tolerance > 0 and (nested or float in present or Decimal in present)
+        texts = (equality.date_as_text or equality.uuid_as_text) and (nested or str in present)
+        wanted = (_NUMBERS if inexact else _NO_TYPES) | (_TYPED_KINDS if texts else _NO_TYPES)
+        self._numbers: list[Any] = []
+        self._typed: set[Any] = set()
+        for column, each in zip(columns, kinds, strict=True):
+            if not each <= _KNOWN:
+                self._add_nested(column)
+            elif not wanted.isdisjoint(each):
+                self._numbers += column if each <= _NUMBERS else [cell for cell in column if type(cell) in _NUMBERS]
+                self._typed.update(() if each <= _NUMBERS else (c for c in column if type(c) in _TYPED_KINDS))
 
-def _close(floats: Sequence[float], *, with_integers: bool) -> list[float]:
-    """Which of the floats may be equal to another one, or `with_integers` to an integer, at 9 digits."""
-    import numpy as np
+    def _add_nested(self, column: Sequence[Any]) -> None:
+        waiting = [cell for cell in column if type(cell) not in _TEXTS]
+        while waiting:
+            cell = plain_cell(waiting.pop())
+            if isinstance(cell, Mapping):
+                waiting.extend(part for part in chain(cell.keys(), cell.values()) if type(part) not in _TEXTS)
+            elif isinstance(cell, list | tuple | set | frozenset):
+                check_time()
+                waiting.extend(part for part in cell if type(part) not in _TEXTS)
+            elif isinstance(cell, int | float | Decimal):
+                self._numbers.append(cell)
+            elif isinstance(cell, _TYPED):
+                self._typed.add(cell)
 
-    distinct = np.unique(np.array(floats))
-    distinct = distinct[np.isfinite(distinct)]
-    size = np.abs(distinct)
-    # Neighbours of 9 digits are at most 1e-8 of their size apart, and what rounds to one of them lies between.
-    near = np.diff(distinct) <= _NEAR * np.maximum(size[:-1], size[1:])
-    # Near the ends of the range the bound itself would overflow or vanish.
-    close = (size > _HUGE) | (size < _TINY)
-    close[:-1] |= near
-    close[1:] |= near
-    if with_integers:
-        nearest = np.rint(distinct)
-        close |= (np.abs(distinct - nearest) <= _NEAR * size) & ((distinct != nearest) | (size >= _WHOLE))
-    candidates: list[float] = distinct[close].tolist()
-    return candidates
+    def typed_keys(self) -> frozenset[Hashable]:
+        """Keys of the dates, times and UUIDs that a text may equal."""
+        if not (self._equality.date_as_text or self._equality.uuid_as_text):
+            return frozenset()
+        return frozenset(typed_key(cell, self._equality) for cell in self._typed)
 
+    def near_numbers(self) -> dict[Number, Number]:
+        """Number -> the number that stands for it, for all that equal another one within the tolerance."""
+        if not self._equality.tolerance:
+            return {}
+        numbers = [
+            cell if type(cell) is float else plain_number(cell)
+            for cell in self._numbers
+            if isinstance(cell, float | Decimal)
+        ]
+        inexact = [number for number in numbers if not isinstance(number, int) and number == number]  # noqa: PLR0124
+        if not inexact:
+            return {}
 
-def _large(
-    roundings: Iterable[float], inexact: Iterable[tuple[Sequence[Any], frozenset[type]]]
-) -> Iterator[float | Decimal]:
-    """The roundings of what is no whole number of an exact type, as far as they are 1e9 or more."""
-    yield from (number for number in roundings if not -_WHOLE < number < _WHOLE)
-    for column, kinds in inexact:
-        if not kinds <= _SIMPLE:
-            numbers = (cell for cell in _inexact(column) if cell == cell)  # noqa: PLR0124 - NaN is unequal to itself
-            yield from (_rounded(cell) for cell in numbers if not -_LARGE < cell < _LARGE)
+        def integers() -> Iterator[int]:
+            yield from (int(cell) for cell in self._numbers if self._is_integer(cell))
+            yield from (number for number in numbers if isinstance(number, int))
 
+        return near_numbers(inexact, integers, self._equality.tolerance)
 
-def _inexact(column: Sequence[Any]) -> Iterator[float | Decimal]:
-    """Floats and fractions in a column, those within nested cells too."""
-    waiting = [cell for cell in column if type(cell) not in _PLAIN]
-    while waiting:
-        cell = plain_cell(waiting.pop())
-        if isinstance(cell, Mapping):
-            waiting.extend(part for part in chain(cell.keys(), cell.values()) if type(part) not in _PLAIN)
-        elif isinstance(cell, list | tuple | set | frozenset):
-            check_time()
-            waiting.extend(part for part in cell if type(part) not in _PLAIN)
-        elif isinstance(cell, float) or (isinstance(cell, Decimal) and not cell.is_nan() and not _is_whole(cell)):
-            yield cell
-
-
-def _is_whole(number: Decimal) -> bool:
-    return number.is_finite() and number == number.to_integral_value()
+    def _is_integer(self, cell: Any) -> bool:
+        return isinstance(cell, int) and (self._equality.boolean_as_number or not isinstance(cell, bool))

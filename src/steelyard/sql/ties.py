@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from steelyard.sql.cells import intern_tables
 from steelyard.sql.columns import match_columns, project
+from steelyard.sql.equality import CellEquality
 from steelyard.sql.extent import check_time
 from steelyard.sql.fingerprints import Rows
 from steelyard.sql.order import Ordering
@@ -52,7 +53,12 @@ class TieGroups:
 
 
 def window_of(
-    reference: ResultTable, ordering: Ordering, keyed: ResultTable | None, unlimited: ResultTable | None
+    reference: ResultTable,
+    ordering: Ordering,
+    keyed: ResultTable | None,
+    unlimited: ResultTable | None,
+    *,
+    equality: CellEquality = CellEquality(),
 ) -> TieGroups:
     """Group the positions of a reference's rows.
 
@@ -61,17 +67,18 @@ def window_of(
         ordering: its ORDER BY.
         keyed: the result of `ordering.keyed_query`, where there is one.
         unlimited: the result of `ordering.unlimited_query`, where there is one.
+        equality: which keys are equal.
     """
     rows = len(reference.rows)
     cut = ordering.may_cut(rows)
     if cut and unlimited is not None and _usable(reference, ordering, unlimited):
-        return _cut(reference, ordering, unlimited)
+        return _cut(reference, ordering, unlimited, equality)
     flags = ("limit_unchecked",) if cut else ()
     source = reference if ordering.in_output else keyed
     if not ordering.keys or source is None or len(source.rows) != rows or not _wide(reference, ordering, source):
         return TieGroups(range(rows), flags=(*flags, "keys_unknown"))
-    window = TieGroups(_groups(source, ordering, len(reference.columns)), flags=flags)
-    if source is reference or _agree(reference, source, window.groups):
+    window = TieGroups(_groups(source, ordering, len(reference.columns), equality), flags=flags)
+    if source is reference or _agree(reference, source, window.groups, equality):
         return window
     return TieGroups(range(rows), flags=(*flags, "keys_unknown"))
 
@@ -148,10 +155,10 @@ def _usable(reference: ResultTable, ordering: Ordering, unlimited: ResultTable) 
     return bool(ordering.keys) and expected == len(reference.rows) and _wide(reference, ordering, unlimited)
 
 
-def _cut(reference: ResultTable, ordering: Ordering, unlimited: ResultTable) -> TieGroups:
+def _cut(reference: ResultTable, ordering: Ordering, unlimited: ResultTable, equality: CellEquality) -> TieGroups:
     width, first = len(reference.columns), ordering.offset
     last = first + len(reference.rows)
-    groups = _groups(unlimited, ordering, width)
+    groups = _groups(unlimited, ordering, width, equality)
     edges = set()
     if first < last:
         edges = {
@@ -161,7 +168,9 @@ def _cut(reference: ResultTable, ordering: Ordering, unlimited: ResultTable) -> 
     source = {edge: [rows[at][:width] for at, group in enumerate(groups) if group == edge] for edge in edges}
     window = TieGroups(groups[first:last], source)
     # A query that gives other rows each time (a random value, a clock) cannot say what else it might have given.
-    keys = intern_tables(reference.rows, *([row[:width] for row in rows[first:last]],), *source.values())
+    keys = intern_tables(
+        reference.rows, *([row[:width] for row in rows[first:last]],), *source.values(), equality=equality
+    )
     wanted = _by_group(keys[1], window.groups)
     if _chosen(_by_group(keys[0], window.groups), wanted, dict(zip(source, keys[2:], strict=True))):
         return window
@@ -172,21 +181,21 @@ def _joined(groups: Sequence[int], edge: int, beyond: int) -> bool:
     return 0 <= beyond < len(groups) and groups[edge] == groups[beyond]
 
 
-def _agree(reference: ResultTable, source: ResultTable, groups: Sequence[int]) -> bool:
+def _agree(reference: ResultTable, source: ResultTable, groups: Sequence[int], equality: CellEquality) -> bool:
     width = len(reference.columns)
-    mine, other = intern_tables(reference.rows, [row[:width] for row in source.rows])
+    mine, other = intern_tables(reference.rows, [row[:width] for row in source.rows], equality=equality)
     return _by_group(mine, groups) == _by_group(other, groups)
 
 
-def _groups(source: ResultTable, ordering: Ordering, width: int) -> list[int]:
+def _groups(source: ResultTable, ordering: Ordering, width: int, equality: CellEquality) -> list[int]:
     """A number for each row, which counts up where a key changes."""
     further = iter(range(width, len(source.columns)))
     columns = [key.column if key.column is not None else next(further) for key in ordering.keys]
     keys = [
-        tuple(_folded(row[position], key) for position, key in zip(columns, ordering.keys, strict=True))
+        tuple(_collated(row[position], key) for position, key in zip(columns, ordering.keys, strict=True))
         for row in source.rows
     ]
-    [numbered] = intern_tables(keys)
+    [numbered] = intern_tables(keys, equality=equality)
     groups, group = [], 0
     for position, key in enumerate(numbered):
         group += position > 0 and key != numbered[position - 1]
@@ -194,7 +203,7 @@ def _groups(source: ResultTable, ordering: Ordering, width: int) -> list[int]:
     return groups
 
 
-def _folded(cell: Any, key: OrderKey) -> Any:
+def _collated(cell: Any, key: OrderKey) -> Any:
     """A cell as its collation sees it; SQLite's NOCASE folds the letters of ASCII alone."""
     if not key.collation or not isinstance(cell, str):
         return cell

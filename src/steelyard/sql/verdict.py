@@ -1,9 +1,9 @@
 """Decides whether a predicted result equals the reference's, with a reason.
 
-Cells are equal as `steelyard.sql.cells` says, columns are found by value, rows are a bag unless the reference orders
+Cells are equal as `steelyard.sql.equality` says, columns are found by value, rows are a bag unless the reference orders
 them. Several findings may hold at once. The verdict is then the first that holds of
 
-    right   both_empty, within_tolerance, columns_permuted, same_up_to_ties, same
+    right   both_empty, within_tolerance, equal_by_rule, columns_permuted, same_up_to_ties, same
     wrong   columns_missing, columns_extra, same_but_order, duplicates_differ, rows_missing, rows_extra, rows_differ
 
 and what else holds stands in the flags. Names of columns never decide anything; they are shown.
@@ -13,8 +13,10 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import date, time, timedelta
+from decimal import Decimal
+from functools import cached_property
 from itertools import chain
 from typing import Any, Final, Literal
 from uuid import UUID
@@ -22,6 +24,7 @@ from uuid import UUID
 from steelyard.sql.alignment import ColumnAlignment, align
 from steelyard.sql.cells import intern_tables
 from steelyard.sql.columns import match_columns
+from steelyard.sql.equality import EXACT, CellEquality, RuleName
 from steelyard.sql.extent import ComparisonStop, Effort, count_cells
 from steelyard.sql.fingerprints import Rows
 from steelyard.sql.order import Ordering
@@ -34,6 +37,7 @@ VerdictKind = Literal[
     "same_up_to_ties",
     "columns_permuted",
     "within_tolerance",
+    "equal_by_rule",
     "both_empty",
     "same_but_order",
     "columns_extra",
@@ -54,6 +58,7 @@ TITLES: Final[Mapping[VerdictKind, str]] = {
     "same_up_to_ties": "same up to ties",
     "columns_permuted": "columns permuted",
     "within_tolerance": "within tolerance",
+    "equal_by_rule": "equal by type rule",
     "both_empty": "both empty",
     "same_but_order": "same but order",
     "columns_extra": "extra columns",
@@ -71,7 +76,7 @@ TITLES: Final[Mapping[VerdictKind, str]] = {
 """Every kind of verdict, as people read it."""
 
 RIGHT: Final[frozenset[VerdictKind]] = frozenset(
-    {"same", "same_up_to_ties", "columns_permuted", "within_tolerance", "both_empty"}
+    {"same", "same_up_to_ties", "columns_permuted", "within_tolerance", "equal_by_rule", "both_empty"}
 )
 """The kinds that count as right."""
 
@@ -83,8 +88,17 @@ _OF_FAILURE: Final[Mapping[FailureKind, VerdictKind]] = {
     "error": "engine_error",
 }
 _COMPARED_BY_PYTHON: Final[frozenset[type]] = frozenset({str, int, float, type(None), bytes})
-_EXACT: Final = (str, int, bytes, date, time, timedelta, UUID, type(None))
-_Behind = tuple[ResultTable | None, ResultTable | None]
+_RULED: Final[tuple[tuple[RuleName, tuple[type, ...]], ...]] = (
+    ("tolerance", (float, Decimal)),
+    ("boolean_as_number", (bool,)),
+    ("date_as_timestamp", (date,)),
+    ("date_as_text", (date, time)),
+    ("uuid_as_text", (UUID,)),
+)
+"""Types without which a rule changes nothing; a datetime is a date to Python."""
+_UNRULED: Final[frozenset[type]] = frozenset({str, int, bytes, type(None)})
+"""Types whose cells are equal only when they are identical, as long as there are no others."""
+_FLAT: Final = (str, bytes, int, float, Decimal, date, time, timedelta, UUID, type(None))
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,7 +110,8 @@ class ResultVerdict:
         right: whether the prediction counts as right.
         title: the kind, for people.
         reason: one sentence with the first difference by row, column and value.
-        flags: what else holds: other kinds in the precedence's order, `order_unchecked` (rows differ, so order was not
+        flags: what else holds: other kinds in the precedence's order, the rules of `CellEquality` without which the
+            results would not be equal (`boolean_as_number` ...), `order_unchecked` (rows differ, so order was not
             looked at), `keys_unknown` (ties could not be told, order was compared strictly), `limit_unchecked` (the
             LIMIT may cut a tie; what it left out is not known), `limit_tie` (another choice at the LIMIT),
             `widths_differ`, `columns_undecided` (the search for columns ended at its budget).
@@ -114,15 +129,21 @@ class ResultVerdict:
 
 
 @dataclass(frozen=True, slots=True)
-class _Found:
-    """A way in which the results agree: the prediction's column for each of the reference's, and how the order does."""
+class _Agreement:
+    """A way in which two results agree.
+
+    Args:
+        columns: the prediction's column for each of the reference's; the other way round where it has fewer.
+        order: how the order agrees.
+        rules: those of `CellEquality` without which the results do not agree.
+    """
 
     columns: tuple[int, ...]
     order: Literal["in_place", "ties", "limit_tie", "wrong"]
-    exact: bool
+    rules: tuple[RuleName, ...] = ()
 
 
-def judge(
+def judge(  # noqa: PLR0913  # two results, what tells the reference's order, and two settings
     reference: ResultTable,
     prediction: ResultTable,
     *,
@@ -130,18 +151,20 @@ def judge(
     keyed: ResultTable | None = None,
     unlimited: ResultTable | None = None,
     limits: SqlLimits = SqlLimits(),
+    equality: CellEquality = CellEquality(),
 ) -> ResultVerdict:
-    """Compare what a prediction returned with what the reference returned.
+    """Compare what a prediction returned with what the reference returned, within limits.
 
     A prediction of more cells than `limits` allows is wrong, `too_large`.
 
     Args:
         reference: the reference's result.
         prediction: the prediction's.
-        ordering: how the reference orders its rows (`ordering_of`); None: it does not.
-        keyed: the result of `ordering.keyed_query`.
-        unlimited: the result of `ordering.unlimited_query`.
+        ordering: as for `compare_results`.
+        keyed: likewise.
+        unlimited: likewise.
         limits: `max_cells` of each result, and `compare_timeout_s` unless the caller spends an `Effort` already.
+        equality: which cells are equal without being identical.
 
     Raises:
         ComparisonStop: the reference is too large, or comparing took too long: nothing is said of the prediction.
@@ -157,23 +180,62 @@ def judge(
     if count_cells(prediction.rows, most) > most:
         return verdict_of_failure(SqlFailure("too_large", f"more than {most:,} cells"))
     with Effort(limits.compare_timeout_s).spend():
-        return _judged(reference, prediction, ordering, (keyed, unlimited))
+        return compare_results(
+            reference, prediction, ordering=ordering, keyed=keyed, unlimited=unlimited, equality=equality
+        )
 
 
-def _judged(
-    reference: ResultTable, prediction: ResultTable, ordering: Ordering | None, behind: _Behind
+def compare_results(
+    reference: ResultTable,
+    prediction: ResultTable,
+    *,
+    ordering: Ordering | None = None,
+    keyed: ResultTable | None = None,
+    unlimited: ResultTable | None = None,
+    equality: CellEquality = CellEquality(),
 ) -> ResultVerdict:
+    """Compare what a prediction returned with what the reference returned.
+
+    Args:
+        reference: the reference's result.
+        prediction: the prediction's.
+        ordering: how the reference orders its rows (`ordering_of`); None: it does not.
+        keyed: the result of `ordering.keyed_query`.
+        unlimited: the result of `ordering.unlimited_query`.
+        equality: which cells are equal without being identical.
+
+    >>> compare_results(ResultTable(("a",), [(True,)]), ResultTable(("a",), [(1,)])).kind
+    'equal_by_rule'
+    """
     if not reference.rows and not prediction.rows:
         return _both_empty(reference, prediction)
+    pair = _ResultPair(reference, prediction, equality)
     if _plainly_same(reference, prediction, ordered=ordering is not None):
-        in_place = _Found(tuple(range(len(reference.columns))), "in_place", exact=True)
-        return _agreeing(reference, prediction, in_place, ())
-    window = None if ordering is None else window_of(reference, ordering, *behind)
+        return _agreeing(pair, _Agreement(tuple(range(len(reference.columns))), "in_place"), ())
+    window = None if ordering is None else window_of(reference, ordering, keyed, unlimited, equality=equality)
     flags = window.flags if window is not None else ()
-    agreement = _agreement(reference, prediction, window)
+    agreement = _agreement(pair, window)
     if agreement is not None:
-        return _agreeing(reference, prediction, agreement, flags)
-    return _differing(reference, prediction, (*flags, *(("order_unchecked",) if ordering is not None else ())))
+        return _agreeing(pair, agreement, flags)
+    return _differing(pair, (*flags, *(("order_unchecked",) if ordering is not None else ())))
+
+
+@dataclass(frozen=True)
+class _ResultPair:
+    """The two results and which of their cells are equal."""
+
+    reference: ResultTable
+    prediction: ResultTable
+    equality: CellEquality
+
+    @cached_property
+    def numbered(self) -> list[list[tuple[int, ...]]]:
+        """The rows of both as numbers, equal numbers for equal cells."""
+        return intern_tables(self.reference.rows, self.prediction.rows, equality=self.equality)
+
+    @property
+    def widths(self) -> tuple[int, int]:
+        return len(self.reference.columns), len(self.prediction.columns)
 
 
 def verdict_of_failure(failure: SqlFailure) -> ResultVerdict:
@@ -212,100 +274,127 @@ def _simple(rows: Sequence[Sequence[Any]]) -> bool:
     return set(map(type, chain.from_iterable(rows))) <= _COMPARED_BY_PYTHON
 
 
-def _agreement(reference: ResultTable, prediction: ResultTable, window: TieGroups | None) -> _Found | None:
-    """The best way in which the results agree: exactly before within tolerance, in order before out of it."""
-    agreements: list[_Found] = []
-    if len(reference.rows) != len(prediction.rows):
+def _agreement(pair: _ResultPair, window: TieGroups | None) -> _Agreement | None:
+    """The best way in which the results agree: exactly before by a rule, in order before out of it."""
+    if len(pair.reference.rows) != len(pair.prediction.rows):
         return None
-    for exact in (True, False):
-        agreement = _way(reference, prediction, window, exact=exact)
-        if agreement is not None and agreement.order != "wrong":
-            return agreement
-        agreements += [agreement] if agreement is not None else []
-        if exact and not (_inexact(reference) and _inexact(prediction)):
-            break
-    return agreements[0] if agreements else None
+    exact = _agreement_by(replace(pair, equality=EXACT), window)
+    rules = _rules_in_question(pair)
+    if not rules or (exact is not None and exact.order != "wrong"):
+        return exact
+    by_rules = _agreement_by(pair, window)
+    if by_rules is None or (exact is not None and by_rules.order == "wrong"):
+        return exact
+    return replace(by_rules, rules=_needed(pair, window, by_rules, rules))
 
 
-def _inexact(table: ResultTable) -> bool:
-    """Whether a table has cells of which two may be equal without being the same."""
-    kinds = set(map(type, chain.from_iterable(table.rows)))
-    return not all(issubclass(kind, _EXACT) for kind in kinds)
+def _rules_in_question(pair: _ResultPair) -> tuple[RuleName, ...]:
+    """The rules that are switched on and may make two cells of these types equal."""
+    kinds = set(map(type, chain.from_iterable(chain(pair.reference.rows, pair.prediction.rows))))
+    if kinds <= _UNRULED:
+        return ()
+    # What is nested, or of a type of numpy's or the user's, may stand for any.
+    unknown = any(not issubclass(kind, _FLAT) for kind in kinds)
+    present = {name for name, types in _RULED if unknown or any(issubclass(kind, types) for kind in kinds)}
+    return tuple(name for name in pair.equality.rules() if name in present)
 
 
-def _way(reference: ResultTable, prediction: ResultTable, window: TieGroups | None, *, exact: bool) -> _Found | None:
+def _needed(
+    pair: _ResultPair, window: TieGroups | None, agreement: _Agreement, rules: Sequence[RuleName]
+) -> tuple[RuleName, ...]:
+    """The rules without which the results would not agree as well; all of them where each alone can be left out."""
+    if len(rules) == 1:
+        return tuple(rules)
+
+    def fails_without(rule: RuleName) -> bool:
+        off: dict[str, Any] = {rule: 0.0 if rule == "tolerance" else False}
+        without = _agreement_by(replace(pair, equality=replace(pair.equality, **off)), window)
+        return without is None or (without.order == "wrong" and agreement.order != "wrong")
+
+    return tuple(rule for rule in rules if fails_without(rule)) or tuple(rules)
+
+
+def _agreement_by(pair: _ResultPair, window: TieGroups | None) -> _Agreement | None:
     source = window.source if window is not None else {}
-    mine, other, *further = intern_tables(reference.rows, prediction.rows, *source.values(), exact=exact)
+    reference, prediction = pair.reference, pair.prediction
+    mine, other, *further = (
+        intern_tables(reference.rows, prediction.rows, *source.values(), equality=pair.equality)
+        if source
+        else pair.numbered
+    )
     swapped = len(reference.columns) > len(prediction.columns)
     first, second = (other, mine) if swapped else (mine, other)
     if window is not None:
         columns, order = match_in_order(first, second, window)
         if columns is not None:
-            return _Found(columns, "ties" if order == "ties" else "in_place", exact)
+            return _Agreement(columns, "ties" if order == "ties" else "in_place")
         chosen = choose_columns(other, window, dict(zip(source, further, strict=True)), mine) if source else None
         if chosen is not None:
-            return _Found(tuple(chosen), "limit_tie", exact)
+            return _Agreement(tuple(chosen), "limit_tie")
     columns = match_columns(first, second).columns
-    return _Found(columns, "in_place" if window is None else "wrong", exact) if columns is not None else None
+    return _Agreement(columns, "in_place" if window is None else "wrong") if columns is not None else None
 
 
-def _agreeing(
-    reference: ResultTable, prediction: ResultTable, agreement: _Found, flags: tuple[str, ...]
-) -> ResultVerdict:
+def _agreeing(pair: _ResultPair, agreement: _Agreement, flags: tuple[str, ...]) -> ResultVerdict:
     """The verdict where the same rows are there, perhaps with more or fewer columns, or in a wrong order."""
-    wide, narrow = len(prediction.columns), len(reference.columns)
+    narrow, wide = pair.widths
     holding = _holding(agreement, missing=narrow > wide, extra=wide > narrow)
     kind = holding[0]
-    words = Wording(reference, prediction, _pairs(agreement, swapped=narrow > wide))
+    words = Wording(
+        pair.reference, pair.prediction, _pairs(agreement, swapped=narrow > wide), pair.equality, agreement.rules
+    )
     differences: dict[str, Any] = {"columns": words.columns()}
     if kind == "same_but_order":
         differences |= words.moved_rows()
-    rest = (*holding[1:], *(("limit_tie",) if agreement.order == "limit_tie" else ()), *flags)
+    # The tolerance is a kind of its own.
+    rules = [rule for rule in agreement.rules if rule != "tolerance"]
+    rest = (*holding[1:], *rules, *(("limit_tie",) if agreement.order == "limit_tie" else ()), *flags)
     reason = words.agreeing(kind, order=agreement.order)
     return ResultVerdict(kind, kind in RIGHT, TITLES[kind], reason, rest, differences)
 
 
-def _holding(agreement: _Found, *, missing: bool, extra: bool) -> list[VerdictKind]:
+def _holding(agreement: _Agreement, *, missing: bool, extra: bool) -> list[VerdictKind]:
     """The kinds that hold, in their precedence."""
     permuted = list(agreement.columns) != sorted(agreement.columns)
     kinds: list[tuple[bool, VerdictKind]] = [
         (missing, "columns_missing"),
         (extra, "columns_extra"),
         (agreement.order == "wrong", "same_but_order"),
-        (not agreement.exact, "within_tolerance"),
+        ("tolerance" in agreement.rules, "within_tolerance"),
+        (any(rule != "tolerance" for rule in agreement.rules), "equal_by_rule"),
         (permuted, "columns_permuted"),
         (agreement.order in {"ties", "limit_tie"}, "same_up_to_ties"),
     ]
     return [kind for holds, kind in kinds if holds] or ["same"]
 
 
-def _pairs(agreement: _Found, *, swapped: bool) -> tuple[tuple[int, int], ...]:
+def _pairs(agreement: _Agreement, *, swapped: bool) -> tuple[tuple[int, int], ...]:
     pairs = enumerate(agreement.columns)
     return tuple(sorted((other, mine) for mine, other in pairs)) if swapped else tuple(pairs)
 
 
-def _differing(reference: ResultTable, prediction: ResultTable, flags: tuple[str, ...]) -> ResultVerdict:
-    """The verdict where rows differ however the columns are laid."""
+def _differing(pair: _ResultPair, flags: tuple[str, ...]) -> ResultVerdict:
+    """The verdict where rows differ however the columns are aligned."""
     mine: Rows
-    mine, other = intern_tables(reference.rows, prediction.rows)
-    widths = len(reference.columns), len(prediction.columns)
-    laid = align(mine, other, widths)
-    kind = _kind_of(laid)
+    mine, other = pair.numbered
+    widths = pair.widths
+    aligned = align(mine, other, widths)
+    kind = _kind_of(aligned)
     notes = [
         (widths[0] != widths[1], "widths_differ"),
         (widths[0] > widths[1], "columns_missing"),
         (widths[0] < widths[1], "columns_extra"),
-        (any(one != two for one, two in laid.columns), "columns_permuted"),
+        (any(left != right for left, right in aligned.columns), "columns_permuted"),
         (not _decided(mine, other, swapped=widths[0] > widths[1]), "columns_undecided"),
     ]
-    words = Wording(reference, prediction, laid.columns)
-    differences = {"columns": words.columns(), **words.differing_rows(laid)}
+    words = Wording(pair.reference, pair.prediction, aligned.columns, pair.equality)
+    differences = {"columns": words.columns(), **words.differing_rows(aligned)}
     rest = (*(note for holds, note in notes if holds), *flags)
     return ResultVerdict(
         kind,
         right=False,
         title=TITLES[kind],
-        reason=words.differing(kind, laid, (mine, other)),
+        reason=words.differing(kind, aligned, (mine, other)),
         flags=rest,
         differences=differences,
     )
@@ -315,9 +404,9 @@ def _decided(mine: Rows, other: Rows, *, swapped: bool) -> bool:
     return match_columns(*((other, mine) if swapped else (mine, other))).decided
 
 
-def _kind_of(laid: ColumnAlignment) -> VerdictKind:
-    if laid.same_sets and (laid.missing or laid.extra):
+def _kind_of(aligned: ColumnAlignment) -> VerdictKind:
+    if aligned.same_sets and (aligned.missing or aligned.extra):
         return "duplicates_differ"
-    if not laid.extra and laid.missing:
+    if not aligned.extra and aligned.missing:
         return "rows_missing"
-    return "rows_extra" if not laid.missing and laid.extra else "rows_differ"
+    return "rows_extra" if not aligned.missing and aligned.extra else "rows_differ"

@@ -13,6 +13,7 @@ from typing import Any, Final
 from steelyard.sql.alignment import ColumnAlignment, nearest
 from steelyard.sql.cells import intern_tables
 from steelyard.sql.columns import project
+from steelyard.sql.equality import EXACT, RULE_TEXTS, CellEquality, RuleName
 from steelyard.sql.fingerprints import Rows
 from steelyard.sql.results import ResultTable, plain_cell
 
@@ -24,11 +25,21 @@ _NAMED: Final = 3
 
 @dataclass(frozen=True, slots=True)
 class Wording:
-    """Describes two results whose columns are matched by `pairs` of 0-based indices."""
+    """Describes two results whose columns are matched.
+
+    Args:
+        reference: the reference's result.
+        prediction: the prediction's.
+        pairs: 0-based indices of a column of each.
+        equality: which cells are equal.
+        rules: those of `equality` without which the results do not agree.
+    """
 
     reference: ResultTable
     prediction: ResultTable
     pairs: tuple[tuple[int, int], ...]
+    equality: CellEquality = CellEquality()
+    rules: tuple[RuleName, ...] = ()
 
     def columns(self) -> list[int | None]:
         """For each column of the reference the 1-based one of the prediction; None where it has none."""
@@ -48,13 +59,18 @@ class Wording:
         return self._right(kind, agree, order)
 
     def _right(self, kind: str, agree: str, order: str) -> str:
-        if kind == "within_tolerance":
-            return f"{agree} at 9 significant digits{self._first_inexact()}"
+        if kind in {"within_tolerance", "equal_by_rule"}:
+            return f"{agree} {self._by_rules()}{self._first_inexact()}"
         if kind == "columns_permuted":
             return f"{agree} once the columns are in order: {self._first_permuted()}"
         if order == "limit_tie":
             return f"{agree} but for rows with equal keys, of which the LIMIT may keep any"
         return f"{agree}, rows with equal keys in another order" if order == "ties" else agree
+
+    def _by_rules(self) -> str:
+        tolerance = [f"within a relative tolerance of {self.equality.tolerance:g}"] if "tolerance" in self.rules else []
+        others = ", ".join(f"{name} ({RULE_TEXTS[name]})" for name in self.rules if name != "tolerance")
+        return " and ".join([*tolerance, *([f"by {others}"] if others else [])])
 
     def differing(self, kind: str, laid: ColumnAlignment, keys: tuple[Rows, Rows]) -> str:
         """The reason for a verdict where rows differ."""
@@ -88,27 +104,26 @@ class Wording:
         }
 
     def _moved(self) -> list[int]:
-        mine, other = self._side_by_side(exact=False)
-        return [position for position, (row, other_row) in enumerate(zip(mine, other, strict=True)) if row != other_row]
+        mine, other = self._side_by_side(self.equality)
+        return [position for position, (row, returned) in enumerate(zip(mine, other, strict=True)) if row != returned]
 
-    def _side_by_side(self, *, exact: bool) -> tuple[Rows, Rows]:
-        mine, other = intern_tables(self.reference.rows, self.prediction.rows, exact=exact)
+    def _side_by_side(self, equality: CellEquality) -> tuple[Rows, Rows]:
+        mine, other = intern_tables(self.reference.rows, self.prediction.rows, equality=equality)
         return project(mine, [left for left, _ in self.pairs]), project(other, [right for _, right in self.pairs])
 
     def _first_moved(self) -> str:
-        mine, other = self._side_by_side(exact=False)
+        mine, other = self._side_by_side(self.equality)
         position = self._moved()[0]
         return self._cells(position, position, mine[position], other[position])
 
     def _first_inexact(self) -> str:
-        mine, other = self._side_by_side(exact=True)
-        position = next(
-            (at for at, (row, other_row) in enumerate(zip(mine, other, strict=True)) if row != other_row), None
-        )
-        near, near_other = self._side_by_side(exact=False)
-        if position is None or near[position] != near_other[position]:
-            return ""
-        return f": {self._cells(position, position, mine[position], other[position])}"
+        """The first cells that are equal by a rule only, where the rows stand side by side."""
+        mine, other = self._side_by_side(EXACT)
+        near, near_other = self._side_by_side(self.equality)
+        for position, (row, returned) in enumerate(zip(mine, other, strict=True)):
+            if row != returned and near[position] == near_other[position]:
+                return f": {self._cells(position, position, row, returned)}"
+        return ""
 
     def _first_permuted(self) -> str:
         moved = [pair for pair in self.pairs if pair[0] != pair[1]][:_NAMED]
@@ -148,8 +163,7 @@ class Wording:
         parts = []
         for at in differing[:_NAMED]:
             left, right = self.pairs[at]
-            expected = show_cell(self.reference.rows[position][left])
-            returned = show_cell(self.prediction.rows[partner][right])
+            expected, returned = show_pair(self.reference.rows[position][left], self.prediction.rows[partner][right])
             parts.append(f"{show_column(left, self.reference.columns)}: {expected} expected, {returned} returned")
         more = f" and {len(differing) - _NAMED} more" if len(differing) > _NAMED else ""
         where = "" if position == partner else f" (row {partner + 1} of the result)"
@@ -182,6 +196,8 @@ def _times(count: int) -> str:
 
 
 _TEXT: Final = 40
+_BEFORE: Final = 9
+"""Characters shown before the first one that differs."""
 _JSON_TEXT: Final = 200
 _CELLS: Final = 6
 _JSON_CELLS: Final = 50
@@ -216,10 +232,52 @@ def show_cell(cell: Any, most: int = _TEXT) -> str:
 
 def _show_other(cell: Any, most: int) -> str:
     if isinstance(cell, int) and cell.bit_length() > _BITS:
-        return f"a whole number of {cell.bit_length()} bits"
+        return f"an integer of {cell.bit_length()} bits"
     if isinstance(cell, list | tuple | dict):
         return f"{'a struct' if isinstance(cell, dict) else 'a list'} of {len(cell)}"
     return one_line(_short(str(cell), most))
+
+
+def show_pair(expected: Any, returned: Any) -> tuple[str, str]:
+    r"""Two cells that differ for a sentence, with as much of them as it takes to see the difference.
+
+    >>> show_pair("x" * 50 + "1", "x" * 50 + "2")
+    ("'…xxxxxxxxx1'", "'…xxxxxxxxx2'")
+    >>> show_pair([1, [2, "a"]], [1, [2, "b"]])
+    ("[1, [2, 'a']]", "[1, [2, 'b']]")
+    """
+    short = show_cell(expected), show_cell(returned)
+    if short[0] != short[1]:
+        return short
+    left, right = _whole_text(plain_cell(expected)), _whole_text(plain_cell(returned))
+    start = max(0, _first_difference(left, right) - _BEFORE)
+    cut = tuple(_window(text, start) for text in (left, right))
+    quoted = isinstance(plain_cell(expected), str) and isinstance(plain_cell(returned), str)
+    return (f"'{cut[0]}'", f"'{cut[1]}'") if quoted else (cut[0], cut[1])
+
+
+def _whole_text(cell: Any) -> str:
+    """A long or nested cell written out, at most so far as Python does it in no time."""
+    if isinstance(cell, str):
+        return cell
+    if isinstance(cell, bytes):
+        return f"x'{cell.hex()}'"
+    if isinstance(cell, int):
+        return hex(cell)
+    try:
+        return repr(cell)
+    except RecursionError:
+        return "a list nested too deeply to be shown"
+
+
+def _first_difference(left: str, right: str) -> int:
+    pairs = enumerate(zip(left, right, strict=False))
+    return next((at for at, (letter, other) in pairs if letter != other), min(len(left), len(right)))
+
+
+def _window(text: str, start: int) -> str:
+    shown = text[start : start + _TEXT]
+    return f"{'…' if start else ''}{one_line(shown)}{'…' if start + _TEXT < len(text) else ''}"
 
 
 def show_row(row: Sequence[Any]) -> str:

@@ -26,7 +26,7 @@ from steelyard.tables.measure import METRICS, Measure, RuleName
 from steelyard.tables.metrics import table_metrics
 from steelyard.tables.reading import looks_like_table, plain_table, read_notation
 from steelyard.tables.rules import RuleSet, cleaned_identical, metric_names, rule_set
-from steelyard.tables.sides import TableSide, compare_equal_queries, compare_sides, ties_of
+from steelyard.tables.sides import TableSide, compare_equal_queries, compare_sides, verdict_on
 
 Task = Literal["QA", "SP"]
 RunQuery = Callable[[Any], TableSide]
@@ -201,7 +201,7 @@ class MetricEvaluator:
             rules=self._rules,
             metrics=self.metrics,
             ordered=self._rules.ordered(query, "sqlite"),
-            ties=ties_of(target, query),
+            verdict=verdict_on(target, prediction, query, self._rules.equality),
         )
 
     def _predicted(self, prediction: Any, run: RunQuery | None) -> TableSide:

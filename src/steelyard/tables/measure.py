@@ -6,11 +6,13 @@ An exception of a QATCH release is a result as well: there is no number, and the
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, field
 from typing import Any, Final, Literal
 
+from steelyard.sql.equality import CellEquality
 from steelyard.sql.extent import check_time
+from steelyard.sql.verdict import ResultVerdict
 
 RuleName = Literal["steelyard", "qatch-docs", "qatch-0.2.2", "qatch-0.2.5", "qatch-1.0.36", "documented"]
 """Names of rule sets in configurations and arguments; `documented` is the older name of `qatch-docs`."""
@@ -34,16 +36,19 @@ class Measure:
     Args:
         value: in [0, 1], `tuple_order` of the rules `steelyard` in [-1, 1]; None: not applicable.
         reason: why there is no value, or why a table counted as nothing; "" otherwise.
-        flags: `both_empty` where the value rests on two tables without rows.
+        flags: `both_empty` where the value rests on two tables without rows; of `execution_accuracy` by the rules
+            `steelyard` those of the verdict.
+        label: what reports call the verdict; "" where there is none.
     """
 
     value: float | None
     reason: str = ""
     flags: tuple[str, ...] = ()
+    label: str = field(default="", repr=False)
 
 
-Ties = Callable[[], Sequence[int] | None]
-"""Returns the group of each row of a target, where rows of one group may stand in any order; None if unknown."""
+Verdict = Callable[[], ResultVerdict]
+"""Returns the verdict on two results of queries, see `steelyard.sql.verdict`; called only where it matters."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +61,8 @@ class TablePair:
         metrics: names out of `ALL_METRICS`.
         ordered: whether the wanted result has an order at its top level; None: not known.
         executed: the target is the result of a query that the evaluator itself ran.
-        ties: which rows the target's order leaves free; called only where it matters. None: all are in order.
+        verdict: on the results of two queries, whose order and LIMIT are known; None: the tables are all there is.
+        equality: which cells are equal, by the rules `steelyard`.
     """
 
     target: Any
@@ -64,7 +70,8 @@ class TablePair:
     metrics: tuple[str, ...] = METRICS
     ordered: bool | None = None
     executed: bool = False
-    ties: Ties | None = None
+    verdict: Verdict | None = None
+    equality: CellEquality = CellEquality()
 
 
 def measure_each(pair: TablePair, measure: Callable[[str], Measure], release: str) -> dict[str, Measure]:

@@ -222,7 +222,7 @@ def execution_accuracy(
     >>> target, prediction = [[1, 2], [1, 2], [3, 4]], [[1, 2], [3, 4], [3, 4]]
     >>> execution_accuracy(target, prediction), execution_accuracy(target, prediction, rules="qatch-1.0.36")
     (0.0, 1.0)
-    >>> execution_accuracy([[1, 2]], [[1, 2.0000000001]]), execution_accuracy([[1], [2]], [[2], [1]], ordered=True)
+    >>> execution_accuracy([[1, 0.3]], [[1, 0.1 + 0.2]]), execution_accuracy([[1], [2]], [[2], [1]], ordered=True)
     (1.0, 0.0)
     """
     measures = table_metrics(target, prediction, rules=rules, metrics=("execution_accuracy",), ordered=ordered)

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import chain
 from typing import Any, Final
 
 from steelyard.sql.cells import intern_tables
+from steelyard.sql.order import Ordering
+from steelyard.sql.results import ResultTable
+from steelyard.sql.verdict import ResultVerdict, compare_results
 from steelyard.tables.align import align_columns
 from steelyard.tables.counting import NumberedRows, Rows, cardinality, numbered_correlation, shared_cells
-from steelyard.tables.measure import ORDER_METRICS, UNORDERED, Measure, TablePair, Ties
+from steelyard.tables.measure import ORDER_METRICS, UNORDERED, Measure, TablePair
 
 _FEW: Final = "fewer than two distinct rows are shared"
 
@@ -23,10 +26,12 @@ def native_metrics(pair: TablePair) -> dict[str, Measure]:
         if problem:
             return dict.fromkeys(pair.metrics, Measure(None, f"the {name} is no table: {problem}"))
     if not pair.target or not pair.prediction:
-        return {name: _empty(name, pair) for name in pair.metrics}
-    target, prediction = intern_tables(pair.target, pair.prediction)
-    numbered = _NumberedPair(target, prediction, pair.ordered, pair.ties)
-    return {name: _MEASURES[name](numbered) for name in pair.metrics}
+        return {name: _accuracy(pair) if name == "execution_accuracy" else _empty(name, pair) for name in pair.metrics}
+    target, prediction = intern_tables(pair.target, pair.prediction, equality=pair.equality)
+    numbered = _NumberedPair(target, prediction, pair)
+    return {
+        name: _accuracy(pair) if name == "execution_accuracy" else _MEASURES[name](numbered) for name in pair.metrics
+    }
 
 
 def shape_problem(table: Any) -> str:
@@ -75,8 +80,7 @@ class _NumberedPair:
 
     target: Rows
     prediction: Rows
-    ordered: bool | None
-    ties: Ties | None
+    tables: TablePair
 
     @cached_property
     def shared(self) -> int:
@@ -116,7 +120,7 @@ def _constraint(pair: _NumberedPair) -> Measure:
 
 
 def _order(pair: _NumberedPair) -> Measure:
-    if pair.ordered is False:
+    if pair.tables.ordered is False:
         return Measure(None, UNORDERED)
     return Measure(pair.order, "" if pair.order is not None else _FEW)
 
@@ -126,25 +130,21 @@ def _order_unit(pair: _NumberedPair) -> Measure:
     return measure if measure.value is None else Measure((measure.value + 1) / 2)
 
 
-def _accuracy(pair: _NumberedPair) -> Measure:
-    wanted, got = pair.rows.counts()
-    if not (wanted == got).all():
-        return Measure(0.0)
-    if not pair.ordered or (pair.rows.target == pair.rows.prediction).all():
-        return Measure(1.0)
-    groups = pair.ties() if pair.ties is not None else None
-    if groups is None or not _same_by_group(pair.rows, groups):
-        return Measure(0.0, "the same rows in another order")
-    return Measure(1.0, "rows with equal sort keys are in another order")
+def _accuracy(tables: TablePair) -> Measure:
+    """1 where the verdict on the two results is right, as in the suite `text2sql`."""
+    verdict = tables.verdict() if tables.verdict is not None else _verdict_on(tables)
+    return Measure(float(verdict.right), verdict.reason, verdict.flags, verdict.title)
 
 
-def _same_by_group(rows: NumberedRows, groups: Sequence[int]) -> bool:
-    """Whether each group of positions holds the same rows in both tables."""
-    import numpy as np
-
-    group_of = np.asarray(groups, dtype=np.int64)
-    wanted, got = (np.lexsort((each, group_of)) for each in (rows.target, rows.prediction))
-    return bool((rows.target[wanted] == rows.prediction[got]).all())
+def _verdict_on(tables: TablePair) -> ResultVerdict:
+    """The verdict where nothing is known but the tables: an order that counts leaves no row free."""
+    width = len((*tables.target, *tables.prediction, ())[0])
+    reference, prediction = (
+        ResultTable(("",) * (len(rows[0]) if rows else width), [tuple(row) for row in rows])
+        for rows in (tables.target, tables.prediction)
+    )
+    ordering = Ordering(()) if tables.ordered else None
+    return compare_results(reference, prediction, ordering=ordering, equality=tables.equality)
 
 
 def _empty(name: str, pair: TablePair) -> Measure:
@@ -163,5 +163,4 @@ _MEASURES: Final[Mapping[str, Callable[[_NumberedPair], Measure]]] = {
     "tuple_constraint": _constraint,
     "tuple_order": _order,
     "tuple_order_unit": _order_unit,
-    "execution_accuracy": _accuracy,
 }

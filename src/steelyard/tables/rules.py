@@ -13,6 +13,7 @@ from types import MappingProxyType
 from typing import Any, Final
 
 from steelyard.errors import ConfigError, did_you_mean
+from steelyard.sql.equality import CellEquality
 from steelyard.sql.order import ordering_of
 from steelyard.sql.results import EngineName
 from steelyard.tables.measure import ALL_METRICS, Measure, RuleName, TablePair
@@ -93,6 +94,8 @@ class RuleSet:
         ordered_tables: the same where the target is a table; None: order is measured, but not required.
         failed_target: every metric where the target cannot be run; None: not applicable.
         failed_order: whether metrics of order are 0 also for a failed prediction whose target has no order.
+        by_verdict: whether `execution_accuracy` is the verdict of `steelyard.sql.verdict`.
+        equality: which cells are equal without being identical; the rules of QATCH have their own.
     """
 
     name: RuleName
@@ -110,6 +113,8 @@ class RuleSet:
     ordered_tables: bool | None = None
     failed_target: float | None = 0.0
     failed_order: bool = True
+    by_verdict: bool = False
+    equality: CellEquality = CellEquality()
 
 
 RULE_SETS: Final[Mapping[str, RuleSet]] = MappingProxyType(
@@ -129,6 +134,7 @@ RULE_SETS: Final[Mapping[str, RuleSet]] = MappingProxyType(
                 ordered_unrun=_ordered_by_syntax,
                 failed_target=None,
                 failed_order=False,
+                by_verdict=True,
             ),
             RuleSet(
                 "qatch-docs",

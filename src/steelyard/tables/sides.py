@@ -15,10 +15,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
+from steelyard.sql.equality import CellEquality
 from steelyard.sql.order import ordering_of
 from steelyard.sql.results import EngineName, Execution, ResultTable
-from steelyard.sql.ties import window_of
-from steelyard.tables.measure import ORDER_METRICS, UNORDERED, Measure, TablePair, Ties, lacks_accuracy
+from steelyard.sql.verdict import ResultVerdict, compare_results
+from steelyard.tables.measure import ORDER_METRICS, UNORDERED, Measure, TablePair, Verdict, lacks_accuracy
 from steelyard.tables.reading import plain_table
 from steelyard.tables.rules import RuleSet, metric_names
 
@@ -50,6 +51,15 @@ class TableSide:
         """A table in any of the forms of `reading`; a value that is no table is left to the metrics."""
         return cls(rules.from_value(plain_table(value)))
 
+    def result(self, width: int) -> ResultTable:
+        """The rows as the result of a query; columns of a table that was given have no names.
+
+        Args:
+            width: columns of a table that has neither names nor rows.
+        """
+        columns = self.columns or ("",) * (len(self.table[0]) if self.table else width)
+        return ResultTable(columns, [tuple(row) for row in self.table])
+
     @classmethod
     def of(cls, done: Execution, rules: RuleSet) -> TableSide:
         """The result of a query."""
@@ -68,7 +78,7 @@ def compare_sides(
     rules: RuleSet,
     metrics: Sequence[str],
     ordered: bool | None,
-    ties: Ties | None = None,
+    verdict: Verdict | None = None,
 ) -> dict[str, Measure]:
     """Compute the metrics of a pair, also where a side has no table.
 
@@ -78,7 +88,7 @@ def compare_sides(
         rules: by which.
         metrics: which.
         ordered: whether the order of rows counts; None: it is measured and not required (a target that is a table).
-        ties: which rows of the target its order leaves free, see `TablePair`.
+        verdict: on the results of two queries, see `TablePair`.
 
     >>> from steelyard.tables.rules import rule_set
     >>> wanted, failed = TableSide([[1]]), TableSide(failure="no such column")
@@ -92,7 +102,8 @@ def compare_sides(
         failed = Measure(0.0, f"the prediction {prediction.problem}: {prediction.failure}")
         return _same_for_all(failed, rules, metrics, skip_order=ordered is False and not rules.failed_order)
     names = tuple(metric_names(metrics))
-    measures = rules.metrics(TablePair(target.table, prediction.table, names, ordered, target.executed, ties))
+    pair = TablePair(target.table, prediction.table, names, ordered, target.executed, verdict, rules.equality)
+    measures = rules.metrics(pair)
     return {
         name: _unordered(measure) if name in ORDER_METRICS and ordered is False else measure
         for name, measure in measures.items()
@@ -107,27 +118,22 @@ def compare_equal_queries(
     return _same_for_all(Measure(1.0, _EQUAL_TEXT), rules, metrics, skip_order=not ordered)
 
 
-def ties_of(side: TableSide, query: str, engine: EngineName = "sqlite") -> Ties:
-    """Return a function that finds the rows of a result with equal sort keys."""
-    return lambda: tied_rows(query, engine, ResultTable(side.columns, side.table))
+def verdict_on(target: TableSide, prediction: TableSide, query: str, equality: CellEquality) -> Verdict:
+    """Return a function that compares the target query's result with a predicted table, in the query's order.
 
-
-def tied_rows(query: str, engine: EngineName, table: ResultTable) -> Sequence[int] | None:
-    """Group the rows of a result by equal sort keys; None where the keys are unknown or all differ.
-
-    Known are keys that are columns of the result; a LIMIT that cuts through a group leaves the rows that it kept.
-
-    >>> table = ResultTable(("name", "age"), [("Ann", 7), ("Ben", 7), ("Cem", 9)])
-    >>> tied_rows("SELECT name, age FROM t ORDER BY age", "sqlite", table)
-    [0, 0, 1]
-    >>> tied_rows("SELECT name, age FROM t ORDER BY height", "sqlite", table) is None
-    True
+    Args:
+        target: what the query returned.
+        prediction: what is evaluated.
+        query: the target's SQL; rows with equal sort keys may stand in any order where the keys are columns.
+        equality: which cells are equal.
     """
-    ordering = ordering_of(query, engine=engine, columns=table.columns)
-    if ordering is None or not ordering.in_output:
-        return None
-    window = window_of(table, ordering, None, None)
-    return None if window.strict else window.groups
+
+    def verdict() -> ResultVerdict:
+        expected, predicted = (side.result(len(target.columns)) for side in (target, prediction))
+        ordering = ordering_of(query, columns=target.columns)
+        return compare_results(expected, predicted, ordering=ordering, equality=equality)
+
+    return verdict
 
 
 def _same_for_all(
