@@ -23,6 +23,9 @@ STOPPED: Final = frozenset({"content_filter", "refusal"})
 Outcome = Literal["scored", "not_applicable", "unparsed", "refused"]
 Denominator = Literal["all", "answered"]
 
+LabelKind = Literal["", "choice", "pass_fail", "scale", "preference", "text"]
+"""What kind of verdict a label is; "" where nobody said, as with labels of older versions."""
+
 OUTCOMES: Final[tuple[Outcome, ...]] = get_args(Outcome)
 """Every outcome of a score. An error is none of them: it is a `Failure` of the record."""
 
@@ -259,11 +262,15 @@ class Label:
 
     Args:
         sample: the sample's id.
-        name: what the verdict is about (`reason`, `cause`).
-        value: plain JSON; None withdraws what its author said before.
-        author: who says so; a model is `model:<name>`.
+        name: what the verdict is about: a score, `answer` (the letters of an exam's reply), `comment`, `reason`,
+            `cause` or any other name.
+        value: plain JSON: letters (`choice`), "pass" or "fail" (`pass_fail`), a number (`scale`), "A", "B" or "tie"
+            (`preference`), a text (`text`); None withdraws the author's earlier label of that name.
+        author: who gives it; a model is `model:<name>`.
         at: when.
         repeat: 0-based.
+        kind: of the verdict.
+        scale: lowest and highest value of a `scale`; None for any other kind.
     """
 
     sample: str
@@ -272,6 +279,8 @@ class Label:
     author: str
     at: datetime
     repeat: int = 0
+    kind: LabelKind = ""
+    scale: tuple[float, float] | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -50,7 +50,7 @@ def test_a_verdict_is_kept_with_its_author_and_shown_in_the_queue(steelyard, exa
         (("q5", "B", "--author", " "), "--author NAME"),
         (("q5", "B", "--author", "model:m"), "verdicts are given by people"),
         (("q5", "E", "--author", "ann"), "type letters from A to D"),
-        (("q5", "--author", "ann"), "type the sample and what its reply answers"),
+        (("q5", "--author", "ann"), "type the sample and the verdict on it"),
         (("q5", "B", "--withdraw", "--author", "ann"), "type the sample"),
         (("--author", "ann"), "type the sample"),
         (("qq5", "B", "--author", "ann"), "did you mean 'q5'"),
@@ -134,15 +134,6 @@ def test_rates_count_verdicts_only_where_asked_and_warn_of_queues_nobody_saw(ste
     assert "Nobody has looked" not in page.read_text(encoding="utf-8")
 
 
-def test_a_run_that_is_no_exam_has_no_queue(steelyard, tmp_path, monkeypatch):
-    from steelyard import ExactMatch, Sample, evaluate
-
-    monkeypatch.chdir(tmp_path)
-    run = evaluate(lambda sample: "no", [Sample("a", "?", "yes")], [ExactMatch()], store=".steelyard/steelyard.db")
-    assert "is not an exam" in steelyard("review", run.id, code=2).err
-    assert "is not an exam" in steelyard("label", run.id, "a", "A", "--author", "ann", code=2).err
-
-
 def test_options_of_a_models_review_need_a_model(steelyard, exam):
-    assert "--only, --dry-run" in steelyard("review", "weak", "--only", "wrong", "--dry-run", code=2).err
+    assert "--dry-run: --model NAME" in steelyard("review", "weak", "--dry-run", code=2).err
     assert "without a model" in steelyard("review", "weak", "--model", "m", "--show-key", code=2).err

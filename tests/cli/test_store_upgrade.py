@@ -27,6 +27,7 @@ def test_it_names_the_copy_and_every_migration(steelyard, written):  # noqa: F81
         f"copy of the store before the upgrade: {copy}"
         "migration 2: create the tables that were added since the first version"
         "migration 3: add checksums to finished runs that were begun before there were any"
+        "migration 4: create the table with the kinds and scales of labels"
         f"{written} is upgraded"
     )
     with Store(copy) as store:
@@ -45,7 +46,7 @@ def test_a_store_that_is_up_to_date_is_left_alone(steelyard, upgraded):
 def test_without_a_copy_there_is_none(steelyard, written):  # noqa: F811  # the fixture
     shown = steelyard("store", "upgrade", "--no-copy", "--json", "--store", written, code=0).json()
     assert shown["copy"] is None
-    assert [migration["number"] for migration in shown["applied"]] == [2, 3]
+    assert [migration["number"] for migration in shown["applied"]] == [2, 3, 4]
     assert not list(written.parent.glob("*before-upgrade*"))
 
 

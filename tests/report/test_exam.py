@@ -11,8 +11,9 @@ from steelyard import Label, Store, compare
 from steelyard.report.exam import exam_section, macro_sentences
 from steelyard.report.html import html_report
 from steelyard.report.markdown import markdown_report
+from steelyard.report.people_labels import labels_section
+from steelyard.store.labelled_run import LabelledRun
 from steelyard.store.labels import add_labels
-from steelyard.store.review import LabelledRun
 
 ORDERS = ("ABCD", "BCDA", "CDAB", "DABC")
 KEYS = "ADCB"
@@ -102,9 +103,9 @@ def test_what_people_decided_is_told_per_run_and_authors_are_inert(runs):
     at, hostile = datetime(2026, 3, 1, tzinfo=UTC), "<script>alert(1)</script>\x1b[2J|`x`"
     labelled_runs = labelled(runs, steady=[("q0@1", "answer", "A", hostile, at), ("q1@2", "answer", "B", "ann", at)])
     summaries = [run.summary() for run in labelled_runs]
-    exam = exam_section(summaries, ["steady", "always A"])
-    first, second = notes(exam, "fact")
-    warnings = [text for text in notes(exam, "warning") if "Nobody" in text]
+    section = labels_section(summaries, ["steady", "always A"])
+    first, second = notes(section, "fact")
+    warnings = [text for text in notes(section, "warning") if "Nobody" in text]
     assert "1 by ann" in first
     assert second == "always A: replies decided by people: none."
     assert len(warnings) == 2
@@ -117,13 +118,13 @@ def test_what_people_decided_is_told_per_run_and_authors_are_inert(runs):
 
 def test_no_warning_where_nothing_was_decided_or_every_queue_was_seen(runs):
     summaries = [run.summary() for run in labelled(runs)]
-    assert not any("Nobody" in text for text in notes(exam_section(summaries, ["a", "b"])))
+    assert not any("Nobody" in text for text in notes(labels_section(summaries, ["a", "b"])))
     seen = [
         replace(summary, labelled=replace(summary.labelled, decided={"ann": 3}, unseen=0))
         for summary in summaries
         if summary.labelled
     ]
-    assert not any("Nobody" in text for text in notes(exam_section(seen, ["a", "b"])))
+    assert not any("Nobody" in text for text in notes(labels_section(seen, ["a", "b"])))
 
 
 def test_the_page_is_drawn_without_a_complaint(runs, in_browser):

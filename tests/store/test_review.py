@@ -7,8 +7,10 @@ import pytest
 from tests.store.exam_run import exam_runs, question
 
 from steelyard import ConfigError, Label, Store, compare
+from steelyard.analysis.label_forms import LabelForm
+from steelyard.store.labelled_run import LabelledRun, PeopleVerdicts
 from steelyard.store.labels import add_labels
-from steelyard.store.review import LabelledRun, PeopleVerdicts, queue_of, verdict_letters
+from steelyard.store.review import queue_of
 
 AT = datetime(2026, 3, 1, 9, 30, tzinfo=UTC)
 REPLIES = ["A", "B", "maybe A", "maybe B", "A or B", "well", "no", "A"]
@@ -130,13 +132,13 @@ def test_a_comparison_counts_verdicts_on_both_sides(made):
 
 @pytest.mark.parametrize(("typed", "read"), [("B", "B"), (" c、a ", "AC"), ("Ｂ", "B"), ("none", ""), ("NONE", "")])
 def test_a_verdict_is_typed_in_any_form(typed, read):
-    assert verdict_letters(typed, 4) == read
+    assert LabelForm("choice", "answer").parse(typed, question("q")) == read
 
 
 @pytest.mark.parametrize("typed", ["", "E", "the first", "1", "A?", "nothing"])
 def test_what_is_no_verdict_is_refused_with_what_was_expected(typed):
     with pytest.raises(ConfigError, match="type letters from A to D as they were shown"):
-        verdict_letters(typed, 4)
+        LabelForm("choice", "answer").parse(typed, question("q"))
 
 
 def test_labels_that_are_no_texts_are_no_verdicts():

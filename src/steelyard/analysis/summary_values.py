@@ -54,12 +54,15 @@ class Labelled:
     """How people's labels changed a score, where a summary counts them in place of the parsed replies.
 
     Args:
-        score: the exam score that they are about.
-        decided: author, or authors who agree, -> replies that they decided; most first.
-        changed: of these, replies that count otherwise than what was read.
-        conflicting: replies on which people disagree: they count as they were read.
-        unseen: replies in the review queue on which nobody said anything.
-        before: the headline without verdicts; likewise `after` with them.
+        score: the score that they are about; "" where no score of the run takes labels.
+        decided: author, or authors who agree, -> records that they decided; most first.
+        changed: of these, records that count otherwise than they were scored.
+        conflicting: records on which people disagree: they count as they were scored.
+        unseen: records of the review list that nobody labelled.
+        before: the headline without labels; likewise `after` with them.
+        uncounted: name -> people's labels that enter no score.
+        share: whether the score is a share, whose difference is in percentage points.
+        exam: whether the labels are letters that replies of an exam give.
     """
 
     score: str
@@ -69,10 +72,13 @@ class Labelled:
     unseen: int
     before: float | None
     after: float | None
+    uncounted: Mapping[str, int] = field(default_factory=dict)
+    share: bool = True
+    exam: bool = True
 
     @property
     def total(self) -> int:
-        """Replies that people decided."""
+        """Records that people decided."""
         return sum(self.decided.values())
 
     @property
@@ -83,7 +89,7 @@ class Labelled:
     def to_json(self) -> dict[str, Json]:
         """Plain JSON, every field by its name, and `moved`."""
         plain = {field.name: getattr(self, field.name) for field in fields(self)}
-        return plain | {"decided": dict(self.decided), "moved": self.moved}
+        return plain | {"decided": dict(self.decided), "uncounted": dict(self.uncounted), "moved": self.moved}
 
 
 Over = Literal["all", "scored"]

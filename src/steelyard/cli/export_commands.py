@@ -22,7 +22,7 @@ from steelyard.cli.output import print_lines, say_unfinished, write_lines, write
 from steelyard.errors import ConfigError
 
 if TYPE_CHECKING:
-    from steelyard.store import Run
+    from steelyard.store import Run, Store
 
 _FORMATS: Final = ("jsonl", "csv", "xlsx", "parquet")
 
@@ -69,12 +69,16 @@ def export(
     overwrite: _OverwriteOption = False,
     raw: Annotated[bool, typer.Option("--raw", help="Do not escape formulas in CSV.")] = False,
     salvage: _SalvageOption = False,
+    labels: Annotated[
+        bool, typer.Option("--labels", help="Write the labels of one run (JSON lines or CSV) instead of its records.")
+    ] = False,
 ) -> int:
     """Write the records of a run as rows.
 
     A workbook (.xlsx) takes several runs, one per sheet, after a sheet with their summaries. --json-dir takes several
     too and writes one file per run; if their dataset has several files, one per file, in folders. --salvage reads a
-    copy of a damaged store file row by row, and exits with code 4 if anything is missing.
+    copy of a damaged store file row by row, and exits with code 4 if anything is missing. --labels writes what people
+    and models said of the records, replaced and withdrawn labels too; steelyard label --from reads it back.
     """
     from steelyard.store import Store
 
@@ -95,7 +99,9 @@ def export(
         runs = named_runs(opened, run)
         for stored in runs:
             say_unfinished(stored)
-        if json_dir is not None:
+        if labels:
+            _write_labels(opened, runs, form, out)
+        elif json_dir is not None:
             _write_json_dir(runs, json_dir, source, overwrite=overwrite)
         else:
             _write_rows(runs, form, out, raw=raw)
@@ -227,6 +233,26 @@ def _write_binary(runs: Sequence[Run], form: str, out: Path | None) -> None:
     except OSError as error:
         raise ConfigError(f"{out} cannot be written: {error.strerror}") from error
     typer.echo(f"wrote {out}")
+
+
+def _write_labels(store: Store, runs: Sequence[Run], form: str, out: Path | None) -> None:
+    """Write every label that was ever given on a run, so that `steelyard label RUN --from FILE` reads them back.
+
+    Raises:
+        ConfigError: several runs, or another format than JSON lines and CSV.
+    """
+    from steelyard.report.label_files import labels_csv, labels_jsonl
+    from steelyard.store.labels import all_labels
+
+    if len(runs) > 1 or form not in {"jsonl", "csv"}:
+        raise ConfigError("--labels writes the labels of one run as jsonl or csv")
+    given = all_labels(store, runs[0])
+    lines = labels_csv(runs[0], given) if form == "csv" else labels_jsonl(runs[0], given)
+    if out is None:
+        print_lines(lines)
+        return
+    write_lines(out, lines)
+    typer.echo(f"wrote {out}: {len(given)} labels")
 
 
 def _write_json_dir(runs: Sequence[Run], folder: Path, source: str, *, overwrite: bool) -> None:

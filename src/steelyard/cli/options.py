@@ -114,6 +114,23 @@ LanguageOption = Annotated[
 ]
 
 
+LabelKindOption = Annotated[
+    str,
+    typer.Option(
+        "--as",
+        metavar="KIND",
+        help="Kind of label: pass_fail, scale:1-5, choice, preference or text; by default as the score takes it.",
+    ),
+]
+LabelScoreOption = Annotated[
+    str, typer.Option("--score", metavar="NAME", help="The score that is labelled; the run's headline by default.")
+]
+OrderSeedOption = Annotated[
+    int,
+    typer.Option("--seed", metavar="N", help="Seed of the order in which the two answers of a pair are shown.", min=0),
+]
+
+
 def store_option(store: str | Path | None) -> str:
     """` --store STORE` for a command to be copied, without a password; "" for the default store.
 

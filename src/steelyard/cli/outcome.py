@@ -23,7 +23,7 @@ from steelyard.report.section import section_json
 from steelyard.report.terminal import console, print_json, say
 from steelyard.report.terminal_sections import print_sections
 from steelyard.store import Run
-from steelyard.store.review import LabelledRun
+from steelyard.store.labelled_run import LabelledRun
 
 _MOST_NAMED: Final = 4
 """Runs that are named in the suggested next command."""

@@ -96,8 +96,8 @@ def show(
     from steelyard.report.section import section_json
     from steelyard.report.terminal import console, print_json, say
     from steelyard.store import Store
+    from steelyard.store.labelled_run import LabelledRun
     from steelyard.store.labels import by_record
-    from steelyard.store.review import LabelledRun
 
     if only and only not in _KINDS:
         raise ConfigError(f"--only {only!r}{did_you_mean(only, _KINDS)}")

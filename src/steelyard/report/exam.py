@@ -12,7 +12,7 @@ from typing import Final
 
 from steelyard.analysis.exam_values import Exam, LetterBias
 from steelyard.analysis.intervals import Mean
-from steelyard.analysis.summary_values import Labelled, RunSummary, ScoreSummary
+from steelyard.analysis.summary_values import RunSummary, ScoreSummary
 from steelyard.report.numbers import (
     MISSING,
     bounds_text,
@@ -20,9 +20,7 @@ from steelyard.report.numbers import (
     is_share,
     mean_text,
     p_text,
-    score_phrase,
     score_title,
-    signed_text,
     value_text,
 )
 from steelyard.report.section import (
@@ -59,7 +57,6 @@ def exam_section(summaries: Sequence[RunSummary], labels: Sequence[str]) -> Sect
     """
     score = _exam_score(summaries)
     media = EVERYWHERE if len(summaries) <= _MOST_ON_TERMINAL else PAGES
-    decided = [_decided(label, summary.labelled) for label, summary in _pairs(labels, summaries) if summary.labelled]
     rates = Section(
         "Details of the rate",
         SectionTable(
@@ -76,17 +73,12 @@ def exam_section(summaries: Sequence[RunSummary], labels: Sequence[str]) -> Sect
         key="exam",
         parts=non_empty(
             [
-                _verdict_notes(decided, _skewed(summaries, labels)),
                 rates,
                 _letters(summaries, labels, media),
                 _other_rules(summaries, labels, media),
             ]
         ),
     )
-
-
-def _verdict_notes(decided: Sequence[str], warnings: Sequence[str]) -> Section:
-    return Section("", notes=(*sentences(decided, "fact"), *sentences(warnings, "warning")))
 
 
 def _pairs(labels: Sequence[str], summaries: Sequence[RunSummary]) -> Iterator[tuple[str, RunSummary]]:
@@ -310,30 +302,3 @@ def macro_sentences(summaries: Sequence[RunSummary], labels: Sequence[str], name
             micro = f"micro average over {counted(score.headline.n, 'record')}"
             texts.append(f"{label}: {over}; {micro} {mean_text(score.headline, share=share)}.")
     return texts
-
-
-def _decided(label: str, labelled: Labelled) -> str:
-    """How many replies of a run people labelled, who, and how far that moved the rate."""
-    who = ", ".join(f"{n:,} by {author}" for author, n in labelled.decided.items()) or "none"
-    parts = [f"{label}: replies decided by people: {who}"]
-    if labelled.total:
-        moved = f"{score_phrase(labelled.score)} moves by {signed_text(labelled.moved, share=True)} points"
-        parts.append(
-            f"{moved}, from {value_text(labelled.before, share=True)} to {value_text(labelled.after, share=True)}"
-        )
-    if labelled.conflicting:
-        parts.append(f"people disagree on {counted(labelled.conflicting, 'reply')}, which count as they were read")
-    return f"{'; '.join(parts)}."
-
-
-def _skewed(summaries: Sequence[RunSummary], labels: Sequence[str]) -> list[str]:
-    """A warning where people labelled replies of one run and nobody looked at the review queue of another."""
-    pairs = [(label, summary.labelled) for label, summary in _pairs(labels, summaries) if summary.labelled]
-    if not any(labelled.total or labelled.conflicting for _, labelled in pairs):
-        return []
-    return [
-        f"Nobody has looked at {counted(labelled.unseen, 'reply')} in the review queue of {label}, while verdicts on "
-        "other replies are counted."
-        for label, labelled in pairs
-        if labelled.unseen
-    ]

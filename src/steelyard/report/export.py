@@ -80,7 +80,9 @@ def _plain_score(score: Score, info: ScoreInfo | None) -> dict[str, Any]:
 
 def _plain_label(label: Label) -> dict[str, Any]:
     at = label.at.isoformat(timespec="seconds")
-    return {"name": label.name, "value": label.value, "author": label.author, "at": at}
+    form = {"kind": label.kind} if label.kind else {}
+    scale = {"scale": list(label.scale)} if label.scale else {}
+    return {"name": label.name, "value": label.value, **form, **scale, "author": label.author, "at": at}
 
 
 def _raw_cell(value: Any) -> str:

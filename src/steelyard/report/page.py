@@ -16,6 +16,7 @@ from steelyard.report.costs import cached_sentence, costs_section, saved_calls
 from steelyard.report.exam import exam_section
 from steelyard.report.gate import gate_section
 from steelyard.report.numbers import headline, run_labels
+from steelyard.report.people_labels import labels_section
 from steelyard.report.preferences import NO_PAIRS, Pairwise, answers_section, preferences_section
 from steelyard.report.regressions import regressions_comment
 from steelyard.report.scores import breakdowns_section, groups_section, scores_section
@@ -36,16 +37,27 @@ from steelyard.report.targets import alarms_section, run_remarks, targets_sectio
 # terminal shows the end of what was printed.
 _ORDERS: Final[dict[Medium, tuple[str, ...]]] = {
     "terminal": (
-        *("answers", "targets", "alarms", "scores", "exam", "costs", "groups", "breakdowns"),
+        *("answers", "targets", "alarms", "scores", "labels", "exam", "costs", "groups", "breakdowns"),
         *("preferences", "standings", "comparison", "gate"),
     ),
     "markdown": (
-        *("alarms", "conclusion", "gate", "standings", "preferences", "targets", "scores", "regressions", "exam"),
+        *(
+            "alarms",
+            "conclusion",
+            "gate",
+            "standings",
+            "preferences",
+            "targets",
+            "scores",
+            "regressions",
+            "labels",
+            "exam",
+        ),
         *("groups", "comparison", "costs", "breakdowns"),
     ),
     "html": (
         *("alarms", "conclusion", "gate", "standings", "preferences", "answers", "targets", "scores", "costs"),
-        *("exam", "groups", "breakdowns", "comparison"),
+        *("labels", "exam", "groups", "breakdowns", "comparison"),
     ),
 }
 
@@ -142,6 +154,7 @@ def _sections(content: ReportContent, chance: float | None) -> list[Section]:
         scores_section(summaries, names),
         Section("", parts=(regressions,), key="regressions", media=MARKDOWN),
         costs_section(content.summaries, labels),
+        labels_section(content.summaries, labels),
         exam_section(summaries, names),
         groups_section(summaries, names, score, alone=alone),
         breakdowns_section(summaries, names, score, alone=alone),

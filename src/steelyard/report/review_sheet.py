@@ -1,7 +1,7 @@
-"""The review queue as a CSV sheet that people fill in, and their verdicts as labels.
+"""The review list of a run as lines, JSON, Markdown or a CSV sheet, and filled-in verdicts as labels.
 
-A verdict says which option a reply gives. The queue goes out as a CSV file with an empty column `verdict`
-(`review --csv`); the filled-in file comes back through `read_sheet`, a single verdict from the command line.
+The answers of a pair are shown without the names of their targets and in an order drawn by a seed, which the sheet
+holds, so that a filled-in verdict can be turned back to the run's sides.
 """
 
 from __future__ import annotations
@@ -9,179 +9,341 @@ from __future__ import annotations
 import io
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from csv import writer
+from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
-from typing import Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
+from steelyard.analysis.label_forms import COMMENT, NO_OPTION, LabelForm, SideOrder, shown_order
 from steelyard.errors import ConfigError, DataError, did_you_mean
 from steelyard.escaping import cell_text, csv_cell
+from steelyard.report.record_lines import in_short, sample_lines
 from steelyard.report.sample_table import input_text
 from steelyard.store import Run
-from steelyard.store.review import ANSWER, NO_OPTION, Queued, RecordKey, verdict_letters
-from steelyard.types import Label
+from steelyard.store.review import ReviewEntry
+from steelyard.types import Label, Record
 
-COLUMNS: Final = ("run", "sample", "repeat", "why", "read", "context", "question", "options", "reply", "verdict")
-"""Of the sheet; the column `key` is added before `verdict` if it is shown."""
+if TYPE_CHECKING:
+    from steelyard.report.section import Section
+
 _REQUIRED: Final = ("sample", "verdict")
 _LONGEST_NUMBER: Final = 9
+_MOST_CHARACTERS: Final = 200
+"""Of a question or an option on a terminal."""
+_LONG: Final = 2000
+"""Of an answer that is to be judged, on a terminal."""
 
-AuthorVerdicts = Mapping[RecordKey, Mapping[str, str]]
+AuthorVerdicts = Mapping[tuple[str, int], Mapping[str, str]]
 """(sample, repeat) -> author -> verdict; "" for a reply that gives no option."""
 
 
+@dataclass(frozen=True, slots=True)
+class ReviewView:
+    """How entries are shown to people.
+
+    Args:
+        form: of the labels that they give.
+        verdicts: those that were given already.
+        show_key: show what would sway a person: the right letters of an exam, the judge's verdict on a pair.
+        seed: of the order in which the two answers of a pair are shown.
+    """
+
+    form: LabelForm
+    verdicts: AuthorVerdicts
+    show_key: bool = False
+    seed: int = 0
+
+    def of(self, entry: ReviewEntry) -> Mapping[str, str]:
+        """Author -> verdict on an entry."""
+        return self.verdicts.get(entry.place, {})
+
+    def sides(self, record: Record) -> tuple[str, str] | None:
+        """The two answers of a pair in the order shown; None where there are not two."""
+        value = record.output.value if record.output else None
+        if not isinstance(value, Mapping) or set(value) != {"A", "B"}:
+            return None
+        first, second = shown_order(self.seed, record.sample.id, record.repeat)
+        return cell_text(value[first]), cell_text(value[second])
+
+
 class TypedVerdict(NamedTuple):
-    """A verdict as a person typed it: letters, `none`, or None to withdraw; with its place in the sheet, if any."""
+    """A verdict as a person typed it; None withdraws.
+
+    `place` says where in a sheet it stands; `seed` drew the order in which a pair was shown; `comment` is a free text.
+    """
 
     sample: str
     repeat: int
     value: str | None
     place: str = ""
+    comment: str = ""
+    seed: int = 0
 
 
-def place_of(queued: Queued) -> RecordKey:
-    """(sample id, repeat) of a reply in the queue."""
-    return queued.record.sample.id, queued.record.repeat
-
-
-def author_verdicts(labels: Iterable[Label]) -> AuthorVerdicts:
-    """The verdicts among the labels of a run; other labels are left out."""
-    verdicts: dict[RecordKey, dict[str, str]] = {}
+def author_verdicts(labels: Iterable[Label], form: LabelForm) -> AuthorVerdicts:
+    """The labels of one form among those of a run; others are left out."""
+    verdicts: dict[tuple[str, int], dict[str, str]] = {}
     for label in labels:
-        if label.name == ANSWER:
+        if label.name == form.name:
             verdicts.setdefault((label.sample, label.repeat), {})[label.author] = cell_text(label.value)
     return verdicts
 
 
-def plain_entry(queued: Queued, verdicts: AuthorVerdicts, *, show_key: bool) -> dict[str, Any]:
-    """A reply in the queue as plain JSON."""
-    sample, repeat = place = place_of(queued)
-    reading = {"why": queued.kind, "read": queued.answered.letters, "context": queued.context}
-    key = {"key": queued.answered.wanted} if show_key else {}
-    span = list(queued.span) if queued.span else None
-    return {
-        "sample": sample,
-        "repeat": repeat,
-        **reading,
-        "span": span,
-        **key,
-        "verdicts": dict(verdicts.get(place, {})),
-    }
+def plain_entry(entry: ReviewEntry, view: ReviewView) -> dict[str, Any]:
+    """An entry as plain JSON; the keys of exams are those of the first version."""
+    sample, repeat = entry.place
+    plain: dict[str, Any] = {"sample": sample, "repeat": repeat, "why": entry.kind}
+    plain["reasons"] = [{"reason": reason.key, "about": reason.about} for reason in entry.reasons]
+    if view.form.kind == "choice":
+        plain |= {"read": entry.answered.letters, "context": entry.context}
+        plain["span"] = list(entry.span) if entry.span else None
+        plain |= {"key": entry.answered.wanted} if view.show_key else {}
+    else:
+        plain |= {"question": input_text(entry.record.sample.input), **_answers(entry, view)}
+        if view.form.kind != "preference" or view.show_key:
+            plain["scores"] = {score.name: score.value for score in entry.record.scores}
+    return {**plain, "verdicts": dict(view.of(entry))}
 
 
-def sheet(run: Run, queue: Sequence[Queued], verdicts: AuthorVerdicts, *, show_key: bool) -> str:
-    """The queue as CSV with a column for the verdict; it begins with a byte order mark, which Excel needs for UTF-8."""
+def _answers(entry: ReviewEntry, view: ReviewView) -> dict[str, Any]:
+    sides = view.sides(entry.record)
+    if sides:
+        return {"A": sides[0], "B": sides[1], "seed": view.seed}
+    return {"expected": cell_text(entry.record.sample.reference), "output": cell_text(entry.record.output.value)}  # type: ignore[union-attr]  # listed records have an output
+
+
+def entry_lines(entry: ReviewEntry, view: ReviewView) -> Iterator[str]:
+    """An entry on a terminal: sample, reasons and verdicts on the first line, then the question and the answer."""
+    sample, repeat = entry.place
+    parts = [sample + (f" repeat {repeat}" if repeat else ""), ", ".join(map(str, entry.reasons))]
+    if view.form.kind == "choice":
+        parts += [f"read {entry.answered.letters}"] if entry.answered.letters else []
+        parts += [f"key {entry.answered.wanted}"] if view.show_key else []
+    parts += [f"{author}: {value or NO_OPTION}" for author, value in view.of(entry).items()]
+    yield ", ".join(part for part in parts if part)
+    yield from (f"    {line}" for line in _content_lines(entry, view))
+
+
+def _content_lines(entry: ReviewEntry, view: ReviewView) -> Iterator[str]:
+    record = entry.record
+    sides = view.sides(record)
+    if view.form.kind != "choice" and not sides:
+        # The first line repeats the sample's id before the question, the others are its answer and scores.
+        first, *rest = sample_lines(record)
+        yield first.removeprefix(in_short(record.sample.id, 80)).strip()
+        yield from (line.removeprefix("  ") for line in rest)
+        return
+    yield in_short(input_text(record.sample.input), _MOST_CHARACTERS)
+    if not sides:
+        # Without the options nobody can say what a letter stands for.
+        for at, text in enumerate(record.sample.choices):
+            yield f"{chr(ord('A') + at)}. {in_short(text, _MOST_CHARACTERS)}"
+        yield f"reply: {entry.context or '(empty)'}"
+        return
+    if record.sample.reference is not None:
+        yield f"expected: {in_short(record.sample.reference, _LONG)}"
+    for letter, answer in zip("AB", sides, strict=True):
+        yield f"{letter}: {in_short(answer, _LONG) or '(empty)'}"
+    if view.show_key:
+        yield "; ".join(f"{score.name}: {score.reason or score.value}" for score in record.scores)
+
+
+def review_section(run: Run, entries: Sequence[ReviewEntry], view: ReviewView) -> Section:
+    """The list as one table: sample, reasons, question, answer, verdicts; and how often each reason occurs."""
+    from steelyard.report.section import Section, SectionTable, TableColumn, sentences, text_row
+
+    columns = (TableColumn("sample", "name"), *(TableColumn(head, "text") for head in _HEADS))
+    rows = []
+    for entry in entries:
+        sample, repeat = entry.place
+        sides = view.sides(entry.record)
+        answer = f"A: {sides[0]} / B: {sides[1]}" if sides else entry.reply
+        given = ", ".join(f"{author}: {value or NO_OPTION}" for author, value in view.of(entry).items())
+        name = f"{sample} repeat {repeat}" if repeat else sample
+        question = input_text(entry.record.sample.input)
+        rows.append(text_row(name, ", ".join(map(str, entry.reasons)), question, answer, given))
+    counts = reason_counts(entries)
+    note = ", ".join(f"{count} {key.replace('_', ' ')}" for key, count in counts.items())
+    title = f"Records to review of {run.target} (run {run.id})"
+    return Section(title, SectionTable(columns, tuple(rows)), notes=tuple(sentences([note])), key="review")
+
+
+_HEADS: Final = ("reasons", "question", "answer", "labels")
+
+
+def reason_counts(entries: Iterable[ReviewEntry]) -> dict[str, int]:
+    """Reason -> entries that have it, most frequent first."""
+    counts: dict[str, int] = {}
+    for entry in entries:
+        for key in dict.fromkeys(reason.key for reason in entry.reasons):
+            counts[key] = counts.get(key, 0) + 1
+    return dict(sorted(counts.items(), key=lambda pair: -pair[1]))
+
+
+def sheet(run: Run, entries: Sequence[ReviewEntry], view: ReviewView) -> str:
+    """The list as CSV with columns for verdict and comment; it begins with a byte order mark, which Excel needs."""
     buffer = io.StringIO(newline="")
     lines = writer(buffer)
-    for row in _sheet_rows(run, queue, verdicts, show_key=show_key):
-        lines.writerow([csv_cell(value) for value in row])
+    rows = [_sheet_row(run, entry, view) for entry in entries]
+    header = list(rows[0]) if rows else ["run", *_REQUIRED]
+    for cells in [header, *(row.values() for row in rows)]:
+        lines.writerow([csv_cell(value) for value in cells])
     return "\ufeff" + buffer.getvalue()
 
 
-def _sheet_rows(run: Run, queue: Sequence[Queued], verdicts: AuthorVerdicts, *, show_key: bool) -> Iterator[list[Any]]:
-    """Header and rows; a verdict on which all authors agree is filled in already."""
-    yield [*COLUMNS[:-1], *(["key"] if show_key else []), COLUMNS[-1]]
-    for queued in queue:
-        sample = queued.record.sample
-        options = "\n".join(f"{chr(ord('A') + at)}. {text}" for at, text in enumerate(sample.choices))
-        given = {value or NO_OPTION for value in verdicts.get(place_of(queued), {}).values()}
-        key = [queued.answered.wanted] if show_key else []
-        verdict = given.pop() if len(given) == 1 else ""
-        about = [run.id, *place_of(queued), queued.kind, queued.answered.letters, queued.context]
-        yield [*about, input_text(sample.input), options, queued.reply, *key, verdict]
+def _sheet_row(run: Run, entry: ReviewEntry, view: ReviewView) -> dict[str, Any]:
+    """Column -> cell; a verdict on which all authors agree is filled in, of a pair as the side that is shown."""
+    record = entry.record
+    sample, repeat = entry.place
+    row: dict[str, Any] = {"run": run.id, "sample": sample, "repeat": repeat}
+    row["why"] = ", ".join(map(str, entry.reasons))
+    question = input_text(record.sample.input)
+    given = {value or NO_OPTION for value in view.of(entry).values()}
+    sides = view.sides(record)
+    if view.form.kind == "choice":
+        options = "\n".join(f"{chr(ord('A') + at)}. {text}" for at, text in enumerate(record.sample.choices))
+        row |= {"read": entry.answered.letters, "context": entry.context}
+        row |= {"question": question, "options": options, "reply": entry.reply}
+        row |= {"key": entry.answered.wanted} if view.show_key else {}
+    elif sides:
+        row |= {"seed": view.seed, "question": question, "expected": cell_text(record.sample.reference)}
+        row |= {"A": sides[0], "B": sides[1]}
+        order = shown_order(view.seed, sample, repeat)
+        given = {side if side == "tie" else "AB"[order.index(side)] for side in given}
+    else:
+        row |= {"question": question, "expected": cell_text(record.sample.reference), "output": entry.reply}
+        row["scores"] = "\n".join(f"{score.name}: {score.reason or score.value}" for score in record.scores)
+    return {**row, "verdict": given.pop() if len(given) == 1 else "", "comment": ""}
 
 
 def read_sheet(run: Run, path: Path) -> list[TypedVerdict]:
-    """The rows of a sheet whose verdict is filled in.
+    """The rows of a sheet whose verdict or comment is filled in.
 
     Raises:
         ConfigError: the file has a format that cannot be read.
         DataError: a column is missing, the sheet belongs to another run, or no row has a verdict.
     """
-    from steelyard.data.load import read_tables
-    from steelyard.data.sample_files import SampleFiles
     from steelyard.data.table import render
 
-    tables, _ = read_tables(SampleFiles(file=path))
     typed: list[TypedVerdict] = []
-    for table in tables:
-        for number, cells in _rows(table, path):
-            texts = {name: render(value) for name, value in cells.items()}
-            if texts.get("run", run.id) not in {"", run.id}:
-                raise DataError(f"{path.name}: row {number} is of run {texts['run']}, and {run.id} was named")
-            if texts["sample"] and texts["verdict"]:
-                place = f"{path.name} row {number}: "
-                repeat = _repeat(texts.get("repeat", ""), place)
-                typed.append(TypedVerdict(texts["sample"], repeat, texts["verdict"], place))
+    for number, cells in table_rows(path, _REQUIRED, "sample and verdict of review --csv"):
+        texts = {name: render(value) for name, value in cells.items()}
+        place = f"{path.name} row {number}: "
+        if texts.get("run", run.id) not in {"", run.id}:
+            raise DataError(f"{path.name}: row {number} is of run {texts['run']}, and {run.id} was named")
+        if texts["sample"] and (texts["verdict"] or texts.get("comment")):
+            repeat, seed = (_whole(name, texts.get(name, ""), place) for name in ("repeat", "seed"))
+            comment = texts.get("comment", "")
+            typed.append(TypedVerdict(texts["sample"], repeat, texts["verdict"], place, comment, seed))
     if not typed:
-        raise DataError(f"{path.name}: no row has a verdict; fill the column `verdict` with letters (B, AC) or none")
+        raise DataError(f"{path.name}: no row has a verdict; fill the column `verdict`")
     return typed
 
 
-def _rows(table: Any, path: Path) -> Iterator[tuple[int, Mapping[str, Any]]]:
-    """(row number, column name -> cell) of each row below the header."""
-    names: list[str] = []
-    for number, cells in table:
-        if isinstance(cells, dict):
-            row = {str(name).strip().casefold(): value for name, value in cells.items()}
-        elif not names:
-            names = [str(cell or "").strip().casefold() for cell in cells]
-            _check_columns(names, path)
-            continue
-        else:
-            row = dict(zip(names, cells, strict=False))
-        _check_columns(list(row), path)
-        yield number, row
+def table_rows(path: Path, required: Sequence[str], expected: str) -> Iterator[tuple[int, Mapping[str, Any]]]:
+    """(row number, column name -> cell) of each row below the header of a CSV, XLSX, JSON or JSON lines file.
+
+    Args:
+        path: of the file.
+        required: columns that it must have.
+        expected: what these are, for the message.
+
+    Raises:
+        ConfigError: the file has a format that cannot be read.
+        DataError: a column is missing.
+    """
+    from steelyard.data.load import read_tables
+    from steelyard.data.sample_files import SampleFiles
+
+    tables, _ = read_tables(SampleFiles(file=path))
+    for table in tables:
+        names: list[str] = []
+        for number, cells in table:
+            if isinstance(cells, Mapping):
+                row = {str(name).strip().casefold(): value for name, value in cells.items()}
+            elif not names:
+                names = [str(cell or "").strip().casefold() for cell in cells]
+                _check_columns(names, path, (required, expected))
+                continue
+            else:
+                row = dict(zip(names, cells, strict=False))
+            _check_columns(list(row), path, (required, expected))
+            yield number, row
 
 
-def _check_columns(names: Sequence[str], path: Path) -> None:
-    missing = [name for name in _REQUIRED if name not in names]
-    if missing:
+def _check_columns(names: Sequence[str], path: Path, required_as: tuple[Sequence[str], str]) -> None:
+    required, expected = required_as
+    if not set(required) <= set(names):
         present = ", ".join(name for name in names if name)[:120]
-        raise DataError(f"{path.name}: expected the columns sample and verdict of review --csv; it has {present}")
+        raise DataError(f"{path.name}: expected the columns {expected}; it has {present}")
 
 
-def _repeat(text: str, place: str) -> int:
+def _whole(column: str, text: str, place: str) -> int:
     if not text:
         return 0
     if not text.isdecimal() or len(text) > _LONGEST_NUMBER:
-        raise DataError(f"{place}repeat is {text[:20]!r}; expected a number from 0")
+        raise DataError(f"{place}{column} is {text[:20]!r}; expected a number from 0")
     return int(text)
 
 
-def verdict_labels(run: Run, typed: Sequence[TypedVerdict], author: str, at: datetime) -> list[Label]:
-    """Verdicts as labels, each checked against the run, so that either all can be stored or none is.
+class GivenBy(NamedTuple):
+    """Who gives labels, and when."""
+
+    author: str
+    at: datetime
+
+
+def verdict_labels(run: Run, typed: Sequence[TypedVerdict], form: LabelForm, given: GivenBy) -> list[Label]:
+    """Verdicts and comments as labels, each checked against the run, so that either all can be stored or none is.
 
     Args:
-        run: of an exam.
+        run: any run that has the samples.
         typed: the verdicts.
-        author: the person who gives them.
-        at: when.
+        form: of the labels.
+        given: by whom and when.
 
     Raises:
-        ConfigError: a sample or repeat that the run does not have, or letters that are no options.
+        ConfigError: a sample or repeat that the run does not have, or a verdict of another form.
     """
     positions = run.places()
     labels: list[Label] = []
     for verdict in typed:
-        name = _sample_id(verdict.sample, positions, run)
-        records = run.records_between(positions[name], positions[name])
-        repeats = {record.repeat: record.sample for _, record in records}
-        if verdict.repeat not in repeats:
-            known = ", ".join(map(str, sorted(repeats)))
-            raise ConfigError(
-                f"{verdict.place}run {run.id} has no repeat {verdict.repeat} of sample {name!r}, but {known}"
-            )
-        choices = len(repeats[verdict.repeat].choices)
-        try:
-            value = None if verdict.value is None else verdict_letters(verdict.value, choices)
-        except ConfigError as error:
-            raise ConfigError(f"{verdict.place}{error}") from error
-        labels.append(Label(name, ANSWER, value, author, at, verdict.repeat))
+        record = _record_of(run, verdict, positions)
+        name, repeat = record.sample.id, record.repeat
+        kind = form.kind
+        if verdict.value is None:
+            labels.append(Label(name, form.name, None, given.author, given.at, repeat, kind))
+        elif verdict.value:
+            order = shown_order(verdict.seed, name, repeat) if kind == "preference" else "AB"
+            value = _parsed(verdict, form, record, order)
+            labels.append(Label(name, form.name, value, given.author, given.at, repeat, kind, form.scale))
+        if verdict.comment:
+            labels.append(Label(name, COMMENT, verdict.comment, given.author, given.at, repeat, "text"))
     return labels
 
 
-def _sample_id(typed: str, positions: Mapping[str, int], run: Run) -> str:
-    """The sample's id; the sheet has an apostrophe in front of one that looks like a formula."""
+def _parsed(verdict: TypedVerdict, form: LabelForm, record: Record, order: SideOrder) -> Any:
+    try:
+        return form.parse(verdict.value or "", record.sample, order)
+    except ConfigError as error:
+        raise ConfigError(f"{verdict.place}{error}") from error
+
+
+def _record_of(run: Run, verdict: TypedVerdict, positions: Mapping[str, int]) -> Record:
+    name = sample_id(verdict.sample, positions, run)
+    repeats = {record.repeat: record for _, record in run.records_between(positions[name], positions[name])}
+    if verdict.repeat not in repeats:
+        known = ", ".join(map(str, sorted(repeats)))
+        raise ConfigError(f"{verdict.place}run {run.id} has no repeat {verdict.repeat} of sample {name!r}, but {known}")
+    return repeats[verdict.repeat]
+
+
+def sample_id(typed: str, positions: Mapping[str, int], run: Run) -> str:
+    """The sample that is meant: a CSV file has an apostrophe in front of an id that looks like a formula.
+
+    Raises:
+        ConfigError: the run has no such sample.
+    """
     for name in (typed, typed.removeprefix("'")):
         if name in positions:
             return name

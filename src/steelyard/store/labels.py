@@ -41,15 +41,15 @@ def add_labels(store: OpenStore, run: ReadableRun, labels: Sequence[Label]) -> i
     _check(store, run, labels)  # here, as an error in the writer's transaction would end all writing
 
     def change(batch: Batch) -> int:
-        current = {_key(label): label.value for label in _read(batch.connection, run.num)}
-        rows = []
+        current = {_key(label): (label.value, label.scale) for label in _read(batch.connection, run.num)}
+        changed: list[Label] = []
         for label in labels:
-            if current.get(_key(label)) != label.value:
-                current[_key(label)] = label.value
-                rows.append(_row(run.num, label))
-        if rows:
-            batch.connection.execute(schema.label.insert(), rows)
-        return len(rows)
+            if current.get(_key(label), (None, None)) != (label.value, label.scale):
+                current[_key(label)] = (label.value, label.scale)
+                changed.append(label)
+        if changed:
+            _insert(batch.connection, run.num, changed)
+        return len(changed)
 
     return int(store.writer.change(change))
 
@@ -106,11 +106,30 @@ def _key(label: Label) -> _Key:
     return label.sample, label.repeat, label.name, label.author
 
 
+def _insert(connection: Connection, run: int, labels: Sequence[Label]) -> None:
+    """Write labels, and the kinds of those that have one."""
+    insert = schema.label.insert().returning(schema.label.c.num, sort_by_parameter_order=True)
+    numbers = connection.scalars(insert, [_row(run, label) for label in labels]).all()
+    forms = [
+        {"label": number, "run": run, "kind": label.kind, "low": low, "high": high}
+        for number, label in zip(numbers, labels, strict=True)
+        for low, high in [label.scale or (None, None)]
+        if label.kind
+    ]
+    if forms:
+        connection.execute(schema.label_form.insert(), forms)
+
+
 def _read(connection: Connection, run: int) -> list[Label]:
-    table = schema.label
-    if not inspect(connection).has_table(table.name):
+    table, form = schema.label, schema.label_form
+    known = inspect(connection)
+    if not known.has_table(table.name):
         return []
-    rows = connection.execute(select(table).where(table.c.run == run).order_by(table.c.num))
+    query = select(table).where(table.c.run == run).order_by(table.c.num)
+    forms: dict[int, Any] = {}
+    if known.has_table(form.name):
+        forms = {row.label: row for row in connection.execute(select(form).where(form.c.run == run))}
+    rows = [(row, forms.get(row.num)) for row in connection.execute(query)]
     return [
         Label(
             row.sample,
@@ -119,8 +138,10 @@ def _read(connection: Connection, run: int) -> list[Label]:
             row.author,
             datetime.fromtimestamp(row.created, UTC),
             row.repeat,
+            form.kind if form else "",
+            (form.low, form.high) if form and form.low is not None else None,
         )
-        for row in rows
+        for row, form in rows
     ]
 
 

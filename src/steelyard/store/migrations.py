@@ -37,6 +37,8 @@ LATER_TABLES: Final = (
     schema.framework_usage,
 )  # fmt: skip
 """Tables that were added to the first ones, one after the other, when migrations had no numbers yet."""
+ADDED_TABLES: Final = (*LATER_TABLES, schema.label_form)
+"""Tables that a store of an older version may lack: it is read as if they were empty."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,10 +81,15 @@ def _add_checksums(connection: Connection) -> None:
         insert_checksums(connection, number, missing)
 
 
+def _create_label_forms(connection: Connection) -> None:
+    schema.label_form.create(connection, checkfirst=True)
+
+
 MIGRATIONS: Final = (
     # Number 1 is the first tables, which every store has.
     Migration(2, "additive", "create the tables that were added since the first version", _create_later_tables),
     Migration(3, "optional", "add checksums to finished runs that were begun before there were any", _add_checksums),
+    Migration(4, "additive", "create the table with the kinds and scales of labels", _create_label_forms),
 )
 
 

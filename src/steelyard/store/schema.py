@@ -290,6 +290,19 @@ label = Table(
 author counts; older ones stay. The sample is named by its id: its place may be another's after a resume that allowed
 changed inputs. It came later, like `stage`."""
 
+label_form = Table(
+    "label_form",
+    metadata,
+    Column("label", BigInteger, primary_key=True, autoincrement=False),
+    Column("run", Integer, nullable=False),
+    Column("kind", String(16), nullable=False),
+    Column("low", Float, nullable=True),
+    Column("high", Float, nullable=True),
+    Index("label_form_run", "run"),
+)
+"""The kind of a label, by its number, and the ends of its scale. A table of its own, not columns of `label`: an older
+store, which lacks it, is read and salvaged as if it were empty, and older versions go on writing labels."""
+
 checksum = Table(
     "seal",
     metadata,

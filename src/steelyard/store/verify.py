@@ -22,7 +22,7 @@ from steelyard.plain_json import from_json
 from steelyard.session.replies import unpack_reply
 from steelyard.store import schema
 from steelyard.store.checksums import HEAD, ROWS, head_digest, read_checksums, record_digest, score_digest
-from steelyard.store.migrations import LATER_TABLES
+from steelyard.store.migrations import ADDED_TABLES
 from steelyard.store.records import (
     KEY_BYTES,
     ReplyKey,
@@ -164,7 +164,7 @@ def verify(store: Store, run: Run | None = None, *, deep: bool = False) -> Verif
 
 
 def _check_tables(known: set[str], result: Verification) -> None:
-    later = {table.name for table in LATER_TABLES}
+    later = {table.name for table in ADDED_TABLES}
     for table in schema.metadata.sorted_tables:
         if table.name not in known and table.name not in later:
             result.add(f"table {table.name} is missing")

@@ -1,0 +1,207 @@
+"""Why a person should look at a record: rules over its scores, which name every reason.
+
+A rule needs no scorer's code: it reads what scores declare (`ScoreInfo`) and keep (`Score.detail`), so a stored run of
+any suite has a review list.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Any, Final, NamedTuple
+
+from steelyard.plain_json import to_json
+from steelyard.types import Record, Score, ScoreInfo
+
+REASONS: Final[Mapping[str, str]] = MappingProxyType(
+    {
+        "inferred": "the letter was inferred from an option's text",
+        "several": "the reply names several options",
+        "unparsed": "no verdict could be parsed",
+        "refused": "the model or a content filter refused",
+        "tolerance": "right only within the tolerance for numbers",
+        "not_unique": "the reference query has more than one right result",
+        "metrics_disagree": "right by one definition of execution accuracy and wrong by another",
+        "judges_disagree": "two judges with the same question disagree",
+        "judge_undecided": "repeated calls of a judge disagree",
+        "repeats_disagree": "repeats of the sample have other verdicts",
+        "inconsistent": "the judge prefers another answer when their order is swapped",
+        "wrong_with_source": "the source was retrieved, and the answer is wrong",
+        "right_without_source": "the answer is right, and its source was not retrieved",
+        "near_threshold": "the score is close to its threshold",
+    }
+)
+"""Reason -> what it means, in the order in which records and lists name them."""
+_TOLERANCE: Final = frozenset({"within_tolerance", "tolerance"})
+_NOT_UNIQUE: Final = frozenset({"same_up_to_ties", "limit_tie", "not_unique", "reference_not_unique"})
+_ACCURACIES: Final = ("result", "ex_spider", "ex_bird", "ex_qatch")
+"""Definitions of execution accuracy that should agree; `ex_spider_keep_distinct` differs on purpose."""
+_FAR: Final = 0.25
+"""Judges disagree if they are further apart than this share of the scale: on a scale of 1 to 5, by two or more."""
+_NEAR: Final = 0.05
+"""A score is near its threshold within this share of its range."""
+_RETRIEVED: Final = "hit_rate"
+
+
+class ReviewReason(NamedTuple):
+    """One reason, a key of `REASONS`, with what is special about this record ("" where nothing is)."""
+
+    key: str
+    about: str = ""
+
+    def __str__(self) -> str:
+        text = self.key.replace("_", " ")
+        return f"{text} ({self.about})" if self.about else text
+
+
+@dataclass(frozen=True, slots=True)
+class ReviewRules:
+    """The rules for the records of one run.
+
+    Args:
+        infos: what its scorers declared, by score.
+        primary: its headline score, "" where it has none.
+        same_question: groups of scores whose judges were asked the same.
+    """
+
+    infos: Mapping[str, ScoreInfo]
+    primary: str = ""
+    same_question: tuple[tuple[str, ...], ...] = ()
+
+    @classmethod
+    def of(cls, manifest: Mapping[str, Any], infos: Mapping[str, ScoreInfo]) -> ReviewRules:
+        """The rules for a run.
+
+        Args:
+            manifest: of the run.
+            infos: what its scorers declared, by score.
+        """
+        return cls(infos, str(manifest.get("primary") or next(iter(infos), "")), _same_questions(manifest, infos))
+
+    def reasons(self, record: Record, repeats: Sequence[Record] = ()) -> tuple[ReviewReason, ...]:
+        """Why a person should look at a record; empty where nothing is doubtful.
+
+        Args:
+            record: one that failed has no scores, so none is given for the missing ones.
+            repeats: all repeats of its sample.
+        """
+        found = [reason for rule in _RULES for reason in rule(self, record)]
+        found += self._repeats_disagree(record, repeats)
+        order = list(REASONS)
+        return tuple(sorted(dict.fromkeys(found), key=lambda reason: order.index(reason.key)))
+
+    def _own(self, record: Record) -> Iterator[Score]:
+        """The record's scores without those by the rule of another tool."""
+        return (score for score in record.scores if not self._info(score).also_scored)
+
+    def _info(self, score: Score) -> ScoreInfo:
+        return self.infos.get(score.name) or ScoreInfo(score.name)
+
+    def _without_verdict(self, record: Record) -> Iterator[ReviewReason]:
+        for outcome in ("unparsed", "refused"):
+            scores = [score for score in self._own(record) if score.outcome == outcome]
+            # A reply that cannot be read has no score at all; one judge of several has failed where others have.
+            if scores:
+                partial = len(scores) < len(record.scores)
+                kind = str(scores[0].detail.get("kind") or "").replace("_", " ")
+                names = ", ".join(score.name for score in scores) if partial else ""
+                yield ReviewReason(outcome, ": ".join(part for part in (names, kind) if part))
+
+    def _sql_verdict(self, record: Record) -> Iterator[ReviewReason]:
+        for score in self._own(record):
+            if score.name != "result" or not isinstance(flags := score.detail.get("flags", []), list | tuple):
+                continue
+            marks = {str(score.detail.get("kind")), *map(str, flags)}
+            if score.passed and marks & _TOLERANCE:
+                yield ReviewReason("tolerance")
+            if marks & _NOT_UNIQUE:
+                yield ReviewReason("not_unique")
+
+    def _metrics_disagree(self, record: Record) -> Iterator[ReviewReason]:
+        verdicts = {score.name: score.passed for score in record.scores if score.name in _ACCURACIES}
+        right, wrong = ([name for name, passed in verdicts.items() if passed is is_right] for is_right in (True, False))
+        if right and wrong:
+            yield ReviewReason("metrics_disagree", f"right by {', '.join(right)}, wrong by {', '.join(wrong)}")
+
+    def _judges_disagree(self, record: Record) -> Iterator[ReviewReason]:
+        values = {score.name: score.value for score in record.scores}
+        for names in self.same_question:
+            given = {name: value for name in names if (value := values.get(name)) is not None}
+            if given and max(given.values()) - min(given.values()) > _FAR * self._width(names[0]):
+                yield ReviewReason("judges_disagree", ", ".join(f"{name} {value:g}" for name, value in given.items()))
+
+    def _judge_undecided(self, record: Record) -> Iterator[ReviewReason]:
+        for score in self._own(record):
+            rate = score.detail.get("flip_rate")
+            if isinstance(rate, int | float) and rate > 0:
+                yield ReviewReason("judge_undecided", f"{score.name}: {100 * rate:.0f} % of the calls differ")
+
+    def _inconsistent(self, record: Record) -> Iterator[ReviewReason]:
+        if any(score.detail.get("label") == "inconsistent" for score in self._own(record)):
+            yield ReviewReason("inconsistent")
+
+    def _retrieval(self, record: Record) -> Iterator[ReviewReason]:
+        retrieved = next((score.passed for score in record.scores if score.name == _RETRIEVED), None)
+        answer = self._answer(record)
+        if retrieved is None or answer is None or answer.passed is None or retrieved == answer.passed:
+            return
+        yield ReviewReason("wrong_with_source" if retrieved else "right_without_source", answer.name)
+
+    def _answer(self, record: Record) -> Score | None:
+        """The headline, unless that is about retrieval: then the first judged score that passes or fails."""
+        primary = next((score for score in record.scores if score.name == self.primary), None)
+        if primary is not None and primary.passed is not None and primary.name != _RETRIEVED:
+            return primary
+        judged = (score for score in record.scores if score.passed is not None and score.name != _RETRIEVED)
+        return next((score for score in judged if score.name in {"correct", "correctness"}), None)
+
+    def _near_threshold(self, record: Record) -> Iterator[ReviewReason]:
+        for score in self._own(record):
+            info = self._info(score)
+            if score.value is None or info.threshold is None or info.range is None or info.threshold in info.range:
+                continue  # a threshold at an end of the range: nothing is just beyond it
+            if 0 < abs(score.value - info.threshold) <= _NEAR * self._width(score.name):
+                yield ReviewReason("near_threshold", f"{score.name} {score.value:.3g}, threshold {info.threshold:g}")
+
+    def _repeats_disagree(self, record: Record, repeats: Iterable[Record]) -> Iterator[ReviewReason]:
+        verdicts = {
+            score.passed
+            for repeat in (record, *repeats)
+            for score in repeat.scores
+            if score.name == self.primary and score.passed is not None
+        }
+        if len(verdicts) > 1:
+            yield ReviewReason("repeats_disagree", self.primary)
+
+    def _width(self, name: str) -> float:
+        low, high = self.infos[name].range or (0.0, 1.0)
+        return high - low
+
+
+_RULES: Final[tuple[Callable[[ReviewRules, Record], Iterable[ReviewReason]], ...]] = (
+    ReviewRules._without_verdict,  # noqa: SLF001  # the rules of this class, as a list
+    ReviewRules._sql_verdict,  # noqa: SLF001
+    ReviewRules._metrics_disagree,  # noqa: SLF001
+    ReviewRules._judges_disagree,  # noqa: SLF001
+    ReviewRules._judge_undecided,  # noqa: SLF001
+    ReviewRules._inconsistent,  # noqa: SLF001
+    ReviewRules._retrieval,  # noqa: SLF001
+    ReviewRules._near_threshold,  # noqa: SLF001
+)
+
+
+def _same_questions(manifest: Mapping[str, Any], infos: Mapping[str, ScoreInfo]) -> tuple[tuple[str, ...], ...]:
+    """Groups of scores of equal scorers that differ in their judge alone.
+
+    Only scorers that can be named twice are in a manifest several times; their score has their name.
+    """
+    groups: dict[bytes, list[str]] = {}
+    scorers = manifest.get("scorers")
+    for stage, described in scorers.items() if isinstance(scorers, Mapping) else ():
+        for kind, settings in described.items() if isinstance(described, Mapping) else ():
+            name = settings.get("name", stage) if isinstance(settings, Mapping) else stage
+            if isinstance(settings, Mapping) and "judge" in settings and name in infos:
+                asked = {key: value for key, value in settings.items() if key not in {"judge", "name"}}
+                groups.setdefault(to_json([kind, asked]), []).append(str(name))
+    return tuple(tuple(names) for names in groups.values() if len(names) > 1)

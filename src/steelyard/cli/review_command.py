@@ -1,0 +1,361 @@
+"""The command `review`: lists records that need human review, or lets a model explain why samples failed."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Final, Literal, NoReturn, cast
+
+import typer
+
+from steelyard.cli.options import (
+    BaseUrlOption,
+    BudgetOption,
+    DryRunOption,
+    FreshOption,
+    JsonOption,
+    KeyOption,
+    LabelKindOption,
+    LabelScoreOption,
+    LanguageOption,
+    MarkdownOption,
+    ModelConfigOption,
+    ModelOption,
+    NoEnvOption,
+    OrderSeedOption,
+    QuietOption,
+    RunArgument,
+    StoreOption,
+    exit_code,
+    load_model,
+    named_run,
+    store_option,
+)
+from steelyard.cli.output import while_read, write_text
+from steelyard.errors import ConfigError, did_you_mean
+
+if TYPE_CHECKING:
+    from steelyard.generate.review import Review, ReviewPlan
+    from steelyard.generate.reviewer import Reviewer
+    from steelyard.report.review_sheet import ReviewView
+    from steelyard.store import Run
+    from steelyard.store.review import ReviewEntry
+    from steelyard.suite import RunConfig, Suite
+
+_MOST: Final = 100
+_FAILED: Final = "failed"
+"""The default of --only for a model's review; the list without a model has no default condition."""
+
+_OnlyOption = Annotated[
+    str,
+    typer.Option("--only", metavar="EXPR", help="Which samples; the syntax of promote --where.", show_default=False),
+]
+_ReasonOption = Annotated[
+    list[str] | None,
+    typer.Option("--reason", metavar="NAME", help="Without a model: only records with this reason; may be repeated."),
+]
+_AllOption = Annotated[
+    bool, typer.Option("--all", help="Without a model: list every record, also those without a reason.")
+]
+_CsvOption = Annotated[
+    Path | None, typer.Option("--csv", metavar="FILE", help="Without a model: write the list as a CSV to fill in.")
+]
+
+
+@dataclass(frozen=True, slots=True)
+class _ListRequest:
+    """Which records are listed without a model, and how.
+
+    Args:
+        only: a condition; "" for none.
+        reasons: only records with one of these; empty for all.
+        unlabelled: only records that nobody labelled.
+        everything: records without a reason too.
+        most: on a terminal; files and JSON have all.
+        as_json: print JSON.
+        csv: write this sheet.
+        markdown: write this page.
+    """
+
+    only: str
+    reasons: tuple[str, ...]
+    unlabelled: bool
+    everything: bool
+    most: int
+    as_json: bool
+    csv: Path | None
+    markdown: Path | None
+
+    @property
+    def options(self) -> list[str]:
+        """The options given that only a list without a model has."""
+        given = {"--reason": self.reasons, "--unlabelled": self.unlabelled, "--all": self.everything}
+        given |= {"--csv": self.csv, "--markdown": self.markdown}
+        return [name for name, value in given.items() if value]
+
+    def check(self) -> None:
+        """Refuse unknown reasons.
+
+        Raises:
+            ConfigError: with the nearest one.
+        """
+        from steelyard.analysis.review_reasons import REASONS
+
+        for reason in self.reasons:
+            if reason not in REASONS:
+                raise ConfigError(f"--reason {reason!r}{did_you_mean(reason, REASONS)}")
+
+
+def review(
+    run: RunArgument,
+    model: ModelOption = "",
+    base_url: BaseUrlOption = "",
+    api_key_env: KeyOption = "",
+    model_config: ModelConfigOption = None,
+    only: _OnlyOption = "",
+    most: Annotated[
+        int, typer.Option("--most", "-n", metavar="N", help="At most N samples; for a model spread evenly.", min=1)
+    ] = _MOST,
+    language: LanguageOption = "auto",
+    budget_calls: BudgetOption = None,
+    store: StoreOption = None,
+    fresh: FreshOption = False,
+    dry_run: DryRunOption = False,
+    no_env: NoEnvOption = False,
+    quiet: QuietOption = False,
+    as_json: JsonOption = False,
+    reason: _ReasonOption = None,
+    unlabelled: Annotated[
+        bool, typer.Option("--unlabelled", help="Without a model: only records without label.")
+    ] = False,
+    everything: _AllOption = False,
+    show_key: Annotated[
+        bool, typer.Option("--show-key", help="Without a model: show the right letters, or the judge's preference.")
+    ] = False,
+    kind: LabelKindOption = "",
+    score: LabelScoreOption = "",
+    seed: OrderSeedOption = 0,
+    csv: _CsvOption = None,
+    markdown: MarkdownOption = None,
+) -> None:
+    """List records to review, or let a model explain failures.
+
+    Without a model: records whose scores are uncertain, each with the reasons; steelyard label stores what people say
+    of them. With a model, its reasons and causes of failures are stored as labels that name the model. No score
+    changes. The same command again resumes an interrupted review and pays for no reply twice.
+    """
+    from steelyard.config.model_file import model_of_flags
+    from steelyard.generate.review import ReviewPlan
+    from steelyard.store import Store
+
+    flags = model_of_flags(model, base_url, api_key_env)
+    request = _ListRequest(only, tuple(reason or ()), unlabelled, everything, most, as_json, csv, markdown)
+    if not flags and not model_config:
+        _refuse_without_model(dry_run=dry_run, budget_calls=budget_calls is not None, fresh=fresh)
+        request.check()
+        with Store(store) as opened:
+            _show_list(named_run(opened, run), request, kind=kind, score=score, show_key=show_key, seed=seed)
+        return
+    _check_model_options(
+        [*request.options, *(["--show-key"] if show_key else [])], several=bool(flags and model_config)
+    )
+    reviewer, how = _reviewer((flags, model_config), language, store, fresh=fresh, no_env=no_env)
+    plan = ReviewPlan(run, only or _FAILED, most, budget_calls)
+    if dry_run:
+        _print_estimate(plan, reviewer, store, fresh=fresh, as_json=as_json)
+        return
+    _review_by_model(plan, reviewer, how, quiet=quiet, as_json=as_json)
+
+
+def _reviewer(
+    model: tuple[Mapping[str, Any], Path | None], language: str, store: str | None, *, fresh: bool, no_env: bool
+) -> tuple[Reviewer, RunConfig]:
+    """The reviewer that flags or a file describe, and how its runs are made."""
+    from steelyard.generate.reviewer import Reviewer
+    from steelyard.suite import RunConfig
+
+    flags, file = model
+    writer, values = load_model(flags, file.absolute() if file else None, no_env=no_env)
+    assert writer is not None  # noqa: S101  # flags or file describe it
+    reviewer = Reviewer(writer, cast("Literal['auto', 'en', 'zh']", language))
+    reviewer.check()
+    return reviewer, RunConfig(store=store, fresh=fresh, environment=values)
+
+
+def _show_list(run: Run, request: _ListRequest, *, kind: str, score: str, show_key: bool, seed: int) -> None:
+    """List the records of a run that people should look at, in the order of the samples."""
+    from steelyard.analysis.label_forms import label_form
+    from steelyard.report.markdown import markdown_page
+    from steelyard.report.numbers import counted
+    from steelyard.report.review_sheet import ReviewView, author_verdicts, plain_entry, review_section, sheet
+    from steelyard.report.terminal import console, print_json, say
+
+    form = label_form(run.manifest, run.score_infos, score=score, kind=kind)
+    view = ReviewView(form, author_verdicts(run.labels(), form), show_key=show_key, seed=seed)
+    entries = list(_entries(run, request, view))
+    if request.csv is not None:
+        write_text(request.csv, sheet(run, entries, view))
+    if request.markdown is not None:
+        section = review_section(run, entries, view)
+        write_text(request.markdown, markdown_page(section.title, [section], most_rows=request.most))
+    for path in (request.csv, request.markdown):
+        if path is not None:
+            say(console(stderr=True), f"wrote {path}: {counted(len(entries), 'record')}")
+    if request.as_json:
+        print_json([plain_entry(entry, view) for entry in entries])
+    elif request.csv is not None:
+        say(
+            console(),
+            f"fill its column `verdict`, then: steelyard label {run.id} --from {shlex.quote(str(request.csv))}",
+        )
+    elif request.markdown is None:
+        _print_list(run, entries, view, most=request.most)
+
+
+def _entries(run: Run, request: _ListRequest, view: ReviewView) -> Iterator[ReviewEntry]:
+    """The entries that the request's conditions leave."""
+    from steelyard.generate.conditions import parse_condition
+    from steelyard.store.labels import by_record
+    from steelyard.store.review import review_entries
+
+    condition = parse_condition(request.only, run.manifest) if request.only else None
+    labels = by_record(run.labels())
+    for entry in review_entries(run, everything=request.everything):
+        if request.reasons and not {reason.key for reason in entry.reasons} & set(request.reasons):
+            continue
+        if request.unlabelled and view.of(entry):
+            continue
+        if condition is None or condition.holds(entry.record, labels.get(entry.place, ())):
+            yield entry
+
+
+def _print_list(run: Run, entries: Sequence[ReviewEntry], view: ReviewView, *, most: int) -> None:
+    from steelyard.report.numbers import counted
+    from steelyard.report.review_sheet import entry_lines, reason_counts
+    from steelyard.report.terminal import console, say
+
+    to = console()
+    if not entries:
+        say(to, f"run {run.id} ({run.target}): no record needs human review; --all lists every record")
+        return
+    what = "reply" if view.form.kind == "choice" else "record"
+    unseen = sum(not view.of(entry) for entry in entries)
+    say(to, f"run {run.id} ({run.target}): {counted(len(entries), what)} to review, {unseen:,} without a verdict")
+    if counts := reason_counts(entries):
+        say(to, ", ".join(f"{count:,} {key.replace('_', ' ')}" for key, count in counts.items()))
+    to.print()
+    for entry in entries[:most]:
+        for line in entry_lines(entry, view):
+            say(to, line)
+    if len(entries) > most:
+        say(to, f"and {len(entries) - most:,} more: --most {len(entries)} lists all, --csv FILE writes them")
+    example = {"choice": "B", "pass_fail": "fail", "scale": "4", "preference": "A"}.get(view.form.kind, '"a remark"')
+    say(to, f"more: steelyard label {run.id} {shlex.quote(entries[0].record.sample.id)} {example} --author NAME")
+
+
+def _check_model_options(listing: Sequence[str], *, several: bool) -> None:
+    """Refuse options of the list together with a model, and a model that is named twice.
+
+    Raises:
+        ConfigError: which.
+    """
+    if listing:
+        raise ConfigError(f"{', '.join(listing)}: only for the list that review shows without a model")
+    if several:
+        raise ConfigError("--model NAME or --model-config FILE: give one of them")
+
+
+def _refuse_without_model(**given: bool) -> None:
+    """Refuse options that only a review by a model has.
+
+    Raises:
+        ConfigError: one was given, and no model.
+    """
+    options = [f"--{name.replace('_', '-')}" for name, value in given.items() if value]
+    if options:
+        raise ConfigError(f"{', '.join(options)}: --model NAME or --model-config FILE says who writes the review")
+
+
+def _review_by_model(plan: ReviewPlan, reviewer: Reviewer, how: RunConfig, *, quiet: bool, as_json: bool) -> NoReturn:
+    """Review, report, and exit with the code of the review's runs."""
+    from steelyard.cli.live_run import run_suite
+    from steelyard.generate.review import review as review_run
+    from steelyard.report.terminal import print_json
+
+    def evaluate(suite: Suite, *, how: RunConfig) -> Sequence[Run]:
+        return run_suite(suite, how, quiet=quiet)
+
+    where = None if how.store is None else str(how.store)
+    result = review_run(where, plan, reviewer, how=how, evaluate=evaluate, at=datetime.now(UTC))
+    with while_read():
+        if as_json:
+            print_json(result.to_json())
+        else:
+            _print_review(result, plan, where)
+    raise typer.Exit(exit_code(result.state, has_result=bool(result.reasons or not result.asked)))
+
+
+def _print_review(result: Review, plan: ReviewPlan, where: str | None) -> None:
+    from steelyard.report.terminal import console, say, table
+
+    to = console()
+    for line in _review_lines(result, plan):
+        say(to, line)
+    if result.causes:
+        rows = [
+            [cause, str(count), f"{100 * count / result.reasons:.0f} %", result.examples[cause]]
+            for cause, count in result.causes.items()
+        ]
+        to.print()
+        to.print(table(["cause", "samples", "share", "for example"], rows, right=(1, 2)))
+    for line in _next_steps(result, where):
+        say(to, line)
+
+
+def _review_lines(result: Review, plan: ReviewPlan) -> Iterator[str]:
+    from steelyard.report.numbers import counted
+
+    if not result.fitting:
+        yield f"no sample of run {result.run} matches: {plan.only}"
+        return
+    of = f" of {result.fitting} that match (--most {result.fitting} takes all)" if result.asked < result.fitting else ""
+    reasons = f"{counted(result.reasons, 'reason')} for {counted(result.asked, 'sample')}"
+    yield f"run {result.run}: {reasons}{of}, by {result.author}"
+    if result.state != "finished":
+        yield f"{result.state}{f': {result.reason}' if result.reason not in {'', result.state} else ''}"
+    if result.unread:
+        kinds = ", ".join(f"{count} {kind}" for kind, count in result.unread.items())
+        yield f"replies without a reason: {kinds}"
+    if result.errors:
+        yield f"calls that failed: {result.errors}"
+    if result.unplaced:
+        yield f"reasons without a cause: {result.unplaced}"
+    if result.from_journal:
+        yield f"{result.from_journal} replies were cached"
+
+
+def _next_steps(result: Review, store: str | None) -> Iterator[str]:
+    where = store_option(store)
+    if result.state == "interrupted" and "budget" in result.reason:
+        yield "resume with: the same command and a larger --budget-calls"
+    elif result.state in {"interrupted", "broken"}:
+        yield "resume with: the same command again"
+    elif result.reasons:
+        yield f"more: steelyard show {result.run} --only wrong{where}"
+        for cause in list(result.causes)[:1]:
+            expression = shlex.quote(f'label:cause="{cause}"')
+            yield f"      steelyard promote {result.run} --where {expression} --to set.jsonl{where}"
+
+
+def _print_estimate(plan: ReviewPlan, reviewer: Reviewer, store: str | None, *, fresh: bool, as_json: bool) -> None:
+    """Print the calls of both steps: the reasons, then their causes (estimated with mock reasons)."""
+    from steelyard.cli.estimates import print_estimate
+    from steelyard.generate.review import planned_suites
+    from steelyard.store import Store
+
+    with Store(store) as opened:
+        suites = planned_suites(opened, plan, reviewer)
+    print_estimate(suites, store, fresh=fresh, as_json=as_json)

@@ -1,0 +1,141 @@
+"""All labels of a run as CSV or JSON lines, and such a file back as labels: nothing is lost either way.
+
+A file has a row per label that was ever given, oldest first, replaced and withdrawn ones too. In CSV a value that is no
+plain text, or that a spreadsheet might change, is written as JSON.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from csv import writer
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, Final, cast, get_args
+
+from steelyard.errors import ConfigError, DataError
+from steelyard.escaping import csv_cell, json_line
+from steelyard.report.review_sheet import sample_id, table_rows
+from steelyard.store import Run
+from steelyard.types import Label, LabelKind
+
+COLUMNS: Final = ("run", "sample", "repeat", "name", "kind", "scale", "value", "author", "at")
+REQUIRED: Final = ("sample", "name", "value", "author")
+_SCALE: Final = re.compile(r"'?(-?[\d.e]+)-(-?[\d.e]+)")
+_EXPECTED: Final = "sample, name, value and author of an export of labels"
+
+
+def labels_jsonl(run: Run, labels: Iterable[Label]) -> Iterator[str]:
+    """One line of JSON per label, line end included."""
+    for label in labels:
+        yield json_line(_plain(run, label)) + "\n"
+
+
+def labels_csv(run: Run, labels: Iterable[Label]) -> Iterator[str]:
+    """Lines of a CSV file, a header with a byte order mark first."""
+    yield "\ufeff" + _csv_line(COLUMNS)
+    for label in labels:
+        row = _plain(run, label)
+        row["scale"] = f"{row['scale'][0]:g}-{row['scale'][1]:g}" if row["scale"] else ""
+        row["value"] = _encoded(label.value)
+        yield _csv_line([csv_cell(cell) for cell in row.values()])
+
+
+def _plain(run: Run, label: Label) -> dict[str, Any]:
+    scale = list(label.scale) if label.scale else None
+    head = {"run": run.id, "sample": label.sample, "repeat": label.repeat, "name": label.name, "kind": label.kind}
+    return {**head, "scale": scale, "value": label.value, "author": label.author, "at": label.at.isoformat()}
+
+
+def _csv_line(cells: Sequence[str]) -> str:
+    buffer = io.StringIO(newline="")
+    writer(buffer).writerow(cells)
+    return buffer.getvalue()
+
+
+def _encoded(value: Any) -> str:
+    """A text as it is, unless reading the cell would make something else of it: then, and for all else, JSON.
+
+    >>> _encoded("pass"), _encoded(4.0), _encoded("4"), _encoded("=1+1"), _encoded(None)
+    ('pass', '4.0', '"4"', '"=1+1"', 'null')
+    """
+    if isinstance(value, str) and value == value.strip() and _decoded(value) == value and csv_cell(value) == value:
+        return value if not value.startswith("'") else json.dumps(value, ensure_ascii=False)
+    return json.dumps(value, ensure_ascii=True)
+
+
+def _decoded(cell: Any) -> Any:
+    """The value in a cell: what JSON holds, else the text itself."""
+    if not isinstance(cell, str):
+        return cell
+    try:
+        return json.loads(cell)
+    except ValueError:
+        return cell
+
+
+def read_labels(run: Run, path: Path) -> list[Label]:
+    """The labels of a file that `labels_csv` or `labels_jsonl` wrote, or of one with the same columns.
+
+    Args:
+        run: that the labels are about.
+        path: a CSV, XLSX, JSON or JSON lines file. `repeat` is 0, `kind` blank and `at` now where the column is absent.
+
+    Raises:
+        ConfigError: a sample that the run does not have, or a format that cannot be read.
+        DataError: a column is missing, a row is of another run, or a cell cannot be read.
+    """
+    positions = run.places()
+    is_json = path.suffix.lower() in {".json", ".jsonl", ".ndjson"}
+    labels = []
+    for number, cells in table_rows(path, REQUIRED, _EXPECTED):
+        place = f"{path.name} row {number}: "
+        try:
+            row = {name: "" if cell is None and name != "value" else cell for name, cell in cells.items()}
+            _check_run(row, run)
+            value = row["value"] if is_json else _decoded("" if row["value"] is None else row["value"])
+            name = sample_id(str(row["sample"]), positions, run)
+            labels.append(Label(name, str(row["name"]), value, _author(row["author"]), *_about(row)))
+        except (ConfigError, DataError) as error:
+            raise type(error)(f"{place}{error}") from error
+    if not labels:
+        raise DataError(f"{path.name}: it holds no label")
+    return labels
+
+
+def _check_run(row: Mapping[str, Any], run: Run) -> None:
+    if str(row.get("run") or run.id) != run.id:
+        raise DataError(f"it is of run {row['run']}, and {run.id} was named")
+
+
+def _about(row: Mapping[str, Any]) -> tuple[datetime, int, LabelKind, tuple[float, float] | None]:
+    """Time, repeat, kind and scale of a row."""
+    try:
+        at = datetime.fromisoformat(str(row["at"])) if row.get("at") else datetime.now(UTC)
+        repeat = int(row.get("repeat") or 0)
+        low, high = _ends(row["scale"]) if row.get("scale") else (0.0, 0.0)
+    except ValueError as error:
+        raise DataError(f"{error}; expected repeat as a number, at as ISO 8601, scale as 1-5") from error
+    kind = str(row.get("kind") or "")
+    if kind not in get_args(LabelKind):
+        raise DataError(f"kind is {kind!r}; expected {', '.join(filter(None, get_args(LabelKind)))}")
+    at = at if at.tzinfo else at.replace(tzinfo=UTC)
+    return at, repeat, cast("LabelKind", kind), (low, high) if row.get("scale") else None
+
+
+def _ends(scale: Any) -> tuple[float, float]:
+    if isinstance(scale, list | tuple) and len(scale) == 2:
+        return float(scale[0]), float(scale[1])
+    match = _SCALE.fullmatch(str(scale))
+    if match is None:
+        raise ValueError(f"scale is {str(scale)[:20]!r}")
+    return float(match[1]), float(match[2])
+
+
+def _author(cell: Any) -> str:
+    """The author; a CSV file has an apostrophe in front of a name that looks like a formula."""
+    name = str(cell)
+    bare = name.removeprefix("'")
+    return bare if csv_cell(bare) == name else name
