@@ -7,7 +7,6 @@ from typing import Final
 
 from steelyard.text.rating_aspects import Subject
 from steelyard.text.rating_claims import Around, Claim, ClaimStrength
-from steelyard.text.rating_foreign import is_foreign_chinese
 from steelyard.text.rating_words import CLOSES, COUNTS, DESCRIBES, NO_RATING, RATING
 
 _DOUBLE: Final = re.compile(r"\[\s?\[\s{0,3}\Z")
@@ -83,7 +82,7 @@ def labelled(this: Around) -> Claim | None:
         return None
     if this.number.value == 1 and _ENTRY.match(this.right) and _ON_NEXT_LINE.search(this.left):
         return None
-    if is_foreign_chinese(this.here) or (_OUTCOME.search(this.here) and this.right[:1] >= "\u4e00"):
+    if _OUTCOME.search(this.here) and this.right[:1] >= "\u4e00":
         return None
     found = label_before(this.left) or _bare_label(this) or (label_before(left) if left else None)
     if found is None or not _is_rating(this, _unscaled(found[0])):

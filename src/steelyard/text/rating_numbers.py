@@ -26,7 +26,7 @@ _FIRST: Final = 40
 _LAST: Final = 60
 
 _WORD: Final = rf"(?:{'|'.join(WORDS)})"
-_PLAIN: Final = r"(?:\d{1,4}(?:\.\d{1,4})?|(?<=[\s:])\.\d{1,3})"
+_PLAIN: Final = r"(?:\d{1,4}(?:\.\d{1,17})?|(?<=[\s:])\.\d{1,17})"
 _HAN_NUMBER: Final = r"[零〇一二两三四五六七八九十]{1,3}(?:点[零一二三四五六七八九])?"
 _UNIT: Final = (
     r"(?:[ \t]{0,2}-?(?:stars?\b|points?\b|pts?\b|marks?\b)(?!-)"

@@ -21,18 +21,6 @@ _GOES_ON: Final = re.compile(
     r"\s{0,2}(?!,\s?\d)(?:[.:,;)\]\"'!。，]{1,2}\s{0,3}|\s?[-–—=]{1,2}\s{0,3}|\s?\(|\n)(?=\S)|\s{1,4}(?=because"
     r"|on\sa\sscale|as\s|since|for\s|due|stars|[A-Z\u4e00-\u9fff])"
 )
-_ONE_TEXT: Final = re.compile(
-    r"[.:]\s{0,3}(?:The|This|It|There|I|Poor|Very|Not|Because|Unfortunately|Bad|No|None|Explanation|Reason\w*"
-    r"|Although|While|Based|Overall|Completely|Incoherent|Irrelevant|Lowest|Worst|该|这|此|因|理由|完全|没有)\b"
-)
-_BAD: Final = re.compile(
-    r"\bnot?\b|n't\b|\b(?:poor|bad|wrong|fail|lack|miss|irrelevan|incoheren|inconsisten|contradict|nonsens|unrelat"
-    r"|worst|lowest|false|incorrect|error|mess|hard|difficult|unclear|useless|never|none|only|very little|disjoint"
-    r"|confus)|[不没无错差]",
-    re.IGNORECASE,
-)
-"""A reply that begins with "1." and finds no fault begins a list."""
-
 _LIST_MARK: Final = re.compile(
     r"(?:^|\n|(?<=[.;:!?])\s|(?<=[:;。；：])(?<!\d[:;])(?=\d))[ \t]{0,8}(?:[-•]\s)?"
     r"[(（]?(?P<digits>\d{1,2})[.)、:：）](?!\d)"
@@ -103,8 +91,11 @@ def list_marks(text: str, *, cut: bool = False) -> frozenset[int]:
             expected, run = 2, [place]
         if len(run) > 1:
             kept.update(run)
-    if cut and run and (last := _LAST_LINE.search(text)) and int(last["digits"]) == expected:
-        kept.update([*run, last.start("digits")])
+    if cut:  # a lone "1." is then the first entry of a list, and a bare number below entries the next one
+        kept.update(run)
+        last = _LAST_LINE.search(text)
+        if run and last and int(last["digits"]) == expected:
+            kept.add(last.start("digits"))
     return frozenset(kept)
 
 
@@ -175,12 +166,7 @@ def _leads_text(text: str, number: RatingNumber, scale: Scale) -> bool:
         return False
     if not goes_on:
         return number.top is not None or number.unit.startswith(("star", "point", "分", "星"))
-    return not (number.value == 1 and behind == "." and not number.unit) or _blames(text, number.end)
-
-
-def _blames(text: str, end: int) -> bool:
-    """Whether what follows "1." finds fault; else it is the first entry of a list that was cut off."""
-    return _ONE_TEXT.match(text, end) is not None and _BAD.search(text, end, end + 250) is not None
+    return True
 
 
 def _claim(number: RatingNumber, strength: ClaimStrength, form: str, *, final: bool = False, entry: str = "") -> Claim:

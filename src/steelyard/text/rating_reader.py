@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from dataclasses import replace
 from typing import Final
 
 from steelyard.text.rating_aspects import Aspects, Subject, aspects_of
@@ -13,12 +12,9 @@ from steelyard.text.rating_json import RatingEntry, Scanned, scan
 from steelyard.text.rating_numbers import RatingNumber, numbers
 from steelyard.text.rating_page import Page, open_page
 from steelyard.text.rating_places import list_marks, placed, without
-from steelyard.text.rating_plain import plain_rating
 from steelyard.text.rating_refusal import is_refusal
 from steelyard.text.rating_statements import stated
-from steelyard.text.rating_tables import cells
 from steelyard.text.rating_verdict import Kind, Scale, Verdict
-from steelyard.text.rating_words import CLOSES, PREDICATE, RATING
 
 _KEY: Final = re.compile(
     r"(?:^|[_\s])(?:overall|final|total)?_?(?:scores?|ratings?|grade|mark|points|stars|result|value|verdict|answer"
@@ -78,7 +74,7 @@ def read_rating(text: str, scale: Scale, *, name: str = "", finish: str = "stop"
     """
     if not text.strip():
         return Verdict("unparsed", kind="truncated" if finish == "length" else "empty")
-    return plain_rating(text, scale, name=name, finish=finish) or whole_rating(text, scale, name=name, finish=finish)
+    return whole_rating(text, scale, name=name, finish=finish)
 
 
 def whole_rating(text: str, scale: Scale, *, name: str, finish: str) -> Verdict:
@@ -98,32 +94,19 @@ def whole_rating(text: str, scale: Scale, *, name: str, finish: str) -> Verdict:
 
 def _claims(page: Page, scale: Scale, aspects: Aspects, scanned: Scanned, *, cut: bool) -> list[Claim]:
     found = without(numbers(page.text), list_marks(page.text, cut=cut), page)
-    claims = [_again(one, scanned, page) for entry in scanned.entries for one in _of_entry(entry, aspects)]
+    claims = [one for entry in scanned.entries for one in _of_entry(entry, aspects)]
     lone = len(found) == 1
-    tabled, taken = _tabled(page, found, aspects)
     for number in found:
-        if number.start in taken or any(start <= number.start < end for start, end in scanned.regions):
+        if any(start <= number.start < end for start, end in scanned.regions):
             continue
         if page.is_quoted(number.start) or _is_scale(number, scale):
-            continue
-        if _counts_something(page.text, number):
             continue
         one = stated(page, number, scale, aspects)
         if one is None or one.form == "counted":
             one = _plainer(one, placed(page, number, scale, lone=lone))
-        if one and not (cut and _breaks_off(page.text, one)):
+        if one:
             claims.append(one)
-    claims += tabled
-    if any(one.subject is Subject.OTHER for one in claims) and _not_given(page.text, aspects):
-        return [one for one in claims if one.subject is not Subject.OTHER]
     return claims
-
-
-def _breaks_off(text: str, one: Claim) -> bool:
-    """Whether the reply was cut off behind a number of a sentence, which would have gone on: "The film runs for 4"."""
-    number = one.number
-    plain = number.top is None and not number.unit and one.strength <= ClaimStrength.SAID
-    return plain and number.end >= len(text.rstrip()) and one.form not in {"alone", "leading"}
 
 
 def _plainer(one: Claim | None, other: Claim | None) -> Claim | None:
@@ -131,41 +114,6 @@ def _plainer(one: Claim | None, other: Claim | None) -> Claim | None:
     if one is None or other is None or one.number.written == "stars":
         return one or other
     return other if other.strength > one.strength and other.subject is not Subject.OTHER else one
-
-
-def _counts_something(text: str, number: RatingNumber) -> bool:
-    """Whether it numbers a thing, or a noun follows and no label stands before: the quick end of most numbers."""
-    if number.top is not None or number.unit:
-        return False
-    if text[max(0, number.start - 2) : number.start].rstrip()[-1:] in _LEADS:
-        return False
-    if _names_something(text, number):
-        return True
-    if _NOUN_BEHIND.match(text, number.end) is None:
-        return False
-    return not CLOSES.match(text, number.end) and not PREDICATE.match(text, number.end)
-
-
-def _names_something(text: str, number: RatingNumber) -> bool:
-    """Whether it is a year, the name of a thing ("sentence 2"), or "one" in the place of a noun."""
-    if number.written == "word" and _PRONOUN.search(text, max(0, number.start - 12), number.start):
-        return True
-    if number.stop - number.start == _YEAR and number.value and number.value >= _FIRST_YEAR:
-        return bool(text[: number.start].strip())
-    return _NUMBERED.search(text, max(0, number.start - 24), number.start) is not None
-
-
-def _again(one: Claim, scanned: Scanned, page: Page) -> Claim:
-    """The claim of an object, marked where the reply takes back an earlier object for it."""
-    before = [region for region in scanned.regions if region[0] <= one.number.start]
-    if len(before) < 2 or not _TAKES_BACK.search(page.text, before[-2][1], before[-1][0]):
-        return one
-    return replace(one, final=True, changed=True)
-
-
-def _not_given(text: str, aspects: Aspects) -> bool:
-    """Whether the reply says of what was asked for that it has no rating."""
-    return any(aspects.asked(match["label"]) for match in _NOT_GIVEN.finditer(text))
 
 
 def _is_scale(number: RatingNumber, scale: Scale) -> bool:
@@ -189,23 +137,6 @@ def _of_entry(entry: RatingEntry, aspects: Aspects) -> list[Claim]:
     subject, other = aspects.of_label(path)
     moved = one._replace(start=one.start + entry.start, stop=one.stop + entry.start, end=one.end + entry.start)
     return [Claim(moved, ClaimStrength.STRUCTURED, subject, other, "json", begin=entry.start)]
-
-
-def _tabled(page: Page, found: list[RatingNumber], aspects: Aspects) -> tuple[list[Claim], set[int]]:
-    """The claims of cells that are a number, and where such cells begin: no other claim is made of them."""
-    claims = []
-    taken = set()
-    starts = {number.start: number for number in found}
-    for cell in cells(page.text):
-        one = starts.get(cell.start)
-        if one is None or page.text[one.end : cell.start + len(cell.text)].strip(" )"):
-            continue
-        taken.add(one.start)
-        label = f"{cell.row if cell.row != cell.text else ''} {cell.column}"
-        subject, other = aspects.of_label(label)
-        if subject is not Subject.WHOLE or RATING.search(label):
-            claims.append(Claim(one, ClaimStrength.STRUCTURED, subject, other, "table", begin=one.start))
-    return claims, taken
 
 
 def _unread(why: str, page: Page, text: str, finish: str) -> Verdict:

@@ -8,7 +8,6 @@ from typing import Final
 
 from steelyard.text.rating_aspects import Subject
 from steelyard.text.rating_claims import Around, Claim, ClaimStrength
-from steelyard.text.rating_foreign import is_foreign, is_foreign_chinese, is_reported, is_supposed
 from steelyard.text.rating_numbers import RatingNumber
 from steelyard.text.rating_words import (
     ARTICLE,
@@ -96,7 +95,7 @@ def said(this: Around) -> Claim | None:
     predicate = PREDICATE.match(this.right) is not None or (
         _LEVEL.search(this.here[-_TAIL:]) is not None and _LEVEL_OF.match(this.right) is not None
     )
-    if not (predicate or CLOSES.match(this.right)) or _denied(this) or _elsewhere(this) or _is_result(this.number):
+    if not (predicate or CLOSES.match(this.right)) or _denied(this) or _is_result(this.number):
         return None
     if predicate:
         return _claim(this, len(this.here), "predicate")
@@ -110,11 +109,6 @@ def said(this: Around) -> Claim | None:
         or _concluded(this)
         or _for_aspect(this)
     )
-
-
-def _elsewhere(this: Around) -> bool:
-    """Whether somebody else gives the number, or the judge only supposes it."""
-    return is_reported(this.here) or is_supposed(this.here, this.right) or is_foreign(this.here, this.right)
 
 
 def _is_result(number: RatingNumber) -> bool:
@@ -221,8 +215,6 @@ def _in_chinese(this: Around) -> Claim | None:
     tail = this.here[-_DENIED_WITHIN:]
     denied = DENIAL.search(_COMMA.split(tail[-_DENIED_WITHIN_CHINESE:])[-1])
     if denied and not _FULL_MARKS.search(tail):
-        return None
-    if is_foreign_chinese(this.here):
         return None
     if this.number.unit and _APART.search(tail) and _CHINESE_END.match(this.right):
         return replace(_claim(this, len(this.here), "counted"), strength=ClaimStrength.BARE)

@@ -156,7 +156,7 @@ DENIAL: Final = re.compile(
     r"|unless|why\snot|from|above|below|under|over|exceed\w{0,3}|without|up\sto|at\smost|at\sleast|no\smore|isn't"
     r"|wasn't|can't"
     r"|cannot|couldn't|wouldn't|don't|doesn't|didn't|won't|scale\sof|between|(?:\A\s{0,2}|(?:needs?|have|has|had|order|enough|required|able)\s)to\sbe"
-    r"|to\s(?:get|receive|earn|achieve|reach|become"
+    r"|to\s(?:get|receive|earn|achieve|reach|become|make\s(?:it|this|that)"
     r"|deserve|warrant|merit|score|gain|obtain)|would\s(?:have|need|require|take)|could\s(?:have|be(?!\s(?:rated|scored|graded|evaluated|assessed|considered)\b)|get|receive"
     r"|earn)|might"
     r"|may|if|worthy\sof|possible|maximum\sof|out\sof\sthe|out\sof|nor|neither|initially|originally|first|miss(?:es|ed|ing)?|shy\sof"
