@@ -1,20 +1,24 @@
-"""Coverage and width of the interval of wins, ties and losses, exactly: every split of n has its probability, no draw.
+"""Coverage and width of the interval of wins, ties and losses.
 
-Only splits with a tie count, as without one the interval is Wilson's. A cell is a share of wins and one of ties; the
-truth is P(win) + P(tie) / 2. `python -m benchmarks.ties` names the ten worst cells over every n from 10 to 200.
+Independent comparisons are summed exactly: every split of n has its probability, and there is no draw. Clusters and
+macro averages are simulated with fixed seeds. Only splits with a tie count in the sums, as without one the interval is
+Wilson's. A cell is a share of wins and one of ties; the truth is P(win) + P(tie) / 2. `python -m benchmarks.ties` names
+the ten worst cells over every n from 10 to 200.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Sequence
+from itertools import groupby
 
 import numpy as np
 from numpy.typing import NDArray
 
 from steelyard.stats.intervals import Interval, mean_interval
 from steelyard.stats.quantiles import beta_quantile
-from steelyard.stats.ties import wilson_with_ties
+from steelyard.stats.stratified import stratified_mean
+from steelyard.stats.ties import wilson_with_ties, wilson_with_ties_clustered
 
 Array = NDArray[np.float64]
 
@@ -26,12 +30,30 @@ ROUNDING = 1e-12
 
 
 def measure() -> list[str]:
-    """A table with a row per number of comparisons: the worst cell's coverage, and the mean width over the cells."""
-    head = ("n", "Student's t", "Clopper-Pearson at wins + ties / 2", "score with ties", *("width",) * 3)
-    return [f"| {' | '.join(row)} |" for row in (head, ["---"] * len(head), *_rows())]
+    """Three tables: the worst cell's coverage by number of comparisons, then clusters and macro averages."""
+    methods = ("Student's t", "score with ties")
+    return [
+        "Independent comparisons, exactly: coverage in the worst cell, and mean width over the cells.",
+        "",
+        *_lines(
+            ("n", "Student's t", "Clopper-Pearson at wins + ties / 2", "score with ties", *("width",) * 3), _exact()
+        ),
+        "",
+        "Comparisons in clusters (clusters x size; shares of wins and ties; intra-cluster correlation), simulated.",
+        "",
+        *_lines(("clusters", *methods, "width", "width"), _clustered()),
+        "",
+        "Macro averages over groups (sizes; shares of wins and ties), simulated.",
+        "",
+        *_lines(("groups", *methods, "width", "width"), _macro()),
+    ]
 
 
-def _rows() -> Iterator[Sequence[str]]:
+def _lines(head: Sequence[str], rows: Iterator[Sequence[str]]) -> list[str]:
+    return [f"| {' | '.join(row)} |" for row in (head, ["---"] * len(head), *rows)]
+
+
+def _exact() -> Iterator[Sequence[str]]:
     for n in SIZES:
         results = [_coverage(interval, n) for interval in (_student, _clopper_pearson, wilson_with_ties)]
         yield [str(n), *(f"{min(covered):.3f}" for covered, _ in results), *(f"{width:.3f}" for _, width in results)]
@@ -58,7 +80,65 @@ def _chances(splits: Sequence[tuple[int, int, int]], cell: tuple[float, float, f
     # Nothing is lost where no comparison can be: a split with a loss has probability 0 there.
     logs = np.where(counts > 0, counts * np.log(np.maximum(cell, 1e-300)), 0.0).sum(axis=1)
     chances: Array = np.exp(factorials[n] - factorials[counts].sum(axis=1) + logs)
-    return chances / chances.sum()
+    chances /= chances.sum()
+    return chances
+
+
+CLUSTERED = (
+    (10, 5, (0.7, 0.1), 0.3),
+    (20, 5, (0.7, 0.1), 0.3),
+    (20, 5, (0.85, 0.1), 0.3),
+    (50, 4, (0.5, 0.3), 0.2),
+    (100, 2, (0.9, 0.05), 0.5),
+)
+GROUPED = (
+    ((34,) * 5, ((0.7, 0.1),) * 5),
+    ((100, 30, 20, 10, 10), ((0.45, 0.1), (0.55, 0.1), (0.65, 0.1), (0.75, 0.1), (0.85, 0.1))),
+    ((10,) * 6, (*((0.97, 0.02),) * 3, (0.6, 0.2), (0.7, 0.1), (0.8, 0.1))),
+    ((5,) * 8, ((0.9, 0.06),) * 8),
+)
+DRAWS = 2000
+
+
+def _clustered() -> Iterator[Sequence[str]]:
+    for seed, (clusters, size, (win, tie), icc) in enumerate(CLUSTERED):
+        rng = np.random.default_rng([8, seed])
+        numbers = np.repeat(np.arange(clusters), size)
+        # Shares drawn anew for each cluster from a Dirichlet distribution give its values this correlation.
+        weights = np.array([win, tie, 1 - win - tie]) * (1 - icc) / icc
+        limits = []
+        for _ in range(DRAWS):
+            values = np.concatenate([_draw(rng, rng.dirichlet(weights), size) for _ in range(clusters)])
+            student = mean_interval(values, clusters=numbers, scale=(0.0, 1.0)) or Interval(0.0, 1.0)
+            limits.append((*student, *wilson_with_ties_clustered(values, clusters=numbers)))
+        yield [f"{clusters} x {size}; {win:g}, {tie:g}; {icc:g}", *_held(limits, win + tie / 2)]
+
+
+def _macro() -> Iterator[Sequence[str]]:
+    for seed, (sizes, shares) in enumerate(GROUPED):
+        rng = np.random.default_rng([9, seed])
+        numbers = np.repeat(np.arange(len(sizes)), sizes)
+        chances = [np.array([win, tie, 1 - win - tie]) for win, tie in shares]
+        limits = []
+        for _ in range(DRAWS):
+            values = np.concatenate([_draw(rng, part, size) for part, size in zip(chances, sizes, strict=True)])
+            student = stratified_mean(values, numbers, rate=False).interval or Interval(0.0, 1.0)
+            limits.append((*student, *(stratified_mean(values, numbers).interval or Interval(0.0, 1.0))))
+        kinds = groupby(zip(sizes, shares, strict=True))
+        label = ", ".join(f"{len(list(alike))} of {size} at {win:g} + {tie:g}" for (size, (win, tie)), alike in kinds)
+        yield [label, *_held(limits, float(np.mean([win + tie / 2 for win, tie in shares])))]
+
+
+def _draw(rng: np.random.Generator, chances: Array, size: int) -> Array:
+    values: Array = rng.choice([1.0, 0.5, 0.0], size=size, p=chances)
+    return values
+
+
+def _held(limits: Sequence[tuple[float, ...]], truth: float) -> list[str]:
+    """Coverage of either interval, then the mean width of either."""
+    low, high = np.array(limits)[:, ::2], np.array(limits)[:, 1::2]
+    covered = ((low - ROUNDING <= truth) & (truth <= high + ROUNDING)).mean(axis=0)
+    return [*(f"{share:.3f}" for share in covered), *(f"{width:.3f}" for width in (high - low).mean(axis=0))]
 
 
 def _student(wins: int, ties: int, losses: int) -> Interval:

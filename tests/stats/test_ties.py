@@ -88,6 +88,8 @@ def test_no_limit_rises_when_a_win_becomes_a_tie_or_a_tie_a_loss():
             for split in worse:
                 assert limits[split].low <= low + 0.01, (wins, ties, losses)
                 assert limits[split].high <= high + 0.01, (wins, ties, losses)
+                if split[0] >= split[2]:
+                    assert limits[split].low <= low + 1e-12, (wins, ties, losses)
 
 
 @pytest.mark.parametrize("n", [10, 11, 12, 14, 17, 20, 27, 40])
@@ -134,9 +136,9 @@ def test_in_clusters_without_ties_it_is_the_clustered_wilson(rows):
 
 def test_comparisons_of_one_cluster_each_differ_from_independent_ones_by_the_quantile_alone():
     values = [1.0] * 120 + [0.5] * 30 + [0.0] * 50
-    found = wilson_with_ties_clustered(values, clusters=range(200))
-    assert found == pytest.approx(wilson_with_ties(120, 30, 50), abs=2e-3)
-    assert found.high - found.low > np.subtract(*wilson_with_ties(120, 30, 50)[::-1])
+    result = wilson_with_ties_clustered(values, clusters=range(200))
+    assert result == pytest.approx(wilson_with_ties(120, 30, 50), abs=2e-3)
+    assert result.high - result.low > np.subtract(*wilson_with_ties(120, 30, 50)[::-1])
 
 
 def test_repeats_of_one_comparison_are_one_comparison():
@@ -147,8 +149,8 @@ def test_repeats_of_one_comparison_are_one_comparison():
 
 def test_clusters_of_one_mean_count_as_one_comparison_each():
     t = 2.2621571628  # of nine degrees of freedom
-    found = wilson_with_ties_clustered([0.5] * 40, clusters=[i // 4 for i in range(40)])
-    assert found == pytest.approx(score_interval_with_ties(0, 10, 0, t), abs=1e-9)
+    result = wilson_with_ties_clustered([0.5] * 40, clusters=[i // 4 for i in range(40)])
+    assert result == pytest.approx(score_interval_with_ties(0, 10, 0, t), abs=1e-9)
     assert wilson_with_ties_clustered([1.0, 0.5], clusters=[3, 3]) == (0.0, 1.0)
 
 

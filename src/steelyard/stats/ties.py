@@ -42,7 +42,9 @@ def wilson_with_ties(wins: int, ties: int, losses: int, level: float = 0.95) -> 
 
     h is a continuity correction: 0 without ties, else c / 2n with c = min(3/2, 1 + n / 20) (1 + 1 / ties) / 2. With a
     single tie the mean moves in steps of a whole win, with many ties in steps of half a win. Smaller sets get less,
-    so that no limit rises by more than 0.01 when a win becomes a tie or a tie becomes a loss.
+    so that no limit rises by more than 0.01 when a win becomes a tie or a tie becomes a loss. The limit farther from
+    its end of the scale never rises: of at least as many wins as losses the lower limit is at least the one that the
+    data would have with all ties lost, and the upper limit likewise.
 
     Args:
         wins: comparisons won, at least 0.
@@ -55,7 +57,7 @@ def wilson_with_ties(wins: int, ties: int, losses: int, level: float = 0.95) -> 
     The continuity correction is ours; coverage and width by exact enumeration are in docs/statistics.md.
 
     >>> wilson_with_ties(19, 0, 0).rounded(4), wilson_with_ties(19, 1, 0).rounded(4)
-    ((0.8318, 1.0), (0.7605, 1.0))
+    ((0.8318, 1.0), (0.7639, 1.0))
 
     Of ties alone q = 1 - 2m below 1/2, and (q - 2h)^2 = z^2 q (1 - q) / n; for n = 10: 2h = 0.0825, q = 0.38393.
 
@@ -118,7 +120,13 @@ def score_interval_with_ties(wins: float, ties: float, losses: float, z: float) 
         return score_interval(wins / n, n, z)
     correction = min(_LARGEST_CORRECTION, 1 + n / 20) * (1 + 1 / max(1.0, ties)) / (4 * n)
     low = _lower_limit((wins, ties, losses), z, correction)
-    return Interval(low, 1 - _lower_limit((losses, ties, wins), z, correction))
+    high = 1 - _lower_limit((losses, ties, wins), z, correction)
+    # Near the closer end of the scale this bound would cost coverage: at n = 11 it would leave 90 %.
+    if wins >= losses:
+        low = max(low, score_interval(wins / n, n, z).low)
+    if wins <= losses:
+        high = min(high, score_interval((wins + ties) / n, n, z).high)
+    return Interval(low, high)
 
 
 def _lower_limit(counts: tuple[float, float, float], z: float, correction: float) -> float:
