@@ -133,8 +133,8 @@ def test_a_number_is_the_only_declared_score_whatever_its_stage_is_called():
     scorer = with_infos((ScoreInfo("tone", (0, 1)),))
     scorer.stage_info = StageInfo(name="by ear")
     assert Step.of(stage_name(scorer), scorer).scores(0.5) == [Score("tone", 0.5)]
-    two = with_infos((ScoreInfo("tone"), ScoreInfo("tact")))
-    assert Step.of("scorer", two).scores(0.5) == [Score("scorer", 0.5)]
+    second = with_infos((ScoreInfo("tone"), ScoreInfo("tact")))
+    assert Step.of("scorer", second).scores(0.5) == [Score("scorer", 0.5)]
 
 
 @pytest.mark.parametrize(

@@ -84,7 +84,7 @@ def test_a_target_may_ask_several_times_and_every_reply_is_recorded_by_stage():
 
     (record,) = outcome(target, [judge])
     assert record.output.value == "DRAFT DRAFT FINAL"
-    assert {stage: [one.text for one in replies] for stage, replies in record.replies.items()} == {
+    assert {stage: [entry.text for entry in replies] for stage, replies in record.replies.items()} == {
         "target": ["DRAFT", "DRAFT", "DRAFT DRAFT FINAL"],
         "judge": ["DRAFT DRAFT FINAL"],
     }
@@ -98,15 +98,17 @@ def test_repeats_ask_anew_and_are_recorded_in_order():
         return "A"
 
     run = evaluate(target, samples(3), [ExactMatch()], repeats=4, concurrency=5)
-    assert [(one.sample.id, one.repeat) for one in run.records()] == [(f"q{n}", k) for n in range(3) for k in range(4)]
+    assert [(record.sample.id, record.repeat) for record in run.records()] == [
+        (f"q{n}", k) for n in range(3) for k in range(4)
+    ]
     assert len(calls) == run.done == run.planned == 12
 
 
 def test_every_repeat_is_a_call_of_its_own():
     async def run():
         async with peer(lambda n, _: said(f"{n}")) as server:
-            found = await aevaluate(Prompt(OpenAICompatible("m", server.url)), samples(2), [ExactMatch()], repeats=3)
-            return len(server.asked), {one.output.value for one in found.records()}
+            result = await aevaluate(Prompt(OpenAICompatible("m", server.url)), samples(2), [ExactMatch()], repeats=3)
+            return len(server.asked), {record.output.value for record in result.records()}
 
     assert asyncio.run(run()) == (6, {"0", "1", "2", "3", "4", "5"})
 
@@ -118,11 +120,11 @@ def test_results_are_equal_whatever_the_concurrency():
             raise ValueError("seven")
         return "AB"[int(sample.id[1:]) % 2]
 
-    found = []
+    result = []
     for concurrency in (1, 32):
         run = evaluate(target, samples(40), [ExactMatch()], concurrency=concurrency, max_errors=1.0)
-        found.append([(one.sample, one.output, one.scores, one.failure) for one in run.records()])
-    assert found[0] == found[1]
+        result.append([(record.sample, record.output, record.scores, record.failure) for record in run.records()])
+    assert result[0] == result[1]
 
 
 def failing_in(n):
@@ -170,7 +172,7 @@ def test_a_small_run_is_asked_to_its_end_though_it_is_broken():
 
 def test_an_endpoint_may_fail_in_one_of_a_hundred_and_code_in_one_of_five():
     targets = [Prompt(Scripted(default="A")), answers_a, Function("tests.runner.test_runner:answers_a")]
-    runs = [evaluate(one, samples(3), [ExactMatch()]) for one in targets]
+    runs = [evaluate(entry, samples(3), [ExactMatch()]) for entry in targets]
     assert [run.manifest["options"]["max_errors"] for run in runs] == [0.01, 0.2, 0.2]
 
 
@@ -210,10 +212,10 @@ def test_a_wrong_key_ends_the_run_though_the_target_catches_every_error():
             return await aevaluate(careless, samples(50), [ExactMatch()], concurrency=4), len(server.asked)
 
     model = None
-    run, asked = asyncio.run(run())
+    run, requests = asyncio.run(run())
     assert (run.state, run.done) == ("broken", 0)
     assert "bad key" in run.reason
-    assert asked <= 4
+    assert requests <= 4
 
 
 def test_whoever_waits_for_a_retry_wakes_when_the_run_ends():
@@ -226,8 +228,8 @@ def test_whoever_waits_for_a_retry_wakes_when_the_run_ends():
             return await aevaluate(target, samples(4), [ExactMatch()], concurrency=4, retry=Retry(base_s=30.0))
 
     started = time.monotonic()
-    found = asyncio.run(run())
-    assert found.state == "broken"
+    result = asyncio.run(run())
+    assert result.state == "broken"
     assert time.monotonic() - started < 5
 
 
@@ -262,7 +264,9 @@ def test_progress_counts_what_is_done_and_what_failed():
     run = evaluate(Prompt(Scripted({"question 1": "A"}, default="no")), samples(20), [ExactMatch()])
     summary = run.summary()
     assert (run.done, run.errors, run.replies, run.from_journal) == (20, 0, 20, 0)
-    assert summary.output_tokens == sum(Usage(0, len(one.output.value) // 4).output_tokens for one in run.records())
+    assert summary.output_tokens == sum(
+        Usage(0, len(record.output.value) // 4).output_tokens for record in run.records()
+    )
     again = evaluate(Prompt(Scripted({"question 1": "A"}, default="no")), samples(20), [ExactMatch()])
     assert again.from_journal == 20
 

@@ -190,9 +190,9 @@ def test_a_scorer_may_return_a_score_a_number_or_a_truth_value(value, score):
 
     (record,) = outcome(plain, [scorer])
     assert record.failure is None
-    found = {one.name: (one.value, one.passed) for one in record.scores}
-    assert found["scorer"] == score
-    assert all(type(one.value) is float for one in record.scores)
+    result = {entry.name: (entry.value, entry.passed) for entry in record.scores}
+    assert result["scorer"] == score
+    assert all(type(entry.value) is float for entry in record.scores)
 
 
 @pytest.mark.parametrize(
@@ -204,7 +204,7 @@ def test_a_scorer_may_return_a_score_a_number_or_a_truth_value(value, score):
 def test_anything_else_is_a_failure_of_the_scorer_and_no_score(value):
     first, second = outcome(plain, [lambda sample, output: value, ExactMatch()], n=2)
     for record in (first, second):
-        assert (record.failure.stage, [one.name for one in record.scores]) == ("<lambda>", ["exact_match"])
+        assert (record.failure.stage, [score.name for score in record.scores]) == ("<lambda>", ["exact_match"])
 
 
 def test_two_scorers_that_give_the_same_name_do_not_end_the_run():
@@ -263,4 +263,4 @@ def test_whatever_declares_a_sandbox_is_given_the_one_of_the_session():
     (record,) = outcome(target, [waiting, asking, plain_scorer])
     assert [score.value for score in record.scores] == [1.0, 1.0, 1.0]
     assert len(seen) == 4
-    assert all(isinstance(one, Sandbox) and one is seen[0] for one in seen)
+    assert all(isinstance(entry, Sandbox) and entry is seen[0] for entry in seen)

@@ -94,9 +94,9 @@ def test_the_exact_interval_holds_the_other_two_limits_of_a_test_at_its_ends(cou
     ],
 )
 def test_coverage_over_all_rates_in_the_mean_and_at_worst(interval, n, mean, worst):
-    found = coverage(interval, n)
-    assert found.mean() == pytest.approx(mean, abs=6e-4)
-    assert found.min() == pytest.approx(worst, abs=6e-4)
+    result = coverage(interval, n)
+    assert result.mean() == pytest.approx(mean, abs=6e-4)
+    assert result.min() == pytest.approx(worst, abs=6e-4)
 
 
 @pytest.mark.parametrize("interval", [clopper_pearson, jeffreys])

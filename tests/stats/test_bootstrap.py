@@ -16,7 +16,7 @@ samples = st.lists(st.floats(-5, 5), min_size=3, max_size=25).filter(lambda valu
 
 
 def scipys(values, method, level=0.95):
-    found = bootstrap(
+    result = bootstrap(
         (np.asarray(values),),
         np.mean,
         method=method,
@@ -24,7 +24,7 @@ def scipys(values, method, level=0.95):
         confidence_level=level,
         rng=np.random.default_rng(1),
     )
-    return found.confidence_interval
+    return result.confidence_interval
 
 
 @BOTH
@@ -57,11 +57,13 @@ def test_without_skewness_the_correction_changes_little():
 @given(values=samples, factor=st.floats(0.1, 10), offset=st.floats(-5, 5))
 @settings(max_examples=15)
 def test_intervals_move_and_stretch_with_the_values(interval, values, factor, offset):
-    found = interval(values)
-    assume(found is not None)
+    result = interval(values)
+    assume(result is not None)
     moved = interval([factor * value + offset for value in values])
-    width = factor * (found.high - found.low)
-    assert moved == pytest.approx((factor * found.low + offset, factor * found.high + offset), abs=0.02 * width + 1e-9)
+    width = factor * (result.high - result.low)
+    assert moved == pytest.approx(
+        (factor * result.low + offset, factor * result.high + offset), abs=0.02 * width + 1e-9
+    )
 
 
 @BOTH

@@ -24,25 +24,25 @@ def test_between_places_it_is_pearsons_test_of_a_table():
     rng = np.random.default_rng(1)
     places = rng.integers(0, 4, 400)
     values = (rng.random(400) < 0.5 + 0.1 * places).astype(float)
-    table = [[((places == place) & (values == value)).sum() for place in range(4)] for value in (0, 1)]
-    found, oracle = between_places(values, places), chi2_contingency(table, correction=False)
-    assert (found.name, found.df) == ("chi-squared", oracle.dof)
-    assert (found.statistic, found.p) == pytest.approx((oracle.statistic, oracle.pvalue))
+    table = [[((places == position) & (values == value)).sum() for position in range(4)] for value in (0, 1)]
+    result, oracle = between_places(values, places), chi2_contingency(table, correction=False)
+    assert (result.name, result.df) == ("chi-squared", oracle.dof)
+    assert (result.statistic, result.p) == pytest.approx((oracle.statistic, oracle.pvalue))
 
 
 def test_with_few_samples_a_permutation_test_agrees_with_fishers_exact_test():
     values, places = [1, 1, 1, 1, 0, 0, 0, 0, 0, 1], [0, 0, 0, 0, 0, 1, 1, 1, 1, 1]
-    found = between_places(values, places)
-    assert found.name == "permutation"
-    assert found.p == pytest.approx(fisher_exact([[4, 1], [1, 4]]).pvalue, abs=0.015)
+    result = between_places(values, places)
+    assert result.name == "permutation"
+    assert result.p == pytest.approx(fisher_exact([[4, 1], [1, 4]]).pvalue, abs=0.015)
 
 
 def test_within_samples_it_is_cochrans_q():
     rng = np.random.default_rng(2)
     table = (rng.random((60, 4)) < [0.7, 0.6, 0.6, 0.4]).astype(float)
-    found = within_samples(table.ravel(), np.tile(range(4), 60), np.repeat(range(60), 4))
+    result = within_samples(table.ravel(), np.tile(range(4), 60), np.repeat(range(60), 4))
     oracle = cochrans_q(table)
-    assert (found.statistic, found.p, found.df) == pytest.approx((oracle.statistic, oracle.pvalue, 3))
+    assert (result.statistic, result.p, result.df) == pytest.approx((oracle.statistic, oracle.pvalue, 3))
 
 
 def test_repeats_at_a_place_are_averaged_and_change_nothing_when_they_agree():
@@ -66,27 +66,27 @@ def test_samples_of_other_numbers_of_options_add_up():
     rng = np.random.default_rng(5)
     first, second = (rng.random((30, 3)) < 0.5).astype(float), (rng.random((30, 2)) < 0.5).astype(float)
     one = within_samples(first.ravel(), np.tile(range(3), 30), np.repeat(range(30), 3))
-    two = within_samples(second.ravel(), np.tile([7, 8], 30), np.repeat(range(30), 2))
+    other = within_samples(second.ravel(), np.tile([7, 8], 30), np.repeat(range(30), 2))
     both = within_samples(
         [*first.ravel(), *second.ravel()],
         [*np.tile(range(3), 30), *np.tile([7, 8], 30)],
         [*np.repeat(range(30), 3), *np.repeat(range(100, 130), 2)],
     )
-    assert (both.statistic, both.df) == pytest.approx((one.statistic + two.statistic, 3))
+    assert (both.statistic, both.df) == pytest.approx((one.statistic + other.statistic, 3))
 
 
 def test_few_varying_samples_get_a_permutation_test_that_is_exact():
     """Five samples right at place 0 alone: all permutations are equally likely, (1/2)^5 * 2 are as extreme."""
-    found = within_samples([1, 0] * 5, [0, 1] * 5, np.repeat(range(5), 2))
-    assert found.name == "permutation"
-    assert found.p == pytest.approx(2 / 32, abs=0.01)
+    result = within_samples([1, 0] * 5, [0, 1] * 5, np.repeat(range(5), 2))
+    assert result.name == "permutation"
+    assert result.p == pytest.approx(2 / 32, abs=0.01)
 
 
 @settings(max_examples=60, deadline=None)
 @given(st.lists(st.tuples(st.sampled_from([0.0, 0.5, 1.0]), st.integers(0, 4), st.integers(0, 6)), max_size=40))
 def test_a_p_value_is_always_one(rows):
     values, places, samples = zip(*rows, strict=True) if rows else ((), (), ())
-    for found in (between_places(values, places), within_samples(values, places, samples)):
-        assert 0 < found.p <= 1
-        assert found.statistic >= -1e-9
-        assert found.df >= 0
+    for result in (between_places(values, places), within_samples(values, places, samples)):
+        assert 0 < result.p <= 1
+        assert result.statistic >= -1e-9
+        assert result.df >= 0

@@ -152,16 +152,16 @@ def test_repeating_every_answer_adds_no_information():
 
 
 def test_clustered_wilson_with_all_right_counts_clusters_and_not_rows():
-    found = wilson_clustered([1] * 40, clusters=[i // 4 for i in range(40)])
+    result = wilson_clustered([1] * 40, clusters=[i // 4 for i in range(40)])
     t = scipy_stats.t.ppf(0.975, 9)
-    assert found == (pytest.approx(10 / (10 + t * t), abs=1e-9), 1.0)
+    assert result == (pytest.approx(10 / (10 + t * t), abs=1e-9), 1.0)
 
 
 def test_one_large_cluster_counts_for_less_than_as_many_equal_ones():
     """Sizes 1, 1, 1 and 7 weigh as 100 / 52 = 1.92 clusters: t has one degree of freedom."""
-    found = wilson_clustered([1] * 10, clusters=[0, 1, 2, *[3] * 7])
+    result = wilson_clustered([1] * 10, clusters=[0, 1, 2, *[3] * 7])
     t, weight = scipy_stats.t.ppf(0.975, 1), 100 / 52
-    assert found == (pytest.approx(weight / (weight + t * t), abs=1e-9), 1.0)
+    assert result == (pytest.approx(weight / (weight + t * t), abs=1e-9), 1.0)
 
 
 def test_clustered_wilson_keeps_its_level_where_sizes_differ():

@@ -26,8 +26,8 @@ def test_benjamini_hochberg_equals_statsmodels(p_values):
 @given(families)
 def test_adjusting_never_lowers_a_p_value_and_holm_is_the_stricter(p_values):
     assert all(
-        raw <= shared * (1 + 1e-12) and shared <= whole * (1 + 1e-12) and whole <= 1
-        for raw, shared, whole in zip(p_values, benjamini_hochberg(p_values), holm(p_values), strict=True)
+        raw <= shared * (1 + 1e-12) and shared <= complete * (1 + 1e-12) and complete <= 1
+        for raw, shared, complete in zip(p_values, benjamini_hochberg(p_values), holm(p_values), strict=True)
     )
 
 

@@ -199,8 +199,8 @@ def test_clustered_newcombe_with_a_pair_per_cluster_is_newcombes_with_t_for_z():
     first = [1.0] * 76 + [0.0] * 24
     second = [1.0] * 60 + [0.0] * 16 + [1.0] * 6 + [0.0] * 18
     level = 2 * student.cdf(1.959964, 99) - 1
-    found = newcombe_clustered(first, second, clusters=range(100), level=level)
-    assert found == pytest.approx(newcombe_paired(60, 16, 6, 18), abs=2e-3)
+    result = newcombe_clustered(first, second, clusters=range(100), level=level)
+    assert result == pytest.approx(newcombe_paired(60, 16, 6, 18), abs=2e-3)
 
 
 def test_repeating_every_pair_adds_no_information_to_clustered_newcombe():

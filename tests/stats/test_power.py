@@ -104,9 +104,9 @@ def test_detectable_rates_turn_the_sample_sizes_round(first, difference, power, 
 @given(st.floats(0.01, 0.3), st.floats(0.31, 0.6), powers, levels)
 def test_the_detectable_paired_difference_turns_the_number_of_pairs_round(first, second, power, level):
     n = pairs_for_rates(first, second, level=level, power=power)
-    found = detectable_paired_rates(n, first + second, level=level, power=power)
-    assert found <= second - first + 1e-9
-    assert n < 20 or found == pytest.approx(second - first, rel=0.1)
+    result = detectable_paired_rates(n, first + second, level=level, power=power)
+    assert result <= second - first + 1e-9
+    assert n < 20 or result == pytest.approx(second - first, rel=0.1)
 
 
 def test_pairs_that_never_differed_still_leave_a_difference_open():
@@ -122,8 +122,8 @@ def test_mcnemar_finds_the_detectable_difference_four_times_in_five():
     difference = detectable_paired_rates(n, discordance)
     rng = np.random.default_rng(4)
     shares = [(discordance + difference) / 2, (discordance - difference) / 2, 1 - discordance]
-    found = np.mean([mcnemar_exact(int(a), int(b)) < 0.05 for a, b, _ in rng.multinomial(n, shares, size=1500)])
-    assert 0.74 <= found <= 0.83
+    result = np.mean([mcnemar_exact(int(a), int(b)) < 0.05 for a, b, _ in rng.multinomial(n, shares, size=1500)])
+    assert 0.74 <= result <= 0.83
 
 
 @given(st.floats(0, 12), st.sampled_from([1, 1.5, 2, 3, 8, 30, 200, 5000]), levels)
@@ -137,9 +137,9 @@ def test_t_test_power_equals_scipys_noncentral_t(noncentrality, df, level):
 @pytest.mark.parametrize(("size", "power"), [(0.2, 0.8), (0.5, 0.9), (0.8, 0.8), (1.5, 0.95)])
 def test_sample_sizes_of_means_equal_statsmodels(size, power):
     one = TTestPower().solve_power(size, None, 0.05, power)
-    two = TTestIndPower().solve_power(size, None, 0.05, power)
+    second = TTestIndPower().solve_power(size, None, 0.05, power)
     assert samples_for_mean(3 * size, 3, power=power) == math.ceil(one)
-    assert samples_for_means(-3 * size, 3, power=power) == math.ceil(two)
+    assert samples_for_means(-3 * size, 3, power=power) == math.ceil(second)
 
 
 @pytest.mark.parametrize("n", [2, 3, 10, 80, 3000])

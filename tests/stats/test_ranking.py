@@ -50,7 +50,7 @@ def exact(wins):
         weight = (wins + wins.T) * share * share.T
         return np.diag(weight.sum(axis=1)) - weight
 
-    found = minimize(
+    result = minimize(
         lambda strengths: loss(strengths, wins),
         np.zeros(len(wins)),
         method="trust-exact",
@@ -58,7 +58,7 @@ def exact(wins):
         hess=hessian,
         options={"gtol": 1e-7},
     )
-    return found.x - found.x.mean()
+    return result.x - result.x.mean()
 
 
 def ring(seed, models=200, each=100):
@@ -72,18 +72,18 @@ def ring(seed, models=200, each=100):
 
 
 def test_the_toy_of_three_models_with_ties_as_half_wins():
-    found = bradley_terry(TOY)
-    assert found.strengths == pytest.approx([0.7406, -0.1491, -0.5915], abs=5e-5)
-    assert found.converged
-    assert found.connected
-    assert found.prior == 0.0
-    assert found.separable == ()
-    assert found.iterations <= 8
+    result = bradley_terry(TOY)
+    assert result.strengths == pytest.approx([0.7406, -0.1491, -0.5915], abs=5e-5)
+    assert result.converged
+    assert result.connected
+    assert result.prior == 0.0
+    assert result.separable == ()
+    assert result.iterations <= 8
 
 
 def test_two_models_differ_by_the_log_of_their_odds():
-    found = bradley_terry(table(2, (0, 1, 19, 4, 2)))
-    assert found.strengths[0] - found.strengths[1] == pytest.approx(math.log(20 / 5), abs=1e-12)
+    result = bradley_terry(table(2, (0, 1, 19, 4, 2)))
+    assert result.strengths[0] - result.strengths[1] == pytest.approx(math.log(20 / 5), abs=1e-12)
 
 
 def test_strengths_do_not_depend_on_how_models_are_numbered():
@@ -102,9 +102,9 @@ def test_at_the_maximum_each_model_has_won_what_the_model_expects():
 def test_no_other_method_finds_a_higher_likelihood(n, seed):
     wins = np.random.default_rng(seed).integers(1, 30, size=(n, n)).astype(float)
     np.fill_diagonal(wins, 0)
-    found = bradley_terry(wins)
-    assert found.converged
-    assert found.strengths == pytest.approx(exact(wins), abs=1e-5)
+    result = bradley_terry(wins)
+    assert result.converged
+    assert result.strengths == pytest.approx(exact(wins), abs=1e-5)
 
 
 @settings(deadline=None, max_examples=30)
@@ -114,7 +114,7 @@ def test_strengths_equal_evalicas_where_it_converges(n, seed):
     first = rng.integers(0, n, 4000)
     second = (first + rng.integers(1, n, 4000)) % n
     score = rng.choice([1.0, 0.5, 0.0], 4000)
-    winners = [{1.0: Winner.X, 0.5: Winner.Draw, 0.0: Winner.Y}[one] for one in score]
+    winners = [{1.0: Winner.X, 0.5: Winner.Draw, 0.0: Winner.Y}[entry] for entry in score]
     theirs = evalica_bradley_terry(first.tolist(), second.tolist(), winners, tolerance=1e-12, limit=100_000).scores
     logs = np.log(theirs.sort_index().to_numpy())
     ours = bradley_terry(count_battles(coded(first, second, score)))
@@ -125,11 +125,11 @@ def test_a_sparse_ring_of_200_models_is_right_where_evalica_stops_early():
     battles = ring(0)
     wins = count_battles(battles)
     right = exact(wins)
-    found = bradley_terry(wins)
-    assert found.converged
-    assert found.prior == 0.0
-    assert np.abs(found.strengths - right).max() < 1e-6
-    winners = [Winner.X if one else Winner.Y for one in battles.score]
+    result = bradley_terry(wins)
+    assert result.converged
+    assert result.prior == 0.0
+    assert np.abs(result.strengths - right).max() < 1e-6
+    winners = [Winner.X if battle else Winner.Y for battle in battles.score]
     theirs = evalica_bradley_terry(battles.first.tolist(), battles.second.tolist(), winners).scores
     logs = np.log(theirs.sort_index().to_numpy())
     assert np.abs(logs - logs.mean() - right).max() > 0.05
@@ -138,9 +138,9 @@ def test_a_sparse_ring_of_200_models_is_right_where_evalica_stops_early():
 def test_a_chain_of_one_sided_pairs_does_not_overflow():
     """Each model beats the next 999 times of 1,000: 200 models span 1,374 log units."""
     n = 200
-    found = bradley_terry(table(n, *((a, a + 1, 999, 1, 0) for a in range(n - 1))))
-    assert found.converged
-    assert -np.diff(found.strengths) == pytest.approx([math.log(999)] * (n - 1), abs=1e-6)
+    result = bradley_terry(table(n, *((a, a + 1, 999, 1, 0) for a in range(n - 1))))
+    assert result.converged
+    assert -np.diff(result.strengths) == pytest.approx([math.log(999)] * (n - 1), abs=1e-6)
 
 
 def test_a_circle_of_winners_is_level():
@@ -150,40 +150,40 @@ def test_a_circle_of_winners_is_level():
 
 
 def test_a_model_without_a_win_gets_a_finite_strength_below_the_rest_and_the_prior_is_said():
-    found = bradley_terry(table(3, (0, 1, 6, 4, 0), (0, 2, 10, 0, 0), (1, 2, 10, 0, 0)))
-    assert np.isfinite(found.strengths).all()
-    assert list(np.argsort(-found.strengths)) == [0, 1, 2]
-    assert found.prior == PRIOR == 0.5
-    assert found.separable == (0, 1, 2)
-    assert found.converged
+    result = bradley_terry(table(3, (0, 1, 6, 4, 0), (0, 2, 10, 0, 0), (1, 2, 10, 0, 0)))
+    assert np.isfinite(result.strengths).all()
+    assert list(np.argsort(-result.strengths)) == [0, 1, 2]
+    assert result.prior == PRIOR == 0.5
+    assert result.separable == (0, 1, 2)
+    assert result.converged
 
 
 def test_the_prior_is_half_a_virtual_tie_per_compared_pair():
-    found = bradley_terry(table(2, (0, 1, 10, 0, 0)))
-    assert found.strengths[0] - found.strengths[1] == pytest.approx(math.log(10.25 / 0.25), abs=1e-9)
-    asked = bradley_terry(table(2, (0, 1, 10, 5, 0)), prior=2.0)
-    assert asked.prior == 2.0
-    assert asked.separable == ()
-    assert asked.strengths[0] - asked.strengths[1] == pytest.approx(math.log(11 / 6), abs=1e-9)
+    result = bradley_terry(table(2, (0, 1, 10, 0, 0)))
+    assert result.strengths[0] - result.strengths[1] == pytest.approx(math.log(10.25 / 0.25), abs=1e-9)
+    requests = bradley_terry(table(2, (0, 1, 10, 5, 0)), prior=2.0)
+    assert requests.prior == 2.0
+    assert requests.separable == ()
+    assert requests.strengths[0] - requests.strengths[1] == pytest.approx(math.log(11 / 6), abs=1e-9)
 
 
 @pytest.mark.parametrize("n", [2, 5, 60])
 def test_where_the_better_always_wins_the_order_is_right(n):
-    found = bradley_terry(np.triu(np.full((n, n), 3.0), 1))
-    assert (np.diff(found.strengths) < 0).all()
-    assert np.isfinite(found.strengths).all()
-    assert found.converged
+    result = bradley_terry(np.triu(np.full((n, n), 3.0), 1))
+    assert (np.diff(result.strengths) < 0).all()
+    assert np.isfinite(result.strengths).all()
+    assert result.converged
 
 
 def test_parts_that_never_met_are_fitted_apart_and_named():
     wins = table(5, (0, 2, 3, 1, 0), (1, 4, 5, 0, 0))
-    found = bradley_terry(wins)
-    assert found.components == ((0, 2), (1, 4), (3,))
-    assert not found.connected
-    assert found.strengths[[0, 2]] == pytest.approx([math.log(3) / 2, -math.log(3) / 2])
-    assert found.separable == (1, 4)
-    assert found.strengths[1] + found.strengths[4] == pytest.approx(0.0)
-    assert found.strengths[3] == 0.0
+    result = bradley_terry(wins)
+    assert result.components == ((0, 2), (1, 4), (3,))
+    assert not result.connected
+    assert result.strengths[[0, 2]] == pytest.approx([math.log(3) / 2, -math.log(3) / 2])
+    assert result.separable == (1, 4)
+    assert result.strengths[1] + result.strengths[4] == pytest.approx(0.0)
+    assert result.strengths[3] == 0.0
 
 
 def test_counts_hold_wins_ties_and_weights():

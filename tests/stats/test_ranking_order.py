@@ -86,8 +86,8 @@ def test_all_wins_need_at_least_the_six_of_the_sign_test():
 
 def test_the_interval_holds_the_strength_itself():
     for seed in range(5):
-        found = rank(arena(np.linspace(2, -2, 12), 66, seed), resamples=200)
-        for strength, interval in zip(found.fit.strengths, found.intervals, strict=True):
+        result = rank(arena(np.linspace(2, -2, 12), 66, seed), resamples=200)
+        for strength, interval in zip(result.fit.strengths, result.intervals, strict=True):
             assert interval.low <= strength <= interval.high
 
 
@@ -96,9 +96,9 @@ def test_intervals_hold_the_truth_as_often_as_they_say():
     truth = np.array([0.5, 0.25, 0.0, -0.25, -0.5])
     held, all_right = [], []
     for seed in range(200):
-        found = rank(panel(truth, 20, seed), resamples=200, seed=seed)
-        held += [low <= one <= high for (low, high), one in zip(found.intervals, truth, strict=True)]
-        all_right.append(all(best <= place <= worst for place, (best, worst) in enumerate(found.ranks, 1)))
+        result = rank(panel(truth, 20, seed), resamples=200, seed=seed)
+        held += [low <= interval <= high for (low, high), interval in zip(result.intervals, truth, strict=True)]
+        all_right.append(all(best <= position <= worst for position, (best, worst) in enumerate(result.ranks, 1)))
     assert 0.92 <= np.mean(held) <= 0.985
     assert np.mean(all_right) >= 0.92
 
@@ -113,15 +113,15 @@ def test_resampling_prompts_is_wider_than_resampling_rows_where_a_prompt_decides
     battles = panel([0.0] * 4, 60, 1)
     rows = rank(battles._replace(cluster=None))
     prompts = rank(battles)
-    width = [sum(high - low for low, high in found.intervals) for found in (rows, prompts)]
+    width = [sum(high - low for low, high in result.intervals) for result in (rows, prompts)]
     assert width[1] > 1.2 * width[0]
 
 
 def test_a_clear_order_has_ranks_of_one_place():
-    found = rank(arena([4.0, 2.0, 0.0, -2.0, -4.0], 4000, 0))
-    assert found.ranks == ((1, 1), (2, 2), (3, 3), (4, 4), (5, 5))
-    assert found.sets == ((0,), (1,), (2,), (3,), (4,))
-    assert np.array_equal(found.above, np.triu(np.ones((5, 5), dtype=bool), 1))
+    result = rank(arena([4.0, 2.0, 0.0, -2.0, -4.0], 4000, 0))
+    assert result.ranks == ((1, 1), (2, 2), (3, 3), (4, 4), (5, 5))
+    assert result.sets == ((0,), (1,), (2,), (3,), (4,))
+    assert np.array_equal(result.above, np.triu(np.ones((5, 5), dtype=bool), 1))
 
 
 def test_neighbours_share_sets_that_overlap():
@@ -150,37 +150,37 @@ def test_few_clusters_reach_as_far_as_students_t():
 
 
 def test_one_prompt_says_nothing_about_the_spread():
-    found = rank(coded([0, 0, 0], [1, 1, 1], [1, 1, 1], cluster=[4, 4, 4]))
-    assert found.intervals == (None, None)
-    assert found.sets == ((0, 1),)
-    assert found.resamples == 0
-    assert found.clusters == 1
+    result = rank(coded([0, 0, 0], [1, 1, 1], [1, 1, 1], cluster=[4, 4, 4]))
+    assert result.intervals == (None, None)
+    assert result.sets == ((0, 1),)
+    assert result.resamples == 0
+    assert result.clusters == 1
 
 
 def test_a_model_seen_on_one_prompt_is_told_apart_from_nobody():
     first, second = [0] * 40 + [2], [1] * 40 + [1]
-    found = rank(coded(first, second, [1.0] * 36 + [0.0] * 4 + [1.0]))
-    assert found.above[0, 1]
-    assert found.intervals[2] is None
-    assert found.ranks[2] == (1, 3)
+    result = rank(coded(first, second, [1.0] * 36 + [0.0] * 4 + [1.0]))
+    assert result.above[0, 1]
+    assert result.intervals[2] is None
+    assert result.ranks[2] == (1, 3)
 
 
 def test_a_model_above_the_second_is_above_all_that_the_second_is_above():
     """0 and 2 met once, for 2; 0 is far above 1, and 1 far above 2."""
     first, second = [0] * 80 + [1] * 80 + [0], [1] * 80 + [2] * 80 + [2]
-    found = rank(coded(first, second, [1.0] * 70 + [0.0] * 10 + [1.0] * 70 + [0.0] * 10 + [0.0]))
-    assert found.above.tolist() == [[False, True, True], [False, False, True], [False, False, False]]
+    result = rank(coded(first, second, [1.0] * 70 + [0.0] * 10 + [1.0] * 70 + [0.0] * 10 + [0.0]))
+    assert result.above.tolist() == [[False, True, True], [False, False, True], [False, False, False]]
     above = np.zeros((4, 4), dtype=bool)
     above[0, 1] = above[1, 2] = above[2, 3] = True
     assert np.array_equal(ranking_order._closed(above), np.triu(np.ones((4, 4), dtype=bool), 1))
 
 
 def test_models_that_never_met_are_not_ranked_against_each_other():
-    found = rank(coded([0] * 30 + [2] * 30, [1] * 30 + [3] * 30, [1.0] * 28 + [0.0] * 2 + [1.0] * 15 + [0.0] * 15))
-    assert found.fit.components == ((0, 1), (2, 3))
-    assert found.ranks == ((1, 3), (2, 4), (1, 4), (1, 4))
-    assert found.sets == ((0,), (1,), (2, 3))
-    assert None not in found.intervals
+    result = rank(coded([0] * 30 + [2] * 30, [1] * 30 + [3] * 30, [1.0] * 28 + [0.0] * 2 + [1.0] * 15 + [0.0] * 15))
+    assert result.fit.components == ((0, 1), (2, 3))
+    assert result.ranks == ((1, 3), (2, 4), (1, 4), (1, 4))
+    assert result.sets == ((0,), (1,), (2, 3))
+    assert None not in result.intervals
 
 
 def test_weights_and_clusters_follow_models_into_their_component():
@@ -226,14 +226,14 @@ def test_draws_do_not_depend_on_the_order_of_battles_or_sides(cluster):
         1 - battles.score[::-1],
         cluster=None if cluster is None else cluster[::-1],
     )
-    found, again = (np.array(rank(one, resamples=200).intervals) for one in (battles, turned))
-    assert again == pytest.approx(found, abs=1e-6)
+    result, again = (np.array(rank(battle, resamples=200).intervals) for battle in (battles, turned))
+    assert again == pytest.approx(result, abs=1e-6)
 
 
 def test_clusters_are_counted_once_per_pair_and_model():
-    found = met(coded([0, 1, 0, 2], [1, 0, 2, 1], [1, 1, 1, 1], cluster=[0, 0, 0, 1]))
-    assert found.pair.tolist() == [[0, 1, 1], [1, 0, 1], [1, 1, 0]]
-    assert found.model.tolist() == [1, 2, 2]
+    result = met(coded([0, 1, 0, 2], [1, 0, 2, 1], [1, 1, 1, 1], cluster=[0, 0, 0, 1]))
+    assert result.pair.tolist() == [[0, 1, 1], [1, 0, 1], [1, 1, 0]]
+    assert result.model.tolist() == [1, 2, 2]
 
 
 def test_a_level_in_percent_is_refused():

@@ -210,10 +210,10 @@ def test_the_sequence_never_widens_and_keeps_to_what_is_possible(values, full, l
 @given(values, st.booleans(), st.data())
 def test_an_interval_does_not_depend_on_the_other_moments_asked_for(values, full, data):
     total = len(values) if full else None
-    whole = confidence_sequence(values, total=total, at=range(len(values) + 1))
+    complete = confidence_sequence(values, total=total, at=range(len(values) + 1))
     some = data.draw(st.lists(st.integers(0, len(values)), max_size=4))
-    for moment, found in zip(some, confidence_sequence(values, total=total, at=some), strict=True):
-        assert found == pytest.approx(whole[moment], abs=1e-8)
+    for moment, result in zip(some, confidence_sequence(values, total=total, at=some), strict=True):
+        assert result == pytest.approx(complete[moment], abs=1e-8)
 
 
 def slow_lower(values, level, total, moment):
@@ -326,8 +326,8 @@ def shares(draw, runs, threshold=0.5, *, total=None):
 )
 def test_at_most_one_run_in_twenty_raises_a_false_alarm_about_a_population(threshold, chances):
     rng = np.random.default_rng(5)
-    found = shares(lambda: rng.choice([0, 0.5, 1], p=chances, size=300).tolist(), 300, threshold)
-    assert found.sum() <= 0.05
+    result = shares(lambda: rng.choice([0, 0.5, 1], p=chances, size=300).tolist(), 300, threshold)
+    assert result.sum() <= 0.05
     better = shares(lambda: rng.choice([0, 0.5, 1], p=chances, size=300).tolist(), 300, threshold * 0.75)
     assert better[0] > 0.9
     assert better[1] == 0

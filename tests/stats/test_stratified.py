@@ -28,8 +28,8 @@ def of_groups(groups, **options):
 def test_every_group_weighs_the_same_and_the_variance_is_that_of_a_stratified_sample():
     groups = [[1] * 8 + [0] * 4, [1] * 3 + [0] * 3, [1] * 19 + [0]]
     mean, variance, df = by_hand(groups)
-    found = of_groups(groups)
-    assert (found.mean, found.error**2, found.df, found.strata) == pytest.approx((mean, variance, df, 3))
+    result = of_groups(groups)
+    assert (result.mean, result.error**2, result.df, result.strata) == pytest.approx((mean, variance, df, 3))
 
 
 def test_a_mean_that_is_no_rate_gets_students_t():
@@ -41,8 +41,8 @@ def test_a_mean_that_is_no_rate_gets_students_t():
 
 def test_of_one_group_it_is_the_interval_by_cluster():
     values, clusters = [1, 1, 1, 0, 0, 0, 1, 1, 0, 1, 0, 1], np.repeat(range(4), 3)
-    found = stratified_mean(values, [0] * 12, clusters=clusters)
-    assert tuple(found.interval) == pytest.approx(tuple(wilson_clustered(values, clusters=clusters)))
+    result = stratified_mean(values, [0] * 12, clusters=clusters)
+    assert tuple(result.interval) == pytest.approx(tuple(wilson_clustered(values, clusters=clusters)))
 
 
 def test_rotations_of_a_question_are_no_new_questions():
@@ -67,8 +67,8 @@ def test_groups_of_one_question_are_one_stratum_together():
 
 
 def test_a_group_without_spread_is_not_taken_for_certain():
-    found = of_groups([[1] * 5, [1, 0] * 10])
-    assert found.error > of_groups([[1, 0] * 10]).error / 2
+    result = of_groups([[1] * 5, [1, 0] * 10])
+    assert result.error > of_groups([[1, 0] * 10]).error / 2
     assert of_groups([[1] * 5, [1] * 20]).interval.high == 1.0
     assert of_groups([[1] * 5, [1] * 20]).interval.low < 0.9
 
@@ -100,15 +100,15 @@ def test_the_interval_holds_the_truth_in_95_of_100_cases(sizes, truth):
 @given(st.lists(st.tuples(st.integers(0, 1), st.integers(0, 4), st.integers(0, 6)), min_size=1, max_size=40))
 def test_the_interval_holds_the_mean_and_stays_on_the_scale(rows):
     values, strata, clusters = zip(*rows, strict=True)
-    found = stratified_mean(values, strata, clusters=clusters)
-    assert 0 <= found.interval.low <= found.mean + 1e-9
-    assert found.mean - 1e-9 <= found.interval.high <= 1
+    result = stratified_mean(values, strata, clusters=clusters)
+    assert 0 <= result.interval.low <= result.mean + 1e-9
+    assert result.mean - 1e-9 <= result.interval.high <= 1
 
 
 def test_a_spread_that_is_too_small_to_be_squared_is_none():
-    found = stratified_mean([2e-91, 0.0, 1.0, 1.0], [0, 0, 1, 1], rate=False)
-    assert (found.mean, found.strata) == (0.5, 2)
-    assert found.df == 2
+    result = stratified_mean([2e-91, 0.0, 1.0, 1.0], [0, 0, 1, 1], rate=False)
+    assert (result.mean, result.strata) == (0.5, 2)
+    assert result.df == 2
 
 
 def test_a_tie_does_not_narrow_the_interval_of_groups_that_won():
@@ -119,8 +119,8 @@ def test_a_tie_does_not_narrow_the_interval_of_groups_that_won():
 
 def test_ties_of_one_group_alone_are_the_interval_for_ties_with_t():
     values = [1.0] * 60 + [0.5] * 25 + [0.0] * 15
-    found = of_groups([values])
-    assert found.interval == pytest.approx(wilson_with_ties_clustered(values, clusters=range(100)), abs=1e-9)
+    result = of_groups([values])
+    assert result.interval == pytest.approx(wilson_with_ties_clustered(values, clusters=range(100)), abs=1e-9)
 
 
 def test_a_group_of_ties_alone_is_not_taken_for_certain():

@@ -33,10 +33,10 @@ def test_calls_and_tokens_are_counted_per_target_and_nothing_is_sent():
 
 
 def test_what_the_journal_holds_is_not_counted_as_new_unless_fresh_replies_are_wanted():
-    asked = suite(one=Prompt(Scripted({}, default="yes")))
-    evaluate_suite(asked)
-    (held,) = asyncio.run(estimate(asked))
-    (fresh,) = asyncio.run(estimate(asked, fresh=True))
+    requests = suite(one=Prompt(Scripted({}, default="yes")))
+    evaluate_suite(requests)
+    (held,) = asyncio.run(estimate(requests))
+    (fresh,) = asyncio.run(estimate(requests, fresh=True))
     assert (held.calls, held.in_journal, held.stages[0].input_tokens) == (5, 5, 0)
     assert (fresh.calls, fresh.in_journal) == (5, 0)
 
@@ -47,8 +47,8 @@ def test_asking_the_same_twice_is_two_calls():
         await ask(model, sample.input)
         return (await ask(model, sample.input)).text
 
-    (found,) = asyncio.run(estimate(suite(twice=twice)))
-    assert found.calls == 10
+    (result,) = asyncio.run(estimate(suite(twice=twice)))
+    assert result.calls == 10
 
 
 MODEL = Scripted({}, default="NO")
@@ -69,10 +69,10 @@ class Refining:
 
 
 def test_judges_are_counted_per_scorer_with_all_that_they_may_ask_and_steps_only_once():
-    asked = Suite("s", "custom", SAMPLES, {"plain": len, "asks": Prompt(MODEL)}, (ExactMatch(), Refining()))
-    plain, asks = asyncio.run(estimate(asked))
-    assert [(one.stage, one.calls) for one in plain.stages] == [("refining", 1 + 5 * 3)]
-    assert [(one.stage, one.calls) for one in asks.stages] == [("target", 5), ("refining", 1 + 5 * 3)]
+    requests = Suite("s", "custom", SAMPLES, {"plain": len, "asks": Prompt(MODEL)}, (ExactMatch(), Refining()))
+    plain, asks = asyncio.run(estimate(requests))
+    assert [(stage.stage, stage.calls) for stage in plain.stages] == [("refining", 1 + 5 * 3)]
+    assert [(stage.stage, stage.calls) for stage in asks.stages] == [("target", 5), ("refining", 1 + 5 * 3)]
     assert asks.calls == 5 + 16
 
 
@@ -103,6 +103,6 @@ def test_a_judge_that_reads_nothing_but_sql_is_shown_some():
         return 1.0
 
     judge.stage_info = StageInfo(mock_output="SELECT 1")
-    (found,) = asyncio.run(estimate(Suite("s", "custom", SAMPLES, {"plain": len}, (judge,))))
+    (result,) = asyncio.run(estimate(Suite("s", "custom", SAMPLES, {"plain": len}, (judge,))))
     assert seen == ["SELECT 1"] * 5
-    assert found.calls == 5
+    assert result.calls == 5

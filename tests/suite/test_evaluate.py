@@ -45,8 +45,8 @@ def test_it_is_called_the_same_inside_a_running_event_loop():
     async def notebook():
         return evaluate(plain, samples(), [ExactMatch()]), await aevaluate(plain, samples(), [ExactMatch()])
 
-    found = [evaluate(plain, samples(), [ExactMatch()]), *asyncio.run(notebook())]
-    assert [(run.state, run.done, run.summary().scores[0].answered.value) for run in found] == [
+    result = [evaluate(plain, samples(), [ExactMatch()]), *asyncio.run(notebook())]
+    assert [(run.state, run.done, run.summary().scores[0].answered.value) for run in result] == [
         ("finished", 20, 0.5)
     ] * 3
 
@@ -86,7 +86,7 @@ def test_a_notebook_that_is_stopped_sends_nothing_more(tmp_path):
         stopped_at = time.time()
         assert stopped_at - started_at < 10, "the run went on to its end"
         time.sleep(0.3)
-        late = [one for one in server.requests() if one["came"] > stopped_at]
+        late = [entry for entry in server.requests() if entry["came"] > stopped_at]
         process.stdin.close()
         process.stdout.close()
         assert process.wait(10) == 0
@@ -144,7 +144,10 @@ def test_a_stop_finishes_what_is_in_flight_and_a_resume_asks_the_rest():
         control.stop("enough")
         runs = await running
         sent = len(server.asked)
-        counts = [(run.state, run.reason, run.done) for run in runs], [one.in_flight for one in control.progress]
+        counts = (
+            [(run.state, run.reason, run.done) for run in runs],
+            [progress.in_flight for progress in control.progress],
+        )
         resumed = await aevaluate_suite(suite, how=RunConfig(resume=runs[1].id))
         return sent, counts, [(run.state, run.done, run.from_journal) for run in resumed]
 
@@ -152,7 +155,7 @@ def test_a_stop_finishes_what_is_in_flight_and_a_resume_asks_the_rest():
     assert states == [("interrupted", "enough", sent), ("interrupted", "enough", 0)]
     assert 10 <= sent <= 18
     assert in_flight == [0, 0]
-    assert [one[:2] for one in resumed] == [("finished", 40)] * 2
+    assert [entry[:2] for entry in resumed] == [("finished", 40)] * 2
     assert len(server.asked) == 40, "the second target asks the same, so the journal answers"
 
 
@@ -162,7 +165,12 @@ def test_a_resume_replaces_failed_records_and_its_counters_are_those_of_the_stor
         before = run.done, run.errors, run.replies, run.state
         run = await aevaluate(target, samples(30), [ExactMatch()], resume=run.id)
         records = list(run.records())
-        return before, (run.done, run.errors, run.replies, run.state), [one.failure for one in records], run.summary()
+        return (
+            before,
+            (run.done, run.errors, run.replies, run.state),
+            [record.failure for record in records],
+            run.summary(),
+        )
 
     def answer(n, asked):
         broken = asked.prompt in {"question 3", "question 7"} and n < 30
@@ -185,15 +193,15 @@ def test_a_resume_refuses_changed_inputs_by_name_unless_told_otherwise():
         {"scorers": [ExactMatch(ignore_case=True)]},
         {"repeats": 2},
     ):
-        asked = {"target": Prompt(Scripted(default="A")), "samples": samples(), "scorers": [ExactMatch()], **change}
+        requests = {"target": Prompt(Scripted(default="A")), "samples": samples(), "scorers": [ExactMatch()], **change}
         with pytest.raises(
             ConfigError, match=r"cannot be resumed: changed since it was started: (target|samples|scorers|options)\."
         ):
-            evaluate(**asked, resume=run.id)
+            evaluate(**requests, resume=run.id)
     assert Store().run(run.id).state == "interrupted"
     changed = evaluate(Prompt(Scripted(default="B")), samples(), [ExactMatch()], resume=run.id, allow_changed=True)
     assert (changed.id, changed.state, changed.done) == (run.id, "finished", 20)
-    assert [one.output.value for one in changed.records()] == ["A"] * 3 + ["B"] * 17
+    assert [record.output.value for record in changed.records()] == ["A"] * 3 + ["B"] * 17
 
 
 def test_a_finished_run_is_not_resumed():
@@ -232,19 +240,19 @@ def test_a_budget_ends_all_runs_of_an_evaluation_and_a_raised_one_goes_on():
             return Suite("s", "custom", samples(), {"a": target, "b": other}, (ExactMatch(),), options)
 
         first = await aevaluate_suite(suite(25))
-        asked = len(server.asked)
+        requests = len(server.asked)
         again = await aevaluate_suite(suite(25), how=RunConfig(resume=first[0].id))
-        same = len(server.asked) - asked
+        same = len(server.asked) - requests
         last = await aevaluate_suite(suite(40), how=RunConfig(resume=first[0].id))
-        return [[(run.state, run.done) for run in runs] for runs in (first, again, last)], asked, same
+        return [[(run.state, run.done) for run in runs] for runs in (first, again, last)], requests, same
 
-    (states, asked, same), server = talk(lambda n, _: said("A"), work)
+    (states, requests, same), server = talk(lambda n, _: said("A"), work)
     assert states == [
         [("finished", 20), ("interrupted", 5)],
         [("finished", 20), ("interrupted", 5)],
         [("finished", 20), ("finished", 20)],
     ]
-    assert (asked, same, len(server.asked)) == (25, 0, 40)
+    assert (requests, same, len(server.asked)) == (25, 0, 40)
 
 
 def test_a_wrong_key_ends_one_target_and_the_next_still_runs():

@@ -104,14 +104,14 @@ def test_a_record_whose_judges_both_failed_does_not_keep_the_others_from_being_s
             self.score_infos = (ScoreInfo(name),)
 
         async def __call__(self, sample, output, ask):
-            asked = f"{self.question} {sample.input}: {output.value}"
-            return self.read((await ask(Scripted(function=down), asked)).text)
+            requests = f"{self.question} {sample.input}: {output.value}"
+            return self.read((await ask(Scripted(function=down), requests)).text)
 
     judges = [Failing("right", float), Failing("supported", float)]
     judged = evaluate(Prompt(Scripted({}, default="yes")), SAMPLES, judges, store="s.db", max_errors=0.5)
     with Store("s.db") as store:
         again, _ = rescore(store, store.run(judged.id), judges)
-    counts = {one.name: (one.scored, one.errors) for one in again.summary().scores}
+    counts = {score.name: (score.scored, score.errors) for score in again.summary().scores}
     assert counts == {"right": (59, 1), "supported": (59, 1)}
 
 

@@ -26,21 +26,21 @@ def suite(*scorers, **more):
 
 
 def manifest(made):
-    ((_, found),) = manifests(made, survey(made.samples), draw="", config=None)
-    return found
+    ((_, result),) = manifests(made, survey(made.samples), draw="", config=None)
+    return result
 
 
 def test_the_manifest_holds_what_every_score_is():
-    made = suite(
+    built = suite(
         Rated(lower_is_better=True, threshold=2, histogram=True, exam=True, denominator="all"),
         ExactMatch(),
         crossed=(("fine", "exact_match"),),
         breakdowns=("document",),
     )
-    check_suite(made)
-    found = manifest(made)
-    assert found["scores"] == ["rating", "fine", "exact_match"]
-    assert found["score_infos"] == {
+    check_suite(built)
+    result = manifest(built)
+    assert result["scores"] == ["rating", "fine", "exact_match"]
+    assert result["score_infos"] == {
         "rating": {
             "range": [1.0, 5.0],
             "lower_is_better": True,
@@ -62,16 +62,16 @@ def test_the_manifest_holds_what_every_score_is():
             "denominator": "answered",
         },
     }
-    assert (found["crossed"], found["breakdowns"]) == ([["fine", "exact_match"]], ["document"])
+    assert (result["crossed"], result["breakdowns"]) == ([["fine", "exact_match"]], ["document"])
 
 
 def test_a_plain_function_has_one_score_of_its_name_where_higher_is_better_and_no_range_is_known():
     def words(sample, output):
         return 1.0
 
-    found = manifest(suite(words))
-    assert found["score_infos"] == {"words": {"range": None, "lower_is_better": False, "denominator": "answered"}}
-    assert not found.keys() & {"crossed", "breakdowns"}
+    result = manifest(suite(words))
+    assert result["score_infos"] == {"words": {"range": None, "lower_is_better": False, "denominator": "answered"}}
+    assert not result.keys() & {"crossed", "breakdowns"}
 
 
 def test_a_function_declares_its_scores_by_the_same_attribute():
@@ -79,9 +79,9 @@ def test_a_function_declares_its_scores_by_the_same_attribute():
         return 1.0
 
     mistakes.score_infos = (ScoreInfo("mistakes", (0, 50), lower_is_better=True),)
-    found = manifest(suite(mistakes))
-    assert (found["stages"], found["scores"]) == (["target", "mistakes"], ["mistakes"])
-    assert found["score_infos"]["mistakes"]["lower_is_better"] is True
+    result = manifest(suite(mistakes))
+    assert (result["stages"], result["scores"]) == (["target", "mistakes"], ["mistakes"])
+    assert result["score_infos"]["mistakes"]["lower_is_better"] is True
 
 
 @pytest.mark.parametrize(

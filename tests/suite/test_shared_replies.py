@@ -20,10 +20,10 @@ def engine(say):
 def test_a_shared_embedding_is_no_shared_answer():
     runs = evaluate_suite(Suite("s", "custom", SAMPLES, {"a": engine("Paris"), "b": engine("Rome")}, (ExactMatch(),)))
     (pair,) = compare(*runs).pairs
-    assert [one for one in pair.warnings if "stored reply" in one] == []
+    assert [entry for entry in pair.warnings if "stored reply" in entry] == []
 
 
 def test_a_shared_answer_is_told():
     runs = evaluate_suite(Suite("s", "custom", SAMPLES, {"a": engine("Paris"), "b": engine("Paris")}, (ExactMatch(),)))
     (pair,) = compare(*runs).pairs
-    assert [one for one in pair.warnings if "For 2 samples both runs used the same stored reply" in one]
+    assert [entry for entry in pair.warnings if "For 2 samples both runs used the same stored reply" in entry]

@@ -35,13 +35,13 @@ def sittings(*several, answer=lambda n, _: said()):
     """The run after each sitting with these options (later ones resume), and how often the server was asked by then."""
 
     async def run():
-        found = []
+        result = []
         async with peer(answer) as server:
             for options in several:
-                how = RunConfig(resume=found[-1][0].id if found else "")
+                how = RunConfig(resume=result[-1][0].id if result else "")
                 (one,) = await aevaluate_suite(suite_of(server.url, **options), how=how)
-                found.append((one, len(server.asked)))
-        return found
+                result.append((one, len(server.asked)))
+        return result
 
     return asyncio.run(run())
 
@@ -52,14 +52,14 @@ def spending(run):
 
 
 def test_a_budget_of_money_ends_the_run_and_a_larger_one_completes_it():
-    (first, asked), (second, again), (third, in_all) = sittings(
+    (first, requests), (second, again), (third, in_all) = sittings(
         {"prices": PRICES, "budget": Budget(money=0.00022)},
         {"prices": PRICES, "budget": Budget(money=0.00022)},
         {"prices": PRICES, "budget": Budget(money=1)},
     )
     assert (first.state, first.reason) == ("interrupted", "the budget of 0.00022 CNY is used up")
-    assert 10 <= asked <= 11
-    assert (second.state, again) == ("interrupted", asked)
+    assert 10 <= requests <= 11
+    assert (second.state, again) == ("interrupted", requests)
     assert (third.state, third.done, in_all) == ("finished", 20, 20)
     assert spending(third).money == 20 * COST
 
@@ -75,7 +75,7 @@ def test_what_a_run_costs_is_counted_by_stage_whether_or_not_there_is_a_budget()
 
 def test_a_run_without_prices_has_no_cost():
     ((run, _),) = sittings({})
-    assert [(one.money, one.cost) for one in run.summary().stages] == [(None, "")]
+    assert [(stage.money, stage.cost) for stage in run.summary().stages] == [(None, "")]
     assert run.summary().judged_stages == ()
     assert spending(run) == (0, 0, 0, 0)
 
@@ -85,7 +85,7 @@ def test_a_cost_that_is_known_of_some_replies_only_is_not_shown_as_the_whole():
         {"prices": PRICES, "budget": Budget(calls=5)}, {"prices": PriceTable({"other": Price(1, 1)}, "CNY")}
     )
     assert run.state == "finished"
-    assert [one.money for one in run.summary().stages] == [None]
+    assert [stage.money for stage in run.summary().stages] == [None]
 
 
 def test_tokens_from_the_endpoints_cache_cost_what_they_do():
@@ -121,8 +121,8 @@ def test_minutes_are_those_of_all_sittings():
 
 def test_minutes_end_a_run_that_waits_as_well():
     started = time.monotonic()
-    ((run, asked),) = sittings({"budget": Budget(minutes=0.5 / 60), "rates": Rates(requests_per_minute=1)})
-    assert (run.state, asked) == ("interrupted", 1)
+    ((run, requests),) = sittings({"budget": Budget(minutes=0.5 / 60), "rates": Rates(requests_per_minute=1)})
+    assert (run.state, requests) == ("interrupted", 1)
     assert time.monotonic() - started < 10
 
 
@@ -137,11 +137,11 @@ def test_minutes_end_a_run_that_waits_as_well():
     ],
 )
 def test_what_cannot_be_held_is_refused_before_the_first_call(options, said_so):
-    asked = []
+    requests = []
     with pytest.raises(ConfigError) as caught:
-        sittings(options, answer=lambda n, one: asked.append(one))
+        sittings(options, answer=lambda n, one: requests.append(one))
     assert said_so in str(caught.value)
-    assert asked == []
+    assert requests == []
 
 
 def test_two_currencies_are_not_added_up():
@@ -160,10 +160,10 @@ def test_a_model_that_sends_nothing_is_free():
 
 def test_the_dry_run_says_what_it_would_cost_and_how_long_it_takes_at_least():
     suite = suite_of("http://127.0.0.1:9/v1", prices=PRICES, rates=Rates(requests_per_minute=10))
-    (found,) = asyncio.run(estimate(suite))
-    tokens = found.stages[0].input_tokens
-    assert found.stages[0].money == pytest.approx((tokens * 1 + 20 * 2) / 1e6)
-    assert (found.currency, found.minutes) == ("CNY", 2.0)
+    (result,) = asyncio.run(estimate(suite))
+    tokens = result.stages[0].input_tokens
+    assert result.stages[0].money == pytest.approx((tokens * 1 + 20 * 2) / 1e6)
+    assert (result.currency, result.minutes) == ("CNY", 2.0)
     (bare,) = asyncio.run(estimate(suite_of("http://127.0.0.1:9/v1")))
     assert (bare.stages[0].money, bare.minutes) == (None, None)
 

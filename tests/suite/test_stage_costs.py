@@ -32,7 +32,7 @@ def run_of(scorer, *, resume="", **options):
 
 
 def costs(run):
-    return {one.stage: (one.calls, one.input_tokens, one.output_tokens) for one in run.summary().stages}
+    return {stage.stage: (stage.calls, stage.input_tokens, stage.output_tokens) for stage in run.summary().stages}
 
 
 def test_a_run_that_stopped_on_its_way_costs_in_the_end_what_an_undisturbed_one_does():
@@ -42,7 +42,7 @@ def test_a_run_that_stopped_on_its_way_costs_in_the_end_what_an_undisturbed_one_
     assert 0 < costs(stopped)["rating"][0] < 24
     resumed = run_of(rating, resume=stopped.id)
     assert resumed.state == "finished"
-    assert {stage: found[0] for stage, found in costs(resumed).items()} == {"target": 12, "rating": 24}
+    assert {stage: result[0] for stage, result in costs(resumed).items()} == {"target": 12, "rating": 24}
     assert costs(resumed) == costs(run_of(rating))
 
 
@@ -50,12 +50,12 @@ def test_records_that_failed_and_are_asked_again_count_once():
     rating = Rating({"q3", "q7"})
     broken = run_of(rating)
     assert broken.errors == 2
-    assert {stage: found[0] for stage, found in costs(broken).items()} == {"target": 12, "rating": 22}
+    assert {stage: result[0] for stage, result in costs(broken).items()} == {"target": 12, "rating": 22}
     rating.down.clear()
     mended = run_of(rating, resume=broken.id)
     assert mended.errors == 0
-    assert {stage: found[0] for stage, found in costs(mended).items()} == {"target": 12, "rating": 24}
-    assert sum(one.calls for one in mended.summary().stages) == mended.replies
+    assert {stage: result[0] for stage, result in costs(mended).items()} == {"target": 12, "rating": 24}
+    assert sum(entry.calls for entry in mended.summary().stages) == mended.replies
 
 
 def test_scoring_again_costs_nothing():

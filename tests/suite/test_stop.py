@@ -44,7 +44,7 @@ def interrupted(suite, at):
     async def work():
         control = RunHandle()
         running = asyncio.create_task(aevaluate_suite(suite, how=RunConfig(fresh=True), control=control))
-        while sum(one.done for one in control.progress) < at:  # noqa: ASYNC110  # nobody tells of a record
+        while sum(progress.done for progress in control.progress) < at:  # noqa: ASYNC110  # nobody tells of a record
             await asyncio.sleep(0)
         control.stop("interrupted")
         return await running
@@ -59,36 +59,36 @@ BEYOND = StopWhen("population", threshold=0.5)
 @pytest.mark.parametrize("rule", [FULL, BEYOND], ids=lambda rule: rule.question)
 def test_a_clear_answer_ends_the_run_and_says_what_it_saved(rule):
     (run,) = evaluate_suite(stopping_suite({"good": solver(0.85)}, rule))
-    found = run.stopping
+    result = run.stopping
     assert run.state == "finished"
-    assert found.side == "above"
-    assert found.used < 60
-    assert found.beyond < 8
-    assert found.used + found.beyond == run.done
-    assert found.saved == N - run.done
-    assert found.interval.low > 0.5
+    assert result.side == "above"
+    assert result.used < 60
+    assert result.beyond < 8
+    assert result.used + result.beyond == run.done
+    assert result.saved == N - run.done
+    assert result.interval.low > 0.5
     summary = run.summary()
-    assert summary.score().n == found.used
+    assert summary.score().n == result.used
     assert (summary.planned, summary.done) == (N, run.done)
 
 
 @pytest.mark.parametrize("rule", [FULL, BEYOND], ids=lambda rule: rule.question)
 def test_the_decision_does_not_depend_on_the_concurrency(rule):
-    found = []
+    result = []
     for concurrency in (1, 5, 32):
         suite = stopping_suite({"fair": solver(0.62)}, rule, concurrency=concurrency)
         (run,) = evaluate_suite(suite, how=RunConfig(fresh=True))
-        found.append((run.stopping.used, run.stopping.side, run.stopping.interval, run.stopping.path))
+        result.append((run.stopping.used, run.stopping.side, run.stopping.interval, run.stopping.path))
         assert run.stopping.beyond < concurrency
         assert len({row.sample for row in run.score_rows()}) == run.stopping.used
-    assert found[0] == found[1] == found[2]
+    assert result[0] == result[1] == result[2]
 
 
 def test_what_it_decides_is_what_the_full_set_says():
     for seed in range(20):
-        (whole,) = evaluate_suite(Suite("s", "custom", samples(), {"t": solver(0.56, seed)}, (ExactMatch(),)))
+        (complete,) = evaluate_suite(Suite("s", "custom", samples(), {"t": solver(0.56, seed)}, (ExactMatch(),)))
         (run,) = evaluate_suite(stopping_suite({"t": solver(0.56, seed)}, FULL), how=RunConfig(fresh=True))
-        mean = whole.summary().score().headline.value
+        mean = complete.summary().score().headline.value
         assert run.stopping.side == ("above" if mean > 0.5 else "below" if mean < 0.5 else "equal")
 
 
@@ -108,8 +108,8 @@ def test_stopped_and_resumed_it_decides_the_same(concurrency):
     assert stopped.stopping is None
     (resumed,) = evaluate_suite(suite, how=RunConfig(resume=stopped.id))
     assert resumed.state == "finished"
-    told = [(one.stopping.used, one.stopping.side, one.stopping.path) for one in (calm, resumed)]
-    assert told[0] == told[1]
+    message = [(entry.stopping.used, entry.stopping.side, entry.stopping.path) for entry in (calm, resumed)]
+    assert message[0] == message[1]
     assert [row[:5] for row in calm.score_rows()] == [row[:5] for row in resumed.score_rows()]
 
 
@@ -277,8 +277,8 @@ def test_a_pair_of_stored_runs_is_judged_without_asking_them():
     a, b, _ = evaluate_suite(pair_suite(n=20))
     suite = Suite("again", "pairwise", samples(22), {"both": Pair(a.id, b.id)}, (prefers_longer,))
     (run,) = evaluate_suite(suite)
-    found = list(run.records())
-    assert [record.output.metadata["B"]["failure"] for record in found[-3:]] == ["", "missing", "missing"]
+    result = list(run.records())
+    assert [record.output.metadata["B"]["failure"] for record in result[-3:]] == ["", "missing", "missing"]
     assert run.summary().score().not_applicable == 2
 
 
@@ -301,7 +301,7 @@ def test_a_pair_of_nothing_that_is_known_is_refused():
 
 @pytest.mark.parametrize("question", ["full", "population"])
 def test_a_decided_preference_saves_answers_as_well(question):
-    found = []
+    result = []
     for concurrency in (1, 32):
         runs = evaluate_suite(pair_suite(StopWhen(question), concurrency=concurrency), how=RunConfig(fresh=True))
         a, b, pair = runs
@@ -310,8 +310,8 @@ def test_a_decided_preference_saves_answers_as_well(question):
         assert pair.stopping.used < 100
         assert pair.done - pair.stopping.used < concurrency
         assert max(a.done, b.done) - pair.stopping.used <= 2 * concurrency
-        found.append((pair.stopping.used, pair.stopping.path, [row[:5] for row in pair.judged_rows("preference")]))
-    assert found[0] == found[1]
+        result.append((pair.stopping.used, pair.stopping.path, [row[:5] for row in pair.judged_rows("preference")]))
+    assert result[0] == result[1]
 
 
 @pytest.mark.parametrize("at", [2, 15, 40, 70])
@@ -340,12 +340,12 @@ def test_a_run_that_breaks_ends_those_that_wait_for_it():
 
 def test_a_stored_run_of_other_samples_is_refused_before_anything_is_asked():
     a, *_ = evaluate_suite(pair_suite(n=5))
-    others = [Sample(f"other{n}", "?", "yes") for n in range(3)]
-    asked = []
-    targets = {"new": asked.append, "new vs old": Pair("new", a.id)}
+    rest = [Sample(f"other{n}", "?", "yes") for n in range(3)]
+    requests = []
+    targets = {"new": requests.append, "new vs old": Pair("new", a.id)}
     with pytest.raises(ConfigError, match=rf"run {a.id} \(a\) has none of these samples"):
-        evaluate_suite(Suite("s", "pairwise", others, targets, (), scorers_of={"new vs old": (prefers_longer,)}))
-    assert asked == []
+        evaluate_suite(Suite("s", "pairwise", rest, targets, (), scorers_of={"new vs old": (prefers_longer,)}))
+    assert requests == []
 
 
 def test_an_answer_to_another_question_of_the_same_id_is_no_answer():

@@ -137,11 +137,11 @@ def test_failed_samples_that_nobody_asks_again_are_counted_as_stored():
     assert run.state == "broken"
     failing[0] = False
     (run,) = ended(suite(1), resume=run.id)
-    found = run.stopping
-    assert (run.state, found.side) == ("finished", "above")
+    result = run.stopping
+    assert (run.state, result.side) == ("finished", "above")
     assert run.errors > 0
-    assert found.used + found.beyond == run.done
-    assert len(list(run.score_rows())) == found.used
+    assert result.used + result.beyond == run.done
+    assert len(list(run.score_rows())) == result.used
 
 
 @pytest.mark.parametrize("concurrency", [1, 12])

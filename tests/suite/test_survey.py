@@ -87,8 +87,8 @@ def manifest(**more):
         "scorers": (ExactMatch(),),
     }
     suite = Suite(**{**fields, **more})
-    ((_, made),) = manifests(suite, survey(suite.samples), draw="", config=None)
-    return made
+    ((_, built),) = manifests(suite, survey(suite.samples), draw="", config=None)
+    return built
 
 
 @pytest.mark.parametrize(

@@ -34,13 +34,13 @@ def test_a_question_in_other_punctuation_and_order_of_options_is_the_same():
 
 
 def test_the_words_that_differ_are_named_and_so_is_another_answer():
-    found = odd(
+    result = odd(
         ("Which trigram of the eight stands for heaven in the old order?", OPTIONS, "A"),
         ("Which trigram of the eight stands for earth in the old order?", OPTIONS, "B"),
     )
-    assert (found.pairs[0].words, found.pairs[0].same_key) == (("heaven", "earth"), False)
-    assert "frame entry 2 and frame entry 1: " in found.notes[-1]
-    assert found.notes[-1].endswith("different answers, they differ by heaven / earth")
+    assert (result.pairs[0].words, result.pairs[0].same_key) == (("heaven", "earth"), False)
+    assert "frame entry 2 and frame entry 1: " in result.notes[-1]
+    assert result.notes[-1].endswith("different answers, they differ by heaven / earth")
 
 
 @pytest.mark.parametrize(
@@ -58,10 +58,10 @@ def test_the_words_that_differ_are_named_and_so_is_another_answer():
     ],
 )
 def test_questions_that_differ_by_a_number_or_a_negation_are_counted_apart(one, other, differ):
-    found = odd((one, OPTIONS, "A"), (other, OPTIONS, "B"))
-    assert [pair.differ for pair in found.pairs] == [differ]
-    assert "by a number or a negation alone, which may be meant" in found.notes[-1]
-    assert not any("nearly the same" in note for note in found.notes)
+    result = odd((one, OPTIONS, "A"), (other, OPTIONS, "B"))
+    assert [pair.differ for pair in result.pairs] == [differ]
+    assert "by a number or a negation alone, which may be meant" in result.notes[-1]
+    assert not any("nearly the same" in note for note in result.notes)
 
 
 def test_one_stem_with_other_options_is_no_duplicate():
@@ -80,12 +80,12 @@ def test_one_stem_with_other_options_is_no_duplicate():
     )
 )
 def test_every_pair_is_as_alike_as_the_definition_says(questions):
-    found = similar_pairs(questions)
-    assert len({one.place for one in found}) == len(found)
-    for one in found:
-        first, second = pieces(questions[one.place]), pieces(questions[one.earlier])
-        assert one.earlier < one.place
-        assert one.similarity == len(first & second) / len(first | second) >= LEAST_SIMILARITY
+    result = similar_pairs(questions)
+    assert len({entry.place for entry in result}) == len(result)
+    for entry in result:
+        first, second = pieces(questions[entry.place]), pieces(questions[entry.earlier])
+        assert entry.earlier < entry.place
+        assert entry.similarity == len(first & second) / len(first | second) >= LEAST_SIMILARITY
 
 
 def test_nearly_every_planted_pair_is_found_and_no_other():
@@ -95,13 +95,13 @@ def test_nearly_every_planted_pair_is_found_and_no_other():
         return "".join(chr(0x4E00 + draw.randrange(3000)) for _ in range(size))
 
     questions = [(text(30), [text(5) for _ in range(4)]) for _ in range(3_000)]
-    for place in range(300):
-        stem, options = questions[place]
+    for position in range(300):
+        stem, options = questions[position]
         at = draw.randrange(len(stem))
-        questions[2_000 + place] = (stem[:at] + "另" + stem[at + 1 :], draw.sample(options, 4))
-    found = {(one.place, one.earlier) for one in similar_pairs(questions)}
-    assert found <= {(2_000 + place, place) for place in range(300)}
-    assert len(found) >= 297
+        questions[2_000 + position] = (stem[:at] + "另" + stem[at + 1 :], draw.sample(options, 4))
+    result = {(pair.place, pair.earlier) for pair in similar_pairs(questions)}
+    assert result <= {(2_000 + position, position) for position in range(300)}
+    assert len(result) >= 297
 
 
 def test_a_thousand_questions_of_one_mould_give_a_pair_each_and_not_a_million():
@@ -116,7 +116,7 @@ def test_keys_far_from_even_are_said_to_be(keys, said):
     rows = [(f"{n} {random.Random(n).random()}", OPTIONS, key) for n, key in enumerate(keys)]
     notes = [note for note in odd(*rows).notes if note.startswith("uneven keys")]
     assert len(notes) == len(said)
-    assert all(f"uneven keys: {one} times of {len(keys)}" in note for one, note in zip(said, notes, strict=True))
+    assert all(f"uneven keys: {entry} times of {len(keys)}" in note for entry, note in zip(said, notes, strict=True))
 
 
 def test_several_answers_are_no_sign_of_uneven_keys():
@@ -137,6 +137,6 @@ def test_groups_tables_and_clusters_are_counted():
         {"question": text, "options": options, "answer": key, "group": group, "cluster": cluster}
         for (text, options, key), group, cluster in zip(rows, "xyx", ("k", "k", ""), strict=True)
     ]
-    found = warnings_of(load_choice(SampleFiles.of(entries)))
-    assert (found.groups, found.tables, found.clusters) == ({"x": 2, "y": 1}, {"frame": 3}, 1)
-    assert found.notes[0] == "1 cluster of two or more questions (paraphrases): intervals count each as one"
+    result = warnings_of(load_choice(SampleFiles.of(entries)))
+    assert (result.groups, result.tables, result.clusters) == ({"x": 2, "y": 1}, {"frame": 3}, 1)
+    assert result.notes[0] == "1 cluster of two or more questions (paraphrases): intervals count each as one"

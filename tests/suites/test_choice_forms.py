@@ -18,11 +18,11 @@ from steelyard.suites.choice.suite import ChoiceSuite
 
 
 def questions(files):
-    return [(one.input, one.choices, one.reference) for one in load_choice(files).samples]
+    return [(sample.input, sample.choices, sample.reference) for sample in load_choice(files).samples]
 
 
 def keys(rows, **fields):
-    return [one.reference for one in load_choice(SampleFiles.of(rows, **fields)).samples]
+    return [sample.reference for sample in load_choice(SampleFiles.of(rows, **fields)).samples]
 
 
 def defects_of(files):
@@ -144,8 +144,8 @@ def test_judgements_need_no_options_where_the_sheet_says_what_they_are(tmp_path)
         "判断题,震为雷,正确,错误,,,对",
         "是非题,巽为风,,,,,A",
     )
-    found = load_choice(files)
-    assert [(one.choices, one.reference, one.group) for one in found.samples][2:] == [
+    result = load_choice(files)
+    assert [(sample.choices, sample.reference, sample.group) for sample in result.samples][2:] == [
         (("对", "错"), "A", "判断题"),
         (("对", "错"), "B", "判断"),
         (("正确", "错误"), "A", "判断题"),
@@ -158,29 +158,29 @@ def test_a_sheet_of_judgements_alone_needs_no_column_of_options(tmp_path):
         tmp_path, "question,question type,category,answer", "Water is wet,True/False,x,T", "Ice is hot,T/F,y,false"
     )
     assert questions(files) == [("Water is wet", ("True", "False"), "A"), ("Ice is hot", ("True", "False"), "B")]
-    assert [one.group for one in load_choice(files).samples] == ["x", "y"]
+    assert [sample.group for sample in load_choice(files).samples] == ["x", "y"]
 
 
 def test_other_questions_without_options_are_a_defect(tmp_path):
     files = write(tmp_path, "题型,题目,答案", "判断题,乾为天,对", "简答题,何为乾,天")
-    (found,) = defects_of(files)
-    assert found.startswith("exam.csv line 3 column B: there is no column of options")
+    (result,) = defects_of(files)
+    assert result.startswith("exam.csv line 3 column B: there is no column of options")
 
 
 def test_a_key_that_is_no_yes_or_no_of_a_judgement_is_a_defect(tmp_path):
-    (found,) = defects_of(write(tmp_path, "题型,题目,答案", "判断题,乾为天,或许"))
-    assert "the key '或许' is none of A to B" in found
+    (result,) = defects_of(write(tmp_path, "题型,题目,答案", "判断题,乾为天,或许"))
+    assert "the key '或许' is none of A to B" in result
 
 
 @pytest.mark.parametrize("header", ["同题组", "cluster", "paraphrase_of", "Variant of"])
 def test_paraphrases_of_a_question_share_its_cluster(tmp_path, header):
     files = write(tmp_path, f"id,question,A,B,answer,{header}", "q1,one,x,y,A,", "q1b,uno,x,y,A,q1", "q2,two,x,y,B,")
-    assert [one.cluster for one in load_choice(files).samples] == ["q1", "q1", "q2"]
+    assert [sample.cluster for sample in load_choice(files).samples] == ["q1", "q1", "q2"]
 
 
 def test_without_a_column_for_it_no_sample_has_a_cluster(tmp_path):
     files = write(tmp_path, "id,question,A,B,answer", "q1,one,x,y,A")
-    assert [one.cluster for one in load_choice(files).samples] == [""]
+    assert [sample.cluster for sample in load_choice(files).samples] == [""]
 
 
 @pytest.mark.parametrize(
@@ -215,14 +215,14 @@ def test_keyed_sources_have_no_letters_and_say_which_columns_there_are():
 
 
 def test_a_blank_question_beside_a_list_is_a_defect_and_no_crash():
-    (found,) = defects_of(SampleFiles.of([{"question": "", "options": ["x", "y"], "answer": "A"}]))
-    assert found == "frame entry 1 key question: the question is blank, or is no text"
+    (result,) = defects_of(SampleFiles.of([{"question": "", "options": ["x", "y"], "answer": "A"}]))
+    assert result == "frame entry 1 key question: the question is blank, or is no text"
 
 
 def test_a_frame_is_the_dataset_of_a_suite_and_gives_it_a_name():
     frame = pl.DataFrame({"question": ["q"], "options": [["x", "y"]], "answer": ["B"]})
     suite = ChoiceSuite(SampleFiles.of(frame, name="pilot"), {}).build()
-    assert (suite.name, [one.reference for one in suite.samples]) == ("pilot", ["B"])
+    assert (suite.name, [sample.reference for sample in suite.samples]) == ("pilot", ["B"])
 
 
 _TEXT = st.text(st.characters(min_codepoint=33, max_codepoint=0x9FFF, categories=["L", "N"]), min_size=1, max_size=6)
@@ -254,7 +254,7 @@ def test_what_is_written_gives_the_same_questions_in_every_format(tmp_path, rows
     flat.write_csv(tmp_path / "a.tsv", separator="\t")
     pl.DataFrame(entries).write_parquet(tmp_path / "a.parquet")
     (tmp_path / "a.json").write_text(json.dumps(entries), encoding="utf-8")
-    (tmp_path / "a.jsonl").write_text("".join(json.dumps(one) + "\n" for one in entries), encoding="utf-8")
+    (tmp_path / "a.jsonl").write_text("".join(json.dumps(entry) + "\n" for entry in entries), encoding="utf-8")
     wanted = [(text, tuple(options), key) for text, options, key in rows]
     for suffix in ("csv", "tsv", "parquet", "json", "jsonl", "xlsx"):
         assert questions(SampleFiles(tmp_path / f"a.{suffix}")) == wanted, suffix
@@ -278,10 +278,10 @@ def test_whatever_a_row_holds_its_key_is_an_option_or_a_defect(rows):
         samples = list(load_choice(SampleFiles.of(rows, skip_bad=True)).samples)
     except DataError:
         return
-    for one in samples:
-        assert 2 <= len(one.choices) <= 26
-        assert set(one.reference) <= set(LETTERS[: len(one.choices)])
-        assert one.reference
+    for sample in samples:
+        assert 2 <= len(sample.choices) <= 26
+        assert set(sample.reference) <= set(LETTERS[: len(sample.choices)])
+        assert sample.reference
 
 
 def test_a_list_of_no_keys_is_a_blank_key():
@@ -304,4 +304,4 @@ def test_a_number_without_end_is_no_key_and_counts_no_rows(tmp_path):
 def test_a_sheet_without_headers_may_begin_with_numbers_without_end(tmp_path):
     endless = "9" * 5_000
     files = write(tmp_path, f"{endless}1,one,two,A", f"{endless}2,one,two,B")
-    assert [one.reference for one in load_choice(SampleFiles(files.file, header="none")).samples] == ["A", "B"]
+    assert [sample.reference for sample in load_choice(SampleFiles(files.file, header="none")).samples] == ["A", "B"]

@@ -24,19 +24,19 @@ def right(sample):
 
 @given(questions(), st.integers(0, 9))
 def test_the_key_names_the_same_texts_in_every_order(sample, seed):
-    for one in (shuffled(sample, seed), *rotated(sample)):
-        assert right(one) == right(sample)
-        assert sorted(one.choices) == sorted(sample.choices)
-        assert list(one.reference) == sorted(one.reference)
+    for entry in (shuffled(sample, seed), *rotated(sample)):
+        assert right(entry) == right(sample)
+        assert sorted(entry.choices) == sorted(sample.choices)
+        assert list(entry.reference) == sorted(entry.reference)
 
 
 @given(questions(), st.integers(0, 9))
 def test_the_order_leads_back_to_the_dataset(sample, seed):
-    for one in (shuffled(sample, seed), *rotated(sample)):
-        order = one.metadata["order"]
+    for entry in (shuffled(sample, seed), *rotated(sample)):
+        order = entry.metadata["order"]
         assert sorted(order) == list(LETTERS[: len(sample.choices)])
-        assert [sample.choices[LETTERS.index(letter)] for letter in order] == list(one.choices)
-        back = in_order(one, [order.index(letter) for letter in LETTERS[: len(order)]])
+        assert [sample.choices[LETTERS.index(letter)] for letter in order] == list(entry.choices)
+        back = in_order(entry, [order.index(letter) for letter in LETTERS[: len(order)]])
         assert (back.choices, back.reference) == (sample.choices, sample.reference)
 
 
@@ -53,34 +53,34 @@ def test_a_shuffled_order_depends_on_the_seed_and_on_what_the_question_says_alon
 def test_a_shuffled_key_stands_in_every_place_alike():
     samples = [Sample(str(no), f"question {no}", "A", ("q", "r", "s", "t")) for no in range(4000)]
     counts = dict.fromkeys("ABCD", 0)
-    for one in Ordered(samples, "shuffled", 3):
-        counts[one.reference] += 1
+    for sample in Ordered(samples, "shuffled", 3):
+        counts[sample.reference] += 1
     assert all(900 < count < 1100 for count in counts.values())
-    other = [one.reference for one in Ordered(samples, "shuffled", 4)]
-    assert other != [one.reference for one in Ordered(samples, "shuffled", 3)]
+    other = [sample.reference for sample in Ordered(samples, "shuffled", 4)]
+    assert other != [sample.reference for sample in Ordered(samples, "shuffled", 3)]
 
 
 def test_rotations_have_ids_of_their_own_and_the_cluster_of_their_question():
     sample = Sample("q7", "Where?", "B", ("Rome", "Oslo", "Bern"), group="g")
-    found = list(rotated(sample))
-    assert [(one.id, one.cluster, one.metadata["order"], one.reference) for one in found] == [
+    result = list(rotated(sample))
+    assert [(entry.id, entry.cluster, entry.metadata["order"], entry.reference) for entry in result] == [
         ("q7@1", "q7", "ABC", "B"),
         ("q7@2", "q7", "BCA", "A"),
         ("q7@3", "q7", "CAB", "C"),
     ]
-    assert found[0].choices == sample.choices
+    assert result[0].choices == sample.choices
     paraphrase = Sample("q8", "Where to?", "B", ("Rome", "Oslo"), cluster="q7")
-    assert {one.cluster for one in rotated(paraphrase)} == {"q7"}
+    assert {entry.cluster for entry in rotated(paraphrase)} == {"q7"}
 
 
 @given(questions())
 def test_over_all_rotations_each_option_stands_once_in_each_place(sample):
-    found = list(rotated(sample))
-    if len(found) == 1:
+    result = list(rotated(sample))
+    if len(result) == 1:
         assert has_own_order(sample.input, sample.choices)
         return
-    for place in range(len(sample.choices)):
-        assert sorted(one.choices[place] for one in found) == sorted(sample.choices)
+    for position in range(len(sample.choices)):
+        assert sorted(entry.choices[position] for entry in result) == sorted(sample.choices)
 
 
 def test_a_dataset_in_other_orders_can_be_read_again_and_holds_nothing():
@@ -92,7 +92,11 @@ def test_a_dataset_in_other_orders_can_be_read_again_and_holds_nothing():
             return given_once()
 
     ordered = Ordered(Lazy(), "rotations")
-    assert [one.id for one in ordered] == [one.id for one in ordered] == ["0@1", "0@2", "1@1", "1@2", "2@1", "2@2"]
+    assert (
+        [sample.id for sample in ordered]
+        == [sample.id for sample in ordered]
+        == ["0@1", "0@2", "1@1", "1@2", "2@1", "2@2"]
+    )
     assert next(iter(Ordered(iter(lambda: Sample("1", "q", "A", ("x", "y")), None), "shuffled"))).id == "1"
 
 
@@ -138,7 +142,7 @@ def test_an_option_that_speaks_of_others_keeps_the_order(option):
     assert has_own_order(sample.input, sample.choices)
     assert shuffled(sample, 1).choices == sample.choices
     assert shuffled(sample, 1).metadata["order"] == "ABCD"
-    assert [one.id for one in rotated(sample)] == ["q@1"]
+    assert [entry.id for entry in rotated(sample)] == ["q@1"]
 
 
 @pytest.mark.parametrize(

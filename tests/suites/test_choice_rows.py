@@ -18,13 +18,13 @@ OPTIONS = ["乾", "坤", "震", "巽"]
 
 
 def book(path, *sheets):
-    made = openpyxl.Workbook()
-    made.remove(made.active)
+    built = openpyxl.Workbook()
+    built.remove(built.active)
     for name, rows in sheets:
-        sheet = made.create_sheet(name)
+        sheet = built.create_sheet(name)
         for row in rows:
             sheet.append(row)
-    made.save(path)
+    built.save(path)
     return SampleFiles(path)
 
 
@@ -90,16 +90,16 @@ def test_one_sheet_is_named_in_a_text_as_in_a_list(tmp_path):
     rows = [HEADER, ["为天者", *OPTIONS, "A", "卦象"]]
     files = book(tmp_path / "exam.xlsx", ("题库", rows), ("例题", rows))
     for named in ("题库", ("题库",), ["题库"]):
-        assert [one.id for one in load_choice(replace(files, sheets=named)).samples] == ["题库!2"]
+        assert [sample.id for sample in load_choice(replace(files, sheets=named)).samples] == ["题库!2"]
     with pytest.raises(ConfigError, match="has no sheet '题'"):
         load_choice(replace(files, sheets="题"))
 
 
 def test_only_twenty_defects_are_shown_and_the_rest_counted(tmp_path):
     files = one_sheet(tmp_path, *[[f"q{n}", *OPTIONS, "X", "g"] for n in range(25)])
-    found = defects_of(files)
-    assert len(found) == 21
-    assert found[-1] == "and 5 more"
+    result = defects_of(files)
+    assert len(result) == 21
+    assert result[-1] == "and 5 more"
 
 
 def test_skip_bad_leaves_bad_rows_out_and_counts_them(tmp_path):
@@ -135,14 +135,14 @@ def test_trailing_blank_options_make_fewer_options(tmp_path):
 
 
 def test_merged_group_cells_are_filled_and_other_blanks_are_not(tmp_path):
-    made = openpyxl.Workbook()
-    sheet = made.active
+    built = openpyxl.Workbook()
+    sheet = built.active
     for row in [HEADER, *[[f"q{n}", *OPTIONS, "A", None] for n in range(5)]]:
         sheet.append(row)
     sheet["G2"] = "卦象"
     sheet.merge_cells("G2:G4")
     sheet["G5"] = "爻辞"
-    made.save(tmp_path / "exam.xlsx")
+    built.save(tmp_path / "exam.xlsx")
     data = load_choice(SampleFiles(tmp_path / "exam.xlsx"))
     assert [sample.group for sample in data.samples] == ["卦象", "卦象", "卦象", "爻辞", ""]
 
@@ -193,7 +193,7 @@ def test_a_random_subset_is_in_order_and_the_same_each_time(tmp_path):
     (tmp_path / "a.csv").write_text("question,A,B,answer\n" + rows)
     files = SampleFiles(tmp_path / "a.csv", random=10, seed=7)
     ids = [sample.id for sample in load_choice(files).samples]
-    lines = [int(one.removeprefix("line:")) for one in ids]
+    lines = [int(name.removeprefix("line:")) for name in ids]
     assert lines == sorted(set(lines))
     assert len(ids) == 10
     assert ids == [sample.id for sample in load_choice(files).samples]
@@ -234,8 +234,8 @@ def test_options_of_json_are_lists_objects_or_labelled_texts(tmp_path, options, 
 @pytest.mark.parametrize("options", ["天", [["天"], ["地"]], {"x": "天", "y": "地"}, None])
 def test_options_of_json_that_are_no_texts_are_named(tmp_path, options):
     (tmp_path / "a.jsonl").write_text(json.dumps({"question": "q", "options": options, "answer": "A"}))
-    (found,) = defects_of(SampleFiles(tmp_path / "a.jsonl"))
-    assert found.startswith("a.jsonl line 1 key options: ")
+    (result,) = defects_of(SampleFiles(tmp_path / "a.jsonl"))
+    assert result.startswith("a.jsonl line 1 key options: ")
 
 
 @pytest.mark.parametrize(
@@ -302,8 +302,8 @@ def test_a_key_is_letters_of_options_or_refused(options, key):
 
 def test_options_in_one_cell_that_cannot_be_told_apart_are_refused(tmp_path):
     (tmp_path / "a.csv").write_text("question,options,answer\nq,A x B y,A\n")
-    (found,) = defects_of(SampleFiles(tmp_path / "a.csv"))
-    assert found.startswith(
+    (result,) = defects_of(SampleFiles(tmp_path / "a.csv"))
+    assert result.startswith(
         "a.csv line 2 column B: the options 'A x B y' cannot be told apart; expected a list of texts"
     )
 
@@ -319,7 +319,7 @@ def test_any_bytes_are_samples_or_an_error_of_ours(tmp_path, suffix, data, text)
         except (ConfigError, DataError):
             continue
         assert samples
-        assert all(set(one.reference) <= set(LETTERS[: len(one.choices)]) for one in samples)
+        assert all(set(sample.reference) <= set(LETTERS[: len(sample.choices)]) for sample in samples)
 
 
 @pytest.mark.slow

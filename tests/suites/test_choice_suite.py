@@ -67,15 +67,15 @@ def test_as_given_nothing_is_changed(tmp_path):
 def test_rotations_are_counted_in_a_dry_run_and_asked_once_each(tmp_path):
     suite = exam(tmp_path, orders="rotations").build()
     assert "8 questions are asked in all rotations of their options" in suite.notes
-    (found,) = asyncio.run(estimate(suite, store="s.db"))
-    assert (found.records, found.calls) == (32, 32)
+    (result,) = asyncio.run(estimate(suite, store="s.db"))
+    assert (result.records, result.calls) == (32, 32)
     (run,) = evaluate_suite(suite, how=RunConfig(store="s.db"))
     records = list(run.records())
     assert len(records) == 32
     assert run.manifest["samples"]["source"]["orders"] == "rotations"
     # Who always says A solves each question in exactly one of its rotations.
-    solved = [one.sample.cluster for one in records if one.scores[0].value == 1]
-    assert sorted(solved) == sorted({one.sample.cluster for one in records})
+    solved = [record.sample.cluster for record in records if record.scores[0].value == 1]
+    assert sorted(solved) == sorted({record.sample.cluster for record in records})
 
 
 def test_a_limit_counts_questions_and_not_rotations(tmp_path):
@@ -83,13 +83,13 @@ def test_a_limit_counts_questions_and_not_rotations(tmp_path):
     suite = ChoiceSuite(
         SampleFiles(tmp_path / "exam.jsonl", first=3), {"m": Baseline("random")}, orders="rotations"
     ).build()
-    assert len({one.cluster for one in suite.samples}) == 3
+    assert len({sample.cluster for sample in suite.samples}) == 3
     assert len(list(suite.samples)) == 12
 
 
 def test_a_shuffled_exam_has_the_seed_of_the_options_or_its_own(tmp_path):
     def orders(**keys):
-        return [one.metadata["order"] for one in exam(tmp_path, orders="shuffled", **keys).build().samples]
+        return [sample.metadata["order"] for sample in exam(tmp_path, orders="shuffled", **keys).build().samples]
 
     assert orders(options=Options(seed=3)) == orders(orders_seed=3)
     assert orders(orders_seed=3) != orders(orders_seed=4)
@@ -110,7 +110,7 @@ def test_a_rotated_run_is_resumed_and_compared_by_rotation(tmp_path):
         tmp_path, orders="rotations", targets={"a": Baseline("random", seed=1), "b": Baseline("random", seed=2)}
     ).build()
     first, second = evaluate_suite(suite, how=RunConfig(store="s.db"))
-    assert {one.sample.id for one in first.records()} == {one.sample.id for one in second.records()}
+    assert {record.sample.id for record in first.records()} == {record.sample.id for record in second.records()}
     pair = compare(first, second).pairs[0]
     assert (pair.n_paired, pair.changed_content, pair.only_in_other) == (32, 0, 0)
     with pytest.raises(ConfigError, match="nothing to resume"):
@@ -204,7 +204,7 @@ def test_held_out_examples_are_not_asked_and_are_counted(tmp_path):
     for sample in samples:
         example = re.search(r"题目：(question \d of (\w))", shown(suite, sample))
         assert example[2] == sample.group
-        assert example[1] not in {one.input for one in samples}
+        assert example[1] not in {entry.input for entry in samples}
     assert suite.source["few_shot"]["held_out"] == 2
     with pytest.raises(ConfigError, match="leaves none of 8 samples to ask"):
         exam(tmp_path, template=EXAMPLES, few_shot=FewShot(held_out=4)).build()
@@ -213,7 +213,7 @@ def test_held_out_examples_are_not_asked_and_are_counted(tmp_path):
 def test_what_is_held_out_depends_on_the_seed_and_not_on_the_order_of_the_file(tmp_path):
     def asked(rows, seed):
         suite = exam(tmp_path, rows, template=EXAMPLES, few_shot=FewShot(held_out=2, seed=seed)).build()
-        return {one.input for one in suite.samples}
+        return {sample.input for sample in suite.samples}
 
     rows = rows_of(each=8)
     assert asked(rows, 1) == asked(rows[::-1], 1)
@@ -332,13 +332,13 @@ def test_a_bad_row_among_the_examples_is_named_with_its_place(tmp_path):
 def test_other_examples_are_another_target_for_a_resume_and_for_a_comparison(tmp_path):
     dev = write(tmp_path / "dev.jsonl", example_rows())
     one = exam(tmp_path, template=EXAMPLES, few_shot=FewShot(dev, n=1)).build()
-    two = exam(tmp_path, template=EXAMPLES, few_shot=FewShot(dev, n=2)).build()
+    second = exam(tmp_path, template=EXAMPLES, few_shot=FewShot(dev, n=2)).build()
     same = exam(tmp_path, template=EXAMPLES, few_shot=FewShot(dev, n=1)).build()
     assert describe(one.targets["m"]) == describe(same.targets["m"])
     write(tmp_path / "dev.jsonl", example_rows(4))
     more = exam(tmp_path, template=EXAMPLES, few_shot=FewShot(dev, n=1)).build()
     assert describe(one.targets["m"]) != describe(more.targets["m"])
-    assert describe(one.targets["m"]) != describe(two.targets["m"])
+    assert describe(one.targets["m"]) != describe(second.targets["m"])
 
 
 def test_a_configuration_holds_all_of_it(tmp_path):
@@ -361,7 +361,7 @@ targets:
     assert suite.source["orders_seed"] == 5
     assert suite.source["few_shot"]["n"] == 2
     assert shown(suite, next(iter(suite.samples)), "l").count("example ") == 2
-    assert [type(one).__name__ for one in suite.scorers_for("l")] == ["Choice", "LikelihoodAccuracy"]
+    assert [type(scorer).__name__ for scorer in suite.scorers_for("l")] == ["Choice", "LikelihoodAccuracy"]
     (tmp_path / "exam.yaml").write_text(
         (tmp_path / "exam.yaml").read_text().replace("few_shot: {file: dev.jsonl, n: 2}", "few_shot: {n: 2}"), "utf-8"
     )

@@ -24,7 +24,7 @@ def defects_of(files):
 
 def counts_of(files):
     data = load_choice(files)
-    return [len(one.choices) for one in data.samples], [one for one in data.notes if "fewer options" in one]
+    return [len(sample.choices) for sample in data.samples], [note for note in data.notes if "fewer options" in note]
 
 
 FOUR, THREE, TWO = ["a", "b", "c", "d"], ["a", "b", "c"], ["yes", "no"]
@@ -39,12 +39,12 @@ def test_an_option_that_nearly_all_others_have_was_lost(tmp_path, whole):
 
 
 def test_a_cell_with_an_error_of_the_spreadsheet_is_no_blank_one(tmp_path):
-    made = openpyxl.Workbook()
+    built = openpyxl.Workbook()
     for row in [["question", "A", "B", "C", "D", "answer"], *[[f"q{n}", *FOUR, "A"] for n in range(4)]]:
-        made.active.append(row)
-    made.active["E4"] = "#DIV/0!"
-    made.active["E4"].data_type = "e"
-    made.save(tmp_path / "exam.xlsx")
+        built.active.append(row)
+    built.active["E4"] = "#DIV/0!"
+    built.active["E4"].data_type = "e"
+    built.save(tmp_path / "exam.xlsx")
     assert defects_of(SampleFiles(tmp_path / "exam.xlsx")) == [
         "exam.xlsx Sheet!E4: the cell holds the error #DIV/0!; mend its formula, or write what is meant"
     ]
@@ -82,9 +82,9 @@ def test_a_sheet_of_which_no_row_fills_the_last_column_has_one_option_fewer(tmp_
 def test_rows_with_a_lost_option_are_left_out_where_bad_ones_are(tmp_path):
     files = sheet(tmp_path, FOUR, THREE, FOUR, ["a", "", "c", "d"])
     data = load_choice(SampleFiles(files.paths[0], skip_bad=True))
-    assert [one.input for one in data.samples] == ["q0", "q2"]
+    assert [sample.input for sample in data.samples] == ["q0", "q2"]
     assert (data.n, data.skipped, sum(data.key_histogram.values())) == (2, 2, 2)
-    assert [str(one).partition(":")[0] for one in data.defects] == [
+    assert [str(defect).partition(":")[0] for defect in data.defects] == [
         "exam.csv line 3 column E",
         "exam.csv line 5 column C",
     ]

@@ -24,7 +24,7 @@ def load(file, **options):
 def test_a_row_has_a_question_and_may_have_a_reference_group_cluster_and_id(tmp_path):
     row = {"id": "q1", "question": "How?", "reference": "So.", "category": "easy", "cluster": "c1"}
     bare = {"prompt": "Why?"}
-    first, second = (load(lines(tmp_path, [one])).samples[0] for one in (row, bare))
+    first, second = (load(lines(tmp_path, [entry])).samples[0] for entry in (row, bare))
     assert (first.id, first.input, first.reference, first.group, first.cluster) == ("q1", "How?", "So.", "easy", "c1")
     assert (second.id, second.input, second.reference, second.group, second.cluster) == ("line:1", "Why?", None, "", "")
     assert first.metadata == {"position": 0}
@@ -44,13 +44,13 @@ def test_a_sheet_with_chinese_headers_is_read(tmp_path):
 
 def test_several_references_are_alternatives(tmp_path):
     rows = [{"question": "1", "reference": ["a", " b "]}, {"question": "2", "reference": '["a", "b"]'}]
-    assert [one.reference for one in load(lines(tmp_path, rows)).samples] == [["a", "b"], ["a", "b"]]
+    assert [sample.reference for sample in load(lines(tmp_path, rows)).samples] == [["a", "b"], ["a", "b"]]
 
 
 def test_a_conversation_stays_a_list_of_messages(tmp_path):
-    asked = [{"role": "system", "content": "Be kind."}, {"role": "user", "content": "How?"}]
-    (sample,) = load(lines(tmp_path, [{"prompt": asked}])).samples
-    assert sample.input == asked
+    requests = [{"role": "system", "content": "Be kind."}, {"role": "user", "content": "How?"}]
+    (sample,) = load(lines(tmp_path, [{"prompt": requests}])).samples
+    assert sample.input == requests
 
 
 def test_questions_without_a_reference_are_told(tmp_path):
@@ -75,9 +75,9 @@ def test_a_defect_is_named_with_its_place(tmp_path, row, message):
         load(lines(tmp_path, rows))
     assert message in str(refused.value)
     data = load(lines(tmp_path, rows), skip_bad=True)
-    assert ([one.id for one in data.samples], len(data.defects)) == (["q1"], 1)
+    assert ([sample.id for sample in data.samples], len(data.defects)) == (["q1"], 1)
 
 
 def test_a_part_of_the_rows_keeps_their_positions(tmp_path):
     data = load(lines(tmp_path, [{"question": str(no)} for no in range(5)]), last=2)
-    assert [(one.input, one.metadata["position"]) for one in data.samples] == [("3", 3), ("4", 4)]
+    assert [(sample.input, sample.metadata["position"]) for sample in data.samples] == [("3", 3), ("4", 4)]

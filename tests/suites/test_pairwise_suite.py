@@ -38,11 +38,11 @@ LEXICAL = "scorers: [lexical_preference]\n"
 @pytest.fixture
 def configured(tmp_path):
     def configure(text, samples="samples: {file: q.jsonl}\n", **files):
-        said = {
-            f"{name}.jsonl": [{"id": f"q{no}", "output": one} for no, one in enumerate(texts, start=1)]
+        message = {
+            f"{name}.jsonl": [{"id": f"q{no}", "output": entry} for no, entry in enumerate(texts, start=1)]
             for name, texts in SAID.items()
         }
-        for name, rows in {"q.jsonl": ROWS, **said}.items():
+        for name, rows in {"q.jsonl": ROWS, **message}.items():
             (tmp_path / name).write_text("\n".join(map(json.dumps, rows)), encoding="utf-8")
         for name, content in files.items():
             (tmp_path / f"{name}.csv").write_text(content, encoding="utf-8")
@@ -128,12 +128,12 @@ def test_scorers_of_preferences_judge_the_pairs_and_all_others_the_answers(confi
     suite = configured(
         TWO + JUDGE + "scorers: [token_f1, {preference: {orders: random}}, {lexical_preference: {name: words}}]\n"
     )
-    assert [type(one).__name__ for one in suite.scorers] == ["TokenF1"]
+    assert [type(scorer).__name__ for scorer in suite.scorers] == ["TokenF1"]
     [(judged, words)] = suite.scorers_of.values()
     assert (judged.orders, judged.judge.model is not None, words.name) == ("random", True, "words")
     runs = {run.target: run.summary() for run in evaluate_suite(suite)}
-    assert [one.name for one in runs["right"].scores] == ["token_f1"]
-    assert [one.name for one in runs["right vs vague"].scores] == ["preference", "words"]
+    assert [score.name for score in runs["right"].scores] == ["token_f1"]
+    assert [score.name for score in runs["right vs vague"].scores] == ["preference", "words"]
 
 
 @pytest.mark.parametrize(
@@ -191,8 +191,8 @@ def test_a_whole_run_answers_and_then_judges_without_a_model(configured):
 def prefers_numbers(messages):
     """A judge that prefers the answer with a number in it, and the first where both or none have one."""
     text = messages[-1]["content"]
-    first, second = (text.split(f"Answer {place}:\n")[1].split("</answer")[0].split("\n")[1] for place in "AB")
-    has = [any(mark.isdigit() for mark in one) for one in (first, second)]
+    first, second = (text.split(f"Answer {position}:\n")[1].split("</answer")[0].split("\n")[1] for position in "AB")
+    has = [any(mark.isdigit() for mark in entry) for entry in (first, second)]
     return "Numbers help.\n" + ("[[B]]" if has[1] and not has[0] else "[[A]]")
 
 
@@ -215,10 +215,10 @@ def test_a_judge_with_a_bias_for_the_first_place_is_found_out_in_a_whole_run(tmp
 
 
 def test_a_side_that_fails_is_counted_and_never_judged(tmp_path):
-    asked = []
+    requests = []
 
     def judge(messages):
-        asked.append(messages)
+        requests.append(messages)
         return "[[A]]"
 
     def shaky(sample):
@@ -231,7 +231,7 @@ def test_a_side_that_fails_is_counted_and_never_judged(tmp_path):
     *_, run = evaluate_suite(suite)
     first = rows_of(run)["q1"]
     assert (first.outcome, first.detail["side"], first.detail["why"]) == ("not_applicable", "B", "error")
-    assert len(asked) == 2 * 5
+    assert len(requests) == 2 * 5
 
 
 def test_an_agents_mapping_is_judged_by_its_output(tmp_path):
@@ -265,7 +265,7 @@ def test_stored_runs_are_judged_by_their_own_samples_and_nothing_is_asked_again(
 def test_stored_runs_may_be_in_another_store(configured, tmp_path):
     samples = [Sample(row["id"], row["question"], row["reference"]) for row in ROWS]
     answers = (lambda sample: sample.reference), (lambda sample: "Some miles.")
-    first, second = (evaluate(one, samples, [], store=tmp_path / "old.db") for one in answers)
+    first, second = (evaluate(answer, samples, [], store=tmp_path / "old.db") for answer in answers)
     runs = f"runs: {{first: {first.id}, second: {second.id}}}\nstore: old.db\n"
     [run] = evaluate_suite(configured(LEXICAL + runs, samples=""))
     assert {row.detail["label"] for row in rows_of(run).values()} == {"A"}

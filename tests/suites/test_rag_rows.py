@@ -61,7 +61,7 @@ def test_several_sources_are_texts_objects_or_ids(tmp_path):
         {"question": "3", "chunk_ids": ["n1", "n2"]},
         {"question": "4", "document": "d"},
     ]
-    first, second, third, fourth = (one.metadata for one in load(lines(tmp_path, rows)).samples)
+    first, second, third, fourth = (sample.metadata for sample in load(lines(tmp_path, rows)).samples)
     assert first["sources"] == [{"document": "d", "text": "x"}, {"document": "d", "text": "y"}]
     assert second["sources"] == [{"document": "d", "start": 1, "end": 5}, {"document": "e", "text": "z"}]
     assert second["document"] == "d"
@@ -78,7 +78,7 @@ def test_several_right_answers_are_kept_as_a_list(tmp_path):
 def test_a_sheet_holds_several_answers_as_json(tmp_path):
     file = tmp_path / "q.csv"
     file.write_text('question,answer\nWho?,"[""Ann"", ""Bob""]"\nWhich?,"[1, 2]"\n', encoding="utf-8")
-    assert [one.reference for one in load(file).samples] == [["Ann", "Bob"], "[1, 2]"]
+    assert [sample.reference for sample in load(file).samples] == [["Ann", "Bob"], "[1, 2]"]
 
 
 def test_a_dataset_of_llama_index_is_read_as_it_is_written(tmp_path):
@@ -97,7 +97,7 @@ def test_a_dataset_of_llama_index_is_read_as_it_is_written(tmp_path):
 
 def test_missing_answers_and_sources_are_told_and_are_no_defect(tmp_path):
     data = load(lines(tmp_path, [{"question": "Who?", "answer": ""}, {"question": "Why?", "answer": "so"}]))
-    assert [one.reference for one in data.samples] == [None, "so"]
+    assert [sample.reference for sample in data.samples] == [None, "so"]
     assert data.notes == ("1 of 2 questions have no reference answer", "2 of 2 questions have no source passage")
 
 
@@ -111,7 +111,7 @@ def test_every_defect_is_named_with_its_place(tmp_path):
     ]
     with pytest.raises(DataError) as raised:
         load(lines(tmp_path, rows))
-    told = "\n".join(raised.value.defects)
+    message = "\n".join(raised.value.defects)
     for part in (
         "line 1 key question: the question is blank",
         "neither a text nor a list",
@@ -120,9 +120,9 @@ def test_every_defect_is_named_with_its_place(tmp_path):
         "'iv', not a whole number",
         "contexts is no text",
     ):
-        assert part in told
-    kept = load(lines(tmp_path, [*rows, {"question": "Sound?"}]), skip_bad=True)
-    assert [one.input for one in kept.samples] == ["Sound?"]
+        assert part in message
+    remaining = load(lines(tmp_path, [*rows, {"question": "Sound?"}]), skip_bad=True)
+    assert [sample.input for sample in remaining.samples] == ["Sound?"]
 
 
 @given(
@@ -137,15 +137,15 @@ def test_every_defect_is_named_with_its_place(tmp_path):
 )
 def test_any_cells_give_plain_sources_or_a_reason(cells):
     try:
-        found = sources_in(cells)
+        result = sources_in(cells)
     except SourceError as error:
-        found, role = [], error.role
+        result, role = [], error.role
     else:
         role = ""
     assert role in {"", "source", "document", "page", "start", "end", "chunk"}
-    for one in found:
-        assert set(one) <= {"id", "document", "start", "end", "page", "text"}
-        assert one.get("start", 0) < one.get("end", 1)
+    for entry in result:
+        assert set(entry) <= {"id", "document", "start", "end", "page", "text"}
+        assert entry.get("start", 0) < entry.get("end", 1)
 
 
 @pytest.mark.parametrize(

@@ -110,8 +110,8 @@ def test_stored_outputs_are_judged_and_crossed(configured):
 
 
 def test_a_dry_run_counts_the_calls_of_each_judge(configured):
-    (found,) = asyncio.run(estimate(configured(JUDGE + "scorers: [correctness, faithfulness, context_relevance]\n")))
-    assert {one.stage: one.calls for one in found.stages} == {
+    (result,) = asyncio.run(estimate(configured(JUDGE + "scorers: [correctness, faithfulness, context_relevance]\n")))
+    assert {stage.stage: stage.calls for stage in result.stages} == {
         "correctness": 2,
         "faithfulness": 2,
         "context_relevance": 2,
@@ -152,8 +152,8 @@ def test_passages_of_any_system_are_compared_with_a_range_once_its_text_is_known
     (blind,) = evaluate_suite(configured(text, rows=[RANGE]))
     assert blind.summary().score("hit_rate").not_applicable == 1
     passage = "station is read at nine in the\nmorning, whatever the wea-\nther."
-    said = {"id": "a", "output": "At nine.", "contexts": [passage]}
-    (tmp_path / "other.jsonl").write_text(json.dumps(said), encoding="utf-8")
+    message = {"id": "a", "output": "At nine.", "contexts": [passage]}
+    (tmp_path / "other.jsonl").write_text(json.dumps(message), encoding="utf-8")
     suite = configured(f"documents: handbook.txt\n{text}", rows=[RANGE], targets="other: {replay: other.jsonl}")
     (other,) = evaluate_suite(suite)
     assert other.summary().score("hit_rate").headline.value == 1.0
@@ -170,7 +170,7 @@ def test_passages_of_any_system_are_compared_with_a_range_once_its_text_is_known
 def test_a_range_whose_text_cannot_be_had_is_noted(configured, handbook, more, row, note):
     suite = configured(f"{more}scorers: [retrieval]\n", rows=[RANGE | row])
     assert "text" not in source_of(suite)
-    assert any(one.startswith(note) for one in suite.notes)
+    assert any(entry.startswith(note) for entry in suite.notes)
 
 
 def test_a_range_of_another_reading_of_a_pdf_is_known_by_its_page(configured):

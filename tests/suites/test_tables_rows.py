@@ -58,8 +58,8 @@ def test_a_sheet_of_text_is_read(tmp_path):
     file = tmp_path / "data.csv"
     file.write_text('question,target\nWho?,"[[""Ann"", 1]]"\n\nWhat?,"[[2]]"\n', encoding="utf-8")
     samples = load(file).samples
-    assert [one.reference for one in samples] == [[["Ann", 1]], [[2]]]
-    assert [one.input for one in samples] == ["Who?", "What?"]
+    assert [sample.reference for sample in samples] == [[["Ann", 1]], [[2]]]
+    assert [sample.input for sample in samples] == ["Who?", "What?"]
 
 
 def test_a_list_of_objects_is_read(tmp_path):
@@ -76,7 +76,7 @@ def test_columns_can_be_named(tmp_path):
 
 def test_positions_count_rows_that_are_left_out(tmp_path):
     file = lines(tmp_path, [{"target": [[1]]}, {"target": ""}, {"target": [[3]]}])
-    assert [one.metadata["position"] for one in load(file, skip_bad=True).samples] == [0, 2]
+    assert [sample.metadata["position"] for sample in load(file, skip_bad=True).samples] == [0, 2]
 
 
 def test_predictions_stand_beside_their_sample(tmp_path):
@@ -110,7 +110,7 @@ def test_every_defect_is_named_with_its_place(tmp_path, databases):
     ]
     with pytest.raises(DataError) as caught:
         load(lines(tmp_path, rows), databases=databases)
-    assert [str(one) for one in caught.value.defects] == [
+    assert [str(defect) for defect in caught.value.defects] == [
         "data.jsonl line 2 key target: the target is blank",
         "data.jsonl line 3 key target: the target begins like a table and is neither JSON nor a Python list",
         "data.jsonl line 4 key target: the target is no list of rows: '[1, 2]'",
@@ -123,7 +123,7 @@ def test_every_defect_is_named_with_its_place(tmp_path, databases):
 
 def test_bad_rows_can_be_left_out_and_are_counted(tmp_path):
     data = load(lines(tmp_path, [{"target": [[1]]}, {"target": None}, {"target": [[3]]}]), skip_bad=True)
-    assert [one.id for one in data.samples] == ["line:1", "line:3"]
+    assert [sample.id for sample in data.samples] == ["line:1", "line:3"]
     assert data.notes == ("1 row with a defect was left out (skip_bad)",)
 
 
@@ -144,13 +144,13 @@ def test_task_sp_takes_sql_alone(tmp_path, databases):
 
 def test_a_subset_is_of_sound_rows(tmp_path):
     file = lines(tmp_path, [{"target": [[number]]} for number in range(5)])
-    assert [one.reference for one in load(file, last=2).samples] == [[[3]], [[4]]]
+    assert [sample.reference for sample in load(file, last=2).samples] == [[[3]], [[4]]]
     assert load(file, first=9).notes == ("9 samples were requested, there are 5",)
 
 
 def test_ids_of_two_files_are_told_apart(tmp_path):
     files = (lines(tmp_path, [{"target": [[1]]}], "a.jsonl"), lines(tmp_path, [{"target": [[2]]}], "b.jsonl"))
-    assert [one.id for one in load(files).samples] == ["a.jsonl line:1", "b.jsonl line:1"]
+    assert [sample.id for sample in load(files).samples] == ["a.jsonl line:1", "b.jsonl line:1"]
 
 
 def test_an_empty_table_is_a_target(tmp_path):

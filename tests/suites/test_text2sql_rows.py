@@ -20,8 +20,8 @@ def written(path, text):
 def database(path, *statements):
     path.parent.mkdir(parents=True, exist_ok=True)
     with sqlite3.connect(path) as opened:
-        for one in statements or ("CREATE TABLE singer (name TEXT)",):
-            opened.execute(one)
+        for statement in statements or ("CREATE TABLE singer (name TEXT)",):
+            opened.execute(statement)
     opened.close()
 
 
@@ -171,7 +171,7 @@ def test_every_defect_is_found_in_one_pass_with_its_place(tmp_path, folder):
     ]
     data = loaded(path, folder, skip_bad=True)
     assert (data.n, data.skipped) == (2, 8)
-    assert [one.metadata["position"] for one in data.samples] == [0, 9]
+    assert [sample.metadata["position"] for sample in data.samples] == [0, 9]
 
 
 def test_a_row_with_its_own_schema_needs_no_database(tmp_path, folder):
@@ -196,10 +196,10 @@ def test_a_comma_that_is_not_in_quotes_is_a_defect(tmp_path):
 def test_samples_are_selected_without_moving_their_places(tmp_path):
     rows = [{"question": f"q{no}", "sql": f"SELECT {no}"} for no in range(20)]
     path = written(tmp_path / "a.json", rows)
-    assert [one.input for one in samples(path, first=2)] == ["q0", "q1"]
-    assert [one.metadata["position"] for one in samples(path, last=2)] == [18, 19]
+    assert [sample.input for sample in samples(path, first=2)] == ["q0", "q1"]
+    assert [sample.metadata["position"] for sample in samples(path, last=2)] == [18, 19]
     drawn = samples(path, random=5, seed=3)
-    assert [one.input for one in drawn] == [f"q{one.metadata['position']}" for one in drawn]
+    assert [entry.input for entry in drawn] == [f"q{entry.metadata['position']}" for entry in drawn]
     assert drawn == samples(path, random=5, seed=3)
     data = loaded(path, first=2)
     assert list(data.samples) == list(data.samples)
@@ -207,8 +207,8 @@ def test_samples_are_selected_without_moving_their_places(tmp_path):
 
 def test_places_run_on_over_several_files(tmp_path):
     paths = tuple(written(tmp_path / name, "SELECT 1\n\nSELECT 2\n") for name in ("a.sql", "b.sql"))
-    found = [(one.id, one.metadata["position"]) for one in samples(paths)]
-    assert found == [("a.sql line:1", 0), ("a.sql line:3", 2), ("b.sql line:1", 3), ("b.sql line:3", 5)]
+    result = [(sample.id, sample.metadata["position"]) for sample in samples(paths)]
+    assert result == [("a.sql line:1", 0), ("a.sql line:3", 2), ("b.sql line:1", 3), ("b.sql line:3", 5)]
 
 
 def test_what_cannot_be_compared_is_said_before_anything_is_run(tmp_path):

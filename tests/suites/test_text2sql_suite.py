@@ -58,12 +58,12 @@ def test_two_prompt_versions_are_asked_by_schema_scored_and_compared(folder, tmp
                 "schema": Prompt(model, "en/sql_query", reply="sql"),
             }
             runs = await aevaluate_suite(suite(folder, targets), how=RunConfig(store=tmp_path / "s.db"))
-            return runs, [json.loads(one.body) for one in server.asked]
+            return runs, [json.loads(request.body) for request in server.asked]
 
     (bare, schema), bodies = asyncio.run(run())
-    with_schema = [one for one in bodies if "response_format" in one]
+    with_schema = [body for body in bodies if "response_format" in body]
     assert len(bodies) == 6
-    assert [one["response_format"]["json_schema"]["name"] for one in with_schema] == ["sql"] * 3
+    assert [entry["response_format"]["json_schema"]["name"] for entry in with_schema] == ["sql"] * 3
     assert "CREATE TABLE item (name TEXT, price REAL);" in with_schema[0]["messages"][0]["content"]
     means = {name: [run.summary().score(name).headline.value for run in (bare, schema)] for name in PUBLISHED}
     assert means == {name: [1 / 3, 1.0] for name in PUBLISHED}
@@ -87,7 +87,7 @@ def test_a_run_again_gives_the_same_scores_at_any_concurrency(folder, tmp_path):
         )[0]
         for no in (1, 16)
     ]
-    first, second = ([one.scores for one in run.records()] for run in runs)
+    first, second = ([record.scores for record in run.records()] for run in runs)
     assert first == second
     assert [score.value for scores in first for score in scores if score.name == "result"] == [1, 1, 0]
 
@@ -100,10 +100,10 @@ def test_predictions_of_other_tools_are_scored_as_they_are(folder, tmp_path):
     targets = {"lines": Replay(tmp_path / "pred.txt"), "bird": Replay(tmp_path / "predict.json")}
     for file in ("gold.sql", "dev.json"):
         built = suite(folder, targets, file=tmp_path / file)
-        lines, whole = evaluate_suite(built, how=RunConfig(store=tmp_path / f"{file}.db"))
-        assert [record.failure for run in (lines, whole) for record in run.records()] == [None] * 6
+        lines, complete = evaluate_suite(built, how=RunConfig(store=tmp_path / f"{file}.db"))
+        assert [record.failure for run in (lines, complete) for record in run.records()] == [None] * 6
         assert lines.summary().labels["execution"] == {"SQL correct": 2, "format incorrect": 1}
-        assert [run.summary().score("result").headline.value for run in (lines, whole)] == [2 / 3, 1.0]
+        assert [run.summary().score("result").headline.value for run in (lines, complete)] == [2 / 3, 1.0]
 
 
 def test_a_dataset_of_schemas_alone_is_headed_by_what_runs(tmp_path):
@@ -150,4 +150,4 @@ scorers: [relevance]
     assert [record.scores[-1].value for record in run.records()] == [5.0, 2.0]
     assert summary.score("relevance").answered.value == 3.5
     assert summary.score("execution").answered.value == 1.0
-    assert [(one.stage, one.calls) for one in summary.stages if one.calls] == [("relevance", 2)]
+    assert [(stage.stage, stage.calls) for stage in summary.stages if stage.calls] == [("relevance", 2)]
