@@ -1,5 +1,6 @@
 """`export --salvage`: what is saved of a damaged file is true, what is not is named, and the file is never written."""
 
+import asyncio
 import hashlib
 import json
 import random
@@ -10,7 +11,9 @@ from pathlib import Path
 
 import pytest
 
-from steelyard import ExactMatch, Prompt, Sample, Scripted, evaluate
+from steelyard import ExactMatch, Output, Prompt, Record, Reply, Sample, Scripted, Store, evaluate
+from steelyard.session.replies import pack_reply
+from steelyard.store import NewRun
 
 STORE = Path(".steelyard/steelyard.db")
 PAGE = 4096
@@ -121,6 +124,25 @@ def test_a_run_whose_row_is_lost_is_saved_under_its_number(sound, originals, ste
         row["replies"]["target"][0]["text"] for (run, *_), row in originals.items() if run == sound[1][1]
     }
     assert result.err.count("the row of its run cannot be read") == 1, "one reason of all is said once"
+
+
+def test_every_stage_that_a_run_may_have_is_saved_without_the_row_of_the_run(steelyard):
+    """Stages are numbered from 0, the target, to 127."""
+    STORE.parent.mkdir()
+    stages = ["target", *(f"judge {number}" for number in range(1, 128))]
+    reply = Reply("0a" * 10, "yes")
+    with Store(STORE, create_missing=True) as store:
+        asyncio.run(store.journal(1).commit(bytes.fromhex(reply.key), pack_reply(reply)))
+        manifest = {"stages": stages, "scores": [], "tags": {}}
+        _, (writer,) = store.begin_evaluation([NewRun("s", "custom", "t", 1, manifest)])
+        writer.insert(0, Record(Sample("q", "?"), Output("a"), (), {stages[127]: (reply,)}))
+        writer.finish("finished", "", 1.0)
+    with closing(sqlite3.connect(STORE)) as connection, connection:
+        connection.execute("DELETE FROM run")
+    (line,) = steelyard("export", "--salvage", code=4).out.splitlines()
+    row = json.loads(line)
+    assert row["replies"]["stage 127"][0]["text"] == "yes"
+    assert row["output"]["value"] == "a"
 
 
 def test_a_number_that_changed_fails_the_checksum_and_is_reported(sound, steelyard):

@@ -26,7 +26,7 @@ def rows_of(run):
             columns.names[columns.name[at]],
             ROW_OUTCOMES[columns.outcome[at]],
             None if columns.value[at] != columns.value[at] else columns.value[at],
-            None if columns.answered[at] < 0 else columns.kept[columns.answered[at]],
+            None if columns.answered[at] < 0 else columns.details[columns.answered[at]],
         )
         for at in range(len(columns))
     ]

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import json
 import shlex
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cache
+from itertools import islice
 from pathlib import Path
 from typing import Any, Final, Literal, Protocol
 
@@ -25,6 +26,8 @@ Transact = Callable[[Callable[[Connection], Any]], Any]
 """Runs a function in a transaction on the writing connection, and waits for its value."""
 
 REPAIR_HINT: Final = "`steelyard verify` lists what is wrong; `steelyard export --salvage` saves what can be read"
+MOST_IN_QUERY: Final = 900
+"""Values of one IN list: SQLite before 3.32 (2020) takes 999 parameters in a statement, later 32,766."""
 _SIGNS_OF_DAMAGE: Final = ("malformed", "not a database", "disk I/O error", "corrupt", "decode", "has no column")
 """Words of SQLite, and of Python's driver, about a damaged file."""
 
@@ -205,6 +208,20 @@ def _insert(dialect: str, table: Table) -> Any:
     from sqlalchemy.dialects import sqlite
 
     return sqlite.insert(table)
+
+
+def portions(values: Iterable[Any]) -> Iterator[list[Any]]:
+    """Split the values of an IN list into lists that fit into one statement each; none for no values.
+
+    A record may have any number of replies (an agent, a judge with many claims), so that the keys of a chunk of
+    records have no upper bound, and a statement has one.
+
+    >>> [len(portion) for portion in portions(range(2_000))]
+    [900, 900, 200]
+    """
+    remaining = iter(values)
+    while portion := list(islice(remaining, MOST_IN_QUERY)):
+        yield portion
 
 
 def read_json(text: Any, what: str) -> dict[str, Any]:

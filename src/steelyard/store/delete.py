@@ -14,6 +14,7 @@ from sqlalchemy import Connection, Table, delete, func, inspect, select, text
 
 from steelyard.errors import StoreError
 from steelyard.store import schema
+from steelyard.store.backend import portions
 from steelyard.store.records import KEY_BYTES
 from steelyard.store.writer import Batch
 
@@ -21,7 +22,6 @@ if TYPE_CHECKING:
     from steelyard.store.run import Run
     from steelyard.store.store import Store
 
-_CHUNK: Final = 500
 _LOCK_TABLES: Final = text("LOCK TABLE reply, record, sample, run IN SHARE ROW EXCLUSIVE MODE")
 """On a server, where others write meanwhile; in the order in which a writer uses the tables, so that none deadlocks."""
 
@@ -95,9 +95,8 @@ def _delete(batch: Batch, store: Store, runs: Sequence[int], *, replies: bool) -
         return writing
     deleted = _counted(connection, runs)
     if replies:
-        keys = sorted(_own_keys(connection, runs))
-        for start in range(0, len(keys), _CHUNK):
-            connection.execute(delete(schema.reply).where(schema.reply.c.key.in_(keys[start : start + _CHUNK])))
+        for keys in portions(sorted(_own_keys(connection, runs))):
+            connection.execute(delete(schema.reply).where(schema.reply.c.key.in_(keys)))
     connection.execute(delete(schema.sample).where(_own_samples(runs)))
     for table in schema.RUN_TABLES:
         if _has(connection, table):

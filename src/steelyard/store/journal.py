@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
-from sqlalchemy import bindparam, select, update
+from sqlalchemy import select, update
 
 from steelyard.analysis.stopping import Stopped
 from steelyard.errors import StoreError
@@ -19,14 +19,12 @@ from steelyard.session.replies import unpack_reply
 from steelyard.store import schema
 from steelyard.store.backend import Lock, insert_or_skip, insert_or_update
 from steelyard.store.open_store import OpenStore
-from steelyard.store.records import unpacker_of
+from steelyard.store.records import reply_bodies, unpacker_of
 from steelyard.store.run import Run
 from steelyard.store.run_rows import InsertRecord, end_run
 from steelyard.store.usage import add_spending
 from steelyard.store.writer import Batch, LoopTicket, Ticket, Writer
 from steelyard.types import Record, Reply
-
-_FIND = select(schema.reply.c.key, schema.reply.c.body).where(schema.reply.c.key.in_(bindparam("keys", expanding=True)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,9 +48,9 @@ class FindReply:
 def _bodies(batch: Batch, keys: Sequence[bytes]) -> dict[bytes, bytes]:
     """The stored bodies that can be read; damaged replies are requested again and replaced."""
     bodies: dict[bytes, bytes] = {}
-    for key, body in batch.connection.execute(_FIND, {"keys": keys}).all():
+    for key, body in reply_bodies(batch.connection, keys).items():
         with contextlib.suppress(StoreError):
-            bodies[bytes(key)] = batch.unpacker.unpack(bytes(body))
+            bodies[key] = batch.unpacker.unpack(bytes(body))
     return bodies
 
 

@@ -32,6 +32,7 @@ from steelyard.analysis.stopping import Stopping
 from steelyard.analysis.summary_values import Labelled, RunSummary
 from steelyard.errors import StoreError
 from steelyard.store import schema
+from steelyard.store.backend import portions
 from steelyard.store.labels import MODEL
 from steelyard.store.records import unpack_sample, unpacker_of
 from steelyard.store.review import review_entries
@@ -40,8 +41,6 @@ from steelyard.store.scores import answered_of
 from steelyard.store.usage import RunUsage
 from steelyard.types import Label, Record, Score, ScoreInfo
 
-_CHUNK: Final = 500
-"""Samples whose rows are read together."""
 RecordKey = tuple[str, int]
 """(sample's id, repeat)."""
 _NOT_COUNTED: Final = frozenset({"error", "not_applicable"})
@@ -393,8 +392,8 @@ class LabelledRun(Run):
         orders: dict[str, str] = {}
         with self._store.reading() as connection:
             unpack = unpacker_of(connection).unpack
-            for at in range(0, len(samples), _CHUNK):
-                for row in connection.execute(query.where(table.c.id.in_(samples[at : at + _CHUNK]))):
+            for ids in portions(samples):
+                for row in connection.execute(query.where(table.c.id.in_(ids))):
                     with suppress(StoreError):
                         sample = unpack_sample(row.id, row.grp, row.cluster, unpack(bytes(row.body)))
                         order = sample.metadata.get("order")

@@ -17,7 +17,7 @@ from steelyard.errors import Attempt, SteelyardError, StoreError
 from steelyard.plain_json import from_json, to_json
 from steelyard.session.replies import unpack_reply
 from steelyard.store import schema
-from steelyard.store.backend import insert_or_skip
+from steelyard.store.backend import insert_or_skip, portions
 from steelyard.store.codec import Unpacker, load_dictionary
 from steelyard.store.writer import Batch
 from steelyard.types import OUTCOMES, Failure, Output, Record, Reply, Sample, Score
@@ -212,15 +212,10 @@ def unpacker_of(connection: Connection) -> Unpacker:
     return Unpacker(lambda number: load_dictionary(connection, number))
 
 
-def record_query(run: int, samples: Collection[str] | None = None) -> Select[Any]:
-    """The query for the rows that `read_records` takes: one run, in order of samples and repeats.
-
-    Args:
-        run: its number.
-        samples: ids of those that are wanted, at most some hundreds; None is all.
-    """
+def record_query(run: int) -> Select[Any]:
+    """The query for the rows that `read_records` takes: one run, in order of samples and repeats."""
     record, sample = schema.record, schema.sample
-    query = (
+    return (
         select(
             record.c.no, record.c.repeat, record.c.millis, record.c.replies, record.c.body,
             sample.c.id, sample.c.grp, sample.c.cluster, sample.c.body.label("sample_body"),
@@ -229,10 +224,17 @@ def record_query(run: int, samples: Collection[str] | None = None) -> Select[Any
         .where(record.c.run == run)
         .order_by(record.c.no, record.c.repeat)
     )  # fmt: skip
-    if samples is None:
-        return query
-    # Ids have no index: the samples are gone through once, not once a record.
-    return query.where(record.c.sample.in_(select(sample.c.num).where(sample.c.id.in_(samples))))
+
+
+def rows_of_samples(connection: Connection, run: int, samples: Collection[str]) -> list[Any]:
+    """The same rows, of the samples with these ids only."""
+    record, sample = schema.record, schema.sample
+    rows: list[Any] = []
+    for ids in portions(samples):
+        # Ids have no index: a subquery goes through the samples once, a join would do so for each record.
+        wanted = select(sample.c.num).where(sample.c.id.in_(ids))
+        rows += connection.execute(record_query(run).where(record.c.sample.in_(wanted)))
+    return sorted(rows, key=lambda row: (row.no, row.repeat))
 
 
 def read_records(
@@ -265,9 +267,8 @@ def _keys(row: Any, run: ReadableRun) -> list[ReplyKey] | None:
 
 def reply_bodies(connection: Connection, keys: Collection[bytes]) -> dict[bytes, Any]:
     """Journal bodies by key, still compressed."""
-    if not keys:
-        return {}
-    return {bytes(key): body for key, body in connection.execute(_REPLIES, {"keys": list(keys)})}
+    rows = (row for portion in portions(keys) for row in connection.execute(_REPLIES, {"keys": portion}))
+    return {bytes(key): body for key, body in rows}
 
 
 def _scores(connection: Connection, run: ReadableRun, rows: Sequence[Any]) -> Mapping[tuple[int, int], list[Any]]:

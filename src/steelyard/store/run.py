@@ -26,7 +26,7 @@ from steelyard.store.backend import read_json
 from steelyard.store.frame import summary_html, to_frame
 from steelyard.store.labels import current_labels, remarks_on
 from steelyard.store.open_store import OpenStore
-from steelyard.store.records import damage_lines, read_records, record_query, unpacker_of
+from steelyard.store.records import damage_lines, read_records, record_query, rows_of_samples, unpacker_of
 from steelyard.store.run_rows import read_stopping, scoring_of
 from steelyard.store.scores import (
     DAMAGED_DETAIL,
@@ -334,7 +334,7 @@ class Run:
     def records_of(self, samples: Collection[str]) -> list[Record]:
         """Records of some samples, in order; for a few of them, as each is read by itself."""
         with self._store.reading(self.id) as connection:
-            rows = connection.execute(record_query(self.num, samples)).all()
+            rows = rows_of_samples(connection, self.num, samples)
             unpacker = unpacker_of(connection)
             return [record for row in rows for _, record in read_records(connection, unpacker, self, [row])]
 

@@ -23,7 +23,7 @@ from steelyard.models.prices import billionths
 from steelyard.plain_json import to_json
 from steelyard.session.replies import unpack_reply
 from steelyard.store import schema
-from steelyard.store.backend import insert_or_add, insert_or_skip, insert_or_update, read_json
+from steelyard.store.backend import insert_or_add, insert_or_skip, insert_or_update, portions, read_json
 from steelyard.store.checksums import (
     HEAD,
     ROWS,
@@ -261,7 +261,8 @@ def _insert_samples(batch: Batch, operations: Sequence[InsertRecord]) -> list[in
 
 
 def _known_samples(batch: Batch, hashes: Sequence[int]) -> dict[int, int]:
-    return {row.hash: row.num for row in batch.connection.execute(_SAMPLES_KNOWN, {"hashes": hashes})}
+    queries = ({"hashes": portion} for portion in portions(hashes))
+    return {row.hash: row.num for values in queries for row in batch.connection.execute(_SAMPLES_KNOWN, values)}
 
 
 def _add_samples(batch: Batch, fresh: Mapping[int, dict[str, Any]]) -> dict[int, int]:

@@ -29,7 +29,7 @@ from steelyard.store import schema
 from steelyard.store.checksums import HEAD, ROWS, compute_checksums, read_checksums
 from steelyard.store.codec import Unpacker
 from steelyard.store.migrations import check_version
-from steelyard.store.records import DAMAGED, sample_hash
+from steelyard.store.records import DAMAGED, MOST_STAGES, sample_hash
 from steelyard.store.run import Run
 from steelyard.store.store import Store
 from steelyard.types import Failure, Record
@@ -43,7 +43,6 @@ _PAGE_BYTES: Final = 4096
 _HEAD_BYTES: Final = 100
 _INTERIOR: Final = 5
 """Type of a page that holds the numbers of other pages."""
-_STAGES: Final = 127
 
 Key = tuple[int, ...]
 Row = tuple[Any, ...]
@@ -259,7 +258,9 @@ def _insert_placeholders(new: sqlite3.Connection, salvaged: Salvaged) -> None:
     gone = new.execute("SELECT DISTINCT sample FROM record WHERE sample NOT IN (SELECT num FROM sample)").fetchall()
     rows = [(num, num, f"(sample number {num})", "", "", b"") for (num,) in gone]
     new.executemany("INSERT OR IGNORE INTO sample (num, hash, id, grp, cluster, body) VALUES (?, ?, ?, ?, ?, ?)", rows)
-    manifest = json.dumps({"stages": ["target", *(f"stage {n}" for n in range(1, _STAGES))], "tags": {}, "scores": []})
+    manifest = json.dumps(
+        {"stages": ["target", *(f"stage {n}" for n in range(1, MOST_STAGES + 1))], "tags": {}, "scores": []}
+    )
     for num, text in new.execute("SELECT num, manifest FROM run").fetchall():
         if not _is_manifest(text):
             salvaged.placeholders.add(num)

@@ -18,7 +18,7 @@ from sqlalchemy import select
 from steelyard.errors import ConfigError, did_you_mean
 from steelyard.models.budget import Spent
 from steelyard.store import schema
-from steelyard.store.backend import Durability
+from steelyard.store.backend import Durability, portions
 from steelyard.store.journal import RunWriter, SeenKeys, StoreJournal
 from steelyard.store.open_store import OpenStore
 from steelyard.store.run import Run
@@ -138,9 +138,10 @@ class Store(OpenStore):
 
     def stored_keys(self, keys: Sequence[bytes]) -> set[bytes]:
         """The subset of `keys` that the journal holds."""
+        key = schema.reply.c.key
         with self.reading() as connection:
-            stored = connection.scalars(select(schema.reply.c.key).where(schema.reply.c.key.in_(keys)))
-            return {bytes(key) for key in stored}
+            queries = (select(key).where(key.in_(portion)) for portion in portions(keys))
+            return {bytes(stored) for query in queries for stored in connection.scalars(query)}
 
     def runs(self) -> list[Run]:
         """Every run, newest first."""

@@ -5,7 +5,7 @@ Money is a whole number of billionths of the currency's unit, see `steelyard.mod
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, suppress
 from dataclasses import replace
 from hashlib import blake2b
@@ -21,7 +21,7 @@ from steelyard.plain_json import to_json
 from steelyard.prompts.agent_messages import reported_usage
 from steelyard.session.replies import unpack_reply
 from steelyard.store import schema
-from steelyard.store.backend import insert_or_add, insert_or_update
+from steelyard.store.backend import insert_or_add, insert_or_update, portions
 from steelyard.store.columns import RecordColumns
 from steelyard.store.records import reply_bodies, unpack_sample, unpacker_of
 from steelyard.store.writer import Batch
@@ -44,8 +44,6 @@ OF_FRAMEWORK: Final = ("records", "in_part", "input_tokens", "output_tokens")
 """Counters of the table `framework_usage`."""
 _ASKS_ITSELF: Final = frozenset({"function", "langchain", "llama_index"})
 """Targets that are code of others, by their names in a manifest."""
-_CHUNK: Final = 500
-"""Replies that are read together; SQLite takes at least 999 values in a statement."""
 
 
 def add_spending(batch: Batch, evaluation: int, money: int, millis: int) -> None:
@@ -313,14 +311,13 @@ class RunUsage:
                 with suppress(StoreError):
                     yield unpack_sample(row.id, row.grp, row.cluster, unpack(bytes(row.body)))
 
-    def _replies(self, keys: Iterable[bytes]) -> dict[bytes, Reply]:
+    def _replies(self, keys: Collection[bytes]) -> dict[bytes, Reply]:
         """Those that are in the journal and can be read."""
-        wanted = list(keys)
         replies: dict[bytes, Reply] = {}
         with self._reading() as connection:
             unpack = unpacker_of(connection).unpack
-            for start in range(0, len(wanted), _CHUNK):
-                for key, body in reply_bodies(connection, wanted[start : start + _CHUNK]).items():
+            for portion in portions(keys):  # packed bodies of a whole run need not be held at once
+                for key, body in reply_bodies(connection, portion).items():
                     with suppress(StoreError):
                         replies[key] = unpack_reply("", unpack(bytes(body)))
         return replies

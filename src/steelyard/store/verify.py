@@ -14,7 +14,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
-from sqlalchemy import Connection, Select, Table, bindparam, func, inspect, select
+from sqlalchemy import Connection, Select, Table, func, inspect, select
 from sqlalchemy.exc import SQLAlchemyError
 
 from steelyard.errors import StoreError
@@ -26,6 +26,7 @@ from steelyard.store.migrations import ADDED_TABLES
 from steelyard.store.records import (
     KEY_BYTES,
     ReplyKey,
+    reply_bodies,
     sample_hash,
     unpack_keys,
     unpack_record,
@@ -51,9 +52,6 @@ _CHUNK: Final = 500
 _STATES: Final = frozenset({"open", "finished", "interrupted", "broken"})
 _RUN_COUNTERS: Final = ("done", "errors", "replies", "from_journal", "input_tokens", "output_tokens")
 _STAGE_COUNTERS: Final = ("calls", "from_journal", "input_tokens", "output_tokens", "estimated")
-_REPLIES: Final = select(schema.reply.c.key, schema.reply.c.body).where(
-    schema.reply.c.key.in_(bindparam("keys", expanding=True))
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -335,9 +333,7 @@ class RunCheck:
 
     def _check_chunk(self, rows: Sequence[dict[str, Any]]) -> None:
         keys = [self._keys_of(row) for row in rows]
-        wanted = {key.key for listed in keys for key in listed}
-        stored = self._connection.execute(_REPLIES, {"keys": list(wanted)}) if wanted else ()
-        bodies = {bytes(key): bytes(body) for key, body in stored}
+        bodies = reply_bodies(self._connection, {key.key for listed in keys for key in listed})
         scores = self._scores(rows)
         for row, listed in zip(rows, keys, strict=True):
             sample_key = (row["id"] or "", row["repeat"])
@@ -384,13 +380,13 @@ class RunCheck:
         if sample_hash(row["id"], row["grp"], row["cluster"], body) != row["sample_hash"]:
             self._add("the sample is not what its hash was made of", *sample_key)
 
-    def _reply(self, stored: ReplyKey, bodies: Mapping[bytes, bytes], sample_key: tuple[str, int]) -> Reply | None:
+    def _reply(self, stored: ReplyKey, bodies: Mapping[bytes, Any], sample_key: tuple[str, int]) -> Reply | None:
         if stored.key not in bodies:
             self._lost_replies = True
             self._add(f"reply {stored.key.hex()} is missing from the journal", *sample_key)
             return None
         try:
-            return unpack_reply(stored.key.hex(), self._unpack(bodies[stored.key]))
+            return unpack_reply(stored.key.hex(), self._unpack(bytes(bodies[stored.key])))
         except (StoreError, ValueError, TypeError) as error:
             self._lost_replies = True
             self._add(f"reply {stored.key.hex()}: {error}", *sample_key)

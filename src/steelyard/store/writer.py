@@ -30,8 +30,7 @@ _LATER_S: Final = 0.02
 however many there are."""
 _LATER_MOST: Final = 100
 _MOST: Final = 2000
-"""Operations in one transaction at most: it stays short, and a query for all their keys stays within the values that
-SQLite takes in a statement (32,766 since 3.32)."""
+"""Operations in one transaction at most, so that it stays short."""
 _RETRIES: Final = 5
 """Times that a transaction is done again which lost against another process's: one of two always gets through."""
 _WATCH_S: Final = 0.2
