@@ -35,6 +35,11 @@ def digest_of(value: Any) -> str:
     return blake2b(text.encode(), digest_size=16).hexdigest()
 
 
+def field_values(value: Any) -> dict[str, Any]:
+    """The fields of a dataclass by name, as they are: `dataclasses.asdict` would also take apart what they hold."""
+    return {field.name: getattr(value, field.name) for field in dataclasses.fields(value)}
+
+
 def check_plain(value: Any) -> None:
     """Raise TypeError for a value without a JSON form: a generator, an open file, an object of one's own.
 
@@ -70,7 +75,7 @@ def plain(value: Any) -> Any:
         TypeError: it has none.
     """
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
-        return {part.name: getattr(value, part.name) for part in dataclasses.fields(value)}
+        return field_values(value)
     if isinstance(value, Mapping):
         return dict(value)
     if isinstance(value, set | frozenset):

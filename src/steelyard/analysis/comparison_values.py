@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field
 from typing import Any, Literal, NamedTuple
 
 from steelyard.analysis.costs import CostDifference
 from steelyard.analysis.stopping import Stopping
 from steelyard.analysis.summary_values import Over, RunSummary
+from steelyard.plain_json import field_values
 from steelyard.stats.intervals import Interval
 from steelyard.types import Json
 
@@ -83,7 +84,7 @@ class PairedDifference:
 
     def to_json(self) -> dict[str, Json]:
         """Plain JSON, every field by its name, but `improved` as `fixed` and `regressed` as `broken`."""
-        plain = {field.name: getattr(self, field.name) for field in fields(self)}
+        plain = field_values(self)
         plain = _with_older_names(plain, {"improved": "fixed", "regressed": "broken"})
         return plain | {
             "interval": list(self.interval) if self.interval else None,
@@ -114,7 +115,7 @@ class ScoreDifference:
 
     def to_json(self) -> dict[str, Json]:
         """Plain JSON, every field by its name."""
-        plain = {field.name: getattr(self, field.name) for field in fields(self)}
+        plain = field_values(self)
         return plain | {"difference": self.difference.to_json()}
 
 
@@ -179,7 +180,7 @@ class PairComparison:
 
     def to_json(self) -> dict[str, Json]:
         """Plain JSON, every field by its name, but `improvements` as `fixed` and `regressions` as `broken`."""
-        plain = {field.name: getattr(self, field.name) for field in fields(self)}
+        plain = field_values(self)
         plain = _with_older_names(plain, {"improvements": "fixed", "regressions": "broken"})
         lists = {name: list(plain[name]) for name in ("fixed", "broken", "warnings", "differs")}
         differences = {name: plain[name].to_json() for name in ("headline", "answered_both")}

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence, Sized
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from steelyard.analysis.run_protocols import SampleCosts
+from steelyard.plain_json import field_values
 from steelyard.stats.intervals import Interval
 from steelyard.types import Json
 
@@ -57,7 +58,7 @@ class CostDifference:
 
     def to_json(self) -> dict[str, Json]:
         """Plain JSON, every field by its name."""
-        plain = {field.name: getattr(self, field.name) for field in fields(self)}
+        plain = field_values(self)
         return plain | {"interval": list(self.interval) if self.interval else None}
 
 

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field
 
 from steelyard.analysis.intervals import Mean
+from steelyard.plain_json import field_values
 from steelyard.stats.intervals import Interval
 from steelyard.types import Json
 
@@ -30,7 +31,7 @@ class LetterRecall:
 
     def to_json(self) -> dict[str, Json]:
         """Plain JSON, every field by its name."""
-        plain = {field.name: getattr(self, field.name) for field in fields(self)}
+        plain = field_values(self)
         return plain | {"recall": self.recall.to_json()}
 
 
@@ -61,7 +62,7 @@ class LetterBias:
 
     def to_json(self) -> dict[str, Json]:
         """Plain JSON, every field by its name."""
-        plain = {field.name: getattr(self, field.name) for field in fields(self)}
+        plain = field_values(self)
         return plain | {"letters": [letter.to_json() for letter in self.letters]}
 
 
@@ -87,7 +88,7 @@ class Rotations:
 
     def to_json(self) -> dict[str, Json]:
         """Plain JSON, every field by its name."""
-        plain = {field.name: getattr(self, field.name) for field in fields(self)}
+        plain = field_values(self)
         return plain | {"all_right": self.all_right.to_json(), "majority": self.majority.to_json()}
 
 
@@ -113,7 +114,7 @@ class Repeats:
 
     def to_json(self) -> dict[str, Json]:
         """Plain JSON, every field by its name."""
-        plain = {field.name: getattr(self, field.name) for field in fields(self)}
+        plain = field_values(self)
         return plain | {"flipped": self.flipped.to_json(), "majority": self.majority.to_json()}
 
 
@@ -144,7 +145,7 @@ class Exam:
 
     def to_json(self) -> dict[str, Json]:
         """Plain JSON, every field by its name."""
-        values = {field.name: getattr(self, field.name) for field in fields(self)}
+        values = field_values(self)
         nested = ("corrected", "letters", "rotations", "repeats")
         plain = {name: None if values[name] is None else values[name].to_json() for name in nested}
         return values | plain | {"queue": dict(self.queue)}

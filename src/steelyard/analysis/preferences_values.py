@@ -7,11 +7,12 @@ an unparsed verdict is not a tie, and a pair of which one side did not answer wa
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field
 from typing import Final, Literal
 
 from steelyard.analysis.intervals import Mean
 from steelyard.analysis.stopping import Stopping
+from steelyard.plain_json import field_values
 from steelyard.stats.intervals import Interval
 from steelyard.types import Json
 
@@ -84,7 +85,7 @@ class PreferenceCounts:
 
     def to_json(self) -> dict[str, Json]:
         """Plain JSON: every count by its name (`unparsed` as `unread`), sums and shares."""
-        plain = {_JSON_NAMES.get(field.name, field.name): getattr(self, field.name) for field in fields(self)}
+        plain = {_JSON_NAMES.get(name, name): value for name, value in field_values(self).items()}
         sums = {name: getattr(self, name) for name in ("decided", "scored", "judged", "failed", "total")}
         shares = {_JSON_NAMES.get(name, name): n / self.judged if self.judged else None for name, n in self.parts()}
         sides = {side: dict(why) for side, why in self.not_judged.items()}
@@ -141,7 +142,7 @@ class PositionBias:
 
     def to_json(self) -> dict[str, Json]:
         """Plain JSON, every field and rate by its name."""
-        plain = {field.name: getattr(self, field.name) for field in fields(self)}
+        plain = field_values(self)
         rates = {"consistency": self.consistency, "first_rate": self.first_rate, "bias": self.bias}
         return {**plain, "interval": list(self.interval) if self.interval else None, **rates}
 
@@ -230,7 +231,7 @@ class Preferences:
 
     def to_json(self) -> dict[str, Json]:
         """Plain JSON, every field by its name."""
-        plain = {field.name: getattr(self, field.name) for field in fields(self)}
+        plain = field_values(self)
         values = {name: plain[name].to_json() for name in ("tally", "win", "half", "losses")}
         return {
             **plain,

@@ -7,13 +7,14 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Final
 
 from steelyard.analysis.preferences import WITHOUT_VERDICT, score_of, sides_of, unit_of
 from steelyard.analysis.run_protocols import PairRun
 from steelyard.analysis.score_columns import JudgedRow
 from steelyard.errors import ConfigError
+from steelyard.plain_json import field_values
 from steelyard.stats.intervals import Interval
 from steelyard.stats.ranking import coded, elo
 from steelyard.stats.ranking_order import Ranking, rank
@@ -63,7 +64,7 @@ class Standing:
 
     def to_json(self) -> dict[str, Json]:
         """Plain JSON, every field by its name."""
-        plain = {field.name: getattr(self, field.name) for field in fields(self)}
+        plain = field_values(self)
         intervals = {name: _interval_json(getattr(self, name)) for name in ("interval", "elo_interval")}
         return plain | intervals
 
@@ -128,7 +129,7 @@ class Standings:
 
     def to_json(self) -> dict[str, Json]:
         """Plain JSON, every field by its name; pairs, sets and matrices are lists of lists."""
-        plain = {field.name: getattr(self, field.name) for field in fields(self)}
+        plain = field_values(self)
         nested = ("win_matrix", "battle_matrix", "above", "sets", "components", "repeated")
         lists = {name: [list(row) for row in plain[name]] for name in nested}
         flat = {name: list(plain[name]) for name in ("separable", "runs", "notes")}

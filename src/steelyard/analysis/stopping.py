@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from typing import TYPE_CHECKING, Any, Literal, Self
 
+from steelyard.plain_json import field_values
 from steelyard.stats.intervals import Interval
 from steelyard.types import Json
 
@@ -103,7 +104,7 @@ sequence 0.81 to 0.93). This rule contradicts the full set in at most 5 % of run
 
     def to_json(self) -> dict[str, Json]:
         """Plain JSON, every field by its name, `saved` among them."""
-        plain = {field.name: getattr(self, field.name) for field in fields(self)}
+        plain = field_values(self)
         return plain | {
             "interval": list(self.interval),
             "path": [list(point) for point in self.path],

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field
 from statistics import fmean
 from typing import Final, Literal
 
@@ -14,6 +14,7 @@ from steelyard.analysis.intervals import Mean
 from steelyard.analysis.retrieval_matches import RETRIEVAL_SCORES, Matched
 from steelyard.analysis.stopping import Stopping
 from steelyard.analysis.usage import FrameworkUsage, StageCost
+from steelyard.plain_json import field_values
 from steelyard.stats.intervals import Interval
 from steelyard.types import Json
 
@@ -46,7 +47,7 @@ class Consistency:
 
     def to_json(self) -> dict[str, Json]:
         """Plain JSON, every field by its name."""
-        return {field.name: getattr(self, field.name) for field in fields(self)}
+        return field_values(self)
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,7 +89,7 @@ class Labelled:
 
     def to_json(self) -> dict[str, Json]:
         """Plain JSON, every field by its name, and `moved`."""
-        plain = {field.name: getattr(self, field.name) for field in fields(self)}
+        plain = field_values(self)
         return plain | {"decided": dict(self.decided), "uncounted": dict(self.uncounted), "moved": self.moved}
 
 

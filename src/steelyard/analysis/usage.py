@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from decimal import Decimal
 
+from steelyard.plain_json import field_values
 from steelyard.types import Json
 
 
@@ -43,7 +44,7 @@ class StageCost:
 
     def to_json(self) -> dict[str, Json]:
         """Plain JSON, every field by its name."""
-        return {field.name: getattr(self, field.name) for field in fields(self)}
+        return field_values(self)
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +74,7 @@ class FrameworkUsage:
 
     def to_json(self) -> dict[str, Json]:
         """Plain JSON, every field by its name."""
-        return {field.name: getattr(self, field.name) for field in fields(self)}
+        return field_values(self)
 
 
 def money_text(amount: float, currency: str) -> str:

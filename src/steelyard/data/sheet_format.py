@@ -30,7 +30,6 @@ BUILT_IN: Final[Mapping[int, str]] = MappingProxyType(
 
 MAX_FORMAT: Final = 255
 """Characters; spreadsheet programs take no longer one."""
-_MAX_EXPONENT: Final = 30
 
 _TOKEN: Final = re.compile(
     r"""

@@ -25,6 +25,7 @@ from steelyard.generate.reviewer import (
     reasons_suite,
     reviewed_record,
 )
+from steelyard.models.base import ModelInfo
 from steelyard.store import Run, Store
 from steelyard.store.labels import MODEL, add_labels, by_record
 from steelyard.suite.evaluate import RunConfig, evaluate_suite
@@ -120,8 +121,7 @@ def model_author(model: Any) -> str:
     >>> model_author(Scripted())
     'model:scripted'
     """
-    name = getattr(model, "name", "")
-    return f"{MODEL}{name if isinstance(name, str) and name.strip() else type(model).__name__.lower()}"
+    return f"{MODEL}{ModelInfo.of(model).name.strip() or type(model).__name__.lower()}"
 
 
 def planned_suites(store: Store, plan: ReviewPlan, reviewer: Reviewer) -> tuple[Suite, ...]:

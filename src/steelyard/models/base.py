@@ -8,7 +8,7 @@ stored answer can be read again.
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from hashlib import blake2b
 from types import MappingProxyType
 from typing import Any, Final, Protocol
@@ -167,6 +167,49 @@ class Model(Protocol):
         Raises:
             Fault: there is no reply in it.
         """
+
+
+@dataclass(frozen=True, slots=True)
+class ModelInfo:
+    """Facts about a model besides its calls, read from attributes that a model may have.
+
+    `Model` asks for three methods alone, so that a model of a user's own is short; here is what else is looked at.
+
+    Args:
+        name: its name at the endpoint; "" without one.
+        address: base or full address of the endpoint; "" without one.
+        body: template of the request's body, of a generic JSON endpoint; None for others.
+        parameters: sent with every call.
+        inline: whether it sends nothing and is free.
+        completes: whether it continues a text, so that the log probabilities of a prompt can be had.
+        without_question: why every call would be the same; "" where the messages have a place.
+    """
+
+    name: str = ""
+    address: str = ""
+    body: Any = None
+    parameters: Mapping[str, Any] = field(default_factory=dict)
+    inline: bool = False
+    completes: bool = False
+    without_question: str = ""
+
+    @classmethod
+    def of(cls, model: Any) -> ModelInfo:
+        """Read the attributes of any model, or of what should be one.
+
+        >>> ModelInfo.of(object()) == ModelInfo()
+        True
+        """
+        name, parameters = getattr(model, "name", ""), getattr(model, "parameters", None)
+        return cls(
+            name=name if isinstance(name, str) else "",
+            address=str(getattr(model, "base_url", "") or getattr(model, "url", "")),
+            body=getattr(model, "body", None),
+            parameters=parameters if isinstance(parameters, Mapping) else {},
+            inline=bool(getattr(model, "inline", False)),
+            completes=bool(getattr(model, "completes", False)),
+            without_question=str(getattr(model, "without_question", "")),
+        )
 
 
 def as_messages(messages: str | list[Message]) -> list[Message]:

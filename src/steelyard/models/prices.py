@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from steelyard.errors import ConfigError, did_you_mean, expect_number
+from steelyard.models.base import ModelInfo
 from steelyard.types import Usage
 
 PER: Final = 1_000_000
@@ -90,7 +91,7 @@ class PriceTable:
         Args:
             model: any model. One that sends nothing (a scripted one) is free.
         """
-        if getattr(model, "inline", False):
+        if ModelInfo.of(model).inline:
             return FREE
         for name in priced_names(model):
             if name in self.models:
@@ -103,15 +104,14 @@ class PriceTable:
 
 def priced_names(model: Any) -> Iterator[str]:
     """The names under which a model's price is looked for, in order: its own, without its provider, its address."""
-    body = getattr(model, "body", None)
-    name = getattr(model, "name", "") or (body.get("model", "") if isinstance(body, Mapping) else "")
+    info = ModelInfo.of(model)
+    name = info.name or (info.body.get("model", "") if isinstance(info.body, Mapping) else "")
     if isinstance(name, str) and name:
         yield name
         if "/" in name:
             yield name.partition("/")[2]
-    for key in ("base_url", "url"):
-        if address := getattr(model, key, ""):
-            yield str(address)
+    if info.address:
+        yield info.address
 
 
 def billionths(amount: float | Decimal | str) -> int:

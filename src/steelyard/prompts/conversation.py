@@ -110,11 +110,6 @@ def content_text(content: Any) -> str:
     return "" if content is None else str(content)
 
 
-def is_dialogue(value: Any) -> bool:
-    """Whether an input is a conversation of more than one message, so that its last question is not all of it."""
-    return is_messages(value) and len(value) > 1
-
-
 def transcript_of(value: Any) -> str:
     r"""An input as one text: a text unchanged, a conversation with all its turns, any other value as JSON.
 

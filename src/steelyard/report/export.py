@@ -6,7 +6,6 @@ import io
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from csv import writer
-from dataclasses import fields
 from itertools import islice
 from pathlib import Path
 from types import MappingProxyType
@@ -17,6 +16,7 @@ from steelyard.analysis.score_fields import CellKind, verdict_label
 from steelyard.analysis.score_infos import score_infos
 from steelyard.errors import ConfigError
 from steelyard.escaping import cell_text, csv_cell, json_line, writable
+from steelyard.plain_json import field_values
 from steelyard.report.export_table import ExportTable, labels_by_record
 from steelyard.types import Failure, Label, Note, Record, Reply, Score, ScoreInfo
 
@@ -36,9 +36,9 @@ def plain_record(
         infos: score -> what its scorer declared, by which verdicts without a name of their own get one.
     """
     return {
-        "sample": _fields(record.sample),
+        "sample": field_values(record.sample),
         "repeat": record.repeat,
-        "output": None if record.output is None else _fields(record.output),
+        "output": None if record.output is None else field_values(record.output),
         "scores": [_plain_score(score, infos.get(score.name)) for score in record.scores],
         "labels": [_plain_label(label) for label in labels],
         "replies": {stage: [_plain_reply(reply) for reply in replies] for stage, replies in record.replies.items()},
@@ -75,7 +75,7 @@ def csv(run: StoredRun, *, raw: bool = False) -> Iterator[str]:
 def _plain_score(score: Score, info: ScoreInfo | None) -> dict[str, Any]:
     """The score's fields, and the name of its verdict as tables have it in `<score>_label`."""
     label = verdict_label(score, info)
-    return _fields(score) | ({} if label is None else {"label": label})
+    return field_values(score) | ({} if label is None else {"label": label})
 
 
 def _plain_label(label: Label) -> dict[str, Any]:
@@ -95,10 +95,6 @@ def _line(cells: Sequence[str]) -> str:
     return buffer.getvalue()
 
 
-def _fields(value: Any) -> dict[str, Any]:
-    return {field.name: getattr(value, field.name) for field in fields(value)}
-
-
 def _plain_reply(reply: Reply) -> dict[str, Any]:
     usage = reply.usage
     return {
@@ -109,13 +105,13 @@ def _plain_reply(reply: Reply) -> dict[str, Any]:
         "output_tokens": usage.output_tokens,
         "estimated": usage.estimated,
         "latency": reply.latency,
-        "attempts": [_fields(attempt) for attempt in reply.attempts],
+        "attempts": [field_values(attempt) for attempt in reply.attempts],
         "metadata": dict(reply.metadata),
     }
 
 
 def _plain_failure(failure: Failure) -> dict[str, Any]:
-    attempts = [_fields(attempt) for attempt in failure.attempts]
+    attempts = [field_values(attempt) for attempt in failure.attempts]
     return {"stage": failure.stage, "kind": failure.kind, "message": failure.message, "attempts": attempts}
 
 

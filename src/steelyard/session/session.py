@@ -10,7 +10,7 @@ from hashlib import blake2b
 from typing import Any, Final, Protocol, Self
 
 from steelyard.errors import ModelError, SteelyardError, StoreError
-from steelyard.models.base import Model, Request
+from steelyard.models.base import Model, ModelInfo, Request
 from steelyard.models.budget import Ledger, Quota
 from steelyard.models.limits import Limits, Retry
 from steelyard.session.replies import pack_reply, unpack_reply
@@ -213,8 +213,8 @@ async def proving(ask: Asks, model: Any, what: str) -> AsyncIterator[bool]:
     if not isinstance(ask, Ask):
         yield True
         return
-    name = getattr(model, "name", "") or type(model).__name__
-    async with ask.proving(f"{getattr(model, 'base_url', '')} {name} {what}") as proven:
+    info = ModelInfo.of(model)
+    async with ask.proving(f"{info.address} {info.name or type(model).__name__} {what}") as proven:
         yield proven
 
 

@@ -10,7 +10,7 @@ from dataclasses import asdict, dataclass, field, replace
 from typing import Any, Final
 
 from steelyard.errors import ConfigError, ScorerError, TargetError, boundary
-from steelyard.models.base import Model, Request
+from steelyard.models.base import Model, ModelInfo, Request
 from steelyard.models.embeddings import Embeddings
 from steelyard.models.prices import PriceTable, units
 from steelyard.models.rate_limit import Rates
@@ -294,7 +294,7 @@ class _CountingAsk:
 
 
 def _most_tokens(model: Any, parameters: Mapping[str, Any]) -> int:
-    most = {**getattr(model, "parameters", {}), **parameters}.get("max_tokens")
+    most = {**ModelInfo.of(model).parameters, **parameters}.get("max_tokens")
     return most if isinstance(most, int) else 0
 
 

@@ -16,6 +16,7 @@ from typing import Any, Final, Literal, get_args
 from steelyard.analysis.intervals import Intervals
 from steelyard.analysis.stopping import Question
 from steelyard.errors import ConfigError, boundary, expect_number
+from steelyard.models.base import ModelInfo
 from steelyard.models.budget import Budget
 from steelyard.models.limits import Retry
 from steelyard.models.prices import PriceTable
@@ -295,5 +296,5 @@ def constant_prompts(suite: Suite) -> Iterator[tuple[str, str]]:
             yield name, f"{missing}, so every sample would be asked the same{meant}"
     for scorer in (*suite.scorers, *(own for scorers in suite.scorers_of.values() for own in scorers)):
         model = getattr(getattr(scorer, "judge", None), "model", None)
-        if missing := getattr(model, "without_question", ""):
+        if missing := ModelInfo.of(model).without_question:
             yield "", f"judge: {missing}, so it would be shown nothing{meant}"

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 from steelyard.errors import SteelyardError
+from steelyard.models.base import ModelInfo
 
 if TYPE_CHECKING:
     from steelyard.models.base import Request
@@ -181,11 +182,10 @@ def _request(model: Any, sample: Sample) -> Request:
 
 def _named_in(model: Any) -> str:
     """The names in a call besides its address: the constant texts in its body, and ids."""
-    body = getattr(model, "body", None)
-    if body is None:
-        name = getattr(model, "name", "")
-        return str(name) if name else ""
-    return ", ".join(f"{key}={constant}" for key, constant in sorted(dict(_constants(body)).items()))
+    info = ModelInfo.of(model)
+    if info.body is None:
+        return info.name
+    return ", ".join(f"{key}={constant}" for key, constant in sorted(dict(_constants(info.body)).items()))
 
 
 def _constants(value: Any, key: str = "") -> Iterator[tuple[str, str]]:

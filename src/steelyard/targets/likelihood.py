@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any, ClassVar, Final, Literal
 
 from steelyard.errors import ConfigError, ModelError, TargetError, expect_number
-from steelyard.models.base import Model
+from steelyard.models.base import Model, ModelInfo
 from steelyard.models.completions import prompt_of
 from steelyard.models.references import check_sent
 from steelyard.prompts.conversation import conversation_asked, question_of, with_system
@@ -105,7 +105,7 @@ class Likelihood:
         check_sent("parameters", self.parameters)
         expect_number("top_logprobs", self.top_logprobs, 1, _MOST_TOP, whole=True)
         for name in ("logprobs", "top_logprobs", "echo", "prompt_logprobs", "max_tokens", "n", "response_format"):
-            if name in {**getattr(self.model, "parameters", {}), **self.parameters}:
+            if name in {**ModelInfo.of(self.model).parameters, **self.parameters}:
                 raise ConfigError(f"parameters may not hold {name!r}: a likelihood target sets it")
 
     def _check_template(self) -> None:
@@ -167,7 +167,7 @@ class Likelihood:
 
     @property
     def _completes(self) -> bool:
-        return bool(getattr(self.model, "completes", False))
+        return ModelInfo.of(self.model).completes
 
     @property
     def _packaged(self) -> str:

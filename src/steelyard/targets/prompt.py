@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from steelyard.errors import ConfigError
-from steelyard.models.base import Model
+from steelyard.models.base import Model, ModelInfo
 from steelyard.models.references import check_sent
 from steelyard.prompts.conversation import conversation_asked, is_messages, with_system
 from steelyard.prompts.reply_schema import load_reply_schema, response_format
@@ -66,7 +66,7 @@ class Prompt:
             raise ConfigError(f"{type(self.model).__name__} is no model")
         if self.reply:
             load_reply_schema(self.reply)
-            if "response_format" in {**getattr(self.model, "parameters", {}), **self.parameters}:
+            if "response_format" in {**ModelInfo.of(self.model).parameters, **self.parameters}:
                 raise ConfigError("reply and a response_format among the parameters: give one of them")
 
     def manifest(self) -> dict[str, Any]:
@@ -79,7 +79,7 @@ class Prompt:
         """What would be the same for every sample; empty where the question has a place."""
         if not asks_the_question(*self._texts):
             return "the template has no {{question}}"
-        return str(getattr(self.model, "without_question", ""))
+        return ModelInfo.of(self.model).without_question
 
     def shows(self, key: str) -> bool:
         """Whether the model is shown a key of the samples' metadata."""

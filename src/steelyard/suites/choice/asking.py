@@ -9,6 +9,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
 from steelyard.errors import ConfigError
+from steelyard.models.base import ModelInfo
 from steelyard.prompts.conversation import question_of
 from steelyard.prompts.sample_values import wants_examples
 from steelyard.prompts.template import load_template, load_words, placeholders
@@ -189,8 +190,8 @@ def shows_options(template: str) -> bool:
 
 def _temperature(target: Any) -> Any:
     model = getattr(target, "model", None)
-    given = {**_mapping(getattr(model, "parameters", None)), **_mapping(getattr(target, "parameters", None))}
-    return given.get("temperature")
+    parameters = {**ModelInfo.of(model).parameters, **_mapping(getattr(target, "parameters", None))}
+    return parameters.get("temperature")
 
 
 def _mapping(value: Any) -> Mapping[str, Any]:
