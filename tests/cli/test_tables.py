@@ -39,6 +39,15 @@ def test_a_long_name_keeps_its_begin_and_its_end():
     assert "…" in text
 
 
+def test_columns_move_together_before_one_of_them_is_cut():
+    columns = ["run", "target", "solve_rate", "95 % CI", "n", "unparsed", "refused", "errors"]
+    row = ["3qmte9", "guess\ninterrupted 63464/100000", "24.8 %", "24.5 to 25.2", "63,464", "0", "0", "123"]
+    head, *lines = printed(table(columns, [row], right=(2, 4, 5, 6, 7), elastic=1))
+    assert head.endswith(" errors")
+    assert lines[0].endswith(" 123")
+    assert "63464/100000" in "\n".join(lines)
+
+
 def test_wide_characters_count_twice():
     lines = printed(table(["target", "n"], [["周易知识库问答系统" * 6, "1"], ["glm-4", "22"]], right=(1,)))
     assert {cell_len(line.rstrip()) for line in lines if line.rstrip().endswith(("1", "22"))} == {80}

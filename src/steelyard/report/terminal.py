@@ -119,8 +119,12 @@ def table(
         max(cell_len(line) for text in (column, *(row[at] for row in cells)) for line in text.split("\n"))
         for at, column in enumerate(columns)
     ]
-    room = max(_NARROWEST, console().width - sum(widths) + widths[elastic] - _GAP * (len(columns) - 1))
-    grid = Table(box=None, pad_edge=False, header_style="bold", padding=(0, _GAP, 0, 0))
+    others, width = sum(widths) - widths[elastic], console().width
+    narrow = others + min(_NARROWEST, widths[elastic])
+    # One blank between columns where two would cut the last one.
+    gap = _GAP if narrow + _GAP * (len(columns) - 1) <= width else 1
+    room = max(_NARROWEST, width - others - gap * (len(columns) - 1))
+    grid = Table(box=None, pad_edge=False, header_style="bold", padding=(0, gap, 0, 0))
     for at, column in enumerate(columns):
         width = min(widths[at], room) if at == elastic else widths[at]
         justify: Any = "right" if at in right else "left"
