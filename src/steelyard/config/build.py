@@ -105,13 +105,16 @@ def _structure(hint: Any, node: Node, site: Site) -> Any:
 
 def _one_of(hint: Any, node: Node, site: Site) -> Any:
     wanted = [member for member in members(hint) if _fits(member, node)]
+    # Several classes fit a mapping: the one that has all its keys is meant.
     if len(wanted) > 1 and isinstance(node.value, Mapping):
         wanted = [
             member for member in wanted if not is_class(member) or set(node.value) <= set(keys_of(member))
         ] or wanted
     others = [member for member in members(hint) if member is not type(None)]
+    # A number where a text belongs: taken if it reads the same as a text, else the error asks for quotes.
     if not wanted and str in others and isinstance(node.value, bool | int | float):
         wanted = [str]
+    # With one alternative, its own error says more than "expected a or b".
     if not wanted and len(others) == 1:
         wanted = others
     if Path in wanted and str in wanted:

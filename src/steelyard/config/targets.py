@@ -114,6 +114,7 @@ def _copies(entry: MappingEntry, variables: Variables) -> Iterator[tuple[str, No
     used = _used(variables, entry)
     if prod(len(variables[name]) for name in used) > MAX_TARGETS:
         raise ConfigError(f"the matrix makes more than {MAX_TARGETS} targets of this one", entry.key.location)
+    # A target is copied only over the variables that it uses: others would give equal targets.
     for values in product(*(variables[name] for name in used)):
         choice = dict(zip(used, values, strict=True))
         yield _name(entry.key.value, choice), substituted(entry.node, choice), choice
@@ -123,6 +124,7 @@ def _name(template: str, choice: Choice) -> str:
     """The expanded target's name; values that it does not contain are appended in brackets."""
     shown_in_name = {name for name, _ in placeholders(template)}
     shown = {name: NOT_IN_FILE_NAMES.sub("-", as_text(node)) for name, node in choice.items()}
+    # Names of runs must differ, and must say by what.
     rest = ",".join(f"{name}={text}" for name, text in shown.items() if name not in shown_in_name)
     return _filled(template, shown) + (f"[{rest}]" if rest else "")
 

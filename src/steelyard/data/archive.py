@@ -96,6 +96,7 @@ def walk_part(archive: zipfile.ZipFile, name: str, walk: Walk) -> None:
 
     what = f"{part_of(archive)}: the part {name}"
     parser = expat.ParserCreate()
+    # Otherwise a text comes in pieces, one per line and entity.
     parser.buffer_text = True
     parser.StartElementHandler = lambda tag, about: walk.start(tag.rpartition(":")[2], about)
     if walk.end:
@@ -103,6 +104,7 @@ def walk_part(archive: zipfile.ZipFile, name: str, walk: Walk) -> None:
         parser.EndElementHandler = lambda tag: end(tag.rpartition(":")[2])
     if walk.text:
         parser.CharacterDataHandler = walk.text
+    # A document type can define entities that expand without end.
     parser.StartDoctypeDeclHandler = lambda *_: _refuse(what)
     try:
         with archive.open(name) as stream:
@@ -192,12 +194,14 @@ def examine_archive(path: Path) -> None:
 
 def _examine_parts(path: Path, archive: zipfile.ZipFile) -> None:
     parts = archive.infolist()
+    # Of two parts with one name, the reader may take the one that was not examined.
     if len(parts) > MAX_PARTS or len({part.filename for part in parts}) < len(parts):
         raise DataError(f"{path.name} is no sound workbook: {len(parts)} parts, or two of one name")
     _refuse_other_kinds(path, {part.filename for part in parts})
     if any(part.flag_bits & 1 for part in parts):
         raise DataError(f"{path.name} is encrypted; save it without a password")
     limit = min(MAX_UNPACKED_BYTES, max(20_000_000, MAX_RATIO * path.stat().st_size))
+    # The directory may lie about sizes, so bytes are counted while unpacking as well.
     declared = sum(part.file_size for part in parts)
     unpacked, texts = 0, SharedTexts(path.name)
     for part in parts:

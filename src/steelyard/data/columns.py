@@ -34,7 +34,9 @@ from steelyard.data.table import Column, Row, Table, cell_at, column_letter, is_
 from steelyard.errors import ConfigError, did_you_mean
 
 HEAD_ROWS: Final = 10
+"""Rows in which a header is looked for: titles and remarks may stand above it."""
 _LEAST_LIKENESS: Final = 0.4
+"""Below it no arrangement is believed: the user is asked for the columns, which is better than a wrong guess."""
 _MOST_DIGITS: Final = 9
 """Of a number that counts rows; Python converts no more than 4,300 of any."""
 
@@ -125,6 +127,7 @@ def _header(table: Table, head: Sequence[Row], roles: Sequence[Role], files: Sam
         if header is None:
             raise ConfigError(f"header: {table.title} has no row {files.header}")
         return header
+    # Letters ("A", "B:E") name columns of the sheet and say nothing about the texts of a header.
     wanted = set() if only_letters(files.columns) else {normalized(name) for name in all_names(files.columns)}
     best = max(head, key=lambda row: _header_score(row, roles, wanted), default=None)
     return best if best and _header_score(best, roles, wanted) >= 2 else None
@@ -135,6 +138,7 @@ def _header_score(row: Row, roles: Sequence[Role], wanted: set[str]) -> int:
     texts = _texts(row)
     columns = by_header(texts, roles, {})
     first = next((role.name for role in roles if role.required and not role.several), "")
+    # Without the first required role the other matches are chance: a row "A B C D" may be options, or data.
     known = sum(map(len, columns.values())) if first in columns else 0
     return known + 2 * len(wanted & {normalized(text) for text in texts.values() if text})
 
@@ -146,8 +150,10 @@ def _texts(row: Row) -> dict[Column, str]:
 def _by_position(body: Sequence[Row], roles: Sequence[Role]) -> Columns:
     placed = [role for role in roles if role.by_position]
     filled = [index for row in body for index, cell in enumerate(row.cells) if render(cell)]
+    # A first column that only numbers the rows plays no role.
     start, stop = int(_counts(body)), max(filled, default=-1) + 1
     optional = sum(not role.required for role in placed)
+    # Optional roles come last, so each arrangement that a sheet may have leaves some off the end.
     arrangements = [_arrange(placed[: len(placed) - left_out], start, stop) for left_out in range(optional + 1)]
     scored = [(_likeness(body, roles, columns), columns) for columns in arrangements if columns]
     score, best = max(scored, key=lambda pair: pair[0], default=(0.0, {}))

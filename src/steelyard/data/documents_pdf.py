@@ -70,6 +70,7 @@ _EDGE: Final = 2
 _ROUNDS: Final = 2
 """Running heads may have three lines: in the second round the line below the first two is an edge as well."""
 _FEWEST: Final = 3
+"""Pages on which a line must occur to be a running head: two pages may begin alike by chance."""
 _LETTERS: Final = 3
 """Letters that a line with a rising number must have: `7 mm` and `12 %` are figures."""
 _ROMAN: Final = re.compile(r"\W{0,3}((?:xc|xl|l?x{0,3})(?:ix|iv|v?i{0,3}))\W{0,3}", re.IGNORECASE)
@@ -129,6 +130,8 @@ def _output_of_reader(path: Path, timeout_s: float) -> Sequence[Any]:
         DataError: it reported an error, crashed or took too long.
     """
     paths = [str(Path(__file__).resolve().parents[2]), *(entry for entry in sys.path if entry)]
+    # Isolated and without site-packages hooks: files in the working folder cannot replace a module of the reader.
+    # Its import path is this process's, handed over as arguments.
     command = [sys.executable, "-I", "-S", "-c", _BOOT, str(path.resolve()), str(_MEMORY_BYTES)]
     try:
         process = subprocess.run(  # noqa: S603 (our own interpreter and code, no shell)
@@ -235,16 +238,21 @@ def _gap(above: Line, below: Line, edges: _Edges) -> str:
     """The separator of two lines: a blank, nothing (Chinese), a line break or a blank line."""
     down = above.bottom - below.top
     size = max(above.size, 1.0)
+    # On the same baseline: cells of a row, or a line that the reader has cut in two.
     if abs(down) < 0.2 * size and below.left >= above.right:
         return "\t" if below.left - above.right > 1.5 * size else " "
+    # Another size, or more than a line's height apart: a heading, or the next paragraph.
     if abs(above.size - below.size) > 0.1 * size or down > 1.9 * size:
         return "\n\n"
+    # Upwards: the next column begins.
     if down < 0:
         return _seam(above.text, below.text) if _runs_on(above.text, below.text) else "\n\n"
     if max(above.cells, below.cells) > 1:
         return "\n"
     blank = 0.0 if _seam(above.text, below.text) == "" else 0.25 * size
+    # The first word below would not have fitted above: the line was wrapped, and the paragraph goes on.
     full = above.right + blank + below.word > edges.right(above) - 0.1 * size
+    # Lines after the first of a list entry are indented to its text; a larger indent in prose is another block.
     hangs = 4.0 if _ENTRY.match(above.text) else 1.2
     if not full or _ENTRY.match(below.text) or below.left - above.left > hangs * size:
         return "\n"

@@ -65,11 +65,13 @@ def shown_as(value: float, code: str) -> str:
         return render(value)
     tokens, negative = chosen
     try:
+        # Spreadsheets keep 15 significant digits; the binary value of 0.1 is 0.1000000000000000055...
         text = _filled(abs(Decimal(format(value, ".15g"))), tokens)
     except ArithmeticError:
         return render(value)
     if not text:
         return render(value)
+    # What is rounded to zero is shown without a sign.
     return f"-{text}" if negative and any(mark in "123456789" for mark in text) else text
 
 

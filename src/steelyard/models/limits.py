@@ -93,6 +93,7 @@ class Gate:
         self.proven = False
         self.refusals = Refusals()
         self._most = float(most)
+        # A wrong key then costs a few refusals, and not one for each of `most` calls.
         self._limit = float(min(most, _UNPROVEN))
         self._eased = False
         self._active = 0
@@ -139,6 +140,7 @@ class Gate:
             self.proven = True
             self._limit = self._limit if self._eased else self._most
         if self._limit < self._most:
+            # Additive increase, multiplicative decrease, as TCP does: 1 more per round of `limit` replies.
             self._limit = min(self._most, self._limit + 1 / self._limit)
 
     def hold_back(self) -> None:
@@ -313,6 +315,7 @@ class Limits:
         if not progress.attempts:
             progress.started = sent_at
         progress.attempts.append(Attempt(fault.kind, now - sent_at, progress.wait_s, fault.message))
+        # Even a refusal shows that the address is right; no later fault may say "cannot be reached".
         if fault.kind != "connection":
             gate.answered = True
         told = fault.retry_after_s
@@ -350,6 +353,7 @@ class Limits:
     def _back_off(self, n: int, fault: Fault) -> float:
         """Exponential with full jitter, or what the endpoint told us, whichever is longer."""
         most = min(self._retry.cap_s, self._retry.base_s * 2.0 ** min(n - 1, _MOST_DOUBLINGS))
+        # Full jitter: calls that failed together would otherwise come back together.
         own = max(_FLOOR_S, self._random.uniform(0.0, most))
         return own if fault.retry_after_s is None else max(own, fault.retry_after_s + MARGIN_S)
 

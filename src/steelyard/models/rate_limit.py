@@ -96,6 +96,7 @@ class RateLimiter:
             sent = Sent(now, tokens)
             self._sent.append(sent)
             self._tokens += tokens
+            # Evenly: an endpoint that counts shorter spans would refuse a burst at the start of each minute.
             self._next_at = max(self._next_at, now - _SLACK_S) + self._rates.least_s(1, tokens)
             return sent
 

@@ -256,6 +256,7 @@ def _gathered(pieces: Iterator[_Piece], budget: int, overlap: int) -> Iterator[t
     held: list[_Piece] = []
     for piece in pieces:
         full = bool(held) and piece.after - held[0].before > budget
+        # A heading begins a new chunk only if the current one is half full; else short sections become tiny chunks.
         parts = bool(held) and piece.is_heading and 2 * (held[-1].after - held[0].before) > budget
         if full or parts:
             keep, again = _parted(held, piece.after - budget, 0 if parts else overlap)
@@ -276,6 +277,7 @@ def _parted(held: Sequence[_Piece], floor: float, overlap: int) -> tuple[int, in
     """
     count = len(held)
     body = next((at for at in range(count, 0, -1) if not held[at - 1].is_heading), 0)
+    # Headings at the end go with the text below them.
     if 0 < body < count and held[body].before >= floor:
         return body, body
     floor = max(floor, held[-1].after - overlap)
