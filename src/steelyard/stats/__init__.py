@@ -7,8 +7,10 @@ from typing import TYPE_CHECKING
 from steelyard.lazy import lazy_names
 
 if TYPE_CHECKING:
+    from steelyard.stats.agreement import cohen_kappa, krippendorff_alpha
     from steelyard.stats.binomial import binomial_test, clopper_pearson, jeffreys
     from steelyard.stats.bootstrap import bca_bootstrap, percentile_bootstrap
+    from steelyard.stats.correlation import kendall_tau_b, pearson, spearman
     from steelyard.stats.homogeneity import HomogeneityTest, between_places, within_samples
     from steelyard.stats.intervals import Interval, Spread, clustered_spread, mean_interval, wilson, wilson_clustered
     from steelyard.stats.multiplicity import benjamini_hochberg, holm
@@ -43,6 +45,7 @@ if TYPE_CHECKING:
     )
     from steelyard.stats.ranking import Battles, BradleyTerry, bradley_terry, coded, count_battles, elo
     from steelyard.stats.ranking_order import Ranking, rank
+    from steelyard.stats.rating_bootstrap import Coefficient
     from steelyard.stats.sequential import BettingTest, confidence_sequence, difference_to_unit, unit_to_difference
     from steelyard.stats.stratified import StratifiedMean, stratified_mean
     from steelyard.stats.ties import wilson_with_ties, wilson_with_ties_clustered
@@ -52,6 +55,7 @@ else:
         "steelyard.stats.ranking:Battles",
         "steelyard.stats.sequential:BettingTest",
         "steelyard.stats.ranking:BradleyTerry",
+        "steelyard.stats.rating_bootstrap:Coefficient",
         "steelyard.stats.homogeneity:HomogeneityTest",
         "steelyard.stats.intervals:Interval",
         "steelyard.stats.ranking_order:Ranking",
@@ -67,6 +71,7 @@ else:
         "steelyard.stats.binomial:clopper_pearson",
         "steelyard.stats.intervals:clustered_spread",
         "steelyard.stats.ranking:coded",
+        "steelyard.stats.agreement:cohen_kappa",
         "steelyard.stats.sequential:confidence_sequence",
         "steelyard.stats.ranking:count_battles",
         "steelyard.stats.power:decided_pairs_for_win_rate",
@@ -80,12 +85,15 @@ else:
         "steelyard.stats.ranking:elo",
         "steelyard.stats.multiplicity:holm",
         "steelyard.stats.binomial:jeffreys",
+        "steelyard.stats.correlation:kendall_tau_b",
+        "steelyard.stats.agreement:krippendorff_alpha",
         "steelyard.stats.paired:mcnemar_exact",
         "steelyard.stats.paired:mcnemar_mid_p",
         "steelyard.stats.intervals:mean_interval",
         "steelyard.stats.paired:newcombe_clustered",
         "steelyard.stats.paired:newcombe_paired",
         "steelyard.stats.power:pairs_for_rates",
+        "steelyard.stats.correlation:pearson",
         "steelyard.stats.bootstrap:percentile_bootstrap",
         "steelyard.stats.ranking_order:rank",
         "steelyard.stats.power_means:samples_for_mean",
@@ -96,6 +104,7 @@ else:
         "steelyard.stats.paired:sign_flip",
         "steelyard.stats.power:sign_test_power",
         "steelyard.stats.power_means:smallest_detectable_difference",
+        "steelyard.stats.correlation:spearman",
         "steelyard.stats.stratified:stratified_mean",
         "steelyard.stats.power_means:t_test_power",
         "steelyard.stats.sequential:unit_to_difference",
@@ -110,6 +119,7 @@ __all__ = [
     "Battles",
     "BettingTest",
     "BradleyTerry",
+    "Coefficient",
     "HomogeneityTest",
     "Interval",
     "Ranking",
@@ -125,6 +135,7 @@ __all__ = [
     "clopper_pearson",
     "clustered_spread",
     "coded",
+    "cohen_kappa",
     "confidence_sequence",
     "count_battles",
     "decided_pairs_for_win_rate",
@@ -138,12 +149,15 @@ __all__ = [
     "elo",
     "holm",
     "jeffreys",
+    "kendall_tau_b",
+    "krippendorff_alpha",
     "mcnemar_exact",
     "mcnemar_mid_p",
     "mean_interval",
     "newcombe_clustered",
     "newcombe_paired",
     "pairs_for_rates",
+    "pearson",
     "percentile_bootstrap",
     "rank",
     "samples_for_mean",
@@ -154,6 +168,7 @@ __all__ = [
     "sign_flip",
     "sign_test_power",
     "smallest_detectable_difference",
+    "spearman",
     "stratified_mean",
     "t_test_power",
     "unit_to_difference",
