@@ -299,7 +299,8 @@ def test_json_holds_every_field_and_only_plain_values():
     older = {"contingency_tables": "crosses", "also_scored": "beside"}
     fields = {older.get(name, name) for name in RunSummary.__dataclass_fields__} - {"framework", "asks_itself"}
     assert set(found) == fields | {"calls_saved", "framework_usage"}
-    assert found["scores"][0]["headline"] == {"value": 6 / 11, "interval": list(wilson(6, 11)), "n": 11}
+    headline = {"value": 6 / 11, "interval": list(wilson(6, 11)), "n": 11}
+    assert found["scores"][0]["headline"] == {**headline, "standard_error": pytest.approx(sem([1] * 6 + [0] * 5))}
     assert found["groups"]["solve_rate"][1]["group"] == "g"
     assert found["unparsed_kinds"] == {"several": 2}
 
@@ -310,3 +311,30 @@ def test_a_score_is_found_by_name_and_group():
     assert summary.score("solve_rate", "g").overall.value == 1.0
     assert summary.score("solve_rate", "missing") is None
     assert summary.score("missing") is None
+
+
+class TestStandardErrors:
+    def test_a_rate_has_that_of_its_zeros_and_ones(self):
+        summary = only(mixed())
+        assert summary.overall.standard_error == pytest.approx(sem([1] * 5 + [0] * 5))
+        assert summary.answered.standard_error == pytest.approx(sem([1] * 5 + [0] * 2))
+
+    def test_a_mean_has_that_of_its_values_on_any_scale(self):
+        ratings = [1.0, 4.0, 4.0, 5.0]
+        infos = {"rating": ScoreInfo("rating", (1, 5))}
+        summary = only([row(i, value=value, name="rating") for i, value in enumerate(ratings)], infos=infos)
+        assert summary.headline.standard_error == pytest.approx(sem(ratings))
+
+    def test_rows_in_clusters_have_that_of_the_clusters_sums(self):
+        values = [1, 1, 0, 1, 0, 1, 1, 1, 0, 0, 1, 0]
+        clusters = "aaabbcccdddd"
+        summary = only(
+            [row(i, value=float(v), cluster=c) for i, (v, c) in enumerate(zip(values, clusters, strict=True))]
+        )
+        assert summary.overall.standard_error == pytest.approx(0.178226, abs=1e-6)  # `clustered_spread`'s own example
+        plain = only([row(i, value=float(v)) for i, v in enumerate(values)])
+        assert plain.overall.standard_error == pytest.approx(sem(values))
+
+    def test_a_lone_sample_and_no_sample_have_none(self):
+        assert only([row(0, value=1.0)]).overall.standard_error is None
+        assert only([row(0, "unparsed"), row(1, "error")]).answered.standard_error is None

@@ -62,7 +62,9 @@ def test_a_workbook_has_a_sheet_of_summaries_and_one_per_run(pair, tmp_path):
     assert len(rows) == 1 + len(list(pair[0].records()))
     summary = book.get_sheet_by_name("Summary").to_python()
     value = summary[0].index("value")
-    assert summary[1][value] == pytest.approx(pair[0].summary().scores[0].headline.value)
+    mean = pair[0].summary().scores[0].headline
+    assert summary[1][value] == pytest.approx(mean.value)
+    assert summary[1][summary[0].index("standard_error")] == pytest.approx(mean.standard_error)
 
 
 @pytest.mark.parametrize("text", ["=1+1", "+cmd|' /C calc'!A0", "@SUM(A1)", "-2+3", "\t=1", "#REF!", "TRUE"])

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from steelyard.analysis.exam_values import Exam, LetterBias, LetterRecall, Repeats, Rotations, beyond_chance
-from steelyard.analysis.intervals import Mean
+from steelyard.analysis.intervals import Mean, standard_error
 from steelyard.analysis.score_columns import (
     CODES,
     QUEUE_KINDS,
@@ -259,7 +259,8 @@ def _recall(part: ExamColumns, letter: int) -> LetterRecall:
     if n:
         apart = _has_no_repeats(part) or len(np.unique(part.unit[at])) == n
         interval = wilson(int(values.sum()), n) if apart else wilson_clustered(values, clusters=part.unit[at])
-        recall = Mean(float(values.mean()), interval, n)
+        error = standard_error(values, None if apart else part.unit[at])
+        recall = Mean(float(values.mean()), interval, n, error)
     offered, chosen = int((part.options > letter).sum()), int((part.shown == letter).sum())
     return LetterRecall(chr(ord("A") + letter), offered, n, chosen, recall)
 
@@ -410,8 +411,9 @@ def _rate(values: Array, units: Array) -> Mean:
     if not n:
         return Mean(None, None, 0)
     if len(np.unique(units)) == n:
-        return Mean(float(values.mean()), wilson(int(values.sum()), n), n)
-    return Mean(float(values.mean()), wilson_clustered(values, clusters=units), n)
+        return Mean(float(values.mean()), wilson(int(values.sum()), n), n, standard_error(values))
+    interval = wilson_clustered(values, clusters=units)
+    return Mean(float(values.mean()), interval, n, standard_error(values, units))
 
 
 def examined(rows: ScoreColumns, score: ScoreSummary) -> Exam:

@@ -162,4 +162,6 @@ def beyond_chance(mean: Mean, chance: float) -> Mean:
     if mean.value is None or chance >= 1:
         return Mean(None, None, mean.n)
     low, high = ((end - chance) / (1 - chance) for end in mean.interval or (0.0, 0.0))
-    return Mean((mean.value - chance) / (1 - chance), Interval(low, high) if mean.interval else None, mean.n)
+    interval = Interval(low, high) if mean.interval else None
+    error = None if mean.standard_error is None else mean.standard_error / (1 - chance)
+    return Mean((mean.value - chance) / (1 - chance), interval, mean.n, error)

@@ -40,7 +40,7 @@ def _as_stopped(score: ScoreSummary, stopping: Stopping) -> ScoreSummary:
     """
     if score.name != stopping.score or score.group or stopping.against:
         return _bare(score) if stopping.used < stopping.planned else score
-    headline = replace(score.headline, interval=stopping.interval if score.headline.n else None)
+    headline = replace(score.headline, interval=stopping.interval if score.headline.n else None, standard_error=None)
     return replace(
         score,
         answered=_without(score.answered) if score.over == "all" else headline,
@@ -79,7 +79,7 @@ def exam_as_stopped(exam: Exam, stopping: Stopping | None) -> Exam:
 
 
 def _without(mean: Mean) -> Mean:
-    return replace(mean, interval=None)
+    return replace(mean, interval=None, standard_error=None)
 
 
 SEQUENCE: Final = "confidence sequence"

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import reduce
 from typing import TYPE_CHECKING, Any, Final
 
 from steelyard.analysis.histograms import UNIT
-from steelyard.analysis.intervals import USUAL, Intervals, Mean
+from steelyard.analysis.intervals import USUAL, Intervals, Mean, rate_standard_error, standard_error
 from steelyard.analysis.score_columns import CODES, ScoreColumns, ScoreRow, by_appearance
 from steelyard.analysis.score_infos import over_of, range_of
 from steelyard.analysis.summary_values import NO_GROUP, Over, ScoreSummary
@@ -235,7 +236,8 @@ class _Column:
         stratified = stratified_mean(
             values, groups, clusters=units if self.clustered else None, scale=ends, rate=tally.ties
         )
-        return Mean(stratified.mean, stratified.interval, stratified.strata)
+        error = stratified.error if math.isfinite(stratified.error) else None
+        return Mean(stratified.mean, stratified.interval, stratified.strata, error)
 
     def _bounds(self, tally: _GroupCounts, n: int) -> Interval | None:
         ends = self.reading.ends(tally)
@@ -251,16 +253,18 @@ class _Column:
         if n == 0:
             return Mean(None, None, 0)
         if tally.binary and not self.clustered:
-            return Mean(tally.total / n, self.reading.intervals.of_rate(int(tally.total), n), n)
+            interval = self.reading.intervals.of_rate(int(tally.total), n)
+            return Mean(tally.total / n, interval, n, rate_standard_error(tally.total, n))
         values, units, _ = self._vectors(index, among)
+        error = standard_error(values, units)
         if tally.binary:
-            return Mean(tally.total / n, wilson_clustered(values, clusters=units), n)
+            return Mean(tally.total / n, wilson_clustered(values, clusters=units), n, error)
         interval = self.reading.intervals.resampled(values, units)
         if interval is None and tally.ties:
             interval = self._interval_with_ties(values, units)
         elif interval is None:
             interval = mean_interval(values, clusters=units, scale=self.reading.ends(tally))
-        return Mean(float(values.mean()), interval, n)
+        return Mean(float(values.mean()), interval, n, error)
 
     def _interval_with_ties(self, values: Array, units: Array) -> Interval:
         if self.clustered:

@@ -69,7 +69,19 @@ def _fill(book: Any, runs: Sequence[StoredRun]) -> None:
 
 def _add_summaries(book: Any, runs: Sequence[StoredRun]) -> None:
     sheet = book.create_sheet("Summary")
-    names = ("value", "low", "high", "n", "scored", "unparsed", "refused", "not_applicable", "errors", "warning")
+    names = (
+        "value",
+        "standard_error",
+        "low",
+        "high",
+        "n",
+        "scored",
+        "unparsed",
+        "refused",
+        "not_applicable",
+        "errors",
+        "warning",
+    )
     _append(sheet, ["run", "target", "state", "score", "group", *names])
     for run in runs:
         summary = run.summary()
@@ -79,7 +91,7 @@ def _add_summaries(book: Any, runs: Sequence[StoredRun]) -> None:
             counts = [score.scored, score.unparsed, score.refused, score.not_applicable, score.errors]
             head = [run.id, run.target, summary.state, score.name, score.group]
             warning = summary.matching_warning(score.name) if score.name in RETRIEVAL_SCORES else None
-            _append(sheet, [*head, mean.value, *ends, mean.n, *counts, warning])
+            _append(sheet, [*head, mean.value, mean.standard_error, *ends, mean.n, *counts, warning])
 
 
 def _add_records(book: Any, title: str, run: StoredRun) -> None:
