@@ -190,6 +190,11 @@ def with_present_keys(described: Any) -> Any:
     return renamed
 
 
+NEW_KEY: Final = "new_key"
+"""In a field's metadata: a manifest names the field where it differs from its default only, so that an interrupted run
+of a version without the field resumes."""
+
+
 def describe(value: Any) -> Any:
     """Describe `value` as plain JSON for a manifest; a registered dataclass becomes `{name: {fields}}`.
 
@@ -212,7 +217,12 @@ def describe(value: Any) -> Any:
 
 def _describe_fields(value: Any) -> Any:
     # What cannot be given when a value is made (`init=False`) is no setting of it.
-    fields = {field.name: describe(getattr(value, field.name)) for field in dataclasses.fields(value) if field.init}
+    settings = [field for field in dataclasses.fields(value) if field.init]
+    fields = {
+        field.name: describe(getattr(value, field.name))
+        for field in settings
+        if not (field.metadata.get(NEW_KEY) and getattr(value, field.name) == field.default)
+    }
     if hasattr(value, "manifest"):
         fields.update(value.manifest())
     name = next((name for kind in BUILT_IN if (name := name_of(kind, type(value)))), None)

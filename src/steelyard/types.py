@@ -174,6 +174,8 @@ class ScoreInfo:
         exam: `Score.detail` holds the letters that were read and the right ones, as that of `Choice` does: the figures
             of an exam and the review queue are made of them.
         also_scored: the same replies read by the rule of another tool: shown next to the run's own scores.
+        rates: what is rated, where several scores rate the same thing: their scorers are raters, and reports show how
+            far they agree. Empty: the score's own name.
 
     >>> ScoreInfo("violations", (0, 10), lower_is_better=True, threshold=2).passes(1)
     True
@@ -191,6 +193,7 @@ class ScoreInfo:
     named_verdicts: bool = False
     exam: bool = False
     also_scored: bool = False
+    rates: str = ""
 
     def passes(self, value: float) -> bool | None:
         """Whether a value meets the threshold; None where there is none."""

@@ -6,15 +6,18 @@ from steelyard import (
     Choice,
     ConfigError,
     ExactMatch,
+    Judge,
     Output,
     Retrieval,
     Sample,
     Score,
     ScoreInfo,
+    Scripted,
     StageInfo,
     TableMetrics,
     evaluate,
 )
+from steelyard.registry import describe
 from steelyard.runner import Step, score_infos, stage_info, stage_name
 
 
@@ -187,3 +190,42 @@ def test_attributes_of_a_target_are_not_taken_for_those_of_a_scorer():
             return Output("yes")
 
     assert evaluate(Target(), [Sample("1", "?", "yes")], [ExactMatch()]).summary().scores[0].answered.value == 1
+
+
+class Judged:
+    """A scorer with a judge, as those of the package have one."""
+
+    score_infos = (ScoreInfo("tone", (1, 5), threshold=4), ScoreInfo("polite", rates="manners"))
+
+    def __init__(self, name):
+        self.judge = Judge(name=name)
+
+    def __call__(self, sample, output):
+        return [Score("tone", 4.0, detail={"columns": {"tone_reason": "kind"}}), Score("polite", 1.0)]
+
+
+def test_a_named_judge_names_its_stage_and_scores_and_what_they_rate():
+    scorer = Judged("strict")
+    stage = stage_name(scorer)
+    assert stage == "Judged_strict"
+    infos = score_infos(scorer, stage)
+    assert [(info.name, info.rates) for info in infos] == [("tone_strict", "tone"), ("polite_strict", "manners")]
+    tone, polite = Step.of(stage, scorer).scores(scorer(None, None))
+    assert (tone.name, tone.passed, tone.detail["columns"]) == ("tone_strict", True, {"tone_reason_strict": "kind"})
+    assert polite.name == "polite_strict"
+
+
+def test_a_judge_without_a_name_changes_no_name():
+    scorer = Judged("")
+    assert [info.name for info in score_infos(scorer, stage_name(scorer))] == ["tone", "polite"]
+    assert Step.of("x", scorer).scores(scorer(None, None))[0].name == "tone"
+
+
+def test_a_name_that_no_score_could_have_is_refused():
+    with pytest.raises(ConfigError, match="a judge's name"):
+        Judge(Scripted("5"), name="two words").check()
+
+
+def test_the_manifest_of_a_judge_without_a_name_is_that_of_earlier_versions():
+    assert "name" not in describe(Judge(Scripted("5")))
+    assert describe(Judge(Scripted("5"), name="strict"))["name"] == "strict"

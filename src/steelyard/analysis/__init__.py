@@ -6,6 +6,7 @@ meets it. A feature is up to three modules: `<feature>_values` (frozen dataclass
 
     score_columns, score_infos        what everything else is computed from
     summary, exam, histograms, ...    one run
+    rater_agreement                   judges and people who rated the same thing
     comparison and what it names      a run against a baseline, sample by sample
     history                           one score over past runs
     preferences, standings            runs in which a judge compared two targets
@@ -23,27 +24,32 @@ if TYPE_CHECKING:
     from steelyard.analysis.comparison_values import Comparison
     from steelyard.analysis.history import history_of
     from steelyard.analysis.preferences_values import Preferences
+    from steelyard.analysis.rater_agreement import Agreement, agreement
     from steelyard.analysis.run_protocols import ComparableRun
     from steelyard.analysis.standings import Standings
     from steelyard.analysis.summary_values import RunSummary
 else:
     __getattr__, __dir__ = lazy_names(
         __name__,
+        "steelyard.analysis.rater_agreement:Agreement",
         "steelyard.analysis.run_protocols:ComparableRun",
         "steelyard.analysis.comparison_values:Comparison",
         "steelyard.analysis.preferences_values:Preferences",
         "steelyard.analysis.summary_values:RunSummary",
         "steelyard.analysis.standings:Standings",
+        "steelyard.analysis.rater_agreement:agreement",
         "steelyard.analysis.comparison:compare",
         "steelyard.analysis.history:history_of",
     )
 
 __all__ = [
+    "Agreement",
     "ComparableRun",
     "Comparison",
     "Preferences",
     "RunSummary",
     "Standings",
+    "agreement",
     "compare",
     "history_of",
 ]

@@ -6,6 +6,7 @@ Nothing in this package imports the store, so a run may as well be a baseline fi
     StoredRun        what pages and exports read
     SampleUsage     what was sent for the samples of a run: contents, reply keys and costs, by sample number
     SampleCosts      what one sample took
+    RatedRun         what `agreement` reads
     JudgingRun       what `preferences` and `standings` read of a run that judges pairs of answers
     StoredScores     what a baseline file is made of
     ListedRun        what choosing a baseline by its name needs
@@ -20,10 +21,10 @@ from typing import TYPE_CHECKING, Any, Protocol
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from steelyard.analysis.score_columns import JudgedRow, ScoreRow
+    from steelyard.analysis.score_columns import JudgedRow, ScoreColumns, ScoreRow
     from steelyard.analysis.stopping import Stopping
     from steelyard.analysis.summary_values import RunState, RunSummary
-    from steelyard.types import Record, Remarks
+    from steelyard.types import Record, Remarks, ScoreInfo
 
     Array = NDArray[Any]
 
@@ -149,6 +150,28 @@ class SampleCosts(Protocol):
     @property
     def ttft(self) -> float | None:
         """Seconds to the first token of the target's first reply; None where it was not streamed."""
+
+
+class RatedRun(Protocol):
+    """A stored run whose scores are the ratings of a rater."""
+
+    @property
+    def id(self) -> str:
+        """The run's id."""
+
+    @property
+    def target(self) -> str:
+        """The target's name."""
+
+    @property
+    def score_infos(self) -> Mapping[str, ScoreInfo]:
+        """What the scorers declared, by score."""
+
+    def summary(self) -> RunSummary:
+        """Means and counts; the headline is named there."""
+
+    def columns(self) -> tuple[ScoreColumns, Any]:
+        """Every score of every record, and what was asked."""
 
 
 class JudgingRun(Protocol):

@@ -12,7 +12,7 @@ from typing import Any, Final
 
 from steelyard.analysis.histograms import UNIT
 from steelyard.analysis.summary_values import Over
-from steelyard.types import ScoreInfo
+from steelyard.types import Denominator, ScoreInfo
 
 KEY: Final = "score_infos"
 _ALWAYS: Final = frozenset({"range", "lower_is_better", "denominator"})
@@ -53,17 +53,14 @@ def infos_of_older_keys(names: Iterable[str], keys: Mapping[str, Any]) -> dict[s
     over, scales, words = (keys.get(key) or {} for key in ("over", "scales", "words"))
     flags = {flag: keys.get(key) or () for flag, key in _OLDER_FLAGS.items()}
     known = dict.fromkeys((*names, *over, *scales, *words, *(name for several in flags.values() for name in several)))
-    return {
-        name: ScoreInfo(
-            name,
-            _pair(scales.get(name)),
-            labels=_pair(words.get(name)),
-            denominator="answered" if over.get(name, "all") == "scored" else "all",
-            **{flag: name in several for flag, several in flags.items()},
+    infos: dict[str, ScoreInfo] = {}
+    for name in filter(None, known):
+        declared: dict[str, Any] = {flag: name in several for flag, several in flags.items()}
+        denominator: Denominator = "answered" if over.get(name, "all") == "scored" else "all"
+        infos[name] = ScoreInfo(
+            name, _pair(scales.get(name)), labels=_pair(words.get(name)), denominator=denominator, **declared
         )
-        for name in known
-        if name
-    }
+    return infos
 
 
 _OLDER_FLAGS: Final[Mapping[str, str]] = {

@@ -11,6 +11,7 @@ from steelyard.analysis.contingency import ContingencyTable
 from steelyard.analysis.exam_values import Exam
 from steelyard.analysis.histograms import Histogram
 from steelyard.analysis.intervals import Mean
+from steelyard.analysis.rater_agreement import Agreement
 from steelyard.analysis.retrieval_matches import RETRIEVAL_SCORES, Matched
 from steelyard.analysis.stopping import Stopping
 from steelyard.analysis.usage import FrameworkUsage, StageCost
@@ -233,6 +234,7 @@ class RunSummary:
             journal: its tokens are those of `framework`, or unknown.
         damaged: a line for each record that cannot be read whole: run, sample and part. Its score's value is counted
             where that can be read; what is told of letters, labels and kinds leaves the damaged part out.
+        agreement: of judges and people, for each thing that two or more of them rated.
     """
 
     run: str
@@ -267,6 +269,7 @@ class RunSummary:
     framework: FrameworkUsage | None = None
     asks_itself: bool = False
     damaged: tuple[str, ...] = ()
+    agreement: tuple[Agreement, ...] = ()
 
     @property
     def stopped_early(self) -> bool:
@@ -359,6 +362,7 @@ class RunSummary:
             "matched": self.matched.to_json() if self.matched else None,
             "framework_usage": self.framework.to_json() if self.framework else None,
             "damaged": list(self.damaged),
+            "agreement": [each.to_json() for each in self.agreement],
         }
 
     def __str__(self) -> str:

@@ -11,6 +11,7 @@ from steelyard.analysis.gate import GateVerdict
 from steelyard.analysis.preferences import only_answers
 from steelyard.analysis.run_protocols import StoredRun
 from steelyard.analysis.summary_values import RunSummary
+from steelyard.report.agreement import agreement_section
 from steelyard.report.comparison import comparison_section
 from steelyard.report.costs import cached_sentence, costs_section, saved_calls
 from steelyard.report.exam import exam_section
@@ -37,27 +38,16 @@ from steelyard.report.targets import alarms_section, run_remarks, targets_sectio
 # terminal shows the end of what was printed.
 _ORDERS: Final[dict[Medium, tuple[str, ...]]] = {
     "terminal": (
-        *("answers", "targets", "alarms", "scores", "labels", "exam", "costs", "groups", "breakdowns"),
+        *("answers", "targets", "alarms", "scores", "agreement", "labels", "exam", "costs", "groups", "breakdowns"),
         *("preferences", "standings", "comparison", "gate"),
     ),
     "markdown": (
-        *(
-            "alarms",
-            "conclusion",
-            "gate",
-            "standings",
-            "preferences",
-            "targets",
-            "scores",
-            "regressions",
-            "labels",
-            "exam",
-        ),
-        *("groups", "comparison", "costs", "breakdowns"),
+        *("alarms", "conclusion", "gate", "standings", "preferences", "targets", "scores", "agreement", "regressions"),
+        *("labels", "exam", "groups", "comparison", "costs", "breakdowns"),
     ),
     "html": (
-        *("alarms", "conclusion", "gate", "standings", "preferences", "answers", "targets", "scores", "costs"),
-        *("labels", "exam", "groups", "breakdowns", "comparison"),
+        *("alarms", "conclusion", "gate", "standings", "preferences", "answers", "targets", "scores", "agreement"),
+        *("costs", "labels", "exam", "groups", "breakdowns", "comparison"),
     ),
 }
 
@@ -152,6 +142,7 @@ def _sections(content: ReportContent, chance: float | None) -> list[Section]:
         answers_section([(labels[at], content.summaries[at]) for at in others], [reasons[at] for at in others]),
         targets_section(summaries, names, score, chance=chance, remarks=_remarks(content, scored)),
         scores_section(summaries, names),
+        agreement_section(content.summaries, labels),
         Section("", parts=(regressions,), key="regressions", media=MARKDOWN),
         costs_section(content.summaries, labels),
         labels_section(content.summaries, labels),

@@ -3,7 +3,7 @@
 `runner` holds the workers, `step` how a target or scorer is called, `declared` what it declares about itself.
 """
 
-from steelyard.runner.declared import score_infos, stage_info, stage_name
+from steelyard.runner.declared import judge_name, score_infos, stage_info, stage_name
 from steelyard.runner.runner import Feed, Progress, Runner, RunPlan, Sink, Task
 from steelyard.runner.step import Step, distinct
 
@@ -16,6 +16,7 @@ __all__ = [
     "Step",
     "Task",
     "distinct",
+    "judge_name",
     "score_infos",
     "stage_info",
     "stage_name",

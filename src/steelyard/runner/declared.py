@@ -38,7 +38,18 @@ def stage_name(scorer: Any) -> str:
     """
     infos = _declared(scorer)
     only = infos[0].name if len(infos) == 1 else ""
-    return stage_info(scorer).name or only or name_of("scorer", type(scorer)) or _name(scorer)
+    name = stage_info(scorer).name or only or name_of("scorer", type(scorer)) or _name(scorer)
+    judge = judge_name(scorer)
+    return f"{name}_{judge}" if judge and name != only else name
+
+
+def judge_name(scorer: Any) -> str:
+    """The name of a scorer's judge, which its stage and scores end in; "" where it has no judge, or one without a name.
+
+    It is added here and in `Step.scores`, so that no scorer has to know of other judges.
+    """
+    name = getattr(getattr(scorer, "judge", None), "name", "")
+    return name if isinstance(name, str) else ""
 
 
 def score_infos(scorer: Any, stage: str) -> tuple[ScoreInfo, ...]:
@@ -60,7 +71,10 @@ def _declared(scorer: Any) -> tuple[ScoreInfo, ...]:
             f"{_name(scorer)}: score_infos must be a tuple of ScoreInfo, such as "
             f"(ScoreInfo('rating', range=(1, 5)),), not {infos!r:.80}"
         )
-    return tuple(infos)
+    judge = judge_name(scorer)
+    if not judge:
+        return tuple(infos)
+    return tuple(replace(info, name=f"{info.name}_{judge}", rates=info.rates or info.name) for info in infos)
 
 
 def _name(part: Any) -> str:

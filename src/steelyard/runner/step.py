@@ -14,7 +14,7 @@ from typing import Any
 
 from steelyard.errors import ConfigError
 from steelyard.plain_json import to_json
-from steelyard.runner.declared import score_infos, stage_info
+from steelyard.runner.declared import judge_name, score_infos, stage_info
 from steelyard.sql.sandbox import Sandbox
 from steelyard.types import Asks, Score, ScoreInfo, StageInfo
 
@@ -95,13 +95,26 @@ class Step:
             TypeError: it is none, or a score that could not be stored.
             ValueError: likewise.
         """
-        return [self._judged(score) for score in as_scores(self.number, value)]
+        scores = as_scores(self.number, value)
+        if judge := judge_name(self.function):
+            # A bare number has its declared name already, which ends in the judge's.
+            scores = [score if score.name in self.infos else _of_judge(score, judge) for score in scores]
+        return [self._judged(score) for score in scores]
 
     def _judged(self, score: Score) -> Score:
         info = self.infos.get(score.name)
         if info is None or info.threshold is None or score.value is None or score.passed is not None:
             return score
         return replace(score, passed=info.passes(score.value))
+
+
+def _of_judge(score: Score, judge: str) -> Score:
+    """The score under its name with that of the judge; likewise the columns that it adds to exports."""
+    columns = score.detail.get("columns")
+    if not isinstance(columns, Mapping):
+        return replace(score, name=f"{score.name}_{judge}")
+    renamed = {f"{key}_{judge}": value for key, value in columns.items()}
+    return replace(score, name=f"{score.name}_{judge}", detail={**score.detail, "columns": renamed})
 
 
 def as_scores(info: ScoreInfo, value: Any) -> list[Score]:

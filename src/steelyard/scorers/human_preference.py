@@ -51,7 +51,7 @@ class HumanPreference:
     @property
     def score_infos(self) -> tuple[ScoreInfo, ...]:
         """1 for side A, 0 for side B, 0.5 for a tie."""
-        return (ScoreInfo(self.name, (0.0, 1.0)),)
+        return (ScoreInfo(self.name, (0.0, 1.0), rates="preference"),)
 
     def check(self) -> None:
         """Read the file before anything is run, and every vote where the sides are known.

@@ -13,6 +13,7 @@ from steelyard.analysis.contingency import contingency_tables
 from steelyard.analysis.exam import exams
 from steelyard.analysis.histograms import histograms
 from steelyard.analysis.intervals import Intervals
+from steelyard.analysis.rater_agreement import agreements
 from steelyard.analysis.score_columns import Answered, JudgedRow, ScoreColumns, ScoreRow
 from steelyard.analysis.score_infos import names_where, range_of, score_infos
 from steelyard.analysis.stopped_runs import as_stopped, exam_as_stopped
@@ -224,6 +225,7 @@ class Run:
             uncompared = not_compared(connection, self, self._used, scores)
             stages = stage_costs(connection, self.num, self.stages)
             framework = framework_usage(connection, self.num)
+            labels = current_labels(connection, self.num)
         return RunSummary(
             run=self.id,
             suite=self.suite,
@@ -259,6 +261,12 @@ class Run:
             exams=tuple(exam_as_stopped(exam, self.stopping) for exam in exams(columns, scores, self.score_infos)),
             also_scored=self._names_where(lambda info: info.also_scored),
             matched=passages,
+            agreement=agreements(
+                columns,
+                self.score_infos,
+                labels,
+                stopped=self.stopping is not None and self.stopping.used < self.stopping.planned,
+            ),
             framework=framework,
             asks_itself=asked_by_itself(stages, self.manifest),
             damaged=self.damages() if self.done <= _LOOKED_THROUGH or DAMAGED_DETAIL in columns.details else (),

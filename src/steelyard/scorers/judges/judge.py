@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import re
 from collections import Counter
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, is_dataclass, replace
@@ -21,6 +22,7 @@ from steelyard.models.base import Model
 from steelyard.models.references import check_sent
 from steelyard.prompts.fenced_prompt import FencedPrompt
 from steelyard.prompts.language import Language, LanguageSetting, check_language, prompt_language
+from steelyard.registry import NEW_KEY
 from steelyard.session.replies import answer_of, refused_before
 from steelyard.text.listed import read_verdict_list
 from steelyard.text.rating import Verdict, read_yes_no
@@ -32,6 +34,7 @@ STEADY: Final[Mapping[str, Any]] = MappingProxyType(
 )
 """Sent with every call of a judge, so that it says the same again as far as its model can."""
 
+_NAME: Final = re.compile(r"[\w.-]+")
 _MOST_REPEATS: Final = 100
 
 T = TypeVar("T")
@@ -48,12 +51,15 @@ class Judge:
         language: of the prompts; `auto` is Chinese where question and answer are, else English.
         parameters: of every call, over those that judges send (temperature 0, top_p 1, no penalties); null takes one
             out, for endpoints that refuse it.
+        name: appended to the names of its scores: with `strict` a scorer gives `correct_strict`. Two judges with
+            different names can score the same thing in one suite, and reports show how far they agree.
     """
 
     model: Model | None = None
     repeats: int = 1
     language: LanguageSetting = "auto"
     parameters: Mapping[str, Any] = field(default_factory=dict)
+    name: str = field(default="", metadata={NEW_KEY: True})
     earlier_prompts: Mapping[str, str] = field(default_factory=dict, init=False, compare=False, repr=False)
     """Packaged prompt -> its text in a stored run that is scored again or resumed; see `with_stored_prompts`."""
 
@@ -61,7 +67,8 @@ class Judge:
         """Check the settings before anything is sent.
 
         Raises:
-            ConfigError: no model, repeats out of range, an unknown language, or an API key in `parameters`.
+            ConfigError: no model, repeats out of range, an unknown language, an API key in `parameters`, or a name that
+                cannot be a part of a score's name.
         """
         if self.model is None:
             raise ConfigError("it asks a model and has none: set judge: {model: ...}, for all scorers or for this one")
@@ -70,6 +77,8 @@ class Judge:
         expect_number("repeats", self.repeats, 1, _MOST_REPEATS, whole=True)
         check_language(self.language)
         check_sent("parameters", self.parameters)
+        if self.name and not _NAME.fullmatch(self.name):
+            raise ConfigError(f"name: expected letters, digits, -, _ and . for a judge's name, but got {self.name!r}")
 
     def language_for(self, *texts: str) -> Language:
         """The language of a prompt that shows `texts`."""

@@ -76,7 +76,7 @@ class Preference:
     @property
     def score_infos(self) -> tuple[ScoreInfo, ...]:
         """1 for side A, 0 for side B, 0.5 for neither."""
-        return (ScoreInfo(self.name, (0.0, 1.0)),)
+        return (ScoreInfo(self.name, (0.0, 1.0), rates="preference"),)
 
     def check(self) -> None:
         """Check the settings.

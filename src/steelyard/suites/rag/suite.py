@@ -12,6 +12,7 @@ from steelyard.data.rows import RowDataset
 from steelyard.data.sample_files import SampleFiles
 from steelyard.data.table import origin_keys
 from steelyard.errors import ConfigError
+from steelyard.runner import judge_name
 from steelyard.scorers.judges.correctness import Correctness
 from steelyard.scorers.judges.faithfulness import Faithfulness
 from steelyard.scorers.judges.judge import Judge, with_judge
@@ -75,7 +76,8 @@ class RagSuite:
             raise ConfigError("there is nothing to evaluate: name targets")
         data = with_texts(load_rag(self.samples), self._documents)
         scorers = with_judge(self.scorers or self._default_scorers(data), self.judge)
-        judged = {type(scorer) for scorer in scorers}
+        # Scores of a judge with a name have other names, and of two such judges there is no one pair to cross.
+        judged = {type(scorer) for scorer in scorers if not judge_name(scorer)}
         return Suite(
             name=self.name or self.samples.title,
             kind="rag",

@@ -1,0 +1,326 @@
+"""How far raters agree: scores of several judges on the same thing, and people's labels of it.
+
+A rater is a score (of a judge) or the author of labels. What they rate is the score's name, or what its scorer says
+that it `rates`; a label rates what its `name` says. Two raters of one thing are enough. Their ratings are paired by
+sample and repeat; repeats of a sample, and samples of one cluster, are resampled together.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, fields, replace
+from itertools import combinations
+from typing import Any, Final, Literal, NamedTuple
+
+from steelyard.analysis.intervals import Mean, standard_error
+from steelyard.analysis.run_protocols import RatedRun
+from steelyard.analysis.score_columns import CODES, ScoreColumns
+from steelyard.errors import ConfigError, did_you_mean
+from steelyard.stats.agreement import RatingScale, cohen_kappa, krippendorff_alpha
+from steelyard.stats.correlation import pearson, spearman
+from steelyard.stats.intervals import mean_interval, wilson, wilson_clustered
+from steelyard.stats.rating_bootstrap import Coefficient
+from steelyard.types import Json, Label, ScoreInfo
+
+RaterKind = Literal["score", "label"]
+Place = tuple[str, int]
+"""Sample's id and repeat."""
+
+_LABEL_VALUES: Final[Mapping[str, float]] = {
+    "pass": 1.0, "fail": 0.0, "yes": 1.0, "no": 0.0, "right": 1.0, "wrong": 0.0, "true": 1.0, "false": 0.0,
+    "a": 1.0, "b": 0.0, "tie": 0.5,
+}  # fmt: skip
+"""What the words of labels are worth where they are held against a score; of preferences, the win of side A."""
+_MOST_CATEGORIES: Final = 20
+"""Different texts up to which labels are categories. More are remarks, and nobody writes the same remark twice."""
+_MOST_LEVELS: Final = 11
+"""Different whole or half numbers up to which ratings are an ordinal scale: 0 to 10 is the longest in use."""
+_STOPPED: Final = "no interval: a rule ended the run early"
+
+
+@dataclass(frozen=True, slots=True)
+class Rater:
+    """One rater of something.
+
+    Args:
+        name: the score's name, or the author of the labels.
+        kind: `score` or `label`.
+        mean: of the ratings, with its interval and standard error; None where they are no numbers.
+        n: ratings.
+    """
+
+    name: str
+    kind: RaterKind
+    mean: Mean | None
+    n: int
+
+    def to_json(self) -> dict[str, Json]:
+        """Plain JSON, every field by its name."""
+        return {"name": self.name, "kind": self.kind, "n": self.n, "mean": self.mean.to_json() if self.mean else None}
+
+
+@dataclass(frozen=True, slots=True)
+class RaterPair:
+    """Two raters of the same thing.
+
+    Args:
+        first: a rater's name; likewise `second`.
+        n: records that both rated.
+        one_only: records that one of them rated and the other did not.
+        equal: share of these `n` with equal ratings; None where there are none.
+        coefficients: as fit the scale. Nominal: kappa. Ordinal: kappa with quadratic weights, Spearman, Pearson. Of
+            any other numbers: Pearson, Spearman.
+    """
+
+    first: str
+    second: str
+    n: int
+    one_only: int
+    equal: float | None
+    coefficients: tuple[Coefficient, ...]
+
+    def to_json(self) -> dict[str, Json]:
+        """Plain JSON, every field by its name."""
+        plain = {field.name: getattr(self, field.name) for field in fields(self)}
+        return plain | {"coefficients": [coefficient_json(found) for found in self.coefficients]}
+
+
+@dataclass(frozen=True, slots=True)
+class Agreement:
+    """All raters of one thing.
+
+    Args:
+        rated: what they rate: the name of a score.
+        scale: `nominal` (0 or 1, or texts), `ordinal` (few whole or half numbers), `interval` (any other numbers).
+        raters: the scores first, then people.
+        pairs: each with each, in this order.
+        alpha: Krippendorff's, over all raters and every record with two ratings or more.
+    """
+
+    rated: str
+    scale: RatingScale
+    raters: tuple[Rater, ...]
+    pairs: tuple[RaterPair, ...]
+    alpha: Coefficient
+
+    def to_json(self) -> dict[str, Json]:
+        """Plain JSON, every field by its name."""
+        return {
+            "rated": self.rated,
+            "scale": self.scale,
+            "raters": [rater.to_json() for rater in self.raters],
+            "pairs": [pair.to_json() for pair in self.pairs],
+            "alpha": coefficient_json(self.alpha),
+        }
+
+    def __str__(self) -> str:
+        pairs = (f"  {pair.first}, {pair.second}: {'; '.join(map(str, pair.coefficients))}" for pair in self.pairs)
+        return "\n".join([f"{self.rated} ({self.scale}): {self.alpha}", *pairs])
+
+
+def coefficient_json(found: Coefficient) -> dict[str, Json]:
+    """Plain JSON, every field by its name; the interval is a list of two numbers."""
+    plain = {field.name: getattr(found, field.name) for field in fields(found)}
+    return plain | {"interval": list(found.interval) if found.interval else None}
+
+
+def agreement(*runs: RatedRun, scores: Sequence[str] = (), level: float = 0.95, seed: int = 0) -> Agreement:
+    """Agreement of several scores of a run, or of one score in several runs: each of them is a rater.
+
+    Args:
+        runs: one or more; ratings are paired by the sample's id and the repeat.
+        scores: of one run two or more; of several runs one or more, the headline by default.
+        level: confidence level in (0, 1).
+        seed: of the bootstrap; equal seeds give equal intervals.
+
+    Raises:
+        ConfigError: fewer than two raters, or a score that a run does not have.
+    """
+    raters: dict[str, _Ratings] = {}
+    clusters: dict[Place, str] = {}
+    names = _run_names(runs)
+    for name, run in zip(names, runs, strict=True):
+        columns, _ = run.columns()
+        for score in scores or (run.summary().primary,):
+            if score not in columns.scores:
+                raise ConfigError(f"run {run.id} has no score {score!r}{did_you_mean(score, columns.scores)}")
+            rater = score if len(runs) == 1 else name if len(scores) < 2 else f"{name}: {score}"
+            raters[rater] = _Ratings("score", _score_ratings(columns, score), _range(run.score_infos.get(score)))
+        clusters |= _clusters(columns)
+    if len(raters) < 2:
+        raise ConfigError("agreement needs two raters: name two scores of a run (scores=[...]), or several runs")
+    rated = scores[0] if len(scores) == 1 else ", ".join(scores) or runs[0].summary().primary
+    return _agreement(rated, raters, clusters, level=level, seed=seed)
+
+
+def _run_names(runs: Sequence[RatedRun]) -> list[str]:
+    """The runs' targets, or their ids where targets have one name."""
+    targets = [run.target for run in runs]
+    return targets if len(set(targets)) == len(targets) else [run.id for run in runs]
+
+
+def agreements(
+    columns: ScoreColumns, infos: Mapping[str, ScoreInfo], labels: Iterable[Label] = (), *, stopped: bool = False
+) -> tuple[Agreement, ...]:
+    """The agreement of all raters in a run, for each thing that two or more of them rated.
+
+    Args:
+        columns: of the run.
+        infos: what its scorers declared: scores that rate the same thing are raters of it.
+        labels: those that count.
+        stopped: whether a rule ended the run early, so that there are no intervals.
+    """
+    things: dict[str, dict[str, _Ratings]] = {}
+    thing_of = {score: _rated(infos.get(score), score) for score in columns.scores}
+    for score, thing in thing_of.items():
+        things.setdefault(thing, {})[score] = _Ratings("score", {}, _range(infos.get(score)))
+    for label in labels:
+        author = f"{label.author} (label)" if label.author in thing_of else label.author
+        raters = things.setdefault(thing_of.get(label.name, label.name), {})
+        raters.setdefault(author, _Ratings("label", {})).values[label.sample, label.repeat] = label.value
+    found = []
+    for thing, raters in things.items():
+        if len(raters) < 2:
+            continue
+        for name, rater in raters.items():
+            # Read for those alone that have somebody to agree with.
+            rater.values.update(_score_ratings(columns, name) if rater.kind == "score" else {})
+        comparable = _comparable(raters)
+        if len(comparable) > 1:
+            found.append(_agreement(thing, comparable, _clusters(columns)))
+    return tuple(_without_intervals(each) for each in found) if stopped else tuple(found)
+
+
+class _Ratings(NamedTuple):
+    """What one rater said, and between which values all ratings lie where that is declared."""
+
+    kind: RaterKind
+    values: dict[Place, Any]
+    limits: tuple[float, float] | None = None
+
+
+def _rated(info: ScoreInfo | None, score: str) -> str:
+    return info.rates if info and info.rates else score
+
+
+def _range(info: ScoreInfo | None) -> tuple[float, float] | None:
+    return info.range if info else None
+
+
+def _score_ratings(columns: ScoreColumns, score: str) -> dict[Place, float]:
+    """The values of a score by sample and repeat; what was not scored is missing."""
+    import numpy as np
+
+    rows = np.flatnonzero((columns.name == columns.names.index(score)) & (columns.outcome == CODES["scored"]))
+    parts = (column[rows].tolist() for column in (columns.sample, columns.repeat, columns.value))
+    return {(columns.samples[sample], repeat): value for sample, repeat, value in zip(*parts, strict=True)}
+
+
+def _clusters(columns: ScoreColumns) -> dict[Place, str]:
+    """What depends on each other: samples of one cluster, and in any case the repeats of a sample."""
+    names, codes = columns.clusters.names, columns.clusters.codes.tolist()
+    places = zip(columns.sample.tolist(), columns.repeat.tolist(), codes, strict=True)
+    return {
+        (columns.samples[sample], repeat): f"cluster {names[code]}" if names[code] else columns.samples[sample]
+        for sample, repeat, code in places
+    }
+
+
+def _comparable(raters: Mapping[str, _Ratings]) -> dict[str, _Ratings]:
+    """The raters whose ratings can be compared: numbers where a score is among them, else numbers or categories."""
+    numbers = {name: _as_numbers(rater) for name, rater in raters.items()}
+    complete = all(len(numbers[name].values) == len(rater.values) for name, rater in raters.items())
+    if complete or any(rater.kind == "score" for rater in raters.values()):
+        return {name: rater for name, rater in numbers.items() if rater.values}
+    texts = {
+        name: rater._replace(values={place: str(value) for place, value in rater.values.items()})
+        for name, rater in raters.items()
+    }
+    different = {value for rater in texts.values() for value in rater.values.values()}
+    return texts if len(different) <= _MOST_CATEGORIES else {}
+
+
+def _as_numbers(rater: _Ratings) -> _Ratings:
+    numbers = {place: _number(value) for place, value in rater.values.items()}
+    return rater._replace(values={place: number for place, number in numbers.items() if number is not None})
+
+
+def _number(value: Any) -> float | None:
+    """A label's value as a number: itself, or what its word is worth; None of any other text."""
+    if isinstance(value, bool | int | float):
+        return float(value) if math.isfinite(value) else None
+    return _LABEL_VALUES.get(value.strip().casefold()) if isinstance(value, str) else None
+
+
+def _agreement(
+    rated: str, raters: Mapping[str, _Ratings], cluster_of: Mapping[Place, str], *, level: float = 0.95, seed: int = 0
+) -> Agreement:
+    places = list(dict.fromkeys(place for rater in raters.values() for place in rater.values))
+    clusters = [cluster_of.get(place, place[0]) for place in places]
+    table = {name: [rater.values.get(place) for place in places] for name, rater in raters.items()}
+    scale = _scale([value for column in table.values() for value in column if value is not None])
+    independent = len(set(clusters)) == len(places)
+    options: dict[str, Any] = {"clusters": None if independent else clusters, "level": level, "seed": seed}
+    alpha = krippendorff_alpha(list(table.values()), scale=scale, **options)
+    pairs = [_pair(names, (table[names[0]], table[names[1]]), scale, options) for names in combinations(table, 2)]
+    limits = next((rater.limits for rater in raters.values() if rater.limits), None)
+    means = [_rater(name, rater, cluster_of, limits) for name, rater in raters.items()]
+    return Agreement(rated, scale, tuple(means), tuple(pairs), alpha)
+
+
+def _scale(values: Sequence[Any]) -> RatingScale:
+    """What kind of ratings these are, by their values: a score's declared range does not say in which steps it goes."""
+    different = set(values)
+    if any(isinstance(value, str) for value in different) or different <= {0.0, 1.0}:
+        return "nominal"
+    whole = all(float(2 * value).is_integer() for value in different)
+    return "ordinal" if whole and len(different) <= _MOST_LEVELS else "interval"
+
+
+def _pair(
+    names: tuple[str, str], columns: tuple[Sequence[Any], Sequence[Any]], scale: RatingScale, options: dict[str, Any]
+) -> RaterPair:
+    both = [(one, other) for one, other in zip(*columns, strict=True) if one is not None and other is not None]
+    rated_once = sum((one is None) != (other is None) for one, other in zip(*columns, strict=True))
+    if scale == "nominal":
+        coefficients = [cohen_kappa(*columns, **options)]
+    elif scale == "ordinal":
+        coefficients = [cohen_kappa(*columns, weights="quadratic", **options)]
+        coefficients += [spearman(*columns, **options), pearson(*columns, **options)]
+    else:
+        coefficients = [pearson(*columns, **options), spearman(*columns, **options)]
+    equal = sum(one == other for one, other in both) / len(both) if both else None
+    return RaterPair(*names, len(both), rated_once, equal, tuple(coefficients))
+
+
+def _rater(name: str, rater: _Ratings, cluster_of: Mapping[Place, str], limits: tuple[float, float] | None) -> Rater:
+    values = list(rater.values.values())
+    n = len(values)
+    if not values or isinstance(values[0], str):
+        return Rater(name, rater.kind, None, n)
+    names = [cluster_of.get(place, place[0]) for place in rater.values]
+    numbers = {cluster: number for number, cluster in enumerate(dict.fromkeys(names))}
+    units = [numbers[cluster] for cluster in names]
+    if not set(values) <= {0.0, 1.0}:
+        within = limits and limits[0] <= min(values) and max(values) <= limits[1]
+        interval = mean_interval(values, clusters=units, scale=limits if within else None)
+    elif len(numbers) == n:
+        interval = wilson(int(sum(values)), n)
+    else:
+        interval = wilson_clustered(values, clusters=units)
+    return Rater(name, rater.kind, Mean(math.fsum(values) / n, interval, n, standard_error(values, units)), n)
+
+
+def _without_intervals(found: Agreement) -> Agreement:
+    """An interval for a number of samples that was fixed before does not hold where a rule ended the run."""
+    raters = tuple(
+        replace(rater, mean=replace(rater.mean, interval=None, standard_error=None) if rater.mean else None)
+        for rater in found.raters
+    )
+    pairs = tuple(replace(pair, coefficients=tuple(map(_bare, pair.coefficients))) for pair in found.pairs)
+    return replace(found, raters=raters, pairs=pairs, alpha=_bare(found.alpha))
+
+
+def _bare(coefficient: Coefficient) -> Coefficient:
+    return replace(coefficient, interval=None, reason=coefficient.reason or _STOPPED)
