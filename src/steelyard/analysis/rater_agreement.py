@@ -19,8 +19,9 @@ from steelyard.analysis.score_columns import CODES, ScoreColumns
 from steelyard.errors import ConfigError, did_you_mean
 from steelyard.stats.agreement import RatingScale, cohen_kappa, krippendorff_alpha
 from steelyard.stats.correlation import pearson, spearman
-from steelyard.stats.intervals import mean_interval, wilson, wilson_clustered
+from steelyard.stats.intervals import mean_interval
 from steelyard.stats.rating_bootstrap import Coefficient
+from steelyard.stats.ties import wilson_with_ties, wilson_with_ties_clustered
 from steelyard.types import Json, Label, ScoreInfo
 
 RaterKind = Literal["score", "label"]
@@ -302,13 +303,14 @@ def _rater(name: str, rater: _Ratings, cluster_of: Mapping[Place, str], limits: 
     names = [cluster_of.get(place, place[0]) for place in rater.values]
     numbers = {cluster: number for number, cluster in enumerate(dict.fromkeys(names))}
     units = [numbers[cluster] for cluster in names]
-    if not set(values) <= {0.0, 1.0}:
+    if not set(values) <= {0.0, 0.5, 1.0}:
         within = limits and limits[0] <= min(values) and max(values) <= limits[1]
         interval = mean_interval(values, clusters=units, scale=limits if within else None)
     elif len(numbers) == n:
-        interval = wilson(int(sum(values)), n)
+        # Without ties it is Wilson's interval.
+        interval = wilson_with_ties(*(values.count(value) for value in (1.0, 0.5, 0.0)))
     else:
-        interval = wilson_clustered(values, clusters=units)
+        interval = wilson_with_ties_clustered(values, clusters=units)
     return Rater(name, rater.kind, Mean(math.fsum(values) / n, interval, n, standard_error(values, units)), n)
 
 

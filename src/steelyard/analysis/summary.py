@@ -253,8 +253,8 @@ class _Column:
         if n == 0:
             return Mean(None, None, 0)
         if tally.binary and not self.clustered:
-            interval = self.reading.intervals.of_rate(int(tally.total), n)
-            return Mean(tally.total / n, interval, n, rate_standard_error(tally.total, n))
+            rate_interval = self.reading.intervals.of_rate(int(tally.total), n)
+            return Mean(tally.total / n, rate_interval, n, rate_standard_error(tally.total, n))
         values, units, _ = self._vectors(index, among)
         error = standard_error(values, units)
         if tally.binary:
