@@ -24,14 +24,15 @@ if TYPE_CHECKING:
     from steelyard.analysis.comparison_values import Comparison
     from steelyard.analysis.history import history_of
     from steelyard.analysis.preferences_values import Preferences
-    from steelyard.analysis.rater_agreement import Agreement, agreement
+    from steelyard.analysis.rater_agreement import agreement
+    from steelyard.analysis.rater_agreement_values import Agreement
     from steelyard.analysis.run_protocols import ComparableRun
     from steelyard.analysis.standings import Standings
     from steelyard.analysis.summary_values import RunSummary
 else:
     __getattr__, __dir__ = lazy_names(
         __name__,
-        "steelyard.analysis.rater_agreement:Agreement",
+        "steelyard.analysis.rater_agreement_values:Agreement",
         "steelyard.analysis.run_protocols:ComparableRun",
         "steelyard.analysis.comparison_values:Comparison",
         "steelyard.analysis.preferences_values:Preferences",

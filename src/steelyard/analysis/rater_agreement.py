@@ -9,11 +9,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import replace
 from itertools import combinations
-from typing import Any, Final, Literal, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from steelyard.analysis.intervals import Mean, standard_error
+from steelyard.analysis.rater_agreement_values import Agreement, Rater, RaterKind, RaterPair
 from steelyard.analysis.run_protocols import RatedRun
 from steelyard.analysis.score_columns import CODES, ScoreColumns
 from steelyard.errors import ConfigError, did_you_mean
@@ -22,9 +23,8 @@ from steelyard.stats.correlation import pearson, spearman
 from steelyard.stats.intervals import mean_interval
 from steelyard.stats.rating_bootstrap import Coefficient
 from steelyard.stats.ties import wilson_with_ties, wilson_with_ties_clustered
-from steelyard.types import Json, Label, ScoreInfo
+from steelyard.types import Label, ScoreInfo
 
-RaterKind = Literal["score", "label"]
 Place = tuple[str, int]
 """Sample's id and repeat."""
 
@@ -38,92 +38,6 @@ _MOST_CATEGORIES: Final = 20
 _MOST_LEVELS: Final = 11
 """Different whole or half numbers up to which ratings are an ordinal scale: 0 to 10 is the longest in use."""
 _STOPPED: Final = "no interval: a rule ended the run early"
-
-
-@dataclass(frozen=True, slots=True)
-class Rater:
-    """One rater of something.
-
-    Args:
-        name: the score's name, or the author of the labels.
-        kind: `score` or `label`.
-        mean: of the ratings, with its interval and standard error; None where they are no numbers.
-        n: ratings.
-    """
-
-    name: str
-    kind: RaterKind
-    mean: Mean | None
-    n: int
-
-    def to_json(self) -> dict[str, Json]:
-        """Plain JSON, every field by its name."""
-        return {"name": self.name, "kind": self.kind, "n": self.n, "mean": self.mean.to_json() if self.mean else None}
-
-
-@dataclass(frozen=True, slots=True)
-class RaterPair:
-    """Two raters of the same thing.
-
-    Args:
-        first: a rater's name; likewise `second`.
-        n: records that both rated.
-        one_only: records that one of them rated and the other did not.
-        equal: share of these `n` with equal ratings; None where there are none.
-        coefficients: as fit the scale. Nominal: kappa. Ordinal: kappa with quadratic weights, Spearman, Pearson. Of
-            any other numbers: Pearson, Spearman.
-    """
-
-    first: str
-    second: str
-    n: int
-    one_only: int
-    equal: float | None
-    coefficients: tuple[Coefficient, ...]
-
-    def to_json(self) -> dict[str, Json]:
-        """Plain JSON, every field by its name."""
-        plain = {field.name: getattr(self, field.name) for field in fields(self)}
-        return plain | {"coefficients": [coefficient_json(found) for found in self.coefficients]}
-
-
-@dataclass(frozen=True, slots=True)
-class Agreement:
-    """All raters of one thing.
-
-    Args:
-        rated: what they rate: the name of a score.
-        scale: `nominal` (0 or 1, or texts), `ordinal` (few whole or half numbers), `interval` (any other numbers).
-        raters: the scores first, then people.
-        pairs: each with each, in this order.
-        alpha: Krippendorff's, over all raters and every record with two ratings or more.
-    """
-
-    rated: str
-    scale: RatingScale
-    raters: tuple[Rater, ...]
-    pairs: tuple[RaterPair, ...]
-    alpha: Coefficient
-
-    def to_json(self) -> dict[str, Json]:
-        """Plain JSON, every field by its name."""
-        return {
-            "rated": self.rated,
-            "scale": self.scale,
-            "raters": [rater.to_json() for rater in self.raters],
-            "pairs": [pair.to_json() for pair in self.pairs],
-            "alpha": coefficient_json(self.alpha),
-        }
-
-    def __str__(self) -> str:
-        pairs = (f"  {pair.first}, {pair.second}: {'; '.join(map(str, pair.coefficients))}" for pair in self.pairs)
-        return "\n".join([f"{self.rated} ({self.scale}): {self.alpha}", *pairs])
-
-
-def coefficient_json(found: Coefficient) -> dict[str, Json]:
-    """Plain JSON, every field by its name; the interval is a list of two numbers."""
-    plain = {field.name: getattr(found, field.name) for field in fields(found)}
-    return plain | {"interval": list(found.interval) if found.interval else None}
 
 
 def agreement(*runs: RatedRun, scores: Sequence[str] = (), level: float = 0.95, seed: int = 0) -> Agreement:

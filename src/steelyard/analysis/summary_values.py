@@ -11,7 +11,7 @@ from steelyard.analysis.contingency import ContingencyTable
 from steelyard.analysis.exam_values import Exam
 from steelyard.analysis.histograms import Histogram
 from steelyard.analysis.intervals import Mean
-from steelyard.analysis.rater_agreement import Agreement
+from steelyard.analysis.rater_agreement_values import Agreement
 from steelyard.analysis.retrieval_matches import RETRIEVAL_SCORES, Matched
 from steelyard.analysis.stopping import Stopping
 from steelyard.analysis.usage import FrameworkUsage, StageCost

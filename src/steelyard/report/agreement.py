@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from types import MappingProxyType
 from typing import Final
 
-from steelyard.analysis.rater_agreement import Agreement, RaterPair
+from steelyard.analysis.rater_agreement_values import Agreement, RaterPair
 from steelyard.analysis.summary_values import RunSummary
 from steelyard.report.numbers import MISSING, counted, interval_text, score_phrase, value_text
 from steelyard.report.section import (
