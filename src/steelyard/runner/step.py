@@ -32,6 +32,7 @@ class Step:
         info: how it is run, as it declares it.
         infos: what it declares of its scores, by name; empty for a target.
         number: what a number or truth value that it returns is: its only score, else one with the name of its stage.
+        judge: the name of its judge, in which its scores end; "" where there is none.
     """
 
     stage: str
@@ -42,6 +43,7 @@ class Step:
     info: StageInfo = StageInfo()
     infos: Mapping[str, ScoreInfo] = field(default_factory=dict)
     number: ScoreInfo = ScoreInfo("")
+    judge: str = ""
 
     @classmethod
     def of(cls, stage: str, given: Any, sandbox: Sandbox | None = None) -> Step:
@@ -70,7 +72,8 @@ class Step:
         extra = {"sandbox": sandbox} if "sandbox" in declared else {}
         infos = {} if stage == "target" else {entry.name: entry for entry in score_infos(function, stage)}
         number = next(iter(infos.values())) if len(infos) == 1 else ScoreInfo(stage)
-        return cls(stage, function, asks, not (is_async or info.inline), extra, info, infos, number)
+        threaded = not (is_async or info.inline)
+        return cls(stage, function, asks, threaded, extra, info, infos, number, judge_name(function))
 
     async def __call__(self, ask: Asks | None, *values: Any) -> Any:
         """Call it with `values`; a plain function of a user's runs in a thread of its own."""
@@ -96,9 +99,9 @@ class Step:
             ValueError: likewise.
         """
         scores = as_scores(self.number, value)
-        if judge := judge_name(self.function):
+        if self.judge:
             # A bare number has its declared name already, which ends in the judge's.
-            scores = [score if score.name in self.infos else _of_judge(score, judge) for score in scores]
+            scores = [score if score.name in self.infos else _of_judge(score, self.judge) for score in scores]
         return [self._judged(score) for score in scores]
 
     def _judged(self, score: Score) -> Score:

@@ -12,7 +12,7 @@ from collections.abc import Hashable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, get_args
 
 from steelyard.stats.correlation import as_numbers, centred_ranks, level_counts
-from steelyard.stats.rating_bootstrap import Coefficient, Ratings, bootstrap, collapse
+from steelyard.stats.rating_bootstrap import Coefficient, Ratings, Statistic, bootstrap, collapse
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -68,8 +68,6 @@ def cohen_kappa(  # noqa: PLR0913  # two lists, what the ratings are, and how th
     >>> round(cohen_kappa([1, 2, 3, 3], [1, 2, 3, 1], weights="quadratic").value, 4)  # 1 - 4 * 4 / 26
     0.3846
     """
-    import numpy as np
-
     if weights is not None and weights not in get_args(KappaWeights):
         raise ValueError(f"weights is None, 'linear' or 'quadratic', not {weights!r}")
     coded = _coded([list(first), list(second)], categories, ordered=weights is not None)
@@ -79,10 +77,17 @@ def cohen_kappa(  # noqa: PLR0913  # two lists, what the ratings are, and how th
             "differ so much have a correlation, or krippendorff_alpha(..., scale='interval')"
         )
     ratings = collapse(coded.table, clusters, fewest=2)
+    statistic = _kappa(ratings, coded.positions, weights)
+    return bootstrap("cohen_kappa", ratings, statistic, _EQUAL, level=level, seed=seed)
+
+
+def _kappa(ratings: Ratings, positions: Array, weights: KappaWeights | None) -> Statistic:
+    import numpy as np
+
     codes = ratings.patterns.astype(int)
-    apart = np.abs(coded.positions[:, None] - coded.positions)
+    apart = np.abs(positions[:, None] - positions)
     cost = (apart > 0).astype(float) if weights is None else apart if weights == "linear" else apart**2
-    one_hot = [np.eye(len(coded.positions))[side] for side in codes.T]
+    one_hot = [np.eye(len(positions))[side] for side in codes.T]
     observed = cost[codes[:, 0], codes[:, 1]]
 
     def statistic(counts: Array) -> Array:
@@ -90,7 +95,7 @@ def cohen_kappa(  # noqa: PLR0913  # two lists, what the ratings are, and how th
         expected = ((counts @ one_hot[0] @ cost) * (counts @ one_hot[1])).sum(axis=1)
         return _one_less(n * (counts @ observed), expected)
 
-    return bootstrap("cohen_kappa", ratings, statistic, _EQUAL, level=level, seed=seed)
+    return statistic
 
 
 def krippendorff_alpha(
@@ -186,7 +191,7 @@ def _coded(raters: Sequence[Sequence[Any]], categories: Sequence[Any] | None, *,
     return _Coded(table, np.arange(len(codes), dtype=float))
 
 
-def _nominal(ratings: Ratings) -> Any:
+def _nominal(ratings: Ratings) -> Statistic:
     import numpy as np
 
     values, codes = _levels(ratings)
@@ -205,7 +210,7 @@ def _nominal(ratings: Ratings) -> Any:
     return statistic
 
 
-def _interval(ratings: Ratings) -> Any:
+def _interval(ratings: Ratings) -> Statistic:
     import numpy as np
 
     present = ~np.isnan(ratings.patterns)
@@ -221,7 +226,7 @@ def _interval(ratings: Ratings) -> Any:
     return statistic
 
 
-def _ordinal(ratings: Ratings) -> Any:
+def _ordinal(ratings: Ratings) -> Statistic:
     import numpy as np
 
     values, codes = _levels(ratings)

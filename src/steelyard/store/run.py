@@ -14,6 +14,7 @@ from steelyard.analysis.exam import exams
 from steelyard.analysis.histograms import histograms
 from steelyard.analysis.intervals import Intervals
 from steelyard.analysis.rater_agreement import agreements
+from steelyard.analysis.rater_agreement_values import Agreement
 from steelyard.analysis.score_columns import Answered, JudgedRow, ScoreColumns, ScoreRow
 from steelyard.analysis.score_infos import names_where, range_of, score_infos
 from steelyard.analysis.stopped_runs import as_stopped, exam_as_stopped
@@ -225,7 +226,6 @@ class Run:
             uncompared = not_compared(connection, self, self._used, scores)
             stages = stage_costs(connection, self.num, self.stages)
             framework = framework_usage(connection, self.num)
-            labels = current_labels(connection, self.num)
         return RunSummary(
             run=self.id,
             suite=self.suite,
@@ -261,16 +261,15 @@ class Run:
             exams=tuple(exam_as_stopped(exam, self.stopping) for exam in exams(columns, scores, self.score_infos)),
             also_scored=self._names_where(lambda info: info.also_scored),
             matched=passages,
-            agreement=agreements(
-                columns,
-                self.score_infos,
-                labels,
-                stopped=self.stopping is not None and self.stopping.used < self.stopping.planned,
-            ),
+            agreement=self._agreement(columns),
             framework=framework,
             asks_itself=asked_by_itself(stages, self.manifest),
             damaged=self.damages() if self.done <= _LOOKED_THROUGH or DAMAGED_DETAIL in columns.details else (),
         )
+
+    def _agreement(self, columns: ScoreColumns) -> tuple[Agreement, ...]:
+        stopped = self.stopping is not None and self.stopping.used < self.stopping.planned
+        return agreements(columns, self.score_infos, self.labels(), stopped=stopped)
 
     def damages(self) -> tuple[str, ...]:
         """Damage, one line per record: run, sample, and the part that cannot be read. Opens every body."""
