@@ -32,7 +32,17 @@ WITH_PYTHON = [
     ROOT / "README.md",
     *(
         DOCS / f"{name}.md"
-        for name in ("python", "getting-started", "judges", "lexical", "pairwise", "rag", "statistics", "text2sql")
+        for name in (
+            "agreement",
+            "getting-started",
+            "judges",
+            "lexical",
+            "pairwise",
+            "python",
+            "rag",
+            "statistics",
+            "text2sql",
+        )
     ),
 ]
 LINK = re.compile(r"\]\(([^)\s]+)\)")
