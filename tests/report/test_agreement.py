@@ -14,6 +14,7 @@ from steelyard.report.markdown import markdown_report
 from steelyard.report.page import ReportContent, report_sections
 from steelyard.report.section import section_json
 from steelyard.report.terminal_sections import print_sections
+from steelyard.store.labelled_run import LabelledRun
 from steelyard.store.labels import add_labels
 
 AT = datetime(2026, 3, 1, tzinfo=UTC)
@@ -98,3 +99,12 @@ def test_a_run_of_one_judge_has_no_such_section(tmp_path):
     alone = evaluate(lambda sample: "x", SAMPLES, [judge("", LARGE)], store=tmp_path / "s.db")
     assert not agreement_section([alone.summary()], ["target"])
     assert alone.summary().agreement == ()
+
+
+def test_labels_that_count_in_place_of_scores_do_not_agree_with_themselves(run):
+    said = [Label(f"q{number}", "correct_small", "pass", "bob", AT, kind="pass_fail") for number in range(12)]
+    with Store(run.store.path) as store:
+        add_labels(store, run, said)
+    counted = LabelledRun.of(run)
+    assert counted.summary().score("correct_small").headline.value == 1.0
+    assert counted.summary().agreement == run.summary().agreement

@@ -325,7 +325,8 @@ class LabelledRun(Run):
         exam = summary.exam.score if summary.exam else ""
         name = exam or self._labelled_score(summary)
         counts = self._count_letters(name) if exam else self._count_numbers(name)
-        plain, score = Run(self._store, self._row).summary().score(name), summary.score(name)
+        unlabelled = Run(self._store, self._row).summary()
+        plain, score = unlabelled.score(name), summary.score(name)
         kinds = Counter(summary.unparsed_kinds)
         kinds.subtract(counts.read)
         labelled = Labelled(
@@ -340,7 +341,9 @@ class LabelledRun(Run):
             share=range_of(self.score_infos.get(name)) == (0.0, 1.0),
             exam=bool(exam),
         )
-        return replace(summary, labelled=labelled, unparsed_kinds={kind: n for kind, n in kinds.items() if n > 0})
+        kinds_left = {kind: n for kind, n in kinds.items() if n > 0}
+        # Scores that people's labels replaced would agree with these labels.
+        return replace(summary, labelled=labelled, unparsed_kinds=kinds_left, agreement=unlabelled.agreement)
 
     def _labelled_score(self, summary: RunSummary) -> str:
         """The score whose labels a summary is about: the headline if it takes labels, else the first with any."""
