@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
 from typing import Any, Final
@@ -57,6 +57,18 @@ class JsonValue:
                 yield from item.entries(below)
             else:
                 yield below, item
+
+    def keyed(self) -> dict[str, Any]:
+        """The values of an object by their plain keys."""
+        return {plain_key(key): item.python() for key, item in self.items}
+
+    def item(self, key: str) -> JsonValue:
+        """The value under a plain key, in this object or one within it; the object itself where there is none."""
+        for name, item in self.items:
+            if plain_key(name) == key:
+                return item
+        inner = [item.item(key) for _, item in self.items if item.kind == "object"]
+        return next((item for item in inner if item.kind != "object"), self)
 
     def python(self) -> Any:
         """The same as dicts, lists and plain values."""
@@ -155,6 +167,38 @@ def _unescaped(written: str) -> str:
         return str(json.loads(f'"{written}"', strict=False))
     except ValueError:
         return written.replace("\\n", "\n").replace('\\"', '"').replace("\\'", "'")
+
+
+def said_in(
+    values: Mapping[str, Any], tiers: Sequence[Iterable[str]], read: Callable[[str, Any], str]
+) -> tuple[str, str] | None:
+    """The key and the label of the verdict in an object; the label "" where several contradict each other.
+
+    Args:
+        values: the object, by plain keys.
+        tiers: keys that outweigh all others, the strongest first.
+        read: the label of a value under a key, "" where it is none.
+    """
+    labels = {key: label for key, value in values.items() if (label := read(key, value))}
+    for tier in tiers:
+        named = {key: labels[key] for key in tier if key in labels}
+        if named:
+            return _agreed(named)
+    if labels:
+        return _agreed(labels)
+    inner = {
+        plain_key(str(key)): one
+        for value in values.values()
+        if isinstance(value, Mapping)
+        for key, one in value.items()
+    }
+    labels = {key: label for key, value in inner.items() if (label := read(key, value))}
+    return _agreed(labels) if labels else None
+
+
+def _agreed(labels: Mapping[str, str]) -> tuple[str, str]:
+    key = next(iter(labels))
+    return key, labels[key] if len(set(labels.values())) == 1 else ""
 
 
 def plain_key(key: str) -> str:

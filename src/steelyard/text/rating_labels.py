@@ -15,8 +15,7 @@ from typing import Any, Final
 
 from steelyard.replies.clean import fold
 from steelyard.text.rating_verdict import Verdict
-from steelyard.text.verdict_json import said_in, value_span
-from steelyard.text.verdict_page import VerdictCandidate, VerdictText, open_sheet, reason_in
+from steelyard.text.verdict_page import VerdictCandidate, VerdictText, open_sheet
 
 _EN: Final = re.IGNORECASE
 _NOUN: Final = (
@@ -206,11 +205,7 @@ def _in_objects(sheet: VerdictText, patterns: _Patterns) -> Iterator[VerdictCand
         match = patterns.alone.match(fold(str(value)))
         return _label(match) if match else ""
 
-    for one in sheet.objects:
-        if (found := said_in(one.values, _JSON_TIERS, said)) is not None:
-            key, label = found
-            start, end = value_span(sheet.reply, one, key)
-            yield VerdictCandidate(_DECLARED, label, start, end, "json", (one.start, one.end), reason_in(one.values))
+    return sheet.in_objects(_JSON_TIERS, said, _DECLARED)
 
 
 def _declared(sheet: VerdictText, patterns: _Patterns) -> Iterator[VerdictCandidate]:

@@ -16,8 +16,7 @@ from typing import Any, Final
 from steelyard.replies.clean import fold
 from steelyard.text.rating_preference_words import Words, meant_by, words_for
 from steelyard.text.rating_verdict import Verdict
-from steelyard.text.verdict_json import said_in, value_span
-from steelyard.text.verdict_page import VerdictCandidate, VerdictText, open_sheet, reason_in
+from steelyard.text.verdict_page import VerdictCandidate, VerdictText, open_sheet
 
 _VALUES: Final = {"A": 1.0, "tie": 0.5, "B": 0.0}
 _OTHER: Final = {"A": "B", "B": "A", "tie": "tie"}
@@ -174,11 +173,7 @@ def _group(match: re.Match[str]) -> str:
 
 def _in_objects(sheet: VerdictText, words: Words, names: tuple[str, str]) -> Iterator[VerdictCandidate]:
     read = partial(_said_by, words=words, names=names)
-    for one in sheet.objects:
-        if (found := said_in(one.values, _JSON_TIERS, read)) is not None:
-            key, label = found
-            start, end = value_span(sheet.reply, one, key)
-            yield VerdictCandidate(_DECLARED, label, start, end, "json", (one.start, one.end), reason_in(one.values))
+    return sheet.in_objects(_JSON_TIERS, read, _DECLARED)
 
 
 def _said_by(key: str, value: Any, *, words: Words, names: tuple[str, str]) -> str:

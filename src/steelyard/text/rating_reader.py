@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import re
-from typing import Final
+from collections.abc import Iterator, Sequence
+from typing import Final, NamedTuple
 
+from steelyard.replies.jsonlike import JsonValue, json_objects
 from steelyard.text.rating_aspects import Aspects, Subject, aspects_of
 from steelyard.text.rating_claims import Claim, ClaimStrength
 from steelyard.text.rating_decision import decide, is_inside
-from steelyard.text.rating_json import RatingEntry, Scanned, scan
 from steelyard.text.rating_numbers import RatingNumber, numbers
 from steelyard.text.rating_page import Page, open_page
 from steelyard.text.rating_places import list_marks, placed, without
@@ -56,6 +57,10 @@ _NUMBERED: Final = re.compile(
 )
 """A thing that has the number behind it as its name: "sentence 2", "for response 1"."""
 _LEADS: Final = frozenset(':=|-–—>→⇒([{"】')
+_NAMES: Final = frozenset(
+    {"name", "aspect", "criterion", "criteria", "metric", "dimension", "category", "指标", "维度", "方面"}
+)
+"""Keys under which an object names what it rates."""
 _JOINED: Final = re.compile(r"(?<=[a-z])(?=[A-Z])|_")
 _TRIMMED: Final = " \t\n\r:;,.|-–—*_`\"'{}[]()。，；："
 
@@ -74,30 +79,58 @@ def read_rating(text: str, scale: Scale, *, name: str = "", finish: str = "stop"
     """
     if not text.strip():
         return Verdict("unparsed", kind="truncated" if finish == "length" else "empty")
-    return whole_rating(text, scale, name=name, finish=finish)
-
-
-def whole_rating(text: str, scale: Scale, *, name: str, finish: str) -> Verdict:
-    """The same for any reply that is not blank, plain or not."""
     page = open_page(text)
     if not page.text.strip():
         return Verdict(
             "unparsed", kind="truncated" if page.unfinished or finish == "length" else "empty", reason=text.strip()
         )
-    scanned = scan(page.text) if "{" in page.text else Scanned((), ())
-    claims = _claims(page, scale, aspects_of(name), scanned, cut=finish == "length")
+    objects = json_objects(page.text) if "{" in page.text else ()
+    entries = [entry for found in objects for entry in _entries(found, page.text)]
+    claims = [claim for entry in entries for claim in _of_entry(entry, aspects_of(name))]
+    claims += _claims(page, scale, aspects_of(name), objects, cut=finish == "length")
     decided = decide(claims, page, scale)
     if isinstance(decided, str):
-        return _unread(decided, page, text, finish)
-    return _verdict(decided, page, scale, text, finish, scanned)
+        return _unparsed(decided, page, text, finish)
+    return _verdict(decided, page, scale, text, finish, entries)
 
 
-def _claims(page: Page, scale: Scale, aspects: Aspects, scanned: Scanned, *, cut: bool) -> list[Claim]:
+class RatingEntry(NamedTuple):
+    """One plain value of a JSON object.
+
+    Args:
+        path: the keys that lead to it, outermost first, with the names that its objects give themselves.
+        key: the last of them.
+        value: the value as written, without quotes.
+        start: where the value begins.
+        is_text: whether it was written in quotes.
+    """
+
+    path: str
+    key: str
+    value: str
+    start: int
+    is_text: bool
+
+
+def _entries(value: JsonValue, text: str, path: tuple[str, ...] = (), last: str = "") -> Iterator[RatingEntry]:
+    """The plain values of an object; one in a list has the key of the list."""
+    named = [str(item.value)[:60] for key, item in value.items if key.lower() in _NAMES and item.kind == "text"]
+    inner = (*path, *named[:1])
+    for key, item in value.items:
+        if item.kind in {"object", "list"}:
+            yield from _entries(item, text, (*inner, key) if key else inner, key or last)
+        else:
+            names = " ".join((*inner, key or last))
+            yield RatingEntry(names, key or last, text[item.start : item.end], item.start, item.kind == "text")
+
+
+def _claims(page: Page, scale: Scale, aspects: Aspects, objects: Sequence[JsonValue], *, cut: bool) -> list[Claim]:
+    """The ratings that the reply states outside of JSON."""
     found = without(numbers(page.text), list_marks(page.text, cut=cut), page)
-    claims = [one for entry in scanned.entries for one in _of_entry(entry, aspects)]
+    claims: list[Claim] = []
     lone = len(found) == 1
     for number in found:
-        if any(start <= number.start < end for start, end in scanned.regions):
+        if any(value.start <= number.start < value.end for value in objects):
             continue
         if page.is_quoted(number.start) or _is_scale(number, scale):
             continue
@@ -139,17 +172,17 @@ def _of_entry(entry: RatingEntry, aspects: Aspects) -> list[Claim]:
     return [Claim(moved, ClaimStrength.STRUCTURED, subject, other, "json", begin=entry.start)]
 
 
-def _unread(why: str, page: Page, text: str, finish: str) -> Verdict:
+def _unparsed(why: str, page: Page, text: str, finish: str) -> Verdict:
     if why == "none" and is_refusal(page.text):
         return Verdict("refused", reason=text.strip())
     kind: Kind = "ambiguous" if why == "ambiguous" else "truncated" if finish == "length" or page.unfinished else "none"
     return Verdict("unparsed", kind=kind, reason=text.strip())
 
 
-def _verdict(one: Claim, page: Page, scale: Scale, text: str, finish: str, scanned: Scanned) -> Verdict:
+def _verdict(one: Claim, page: Page, scale: Scale, text: str, finish: str, entries: Sequence[RatingEntry]) -> Verdict:
     number = one.number
     start, end = page.span(number.start, number.stop)
-    reason = _reason(one, page, text, scanned)
+    reason = _reason(one, page, text, entries)
     if number.value is None:
         return Verdict("unparsed", kind="ambiguous", reason=reason)
     cut = finish == "length" and end >= len(text.rstrip()) and number.written == "digits" and number.value > 0
@@ -160,9 +193,9 @@ def _verdict(one: Claim, page: Page, scale: Scale, text: str, finish: str, scann
     return Verdict("scored", number.value, span=(start, end), form=one.form, reason=reason)
 
 
-def _reason(one: Claim, page: Page, text: str, scanned: Scanned) -> str:
+def _reason(one: Claim, page: Page, text: str, entries: Sequence[RatingEntry]) -> str:
     """What the reply says beside its verdict."""
-    told = [entry.value for entry in scanned.entries if _REASON_KEY.search(entry.key) and entry.is_text]
+    told = [entry.value for entry in entries if _REASON_KEY.search(entry.key) and entry.is_text]
     if told and one.form == "json":
         return "\n".join(told)
     if one.form in {"verb", "noun", "article", "counted"}:

@@ -34,8 +34,7 @@ from steelyard.text.rating_yes_no_words import (
     SUPPOSED,
     TOKEN,
 )
-from steelyard.text.verdict_json import said_in, value_span
-from steelyard.text.verdict_page import SAYS, VerdictCandidate, VerdictText, open_sheet, reason_in
+from steelyard.text.verdict_page import SAYS, VerdictCandidate, VerdictText, open_sheet
 
 _VALUES: Final = {"yes": 1.0, "no": 0.0}
 _ALONE: Final = re.compile(
@@ -147,11 +146,7 @@ def said_by(key: str, value: Any) -> str:
 
 
 def _in_objects(sheet: VerdictText) -> Iterator[VerdictCandidate]:
-    for one in sheet.objects:
-        if (said := said_in(one.values, _JSON_TIERS, said_by)) is not None:
-            key, label = said
-            start, end = value_span(sheet.reply, one, key)
-            yield VerdictCandidate(_DECLARED, label, start, end, "json", (one.start, one.end), reason_in(one.values))
+    return sheet.in_objects(_JSON_TIERS, said_by, _DECLARED)
 
 
 def _declared(sheet: VerdictText) -> Iterator[VerdictCandidate]:

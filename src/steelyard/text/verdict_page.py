@@ -7,15 +7,15 @@ back to the reply as it came.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final, NamedTuple
 
 from steelyard.replies.clean import CleanedReply, clean, without_reasoning
 from steelyard.replies.grammar import pattern
+from steelyard.replies.jsonlike import JsonValue, json_objects, said_in
 from steelyard.text.rating_verdict import Kind, Verdict
 from steelyard.text.sql_fences import JSON_WORDS, blocks_of
-from steelyard.text.verdict_json import JsonObject, json_objects
 
 SAYS: Final = re.compile(
     r"\b(?:sa(?:ys|id|ying)|stat(?:es|ed|ing)|writes?|wrote|written|writing|claim(?:s|ed|ing)|reads?|contain(?:s|ed"
@@ -100,7 +100,7 @@ class VerdictText:
 
     reply: str
     page: CleanedReply
-    objects: tuple[JsonObject, ...]
+    objects: tuple[JsonValue, ...]
     unfinished: bool
     finish: str
     gap: int = 0
@@ -117,8 +117,28 @@ class VerdictText:
 
     def span(self, start: int, end: int) -> tuple[int, int]:
         """A place of the page in the reply as it came."""
-        first, last = self.page.span(start, end)
-        return first + (self.gap if first >= _HEAD else 0), last + (self.gap if last > _HEAD else 0)
+        return self._in_reply(*self.page.span(start, end))
+
+    def _in_reply(self, start: int, end: int) -> tuple[int, int]:
+        return start + (self.gap if start >= _HEAD else 0), end + (self.gap if end > _HEAD else 0)
+
+    def in_objects(
+        self, tiers: Sequence[Iterable[str]], read: Callable[[str, Any], str], rank: float
+    ) -> Iterator[VerdictCandidate]:
+        """The verdicts of the reply's JSON objects.
+
+        Args:
+            tiers: keys that outweigh all others, the strongest first.
+            read: the label of a value under a key, "" where it is none.
+            rank: of the candidates.
+        """
+        for found in self.objects:
+            values = found.keyed()
+            if (said := said_in(values, tiers, read)) is not None:
+                item = found.item(said[0])
+                start, end = self._in_reply(item.start, item.end)
+                whole = self._in_reply(found.start, found.end)
+                yield VerdictCandidate(rank, said[1], start, end, "json", whole, reason_in(values))
 
     def scored(self, one: VerdictCandidate, value: float | None, label: str) -> Verdict:
         """The verdict that `one` gives."""
@@ -171,14 +191,7 @@ def open_sheet(reply: str, finish: str) -> VerdictText:
     page = clean(_without_quotations(_without_blocks(shown)))
     lead = len(page.text) - len(page.text.lstrip())  # markup became blanks, which must not part it from the beginning
     page = replace(page, text=page.text.strip(), offset=page.offset + lead)
-    placed = (_placed(one, gap) for one in objects) if gap else objects
-    return VerdictText(reply, page, tuple(placed), unfinished, finish, gap)
-
-
-def _placed(one: JsonObject, gap: int) -> JsonObject:
-    """The object where it stands in the whole reply."""
-    start, end = one.start, one.end
-    return one._replace(start=start + (gap if start >= _HEAD else 0), end=end + (gap if end > _HEAD else 0))
+    return VerdictText(reply, page, objects, unfinished, finish, gap)
 
 
 def reason_in(values: Mapping[str, Any]) -> str:
