@@ -96,6 +96,7 @@ def plan_probes(suite: Suite) -> list[PlannedProbe]:
     planned: dict[tuple[str, ...], PlannedProbe] = {}
     for name, model in _models(suite):
         request = _request(model, sample)
+        # Two models or knowledge bases at one address are two probes, two temperatures of one model are one.
         names = _named_in(model)
         key = (request.method, request.url, names)
         before = planned.get(key)

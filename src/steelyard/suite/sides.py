@@ -87,6 +87,7 @@ def with_samples(suite: Suite, where: str | Path | None) -> Suite:
     samples = suite.samples
     if isinstance(samples, CommonSamples) and samples.store is None:
         return replace(suite, samples=replace(samples, store=where))
+    # An iterator is its own iterator: the survey would use it up before the run.
     return replace(suite, samples=list(samples)) if iter(samples) is samples else suite
 
 

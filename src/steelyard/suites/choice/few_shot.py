@@ -114,6 +114,7 @@ class FewShotExamples:
     def _in_turn(self, group: str) -> Iterator[Example]:
         own = self.by_group.get(group, ()) if self.few_shot.per_group else ()
         yield from own
+        # A group with too few examples is filled up from the others; without `per_group` all groups share one order.
         yield from (example for example in self.mixed if not own or example.sample.group != group)
 
     def has(self, sample: Sample) -> bool:
@@ -127,6 +128,7 @@ class FewShotExamples:
         for group in sorted(self.by_group):
             for sample, rationale in self.by_group[group]:
                 parts = [group, question_of(sample.input), *sample.choices, str(sample.reference), rationale]
+                # Separated, so that a word moved from one text to the next gives another digest.
                 digest.update("\0".join([*parts, ""]).encode("utf-8", "surrogatepass"))
         return digest.hexdigest()
 

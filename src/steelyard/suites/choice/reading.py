@@ -167,6 +167,7 @@ def read_row(reading: ChoiceTable, row: Row, defects: list[Defect]) -> ChoiceQue
     if not text and is_blank(row):
         return None
     kind = () if reading.kind is None else judged_options(render(cell_at(cells, reading.kind)))
+    # A true-or-false question without options of its own has the two of its kind.
     written = not kind or any(_is_filled(cell_at(cells, column)) for column in reading.options)
     if torn := _torn(reading, row, judged=bool(kind)):
         defects.append(torn)
@@ -219,6 +220,8 @@ def _options(reading: ChoiceTable, row: Row, defects: list[Defect]) -> tuple[Seq
         return (), _NONE
     options = raw.texts if raw.labels else cut_labels(raw.texts)
     cell = columns if len(columns) > 1 else columns * len(options)
+    # Empty cells at the end may be meant (true or false among four columns): `OptionCounts` decides by the whole table.
+    # A blank before a filled cell is a defect.
     filled = len(options)
     while filled and not options[filled - 1]:
         filled -= 1

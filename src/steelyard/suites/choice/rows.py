@@ -52,6 +52,7 @@ class ChoiceSamples:
                 question = None if (index, row.number) in self.bad else read_row(reading, row, [])
                 if question is None:
                     continue
+                # Positions count sound rows only, as the draw was made among these.
                 if position in self.selected:
                     given += 1
                     yield reading, row, question
@@ -216,6 +217,7 @@ class _ChoiceCheck:
         if question is None and not defects:
             return
         if question:
+            # Options as a set: a repeated question in another order of options is still a repeated question.
             mark = hash(("".join(question.text.split()), frozenset(question.options)))
             if earlier := self._place_before(mark, reading, row, reading.question):
                 message = f"the same question as {earlier}"
@@ -227,6 +229,7 @@ class _ChoiceCheck:
             if not question.judged:
                 self._counts[index].add(row.number, len(self.keys), len(question.options))
             self._several[index].add(row, len(self.keys), question)
+            # Interned, as 100,000 questions have a few dozen different keys.
             self.keys.append(intern(question.key))
         else:
             self._found.extend((index, row.number, defect) for defect in defects)

@@ -77,6 +77,7 @@ class ChoiceSuite:
             RemainingSamples(data.samples, examples.held_out) if examples and examples.held_out else data.samples
         )
         targets = with_examples(self.targets, examples)
+        # Reading has counted what the notes need; only examples and reordered options take another pass.
         overview = counted(data) if examples is None and self.orders == "as_given" else overview_of(samples, examples)
         notes += notes_on_questions(overview, self.orders, self._seed)
         notes += notes_on_examples(overview, examples)

@@ -96,6 +96,7 @@ class PairwiseSuite:
             name=self.name or (self.samples.title if self.samples else names[0]),
             kind="pairwise",
             samples=samples,
+            # Pairs come last: a target that reads the answers of others runs after them.
             targets={
                 **self.targets,
                 **{name: _pair(sides, pair) for name, pair in zip(names, pairs, strict=True)},
@@ -228,6 +229,7 @@ def _named(sides: Sequence[str], pairs: Sequence[Sequence[str]]) -> list[tuple[s
         for name in pair:
             if name not in sides:
                 raise ConfigError(f"pairs: there is no target or run {name!r}{did_you_mean(str(name), sides)}")
+        # [new, old] and [old, new] are one comparison: the judge sees both orders anyway.
         if any(set(pair) == set(other) for other in named):
             raise ConfigError(f"pairs: {pair[0]} and {pair[1]} are named twice")
         named.append((pair[0], pair[1]))
