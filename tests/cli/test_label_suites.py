@@ -372,3 +372,13 @@ def test_records_are_labelled_one_by_one_on_a_terminal(sql):
     again.type("q\n")
     again.until("0 labels by ann stored")
     assert again.process.wait(30) == 0
+
+
+def test_kinds_of_labels_survive_a_salvage(steelyard, sql):
+    steelyard("label", "model", "q3", "pass", "--author", "ann", code=0)
+    steelyard("label", "model", "q1", "4", "--as", "scale:1-5", "--author", "ann", code=0)
+    before = labels("model")
+    steelyard("export", "--salvage", "--out", "new.db", code=0)
+    with Store("new.db") as store:
+        assert store.run("model").labels() == before
+    steelyard("verify", "--store", "new.db", code=0)

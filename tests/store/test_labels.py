@@ -139,3 +139,33 @@ def test_a_store_without_the_tables_is_read_as_empty_and_completed_when_written(
         assert read_notes(store, []) == {}
         add_note(store, run, "now", author="ann", at=AT)
         assert [one.text for one in read_notes(store, [run])[run.id]] == ["now"]
+
+
+def test_kind_and_scale_are_kept_label_by_label(store, run):
+    given = [
+        label("q0", 4.0, "rating", "ann", kind="scale", scale=(1.0, 5.0)),
+        label("q1", "pass", "exact_match", "ann", kind="pass_fail"),
+        label("q2", "A", "preference", "bob"),
+        label("q0", "why so?", "comment", "bob", kind="text"),
+    ]
+    assert add_labels(store, run, given) == 4
+    assert run.labels() == tuple(given)
+    assert all_labels(store, run) == tuple(given)
+    assert add_labels(store, run, given) == 0
+
+
+def test_another_scale_is_another_label(store, run):
+    first = label("q0", 4.0, "rating", "ann", kind="scale", scale=(1.0, 5.0))
+    assert add_labels(store, run, [first, replace(first, scale=(1.0, 10.0))]) == 2
+    assert [given.scale for given in run.labels()] == [(1.0, 10.0)]
+
+
+def test_labels_of_a_store_without_kinds_are_read_and_more_can_be_given(store, run, where):
+    add_labels(store, run, [label(name="answer", value="B", author="ann")])
+    store.close()
+    as_older(where, "label_form")
+    with Store(where) as older:
+        again = older.run(run.id)
+        assert [(given.value, given.kind) for given in again.labels()] == [("B", "")]
+        add_labels(older, again, [label("q1", "pass", "exact_match", "ann", kind="pass_fail")])
+        assert [(given.value, given.kind) for given in again.labels()] == [("B", ""), ("pass", "pass_fail")]

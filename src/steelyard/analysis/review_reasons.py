@@ -21,6 +21,7 @@ REASONS: Final[Mapping[str, str]] = MappingProxyType(
         "unparsed": "no verdict could be parsed",
         "refused": "the model or a content filter refused",
         "tolerance": "right only within the tolerance for numbers",
+        "type_rule": "right only by a rule that makes values of two types equal",
         "not_unique": "the reference query has more than one right result",
         "metrics_disagree": "right by one definition of execution accuracy and wrong by another",
         "judges_disagree": "two judges with the same question disagree",
@@ -33,8 +34,15 @@ REASONS: Final[Mapping[str, str]] = MappingProxyType(
     }
 )
 """Reason -> what it means, in the order in which records and lists name them."""
-_TOLERANCE: Final = frozenset({"within_tolerance", "tolerance"})
-_NOT_UNIQUE: Final = frozenset({"same_up_to_ties", "limit_tie", "not_unique", "reference_not_unique"})
+_RESULTS: Final = frozenset({"result", "execution_accuracy"})
+"""Scores that compare the results of two queries."""
+_RIGHT_BY_RULE: Final[Mapping[str, str]] = MappingProxyType(
+    {"within_tolerance": "tolerance", "equal_by_rule": "type_rule", "equal_by_type_rule": "type_rule"}
+)
+"""Kind, flag or label of a verdict on two results -> reason, where the results are right by a rule alone."""
+_TIES: Final = frozenset({"same_up_to_ties", "limit_tie"})
+_NOT_UNIQUE: Final = "not unique"
+"""`Score.detail["reference"]` where the reference query has more than one right result."""
 _ACCURACIES: Final = ("result", "ex_spider", "ex_bird", "ex_qatch")
 """Definitions of execution accuracy that should agree; `ex_spider_keep_distinct` differs on purpose."""
 _FAR: Final = 0.25
@@ -108,14 +116,14 @@ class ReviewRules:
                 names = ", ".join(score.name for score in scores) if partial else ""
                 yield ReviewReason(outcome, ": ".join(part for part in (names, kind) if part))
 
-    def _sql_verdict(self, record: Record) -> Iterator[ReviewReason]:
+    def _compared_results(self, record: Record) -> Iterator[ReviewReason]:
         for score in self._own(record):
-            if score.name != "result" or not isinstance(flags := score.detail.get("flags", []), list | tuple):
+            if score.name not in _RESULTS:
                 continue
-            marks = {str(score.detail.get("kind")), *map(str, flags)}
-            if score.passed and marks & _TOLERANCE:
-                yield ReviewReason("tolerance")
-            if marks & _NOT_UNIQUE:
+            marks = _verdict_marks(score)
+            if score.passed:
+                yield from (ReviewReason(_RIGHT_BY_RULE[mark]) for mark in marks if mark in _RIGHT_BY_RULE)
+            if marks & _TIES or score.detail.get("reference") == _NOT_UNIQUE:
                 yield ReviewReason("not_unique")
 
     def _metrics_disagree(self, record: Record) -> Iterator[ReviewReason]:
@@ -181,7 +189,7 @@ class ReviewRules:
 
 _RULES: Final[tuple[Callable[[ReviewRules, Record], Iterable[ReviewReason]], ...]] = (
     ReviewRules._without_verdict,  # noqa: SLF001  # the rules of this class, as a list
-    ReviewRules._sql_verdict,  # noqa: SLF001
+    ReviewRules._compared_results,  # noqa: SLF001
     ReviewRules._metrics_disagree,  # noqa: SLF001
     ReviewRules._judges_disagree,  # noqa: SLF001
     ReviewRules._judge_undecided,  # noqa: SLF001
@@ -189,6 +197,13 @@ _RULES: Final[tuple[Callable[[ReviewRules, Record], Iterable[ReviewReason]], ...
     ReviewRules._retrieval,  # noqa: SLF001
     ReviewRules._near_threshold,  # noqa: SLF001
 )
+
+
+def _verdict_marks(score: Score) -> set[str]:
+    """Kind, flags and label of a verdict on two results, all written as kinds are."""
+    flags = score.detail.get("flags")
+    marks = {str(score.detail.get("kind")), str(score.detail.get("label", "")).replace(" ", "_")}
+    return marks | {str(flag) for flag in flags} if isinstance(flags, list | tuple) else marks
 
 
 def _same_questions(manifest: Mapping[str, Any], infos: Mapping[str, ScoreInfo]) -> tuple[tuple[str, ...], ...]:

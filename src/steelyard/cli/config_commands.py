@@ -241,7 +241,7 @@ def convert(
 
 def prompts(
     name: Annotated[
-        str, typer.Argument(metavar="[NAME]", help="A prompt, such as zh/choice; all are listed by default.")
+        str, typer.Argument(metavar="NAME", help="A prompt, such as zh/choice; all are listed by default.")
     ] = "",
     to: Annotated[
         Path | None, typer.Option("--to", metavar="FILE", help="Copy the prompt into a file that does not exist yet.")

@@ -36,7 +36,7 @@ _LONGEST: Final = 60
 
 def diagnose(
     config: Annotated[
-        Path | None, typer.Argument(metavar="[CONFIG]", help="A configuration; without one, only versions are shown.")
+        Path | None, typer.Argument(metavar="CONFIG", help="A configuration; without one, only versions are shown.")
     ] = None,
     store: StoreOption = None,
     no_probe: Annotated[bool, typer.Option("--no-probe", help="Call no endpoint.")] = False,

@@ -30,7 +30,7 @@ _FORMATS: Final = ("jsonl", "csv", "xlsx", "parquet")
 _ExportedRuns = Annotated[
     list[str] | None,
     typer.Argument(
-        metavar="[RUN...]",
+        metavar="RUN...",
         help="Runs: ids or the start of them, targets' names, or 'latest'; all by default with --salvage.",
     ),
 ]

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 def note(
     run: RunArgument,
-    text: Annotated[str, typer.Argument(metavar="[TEXT]", help="The remark, for example why the run was made.")] = "",
+    text: Annotated[str, typer.Argument(metavar="TEXT", help="The remark, for example why the run was made.")] = "",
     author: Annotated[
         str,
         typer.Option(

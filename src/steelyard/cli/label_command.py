@@ -81,11 +81,11 @@ def _incomplete() -> ConfigError:
 
 def label(
     run: RunArgument,
-    sample: Annotated[str, typer.Argument(metavar="[SAMPLE]", help="The sample's id.")] = "",
+    sample: Annotated[str, typer.Argument(metavar="SAMPLE", help="The sample's id.")] = "",
     value: Annotated[
         str,
         typer.Argument(
-            metavar="[VERDICT]",
+            metavar="VERDICT",
             help="The verdict: letters (B, AC, none), pass or fail, a number, A, B or tie, or a text.",
             show_default=False,
         ),

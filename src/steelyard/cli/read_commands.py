@@ -71,7 +71,7 @@ def runs(
 
 def show(
     run: RunArgument,
-    sample: Annotated[str, typer.Argument(metavar="[SAMPLE]", help="Show only this sample, by its id.")] = "",
+    sample: Annotated[str, typer.Argument(metavar="SAMPLE", help="Show only this sample, by its id.")] = "",
     store: StoreOption = None,
     only: Annotated[
         str,

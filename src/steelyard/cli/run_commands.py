@@ -100,7 +100,7 @@ def run(
 
 def resume(
     run: Annotated[
-        str, typer.Argument(metavar="[RUN]", help="A run of the evaluation; the newest unfinished one by default.")
+        str, typer.Argument(metavar="RUN", help="A run of the evaluation; the newest unfinished one by default.")
     ] = "",
     store: StoreOption = None,
     config: ConfigOption = None,

@@ -28,9 +28,7 @@ _THIS_COMMAND: Final = re.compile(r"\nSee what is wrong:\n  steelyard verify [^\
 
 
 def verify(
-    run: Annotated[
-        str, typer.Argument(metavar="[RUN]", help="Check only this run, with its samples and replies.")
-    ] = "",
+    run: Annotated[str, typer.Argument(metavar="RUN", help="Check only this run, with its samples and replies.")] = "",
     *,
     deep: Annotated[bool, typer.Option("--deep", help="Compare indexes with their tables too; takes longer.")] = False,
     store: StoreOption = None,
@@ -80,7 +78,7 @@ def delete(
     runs: Annotated[
         list[str] | None,
         typer.Argument(
-            metavar="[RUN...]", help="Runs: ids or the start of them, 'latest', or names that only one run has."
+            metavar="RUN...", help="Runs: ids or the start of them, 'latest', or names that only one run has."
         ),
     ] = None,
     older_than: Annotated[
