@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from steelyard.store import Run, Store
     from steelyard.suite import Options, Suite, aevaluate, aevaluate_suite, evaluate, evaluate_suite
     from steelyard.suite.objects import StopWhen as StopWhen
+    from steelyard.suites.pairwise.battles import rank
     from steelyard.targets import *  # noqa: F403  # see above
     from steelyard.targets import Baseline, Prompt
     from steelyard.types import *  # noqa: F403  # see above
@@ -63,6 +64,7 @@ else:
         "steelyard.analysis.comparison:compare",
         "steelyard.suite:evaluate",
         "steelyard.suite:evaluate_suite",
+        "steelyard.suites.pairwise.battles:rank",
         # Names that were public here before the namespaces: they keep working.
         "steelyard.scorers:AnswerRelevancy",
         "steelyard.scorers:ChrF",
@@ -149,4 +151,5 @@ __all__ = [
     "compare",
     "evaluate",
     "evaluate_suite",
+    "rank",
 ]

@@ -146,7 +146,7 @@ class TestWhoIsARater:
         (found,) = agreements(
             scores, infos("preference", rates="preference"), labels("ann", ["A", "tie", "B", "A"], "preference")
         )
-        assert (found.scale, found.pairs[0].equal) == ("ordinal", 1.0)
+        assert (found.scale, found.share, found.pairs[0].equal) == ("ordinal", True, 1.0)
 
 
 class TestWhatIsPaired:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import replace
 from itertools import combinations
 from typing import Any, Final, NamedTuple
@@ -174,19 +175,19 @@ def _agreement(
     places = list(dict.fromkeys(place for rater in raters.values() for place in rater.values))
     clusters = [cluster_of.get(place, place[0]) for place in places]
     table = {name: [rater.values.get(place) for place in places] for name, rater in raters.items()}
-    scale = _scale([value for column in table.values() for value in column if value is not None])
+    values = {value for column in table.values() for value in column if value is not None}
+    scale, share = _scale(values), all(not isinstance(value, str) and 0 <= value <= 1 for value in values)
     independent = len(set(clusters)) == len(places)
     options: dict[str, Any] = {"clusters": None if independent else clusters, "level": level, "seed": seed}
     alpha = krippendorff_alpha(list(table.values()), scale=scale, **options)
     pairs = [_pair(names, (table[names[0]], table[names[1]]), scale, options) for names in combinations(table, 2)]
     limits = next((rater.limits for rater in raters.values() if rater.limits), None)
     means = [_rater(name, rater, cluster_of, limits) for name, rater in raters.items()]
-    return Agreement(rated, scale, tuple(means), tuple(pairs), alpha)
+    return Agreement(rated, scale, tuple(means), tuple(pairs), alpha, share)
 
 
-def _scale(values: Sequence[Any]) -> RatingScale:
+def _scale(different: AbstractSet[Any]) -> RatingScale:
     """What kind of ratings these are, by their values: a score's declared range does not say in which steps it goes."""
-    different = set(values)
     if any(isinstance(value, str) for value in different) or different <= {0.0, 1.0}:
         return "nominal"
     whole = all(float(2 * value).is_integer() for value in different)

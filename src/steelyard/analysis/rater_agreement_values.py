@@ -70,6 +70,7 @@ class Agreement:
         raters: the scores first, then people.
         pairs: each with each, in this order.
         alpha: Krippendorff's, over all raters and every record with two ratings or more.
+        share: every rating is a number in [0, 1], so that means are shown in percent.
     """
 
     rated: str
@@ -77,12 +78,14 @@ class Agreement:
     raters: tuple[Rater, ...]
     pairs: tuple[RaterPair, ...]
     alpha: Coefficient
+    share: bool
 
     def to_json(self) -> dict[str, Json]:
         """Plain JSON, every field by its name."""
         return {
             "rated": self.rated,
             "scale": self.scale,
+            "share": self.share,
             "raters": [rater.to_json() for rater in self.raters],
             "pairs": [pair.to_json() for pair in self.pairs],
             "alpha": coefficient_json(self.alpha),

@@ -6,9 +6,9 @@ In this order: the values that come out, `standings(runs)` and what it computes 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from steelyard.analysis.preferences import WITHOUT_VERDICT, score_of, sides_of, unit_of
 from steelyard.analysis.run_protocols import PairRun
@@ -170,16 +170,64 @@ def standings(
         raise ConfigError("standings need one judging run or more")
     if twice := [run for run, n in Counter(run.id for run in runs).items() if n > 1]:
         raise ConfigError(f"run {twice[0]} is named twice; its verdicts would count twice")
-    if not 0 < level < 1:
-        raise ConfigError(f"a confidence level lies between 0 and 1 (0.95 for 95 %), not {level}")
     read = _Battles()
     for run in runs:
         read.add(run, score)
+    result = _ranked(read, tuple(run.id for run in runs), level=level, resamples=resamples, seed=seed)
+    return replace(result, notes=standings_notes(result, _stopped(runs)))
+
+
+class NamedBattle(NamedTuple):
+    """A battle of two targets, by their names.
+
+    Args:
+        first: a target's name.
+        second: another's.
+        score: of the first in [0, 1]: 1 it won, 0 it lost, 0.5 neither did; None: there is no verdict.
+        sample: what both answered; battles with the same one are not independent. "" is a sample of its own.
+    """
+
+    first: str
+    second: str
+    score: float | None
+    sample: str = ""
+
+
+def standings_of_battles(
+    battles: Iterable[NamedBattle], *, level: float = 0.95, resamples: int | None = None, seed: int = 0
+) -> Standings:
+    """Rank targets by battles that were judged elsewhere; the rest is as in `standings`.
+
+    Args:
+        battles: at least one with a verdict; those without are left out and counted.
+        level: confidence level in (0, 1) of intervals, ranks and sets.
+        resamples: behind the intervals; None is 1,000, fewer where there are very many targets.
+        seed: of the resampling; equal seeds give equal standings.
+
+    Raises:
+        ConfigError: a level outside (0, 1), or no battle with a verdict.
+    """
+    read = _Battles()
+    for number, battle in enumerate(battles):
+        first, second = (read.targets.setdefault(name, len(read.targets)) for name in battle[:2])
+        if battle.score is None:
+            read.left_out["not_applicable"] += 1
+        else:
+            read.battle(first, second, battle.score, battle.sample or f"battle {number}")
+    if not read.score:
+        raise ConfigError("a ranking needs one battle with a verdict or more")
+    result = _ranked(read, (), level=level, resamples=resamples, seed=seed)
+    return replace(result, notes=standings_notes(result, 0))
+
+
+def _ranked(read: _Battles, runs: tuple[str, ...], *, level: float, resamples: int | None, seed: int) -> Standings:
+    """The standings with their sentence, without notes."""
+    if not 0 < level < 1:
+        raise ConfigError(f"a confidence level lies between 0 and 1 (0.95 for 95 %), not {level}")
     battles = coded(read.first, read.second, read.score, models=len(read.targets), cluster=read.cluster)
     ranking = rank(battles, level=level, resamples=resamples, seed=seed)
-    result = _standings(read, ranking, tuple(run.id for run in runs), level)
-    result = replace(result, sentence=standings_sentence(result))
-    return replace(result, notes=standings_notes(result, _stopped(runs)))
+    result = _standings(read, ranking, runs, level)
+    return replace(result, sentence=standings_sentence(result))
 
 
 @dataclass(slots=True)
@@ -206,25 +254,25 @@ class _Battles:
         first, second = (self.targets.setdefault(name, len(self.targets)) for name in names)
         for row in run.judged_rows(score or score_of(run.manifest)):
             if row.outcome == "scored" and row.value is not None:
-                self.battle(first, second, row, row.value)
+                label = "inconsistent" if row.detail.get("label") == "inconsistent" else "ties"
+                self.battle(first, second, row.value, unit_of(row), even=label)
             else:
                 self.leave_out(first, second, row)
 
-    def battle(self, first: int, second: int, row: JudgedRow, value: float) -> None:
-        """A verdict that counts."""
+    def battle(self, first: int, second: int, value: float, unit: str, *, even: str = "ties") -> None:
+        """A verdict that counts; `even` is what one of 0.5 is counted as."""
         self.first.append(first)
         self.second.append(second)
         self.score.append(value)
-        self.cluster.append(self.units.setdefault(unit_of(row), len(self.units)))
+        self.cluster.append(self.units.setdefault(unit, len(self.units)))
         if value != 0.5:
             better, worse = (first, second) if value > 0.5 else (second, first)
             self.outcomes[better, "wins"] += 1
             self.outcomes[worse, "losses"] += 1
             return
-        outcome = "inconsistent" if row.detail.get("label") == "inconsistent" else "ties"
-        self.draws[outcome] += 1
-        self.outcomes[first, outcome] += 1
-        self.outcomes[second, outcome] += 1
+        self.draws[even] += 1
+        self.outcomes[first, even] += 1
+        self.outcomes[second, even] += 1
 
     def leave_out(self, first: int, second: int, row: JudgedRow) -> None:
         """A row without a verdict."""

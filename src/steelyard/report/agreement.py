@@ -61,7 +61,6 @@ def _raters(found: Agreement) -> SectionTable:
         TableColumn("95 % CI", "interval"),
         TableColumn("n"),
     )
-    share = found.scale == "nominal"
     rows = []
     for rater in found.raters:
         value, interval = (rater.mean.value, rater.mean.interval) if rater.mean else (None, None)
@@ -69,8 +68,8 @@ def _raters(found: Agreement) -> SectionTable:
             (
                 TableCell(_shown(found, rater.name)),
                 TableCell("scorer" if rater.kind == "score" else "labels"),
-                TableCell(value_text(value, share=share), strong=True, value=value),
-                *text_row(interval_text(interval, share=share) or MISSING, f"{rater.n:,}"),
+                TableCell(value_text(value, share=found.share), strong=True, value=value),
+                *text_row(interval_text(interval, share=found.share) or MISSING, f"{rater.n:,}"),
             )
         )
     return SectionTable(columns, tuple(rows), "Each mean is over what its rater rated")

@@ -250,12 +250,24 @@ def _votes(file: Path, columns: Columns, version: Version, sides: tuple[str, str
 
 
 def _label(row: VoteRow, sides: tuple[str, str]) -> str:
-    """`A`, `B` or `tie`; "" where it is none. The name of a side goes before a word for a place."""
+    return preferred_side(row.preferred, sides, reversed_order=bool(row.first) and row.first == sides[1])
+
+
+def preferred_side(preferred: str, sides: tuple[str, str], *, reversed_order: bool = False) -> str:
+    """The side that a vote names: `A`, `B` or `tie`; "" if it names neither and is no word for a tie.
+
+    Args:
+        preferred: the name of a side, or a word for the first, the second or a tie; names win over words.
+        sides: the names of side A and side B.
+        reversed_order: whether the first is side B.
+
+    >>> [preferred_side(vote, ("gpt", "glm")) for vote in ("glm", "Model_A", "both bad", "qwen")]
+    ['B', 'A', 'tie', '']
+    """
     label_of_name = dict(zip(sides, "AB", strict=True))
-    if row.preferred in label_of_name:
-        return label_of_name[row.preferred]
-    reversed_order = bool(row.first) and row.first == sides[1]
-    word = plain_word(row.preferred)
+    if preferred in label_of_name:
+        return label_of_name[preferred]
+    word = plain_word(preferred)
     folded = {plain_word(name): side for name, side in label_of_name.items()}
     if word in folded and len(folded) == 2:
         return folded[word]
