@@ -142,3 +142,25 @@ def test_a_dataset_without_a_sound_row_names_what_is_wrong_with_its_rows(steelya
     rows = tmp_path / "questions.csv"
     rows.write_text("question,answer\n,x\n,y\n", encoding="utf-8")
     assert "line 2 column A: the question is blank" in steelyard("check", rows, "--suite", "rag", code=2).err
+
+
+SCHEMA = "CREATE TABLE staff (name TEXT, age INT); INSERT INTO staff VALUES ('Ada', 36), ('Bo', 41), ('Cy', 41);"
+
+
+@pytest.mark.parametrize("configured", [True, False])
+def test_references_without_a_unique_result_are_listed_with_their_place(steelyard, tmp_path, configured):
+    queries = ["SELECT name FROM staff ORDER BY age DESC LIMIT 1", "SELECT name FROM staff ORDER BY age LIMIT 1"]
+    rows = [{"id": f"q{n}", "question": "?", "query": query, "schema": SCHEMA} for n, query in enumerate(queries)]
+    (tmp_path / "dev.jsonl").write_text("\n".join(map(json.dumps, rows)))
+    (tmp_path / "dev.yaml").write_text(
+        "suite: text2sql\nsamples: {file: dev.jsonl}\ntargets: {gold: {baseline: reference}}\n"
+    )
+    command = (
+        ["check", tmp_path / "dev.yaml"] if configured else ["check", tmp_path / "dev.jsonl", "--suite", "text2sql"]
+    )
+    shown = steelyard(*command, code=0).out
+    assert "1 reference has no unique result" in shown
+    assert f"q0 (dev.jsonl line 1): ties at the LIMIT of: {queries[0]}" in shown
+    assert "q1 (" not in shown
+    [reference] = steelyard(*command, "--json", code=0).json()["open_references"]
+    assert (reference["sample"], reference["place"]) == ("q0", "dev.jsonl line 1")

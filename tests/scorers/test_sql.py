@@ -11,6 +11,7 @@ from steelyard.report.html import html_report
 from steelyard.report.markdown import markdown_report
 from steelyard.scorers.sql import PUBLISHED, SqlResult
 from steelyard.scorers.sql_runs import digest_of_databases
+from steelyard.sql.equality import CellEquality
 from steelyard.sql.results import SqlLimits
 from steelyard.sql.sandbox import Sandbox
 from steelyard.types import Output, Sample
@@ -336,3 +337,67 @@ def test_the_manifest_changes_with_the_databases(folder):
     opened.close()
     assert SqlResult(databases=folder).manifest() != before
     assert SqlResult().manifest() == {}
+
+
+OLDEST = "SELECT name FROM staff ORDER BY age DESC LIMIT 1"
+TIED = f"SELECT name FROM staff WHERE age = (SELECT age FROM staff WHERE name = ({OLDEST}))"
+INNER_TIE = "SELECT upper(name) FROM (SELECT name FROM staff ORDER BY age DESC LIMIT 1)"
+
+
+def test_a_reference_without_a_unique_result_is_flagged_and_each_of_its_results_is_right(sandbox):
+    for name, right in (("BO", 1), ("CY", 1), ("ADA", 0)):
+        found = scores(sandbox, f"SELECT '{name}'", sample(INNER_TIE))["result"]
+        assert found.value == right, name
+        assert "reference_not_unique" in found.detail["flags"]
+        assert found.detail["reference"] == "not unique"
+        assert found.detail["open_parts"] == ["ties at the LIMIT of: SELECT name FROM staff ORDER BY age DESC LIMIT 1"]
+    assert "reference" not in scores(sandbox, REFERENCE, sample(TIED))["result"].detail
+
+
+def test_a_limit_without_an_order_may_return_any_rows(sandbox):
+    asked = sample("SELECT name FROM staff LIMIT 2")
+    assert values(scores(sandbox, "SELECT name FROM staff WHERE name <> 'Bo'", asked), "result") == [1]
+    assert values(scores(sandbox, "SELECT 'Ada' UNION SELECT 'Zed'", asked), "result") == [0]
+    assert values(scores(sandbox, "SELECT name FROM staff WHERE name = 'Bo'", asked), "result") == [0]
+
+
+def test_a_failed_query_does_not_hide_that_the_reference_is_open(sandbox):
+    found = scores(sandbox, "SELECT nothing", sample(INNER_TIE))["result"]
+    assert (found.value, found.detail["reference"]) == (0, "not unique")
+    assert found.detail["results"]["predicted"] is None
+    assert found.detail["results"]["reference"]["total"] == 1
+
+
+def test_first_rows_of_both_results_are_kept_with_the_cells_that_differ(sandbox):
+    found = scores(sandbox, "SELECT name, age + 1 FROM staff", sample("SELECT name, age FROM staff"))["result"]
+    results = found.detail["results"]
+    assert results["reference"]["columns"] == ["name", "age"]
+    assert results["reference"]["rows"][0] == {"row": 1, "cells": ["'Ada'", "36"], "differs": [1]}
+    assert results["predicted"]["rows"][0] == {"row": 1, "cells": ["'Ada'", "37"], "differs": [1]}
+    same = scores(sandbox, REFERENCE)["result"].detail["results"]
+    assert [row["differs"] for row in same["predicted"]["rows"]] == [[], [], []]
+
+
+def test_rules_of_equality_are_settings_of_the_scorer(sandbox):
+    asked = sample("SELECT 0.3 AS a FROM staff")
+    assert values(scores(sandbox, "SELECT 0.1 + 0.2 FROM staff", asked), "result", "ex_bird") == [1, 0]
+    exact = scores(sandbox, "SELECT 0.1 + 0.2 FROM staff", asked, equality=CellEquality(tolerance=0))
+    assert values(exact, "result") == [0]
+
+
+def test_the_run_counts_what_a_rule_made_right_and_references_without_a_unique_result(tmp_path):
+    references = {"a": "SELECT 0.3 FROM staff", "b": "SELECT name FROM staff", "c": INNER_TIE}
+    replies = {"a": "SELECT 0.1 + 0.2 FROM staff", "b": "SELECT name FROM staff", "c": INNER_TIE}
+    samples = [Sample(name, name, query, metadata={"schema": SCRIPT}) for name, query in references.items()]
+    run = evaluate(lambda asked: replies[asked.id], samples, [SqlResult()], store=tmp_path / "steelyard.db")
+    summary = run.summary()
+    assert summary.right_by_rule == {"result": {"within tolerance": 1}}
+    assert summary.open_references == {"result": 1}
+    by_rule, no_unique = summary.result_notes()
+    assert "result: 1 of 3 right (33.3 %) is right only within the tolerance of numbers" in by_rule
+    assert "1 of 3 references have no unique result" in no_unique
+    assert summary.to_json()["right_by_rule"] == {"result": {"within tolerance": 1}}
+    assert summary.to_json()["open_references"] == {"result": 1}
+    for text in (str(summary), html_report([run]), markdown_report([run])):
+        assert "only within the tolerance of numbers" in text
+        assert "have no unique result" in text

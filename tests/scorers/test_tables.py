@@ -132,7 +132,8 @@ def test_nothing_applies_where_the_reference_is_no_table(sandbox, reference):
 def test_two_tables_without_rows_are_equal_and_flagged(sandbox):
     found = score(sandbox, [], "[]")
     assert found["execution_accuracy"].value == 1.0
-    assert found["execution_accuracy"].detail == {"label": "both empty", "flags": ["both_empty"]}
+    assert found["execution_accuracy"].detail["flags"] == ["both_empty"]
+    assert found["execution_accuracy"].detail["label"] == "both empty"
 
 
 def test_execution_accuracy_has_the_label_of_the_verdict(sandbox):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from statistics import fmean
+from types import MappingProxyType
 from typing import Final, Literal
 
 from steelyard.analysis.contingency import ContingencyTable
@@ -97,6 +98,10 @@ class Labelled:
 Over = Literal["all", "scored"]
 RunState = Literal["finished", "running", "interrupted", "broken"]
 
+RIGHT_BY_RULE: Final[Mapping[str, str]] = MappingProxyType(
+    {"within tolerance": "only within the tolerance of numbers", "equal by type rule": "only by a type rule"}
+)
+"""Labels of verdicts on results that are right by a rule alone, and how a note says so."""
 NO_GROUP: Final = "(no group)"
 """The name of the group of samples without one, where others have one."""
 
@@ -215,6 +220,7 @@ class RunSummary:
         unparsed_kinds: why replies could not be read -> how many.
         not_compared: score -> how many records it does not apply to because results were too large to be compared, or
             took too long.
+        open_references: score -> how many records have a reference query whose result is not unique.
         labels: per score whose verdicts have names ("SQL incorrect"), each name -> how many records; most frequent
             first.
         stages: what each stage asked, the target first; empty where that was not counted from the first record on.
@@ -255,6 +261,7 @@ class RunSummary:
     primary: str
     unparsed_kinds: Mapping[str, int] = field(default_factory=dict)
     not_compared: Mapping[str, int] = field(default_factory=dict)
+    open_references: Mapping[str, int] = field(default_factory=dict)
     labels: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
     stages: tuple[StageCost, ...] = ()
     spreads: Mapping[str, Histogram] = field(default_factory=dict)
@@ -337,6 +344,34 @@ class RunSummary:
         limits = "limits.max_cells and limits.compare_timeout_s"
         return f"{self.target}: {records} were not compared ({next(iter(self.not_compared))}): {why}; see {limits}"
 
+    @property
+    def right_by_rule(self) -> dict[str, dict[str, int]]:
+        """Score -> verdict -> how many results are right only within the tolerance of numbers, or by a type rule."""
+        counts = {
+            name: {label: labels[label] for label in RIGHT_BY_RULE if labels.get(label)}
+            for name, labels in self.labels.items()
+        }
+        return {name: by_label for name, by_label in counts.items() if by_label}
+
+    def result_notes(self) -> tuple[str, ...]:
+        """What to know of compared results: right by a rule alone, and references that have no unique result."""
+        notes = []
+        for name, by_label in self.right_by_rule.items():
+            score = self.score(name)
+            right = round((score.answered.value or 0) * score.scored) if score is not None else 0
+            for label, count in by_label.items():
+                share = f" ({100 * count / right:.1f} %)" if right else ""
+                notes.append(
+                    f"{self.target}: {name}: {count:,} of {right:,} right{share} {'is' if count == 1 else 'are'} right "
+                    f"{RIGHT_BY_RULE[label]}"
+                )
+        for name, count in self.open_references.items():
+            notes.append(
+                f"{self.target}: {name}: {count:,} of {self.done:,} references have no unique result (ties at a LIMIT, "
+                "a LIMIT without ORDER BY, ...); steelyard check lists them"
+            )
+        return tuple(notes)
+
     def to_json(self) -> dict[str, Json]:
         """Plain JSON, every field by its name, but `contingency_tables` as `crosses` and `also_scored` as `beside`."""
         plain = ("run", "suite", "target", "state", "planned", "done", "errors", "from_journal", "primary")
@@ -348,6 +383,8 @@ class RunSummary:
             "groups": _plain_groups(self.groups),
             "unparsed_kinds": dict(self.unparsed_kinds),
             "not_compared": dict(self.not_compared),
+            "open_references": dict(self.open_references),
+            "right_by_rule": self.right_by_rule,
             "labels": {name: dict(counts) for name, counts in self.labels.items()},
             "stages": [stage.to_json() for stage in self.stages],
             "spreads": {name: spread.to_json() for name, spread in self.spreads.items()},
@@ -373,6 +410,7 @@ class RunSummary:
             lines.append(f"warning: {warning}")
         if self.size_warning:
             lines.append(f"warning: {self.size_warning}")
+        lines += [f"note: {note}" for note in self.result_notes()]
         return "\n".join(lines)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 import sys
-from collections.abc import Iterator, Sized
+from collections.abc import Iterator, Sequence, Sized
 from importlib.resources import files
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Final, Literal
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from importlib.resources.abc import Traversable
 
     from steelyard.config.load import Loaded
+    from steelyard.scorers.open_references import OpenReference
 
 _RENAMED: Final = {"gitignore": ".gitignore"}
 """Name in the package -> name that is written: as .gitignore it would hide files of this package from git."""
@@ -116,9 +117,12 @@ def check(
     """Check a configuration, or a dataset, without sending anything.
 
     A configuration is read with its datasets, prompts, documents and references. For a dataset, the detected columns,
-    the counts of each key or database and of each group, near-duplicate questions, and every defect are shown. Exit
-    code 2 if anything is wrong.
+    the counts of each key or database and of each group, near-duplicate questions, and every defect are shown. SQL
+    references are run; those without a unique result (ties at a LIMIT, ...) are listed. Exit code 2 if anything is
+    wrong.
     """
+    from steelyard.config.check_dataset import check_dataset, open_references_of, parse_columns
+
     paths = tuple(file or ())
     options = {"split": split, "subset": subset, "columns": columns, "sheet": sheet, "skip-bad": skip_bad}
     options_given = [f"--{name}" for name, value in options.items() if value] + (
@@ -128,9 +132,9 @@ def check(
         if options_given:
             raise ConfigError(f"{options_given[0]} is for datasets; a configuration has it under samples")
         loaded = load_config(paths[0], no_env=no_env)
-        _show(_plain_configuration(loaded), _configuration_lines(loaded), as_json=as_json)
+        opened = open_references_of(loaded.suite)
+        _show(_plain_configuration(loaded, opened), _configuration_lines(loaded, opened), as_json=as_json)
         return 0
-    from steelyard.config.check_dataset import check_dataset, parse_columns
     from steelyard.data.sample_files import SampleFiles
 
     if not paths and not dataset:
@@ -180,7 +184,7 @@ def _show(value: dict[str, Any], lines: Iterator[str], *, as_json: bool) -> None
         typer.echo(visible(line))
 
 
-def _plain_configuration(loaded: Loaded) -> dict[str, Any]:
+def _plain_configuration(loaded: Loaded, open_references: Sequence[OpenReference]) -> dict[str, Any]:
     from steelyard.registry import describe
 
     suite = loaded.suite
@@ -193,6 +197,7 @@ def _plain_configuration(loaded: Loaded) -> dict[str, Any]:
         "tags": {name: dict(tags) for name, tags in suite.tags.items()},
         "references": sorted(loaded.environment),
         "notes": [*loaded.notes, *suite.notes],
+        "open_references": [reference.to_json() for reference in open_references],
     }
 
 
@@ -200,7 +205,9 @@ def _count(samples: Any) -> int:
     return len(samples) if isinstance(samples, Sized) else sum(1 for _ in samples)
 
 
-def _configuration_lines(loaded: Loaded) -> Iterator[str]:
+def _configuration_lines(loaded: Loaded, open_references: Sequence[OpenReference]) -> Iterator[str]:
+    from steelyard.config.check_dataset import open_reference_lines
+
     suite = loaded.suite
     yield f"{loaded.path} is valid: suite {suite.kind}, {_count(suite.samples)} samples"
     for name in suite.targets:
@@ -210,6 +217,7 @@ def _configuration_lines(loaded: Loaded) -> Iterator[str]:
         yield f"  references with a value: {', '.join(sorted(loaded.environment))}"
     for note in (*loaded.notes, *suite.notes):
         yield f"  note: {note}"
+    yield from open_reference_lines(open_references)
 
 
 def convert(

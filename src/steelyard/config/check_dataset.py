@@ -6,11 +6,16 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final, Protocol, runtime_checkable
 
 from steelyard.data.sample_files import SampleFiles
 from steelyard.data.table import Defect
 from steelyard.errors import ConfigError, did_you_mean
+
+if TYPE_CHECKING:
+    from steelyard.scorers.open_references import OpenReference
+    from steelyard.suite.objects import Suite
+    from steelyard.types import Sample
 
 _WIDTH: Final = 80
 _MOST_COUNTS: Final = 60
@@ -32,6 +37,7 @@ class CheckedData:
         groups: group -> samples; empty if no row has one.
         pairs: near-duplicate questions.
         skip_bad: whether rows with defects are left out.
+        open_references: reference queries whose result is not unique.
     """
 
     samples: int
@@ -44,6 +50,7 @@ class CheckedData:
     groups: Mapping[str, int] = field(default_factory=dict)
     pairs: Sequence[Mapping[str, Any]] = ()
     skip_bad: bool = False
+    open_references: Sequence[OpenReference] = ()
 
     def to_json(self) -> dict[str, Any]:
         """Plain JSON."""
@@ -58,6 +65,7 @@ class CheckedData:
             ],
             "defect_kinds": dict(Counter(defect.kind for defect in self.defects)),
             "pairs": list(self.pairs),
+            "open_references": [reference.to_json() for reference in self.open_references],
             "notes": list(self.notes),
         }
 
@@ -70,6 +78,7 @@ class CheckedData:
             yield from packed("groups", self.groups)
         for note in self.notes:
             yield f"    {note[2:]}" if note.startswith("  ") else f"  note: {note}"
+        yield from open_reference_lines(self.open_references)
         left_out = " (their rows are left out)" if self.defects and self.skip_bad else ""
         yield f"  {_counted(len(self.defects), 'defect')}{left_out}{':' if self.defects else ''}"
         if len(self.defects) > 1:
@@ -88,6 +97,47 @@ class CheckedData:
             yield f"  {table['table']}: {_counted(table['samples'], 'sample')}"
             if not uniform:
                 yield from (f"    {role}: {columns}" for role, columns in table["columns"].items())
+
+
+def open_reference_lines(references: Sequence[OpenReference]) -> Iterator[str]:
+    """List references whose result is not unique, each with its place."""
+    if not references:
+        return
+    have = "reference has" if len(references) == 1 else "references have"
+    yield f"  {len(references)} {have} no unique result, so that another right answer may differ from it:"
+    yield from (f"    {reference}" for reference in references[:_MOST_COUNTS])
+    if len(references) > _MOST_COUNTS:
+        yield f"    and {len(references) - _MOST_COUNTS} more: --json has all"
+
+
+def open_references_of(suite: Suite) -> list[OpenReference]:
+    """Find the references of a suite whose result is not unique; a suite without SQL has none.
+
+    Raises:
+        ConfigError: an engine is not installed or cannot be held here.
+    """
+    located = suite.samples.located() if isinstance(suite.samples, LocatedSamples) else (("", s) for s in suite.samples)
+    scorers: Iterable[Any] = suite.scorers
+    for scorer in scorers:
+        if isinstance(scorer, RunsReferences):
+            return scorer.open_references(located)
+    return []
+
+
+@runtime_checkable
+class LocatedSamples(Protocol):
+    """Samples that know where their rows stand."""
+
+    def located(self) -> Iterator[tuple[str, Sample]]:
+        """Yield the place and the sample."""
+
+
+@runtime_checkable
+class RunsReferences(Protocol):
+    """A scorer that runs reference queries."""
+
+    def open_references(self, samples: Iterable[tuple[str, Sample]]) -> list[OpenReference]:
+        """List the samples whose reference has no unique result."""
 
 
 def packed(label: str, counts: Mapping[str, int]) -> Iterator[str]:
@@ -199,19 +249,24 @@ def _choice(files: SampleFiles, databases: Path | None) -> CheckedData:
 
 
 def _text2sql(files: SampleFiles, databases: Path | None) -> CheckedData:
+    from steelyard.scorers.sql import SqlResult
     from steelyard.suites.text2sql.rows import load_text2sql
 
     data = load_text2sql(_lenient(files), databases=databases)
     groups = _groups(sample.group for sample in data.samples)
-    return _checked(files, data, ("databases", data.databases), groups)
+    checked = _checked(files, data, ("databases", data.databases), groups)
+    return replace(checked, open_references=SqlResult(databases=databases).open_references(data.samples.located()))
 
 
 def _tables(files: SampleFiles, databases: Path | None) -> CheckedData:
+    from steelyard.scorers.tables import TableMetrics
     from steelyard.suites.tables.rows import load_tables
 
     data = load_tables(_lenient(files), task="QA", databases=databases)
     counts = Counter(str(sample.metadata.get("db_id", "")) for sample in data.samples)
-    return _checked(files, data, ("databases", counts), _groups(sample.group for sample in data.samples))
+    checked = _checked(files, data, ("databases", counts), _groups(sample.group for sample in data.samples))
+    scorer = TableMetrics(databases=databases)
+    return replace(checked, open_references=scorer.open_references(("", sample) for sample in data.samples))
 
 
 def _rag(files: SampleFiles, databases: Path | None) -> CheckedData:

@@ -71,6 +71,7 @@ def alarms_section(
     notes += sentences(matching_warnings(summaries), "alarm", media=TERMINAL)
     notes += sentences(matching_warnings(summaries, comparison), "alarm", media=PAGES)
     notes += sentences((f"{summary.size_warning}." for summary in summaries if summary.size_warning), "alarm")
+    notes += sentences((f"{note}." for summary in summaries for note in summary.result_notes()), "warning")
     elsewhere = [f"{text}." for summary in summaries if (text := failed_elsewhere(summary, score))]
     notes += sentences(elsewhere, "alarm", media=PAGES)
     return Section("", notes=tuple(notes), key="alarms")

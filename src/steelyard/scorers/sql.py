@@ -9,13 +9,21 @@ A fourth stage, whether the query answers the question, needs a judge: it is a s
 
 from __future__ import annotations
 
+import asyncio
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final, Literal, get_args
 
 from steelyard.errors import ConfigError, did_you_mean
+from steelyard.scorers.open_references import (
+    OpenReference,
+    about_results,
+    decided_parts,
+    judge_open,
+    open_references,
+)
 from steelyard.scorers.sql_runs import Bench, SampleDatabase, database_of, databases_manifest, dataset_failure_reason
 from steelyard.sql.equality import CellEquality
 from steelyard.sql.extent import ComparisonStop
@@ -117,6 +125,18 @@ class SqlResult:
         for engine in sorted(engines):
             sandbox.check(engine)
 
+    def open_references(self, samples: Iterable[tuple[str, Sample]]) -> list[OpenReference]:
+        """List the samples whose reference has no unique result on its data; runs queries and calls no model.
+
+        Args:
+            samples: each with its place in the dataset, "" where that is not known.
+
+        Raises:
+            ConfigError: an engine is not installed or cannot be held here.
+        """
+        located = ((place, sample, database_of(sample, self.databases, self.engine)) for place, sample in samples)
+        return asyncio.run(open_references(located, self.limits, self.equality))
+
     def manifest(self) -> dict[str, Any]:
         """A digest of the databases: a run cannot be resumed with others."""
         return databases_manifest(self.databases)
@@ -183,6 +203,7 @@ class SqlResult:
     ) -> list[Score]:
         """The scores that compare with the reference."""
         names = self._names[2:]
+        sample, reading = sample_and_reading
         reference, predicted = executions
         reason = next((execution for execution in executions if isinstance(execution, str)), "")
         if reason:
@@ -195,10 +216,13 @@ class SqlResult:
         if predicted.table is None:
             verdict = verdict_of_failure(predicted.failure or SqlFailure("error", "no result"))
             failed = [_zero(name, verdict.reason, {"kind": verdict.kind}, "") for name in names[1:]]
-            return [_result_score(verdict), *failed]
-        sample, reading = sample_and_reading
-        verdict = await bench.verdict(sample_database.database, sample.reference, reference.table, predicted.table)
-        scores = [_result_score(verdict)]
+            opened = await decided_parts(bench, sample_database.database, sample.reference, reference.table.columns)
+            texts = [part.text for part, _ in opened]
+            about = about_results((reference.table, None), verdict, texts, self.equality)
+            return [_result_score(verdict, about), *failed]
+        results = (reference.table, predicted.table)
+        verdict, parts = await judge_open(bench, sample_database.database, sample.reference, results)
+        scores = [_result_score(verdict, about_results(results, verdict, parts, self.equality))]
         if self.published:
             queries = (sample.reference, reading.query)
             try:
@@ -257,12 +281,13 @@ def _execution_score(execution: Execution | str | None, problem: str) -> Score:
     return Score("execution", 1.0, passed=True, reason=reason, detail={"label": SQL_CORRECT, "rows": rows})
 
 
-def _result_score(verdict: ResultVerdict) -> Score:
+def _result_score(verdict: ResultVerdict, about: Mapping[str, Any]) -> Score:
     detail = {
         "label": verdict.title,
         "kind": verdict.kind,
         "flags": list(verdict.flags),
         "differences": verdict.differences,
+        **about,
     }
     return Score("result", float(verdict.right), passed=verdict.right, reason=verdict.reason, detail=detail)
 

@@ -130,7 +130,7 @@ class Bench:
         """
         ordering = ordering_of(query, engine=database.engine, columns=reference.columns)
         comparison = partial(judge, reference, predicted, ordering=ordering, limits=self.limits, equality=self.equality)
-        verdict = await self._compare(reference, predicted, comparison)
+        verdict = await self.compare(reference, predicted, comparison)
         if ordering is None or verdict.right:
             return verdict
         keyed = await self.table(database, ordering.keyed_query)
@@ -138,7 +138,7 @@ class Bench:
         unlimited = await self.table(database, ordering.unlimited_query) if is_limited else None
         if keyed is None and unlimited is None:
             return verdict
-        return await self._compare(reference, predicted, partial(comparison, keyed=keyed, unlimited=unlimited))
+        return await self.compare(reference, predicted, partial(comparison, keyed=keyed, unlimited=unlimited))
 
     async def published(
         self, database: Database, queries: tuple[str, str], reference: ResultTable, predicted: ResultTable
@@ -163,7 +163,7 @@ class Bench:
             ]
             for keep in (True, False)
         ]  # fmt: skip
-        return await self._compare(
+        return await self.compare(
             reference,
             predicted,
             lambda: {
@@ -181,7 +181,7 @@ class Bench:
             _expect_size(execution.failure)
         return execution.table
 
-    async def _compare(self, reference: ResultTable, predicted: ResultTable, compare: Callable[[], T]) -> T:
+    async def compare(self, reference: ResultTable, predicted: ResultTable, compare: Callable[[], T]) -> T:
         """Compare within the time that is left; large results in a thread, so that other samples go on."""
 
         def timed() -> T:

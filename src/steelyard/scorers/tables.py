@@ -8,19 +8,28 @@ missing or cannot be run, the scores are not applicable. Two results without row
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, ClassVar, Final, Literal
 
 from steelyard.errors import ConfigError
-from steelyard.scorers.sql_runs import Bench, databases_manifest
+from steelyard.scorers.open_references import (
+    OpenReference,
+    about_results,
+    decided_parts,
+    judge_open,
+    open_references,
+)
+from steelyard.scorers.sql_runs import Bench, SampleDatabase, databases_manifest
 from steelyard.sql.equality import CellEquality
 from steelyard.sql.extent import ComparisonStop, Effort, count_cells
-from steelyard.sql.results import Database, SqlLimits
+from steelyard.sql.results import Database, SqlFailure, SqlLimits
 from steelyard.sql.sandbox import Sandbox
+from steelyard.sql.verdict import judge, verdict_of_failure
 from steelyard.tables.evaluator import check_task
 from steelyard.tables.locate import check_folder, database_ids, engines_in, find_database
 from steelyard.tables.measure import ALL_METRICS, Measure, RuleName, Verdict
@@ -38,6 +47,7 @@ from steelyard.tables.sides import TableSide, compare_equal_queries, compare_sid
 from steelyard.types import NOT_COMPARED, STOPPED, Output, Sample, Score, ScoreInfo, StageInfo
 
 _EXECUTION: Final = "execution_accuracy"
+_NOTHING: Final[Mapping[str, Any]] = MappingProxyType({})
 _ORDER: Final = "tuple_order"
 _TOO_LARGE: Final = "too_large"
 _BRACKETS_PER_CELL: Final = 4
@@ -132,6 +142,24 @@ class TableMetrics:
         for engine in sorted(engines_in(self.databases)):
             sandbox.check(engine)
 
+    def open_references(self, samples: Iterable[tuple[str, Sample]]) -> list[OpenReference]:
+        """List the samples whose SQL has no unique result on its data; runs queries and calls no model.
+
+        Args:
+            samples: each with its place in the dataset, "" where that is not known.
+
+        Raises:
+            ConfigError: an engine is not installed or cannot be held here, or a sample names no database.
+        """
+        located = (
+            (place, sample, SampleDatabase(database))
+            for place, sample in samples
+            if isinstance(sample.reference, str)
+            and not looks_like_table(sample.reference)
+            and (database := self._database(sample)) is not None
+        )
+        return asyncio.run(open_references(located, self.limits, self.equality))
+
     def manifest(self) -> dict[str, Any]:
         """A digest of the databases: a run cannot be resumed with others."""
         return databases_manifest(self.databases)
@@ -155,7 +183,7 @@ class TableMetrics:
         table_text = self._table_text(output.value)
         if table_text.kind not in {"", _TOO_LARGE}:
             return self._unparsed(table_text, output)
-        bench, verdict = Bench.of(sandbox, self.limits, self.equality), None
+        bench, database = Bench.of(sandbox, self.limits, self.equality), None
         if isinstance(reference, str) and not looks_like_table(reference):
             database = self._database(sample)
             if database is None:
@@ -165,17 +193,17 @@ class TableMetrics:
             expected = await self._run(bench, database, reference)
             ordered: bool | None = self._rules.ordered(reference, database.engine)
         else:
-            database, expected, ordered = None, self._reference_table(reference), self._rules.ordered_tables
+            expected, ordered = self._reference_table(reference), self._rules.ordered_tables
         predicted = (
             _too_large(table_text.reason)
             if table_text.kind
             else self._bounded(TableSide.given(table_text.rows, self._rules))
         )
         expected = self._bounded(expected)
-        if database is not None:
-            verdict = await self._verdict(bench, database, reference, (expected, predicted))
+        source = None if database is None else (database, reference)
+        verdict, about = await self._verdict(bench, source, (expected, predicted))
         measures = await self._measure(bench, (expected, predicted), ordered=ordered, verdict=verdict)
-        return self._scores(measures, {"kind": predicted.kind} if predicted.kind else {})
+        return self._scores(measures, {"kind": predicted.kind} if predicted.kind else {}, about)
 
     @property
     def _rules(self) -> RuleSet:
@@ -235,9 +263,9 @@ class TableMetrics:
         predicted = await self._run(bench, database, query)
         ordered = self._rules.ordered(sample.reference, database.engine)
         detail = {**columns, "kind": predicted.kind} if predicted.failure and not expected.failure else columns
-        verdict = await self._verdict(bench, database, sample.reference, (expected, predicted))
+        verdict, about = await self._verdict(bench, (database, sample.reference), (expected, predicted))
         measures = await self._measure(bench, (expected, predicted), ordered=ordered, verdict=verdict)
-        return self._scores(measures, detail)
+        return self._scores(measures, detail, about)
 
     def _database(self, sample: Sample) -> Database | None:
         return None if self.databases is None else find_database(self.databases, sample.metadata.get("db_id"))
@@ -246,14 +274,31 @@ class TableMetrics:
         return TableSide.of(await bench.run(database, self._rules.sent(query)), self._rules)
 
     async def _verdict(
-        self, bench: Bench, database: Database, query: str, sides: tuple[TableSide, TableSide]
-    ) -> Verdict | None:
-        """The verdict of the suite `text2sql`, for rules that take it; None where a side has no table."""
-        if not self._rules.by_verdict or _EXECUTION not in self._names or any(side.failure for side in sides):
-            return None
-        expected, predicted = (side.result(len(sides[0].columns)) for side in sides)
-        verdict = await bench.verdict(database, query, expected, predicted)
-        return lambda: verdict
+        self, bench: Bench, source: tuple[Database, str] | None, sides: tuple[TableSide, TableSide]
+    ) -> tuple[Verdict | None, dict[str, Any]]:
+        """The verdict of the suite `text2sql`, for rules that take it, and what is told of the two results.
+
+        Args:
+            bench: compares, and runs the queries that the verdict needs.
+            source: the database and the query that returned the expected table; None where it was given.
+            sides: what is expected and predicted.
+        """
+        expected, predicted = sides
+        if not self._rules.by_verdict or _EXECUTION not in self._names or not _is_table(expected):
+            return None, {}
+        reference = expected.result(0)
+        if not _is_table(predicted):
+            parts = [] if source is None else await decided_parts(bench, *source, reference.columns)
+            failed = verdict_of_failure(SqlFailure("error", predicted.failure))
+            return None, about_results((reference, None), failed, [part.text for part, _ in parts], self.equality)
+        results = reference, predicted.result(len(reference.columns))
+        if source is None:
+            compare = partial(judge, *results, limits=self.limits, equality=self.equality)
+            verdict = await bench.compare(*results, compare)
+            texts: Sequence[str] = ()
+        else:
+            verdict, texts = await judge_open(bench, *source, results)
+        return (lambda: verdict), about_results(results, verdict, texts, self.equality)
 
     async def _measure(
         self, bench: Bench, sides: tuple[TableSide, TableSide], *, ordered: bool | None, verdict: Verdict | None
@@ -277,10 +322,12 @@ class TableMetrics:
         large = max(_cells(side.table, _LARGE) for side in (target, prediction)) > _LARGE
         return await asyncio.to_thread(work) if large else work()
 
-    def _scores(self, measures: Mapping[str, Measure], detail: Mapping[str, Any]) -> Sequence[Score]:
+    def _scores(
+        self, measures: Mapping[str, Measure], detail: Mapping[str, Any], about: Mapping[str, Any] = _NOTHING
+    ) -> Sequence[Score]:
         label = _label(measures[self._main], detail)
         return [
-            _score(name, measures[name], {**detail, "label": label} if name == self._main else detail)
+            _score(name, measures[name], {**detail, "label": label, **about} if name == self._main else detail)
             for name in self._names
         ]
 
@@ -301,6 +348,10 @@ class TableMetrics:
             Score(name, None, outcome=outcome, reason=reason, detail=labelled if name == self._main else detail)
             for name in self._names
         ]
+
+
+def _is_table(side: TableSide) -> bool:
+    return not side.failure and not shape_problem(side.table)
 
 
 def _too_large(failure: str) -> TableSide:

@@ -83,6 +83,17 @@ def window_of(
     return TieGroups(range(rows), flags=(*flags, "keys_unknown"))
 
 
+def any_rows(reference: ResultTable, unlimited: ResultTable) -> TieGroups:
+    """Group all rows of a reference whose LIMIT has no ORDER BY: it may return any rows, in any order.
+
+    Args:
+        reference: its result.
+        unlimited: the result without the LIMIT.
+    """
+    width = len(reference.columns)
+    return TieGroups([0] * len(reference.rows), {0: [row[:width] for row in unlimited.rows]})
+
+
 def choose_columns(
     prediction: Rows, window: TieGroups, source: Mapping[int, Rows], reference: Rows
 ) -> list[int] | None:

@@ -29,7 +29,7 @@ from steelyard.sql.extent import ComparisonStop, Effort, count_cells
 from steelyard.sql.fingerprints import Rows
 from steelyard.sql.order import Ordering
 from steelyard.sql.results import FailureKind, ResultTable, SqlFailure, SqlLimits
-from steelyard.sql.ties import TieGroups, choose_columns, match_in_order, window_of
+from steelyard.sql.ties import TieGroups, any_rows, choose_columns, match_in_order, window_of
 from steelyard.sql.wording import Wording, one_line
 
 VerdictKind = Literal[
@@ -118,6 +118,7 @@ class ResultVerdict:
         differences: plain JSON: `missing` and `extra`, up to 5 rows each with their 1-based numbers, `missing_rows` and
             `extra_rows`, how many there are, and `columns`, for each column of the reference the 1-based one of the
             prediction, or None.
+        alignment: the columns and all rows that differ, by position; None where the results agree or there is none.
     """
 
     kind: VerdictKind
@@ -126,6 +127,7 @@ class ResultVerdict:
     reason: str
     flags: tuple[str, ...] = ()
     differences: Mapping[str, Any] = field(default_factory=dict)
+    alignment: ColumnAlignment | None = field(default=None, repr=False, compare=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -201,7 +203,8 @@ def compare_results(
         prediction: the prediction's.
         ordering: how the reference orders its rows (`ordering_of`); None: it does not.
         keyed: the result of `ordering.keyed_query`.
-        unlimited: the result of `ordering.unlimited_query`.
+        unlimited: the result of `ordering.unlimited_query`; without an ordering, of the reference without its LIMIT,
+            which may return any of these rows.
         equality: which cells are equal without being identical.
 
     >>> compare_results(ResultTable(("a",), [(True,)]), ResultTable(("a",), [(1,)])).kind
@@ -212,7 +215,9 @@ def compare_results(
     pair = _ResultPair(reference, prediction, equality)
     if _plainly_same(reference, prediction, ordered=ordering is not None):
         return _agreeing(pair, _Agreement(tuple(range(len(reference.columns))), "in_place"), ())
-    window = None if ordering is None else window_of(reference, ordering, keyed, unlimited, equality=equality)
+    window = None if unlimited is None else any_rows(reference, unlimited)
+    if ordering is not None:
+        window = window_of(reference, ordering, keyed, unlimited, equality=equality)
     flags = window.flags if window is not None else ()
     agreement = _agreement(pair, window)
     if agreement is not None:
@@ -350,7 +355,8 @@ def _agreeing(pair: _ResultPair, agreement: _Agreement, flags: tuple[str, ...]) 
     rules = [rule for rule in agreement.rules if rule != "tolerance"]
     rest = (*holding[1:], *rules, *(("limit_tie",) if agreement.order == "limit_tie" else ()), *flags)
     reason = words.agreeing(kind, order=agreement.order)
-    return ResultVerdict(kind, kind in RIGHT, TITLES[kind], reason, rest, differences)
+    right = kind in RIGHT
+    return ResultVerdict(kind, right, TITLES[kind], reason, rest, differences, None if right else words.alignment())
 
 
 def _holding(agreement: _Agreement, *, missing: bool, extra: bool) -> list[VerdictKind]:
@@ -397,6 +403,7 @@ def _differing(pair: _ResultPair, flags: tuple[str, ...]) -> ResultVerdict:
         reason=words.differing(kind, aligned, (mine, other)),
         flags=rest,
         differences=differences,
+        alignment=aligned,
     )
 
 

@@ -103,6 +103,12 @@ class Wording:
             "extra_rows": 0,
         }
 
+    def alignment(self) -> ColumnAlignment:
+        """What differs where the rows agree: their order, or columns that one side lacks."""
+        same_length = len(self.reference.rows) == len(self.prediction.rows)
+        moved = tuple(self._moved()) if same_length else ()
+        return ColumnAlignment(self.pairs, moved, moved, same_sets=True)
+
     def _moved(self) -> list[int]:
         mine, other = self._side_by_side(self.equality)
         return [position for position, (row, returned) in enumerate(zip(mine, other, strict=True)) if row != returned]

@@ -49,6 +49,8 @@ from steelyard.store.scores import (
 from steelyard.store.usage import RunUsage, asked_by_itself, framework_usage, stage_costs
 from steelyard.types import Label, Outcome, Record, Remarks, Sample, ScoreInfo
 
+_RESULT_SCORES: Final = frozenset({"result", "execution_accuracy"})
+"""Scores that compare the results of two queries."""
 _CHUNK: Final = 500
 """Records that are read together: memory stays flat whatever the size of the run."""
 _LOOKED_THROUGH: Final = 5000
@@ -247,6 +249,7 @@ class Run:
             unparsed_kinds=self._counted("kind", outcome="unparsed", name=primary)
             or self._counted("kind", outcome="unparsed"),
             not_compared=uncompared,
+            open_references=self._open_references(),
             labels={
                 name: counts
                 for name in self._names_where(lambda info: info.named_verdicts)
@@ -270,6 +273,12 @@ class Run:
     def _agreement(self, columns: ScoreColumns) -> tuple[Agreement, ...]:
         stopped = self.stopping is not None and self.stopping.used < self.stopping.planned
         return agreements(columns, self.score_infos, self.labels(), stopped=stopped)
+
+    def _open_references(self) -> dict[str, int]:
+        """Score -> records whose reference query has no unique result; only scores that compare results say so."""
+        names = (name for name in self._names_where(lambda info: info.named_verdicts) if name in _RESULT_SCORES)
+        counts = {name: self._counted("reference", outcome="scored", name=name).get("not unique", 0) for name in names}
+        return {name: count for name, count in counts.items() if count}
 
     def damages(self) -> tuple[str, ...]:
         """Damage, one line per record: run, sample, and the part that cannot be read. Opens every body."""

@@ -61,6 +61,10 @@ class Text2SqlSamples:
         return self.count
 
     def __iter__(self) -> Iterator[Sample]:
+        return (sample for _, sample in self.located())
+
+    def located(self) -> Iterator[tuple[str, Sample]]:
+        """Yield each sample with the place of its row: file, sheet and line."""
         given = 0
         for sound, (reading, row, position) in enumerate(_sound_rows(self.readings, self.bad)):
             if sound not in self.selected:
@@ -69,7 +73,7 @@ class Text2SqlSamples:
             if question is None:
                 raise DataError(f"{reading.table.location(row.number)} changed while it was being read; start again")
             given += 1
-            yield self._sample(reading, row, question, position)
+            yield reading.table.location(row.number), self._sample(reading, row, question, position)
             if given == self.count:
                 return
 

@@ -1,0 +1,178 @@
+"""Finds references whose result is not unique on their data, and accepts each result that they may return.
+
+`steelyard.sql.uniqueness` finds the parts of a query that may leave its result open; here both results that such a part
+allows are computed, and a prediction that returns one of them is right.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any, Final
+
+from steelyard.scorers.sql_runs import Bench, SampleDatabase
+from steelyard.sql.equality import CellEquality
+from steelyard.sql.results import Database, ResultTable, SqlLimits
+from steelyard.sql.sandbox import Sandbox
+from steelyard.sql.shown_rows import shown_results
+from steelyard.sql.uniqueness import OpenPart, differ, open_parts
+from steelyard.sql.verdict import TITLES, ResultVerdict, judge
+from steelyard.types import Sample
+
+NOT_UNIQUE: Final = "reference_not_unique"
+"""The flag of a verdict on a reference whose result is not unique."""
+NOT_UNIQUE_DETAIL: Final = "not unique"
+"""What `Score.detail["reference"]` says of it, which summaries count."""
+
+
+@dataclass(frozen=True, slots=True)
+class OpenReference:
+    """A reference query whose result is not unique.
+
+    Args:
+        sample: its sample's id.
+        place: where the sample stands in its dataset; "" where that is not known.
+        parts: the parts of the query that leave its result open.
+    """
+
+    sample: str
+    place: str
+    parts: tuple[str, ...]
+
+    def __str__(self) -> str:
+        where = f" ({self.place})" if self.place and self.place != self.sample else ""
+        return f"{self.sample}{where}: {'; '.join(self.parts)}"
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain JSON, every field by its name."""
+        return {"sample": self.sample, "place": self.place, "parts": list(self.parts)}
+
+
+async def decided_parts(
+    bench: Bench, database: Database, query: str, columns: Sequence[str]
+) -> list[tuple[OpenPart, Sequence[ResultTable]]]:
+    """Find the parts of a reference query that leave its result open on its data, each with two results it allows.
+
+    Args:
+        bench: runs the queries; two for each part that may be open, none for most queries.
+        database: the sample's.
+        query: the reference.
+        columns: of its result.
+    """
+    parts: list[tuple[OpenPart, Sequence[ResultTable]]] = []
+    for part in open_parts(query, database.engine, columns):
+        tables = [table for variant in part.variants if (table := await bench.table(database, variant)) is not None]
+        if len(tables) == len(part.variants) and await bench.compare(tables[0], tables[1], partial(differ, *tables)):
+            parts.append((part, tables))
+    return parts
+
+
+async def judge_open(
+    bench: Bench, database: Database, query: str, results: tuple[ResultTable, ResultTable]
+) -> tuple[ResultVerdict, tuple[str, ...]]:
+    """Judge two results; also return the parts of the reference that leave its result open, as texts.
+
+    Args:
+        bench: runs the queries that the verdict needs.
+        database: the sample's.
+        query: the reference.
+        results: the reference's and the prediction's.
+
+    Raises:
+        ComparisonStop: comparing them took too long.
+    """
+    reference, predicted = results
+    verdict = await bench.verdict(database, query, reference, predicted)
+    parts = await decided_parts(bench, database, query, reference.columns)
+    if not verdict.right:
+        for part, tables in parts:
+            other = None if part.random else await _as_other_choice(bench, (database, query), (part, tables), results)
+            if other is not None:
+                verdict = other
+                break
+    texts = tuple(part.text for part, _ in parts)
+    return (replace(verdict, flags=(*verdict.flags, NOT_UNIQUE)) if texts else verdict), texts
+
+
+async def _as_other_choice(
+    bench: Bench,
+    reference_query: tuple[Database, str],
+    choice: tuple[OpenPart, Sequence[ResultTable]],
+    results: tuple[ResultTable, ResultTable],
+) -> ResultVerdict | None:
+    """The verdict on a prediction that is another result of the reference; None where it is none of those known."""
+    database, query = reference_query
+    part, tables = choice
+    reference, predicted = results
+    rows = await bench.table(database, part.unlimited) if part.unlimited else None
+    if rows is not None:
+        comparison = partial(judge, reference, predicted, unlimited=rows, limits=bench.limits, equality=bench.equality)
+        verdicts = [await bench.compare(reference, predicted, comparison)]
+    else:
+        verdicts = [await bench.verdict(database, query, table, predicted) for table in tables]
+    for verdict in verdicts:
+        if verdict.right:
+            reason = f"another result that the reference may return ({part.text}); {verdict.reason}"
+            return replace(verdict, kind="same_up_to_ties", title=TITLES["same_up_to_ties"], reason=reason)
+    return None
+
+
+def about_results(
+    results: tuple[ResultTable, ResultTable | None],
+    verdict: ResultVerdict,
+    parts: Sequence[str],
+    equality: CellEquality,
+) -> dict[str, Any]:
+    """What a score's detail says of two results: their first rows, and why the reference's is not unique.
+
+    Args:
+        results: the reference's and the prediction's; None where that failed.
+        verdict: on them.
+        parts: of the reference, which leave its result open.
+        equality: which cells are equal.
+    """
+    shown = shown_results(*results, verdict.alignment, equality)
+    return {"results": shown, **({"reference": NOT_UNIQUE_DETAIL, "open_parts": list(parts)} if parts else {})}
+
+
+async def open_references(
+    samples: Iterable[tuple[str, Sample, SampleDatabase]], limits: SqlLimits, equality: CellEquality
+) -> list[OpenReference]:
+    """List the samples whose reference has no unique result; a query that occurs again is run once.
+
+    Args:
+        samples: place, sample and database of each.
+        limits: of each query.
+        equality: which cells are equal.
+
+    Raises:
+        ConfigError: an engine is not installed or cannot be held here.
+    """
+    known: dict[tuple[Database, str], tuple[str, ...]] = {}
+    listed = []
+    with Sandbox() as sandbox:
+        for place, sample, source in _with_queries(samples):
+            key = (source.database, sample.reference)
+            if key not in known:
+                known[key] = await _parts_of(Bench.of(sandbox, limits, equality), *key)
+            if known[key]:
+                listed.append(OpenReference(sample.id, place, known[key]))
+    return listed
+
+
+def _with_queries(
+    samples: Iterable[tuple[str, Sample, SampleDatabase]],
+) -> Iterator[tuple[str, Sample, SampleDatabase]]:
+    for place, sample, source in samples:
+        query = sample.reference
+        if isinstance(query, str) and not source.problem and open_parts(query, source.database.engine):
+            yield place, sample, source
+
+
+async def _parts_of(bench: Bench, database: Database, query: str) -> tuple[str, ...]:
+    reference = await bench.table(database, query)
+    if reference is None:
+        return ()
+    parts = await decided_parts(bench, database, query, reference.columns)
+    return tuple(part.text for part, _ in parts)
