@@ -30,7 +30,7 @@ def step_of(prompt):
     """`questions`, `check` or `answer`: what a prompt asks for."""
     if re.search(r"Reply with a numbered list|带编号的列表", prompt):
         return "questions"
-    return "check" if re.search(r"YES or NO on the first line|只写一个字：是 或 否", prompt) else "answer"
+    return "check" if re.search(r'alone on the last line, "Verdict: YES"|单独写“结论：是”', prompt) else "answer"
 
 
 def fenced(prompt, name):

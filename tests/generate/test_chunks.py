@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 
 from steelyard.data.documents import Document
 from steelyard.errors import ConfigError
-from steelyard.generate.qa import Drawing, chunks_of, sample_of
+from steelyard.generate.qa import sample_of
+from steelyard.generate.selection import Drawing, select_chunks
 
 
 def document(name, sections, *, words=40):
@@ -24,7 +25,7 @@ LONG, SHORT = document("long.md", 30), document("short.md", 3)
 
 
 def test_all_chunks_come_in_the_order_of_the_documents():
-    chunks = chunks_of([LONG, SHORT], Drawing(tokens=200))
+    chunks = select_chunks([LONG, SHORT], Drawing(tokens=200)).chunks
     assert [chunk.document for chunk in chunks] == sorted(chunk.document for chunk in chunks)
     for chunk in chunks:
         text = {"long.md": LONG, "short.md": SHORT}[chunk.document].text
@@ -34,13 +35,13 @@ def test_all_chunks_come_in_the_order_of_the_documents():
 
 
 def test_a_draw_is_spread_over_the_documents():
-    chunks = chunks_of([LONG, SHORT], Drawing(count=6, tokens=400))
+    chunks = select_chunks([LONG, SHORT], Drawing(count=6, tokens=400)).chunks
     assert Counter(chunk.document for chunk in chunks) == {"long.md": 3, "short.md": 3}
 
 
 def test_a_draw_repeats_with_its_seed_and_differs_with_another():
     def ids(seed):
-        return [chunk.id for chunk in chunks_of([LONG], Drawing(count=5, tokens=200, seed=seed))]
+        return [chunk.id for chunk in select_chunks([LONG], Drawing(count=5, tokens=200, seed=seed)).chunks]
 
     assert ids(1) == ids(1)
     assert ids(1) != ids(2)
@@ -50,7 +51,7 @@ def test_a_draw_repeats_with_its_seed_and_differs_with_another():
 @given(st.integers(1, 12), st.integers(0, 5), st.integers(0, 9))
 def test_more_chunks_of_the_same_seed_hold_the_fewer_ones(count, more, seed):
     few, many = (
-        {chunk.id for chunk in chunks_of([LONG, SHORT], Drawing(count=n, tokens=200, seed=seed))}
+        {chunk.id for chunk in select_chunks([LONG, SHORT], Drawing(count=n, tokens=200, seed=seed)).chunks}
         for n in (count, count + more)
     )
     assert len(few) == count
@@ -58,19 +59,19 @@ def test_more_chunks_of_the_same_seed_hold_the_fewer_ones(count, more, seed):
 
 
 def test_more_than_there_are_takes_all():
-    every = chunks_of([SHORT], Drawing(tokens=200))
-    assert chunks_of([SHORT], Drawing(count=500, tokens=200)) == every
+    every = select_chunks([SHORT], Drawing(tokens=200)).chunks
+    assert select_chunks([SHORT], Drawing(count=500, tokens=200)).chunks == every
 
 
 def test_headings_and_page_numbers_alone_are_not_asked_about():
     scraps = Document("a.md", "# Title\n\n## 3\n\n12")
     with pytest.raises(ConfigError, match="nothing to ask about"):
-        chunks_of([scraps], Drawing())
-    assert {chunk.document for chunk in chunks_of([scraps, SHORT], Drawing())} == {"short.md"}
+        select_chunks([scraps], Drawing())
+    assert {chunk.document for chunk in select_chunks([scraps, SHORT], Drawing()).chunks} == {"short.md"}
 
 
 def test_a_sample_is_the_chunk_with_its_place_beside_it():
-    chunk = chunks_of([SHORT], Drawing(count=1, tokens=200))[0]
+    chunk = select_chunks([SHORT], Drawing(count=1, tokens=200)).chunks[0]
     sample = sample_of(chunk, rare=["word"])
     assert (sample.id, sample.input, sample.group) == (chunk.id, chunk.text, chunk.heading)
     assert sample.metadata == {
@@ -82,4 +83,4 @@ def test_a_sample_is_the_chunk_with_its_place_beside_it():
 @pytest.mark.parametrize("drawing", [Drawing(count=0), Drawing(tokens=31), Drawing(tokens=30_001), Drawing(seed=-1)])
 def test_a_number_that_cannot_be_meant_is_refused(drawing):
     with pytest.raises(ConfigError, match="must be"):
-        chunks_of([SHORT], drawing)
+        select_chunks([SHORT], drawing)

@@ -10,8 +10,9 @@ from tests.generate.exam_server import Exam, exam_server, fenced, numbered, said
 
 from steelyard.data.documents import Document
 from steelyard.errors import ConfigError
-from steelyard.generate.qa import Drawing, chunks_of, generate_qa, sample_of
+from steelyard.generate.qa import generate_qa, sample_of
 from steelyard.generate.question_set import read_rows
+from steelyard.generate.selection import Drawing, select_chunks
 from steelyard.generate.writer import QuestionWriter
 from steelyard.models.openai_compatible import OpenAICompatible
 from steelyard.prompts.template import load_template, packaged_prompts, placeholders
@@ -134,7 +135,7 @@ def test_parameters_of_the_writer_go_with_every_call():
         text = {"questions": "1. How high is the rim?", "check": "YES", "answer": "30 cm."}
         return Reply("", text[sent[-1][0]])
 
-    (chunk,) = chunks_of([Document("rain.md", TEXT)], Drawing())
+    (chunk,) = select_chunks([Document("rain.md", TEXT)], Drawing()).chunks
     writer = QuestionWriter(OpenAICompatible("m"), 1, check_answerable=True, parameters={"seed": 4})
     output = asyncio.run(writer(sample_of(chunk), ask))
     assert sent == [("questions", {"seed": 4}), ("check", {"seed": 4}), ("answer", {"seed": 4})]

@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from steelyard.data.near_duplicates import LEAST_SIMILARITY, bare, similar_pairs
 from steelyard.data.sample_files import SampleFiles
 from steelyard.suites.choice.dataset_warnings import warnings_of
-from steelyard.suites.choice.duplicates import LEAST_SIMILARITY, bare, similar_pairs
 from steelyard.suites.choice.rows import load_choice
 
 OPTIONS = ["heaven", "earth", "thunder", "wind"]

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Iterator, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Final, NoReturn
 
 import typer
 
 from steelyard.cli.options import (
+    INTERRUPTED,
     BaseUrlOption,
     BudgetOption,
     DryRunOption,
@@ -70,6 +71,36 @@ _BaselineOption = Annotated[
     str,
     typer.Option("--baseline", metavar="cloze", help="Use no model: questions are sentences with a phrase left out."),
 ]
+_PagesOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--pages", metavar="RANGE", help="Use only these pages: 1-40,55 or handbook.pdf:1-40. May be repeated."
+    ),
+]
+_ExcludePagesOption = Annotated[
+    list[str] | None, typer.Option("--exclude-pages", metavar="RANGE", help="Leave these pages out. May be repeated.")
+]
+_ExcludeHeadingOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--exclude-heading",
+        metavar="TITLE",
+        help="Leave the sections of this title out; * is any text. May be repeated.",
+    ),
+]
+_BoilerplateOption = Annotated[
+    bool,
+    typer.Option(
+        "--keep-boilerplate", help="Use licences, tables of contents, indexes, references and copyright pages too."
+    ),
+]
+_ReviewOption = Annotated[
+    bool,
+    typer.Option(
+        "--review",
+        help="Accept or reject each question at the terminal; only accepted ones are written. Can be resumed.",
+    ),
+]
 _OverwriteOption = Annotated[bool, typer.Option("--overwrite", help="Replace the file if it exists.")]
 
 
@@ -91,6 +122,11 @@ def generate(
     check_answerable: _CheckOption = False,
     metadata: _MetadataOption = False,
     baseline: _BaselineOption = "",
+    pages: _PagesOption = None,
+    exclude_pages: _ExcludePagesOption = None,
+    exclude_heading: _ExcludeHeadingOption = None,
+    keep_boilerplate: _BoilerplateOption = False,
+    review: _ReviewOption = False,
     budget_calls: BudgetOption = None,
     store: StoreOption = None,
     fresh: FreshOption = False,
@@ -107,31 +143,61 @@ def generate(
     """
     from steelyard.config.model_file import model_of_flags
 
-    if kind != "qa":
-        raise ConfigError(f"unknown kind {kind!r}: generate supports qa{did_you_mean(kind, ['qa'])}")
-    settings = {"chunk_tokens": chunk_tokens, "seed": seed, "language": language}
+    _check_kind(kind)
+    settings = {"chunk_tokens": chunk_tokens, "seed": seed, "language": language, "check_answerable": check_answerable}
+    settings |= {"show_metadata": metadata, "pages": pages or [], "exclude_pages": exclude_pages or []}
+    settings |= {"exclude_headings": exclude_heading or [], "keep_boilerplate": keep_boilerplate}
     request = _QaRequest(
         documents=tuple(str(path.absolute()) for path in [*(documents or ()), *(paths or ())]),
         out=str(out.absolute()),
         per_chunk=per_chunk,
         chunks=chunks,
-        settings={**settings, "check_answerable": check_answerable, "show_metadata": metadata},
+        settings=settings,
         model=model_of_flags(model, base_url, api_key_env),
         model_config=str(model_config.absolute()) if model_config else "",
         budget_calls=budget_calls,
+        review=review,
     )
-    _check_request(request, baseline)
+    _check_request(request, baseline, as_json=as_json)
     suite, values = request.suite(no_env=no_env)
     if dry_run:
-        from steelyard.cli.estimates import print_estimate
+        _print_estimate(suite, store, fresh=fresh, as_json=as_json)
+    else:
+        _begin(request, suite, values, store=store, fresh=fresh, overwrite=overwrite, quiet=quiet, as_json=as_json)
 
-        print_estimate([suite], store, fresh=fresh, as_json=as_json)
-        return
-    from steelyard.generate.qa import unfinished
 
-    earlier = None if fresh else unfinished(suite, store)
+def _check_kind(kind: str) -> None:
+    if kind != "qa":
+        raise ConfigError(f"unknown kind {kind!r}: generate supports qa{did_you_mean(kind, ['qa'])}")
+
+
+def _print_estimate(suite: Suite, store: str | None, *, fresh: bool, as_json: bool) -> None:
+    from steelyard.cli.estimates import print_estimate
+
+    print_estimate([suite], store, fresh=fresh, as_json=as_json)
+
+
+def _begin(
+    request: _QaRequest,
+    suite: Suite,
+    environment: Environment,
+    *,
+    store: str | None,
+    fresh: bool,
+    overwrite: bool,
+    quiet: bool,
+    as_json: bool,
+) -> NoReturn:
+    """Run the suite or resume its newest run, and exit with the code; a finished one is only reviewed."""
+    from steelyard.generate.qa import newest_run, questions_of
+
+    earlier = None if fresh else newest_run(suite, store)
+    if earlier is not None and earlier.state == "finished" and not request.review:
+        earlier = None  # a new run, whose replies come from the journal; a review goes on with the finished one
     _check_out(Path(request.out), earlier, suite, overwrite=overwrite)
-    run_options = {"store": store, "fresh": fresh, "resume": earlier.id if earlier else "", "environment": values}
+    if earlier is not None and earlier.state == "finished":
+        _report(request, questions_of(earlier, suite), suite, store=store, as_json=False)
+    run_options = {"store": store, "fresh": fresh, "resume": earlier.id if earlier else "", "environment": environment}
     _generate(request, suite, run_options, quiet=quiet, as_json=as_json)
 
 
@@ -147,6 +213,8 @@ def resume_generate(
     if stored is None:
         raise ConfigError(f"run {run.id} was started from Python: call generate_qa() there again to resume it")
     request = _QaRequest(**stored["generate"])
+    # Versions that knew no boilerplate asked about it, and a run goes on with the chunks that it was begun with.
+    request = replace(request, settings={"keep_boilerplate": True, **request.settings})
     suite, values = request.suite(no_env=no_env)
     _check_out(Path(request.out), run, suite, overwrite=False)
     run_options = {"store": store, "resume": run.id, "allow_changed": allow_changed, "environment": values}
@@ -166,6 +234,7 @@ class _QaRequest:
         model: a configuration with the key `model`; empty with a model's file, or without a model.
         model_config: absolute path of the model's file, or "".
         budget_calls: calls that may be sent, or None.
+        review: whether each question is accepted or rejected before it is written.
     """
 
     documents: tuple[str, ...]
@@ -176,6 +245,7 @@ class _QaRequest:
     model: Mapping[str, Any]
     model_config: str
     budget_calls: int | None
+    review: bool = False
 
     def suite(self, *, no_env: bool) -> tuple[Suite, Environment]:
         """The suite that generates the set, and the values behind its references.
@@ -198,12 +268,14 @@ class _QaRequest:
         return qa_suite(paths, writer, chunks=self.chunks, settings=settings, options=options), values
 
 
-def _check_request(request: _QaRequest, baseline: str) -> None:
+def _check_request(request: _QaRequest, baseline: str, *, as_json: bool) -> None:
     """Refuse a request without documents, with no writer or several, and options that exclude each other.
 
     Raises:
         ConfigError: which options.
     """
+    if request.review and as_json:
+        raise ConfigError("--review asks at the terminal; --json prints nothing but the report: leave one of them out")
     if not request.documents:
         raise ConfigError("name the documents: --documents PATH")
     if baseline and baseline != "cloze":
@@ -246,16 +318,29 @@ def _generate(
     from steelyard.suite import RunConfig
 
     (run,) = run_suite(suite, RunConfig(**run_options, config={"generate": asdict(request)}), quiet=quiet)
-    questions = questions_of(run, suite)
+    _report(request, questions_of(run, suite), suite, store=run_options["store"], as_json=as_json)
+
+
+def _report(request: _QaRequest, questions: QaSet, suite: Suite, *, store: str | None, as_json: bool) -> NoReturn:
+    """Save the questions, or ask a person about each, report, and exit with the code of the run."""
     out = Path(request.out)
-    if questions.rows:
+    state = questions.report.state
+    reviewed = request.review and bool(questions.rows) and state != "interrupted"
+    if questions.rows and not request.review:
         questions.save(out)
     with while_read():
-        _print(questions, out, suite, store=run_options["store"], as_json=as_json)
-    raise typer.Exit(exit_code(run.state, has_result=bool(questions.rows)))
+        _print(questions, None if request.review else out, suite, store=store, as_json=as_json)
+    if reviewed:
+        from steelyard.cli.question_review import review_rows
+        from steelyard.report.terminal import console
+
+        if not review_rows(questions.rows, out, console()):
+            raise typer.Exit(INTERRUPTED)
+    raise typer.Exit(exit_code(state, has_result=bool(questions.rows)))
 
 
-def _print(questions: QaSet, out: Path, suite: Suite, *, store: str | None, as_json: bool) -> None:
+def _print(questions: QaSet, out: Path | None, suite: Suite, *, store: str | None, as_json: bool) -> None:
+    """Print what was made and dropped; without a file the questions are going to be reviewed."""
     from steelyard.report.terminal import console, print_json, say, table
 
     report = questions.report
@@ -275,9 +360,10 @@ def _print(questions: QaSet, out: Path, suite: Suite, *, store: str | None, as_j
         say(to, line)
 
 
-def _lines(questions: QaSet, out: Path, suite: Suite) -> Iterator[str]:
+def _lines(questions: QaSet, out: Path | None, suite: Suite) -> Iterator[str]:
     report = questions.report
-    what = f"{out.name}: " if questions.rows else "nothing was written: "
+    written = f"{out.name}: " if out else ""
+    what = written if questions.rows else "nothing was written: "
     yield f"{what}{report.made} of {report.asked} requested questions, from {report.chunks} chunks"
     if report.state != "finished":
         reason = f": {report.reason}" if report.reason not in {"", report.state} else ""
@@ -303,7 +389,7 @@ def _counts(dropped: Mapping[str, int]) -> str:
     return ", ".join(f"{count} {reason.replace('_', ' ')}" for reason, count in dropped.items())
 
 
-def _next_steps(report: QaReport, out: Path, store: str | None) -> Iterator[str]:
+def _next_steps(report: QaReport, out: Path | None, store: str | None) -> Iterator[str]:
     where = store_option(store)
     if report.state == "interrupted" and "budget" in report.reason:
         yield "resume with: the same command and a larger --budget-calls"
@@ -311,6 +397,7 @@ def _next_steps(report: QaReport, out: Path, store: str | None) -> Iterator[str]
         yield f"resume with: steelyard resume {report.run}{where}"
         yield "         or: the same command again"
     elif report.made:
-        yield f"more: steelyard check {shlex.quote(out.name)} --suite rag"
+        if out:
+            yield f"more: steelyard check {shlex.quote(out.name)} --suite rag"
     else:
         yield f"the replies: steelyard report {report.run}{where}"

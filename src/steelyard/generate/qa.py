@@ -6,20 +6,20 @@ So the journal, resume, budgets, progress and dry runs are those of every run.
 from __future__ import annotations
 
 import dataclasses
-import random
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
-from steelyard.data.documents import Document, read_documents
-from steelyard.errors import ConfigError, did_you_mean, expect_number
+from steelyard.data.documents import read_documents
+from steelyard.errors import ConfigError, did_you_mean
 from steelyard.generate.cloze import Cloze, with_rare
 from steelyard.generate.question_set import QaSet, collect
+from steelyard.generate.selection import Drawing, Selection, left_out_text, select_chunks
 from steelyard.generate.writer import QuestionCount, QuestionWriter
 from steelyard.models.base import Model
 from steelyard.prompts.language import LanguageSetting
-from steelyard.retrieval.chunk import CHUNK_TOKENS, Chunk, split_chunks
+from steelyard.retrieval.chunk import CHUNK_TOKENS, Chunk
 from steelyard.store import Run, Store
 from steelyard.suite.evaluate import RunConfig, evaluate_suite
 from steelyard.suite.objects import Options, Suite
@@ -42,6 +42,10 @@ class QaSettings:
         language: of the prompts; `auto` is Chinese where the chunk is.
         check_answerable: ask once more per question whether the chunk alone answers it.
         show_metadata: show the model the document's name, the page and the headings too.
+        pages: pages that are asked about, as `1-40,55` for every document or `handbook.pdf:1-40` for one.
+        exclude_pages: pages that are not, written likewise.
+        exclude_headings: titles of sections that are not, `*` for any text: `appendix *`.
+        keep_boilerplate: use licences, tables of contents, indexes, lists of references and copyright pages too.
     """
 
     chunk_tokens: int = CHUNK_TOKENS
@@ -49,6 +53,22 @@ class QaSettings:
     language: LanguageSetting = "auto"
     check_answerable: bool = False
     show_metadata: bool = False
+    pages: Sequence[str] = ()
+    exclude_pages: Sequence[str] = ()
+    exclude_headings: Sequence[str] = ()
+    keep_boilerplate: bool = False
+
+    def drawing(self, chunks: int | None) -> Drawing:
+        """What these settings say of chunks, of which `chunks` are drawn."""
+        return Drawing(
+            chunks,
+            self.chunk_tokens,
+            self.seed,
+            self.pages,
+            self.exclude_pages,
+            self.exclude_headings,
+            self.keep_boilerplate,
+        )
 
 
 _SETTINGS: Final = frozenset(field.name for field in dataclasses.fields(QaSettings))
@@ -135,9 +155,9 @@ def qa_suite(
     """
     paths = tuple(documents)
     read = read_documents(paths)
-    drawn = chunks_of(read, Drawing(chunks, settings.chunk_tokens, settings.seed))
+    selection = select_chunks(read, settings.drawing(chunks))
+    drawn = selection.chunks
     known = with_rare(drawn) if isinstance(writer, Cloze) else ((chunk, {}) for chunk in drawn)
-    few = chunks is not None and len(drawn) < chunks
     return Suite(
         name=read[0].name if len(read) == 1 else f"{read[0].name} and {len(read) - 1} more",
         kind=KIND,
@@ -149,14 +169,28 @@ def qa_suite(
             "documents": [document.name for document in read],
             "chunks": chunks,
             "chunk_tokens": settings.chunk_tokens,
+            **({"left_out": dict(selection.left_out)} if selection.left_out else {}),
         },
-        notes=(f"{chunks} chunks were asked for, and the documents have {len(drawn)}",) if few else (),
+        notes=tuple(_notes_on(selection, chunks)),
         breakdowns=("document",) if len(read) > 1 else (),
     )
 
 
+def _notes_on(selection: Selection, chunks: int | None) -> Iterator[str]:
+    if chunks is not None and len(selection.chunks) < chunks:
+        yield f"{chunks} chunks were asked for, and the documents have {len(selection.chunks)}"
+    if selection.left_out:
+        yield left_out_text(selection.left_out)
+
+
 def unfinished(suite: Suite, store: str | Path | None) -> Run | None:
     """The newest run of the same generation if it is unfinished; else None."""
+    run = newest_run(suite, store)
+    return run if run is not None and run.state in {"interrupted", "broken"} else None
+
+
+def newest_run(suite: Suite, store: str | Path | None) -> Run | None:
+    """The newest run of the same generation, whatever became of it; None if there is none."""
     try:
         opened = Store(store)
     except ConfigError:  # there is no store yet
@@ -165,7 +199,7 @@ def unfinished(suite: Suite, store: str | Path | None) -> Run | None:
         plan = dict(manifests(suite, survey(suite.samples), draw="", config=None))[_TARGET]
         for run in opened.runs():
             if run.kind == KIND and not changed_keys(run.manifest, plan):
-                return run if run.state in {"interrupted", "broken"} else None
+                return run
     return None
 
 
@@ -174,74 +208,6 @@ def questions_of(run: Run, suite: Suite) -> QaSet:
     writer = suite.targets[_TARGET]
     assert isinstance(writer, QuestionWriter | Cloze)  # noqa: S101  # qa_suite put it there
     return collect(run, kind="cloze" if isinstance(writer, Cloze) else "generated", per_chunk=writer.per_chunk)
-
-
-_LEAST_LETTERS: Final = 40
-"""Letters and digits below which a chunk is a heading or a page number, and nothing can be asked of it."""
-
-_MOST_TOKENS: Final = 30_000
-"""Of a chunk, which is a cell of the saved set: readers of CSV take 131,072 characters."""
-
-
-@dataclass(frozen=True, slots=True)
-class Drawing:
-    """Which chunks of the documents are used.
-
-    Args:
-        count: how many are drawn, spread over the documents; None takes all.
-        tokens: estimated tokens of a chunk, at most. Chunks do not overlap, so nothing is asked twice.
-        seed: of the draw.
-    """
-
-    count: int | None = None
-    tokens: int = CHUNK_TOKENS
-    seed: int = 0
-
-    def check(self) -> None:
-        """Check the settings.
-
-        Raises:
-            ConfigError: which number, what was expected and what came.
-        """
-        if self.count is not None:
-            expect_number("chunks", self.count, 1, whole=True)
-        expect_number("chunk_tokens", self.tokens, 32, _MOST_TOKENS, whole=True)
-        expect_number("seed", self.seed, 0, whole=True)
-
-
-def chunks_of(documents: Sequence[Document], drawing: Drawing) -> tuple[Chunk, ...]:
-    """The chunks of all documents in order, or a sample of them.
-
-    Raises:
-        ConfigError: the drawing cannot be meant, or no document holds anything to ask about.
-    """
-    drawing.check()
-    every = [_asked_about(document, drawing.tokens) for document in documents]
-    if not any(every):
-        names = ", ".join(document.name for document in documents)
-        raise ConfigError(f"{names}: there is nothing to ask about; a chunk has {_LEAST_LETTERS} letters or more")
-    chosen = {chunk.id for chunk in drawn(every, drawing)}
-    return tuple(chunk for chunks in every for chunk in chunks if chunk.id in chosen)
-
-
-def _asked_about(document: Document, tokens: int) -> list[Chunk]:
-    """The chunks of a document with enough letters for a question."""
-    chunks = split_chunks(document.text, document=document.name, tokens=tokens, overlap=0, pages=document.pages)
-    return [chunk for chunk in chunks if _letters(chunk.text) >= _LEAST_LETTERS]
-
-
-def drawn(every: Sequence[Sequence[Chunk]], drawing: Drawing) -> list[Chunk]:
-    """A random sample of chunks, one of each document in turn, so that a long document does not crowd out a short one.
-
-    The first n of a draw are the draw of n: whoever asks for more chunks later keeps those that were paid for.
-    """
-    if drawing.count is None:
-        return [chunk for chunks in every for chunk in chunks]
-    draw = random.Random(drawing.seed)  # noqa: S311  # a draw that can be repeated, no secret
-    decks = [draw.sample(list(chunks), len(chunks)) for chunks in every]
-    draw.shuffle(decks)
-    rounds = max(len(deck) for deck in decks)
-    return [deck[at] for at in range(rounds) for deck in decks if at < len(deck)][: drawing.count]
 
 
 def sample_of(chunk: Chunk, **extra: Any) -> Sample:
@@ -263,7 +229,3 @@ def group_of(chunk: Chunk) -> str:
     'Weather'
     """
     return chunk.heading.partition(" > ")[0] or chunk.document
-
-
-def _letters(text: str) -> int:
-    return sum(mark.isalnum() * (3 if mark > "\u2e7f" else 1) for mark in text)

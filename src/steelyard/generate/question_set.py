@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from steelyard.errors import ConfigError, DataError
+from steelyard.generate.repeated_questions import AskedQuestion, repeated_questions
 from steelyard.store import Run
 from steelyard.text.listed import distinct_texts
 from steelyard.types import Record
@@ -197,6 +198,7 @@ class QaReport:
         not_reached: chunks that were not asked about because the run ended before.
         short: every chunk that gave fewer than `per_chunk`.
         from_journal: replies that had been paid for before.
+        left_out: kind of boilerplate -> how many chunks were not asked about for it.
     """
 
     run: str
@@ -211,6 +213,7 @@ class QaReport:
     not_reached: int
     short: tuple[ShortChunk, ...]
     from_journal: int
+    left_out: Mapping[str, int] = field(default_factory=dict)
 
     @property
     def asked(self) -> int:
@@ -244,7 +247,7 @@ class QaSet:
 
 
 def collect(run: Run, *, kind: str, per_chunk: int) -> QaSet:
-    """Collect the questions of a run, without repetitions that differ in case, width or punctuation only.
+    """Collect the questions of a run, without those that an earlier one asks already, be it in other words.
 
     Args:
         run: over chunks; it may be unfinished.
@@ -254,15 +257,19 @@ def collect(run: Run, *, kind: str, per_chunk: int) -> QaSet:
     tally = _ChunkTally(per_chunk)
     records = list(run.records())
     first = set(distinct_texts(written["question"] for record in records for written in _written(record)))
-    rows: list[QaRow] = []
+    candidates: list[QaRow] = []
     for record in records:
-        own = []
         for written in _written(record):
             if written["question"] in first:
                 first.remove(written["question"])
-                own.append(_row_of(record, written, kind))
-        tally.add(record, len(own))
-        rows += own
+                candidates.append(_row_of(record, written, kind))
+    # Cloze questions of sentences that are nearly alike differ in what was left out of them.
+    asked = [AskedQuestion(row.question, row.answer, row.chunk) for row in candidates if row.kind != "cloze"]
+    repeated = repeated_questions(asked)
+    rows = [row for position, row in enumerate(candidates) if position not in repeated]
+    distinct, kept = Counter(row.chunk for row in candidates), Counter(row.chunk for row in rows)
+    for record in records:
+        tally.add(record, distinct[record.sample.id], kept[record.sample.id])
     report = QaReport(
         run=run.id,
         state=run.state,
@@ -276,6 +283,7 @@ def collect(run: Run, *, kind: str, per_chunk: int) -> QaSet:
         not_reached=run.planned - len(records),
         short=tuple(tally.short),
         from_journal=run.from_journal,
+        left_out=dict((run.manifest["samples"].get("source") or {}).get("left_out", {})),
     )
     return QaSet(tuple(rows), report)
 
@@ -289,10 +297,12 @@ class _ChunkTally:
         self.short: list[ShortChunk] = []
         self._per_chunk = per_chunk
 
-    def add(self, record: Record, made: int) -> None:
+    def add(self, record: Record, distinct: int, made: int) -> None:
+        """Count one record, of whose questions `distinct` differ from all others, and `made` are in the set."""
         about = record.output.metadata if record.output is not None else {}
         dropped = Counter(about.get("dropped", {}))
-        dropped["duplicate"] += len(_written(record)) - made
+        dropped["duplicate"] += len(_written(record)) - distinct
+        dropped["near_duplicate"] += distinct - made
         self.dropped += dropped
         self.unparsed += about.get("unread_checks", 0)
         self.errors += record.failure is not None

@@ -6,6 +6,7 @@ import re
 from dataclasses import dataclass
 from typing import Final, Literal, NamedTuple
 
+from steelyard.generate.pointing import pointing_of
 from steelyard.replies.grammar import pattern
 from steelyard.text.listed import distinct_texts, read_listing
 from steelyard.text.rating_refusal import is_refusal
@@ -30,21 +31,6 @@ _ASKING: Final = re.compile(
 _ASKING_ZH: Final = re.compile(
     r"什么|哪[些个里种一位年月天项]?|谁|多少|多[久高长大远深重宽快]|几[个天次年月种条项步位小分]|为何|为什么|如何|怎么|怎样|是否|能否|可否|吗|何[时地处人种]"
     r"|^(?:请|试)?(?:简述|说明|解释|列出|列举|比较|描述|写出|指出|概括|阐述|计算|填空)|^请"
-)
-_REFERS: Final = re.compile(
-    r"\b(?:according to|based on|as (?:stated|described|mentioned|given|shown|explained|defined) (?:in|by)"
-    r"|(?:mentioned|described|stated|given|listed|discussed|shown|provided|outlined) (?:in|by)|in|from|by|of|does|do) "
-    r"(?:the|this|that) (?:above |given |provided |following |preceding )?"
-    r"(?:text|passage|excerpt|paragraph|chunk|snippet|extract|context|material)\b"
-    r"(?! (?:field|box|editor|file|column|message|mode))"
-    r"|\b(?:mentioned|described|stated|given|listed|shown|discussed) (?:above|below|here)\b"
-    r"|\bthe (?:text|passage|excerpt|author|paragraph) (?:say|state|mention|describe|give|list|explain|suggest)",
-    re.IGNORECASE,
-)
-_REFERS_ZH: Final = re.compile(
-    r"(?:根据|依据|按照|基于|结合|参考)(?:以上|上述|上面|给出|所给|给定|提供|该|本|这[段篇份]|此)?的?(?:文本|文章|短文|文段|原文|正文|材料|段落|上文|片段|文中|这段话)"
-    r"|文(?:本|章|段)?(?:中|里|内)(?!件|档|学|化|献)|[本上下]文(?:中|里)?(?:提到|所述|指出|介绍|描述)|材料(?:中|里)|(?:以上|上述)(?:文本|文章|材料|段落|内容)"
-    r"|作者(?:认为|指出|提到)"
 )
 _KIND: Final = (
     r"(?:(?:facts?|factual|numbers?|numerical|reasons?|reasoning|procedures?|procedural|comparisons?|comparative"
@@ -172,7 +158,10 @@ def _checked(entries: tuple[str, ...], most: int) -> list[WrittenQuestion]:
 
 
 def defect_of(question: str) -> str:
-    """Why a question cannot be used: `too_short`, `too_long`, `no_question`, `refers_to_text`; "" if it can.
+    """Why a question cannot be used; "" if it can.
+
+    `too_short`, `too_long`, `no_question`, or how it points at its text: `refers_to_text`, `refers_to_figure` (a table,
+    an equation, a section by its number), `refers_to_document` (the document, its authors).
 
     >>> [defect_of(one) for one in ("How high is the rim?", "Why?", "Rain is wet today.", "What does the text say?")]
     ['', 'too_short', 'no_question', 'refers_to_text']
@@ -186,7 +175,7 @@ def defect_of(question: str) -> str:
         return "too_long"
     if not _asks(question):
         return "no_question"
-    return "refers_to_text" if _REFERS.search(question) or _REFERS_ZH.search(question) else ""
+    return pointing_of(question)
 
 
 def _asks(text: str) -> bool:

@@ -158,6 +158,7 @@ def split_chunks(
     tokens: int = CHUNK_TOKENS,
     overlap: int = OVERLAP_TOKENS,
     pages: Sequence[int] = (),
+    span: tuple[int, int] | None = None,
 ) -> tuple[Chunk, ...]:
     r"""Split a document into chunks of whole sentences; a sentence over the budget is cut as in `split_passages`.
 
@@ -171,6 +172,7 @@ def split_chunks(
         overlap: estimated tokens of whole sentences that a chunk may share with the one before, at most half of
             `tokens`.
         pages: offsets at which pages begin, ascending; empty where there are none.
+        span: only the sentences that begin in this part of the text, from its start to before its end; None is all.
 
     Raises:
         ValueError: the budget is below 1, or the overlap negative or above half of it.
@@ -180,10 +182,11 @@ def split_chunks(
     """
     if tokens < 1 or not 0 <= 2 * overlap <= tokens:
         raise ValueError(f"tokens {tokens} and overlap {overlap}: expected tokens of 1 or more, overlap at most half")
-    headings = _headings(text)
+    headings = headings_in(text)
     heading_starts = [heading.start for heading in headings]
     chunks = []
-    for start, end in _gathered(_measured_pieces(text, frozenset(heading_starts), tokens), tokens, overlap):
+    pieces = _measured_pieces(text, frozenset(heading_starts), tokens, span or (0, len(text)))
+    for start, end in _gathered(pieces, tokens, overlap):
         heading_count = bisect_right(heading_starts, start)
         page = bisect_right(pages, start) if pages else None
         path = headings[heading_count - 1].path if heading_count else ""
@@ -198,14 +201,14 @@ def identity_of(document: str, start: int, end: int, text: str) -> str:
     return blake2b(identity, digest_size=8).hexdigest()
 
 
-class _Heading(NamedTuple):
+class Heading(NamedTuple):
     """Where a heading line begins, and the path of headings that holds from there on."""
 
     start: int
     path: str
 
 
-def _headings(text: str) -> list[_Heading]:
+def headings_in(text: str) -> list[Heading]:
     """Heading lines outside of fenced code, in order."""
     path: list[tuple[int, str]] = []
     headings = []
@@ -216,7 +219,7 @@ def _headings(text: str) -> list[_Heading]:
             fence = "" if fence and mark.startswith(fence) else fence or mark
         elif not fence:
             path = [*(entry for entry in path if entry[0] < len(level)), (len(level), _title(title))]
-            headings.append(_Heading(match.start(1), " > ".join(entry for _, entry in path)))
+            headings.append(Heading(match.start(1), " > ".join(entry for _, entry in path)))
     return headings
 
 
@@ -230,10 +233,12 @@ class _Piece(NamedTuple):
     is_heading: bool
 
 
-def _measured_pieces(text: str, headings: frozenset[int], budget: int) -> Iterator[_Piece]:
+def _measured_pieces(text: str, headings: frozenset[int], budget: int, span: tuple[int, int]) -> Iterator[_Piece]:
     """Sentences with cumulative token weights, so that a chunk's weight is a difference; long ones are split."""
     position, total = 0, 0.0
     for sentence in sentences(text):
+        if not span[0] <= sentence[0] < span[1]:
+            continue
         for start, end in _within(text, *sentence, budget):
             before = total + token_weight(text[position:start])
             total = before + token_weight(text[start:end])

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from difflib import SequenceMatcher
 from typing import Final, Literal, NamedTuple
 
-from steelyard.suites.choice.duplicates import LEAST_SIMILARITY, SimilarPlaces, bare, similar_pairs
+from steelyard.data.near_duplicates import LEAST_SIMILARITY, SimilarPlaces, bare, similar_pairs
 from steelyard.suites.choice.keys import LETTERS
 from steelyard.suites.choice.rows import ChoiceData
 

@@ -1,0 +1,267 @@
+"""Which parts of the documents questions are made of: pages, sections, no boilerplate, and a sample of the chunks.
+
+A document is parted into segments first, and each is cut into chunks by itself, so that no chunk mixes a page that is
+asked about with one that is not.
+"""
+
+from __future__ import annotations
+
+import random
+import re
+from bisect import bisect_right
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from typing import Final, NamedTuple
+
+from steelyard.data.documents import Document
+from steelyard.errors import ConfigError, did_you_mean, expect_number
+from steelyard.generate.boilerplate import Kind, boilerplate_kind, heading_kind
+from steelyard.retrieval.chunk import CHUNK_TOKENS, Chunk, headings_in, split_chunks
+
+_LEAST_LETTERS: Final = 40
+"""Letters and digits below which a chunk is a heading or a page number, and nothing can be asked of it."""
+_MOST_TOKENS: Final = 30_000
+"""Of a chunk, which is a cell of the saved set: readers of CSV take 131,072 characters."""
+_RANGES: Final = re.compile(r"\d{1,6}(?:\s*-\s*\d{0,6})?(?:\s*,\s*\d{1,6}(?:\s*-\s*\d{0,6})?)*")
+
+
+@dataclass(frozen=True, slots=True)
+class Drawing:
+    """Which chunks of the documents are used.
+
+    Args:
+        count: how many are drawn, spread over the documents; None takes all.
+        tokens: estimated tokens of a chunk, at most. Chunks do not overlap, so nothing is asked twice.
+        seed: of the draw.
+        pages: pages that are asked about, as `1-40,55` for every document or `handbook.pdf:1-40` for one; all where
+            none are named.
+        exclude_pages: pages that are not, written likewise.
+        exclude_headings: titles of sections that are not, with all below them; case is ignored and `*` stands for any
+            text: `appendix *`.
+        keep_boilerplate: use licences, tables of contents, indexes, lists of references and copyright pages too.
+    """
+
+    count: int | None = None
+    tokens: int = CHUNK_TOKENS
+    seed: int = 0
+    pages: Sequence[str] = ()
+    exclude_pages: Sequence[str] = ()
+    exclude_headings: Sequence[str] = ()
+    keep_boilerplate: bool = False
+
+    def check(self) -> None:
+        """Check the settings.
+
+        Raises:
+            ConfigError: which of them, what was expected and what came.
+        """
+        if self.count is not None:
+            expect_number("chunks", self.count, 1, whole=True)
+        expect_number("chunk_tokens", self.tokens, 32, _MOST_TOKENS, whole=True)
+        expect_number("seed", self.seed, 0, whole=True)
+        for name in ("pages", "exclude_pages", "exclude_headings"):
+            texts: object = getattr(self, name)
+            if not isinstance(texts, list | tuple) or not all(isinstance(text, str) and text.strip() for text in texts):
+                raise ConfigError(f"{name}: a list of texts, not {texts!r:.80}")
+
+
+@dataclass(frozen=True, slots=True)
+class Selection:
+    """The chunks that questions are made of, and what was left out.
+
+    Args:
+        chunks: in the order of the documents.
+        left_out: kind of boilerplate -> how many chunks of it were left out.
+    """
+
+    chunks: tuple[Chunk, ...]
+    left_out: Mapping[str, int]
+
+
+def select_chunks(documents: Sequence[Document], drawing: Drawing) -> Selection:
+    """The chunks of all documents in order, or a sample of them.
+
+    Raises:
+        ConfigError: settings that no document fits, or no document holds anything to ask about.
+    """
+    drawing.check()
+    included = _pages_by_document(documents, drawing.pages, "pages")
+    excluded = _pages_by_document(documents, drawing.exclude_pages, "exclude_pages")
+    left_out: Counter[str] = Counter()
+    every = []
+    for document in documents:
+        pages = _Pages(included.get(document.name, ()), excluded.get(document.name, ()))
+        every.append(list(_usable_chunks(document, pages, drawing, left_out)))
+    if not any(every):
+        names = ", ".join(document.name for document in documents)
+        boilerplate = f" {left_out_text(left_out)}; keep_boilerplate takes them." if left_out else ""
+        raise ConfigError(
+            f"{names}: there is nothing to ask about; a chunk has {_LEAST_LETTERS} letters or more.{boilerplate}"
+        )
+    chosen = {chunk.id for chunk in drawn(every, drawing)}
+    return Selection(tuple(chunk for chunks in every for chunk in chunks if chunk.id in chosen), dict(left_out))
+
+
+def left_out_text(left_out: Mapping[str, int]) -> str:
+    """The counts of chunks that were left out, in words.
+
+    >>> left_out_text({"licence": 6, "contents": 1})
+    '7 chunks were left out as boilerplate: 6 licence, 1 contents'
+    """
+    total = sum(left_out.values())
+    kinds = ", ".join(f"{count} {kind}" for kind, count in sorted(left_out.items(), key=lambda pair: -pair[1]))
+    return f"{total} {'chunk was' if total == 1 else 'chunks were'} left out as boilerplate: {kinds}"
+
+
+def drawn(every: Sequence[Sequence[Chunk]], drawing: Drawing) -> list[Chunk]:
+    """A random sample of chunks, one of each document in turn, so that a long document does not crowd out a short one.
+
+    The first n of a draw are the draw of n: whoever asks for more chunks later keeps those that were paid for.
+    """
+    if drawing.count is None:
+        return [chunk for chunks in every for chunk in chunks]
+    draw = random.Random(drawing.seed)  # noqa: S311  # a draw that can be repeated, no secret
+    decks = [draw.sample(list(chunks), len(chunks)) for chunks in every]
+    draw.shuffle(decks)
+    rounds = max(len(deck) for deck in decks)
+    return [deck[at] for at in range(rounds) for deck in decks if at < len(deck)][: drawing.count]
+
+
+class PageRange(NamedTuple):
+    """Pages from `first` to `last`, both 1-based and included; None is the last page of the document."""
+
+    first: int
+    last: int | None
+
+
+def parse_pages(text: str) -> tuple[str, tuple[PageRange, ...]]:
+    """(document, ranges of pages) of a setting; the document is "" where it is meant for all.
+
+    Raises:
+        ConfigError: it is no list of pages.
+
+    >>> parse_pages("handbook.pdf:1-40, 55, 60-")
+    ('handbook.pdf', (PageRange(first=1, last=40), PageRange(first=55, last=55), PageRange(first=60, last=None)))
+    """
+    document, _, listed = text.strip().rpartition(":")
+    if not _RANGES.fullmatch(listed.strip()):
+        raise ConfigError(f"{text!r} is no list of pages: write 1-40,55 or handbook.pdf:1-40 (60- is to the end)")
+    ranges = []
+    for part in listed.split(","):
+        first, dash, last = (piece.strip() for piece in part.partition("-"))
+        ranges.append(PageRange(int(first), int(last) if last else None if dash else int(first)))
+        if not ranges[-1].first or ranges[-1].first > (ranges[-1].last or ranges[-1].first):
+            raise ConfigError(f"{text!r}: pages are counted from 1, and a range begins with the lower one")
+    return document.strip(), tuple(ranges)
+
+
+def _pages_by_document(
+    documents: Sequence[Document], settings: Sequence[str], name: str
+) -> dict[str, tuple[PageRange, ...]]:
+    """Document -> the pages that settings name for it.
+
+    Raises:
+        ConfigError: there is no such document, it has no pages, or fewer.
+    """
+    by_name = {document.name: document for document in documents}
+    ranges: dict[str, tuple[PageRange, ...]] = {}
+    for setting in settings:
+        wanted, pages = parse_pages(setting)
+        if wanted and wanted not in by_name:
+            raise ConfigError(f"{name}: there is no document {wanted!r}{did_you_mean(wanted, list(by_name))}")
+        meant = [by_name[wanted]] if wanted else list(documents)
+        paged = [document for document in meant if document.pages]
+        if not paged:
+            raise ConfigError(f"{name}: {wanted or 'the documents'}: no pages are known; only PDF files have any")
+        for document in paged:
+            beyond = next((page.first for page in pages if page.first > len(document.pages)), None)
+            if wanted and beyond is not None:
+                raise ConfigError(f"{name}: {wanted} has {len(document.pages)} pages, so there is no page {beyond}")
+            ranges[document.name] = (*ranges.get(document.name, ()), *pages)
+    return ranges
+
+
+@dataclass(frozen=True, slots=True)
+class _Pages:
+    """The pages of one document that are asked about."""
+
+    included: Sequence[PageRange]
+    excluded: Sequence[PageRange]
+
+    def holds(self, page: int | None) -> bool:
+        if page is None:
+            return True
+        wanted = not self.included or any(_within(page, pages) for pages in self.included)
+        return wanted and not any(_within(page, pages) for pages in self.excluded)
+
+
+def _within(page: int, pages: PageRange) -> bool:
+    return pages.first <= page and (pages.last is None or page <= pages.last)
+
+
+_SKIPPED: Final = "skipped"
+
+
+def _usable_chunks(document: Document, pages: _Pages, drawing: Drawing, left_out: Counter[str]) -> Iterator[Chunk]:
+    """The chunks of a document that questions are made of; those that are boilerplate are counted."""
+    for kind, start, end in _segments(document, pages, drawing):
+        if kind == _SKIPPED:
+            continue
+        chunks = split_chunks(
+            document.text,
+            document=document.name,
+            tokens=drawing.tokens,
+            overlap=0,
+            pages=document.pages,
+            span=(start, end),
+        )
+        for chunk in chunks:
+            if _letters(chunk.text) < _LEAST_LETTERS:
+                continue
+            boilerplate = kind or ("" if drawing.keep_boilerplate else boilerplate_kind(chunk.text))
+            if boilerplate:
+                left_out[boilerplate] += 1
+            else:
+                yield chunk
+
+
+def _segments(document: Document, pages: _Pages, drawing: Drawing) -> Iterator[tuple[str, int, int]]:
+    """(kind, start, end) of stretches of a document: "" is asked about, `skipped` not, else a kind of boilerplate."""
+    headings = headings_in(document.text)
+    heading_starts = [heading.start for heading in headings]
+    borders = sorted({0, *document.pages, *heading_starts})
+
+    def kind_at(offset: int) -> str:
+        above = bisect_right(heading_starts, offset)
+        titles = headings[above - 1].path.split(" > ") if above else []
+        if not pages.holds(document.page_at(offset)) or _excluded(titles, drawing.exclude_headings):
+            return _SKIPPED
+        return "" if drawing.keep_boilerplate else _kind_of(titles)
+
+    start, kind = 0, kind_at(0)
+    for border in borders[1:]:
+        if (next_kind := kind_at(border)) != kind:
+            yield kind, start, border
+            start, kind = border, next_kind
+    yield kind, start, len(document.text)
+
+
+def _excluded(titles: Sequence[str], patterns: Sequence[str]) -> bool:
+    return any(
+        fnmatchcase(" ".join(title.split()).casefold(), " ".join(pattern.split()).casefold())
+        for title in titles
+        for pattern in patterns
+    )
+
+
+def _kind_of(titles: Sequence[str]) -> Kind:
+    """The kind of a section by its headings; that of the whole document is its subject, and says nothing."""
+    return next((kind for title in titles[1:] if (kind := heading_kind(title))), "") or (
+        heading_kind(titles[0]) if len(titles) == 1 else ""
+    )
+
+
+def _letters(text: str) -> int:
+    return sum(mark.isalnum() * (3 if mark > "\u2e7f" else 1) for mark in text)
