@@ -139,7 +139,7 @@ def test_a_verdict_behind_reasons_that_say_yes_and_no_is_the_verdict(reason, ver
 def test_replies_have_room_for_the_reasons():
     found = judged(lambda judge: [Relevance(judge), GEval(judge, "tone", "Polite.", steps=("Read.",), reasoning=True)],
                    sample(), lambda asked: "Fine.\nrelevance: 4\ntone: 4")  # fmt: skip
-    assert [asked.body["max_tokens"] for asked in found.asked] == [512, 512]
+    assert [(asked.body["max_tokens"], asked.body["top_logprobs"]) for asked in found.asked] == [(512, 5), (512, 20)]
 
 
 def test_a_prompt_of_ones_own_that_asks_for_the_number_alone_keeps_the_short_limit():

@@ -32,7 +32,7 @@ from steelyard.types import STOPPED, Asks, Message, Reply, Score
 
 Weighting = Literal["auto", "logprobs", "samples", "single"]
 
-_ALTERNATIVES: Final = 20
+ALTERNATIVES: Final = 20
 """As many as OpenAI's interface lists; with 20 a scale of 1 to 10 is covered however it is spaced."""
 _SCORE_TOKENS: Final = 12
 """A number needs one or two; a model that repeats the form before it, `coherence (1 to 5): 4`, needs ten."""
@@ -56,6 +56,8 @@ class Form:
         samples: how many are drawn where they are.
         min_probability_mass: the share of the probability that the scale's values must cover.
         reasoning: whether reasons stand before the score, for which a reply needs room.
+        alternatives: how many tokens the endpoint is asked to list at each token of the reply, where probabilities are
+            asked for.
     """
 
     metric: str
@@ -65,6 +67,7 @@ class Form:
     samples: int = 20
     min_probability_mass: float = 0.5
     reasoning: bool = False
+    alternatives: int = ALTERNATIVES
 
     def check(self) -> None:
         """Check the settings.
@@ -159,7 +162,9 @@ def _mean(verdicts: Sequence[Verdict]) -> Rated:
 
 async def _weighted(form: Form, judge: Judge, ask: Asks, messages: list[Message]) -> tuple[Rated, ...]:
     """Ratings weighted by token probabilities; where these are missing, the rating as it was read, with the reason."""
-    weighted = partial(judge.ask, ask, messages, logprobs=True, top_logprobs=_ALTERNATIVES, max_tokens=form.most_tokens)
+    weighted = partial(
+        judge.ask, ask, messages, logprobs=True, top_logprobs=form.alternatives, max_tokens=form.most_tokens
+    )
 
     async def once() -> Reply | str:
         try:

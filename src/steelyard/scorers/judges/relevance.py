@@ -66,6 +66,9 @@ Showing = Literal["auto", "shown", "hidden"]
 
 _REASONS: Final = re.compile(r"reason|explain|justif|理由|原因", re.IGNORECASE)
 """Words of a prompt that asks for more than a number, so that a reply needs room for it."""
+_ALTERNATIVES: Final = 5
+"""Of each token of a reply with reasons: they are stored for all of them, and after its reasons a judge hardly wavers
+between more than two or three ratings. With 20, a reply would take 30 kB."""
 _NAMES: Final[Mapping[str, str]] = MappingProxyType({"output": "relevance", "reference": "relevance_of_reference"})
 
 
@@ -156,7 +159,9 @@ class Relevance:
         values = {"question": question, "schema": _text(schema), "answer": candidate}
         messages = self._prompt.messages(language, values)
         # A prompt of a user's own, or of an older version, may ask for the number alone.
-        form = replace(self._form, reasoning=bool(_REASONS.search(self._prompt.text(language))))
+        form = self._form
+        if _REASONS.search(self._prompt.text(language)):
+            form = replace(form, reasoning=True, alternatives=_ALTERNATIVES)
         rated = await rate(form, self.judge, ask, messages)
         return rated_score(self._name, rated, candidate=candidate, threshold=self.threshold)
 
