@@ -153,6 +153,13 @@ def test_a_number_that_equals_an_option_is_that_option():
     assert read_choice("The answer is 1.", ["0.5", "1.0", "1"]).letters == ("C",)
 
 
+@pytest.mark.parametrize("reply", ["The", "It", "I think", "The answer", "Based on"])
+def test_a_sentence_that_was_cut_off_at_its_beginning_is_no_option(reply):
+    options = ["The cat", "It is hot", "I think so", "The answer key", "Based on law"]
+    assert read_choice(reply, options).letters == ()
+    assert read_choice("Neither.", ["Both A and B", "Neither A nor B"]).letters == ("B",)
+
+
 # What holds for any text.
 
 WORDS = st.sampled_from(

@@ -27,6 +27,8 @@ _IS_BEFORE: Final = re.compile(rf"(?:{expanded('<be>', 'en')}|[=≈:是为]|\\ap
 _SHOWN_LABEL: Final = re.compile(r"(?:\A|\n|[.!?:]\s{1,3})[ \t]{0,4}[\"'(\[]{0,2}(?P<letter>[A-Z])[).:\]]{1,2}\s{1,3}")
 _SHOWN_CLOSED: Final = re.compile(r"[\"')\]]{0,2}\s{0,2}(?:[.!]\s{0,3})?(?:\Z|\n)|[\"')\]]{0,2}[.!]\s{1,3}(?=[A-Z\"])")
 _NUMBER: Final = re.compile(r"[-−]?\d[\d,]*(?:\.\d+)?")
+_BEGINNINGS: Final = frozenset({"the", "a", "an", "i", "it", "this", "that", "we", "to", "in", "of", "based", "as"})
+"""Words with which a sentence begins that was cut off: the same words begin an option by chance."""
 _WORD: Final = re.compile(r"[\w.%$°]*\w[%°]?")
 
 
@@ -73,7 +75,7 @@ def _value(text: str) -> float | None:
 def shortened(page: ChoicePage) -> Candidate | None:
     """A whole reply that is the beginning of one option's text: `Neither.` of `Neither A nor B`."""
     words = _words(page.text)
-    if len(page.text) > SHORT // 2 or not words or (len(words) == 1 and len(words[0]) == 1):
+    if len(page.text) > SHORT // 2 or not words or words[0] in _BEGINNINGS or len("".join(words)) == 1:
         return None
     begun = [
         label
