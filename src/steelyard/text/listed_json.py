@@ -1,16 +1,16 @@
 """Lists that a model wrote as JSON: clean, fenced, with single quotes, or broken off in the middle.
 
-A list that broke off gives the entries that are whole. Values are read one after the other rather than the list as a
-whole, so that one damaged entry costs only what follows it.
+A list that broke off gives the entries that are whole.
 """
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import islice
 from typing import Any, Final, NamedTuple
 
+from steelyard.replies.jsonlike import JsonValue, json_at
 from steelyard.text.sql_fences import JSON_WORDS, blocks_of
 
 LONGEST_LIST: Final = 200_000
@@ -18,17 +18,15 @@ LONGEST_LIST: Final = 200_000
 
 _START: Final = re.compile(
     r"(?m)^[ \t]{0,40}(?:(?P<list>\[(?=\s{0,40}(?:[\"'{\]]|true\b|false\b|\Z)))"
-    r"|(?P<object>\{)\s{0,40}(?:\"[^\"\n]{1,60}\"|'[^'\n]{1,60}')\s{0,40}:\s{0,40}(?P<inner>\[)?)"
+    r"|(?P<object>\{)\s{0,40}(?:\"[^\"\n]{1,60}\"|'[^'\n]{1,60}')\s{0,40}:)"
 )
 _SEPARATOR: Final = re.compile(r"[\s,;]{0,200}")
-_QUOTED: Final = re.compile(r"([\"'])((?:\\.|(?!\1)[^\\\n])*+)\1(?=\s{0,40}(?:,|\]|\Z))")
 _TEXT_KEYS: Final = (
     "question", "claim", "statement", "text", "query", "fact", "sentence", "content",
     "问题", "题目", "陈述", "声明", "主张", "论断", "事实", "内容",
 )  # fmt: skip
 _NUMBERED_KEY: Final = re.compile(r"\D{0,20}(\d{1,4})\Z")
 _MOST_STARTS: Final = 20
-_DECODER: Final = json.JSONDecoder(strict=False)
 
 
 class JsonList(NamedTuple):
@@ -80,13 +78,9 @@ def _pieces(text: str) -> Iterator[str]:
 
 
 def _in_piece(piece: str) -> JsonList | None:
-    for count, match in enumerate(_START.finditer(piece)):
-        if count >= _MOST_STARTS:
-            return None
+    for match in islice(_START.finditer(piece), _MOST_STARTS):
         if match["list"]:
-            found: JsonList | None = _values(piece, match.end("list"))
-        elif match["inner"]:
-            found = _values(piece, match.end("inner"))
+            found = _whole_items(json_at(piece, match.start("list")))
         else:
             found = _objects(piece, match.start("object"))
         if found is not None:
@@ -94,30 +88,27 @@ def _in_piece(piece: str) -> JsonList | None:
     return None
 
 
-def _values(piece: str, place: int) -> JsonList | None:
-    """The values from `place`, behind an opening bracket; None where the first of them cannot be read."""
-    found: list[Any] = []
-    while True:
-        place = _after_separator(piece, place)
-        if place >= len(piece) or piece[place] == "]":
-            closed = place < len(piece)
-            return JsonList(tuple(found), closed) if found or closed else None
-        one = _value_at(piece, place)
-        if one is None:
-            return JsonList(tuple(found), closed=False) if found else None
-        value, place = one
-        found.append(value)
+def _whole_items(value: JsonValue) -> JsonList | None:
+    """The items of a list that are whole; None where it has none and breaks off."""
+    values = tuple(item.python() for _, item in value.items if item.closed)
+    return JsonList(values, value.closed) if values or value.closed else None
 
 
-def _objects(piece: str, place: int) -> JsonList | None:
-    """Objects that follow each other from `place`, or the texts of one whose keys number its entries."""
-    found: list[Any] = []
-    while place < len(piece) and piece[place] == "{" and (one := _value_at(piece, place)) is not None:
-        found.append(one[0])
-        place = _after_separator(piece, one[1])
-    if len(found) == 1 and isinstance(found[0], Mapping):
-        return _of_object(found[0])
-    return JsonList(tuple(found), closed=True) if found else None
+def _objects(piece: str, start: int) -> JsonList | None:
+    """Objects that follow each other, the list that one of them holds, or the texts that its numbered keys name."""
+    values: list[Any] = []
+    place = start
+    while place < len(piece) and piece[place] == "{":
+        value = json_at(piece, place)
+        if not values and value.items and value.items[0][1].kind == "list":
+            return _whole_items(value.items[0][1])
+        if not value.closed:
+            break
+        values.append(value.python())
+        place = _after_separator(piece, value.end)
+    if len(values) == 1:
+        return _of_object(values[0])
+    return JsonList(tuple(values), closed=True) if values else None
 
 
 def _of_object(value: Mapping[str, Any]) -> JsonList | None:
@@ -133,20 +124,6 @@ def _of_object(value: Mapping[str, Any]) -> JsonList | None:
 def _after_separator(piece: str, place: int) -> int:
     match = _SEPARATOR.match(piece, place)
     return match.end() if match else place
-
-
-def _value_at(piece: str, place: int) -> tuple[Any, int] | None:
-    """The value at `place` and where the text goes on; None where none can be read."""
-    try:
-        value, end = _DECODER.raw_decode(piece, place)
-    except (ValueError, RecursionError):
-        quoted = _QUOTED.match(piece, place)
-        return (_unescaped(quoted[2]), quoted.end()) if quoted else None
-    return value, end
-
-
-def _unescaped(text: str) -> str:
-    return text.replace("\\'", "'").replace('\\"', '"')
 
 
 def texts_of(values: Sequence[Any]) -> tuple[str, ...]:
