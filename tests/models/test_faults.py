@@ -9,12 +9,19 @@ from steelyard.models.faults import (
     ErrorBody,
     error_body,
     fault_in_body,
-    fault_of,
-    is_content_filter,
+    filtered_reply,
     parse_json,
     quoted,
     retry_after_s,
 )
+
+
+def fault_of(answer):
+    """The fault that an answer is; None for one that is to be read."""
+    with pytest.raises(Fault) as caught:
+        filtered_reply(answer)
+    return caught.value
+
 
 DATE = "Mon, 02 Mar 2026 10:00:00 GMT"
 
@@ -62,21 +69,22 @@ def test_status_and_code_decide_the_kind(given, kind, retry, ends_run):
 
 
 def test_a_success_is_no_fault_whatever_its_body_says():
-    assert fault_of(answer(200, {"error": "x"})) is None
-    assert fault_of(answer(204)) is None
+    assert filtered_reply(answer(200, {"error": "x"})) is None
+    assert filtered_reply(answer(204)) is None
 
 
 @pytest.mark.parametrize("code", ["content_filter", "1301", "data_inspection_failed", "content_policy_violation"])
 def test_a_content_filter_is_an_outcome_and_no_fault(code):
     stopped = openai_error(400, code)
-    assert is_content_filter(stopped)
-    assert fault_of(stopped) is None
+    reply = filtered_reply(stopped)
+    assert (reply.text, reply.finish) == ("", "content_filter")
+    assert reply.metadata["message"]
 
 
 def test_a_bad_request_is_no_content_filter():
-    assert not is_content_filter(openai_error(400, "invalid_request_error"))
-    assert not is_content_filter(answer(200, {"error": {"code": "content_filter"}}))
-    assert not is_content_filter(openai_error(500, "content_filter"))
+    assert fault_of(openai_error(400, "invalid_request_error")).kind == "bad_request"
+    assert filtered_reply(answer(200, {"error": {"code": "content_filter"}})) is None
+    assert fault_of(openai_error(500, "content_filter")).kind == "server"
 
 
 def test_a_message_names_status_words_and_code():

@@ -40,21 +40,21 @@ class OpenTable:
         """The cell as stripped text."""
         return render(self.cell(row, role))
 
-    def question(self, row: Row, defects: list[Defect], role: str = "question") -> Any:
+    def question(self, row: Row, defects: list[Defect]) -> Any:
         """The question of a row: a text, or a list of messages; "" and a defect if it is neither.
 
         A sheet holds messages as the JSON text of a list.
         """
-        value = self.cell(row, role)
+        value = self.cell(row, "question")
         if (messages := messages_in(value)) is not None:
             if flaw := flaw_in(messages):
-                defects.append(self.defect(f"blank {role}", row, role, flaw))
+                defects.append(self.defect("blank question", row, "question", flaw))
             return messages
         if isinstance(value, list | dict):
-            wrong = f"the {role} is neither a text nor a list of messages, each with its role"
-            defects.append(self.defect(f"bad {role}", row, role, wrong))
+            wrong = "the question is neither a text nor a list of messages, each with its role"
+            defects.append(self.defect("bad question", row, "question", wrong))
             return ""
-        return self.text(row, role)
+        return self.text(row, "question")
 
     def answers(self, row: Row, role: str, defects: list[Defect]) -> str | list[str] | None:
         """A text, a list of texts where several are right, or None for a blank cell.

@@ -15,7 +15,7 @@ from typing import Any, ClassVar
 
 from steelyard.errors import ConfigError
 from steelyard.models.base import Answer, Fault, Request, Wire, finish_named, usage_of
-from steelyard.models.faults import error_body, fault_in_body, fault_of, is_content_filter, parse_json, quoted
+from steelyard.models.faults import error_body, fault_in_body, filtered_reply, parse_json, quoted
 from steelyard.models.openai_compatible import check_endpoint, mapping_or_empty, post
 from steelyard.prompts.conversation import content_text, transcript_of
 from steelyard.prompts.message_parts import has_other_parts
@@ -76,11 +76,8 @@ class Completions:
         Raises:
             Fault: a status that says so, no JSON, an error inside it, or no choice.
         """
-        fault = fault_of(answer)
-        if fault is not None:
-            raise fault
-        if is_content_filter(answer):
-            return Reply("", "", "content_filter", metadata={"message": quoted(answer.body)})
+        if (filtered := filtered_reply(answer)) is not None:
+            return filtered
         data = parse_json(answer)
         choice = _first_choice(data, answer)
         text = choice.get("text")

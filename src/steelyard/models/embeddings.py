@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from steelyard.errors import ConfigError, ModelError, expect_number
 from steelyard.models.base import Answer, Fault, Request, Wire, usage_of
-from steelyard.models.faults import error_body, fault_in_body, fault_of, is_content_filter, parse_json, quoted
+from steelyard.models.faults import error_body, fault_in_body, filtered_reply, parse_json, quoted
 from steelyard.models.openai_compatible import check_endpoint, mapping_or_empty, post
 from steelyard.prompts.conversation import content_text
 from steelyard.types import Asks, Message, Reply, Usage, estimate_tokens
@@ -100,11 +100,8 @@ class Embeddings:
         Raises:
             Fault: a status that says so, no JSON, an error inside it, or anything but vectors of one dimension.
         """
-        fault = fault_of(answer)
-        if fault is not None:
-            raise fault
-        if is_content_filter(answer):
-            return Reply("", "", "content_filter", metadata={"message": quoted(answer.body)})
+        if (filtered := filtered_reply(answer)) is not None:
+            return filtered
         data = mapping_or_empty(parse_json(answer))
         vectors = data.get("data")
         if not isinstance(vectors, list) or not vectors:

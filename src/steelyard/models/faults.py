@@ -30,7 +30,7 @@ from typing import Any, Final, NamedTuple
 
 from steelyard.models.base import Answer, Fault
 from steelyard.models.refusals import ENDING, NAMED, UNPROVEN, refusal_kind
-from steelyard.types import Json
+from steelyard.types import Json, Reply
 
 _QUOTED: Final = 200
 _CODES: Final[Mapping[str, tuple[str, ...]]] = MappingProxyType(
@@ -109,22 +109,22 @@ def error_body(value: Json) -> ErrorBody:
     )
 
 
-def fault_of(answer: Answer, error: ErrorBody | None = None, *, now: float | None = None) -> Fault | None:
-    """Classify `answer` by its status and error code; None if it is no fault.
+def filtered_reply(answer: Answer) -> Reply | None:
+    """The empty reply of a call that a content filter stopped; None for a success, which is to be read.
 
-    Args:
-        answer: what came.
-        error: what its body says, where it was read already; else it is read here.
-        now: seconds since 1970, for a Retry-After that is a date in an answer without a Date of its own.
-
-    None for every 2xx, whatever its body says, and for what a content filter stopped.
+    Raises:
+        Fault: the status is no success, and for another reason.
     """
     if 200 <= answer.status < 300:
         return None
-    error = error_of(answer) if error is None else error
+    error = error_of(answer)
     kind = _kind(answer.status, error)
     if kind == "content_filter":
-        return None
+        return Reply("", "", "content_filter", metadata={"message": error.message or quoted(answer.body)})
+    raise _fault_of(answer, error, kind)
+
+
+def _fault_of(answer: Answer, error: ErrorBody, kind: str) -> Fault:
     if (refusal := _refusal(answer.status, kind, error.text or answer.body.decode("utf-8", "replace"))) is not None:
         named, basis = refusal
         return _refused(named or "bad_request", _message(answer, error), basis)
@@ -132,12 +132,12 @@ def fault_of(answer: Answer, error: ErrorBody | None = None, *, now: float | Non
         kind,
         _message(answer, error),
         retry=kind in _RETRIED,
-        retry_after_s=retry_after_s(answer.headers, now=now) if kind in _RETRIED else None,
+        retry_after_s=retry_after_s(answer.headers) if kind in _RETRIED else None,
         ends_run=kind in ENDING or answer.status < 400,
     )
 
 
-def fault_in_body(error: ErrorBody, answer: Answer, *, now: float | None = None) -> Fault | None:
+def fault_in_body(error: ErrorBody, answer: Answer) -> Fault | None:
     """The fault that an error inside a 2xx body is, or None for what a content filter stopped.
 
     A code is read as its name or as the HTTP status that it copies, except that 404 does not end the run: a service
@@ -159,7 +159,7 @@ def fault_in_body(error: ErrorBody, answer: Answer, *, now: float | None = None)
         kind,
         message,
         retry=kind in _RETRIED,
-        retry_after_s=retry_after_s(answer.headers, now=now) if kind in _RETRIED else None,
+        retry_after_s=retry_after_s(answer.headers) if kind in _RETRIED else None,
         billed=kind == "server",
         ends_run=kind in ENDING,
     )
@@ -182,13 +182,6 @@ def _refused(kind: str, message: str, basis: str) -> Fault:
     fault = Fault(kind, message, retry=False)
     fault.refusal = basis
     return fault
-
-
-def is_content_filter(answer: Answer, error: ErrorBody | None = None) -> bool:
-    """Whether a 4xx says that a content filter stopped the question or the answer: `finish="content_filter"`."""
-    if not 400 <= answer.status < 500:
-        return False
-    return _kind(answer.status, error_of(answer) if error is None else error) == "content_filter"
 
 
 def error_of(answer: Answer) -> ErrorBody:
@@ -218,7 +211,8 @@ def retry_after_s(headers: Mapping[str, str], *, now: float | None = None) -> fl
     Args:
         headers: names in lower case. `retry-after-ms` wins over `retry-after`, which is a number of seconds (a
             fraction is accepted) or an HTTP date.
-        now: see `fault_of`. A date is measured from the answer's own Date, so that a wrong clock here does no harm.
+        now: seconds since 1970, for a date in an answer without a Date of its own; None is the clock. A date is
+            otherwise measured from the answer's own Date, so that a wrong clock here does no harm.
 
     >>> retry_after_s({"retry-after": "1.5"}), retry_after_s({"retry-after-ms": "250", "retry-after": "9"})
     (1.5, 0.25)

@@ -18,7 +18,7 @@ from urllib.parse import quote, urlsplit
 from steelyard.errors import ConfigError, did_you_mean, expect_number
 from steelyard.models.base import Answer, Request, Wire, as_messages, endpoint_of
 from steelyard.models.connection import check_connection
-from steelyard.models.faults import error_of, fault_of, is_content_filter
+from steelyard.models.faults import filtered_reply
 from steelyard.models.openai_compatible import most_tokens
 from steelyard.models.references import check_secrets, check_sent, masked
 from steelyard.models.response import ResponseMap, reply_in, watch_for
@@ -170,12 +170,8 @@ class HttpModel:
         Raises:
             Fault: a status that says so, no JSON, an error inside a success, or nothing where the text should stand.
         """
-        if answer.status not in self.accept_status:
-            fault = fault_of(answer)
-            if fault is not None:
-                raise fault
-            if is_content_filter(answer):
-                return Reply("", "", "content_filter", metadata={"message": error_of(answer).message})
+        if answer.status not in self.accept_status and (filtered := filtered_reply(answer)) is not None:
+            return filtered
         return reply_in(answer, self.response)
 
 

@@ -27,7 +27,7 @@ from steelyard.models.base import (
     usage_of,
 )
 from steelyard.models.connection import check_connection
-from steelyard.models.faults import error_body, fault_in_body, fault_of, is_content_filter, parse_json, quoted
+from steelyard.models.faults import error_body, fault_in_body, filtered_reply, parse_json, quoted
 from steelyard.models.references import check_key, check_secrets, check_sent, masked
 from steelyard.models.streaming import completion_in, send_streamed, streamed_text
 from steelyard.prompts.conversation import content_text
@@ -221,11 +221,8 @@ def read_completion(answer: Answer, *, streamed: bool = False) -> Reply:
     Raises:
         Fault: see `OpenAICompatible.read`.
     """
-    fault = fault_of(answer)
-    if fault is not None:
-        raise fault
-    if is_content_filter(answer):
-        return Reply("", "", "content_filter", metadata={"message": quoted(answer.body)})
+    if (filtered := filtered_reply(answer)) is not None:
+        return filtered
     text = streamed_text(answer) if streamed else None
     return reply_of(parse_json(answer) if text is None else completion_in(text, answer), answer)
 
