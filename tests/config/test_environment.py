@@ -1,6 +1,7 @@
 import pytest
 
 from steelyard.config.environment import environment, read_dotenv
+from steelyard.config.load import load
 from steelyard.config.read import parse
 from steelyard.config.scalars import described
 from steelyard.errors import ConfigError
@@ -40,12 +41,27 @@ def test_every_missing_reference_is_named_at_its_place(tmp_path):
 
 
 def test_a_secret_that_is_written_out_is_refused_and_not_shown():
-    error = error_of('model:\n  api_key: "sk-0123456789"\n  headers: {Authorization: Bearer 12345678}\n')
-    assert 'put API_KEY=... into .env and write "${API_KEY}"' in str(error)
+    error = error_of('model:\n  auth_token: "sk-0123456789"\n  headers: {Authorization: Bearer 12345678}\n')
+    assert 'put AUTH_TOKEN=... into .env and write "${AUTH_TOKEN}"' in str(error)
     assert "a.yaml:3:13: Authorization:" in str(error)
     assert "sk-0123456789" not in str(error)
     assert "12345678" not in str(error)
     assert not values_of("model: {api_key: EMPTY}")
+
+
+def test_a_key_that_is_written_out_is_one_mistake_at_its_value(tmp_path):
+    (tmp_path / "q.csv").write_text("question,A,B,answer\n1+1?,2,3,A\n", "utf-8")
+    text = """suite: choice
+samples: {file: q.csv}
+targets:
+  m: {prompt: {template: en/four_options, model: {openai_compatible: {name: m, api_key: sk-0123456789abcdefghij}}}}
+"""
+    (tmp_path / "a.yaml").write_text(text, "utf-8")
+    with pytest.raises(ConfigError) as caught:
+        load(tmp_path / "a.yaml", environ={}, use_dotenv=False)
+    assert (caught.value.location.line, caught.value.location.column) == (4, 89)
+    assert caught.value.message.startswith("api_key: a key is not written out here")
+    assert "sk-0123" not in str(caught.value)
 
 
 def test_a_secret_is_refused_under_every_name_and_in_every_form():

@@ -182,8 +182,8 @@ def test_it_works_in_one_event_loop_after_another():
     ("fields", "said_so"),
     [
         ({"name": ""}, "name is missing"),
-        ({"api_key": "sk-123456"}, "must be a reference"),
-        ({"credentials": {"aws_secret_access_key": "abc"}}, "must be a reference"),
+        ({"api_key": "sk-123456"}, "a key is not written out here"),
+        ({"credentials": {"aws_secret_access_key": "abc"}}, "a key is not written out here"),
         ({"parameters": {"num_retries": 3}}, "may not hold 'num_retries'"),
         ({"parameters": {"api_base": "http://h"}}, "may not hold 'api_base'"),
         ({"headers": {"X-Api-Key": "sk-123456"}}, "must hold a reference"),

@@ -19,6 +19,8 @@ from steelyard.models.references import BODY_KEYS, REFERENCE, is_data, is_writte
 
 _LINE: Final = re.compile(r"\s*(?:export\s+)?([A-Za-z_][A-Za-z0-9_]*)\s*=\s*(.*)")
 _WORDS: Final = frozenset({"template", "system", "text", "default", "replies"})
+_CHECKED_BY_MODELS: Final = frozenset({"api_key"})
+"""Refused by every model that has it, whatever it looks like: one mistake, one message."""
 _NO_SECRETS: Final = frozenset({"gate", "samples"})
 """Keys of a configuration below which names are those of scores and columns: `token_f1: ">= 0.75"`."""
 _USER_AND_PASSWORD: Final = re.compile(r"://[^/@\s:]+:[^/@\s${]+@")
@@ -113,7 +115,9 @@ def _refuse_literals(node: Node, problems: Problems, above: tuple[str, ...] = ()
 
 def _refuse_literal(key: str, node: Node, at: Node, problems: Problems, above: tuple[str, ...]) -> None:
     value = node.value
-    if key in _WORDS or not is_written_out(key, value, outside=above[-1:] == ("headers",)):
+    if key in _WORDS or (key in _CHECKED_BY_MODELS and not BODY_KEYS & {*above}):
+        return
+    if not is_written_out(key, value, outside=above[-1:] == ("headers",)):
         return
     if BODY_KEYS & {*above}:
         message = f'a secret is not written out here, nor resolved in {above[-1]}: send it in a header as "${{NAME}}"'

@@ -79,8 +79,8 @@ class LiteLLM:
         if not self.name:
             raise ConfigError("name is missing: provider and model, as in anthropic/claude-sonnet-4-5")
         check_key(self.api_key)
-        for value in self.credentials.values():
-            check_key(value)
+        for name, value in self.credentials.items():
+            check_key(value, name)
         check_secrets(self.api_base, self.headers)
         check_sent("parameters", self.parameters)
         for name in (*self.parameters, *self.credentials):

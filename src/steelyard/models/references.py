@@ -61,14 +61,21 @@ _NAMED: Final = re.compile(
 )
 
 
-def check_key(key: str) -> None:
-    """Refuse an API key that is not a reference; an empty one is none.
+def check_key(key: str, name: str = "api_key") -> None:
+    """Refuse a key that is not a reference; an empty one is none.
+
+    Args:
+        key: as configured.
+        name: what it is called in the configuration.
 
     Raises:
         ConfigError: it is written out.
     """
     if key and not REFERENCE.fullmatch(key):
-        raise ConfigError('api_key must be a reference such as "${OPENAI_API_KEY}": a key itself would be stored')
+        raise ConfigError(
+            f"{name}: a key is not written out here, as it would be stored: put {name.upper()}=... into .env and write "
+            f'"${{{name.upper()}}}"'
+        )
 
 
 def check_secrets(url: str, headers: Mapping[str, str]) -> None:
