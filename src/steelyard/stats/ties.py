@@ -42,9 +42,9 @@ def wilson_with_ties(wins: int, ties: int, losses: int, level: float = 0.95) -> 
 
     h is a continuity correction: 0 without ties, else c / 2n with c = min(3/2, 1 + n / 20) (1 + 1 / ties) / 2. With a
     single tie the mean moves in steps of a whole win, with many ties in steps of half a win. Smaller sets get less,
-    so that no limit rises by more than 0.01 when a win becomes a tie or a tie becomes a loss. The limit farther from
-    its end of the scale never rises: of at least as many wins as losses the lower limit is at least the one that the
-    data would have with all ties lost, and the upper limit likewise.
+    so that no limit rises by more than 0.01 when a win becomes a tie or a tie becomes a loss. With at least as many
+    wins as losses the lower limit is never below Wilson's with all ties lost, so it does not rise at all; with at
+    least as many losses the upper limit is never above Wilson's with all ties won.
 
     Args:
         wins: comparisons won, at least 0.
@@ -121,7 +121,8 @@ def score_interval_with_ties(wins: float, ties: float, losses: float, z: float) 
     correction = min(_LARGEST_CORRECTION, 1 + n / 20) * (1 + 1 / max(1.0, ties)) / (4 * n)
     low = _lower_limit((wins, ties, losses), z, correction)
     high = 1 - _lower_limit((losses, ties, wins), z, correction)
-    # Near the closer end of the scale this bound would cost coverage: at n = 11 it would leave 90 %.
+    # On both sides these bounds would cost coverage: the limit at the nearer end of the scale needs the room (90 % at
+    # n = 11 without it).
     if wins >= losses:
         low = max(low, score_interval(wins / n, n, z).low)
     if wins <= losses:
