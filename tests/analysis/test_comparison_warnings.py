@@ -8,7 +8,6 @@ import pytest
 from tests.analysis.stored_run import stored
 
 from steelyard import compare
-from steelyard.analysis.comparison_warnings import what_differs
 from steelyard.analysis.stopping import Stopping
 from steelyard.stats.intervals import Interval
 
@@ -48,7 +47,7 @@ def test_another_judge_is_named_with_what_differs(changed, said):
 
 def test_a_long_prompt_is_not_quoted():
     (warning,) = warnings({"scorers": judge()}, {"scorers": judge(prompt="Rate it. " * 20)})
-    assert "differs (prompt)" in warning
+    assert "differs (prompt: 0 words removed, 38 added)" in warning
 
 
 def test_an_equal_judge_and_a_scorer_more_are_no_warning():
@@ -89,25 +88,11 @@ def test_a_run_that_was_stopped_early_is_warned_of():
     assert compare(runs[0], replace(runs[1], stopping=whole)).pairs[0].warnings == ()
 
 
-def test_what_differs_says_each_setting_once_and_quotes_what_is_short():
-    before = {"target": prompt(), "samples": {"n": 20, "digest": "aa"}, "options": {"repeats": 1}}
-    after = {
-        "target": prompt("n", "Q: " + "x" * 50, temperature=1),
-        "samples": {"n": 30, "digest": "bb"},
-        "options": {"repeats": 3},
-    }
-    assert what_differs(before, after) == (
-        "dataset: 20 → 30 samples",
-        "repeats: 1 → 3",
-        "model: m → n",
-        "prompt",
-        "temperature: none → 1",
-    )
-    assert what_differs(before, {**before, "samples": {"n": 20, "digest": "bb"}}) == ("dataset: content or order",)
-    assert what_differs(before, before) == ()
-
-
 def test_many_differences_are_cut_and_counted():
-    before, after = ({"target": {"f": {str(no): side * no for no in range(1, 15)}}} for side in (1, 2))
-    found = what_differs(before, after)
-    assert (len(found), found[-1]) == (9, "and 6 more")
+    first, second = stored("a", s=[0, 1]), stored("b", s=[0, 1])
+    first.manifest, second.manifest = (
+        {"target": {"f": {str(no): side * no for no in range(1, 15)}}} for side in (1, 2)
+    )
+    (pair,) = compare(first, second).pairs
+    assert (len(pair.differs), pair.differs[-1]) == (9, "and 6 more")
+    assert len(pair.settings) == 14

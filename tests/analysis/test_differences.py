@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from steelyard.analysis.differences import PairedValues, paired_difference
+from steelyard.analysis.differences import PairedValues, ScoreMeaning, paired_difference
 from steelyard.stats.power import detectable_paired_rates
 
 
@@ -70,11 +70,32 @@ def test_what_the_set_could_have_shown_is_mcnemars_detectable_difference():
     assert (found.improved, found.regressed) == (16, 6)
 
 
-def test_flips_are_counted_for_any_score_on_the_unit_interval_and_for_no_other():
-    assert paired_difference(values([0.2, 0.9, 0.6], [0.5, 0.4, 0.7]), level=0.95).improved == 1
-    assert paired_difference(values([0.2, 0.9, 0.6], [0.5, 0.4, 0.7]), level=0.95).regressed == 1
-    rated = paired_difference(values([0.2, 4.0], [0.5, 3.0]), level=0.95)
-    assert (rated.improved, rated.regressed, rated.unit) == (None, None, False)
+def test_without_a_threshold_each_better_value_is_an_improvement():
+    pairs = values([0.2, 0.9, 0.6, 0.3], [0.5, 0.4, 0.7, 0.3])
+    found = paired_difference(pairs, level=0.95)
+    assert (found.improved, found.regressed) == (2, 1)
+    turned = paired_difference(pairs, level=0.95, meaning=ScoreMeaning(lower_is_better=True))
+    assert (turned.improved, turned.regressed) == (1, 2)
+    rated = paired_difference(values([1, 4.0], [2, 3.0]), level=0.95, meaning=ScoreMeaning(scaled=True))
+    assert (rated.improved, rated.regressed, rated.unit) == (1, 1, False)
+
+
+def test_with_a_threshold_only_pairs_that_cross_it_change():
+    pairs = values([1, 3, 4, 2], [3, 4, 2, 4])
+    passing = paired_difference(pairs, level=0.95, meaning=ScoreMeaning(scaled=True, threshold=4))
+    assert (passing.improved, passing.regressed) == (2, 1)
+    most = paired_difference(pairs, level=0.95, meaning=ScoreMeaning(True, lower_is_better=True, threshold=2))
+    assert (most.improved, most.regressed) == (1, 2), "at most 2 passes"
+
+
+def test_where_lower_is_better_a_zero_is_right_and_the_interval_is_that_of_the_values():
+    before, after = [1] * 60 + [0] * 16 + [1] * 6 + [0] * 18, [1] * 60 + [1] * 16 + [0] * 6 + [0] * 18
+    higher = paired_difference(values(before, after), level=0.95)
+    lower = paired_difference(values(before, after), level=0.95, meaning=ScoreMeaning(lower_is_better=True))
+    assert higher.table == (60, 16, 6, 18)
+    assert lower.table == (18, 6, 16, 60)
+    assert (lower.difference, lower.interval, lower.p) == (higher.difference, higher.interval, higher.p)
+    assert (lower.improved, lower.regressed) == (6, 16)
 
 
 def test_a_higher_level_gives_a_wider_interval_and_a_larger_detectable_difference():

@@ -264,8 +264,48 @@ def test_a_margin_is_a_number_of_0_or_more(margin):
         parse_margin("solve_rate", margin)
 
 
-def test_a_score_where_less_is_better_is_sent_to_a_rule_on_its_value():
-    with pytest.raises(ConfigError, match=r'takes a rule on its value instead, such as toxicity: "<=! 0\.1"'):
+def lower(run):
+    """The same run of a score where lower is better."""
+    return replace(run, manifest={**run.manifest, "score_infos": {"solve_rate": {"lower_is_better": True}}})
+
+
+@pytest.mark.parametrize(("margin", "state"), [(0.13, "holds"), (0.02, "fails")])
+def test_where_lower_is_better_an_increase_is_the_loss(margin, state):
+    """Newcombe's own table turned round: the difference lies between 0.0046 and 0.1186, and that is the loss."""
+    old, new = map(lower, table(59, 6, 16, 80))
+    turned = judged(new, old, margin)
+    assert turned.interval == pytest.approx((0.0046, 0.1186), abs=5e-5)
+    assert turned.state == state
+    assert judged(old, new, 0).state == "holds", "a decrease is a proven gain"
+
+
+def test_a_margin_is_undecided_where_missing_verdicts_could_exceed_it():
+    """60 of 100 in both; 40 wrong ones of the old run could as well be right, which would be a loss of 40 points."""
+    known, half_known = [1.0] * 60 + [0.0] * 40, [1.0] * 60 + ["unparsed"] * 40
+    assert judged(stored("old", known), stored("new", known), 0.1).state == "holds"
+    found = judged(stored("old", half_known), stored("new", known), 0.1)
+    assert found.state == "undecided"
+    assert "with 40 replies without a verdict the loss may be 0.4" in found.sentence
+
+
+def test_a_rule_on_a_run_of_which_nothing_was_parsed_is_undecided():
+    (found,) = judge_gate({"solve_rate": ">= 0.6"}, [stored("new", ["unparsed"] * 800).summary()]).results
+    assert found.state == "undecided"
+    assert "none of 800 replies has a verdict" in found.sentence
+
+
+def test_a_rule_on_the_whole_interval_counts_missing_verdicts_at_both_ends():
+    rows = [1.0] * 95 + [0.0] * 5
+    assert judge_gate({"solve_rate": ">=! 0.85"}, [stored("new", rows).summary()]).exit_code == 0
+    most = stored("new", [1.0] * 60 + ["unparsed"] * 40).summary()
+    (found,) = judge_gate({"solve_rate": "<=! 0.75"}, [most]).results
+    assert found.interval.high < 0.75
+    assert found.state == "undecided"
+    assert "0.6 to 1 with 40 replies without a verdict" in found.sentence
+
+
+def test_a_negative_margin_is_refused_and_the_direction_explained():
+    with pytest.raises(ConfigError, match="where lower is better the loss is an increase"):
         parse_margin("toxicity", -0.02)
 
 

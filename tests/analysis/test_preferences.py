@@ -6,7 +6,6 @@ import pytest
 from tests.analysis.judging import Judging, judging, orders, row, rows
 
 from steelyard.analysis.preferences import fair_split, is_judging, preferences, sides_of
-from steelyard.analysis.preferences_wording import p_percent
 from steelyard.analysis.stopping import Stopping
 from steelyard.errors import ConfigError
 from steelyard.stats.intervals import Interval, wilson
@@ -37,7 +36,7 @@ def test_nineteen_of_nineteen_is_printed_with_its_interval_and_its_exact_p():
     assert found.verdict == "A"
     assert found.sentence == (
         "ours is preferred to theirs: it won 19 of 19 decided pairs, 100.00 % (95 % CI 83.18 % to 100.00 %; "
-        "exact binomial test, p = 0.00038 %; not decided: 1 tie)."
+        "exact binomial test, p = 3.8e-06; not decided: 1 tie)."
     )
     assert found.p == pytest.approx(3.814697e-06, rel=1e-6)
     assert found.win.interval == wilson(19, 19)
@@ -116,7 +115,7 @@ def test_an_undecided_set_says_what_it_could_have_found():
     assert found.detectable == detectable_win_rate(30)
     assert found.sentence == (
         "These 30 pairs cannot tell which of ours and theirs is preferred: ours won 14 of 30 decided pairs, 46.67 % "
-        "(95 % CI 30.23 % to 63.86 %; exact binomial test, p = 86 %). The smallest win rate that 30 decided "
+        "(95 % CI 30.23 % to 63.86 %; exact binomial test, p = 0.86). The smallest win rate that 30 decided "
         "pairs would show in 8 of 10 such sets is 74.9 %."
     )
 
@@ -172,7 +171,7 @@ def test_a_judge_that_follows_the_place_is_warned_of():
     given += [row("A", f"a{no}", orders=orders("A", "A")) for no in range(8)]
     warnings = preferences(Judging(tuple(given))).warnings
     assert warnings[0] == (
-        "The judge favours the answer shown first: 12 of 12 disagreements of its orders (p = 0.049 %). "
+        "The judge favours the answer shown first: 12 of 12 disagreements of its orders (p = 0.00049). "
         "Such pairs count as half."
     )
     assert warnings[1].startswith("The judge says the same in both orders in 40.0 % of 20 pairs only")
@@ -263,19 +262,28 @@ def test_only_a_judging_run_has_preferences():
         sides_of({"target": "x"})
 
 
-@pytest.mark.parametrize(
-    ("p", "text"),
-    [
-        (0.05, "5.0 %"),
-        (0.4995, "50 %"),
-        (0.0999, "10 %"),
-        (1.0, "100 %"),
-        (2.3e-5, "0.0023 %"),
-        (1e-300, "< 0.000001 %"),
-    ],
-)
-def test_a_p_in_percent_has_two_digits_and_no_exponent(p, text):
-    assert p_percent(p) == text
+def test_missing_verdicts_that_could_turn_the_preference_allow_no_conclusion():
+    """10 of 10 decided pairs for ours, and 12 unparsed: ours has 45 to 100 % whatever they are worth."""
+    found = preferences(judging(*["A"] * 10, *["unparsed"] * 12))
+    assert (found.bounds, found.p) == ((10 / 22, 1.0), pytest.approx(2 / 2**10))
+    assert found.verdict == "cannot_tell"
+    assert found.sentence == (
+        "Nothing can be concluded about ours and theirs: 12 verdicts of 22 are unparsed or refused, and depending on "
+        "these ours has 45.45 % to 100.00 % with ties as half. Of the rest ours won 10 of 10 decided pairs, 100.00 % "
+        "(95 % CI 72.25 % to 100.00 %; exact binomial test, p = 0.002)."
+    )
+
+
+def test_missing_verdicts_that_cannot_turn_the_preference_leave_it():
+    found = preferences(judging(*["A"] * 10, *["unparsed"] * 9))
+    assert found.bounds.low == 10 / 19
+    assert found.verdict == "A"
+
+
+def test_verdicts_that_were_all_lost_allow_no_conclusion():
+    found = preferences(judging(*["unparsed"] * 8))
+    assert found.verdict == "none"
+    assert "so nothing can be concluded" in found.sentence
 
 
 def test_the_sign_flip_test_over_single_pairs_is_the_exact_one():

@@ -40,10 +40,10 @@ def test_a_judging_run_is_shown_with_its_shares_its_rates_and_its_sentence(steel
     out = steelyard("show", judge, "--store", store, code=0).out
     assert "36 pairs judged by a judge" in out
     assert "█ ours <b> 55.6 % (20)  ▒ tie 11.1 % (4)  ░ inconsistent 11.1 % (4)" in out
-    assert "win rate           83.33 %  64.15 % to 93.32 %  24  0.15 %" in out
+    assert "win rate           83.33 %  64.15 % to 93.32 %  24  0.0015" in out
     assert "same in both orders: 87.5 % of 32 pairs" in out
     assert "ours <b> is preferred to theirs: it won 20 of 24 decided" in " ".join(out.split())
-    assert "cooking <i>  12    4     0  0   100.0 %  75.8 to 100.0  0.049 %" in out
+    assert "cooking <i>  12    4     0  0   100.0 %  75.8 to 100.0  0.00049" in out
     assert [line for line in out.splitlines() if len(line) > 80 and not line.lstrip().startswith("steelyard ")] == []
 
 
@@ -107,8 +107,8 @@ def test_show_gives_the_preferences_as_json(steelyard, pairs):
 
 def test_nineteen_of_nineteen_on_a_terminal(capfd):
     out = shown(capfd, preferences(judging(*["A"] * 19, "tie")))
-    assert "win rate      100.00 %  83.18 % to 100.00 %  19  0.00038 %" in out
-    assert "p = 0.00038 %" in " ".join(out.split())
+    assert "win rate      100.00 %  83.18 % to 100.00 %  19  3.8e-06" in out
+    assert "p = 3.8e-06" in " ".join(out.split())
 
 
 def test_many_pairs_are_lines_of_a_table_within_80_columns(capfd):
@@ -134,7 +134,7 @@ def test_many_stopped_pairs_show_the_share_that_their_interval_is_about(capfd):
 def test_what_a_judge_does_in_all_pairs_is_one_note(capfd):
     given = tuple(row("inconsistent", f"s{no}", orders=orders("A", "B")) for no in range(12))
     out = " ".join(shown(capfd, *[preferences(Judging(given, first=name)) for name in "abcd"]).split())
-    assert "favours the answer shown first in 4 of these 4 comparisons (p < 5 % each): 48 of 48 disagreements" in out
+    assert "favours the answer shown first in 4 of these 4 comparisons (p < 0.05 each): 48 of 48 disagreements" in out
     assert "less than 70 % of the pairs in 4 of these 4 comparisons (least, 0.0 %, in a vs theirs)" in out
     assert out.count("note:") == 3
 

@@ -44,7 +44,7 @@ def test_a_row_per_further_score_holds_both_values_difference_interval_p_changes
     assert scores["T"][:3] == ["55.0 %", "95.0 %", "+40.0"]
     assert scores["T"][4:] == ["0.021", "+9 -1", "20"]
     assert scores["R"][:3] == ["2.50", "3.00", "+0.50"]
-    assert scores["R"][5] == "–"
+    assert scores["R"][5] == "+20 -0"
 
 
 def test_costs_are_written_in_their_units(comparison):

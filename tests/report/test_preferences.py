@@ -55,10 +55,10 @@ def test_a_pair_has_its_sentence_its_shares_and_its_rates_on_the_page(html, weig
     assert "ours &lt;b&gt; is preferred to theirs: it won 20 of 24 decided pairs, 83.33 %" in text
     assert "ours &lt;b&gt; 55.6 % 20" in text
     assert "inconsistent 11.1 % 4" in text
-    assert "64.15 % to 93.32 % 24 0.15 %" in text
+    assert "64.15 % to 93.32 % 24 0.0015" in text
     assert "no answer as loss the same with a missing answer as a loss 66.67 %" in text
     assert "same in both orders 87.5 % of 32 pairs" in text
-    assert "cooking &lt;i&gt; 12 4 0 0 100.0 % 75.8 to 100.0 0.049 % 4 unparsed" in text
+    assert "cooking &lt;i&gt; 12 4 0 0 100.0 % 75.8 to 100.0 0.00049 4 unparsed" in text
 
 
 def test_the_parts_of_the_bar_fill_it_without_a_gap(html):
@@ -129,7 +129,7 @@ def test_a_page_of_a_judging_run_alone_is_a_page(weighed):
 def test_the_markdown_report_has_the_pairs_the_standings_and_the_groups(weighed):
     text = markdown_report(weighed.runs, weighed.comparison, weighed.gate, pairwise=weighed.content.pairwise)
     assert "- **ours &lt;b&gt; leads" in text
-    assert "| ours &lt;b&gt; vs theirs | 20 | 4 | 4 | 4 | 4 | 4 | **83.3 %** | 64.1 to 93.3 | 0.15 % |" in text
+    assert "| ours &lt;b&gt; vs theirs | 20 | 4 | 4 | 4 | 4 | 4 | **83.3 %** | 64.1 to 93.3 | 0.0015 |" in text
     assert "floor gave one and the same answer 40 of 40 times." in text
     assert "| garden | 8 | 0 | 4 | 4 | 66.7 % | 39.1 to 86.2 | 39 % |" in text
     assert "nothing was scored" not in text
@@ -158,7 +158,7 @@ def test_a_very_small_p_of_the_places_is_written_once():
     given = [row("inconsistent", f"s{no}", orders=orders("A", "B")) for no in range(45)]
     facts = notes(part(preferences_section([preferences(Judging(tuple(given)))]), "Rates of"), "fact")
     assert facts[-1].startswith("bias to the first: ")
-    assert facts[-1].endswith("for the second 0, p < 0.000001 %)")
+    assert facts[-1].endswith("for the second 0, p < 0.000001)")
 
 
 def test_markdown_of_stopped_pairs_shows_the_share_that_the_interval_is_about():
@@ -172,7 +172,7 @@ def test_markdown_of_stopped_pairs_shows_the_share_that_the_interval_is_about():
 def test_one_random_order_is_told_with_its_own_interval():
     given = tuple(row("A", f"s{no}", orders=orders("A")) for no in range(9))
     (fact,) = notes(part(preferences_section([preferences(Judging(given))]), "Rates of"), "fact")
-    assert fact == "shown first won: 100.0 % (9 of 9 verdicts, 95 % CI 70.09 % to 100.00 %, p = 0.39 %)"
+    assert fact == "shown first won: 100.0 % (9 of 9 verdicts, 95 % CI 70.09 % to 100.00 %, p = 0.0039)"
 
 
 def test_a_pair_that_is_not_decided_has_a_hollow_mark_in_the_chart_of_win_rates():

@@ -164,6 +164,18 @@ def test_a_run_is_given_up_with_the_error_that_decides_it():
     assert run.reason == "101 errors; the last: target: ValueError: no"
 
 
+def test_the_reason_counts_the_errors_of_samples_that_were_in_flight():
+    """16 are in flight when the 101st fails, and they fail too: sentence and table show one number."""
+
+    async def fails(sample):
+        await asyncio.sleep(0)
+        raise ValueError("no")
+
+    run = evaluate(fails, samples(500), [ExactMatch()], concurrency=16)
+    assert run.errors > 101
+    assert run.reason == f"{run.errors} errors; the last: target: ValueError: no"
+
+
 def test_a_small_run_is_asked_to_its_end_though_it_is_broken():
     run = evaluate(failing_in(9), samples(12), [ExactMatch()], concurrency=1)
     assert (run.state, run.done, run.errors) == ("broken", 12, 9)

@@ -14,26 +14,45 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from steelyard.analysis.alignment import AlignedRuns, ComparedRun, align, names_of, overlap_of, shared_samples
-from steelyard.analysis.comparison_values import Comparison, PairComparison, PairedDifference, ScoreDifference
-from steelyard.analysis.comparison_warnings import comparison_warnings, what_differs
-from steelyard.analysis.comparison_wording import comparison_sentence, separate_sentence
+from steelyard.analysis.comparison_values import (
+    Comparison,
+    MissingVerdicts,
+    PairComparison,
+    PairedDifference,
+    ScoreDifference,
+)
+from steelyard.analysis.comparison_warnings import comparison_warnings
+from steelyard.analysis.comparison_wording import comparison_sentence, moved_scores_sentence, separate_sentence
 from steelyard.analysis.costs import CostDifference, CostPair, cost_differences, drawn_samples
-from steelyard.analysis.differences import PairedValues, changed_sides, paired_difference, verdict_of, with_needed
+from steelyard.analysis.differences import (
+    PairedValues,
+    ScoreMeaning,
+    changed_sides,
+    paired_difference,
+    verdict_of,
+    with_needed,
+)
+from steelyard.analysis.histograms import UNIT
 from steelyard.analysis.multiplicity import group_notes, over_groups, over_runs, over_scores, run_notes, score_notes
 from steelyard.analysis.retrieval_matches import RETRIEVAL_SCORES
 from steelyard.analysis.run_protocols import ComparableRun
 from steelyard.analysis.score_columns import by_appearance
+from steelyard.analysis.score_infos import score_infos
+from steelyard.analysis.settings import phrases_of, setting_differences
 from steelyard.analysis.stopped_runs import as_decided, decision_on
 from steelyard.analysis.summary_values import NO_GROUP, Over, RunSummary
 from steelyard.errors import ConfigError, did_you_mean
+from steelyard.stats.intervals import Interval
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     Array = NDArray[Any]
+
+_MAJORITY: Final = 0.5
 
 
 def compare(
@@ -75,8 +94,7 @@ def compare(
         _check_groups(summary, name, groups)
     baseline, *others = (ComparedRun.of(run, summary, groups) for run, summary in zip(runs, summaries, strict=True))
     tested = _corrected([_tested_pair(baseline, other, name, align_by, level) for other in others], level)
-    kind = _kind(name, summaries)
-    pairs = tuple(_compare_pair(pair, kind, level=level) for pair in tested)
+    pairs = tuple(_compare_pair(pair, level=level) for pair in tested)
     return Comparison(
         summaries[0],
         summaries[1:],
@@ -115,18 +133,28 @@ class _ScoreKind(NamedTuple):
     Args:
         name: the score's name.
         over: what its headline is over.
-        scaled: it names a scale other than [0, 1], so that a rating of 1 is no rate of 100 %.
+        meaning: scale, direction and threshold.
+        ends: lowest and highest value; None where they are not known.
     """
 
     name: str
     over: Over
-    scaled: bool
+    meaning: ScoreMeaning
+    ends: Interval | None
 
 
-def _kind(name: str, summaries: Sequence[RunSummary]) -> _ScoreKind:
+def _kind(name: str, runs: Sequence[ComparedRun]) -> _ScoreKind:
     """What is known of a score; its headline is that of the first run that has it."""
-    scores = [score for summary in summaries if (score := summary.score(name)) is not None]
-    return _ScoreKind(name, scores[0].over if scores else "all", any(score.scale for score in scores))
+    scores = [score for run in runs if (score := run.summary.score(name)) is not None]
+    infos = [info for run in runs if (info := score_infos(run.run.manifest).get(name)) is not None]
+    scale = next((score.scale for score in scores if score.scale), None)
+    threshold = next((info.threshold for info in infos if info.threshold is not None), None)
+    if threshold is None and all(score.binary for score in scores):
+        # The mean of a 0/1 score over repeats passes where most repeats do.
+        threshold = _MAJORITY
+    meaning = ScoreMeaning(scale is not None, any(info.lower_is_better for info in infos), threshold)
+    ends = scale or (UNIT if all(score.is_share for score in scores) else None)
+    return _ScoreKind(name, scores[0].over if scores else "all", meaning, ends)
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,24 +162,26 @@ class _TestedPair:
     """Two aligned runs with their differences, tested but not yet put into words."""
 
     runs: AlignedRuns
+    kind: _ScoreKind
     headline: PairedDifference
     scores: tuple[ScoreDifference, ...]
 
 
 def _tested_pair(baseline: ComparedRun, other: ComparedRun, name: str, align_by: str, level: float) -> _TestedPair:
-    summaries = (baseline.summary, other.summary)
+    both = (baseline, other)
     alignment = align(baseline, other, align_by, names_of(baseline.run, other.run))
     runs = AlignedRuns(baseline, other, alignment)
-    kind = _kind(name, summaries)
+    kind = _kind(name, both)
     pairs = _paired_values(runs, kind.name, kind.over)
-    headline = with_needed(paired_difference(pairs, level=level, scaled=kind.scaled), pairs, level)
+    missing = _Missing.of(runs, kind).among()
+    headline = paired_difference(pairs, level=level, meaning=kind.meaning, missing=missing)
+    headline = with_needed(headline, pairs, level)
     if (decision := decision_on(baseline, other, name)) is not None:
         headline = as_decided(headline, decision)
-    further = [score.name for score in summaries[0].own_scores if score.name != name and summaries[1].score(score.name)]
+    own = [score.name for score in baseline.summary.own_scores if score.name != name]
+    further = [score for score in own if other.summary.score(score)]
     return _TestedPair(
-        runs,
-        headline,
-        tuple(_score_difference(runs, _kind(score, summaries), level) for score in further),
+        runs, kind, headline, tuple(_score_difference(runs, _kind(score, both), level) for score in further)
     )
 
 
@@ -188,24 +218,86 @@ def _clusters(runs: AlignedRuns) -> Array | None:
 
 def _score_difference(runs: AlignedRuns, kind: _ScoreKind, level: float) -> ScoreDifference:
     pairs = _paired_values(runs, kind.name, kind.over)
-    difference = paired_difference(pairs, level=level, scaled=kind.scaled)
+    missing = _Missing.of(runs, kind).among()
+    difference = paired_difference(pairs, level=level, meaning=kind.meaning, missing=missing)
     shared = shared_samples(runs, kind.name)
     not_read = len(shared.first) - difference.n - shared.errors
     return ScoreDifference(kind.name, kind.over, shared.errors, not_read, difference, verdict_of(difference, level))
 
 
-def _compare_pair(pair: _TestedPair, kind: _ScoreKind, *, level: float) -> PairComparison:
+@dataclass(frozen=True, slots=True)
+class _Missing:
+    """Replies without a known value, for each aligned sample for which both runs have replies.
+
+    Args:
+        indices: of these samples in the alignment.
+        sides: missing verdicts of the baseline and of the other run, per sample.
+        replies: replies of both runs, per sample.
+        low: the least difference other - baseline that the missing verdicts leave possible, per sample; likewise
+            `high`. None where the score's range is not known.
+    """
+
+    indices: Array
+    sides: tuple[Array, Array]
+    replies: Array
+    low: Array | None
+    high: Array | None
+
+    @classmethod
+    def of(cls, runs: AlignedRuns, kind: _ScoreKind) -> _Missing:
+        import numpy as np
+
+        sums = [run.scores.sums_of(kind.name) for run in (runs.baseline, runs.other)]
+        rows = (runs.alignment.first, runs.alignment.second)
+        read = [side.read[places] for side, places in zip(sums, rows, strict=True)]
+        indices = np.flatnonzero((read[0] > 0) & (read[1] > 0))
+        counts = [side[indices] for side in read]
+        missing, total = (
+            [values[places][indices] for values, places in zip(columns, rows, strict=True)]
+            for columns in ([side.missing(kind.over) for side in sums], [side.total for side in sums])
+        )
+        sides = (missing[0], missing[1])
+        if kind.ends is None:
+            return cls(indices, sides, counts[0] + counts[1], None, None)
+        # Each missing verdict at one end of the scale for the one run and at the other end for the other run.
+        (low_before, high_before), (low_after, high_after) = (
+            [(total[side] + missing[side] * end) / counts[side] for end in kind.ends] for side in (0, 1)
+        )
+        return cls(indices, sides, counts[0] + counts[1], low_after - high_before, high_after - low_before)
+
+    def among(self, chosen: Array | None = None) -> MissingVerdicts | None:
+        """Those of some samples of the alignment, true or false for each; None where nothing is missing.
+
+        Source of the bounds: C. F. Manski, "Partial Identification of Probability Distributions", 2003, chapter 1:
+        the mean of a bounded variable where some outcomes are missing, whatever made them be missing.
+        """
+        import numpy as np
+
+        at = np.ones(len(self.indices), dtype=bool) if chosen is None else chosen[self.indices]
+        baseline, other = (int(side[at].sum()) for side in self.sides)
+        if not baseline + other:
+            return None
+        bounds = None
+        if self.low is not None and self.high is not None:
+            bounds = Interval(float(self.low[at].mean()), float(self.high[at].mean()))
+        return MissingVerdicts(baseline, other, int(self.replies[at].sum()), bounds)
+
+
+def _compare_pair(pair: _TestedPair, *, level: float) -> PairComparison:
     """Everything that two runs show together, given the differences corrected for the tests of other runs."""
     import numpy as np
 
-    runs, headline = pair.runs, pair.headline
+    runs, kind, headline = pair.runs, pair.kind, pair.headline
     baseline, other, alignment = runs.baseline, runs.other, runs.alignment
     verdict = verdict_of(headline, level)
     pairs = _paired_values(runs, kind.name, kind.over)
     answered = _paired_values(runs, kind.name, "scored")
     overlap = overlap_of(runs, kind.name, headline.n)
-    improved, regressed = _changed_indices(pairs, headline)
+    settings = setting_differences(baseline.run.manifest, other.run.manifest)
+    improved, regressed = (pairs.indices[chosen] for chosen in changed_sides(pairs, kind.meaning))
     sentence = comparison_sentence(headline, verdict, score=kind.name, names=runs.names, level=level)
+    sentence += "" if headline.n else _separate_sets(runs, kind.name)
+    sentence += moved_scores_sentence(pair.scores, kind.name, runs.names[1]) + _matching_warnings(runs, kind.name)
     return PairComparison(
         baseline=baseline.run.id,
         baseline_target=baseline.run.target,
@@ -215,39 +307,41 @@ def _compare_pair(pair: _TestedPair, kind: _ScoreKind, *, level: float) -> PairC
         over=kind.over,
         **overlap._asdict(),
         headline=headline,
-        answered_both=paired_difference(answered, level=level, scaled=kind.scaled),
+        answered_both=paired_difference(
+            answered, level=level, meaning=kind.meaning, missing=headline.missing if kind.over == "scored" else None
+        ),
         groups=over_groups(_groups(pairs, runs, kind, level)),
         improvements=tuple(baseline.ids(alignment.first[improved])),
         regressions=tuple(baseline.ids(alignment.first[regressed])),
         warnings=(*alignment.notes, *comparison_warnings(runs, overlap, kind.name)),
         verdict=verdict,
-        sentence=sentence
-        + ("" if headline.n else _separate_sets(runs, kind.name))
-        + _matching_warnings(runs, kind.name),
+        sentence=sentence,
         level=level,
         aligned=alignment.by,
-        differs=what_differs(baseline.run.manifest, other.run.manifest),
+        differs=phrases_of(settings),
+        settings=settings,
         scores=pair.scores,
         costs=_costs(runs, level),
         other_ids=_other_ids(runs, np.concatenate([improved, regressed])),
     )
 
 
-def _changed_indices(pairs: PairedValues, headline: PairedDifference) -> tuple[Array, Array]:
-    """Places in the alignment of the samples that improved and of those that regressed."""
-    improved, regressed = (pairs.indices[chosen] for chosen in changed_sides(pairs))
-    return (improved, regressed) if headline.unit else (improved[:0], regressed[:0])
-
-
 def _groups(pairs: PairedValues, runs: AlignedRuns, kind: _ScoreKind, level: float) -> tuple[PairedDifference, ...]:
     """A difference per group, in order of first appearance; nothing where no sample names one."""
-    groups = runs.baseline.scores.groups.at(runs.alignment.first[pairs.indices])
-    codes, order = by_appearance(groups.codes, len(groups.names))
+    groups = runs.baseline.scores.groups.at(runs.alignment.first)
+    codes, order = by_appearance(groups.codes[pairs.indices], len(groups.names))
     names = [groups.names[code] for code in order.tolist()]
     if not any(names):
         return ()
+    missing = _Missing.of(runs, kind)
     return tuple(
-        paired_difference(pairs.part(codes == number), level=level, group=name or NO_GROUP, scaled=kind.scaled)
+        paired_difference(
+            pairs.part(codes == number),
+            level=level,
+            group=name or NO_GROUP,
+            meaning=kind.meaning,
+            missing=missing.among(groups.are(name)),
+        )
         for number, name in enumerate(names)
     )
 

@@ -4,20 +4,30 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, Literal, NamedTuple
+from typing import Any, Final, Literal, NamedTuple
 
 from steelyard.analysis.costs import CostDifference
+from steelyard.analysis.settings import SettingDifference
 from steelyard.analysis.stopping import Stopping
 from steelyard.analysis.summary_values import Over, RunSummary
 from steelyard.plain_json import field_values
 from steelyard.stats.intervals import Interval
 from steelyard.types import Json
 
-Verdict = Literal["better", "worse", "no_evidence", "none"]
+Verdict = Literal["better", "worse", "no_evidence", "inconclusive", "none"]
+"""`no_evidence`: enough was parsed, and the data do not show a difference. `inconclusive`: missing verdicts leave open
+which run is better. `none`: no sample could be compared."""
+
+
+_ROUNDING: Final = 1e-12
+"""Bounds that end at zero are sums of doubles."""
 
 
 class OutcomeTable(NamedTuple):
-    """Pairs of a 0/1 score by the outcome on each side; `improved` is wrong in the baseline and right in the other."""
+    """Pairs of a 0/1 score by the outcome on each side; `improved` is wrong in the baseline and right in the other.
+
+    Right is a value of 1, or of 0 where lower is better.
+    """
 
     both_right: int
     improved: int
@@ -27,6 +37,47 @@ class OutcomeTable(NamedTuple):
     def to_json(self) -> dict[str, Json]:
         """Plain JSON; improvements and regressions under the names that version 0.1 gave them."""
         return _with_older_names(self._asdict(), {"improved": "fixed", "regressed": "broken"})
+
+
+@dataclass(frozen=True, slots=True)
+class MissingVerdicts:
+    """Replies of two runs whose value is not known, and how far the difference depends on them.
+
+    Args:
+        baseline: replies of the baseline without a known value (unparsed, and refused where the score leaves refusals
+            out), over the samples for which both runs have replies; likewise `other`.
+        replies: all replies of both runs to these samples.
+        bounds: between which other - baseline lies whatever the missing verdicts are worth: each of them at the lowest
+            and at the highest value of the score. None where the score's range is not known.
+    """
+
+    baseline: int
+    other: int
+    replies: int
+    bounds: Interval | None
+
+    @property
+    def n(self) -> int:
+        """Missing verdicts of both runs."""
+        return self.baseline + self.other
+
+    @property
+    def leaves_sign_open(self) -> bool:
+        """Whether the missing verdicts alone leave open which run has the higher mean.
+
+        Where the bounds are not known, it is so as soon as half of the replies have no verdict: the comparison would
+        then describe what could be parsed more than what was answered.
+        """
+        if not self.n:
+            return False
+        if self.bounds is None:
+            return 2 * self.n >= self.replies
+        return self.bounds.low <= _ROUNDING and self.bounds.high >= -_ROUNDING
+
+    def to_json(self) -> dict[str, Json]:
+        """Plain JSON, every field by its name."""
+        plain = field_values(self)
+        return plain | {"bounds": list(self.bounds) if self.bounds else None}
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,8 +96,9 @@ class PairedDifference:
         table: for 0/1 scores, else None.
         unit: every value lies in [0, 1], so that the difference may be shown in points.
         interval_method: `Newcombe 1998, method 10` or how else it was made; likewise `test`.
-        improved: pairs that went from below 0.5 to at least 0.5 (0/1 scores: wrong to right); `regressed` the reverse.
-            None for scores that are not on [0, 1].
+        improved: pairs that are better in the other run, in the score's direction: those that came to meet its
+            threshold (0/1 scores: wrong to right), or of a score without a threshold those whose value is better.
+            `regressed` the reverse; both None when n is 0.
         p_adjusted: `p` corrected for the tests that were made together with it; None where it was made alone.
         adjustment: how, and for how many tests; "" where `p_adjusted` is None.
         detectable: the smallest true difference that a set like this shows in four cases of five; None where the
@@ -55,6 +107,8 @@ class PairedDifference:
             None where nothing differs.
         stopped: what a rule decided on this very difference; its confidence sequence is the interval then, and there
             is no p-value.
+        lower_is_better: the score's direction: a negative difference is then an improvement.
+        missing: replies without a known value, and how far the difference depends on them; None where there are none.
     """
 
     group: str
@@ -76,6 +130,8 @@ class PairedDifference:
     detectable: float | None = None
     needed: int | None = None
     stopped: Stopping | None = None
+    lower_is_better: bool = False
+    missing: MissingVerdicts | None = None
 
     @property
     def decisive_p(self) -> float | None:
@@ -90,6 +146,7 @@ class PairedDifference:
             "interval": list(self.interval) if self.interval else None,
             "table": self.table.to_json() if self.table else None,
             "stopped": self.stopped.to_json() if self.stopped else None,
+            "missing": self.missing.to_json() if self.missing else None,
         }
 
 
@@ -136,14 +193,15 @@ class PairComparison:
         headline: the difference that `sentence` and `verdict` are about.
         answered_both: the same over the pairs that both sides answered.
         groups: per group, in order of first appearance; empty when there are none.
-        improvements: ids of samples that went from below 0.5 to at least 0.5 (0/1 scores: wrong to right);
-            `regressions` the reverse. Empty for scores that are not on [0, 1].
+        improvements: ids of the samples that `headline` counts as improved; `regressions` the reverse.
         warnings: what a reader must know before believing the difference, one sentence each.
-        verdict: `better`, `worse`, `no_evidence`, or `none` when nothing could be compared.
+        verdict: `better` or `worse` in the score's direction, `no_evidence`, `inconclusive` where missing verdicts
+            leave the sign open, or `none` when nothing could be compared.
         sentence: what may be concluded.
         level: of the intervals; the verdict uses p < 1 - level.
         aligned: what made two samples a pair: `id`, `content`, or a key of their metadata.
         differs: in what the runs differ by their manifests, one phrase each ("model: glm-4 → qwen").
+        settings: the same with both values in full, and with the changed words of prompts.
         scores: the other scores that both runs have, in the baseline's order.
         costs: time, calls and tokens per sample; empty where the runs cannot say.
         other_ids: baseline's id -> the other run's id, for samples in `improvements` and
@@ -174,6 +232,7 @@ class PairComparison:
     level: float
     aligned: str = "id"
     differs: tuple[str, ...] = ()
+    settings: tuple[SettingDifference, ...] = ()
     scores: tuple[ScoreDifference, ...] = ()
     costs: tuple[CostDifference, ...] = ()
     other_ids: Mapping[str, str] = field(default_factory=dict)
@@ -184,7 +243,9 @@ class PairComparison:
         plain = _with_older_names(plain, {"improvements": "fixed", "regressions": "broken"})
         lists = {name: list(plain[name]) for name in ("fixed", "broken", "warnings", "differs")}
         differences = {name: plain[name].to_json() for name in ("headline", "answered_both")}
-        several = {name: [value.to_json() for value in plain[name]] for name in ("groups", "scores", "costs")}
+        several = {
+            name: [value.to_json() for value in plain[name]] for name in ("groups", "scores", "costs", "settings")
+        }
         return plain | lists | differences | several | {"other_ids": dict(self.other_ids)}
 
 

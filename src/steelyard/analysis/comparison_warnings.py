@@ -8,15 +8,11 @@ from typing import Any, Final
 from steelyard.analysis.alignment import ID, AlignedRuns, ComparedRun, SampleOverlap
 from steelyard.analysis.retrieval_matches import RETRIEVAL_SCORES
 from steelyard.analysis.run_protocols import ComparableRun
+from steelyard.analysis.settings import PROMPT, SYSTEM_PROMPT, phrases_of, target_differences
 from steelyard.analysis.stopped_runs import decision_on
 from steelyard.analysis.summary_values import RunSummary
 
-_MOST_PHRASES: Final = 8
-_MOST_LETTERS: Final = 40
-"""Longer values are not quoted: a warning states that a prompt differs, not how."""
-_WORDS: Final = {"text": "prompt", "system": "system prompt"}
-_NO_CHANGE: Final = frozenset({"template"})
-"""The template's own name is no difference: two files may hold the same words."""
+_MOST_OF_A_SCORER: Final = 4
 
 
 def comparison_warnings(runs: AlignedRuns, overlap: SampleOverlap, score: str) -> tuple[str, ...]:
@@ -47,26 +43,6 @@ def comparison_warnings(runs: AlignedRuns, overlap: SampleOverlap, score: str) -
     warnings += _of_targets(baseline.run, other.run, names)
     warnings += _of_scorers(baseline.run.manifest.get("scorers"), other.run.manifest.get("scorers"))
     return tuple(warnings)
-
-
-def what_differs(before: Mapping[str, Any], after: Mapping[str, Any]) -> tuple[str, ...]:
-    """In what two manifests differ, one phrase each: dataset, repeats, and the target's own settings.
-
-    >>> what_differs({"target": {"prompt": {"model": {"name": "a"}}}}, {"target": {"prompt": {"model": {"name": "b"}}}})
-    ('model: a → b',)
-    """
-    phrases = []
-    first, second = (_mapping(manifest.get("samples")) for manifest in (before, after))
-    if first.get("digest") != second.get("digest"):
-        sizes = [first.get("n"), second.get("n")]
-        same = sizes[0] == sizes[1]
-        phrases.append("dataset: content or order" if same else f"dataset: {sizes[0]} → {sizes[1]} samples")
-    repeats = [_mapping(manifest.get("options")).get("repeats", 1) for manifest in (before, after)]
-    if repeats[0] != repeats[1]:
-        phrases.append(f"repeats: {repeats[0]} → {repeats[1]}")
-    phrases += _changes(before.get("target"), after.get("target"))
-    more = len(phrases) - _MOST_PHRASES
-    return tuple([*phrases[:_MOST_PHRASES], f"and {more} more"] if more > 0 else phrases)
 
 
 def _of_state(name: str, summary: RunSummary, *, on_this: bool) -> Iterator[str]:
@@ -108,28 +84,18 @@ def _of_datasets(baseline: ComparedRun, other: ComparedRun) -> Iterator[str]:
 
 
 def _of_targets(baseline: ComparableRun, other: ComparableRun, names: tuple[str, str]) -> Iterator[str]:
-    first, second = _sent(baseline), _sent(other)
-    if first is None or second is None:
+    """Of two targets that send prompts: that nothing differs, or that too much does."""
+    targets = [baseline.manifest.get("target"), other.manifest.get("target")]
+    if not all(isinstance(target, Mapping) and "prompt" in target for target in targets):
         return
-    if first == second:
+    keys = {difference.key for difference in target_differences(*targets)}
+    if not keys:
         yield (
             f"{names[0]} and {names[1]} have the same prompt, model and parameters: "
             "what differs between them is noise, not the effect of a change."
         )
-    elif first.get("model") != second.get("model") and _words(first) != _words(second):
+    elif any("model" in key for key in keys) and keys & {PROMPT, SYSTEM_PROMPT}:
         yield "Model and prompt both differ; a difference may be the effect of either."
-
-
-def _sent(run: ComparableRun) -> Mapping[str, Any] | None:
-    """What decides what a prompt target sends: its words, model and parameters; None for any other target."""
-    prompt = _mapping(run.manifest.get("target")).get("prompt")
-    return (
-        {key: value for key, value in prompt.items() if key not in _NO_CHANGE} if isinstance(prompt, Mapping) else None
-    )
-
-
-def _words(prompt: Mapping[str, Any]) -> tuple[Any, ...]:
-    return tuple(prompt.get(key) for key in _WORDS)
 
 
 def _of_scorers(first: Any, second: Any) -> Iterator[str]:
@@ -137,10 +103,13 @@ def _of_scorers(first: Any, second: Any) -> Iterator[str]:
         return
     begin, end = "The two runs were scored by different scorers", "so a difference may be the scorers'."
     shared = [stage for stage in _mapping(first) if stage in _mapping(second)]
-    changed = [(stage, _changes(first[stage], second[stage])) for stage in shared if first[stage] != second[stage]]
-    for stage, phrases in changed:
+    for stage in shared:
+        differences = target_differences(first[stage], second[stage])
+        if not differences:
+            continue
         judge = "judge of " if _asks(first[stage]) or _asks(second[stage]) else ""
-        yield f"{begin}: the {judge}{stage} differs ({', '.join(phrases[:4]) or 'in its settings'}), {end}"
+        phrases = ", ".join(phrases_of(differences, most=_MOST_OF_A_SCORER))
+        yield f"{begin}: the {judge}{stage} differs ({phrases}), {end}"
     if not shared:
         yield f"{begin}, {end}"
 
@@ -148,37 +117,6 @@ def _of_scorers(first: Any, second: Any) -> Iterator[str]:
 def _asks(scorer: Any) -> bool:
     """Whether a described scorer asks a model."""
     return isinstance(scorer, Mapping) and ("model" in scorer or any(map(_asks, scorer.values())))
-
-
-def _changes(before: Any, after: Any) -> list[str]:
-    """Settings that differ, one phrase each: with both values where they are short."""
-    first, second = dict(_flat(before)), dict(_flat(after))
-    phrases = dict.fromkeys(
-        _phrase(path, first.get(path), second.get(path))
-        for path in dict.fromkeys([*first, *second])
-        if first.get(path) != second.get(path) and path and path[-1] not in _NO_CHANGE
-    )
-    return list(phrases)
-
-
-def _phrase(path: tuple[str, ...], before: Any, after: Any) -> str:
-    name = path[-1]
-    if name == "name" and "model" in path:
-        name = "model"
-    name = _WORDS.get(name, name).replace("_", " ")
-    texts = ["none" if value is None else str(value) for value in (before, after)]
-    if any(len(text) > _MOST_LETTERS or "\n" in text for text in texts):
-        return name
-    return f"{name}: {texts[0] or 'none'} → {texts[1] or 'none'}"
-
-
-def _flat(value: Any, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], Any]]:
-    """(path, value) of every setting; a list is one value, and an empty mapping is none."""
-    if isinstance(value, Mapping):
-        for key, entry in value.items():
-            yield from _flat(entry, (*path, str(key)))
-    else:
-        yield path, value
 
 
 def _mapping(value: Any) -> Mapping[str, Any]:

@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import Final
 
-from steelyard.analysis.comparison_values import PairedDifference, Verdict
+from steelyard.analysis.comparison_values import MissingVerdicts, PairedDifference, ScoreDifference, Verdict
 from steelyard.analysis.differences import POWER, difference_of_rates, excludes_zero
+from steelyard.analysis.numbers import count_text, level_text, p_equals, p_text
+from steelyard.analysis.retrieval_matches import RETRIEVAL_SCORES
 from steelyard.analysis.stopping import Stopping
 from steelyard.analysis.summary_values import ScoreSummary
 from steelyard.stats.intervals import Interval
 from steelyard.stats.power import detectable_rates, samples_for_rates
 
 _RATES_SOLVED: Final = ("solve_rate",)
+_MOST_MOVED: Final = 3
 _COUNTLESS: Final = 1_000_000
 """Pairs needed from which the number is not given: it grows with the inverse square of an uncertain difference."""
 
@@ -30,6 +34,8 @@ def comparison_sentence(
         level: of the interval.
     """
     baseline, other = names
+    if verdict == "inconclusive" and difference.missing is not None:
+        return _inconclusive(difference, difference.missing, score=score, names=names, level=level)
     if difference.difference is None:
         return f"{baseline} and {other} share no sample on which both have {score}, so nothing can be concluded."
     if difference.stopped is not None:
@@ -37,6 +43,37 @@ def comparison_sentence(
     if verdict in {"better", "worse"}:
         return _decided(difference, score=score, names=names, level=level)
     return _undecided(difference, score=score, names=names, level=level)
+
+
+def _inconclusive(
+    difference: PairedDifference, missing: MissingVerdicts, *, score: str, names: tuple[str, str], level: float
+) -> str:
+    """Why the missing verdicts leave the sign open, and what the replies with a verdict show."""
+    claim = f"Nothing can be concluded about {score} of {names[1]} and {names[0]}"
+    if missing.n == missing.replies:
+        return f"{claim}: none of their {count_text(missing.replies, 'reply')} has a verdict."
+    reason = f"{claim}: {_without_verdict(missing, names)}"
+    if missing.bounds is None:
+        return f"{reason}, and the range of {score} is not known, so these may outweigh the rest."
+    reason += f", and depending on these the difference lies between {_bounds(missing.bounds, difference)}"
+    if difference.difference is None:
+        return f"{reason}. No sample has a verdict on both sides."
+    value = f"{_number(difference.difference, difference, sign=True)}{_unit(difference)}"
+    interval = f"{level_text(level)} CI {_interval(difference)}; " if difference.interval else ""
+    facts = f"{interval}{_test(difference)}; {count_text(difference.n)}"
+    return f"{reason}. Without knowing them it is computed as {value} ({facts})."
+
+
+def _without_verdict(missing: MissingVerdicts, names: tuple[str, str]) -> str:
+    sides = ((missing.other, names[1]), (missing.baseline, names[0]))
+    counts = ", ".join(f"{n:,} of {name}" for n, name in sides if n)
+    has = "has" if missing.n == 1 else "have"
+    return f"{missing.n:,} of {count_text(missing.replies, 'reply')} {has} no verdict ({counts})"
+
+
+def _bounds(bounds: Interval, difference: PairedDifference) -> str:
+    low, high = (_number(end, difference, sign=True) for end in bounds)
+    return f"{low} and {high}{_unit(difference)}"
 
 
 def _decided(difference: PairedDifference, *, score: str, names: tuple[str, str], level: float) -> str:
@@ -53,31 +90,75 @@ def _decided(difference: PairedDifference, *, score: str, names: tuple[str, str]
         claim = f"{other} scores {amount} points {'more' if up else 'less'} on {score} than {baseline}"
     else:
         claim = f"{other} scores {amount} {'higher' if up else 'lower'} on {score} than {baseline}"
+    if difference.lower_is_better:
+        claim += f", which is {'worse' if up else 'better'}, as lower is better"
     facts = [f"{_value(difference.other, difference)} against {_value(difference.baseline, difference)}"]
     if interval:
         low, high = (_number(limit, difference) for limit in interval)
-        facts.append(f"{_percent(level)} CI {low} to {high}")
-    return f"{claim} ({'; '.join([*facts, _test(difference), _pairs(difference.n)])})."
+        facts.append(f"{level_text(level)} CI {low} to {high}")
+    return f"{claim} ({'; '.join([*facts, _test(difference), *_missing_facts(difference), count_text(difference.n)])})."
+
+
+def _missing_facts(difference: PairedDifference) -> list[str]:
+    """How far the difference depends on replies without a verdict; nothing where there are none."""
+    missing = difference.missing
+    if missing is None:
+        return []
+    without = f"{count_text(missing.n, 'reply')} without a verdict"
+    if missing.bounds is None:
+        return [without]
+    return [f"{without}: with these between {_bounds(missing.bounds, difference)}"]
 
 
 def _undecided(difference: PairedDifference, *, score: str, names: tuple[str, str], level: float) -> str:
     baseline, other = names
     verb = "solves" if score in _RATES_SOLVED else f"has {score}"
     values = f"{other} {verb} {_share(difference, 'other')}, {baseline} {_share(difference, 'baseline')}"
-    facts = f"{values} ({_test(difference)}; {_pairs(difference.n)})"
-    unit = " points" if difference.unit else ""
+    facts = f"{values} ({'; '.join([_test(difference), *_missing_facts(difference), count_text(difference.n)])})"
     if difference.interval is None:
         return f"These data show no evidence of a difference: {facts}, and say nothing about how large one may be."
-    low, high = (_number(limit, difference, sign=True) for limit in difference.interval)
+    shown = _finds(difference, _unit(difference))
     if excludes_zero(difference.interval) or (difference.decisive_p is not None and difference.decisive_p < 1 - level):
         return (
             f"These data show no evidence of a difference, though it is on the edge: {facts}; "
-            f"{_percent(level)} CI {low} to {high}{unit}.{_finds(difference, unit)}"
+            f"{level_text(level)} CI {_interval(difference)}.{shown}"
         )
+    low, high = (_number(limit, difference, sign=True) for limit in difference.interval)
     return (
-        f"These data show no evidence of a difference: {facts}; a true difference between {low} and {high}{unit} "
-        f"is compatible with them.{_finds(difference, unit)}"
+        f"These data show no evidence of a difference: {facts}; a true difference between {low} and "
+        f"{high}{_unit(difference)} is compatible with them.{shown}"
     )
+
+
+def moved_scores_sentence(scores: Sequence[ScoreDifference], headline: str, other: str) -> str:
+    """The further scores on which the other run is better or worse; "" where there are none.
+
+    Measures of retrieval are computed from the same matches, so one of them speaks for all that moved alike.
+
+    Args:
+        scores: compared besides the headline, with corrected p-values.
+        headline: the score that the sentence is about already.
+        other: the other run's name.
+    """
+    moved = [score for score in scores if score.verdict in {"better", "worse"}]
+    if headline in RETRIEVAL_SCORES:
+        moved = [score for score in moved if score.score not in RETRIEVAL_SCORES]
+    families: dict[tuple[str, Verdict], ScoreDifference] = {}
+    for score in moved:
+        family = "retrieval" if score.score in RETRIEVAL_SCORES else score.score
+        families.setdefault((family, score.verdict), score)
+    if not families:
+        return ""
+    named = [_moved(score) for score in families.values()]
+    more = f" and on {len(named) - _MOST_MOVED} more" if len(named) > _MOST_MOVED else ""
+    return f" On further scores {other} is {', '.join(named[:_MOST_MOVED])}{more}."
+
+
+def _moved(score: ScoreDifference) -> str:
+    difference = score.difference
+    value = f"{_number(difference.difference or 0.0, difference, sign=True)}{_unit(difference)}"
+    direction = ", lower is better" if difference.lower_is_better else ""
+    return f"{score.verdict} on {score.score} ({value}, {p_equals(difference.decisive_p)}{direction})"
 
 
 def _finds(difference: PairedDifference, unit: str) -> str:
@@ -100,10 +181,20 @@ def _needed(pairs: int) -> str:
 
 
 def _share(difference: PairedDifference, side: str) -> str:
+    value = difference.other if side == "other" else difference.baseline
     if difference.table is None:
-        return _value(difference.other if side == "other" else difference.baseline, difference)
-    alone = difference.table.improved if side == "other" else difference.table.regressed
-    return f"{difference.table.both_right + alone} of {difference.n}"
+        return _value(value, difference)
+    return f"{round((value or 0.0) * difference.n)} of {difference.n}"
+
+
+def _unit(difference: PairedDifference) -> str:
+    return " points" if difference.unit else ""
+
+
+def _interval(difference: PairedDifference) -> str:
+    """Both limits with their signs and the unit."""
+    low, high = (_number(limit, difference, sign=True) for limit in difference.interval or ())
+    return f"{low} to {high}{_unit(difference)}"
 
 
 def _value(value: float | None, difference: PairedDifference) -> str:
@@ -120,20 +211,14 @@ def _number(value: float, difference: PairedDifference, *, sign: bool = False) -
 
 
 def _test(difference: PairedDifference) -> str:
-    corrected = "" if difference.p_adjusted is None else f", by Holm {_p(difference.p_adjusted).removeprefix('= ')}"
-    return f"{difference.test} p {_p(1.0 if difference.p is None else difference.p)}{corrected}"
+    p = 1.0 if difference.p is None else difference.p
+    corrected = "" if difference.p_adjusted is None else f", {_correction(difference)} {p_text(difference.p_adjusted)}"
+    return f"{difference.test} {p_equals(p)}{corrected}"
 
 
-def _p(p: float) -> str:
-    return f"= {p:.2g}" if p >= 1e-6 else "< 0.000001"
-
-
-def _pairs(n: int) -> str:
-    return f"{n} pair{'' if n == 1 else 's'}"
-
-
-def _percent(level: float) -> str:
-    return f"{100 * level:g} %"
+def _correction(difference: PairedDifference) -> str:
+    """The method that corrected a p-value: `by Holm`."""
+    return f"by {difference.adjustment.partition(' over ')[0]}"
 
 
 def separate_sentence(first: ScoreSummary, second: ScoreSummary, names: tuple[str, str]) -> str:
@@ -178,7 +263,7 @@ def _separate_test(first: ScoreSummary, second: ScoreSummary) -> str:
     if not error:
         return ""
     z = ((second_mean.value or 0) - (first_mean.value or 0)) / error
-    return f"; z = {z:.2f}, p = {math.erfc(abs(z) / math.sqrt(2)):.2g}"
+    return f"; z = {z:.2f}, {p_equals(math.erfc(abs(z) / math.sqrt(2)))}"
 
 
 def _separate_power(first: ScoreSummary, second: ScoreSummary) -> str:

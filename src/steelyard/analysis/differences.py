@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from steelyard.analysis.comparison_values import OutcomeTable, PairedDifference, Verdict
+from steelyard.analysis.comparison_values import MissingVerdicts, OutcomeTable, PairedDifference, Verdict
 from steelyard.analysis.stopping import DecidedSide
 from steelyard.analysis.summary_values import ScoreSummary
 from steelyard.stats.binomial import clopper_pearson
@@ -29,6 +29,7 @@ SIGN_FLIP: Final = "sign-flip permutation"
 T_TEST: Final = "paired t"
 UNCHANGED: Final = "Clopper-Pearson limit of the share that changes"
 _BY_CLUSTER: Final = " by cluster"
+_ROUNDING: Final = 1e-9
 POWER: Final = 0.8
 """How often the smallest detectable difference is found where it is the true one."""
 _MANY: Final = 10_000
@@ -56,28 +57,63 @@ class PairedValues(NamedTuple):
         return PairedValues(self.indices[chosen], self.baseline[chosen], self.other[chosen], clusters)
 
 
-def paired_difference(pairs: PairedValues, *, level: float, group: str = "", scaled: bool = False) -> PairedDifference:
+class ScoreMeaning(NamedTuple):
+    """What a comparison must know of a score's values.
+
+    Args:
+        scaled: the score names a scale other than [0, 1], so that a rating of 1 is no rate of 100 %.
+        lower_is_better: a negative difference is an improvement.
+        threshold: values at or above it pass, or at or below it where lower is better; None: any change of a value is
+            an improvement or a regression.
+    """
+
+    scaled: bool = False
+    lower_is_better: bool = False
+    threshold: float | None = None
+
+
+USUAL_MEANING: Final = ScoreMeaning()
+
+
+def paired_difference(
+    pairs: PairedValues,
+    *,
+    level: float,
+    group: str = "",
+    meaning: ScoreMeaning = USUAL_MEANING,
+    missing: MissingVerdicts | None = None,
+) -> PairedDifference:
     """The difference other - baseline over `pairs`.
 
     0/1 values of independent samples get Newcombe's interval and McNemar's exact test, other values the percentile
     bootstrap and the sign-flip permutation test. Where samples share clusters, 0/1 values get Newcombe's interval by
     cluster and others the t interval, and clusters are flipped whole. From 10,000 clusters on it is the t interval and
     test of the paired differences. Where no value in [0, 1] has changed, the interval is that of the share that
-    changes. Seeded with 0, so that equal data give equal numbers. Values of a `scaled` score are never taken for rates,
-    whatever they happen to be.
+    changes. Seeded with 0, so that equal data give equal numbers.
+
+    Args:
+        pairs: values of both runs over the same samples.
+        level: of the interval.
+        group: the group that the pairs are of; "" is all.
+        meaning: scale, direction and threshold of the score. Values of a scaled score are never taken for rates.
+        missing: replies without a known value, where there are any.
     """
     n = len(pairs.baseline)
     if not n:
-        return PairedDifference(group, 0, None, None, None, None, None, None, None, False, "", "")
+        empty = PairedDifference(group, 0, None, None, None, None, None, None, None, False, "", "")
+        return replace(empty, lower_is_better=meaning.lower_is_better, missing=missing)
     differences = pairs.other - pairs.baseline
     baseline, difference = float(pairs.baseline.mean()), float(differences.mean())
-    unit = not scaled and all(side.min() >= 0 and side.max() <= 1 for side in (pairs.baseline, pairs.other))
+    unit = not meaning.scaled and all(side.min() >= 0 and side.max() <= 1 for side in (pairs.baseline, pairs.other))
     table = _table(pairs) if unit else None
     clusters = _shared_clusters(pairs.clusters)
     evidence = _evidence(pairs, clusters, table, level)
+    if table and meaning.lower_is_better:
+        # 0 is right here. The interval above is that of the values, whichever of them is right.
+        table = OutcomeTable(table.both_wrong, table.regressed, table.improved, table.both_right)
     if unit and evidence.interval is None and not differences.any():
         evidence = evidence._replace(interval=_unchanged(n, clusters, level), interval_method=UNCHANGED)
-    improved, regressed = changed_sides(pairs) if unit else (None, None)
+    improved, regressed = changed_sides(pairs, meaning)
     return PairedDifference(
         group=group,
         n=n,
@@ -91,9 +127,11 @@ def paired_difference(pairs: PairedValues, *, level: float, group: str = "", sca
         unit=unit,
         interval_method=evidence.interval_method,
         test=evidence.test,
-        improved=None if improved is None else int(improved.sum()),
-        regressed=None if regressed is None else int(regressed.sum()),
+        improved=int(improved.sum()),
+        regressed=int(regressed.sum()),
         detectable=smallest_detectable_difference(differences, clusters=clusters, level=level, power=POWER),
+        lower_is_better=meaning.lower_is_better,
+        missing=missing,
     )
 
 
@@ -104,10 +142,25 @@ def with_needed(difference: PairedDifference, pairs: PairedValues, level: float)
     return replace(difference, needed=samples_to_show(changes, clusters=clusters, level=level, power=POWER))
 
 
-def changed_sides(pairs: PairedValues) -> tuple[Array, Array]:
-    """Which pairs went from below 0.5 to at least 0.5, and which the other way."""
-    before, after = pairs.baseline >= 0.5, pairs.other >= 0.5
-    return ~before & after, before & ~after
+def changed_sides(pairs: PairedValues, meaning: ScoreMeaning = USUAL_MEANING) -> tuple[Array, Array]:
+    """Which pairs improved and which regressed, in the score's direction.
+
+    With a threshold these are the pairs that pass on one side only, else all pairs whose value is better or worse.
+
+    >>> import numpy as np
+    >>> pairs = PairedValues(np.arange(3), np.array([0.2, 0.9, 0.6]), np.array([0.5, 0.4, 0.7]), None)
+    >>> [side.tolist() for side in changed_sides(pairs, ScoreMeaning(threshold=0.5))]
+    [[True, False, False], [False, True, False]]
+    >>> [side.tolist() for side in changed_sides(pairs, ScoreMeaning(lower_is_better=True))]
+    [[False, True, False], [True, False, True]]
+    """
+    sign = -1 if meaning.lower_is_better else 1
+    before, after = sign * pairs.baseline, sign * pairs.other
+    if meaning.threshold is not None:
+        passed_before, passed_after = (side >= sign * meaning.threshold for side in (before, after))
+        return ~passed_before & passed_after, passed_before & ~passed_after
+    # A mean over repeats may differ by rounding alone.
+    return after > before + _ROUNDING, after < before - _ROUNDING
 
 
 def adjusted(difference: PairedDifference, p: float, how: str) -> PairedDifference:
@@ -118,17 +171,28 @@ def adjusted(difference: PairedDifference, p: float, how: str) -> PairedDifferen
 def verdict_of(difference: PairedDifference, level: float) -> Verdict:
     """`better` or `worse` only where the test and the interval agree that there is a difference.
 
-    A higher score counts as better. The corrected p-value decides where there is one, and a rule that ended the runs
-    on this difference decides alone.
+    The score's direction decides which is which. The corrected p-value counts where there is one, and a rule that
+    ended the runs on this difference decides in place of a test. Whatever these say, it is `inconclusive` where the
+    missing verdicts alone leave open which run is ahead: p and interval know nothing of them.
     """
+    if difference.missing is not None and difference.missing.leaves_sign_open:
+        return "inconclusive"
     if difference.stopped is not None:
-        return _DECIDED[difference.stopped.side]
+        return _directed(_DECIDED[difference.stopped.side], difference)
     p = difference.decisive_p
     if p is None or difference.difference is None:
         return "none"
     if p >= 1 - level or not excludes_zero(difference.interval):
         return "no_evidence"
-    return "better" if difference.difference > 0 else "worse"
+    return _directed("better" if difference.difference > 0 else "worse", difference)
+
+
+def _directed(higher_is_better: Verdict, difference: PairedDifference) -> Verdict:
+    """The verdict where a higher score is better, in the direction of the score."""
+    if not difference.lower_is_better:
+        return higher_is_better
+    turned: Mapping[Verdict, Verdict] = {"better": "worse", "worse": "better"}
+    return turned.get(higher_is_better, higher_is_better)
 
 
 _DECIDED: Final[Mapping[DecidedSide, Verdict]] = {

@@ -16,6 +16,9 @@ A score or group that a run does not have (none of its samples was of that group
     fails       otherwise, and the upper limit lies below 0: there is a loss
     undecided   otherwise
 
+Of a score where lower is better the loss is an increase, and both limits change places. Replies without a verdict
+count at their worst and at their best: where these bounds lead to another decision, the rule is undecided.
+
 Source: a test of non-inferiority by a two-sided interval, as in G. Piaggio et al., "Reporting of noninferiority and
 equivalence randomized trials", JAMA 308, 2594-2604, 2012.
 
@@ -33,8 +36,9 @@ from typing import Any, Final, Literal
 from steelyard.analysis.comparison_values import PairComparison, PairedDifference
 from steelyard.analysis.gate_rules import Margin, Rule, parse_gate
 from steelyard.analysis.intervals import Mean
+from steelyard.analysis.numbers import count_text, level_text
 from steelyard.analysis.retrieval_matches import RETRIEVAL_SCORES
-from steelyard.analysis.summary_values import RunSummary
+from steelyard.analysis.summary_values import RunSummary, ScoreSummary
 from steelyard.errors import did_you_mean
 from steelyard.stats.intervals import Interval
 from steelyard.types import Json
@@ -162,8 +166,8 @@ def _judge_rule(rule: Rule, summary: RunSummary) -> RuleResult:
         return _undecided(rule.text, summary, _missing(rule, summary))
     mean: Mean = getattr(score, rule.rate)
     interval, interval_name = _interval(rule, summary, mean)
-    state = _state(rule, mean.value, interval)
-    sentence = f"{summary.target}: {rule.text} {_VERBS[state]} ({_evidence(mean, interval, interval_name)})."
+    state = _state(rule, mean.value, interval, score)
+    sentence = f"{summary.target}: {rule.text} {_VERBS[state]} ({_evidence(mean, interval, interval_name, score)})."
     notes = _retrieval_notes(summary, rule.score)
     return RuleResult(rule.text, summary.run, summary.target, state, mean.value, interval, sentence, notes=notes)
 
@@ -176,7 +180,7 @@ def _interval(rule: Rule, summary: RunSummary, mean: Mean) -> tuple[Interval | N
     """
     stopping, headline = summary.stopping, (rule.score, "", "", "headline")
     if stopping is not None and (stopping.score, stopping.against, rule.group, rule.rate) == headline:
-        return stopping.interval, f"{100 * stopping.level:g} % confidence sequence"
+        return stopping.interval, f"{level_text(stopping.level)} confidence sequence"
     return (None, "") if summary.stopped_early else (mean.interval, "95 % CI")
 
 
@@ -188,26 +192,33 @@ def _missing(rule: Rule, summary: RunSummary) -> str:
     return f"the run has no group {rule.group!r}{did_you_mean(rule.group, groups)}"
 
 
-def _state(rule: Rule, value: float | None, interval: Interval | None) -> Decision:
+def _state(rule: Rule, value: float | None, interval: Interval | None, score: ScoreSummary) -> Decision:
     holds = _HOLDS[rule.operator]
+    if value is None or (score.missing_verdicts and not score.scored):
+        # Where no reply has a verdict, a mean that counts them as 0 describes the parser, not the target.
+        return "undecided"
     if not rule.whole_interval:
-        if value is None:
-            return "undecided"
         return "holds" if holds(value, rule.limit) else "fails"
-    if interval is None or value is None:
+    if interval is None:
         return "undecided"
     # Every operator is monotone, so an interval satisfies or violates it as a whole when both its ends do.
-    ends = [holds(end, rule.limit) for end in interval]
+    ends = [holds(end, rule.limit) for end in (*interval, *(score.missing_bounds or ()))]
     if all(ends):
         return "holds"
     return "undecided" if any(ends) else "fails"
 
 
-def _evidence(mean: Mean, interval: Interval | None, interval_name: str) -> str:
+def _evidence(mean: Mean, interval: Interval | None, interval_name: str, score: ScoreSummary) -> str:
+    if score.missing_verdicts and not score.scored:
+        return f"none of {count_text(score.missing_verdicts, 'reply')} has a verdict"
     if mean.value is None:
         return "nothing was scored"
     limits = "no interval" if interval is None else f"{interval_name} {interval.low:.4g} to {interval.high:.4g}"
-    return f"{mean.value:.4g}, {limits}, n={mean.n}"
+    missing = ""
+    if score.missing_bounds:
+        low, high = score.missing_bounds
+        missing = f", {low:.4g} to {high:.4g} with {count_text(score.missing_verdicts, 'reply')} without a verdict"
+    return f"{mean.value:.4g}, {limits}{missing}, n={mean.n}"
 
 
 def judge_margin(margin: Margin, summary: RunSummary, pair: PairComparison | str) -> RuleResult:
@@ -265,12 +276,24 @@ def _margin_state(margin: float, difference: PairedDifference) -> tuple[Decision
     """What follows from the interval, and a remark where a reader may wonder at it."""
     if difference.difference is None or difference.interval is None:
         return "undecided", ""
-    low, high = difference.interval
+    missing = difference.missing
+    if missing is not None and missing.bounds is None and missing.leaves_sign_open:
+        return "undecided", f"; {count_text(missing.n, 'reply')} of {missing.replies:,} have no verdict"
+    low, high = _gain(difference.interval, difference)
+    least, most = _gain(missing.bounds, difference) if missing and missing.bounds else (low, high)
+    with_missing = f"; with {count_text(missing.n, 'reply')} without a verdict" if missing else ""
     if low > -margin:
+        if least <= -margin:
+            return "undecided", f"{with_missing} the loss may be {_signed(-least).lstrip('+')}"
         return "holds", "; there is a loss, and it is within the margin" if high < 0 else ""
     if high < 0:
-        return "fails", ""
+        return ("undecided", f"{with_missing} there may be no loss") if most >= 0 else ("fails", "")
     return "undecided", f"; a loss of {margin:g} is compatible with them, and so is none"
+
+
+def _gain(interval: Interval, difference: PairedDifference) -> Interval:
+    """An interval of the difference in the score's direction: below 0 the run has lost."""
+    return Interval(-interval.high, -interval.low) if difference.lower_is_better else interval
 
 
 def _difference_text(difference: PairedDifference, level: float) -> str:
@@ -279,7 +302,7 @@ def _difference_text(difference: PairedDifference, level: float) -> str:
     limits = "no interval, as these pairs say nothing about the spread"
     if difference.interval:
         low, high = map(_signed, difference.interval)
-        limits = f"{100 * level:g} % CI {low} to {high}"
+        limits = f"{level_text(level)} CI {low} to {high}"
     pairs = f"{difference.n} pair{'' if difference.n == 1 else 's'}"
     return f"difference {_signed(difference.difference)}, {limits}, {pairs}"
 

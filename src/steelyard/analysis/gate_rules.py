@@ -128,8 +128,8 @@ def parse_margin(name: str, margin: Any) -> Margin:
         )
     if margin < 0:
         raise ConfigError(
-            f"gate: {NO_REGRESSION}: {name}: the largest loss that is tolerated is 0 or more, not {margin:g}. A score "
-            f'of which less is better takes a rule on its value instead, such as {name}: "<=! 0.1"'
+            f"gate: {NO_REGRESSION}: {name}: the largest loss that is tolerated is 0 or more, not {margin:g}. "
+            "Of a score where lower is better the loss is an increase"
         )
     text = f"{NO_REGRESSION} {name.strip()} {margin:g}"
     return Margin(text, left["score"], left["group"] or "", left["rate"] == "answered", float(margin))

@@ -8,14 +8,16 @@ are no evidence of a difference, though the runs may differ.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final, Literal
 
 from steelyard.analysis.comparison import compare
-from steelyard.analysis.comparison_values import PairedDifference
-from steelyard.analysis.differences import excludes_zero
+from steelyard.analysis.comparison_values import Verdict
+from steelyard.analysis.differences import verdict_of
 from steelyard.analysis.retrieval_matches import RETRIEVAL_SCORES
 from steelyard.analysis.run_protocols import ComparableRun
+from steelyard.analysis.score_infos import score_infos
+from steelyard.analysis.settings import phrases_of, scorer_differences, target_differences
 from steelyard.analysis.stopping import Stopping
 from steelyard.analysis.summary_values import RunSummary, ScoreSummary
 from steelyard.errors import ConfigError, did_you_mean
@@ -25,8 +27,10 @@ from steelyard.types import Json, Note
 PAIRED_RECORDS: Final = 2_000
 """Up to so many records of a run its change is tested by pairs: that takes 0.2 s a run."""
 _ALPHA: Final = 0.05
+_MOST_SETTINGS: Final = 2
+"""Settings that a row of a history names: `compare` of the two runs shows all of them."""
 
-ChangeVerdict = Literal["better", "worse", "no_evidence", ""]
+ChangeVerdict = Verdict | Literal[""]
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +42,7 @@ class RunChange:
         difference: this run minus the previous one; over the samples of both where `paired`.
         interval: of the difference; None where it was not tested by pairs, or says nothing of its spread.
         n: pairs; 0 where it was not tested by pairs.
-        verdict: `better`, `worse` or `no_evidence`; "" where one of the two has no value.
+        verdict: as of a comparison, in the score's direction; "" where one of the two has no value.
         paired: whether samples were paired.
     """
 
@@ -67,7 +71,8 @@ class PastRun:
         samples: how many there were, 0 where the run does not say.
         digest: of all of them in order; "" where the run does not say.
         change: since the previous run of this target; None for its first.
-        differs: which of `samples`, `target` and `scorers` are not those of the previous run.
+        changed: which of `samples`, `target` and `scorers` are not those of the previous run of the target -> a phrase
+            for each setting that differs.
         notes: in the order they were given.
         stopping: the decision that ended it, or could have; None where there was none.
         warning: why a retrieval score is likely wrong; "" where it is not.
@@ -83,7 +88,7 @@ class PastRun:
     samples: int
     digest: str
     change: RunChange | None
-    differs: tuple[str, ...]
+    changed: Mapping[str, tuple[str, ...]]
     notes: tuple[Note, ...]
     stopping: Stopping | None = None
     warning: str = ""
@@ -110,7 +115,8 @@ class PastRun:
             **{name: getattr(self, name) for name in names},
             "score": self.score.to_json() if self.score else None,
             "change": self.change.to_json() if self.change else None,
-            "differs": list(self.differs),
+            "differs": list(self.changed),
+            "settings": {name: list(phrases) for name, phrases in self.changed.items()},
             "stopping": self.stopping.to_json() if self.stopping else None,
             "warning": self.warning,
             "notes": [
@@ -213,7 +219,7 @@ def _past(
         samples=int(_samples(run).get("n") or 0),
         digest=str(_samples(run).get("digest") or ""),
         change=_change((run, summary), before, shown) if before else None,
-        differs=_differs(run, before[0]) if before else (),
+        changed=_changed_settings(run, before[0]) if before else {},
         notes=notes,
         stopping=summary.stopping,
         warning=summary.matching_warning(shown[0]) if shown[0] in RETRIEVAL_SCORES else "",
@@ -225,14 +231,16 @@ def _samples(run: ComparableRun) -> Mapping[str, Any]:
     return samples
 
 
-def _differs(run: ComparableRun, before: ComparableRun) -> tuple[str, ...]:
-    """Which of samples, target and scorers two runs do not share."""
-    sides = {
-        "samples": (_samples(run).get("digest"), _samples(before).get("digest")),
-        "target": (run.manifest.get("target"), before.manifest.get("target")),
-        "scorers": (run.manifest.get("scorers"), before.manifest.get("scorers")),
+def _changed_settings(run: ComparableRun, before: ComparableRun) -> dict[str, tuple[str, ...]]:
+    """`samples`, `target` and `scorers`, as far as two runs do not share them -> a phrase per setting that differs."""
+    first, second = before.manifest, run.manifest
+    digests = [_samples(side).get("digest") for side in (before, run)]
+    changed = {
+        "samples": (f"{_samples(run).get('n')} samples",) if digests[0] != digests[1] else (),
+        "target": phrases_of(target_differences(first.get("target"), second.get("target")), most=_MOST_SETTINGS),
+        "scorers": phrases_of(scorer_differences(first.get("scorers"), second.get("scorers")), most=_MOST_SETTINGS),
     }
-    return tuple(name for name, (now, then) in sides.items() if now != then)
+    return {name: phrases for name, phrases in changed.items() if phrases}
 
 
 def _change(
@@ -245,34 +253,27 @@ def _change(
         return RunChange(earlier.id, None, None, 0, "", paired=False)
     if max(summary.done, earlier_summary.done) <= PAIRED_RECORDS:
         pair = compare(earlier, run, score=name, summaries=(earlier_summary, summary)).pairs[0]
-        paired = (
-            pair.headline
-            if not group
-            else next((difference for difference in pair.groups if difference.group == group), None)
-        )
+        groups = {part.group: part for part in pair.groups}
+        paired = groups.get(group) if group else pair.headline
         if paired is not None and paired.n:
-            return RunChange(earlier.id, paired.difference, paired.interval, paired.n, _by_test(paired), paired=True)
+            # Of a single group, so that nothing is corrected for the other groups.
+            verdict = verdict_of(replace(paired, p_adjusted=None), 1 - _ALPHA)
+            return RunChange(earlier.id, paired.difference, paired.interval, paired.n, verdict, paired=True)
     difference = score.headline.value - earlier_score.headline.value
-    return RunChange(earlier.id, difference, None, 0, _by_intervals(score, earlier_score), paired=False)
+    info = score_infos(run.manifest).get(name)
+    verdict = _by_intervals(score, earlier_score, lower_is_better=info is not None and info.lower_is_better)
+    return RunChange(earlier.id, difference, None, 0, verdict, paired=False)
 
 
-def _by_test(difference: PairedDifference) -> ChangeVerdict:
-    """As a comparison of the two would say it: the test and the interval have to agree."""
-    if (
-        not difference.difference
-        or difference.p is None
-        or difference.p >= _ALPHA
-        or not excludes_zero(difference.interval)
-    ):
-        return "no_evidence"
-    return "better" if difference.difference > 0 else "worse"
-
-
-def _by_intervals(score: ScoreSummary, earlier: ScoreSummary) -> ChangeVerdict:
+def _by_intervals(score: ScoreSummary, earlier: ScoreSummary, *, lower_is_better: bool) -> Verdict:
     """Better or worse where the two 95 % CIs do not overlap: stricter than a test of the pairs."""
+    bounds, earlier_bounds = score.missing_bounds, earlier.missing_bounds
+    if bounds or earlier_bounds:
+        low, high = bounds or [score.headline.value or 0.0] * 2
+        earlier_low, earlier_high = earlier_bounds or [earlier.headline.value or 0.0] * 2
+        if low <= earlier_high and high >= earlier_low:
+            return "inconclusive"
     here, there = score.headline.interval, earlier.headline.interval
-    if here is None or there is None:
+    if here is None or there is None or not (here.low > there.high or here.high < there.low):
         return "no_evidence"
-    if here.low > there.high:
-        return "better"
-    return "worse" if here.high < there.low else "no_evidence"
+    return "better" if (here.low > there.high) is not lower_is_better else "worse"

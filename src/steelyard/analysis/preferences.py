@@ -26,7 +26,13 @@ from steelyard.analysis.preferences_values import (
     Preferences,
     PreferenceVerdict,
 )
-from steelyard.analysis.preferences_wording import SameAnswers, decided_side, preference_sentence, preference_warnings
+from steelyard.analysis.preferences_wording import (
+    SameAnswers,
+    decided_side,
+    leaves_side_open,
+    preference_sentence,
+    preference_warnings,
+)
 from steelyard.analysis.run_protocols import JudgingRun
 from steelyard.analysis.score_columns import JudgedRow, ScoreRow
 from steelyard.analysis.stopping import Stopping
@@ -136,8 +142,8 @@ def fair_split(won: Sequence[int], units: Sequence[str] | None = None) -> float:
         units: what each belongs to, where some belong together; None means that all are independent, which gives the
             exact binomial test. Else every unit's sum has its sign flipped as a whole.
 
-    >>> f"{100 * fair_split([1] * 19):.5f} %"
-    '0.00038 %'
+    >>> f"{fair_split([1] * 19):.2g}"
+    '3.8e-06'
     """
     if units is None or len(set(units)) == len(units):
         return binomial_test(sum(1 for direction in won if direction > 0), len(won))
@@ -212,7 +218,7 @@ def preferences(run: JudgingRun, *, score: str = "", summary: RunSummary | None 
     # The mean of a stopped run is drawn away from a half, and a fixed-n interval around it does not hold.
     half = Mean(overall.mean("half").value, stopping.interval, tally.scored) if stopping else overall.mean("half")
     win, losses = (_shown(overall.mean(name), stopping) for name in ("win", "losses"))
-    verdict = _verdict(tally, win, p, stopping)
+    verdict = "cannot_tell" if tally.scored and leaves_side_open(overall.bounds) else _verdict(tally, win, p, stopping)
     result = Preferences(
         run=run.id,
         first=names[0],

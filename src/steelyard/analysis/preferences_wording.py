@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Final, Literal, NamedTuple
 
+from steelyard.analysis.numbers import count_text, level_text, p_equals
 from steelyard.analysis.preferences_values import PositionBias, Preferences, PreferenceVerdict
 from steelyard.analysis.stopping import Stopping
 from steelyard.stats.intervals import Interval
@@ -54,26 +55,6 @@ def limits(interval: Interval | None) -> str:
     return "–" if interval is None else f"{percent(interval.low)} to {percent(interval.high)}"
 
 
-def p_percent(p: float | None) -> str:
-    """A p-value in percent with two significant digits and never an exponent.
-
-    >>> p_percent(3.814697e-06), p_percent(0.0625), p_percent(1.0), p_percent(1e-12), p_percent(None)
-    ('0.00038 %', '6.2 %', '100 %', '< 0.000001 %', '–')
-    """
-    if p is None:
-        return "–"
-    if p < 1e-8:
-        return "< 0.000001 %"
-    digits = next(digits for digits in range(10) if round(100 * p, digits) >= 10 ** (1 - digits) or digits == 9)
-    return f"{100 * p:.{digits}f} %"
-
-
-def p_equals(p: float | None) -> str:
-    """The same behind its sign: `p = 6.2 %`, `p < 0.000001 %`."""
-    text = p_percent(p)
-    return f"p {text}" if text.startswith("<") else f"p = {text}"
-
-
 def decided_side(stopping: Stopping) -> PreferenceVerdict:
     """The side that a stopping rule found preferred; it may have asked about another rate than a half."""
     low, high = stopping.interval
@@ -89,6 +70,8 @@ def preference_sentence(pair: Preferences) -> str:
     tally = pair.tally
     if not tally.scored:
         return f"No pair of answers of {pair.first} and {pair.second} has a verdict, so nothing can be concluded."
+    if leaves_side_open(pair.bounds):
+        return _inconclusive(pair)
     if pair.stopping:
         return _stopped(pair, pair.stopping)
     if not tally.decided:
@@ -102,6 +85,43 @@ def preference_sentence(pair: Preferences) -> str:
     return _undecided(pair)
 
 
+def leaves_side_open(bounds: Interval | None) -> bool:
+    """Whether the missing verdicts alone leave open which side is preferred.
+
+    Args:
+        bounds: of the share of A with ties as half; None where no verdict is missing.
+
+    >>> leaves_side_open(Interval(0.45, 0.8)), leaves_side_open(Interval(0.55, 0.8)), leaves_side_open(None)
+    (True, False, False)
+    """
+    return bounds is not None and bounds.low <= 0.5 <= bounds.high
+
+
+def _inconclusive(pair: Preferences) -> str:
+    """Why the missing verdicts leave open which side is preferred, and what the others show."""
+    tally = pair.tally
+    missing = tally.unparsed + tally.refused
+    are = "is" if missing == 1 else "are"
+    reason = (
+        f"{count_text(missing, 'verdict')} of {tally.judged:,} {are} unparsed or refused, and depending on "
+        f"{'it' if missing == 1 else 'these'} {pair.first} has {limits(pair.bounds)} with ties as half"
+    )
+    claim = f"Nothing can be concluded about {pair.first} and {pair.second}: {reason}."
+    if pair.stopping:
+        return f"{claim} Of the rest: {_stopped(pair, pair.stopping)}"
+    if not tally.decided:
+        return f"{claim} No pair was decided ({', '.join(_even(pair))})."
+    return f"{claim} Of the rest {_facts(pair)}."
+
+
+def _facts(pair: Preferences) -> str:
+    win = pair.win
+    return (
+        f"{pair.first} won {pair.tally.a} of {pair.tally.decided} decided pairs, {percent(win.value)} "
+        f"({level_text(pair.level)} CI {limits(win.interval)}; {pair.test}, {p_equals(pair.p)}{_rest(pair)})"
+    )
+
+
 def _preferred(pair: Preferences) -> str:
     tally, win = pair.tally, pair.win
     name, other, wins = (
@@ -113,28 +133,23 @@ def _preferred(pair: Preferences) -> str:
         rate = None if rate is None else 1 - rate
     return (
         f"{name} is preferred to {other}: it won {wins} of {tally.decided} decided pairs, {percent(rate)} "
-        f"({_level(pair)} CI {limits(interval)}; {pair.test}, {p_equals(pair.p)}{_rest(pair)})."
+        f"({level_text(pair.level)} CI {limits(interval)}; {pair.test}, {p_equals(pair.p)}{_rest(pair)})."
     )
 
 
 def _undecided(pair: Preferences) -> str:
-    tally, win = pair.tally, pair.win
-    facts = (
-        f"{pair.first} won {tally.a} of {tally.decided} decided pairs, {percent(win.value)} "
-        f"({_level(pair)} CI {limits(win.interval)}; {pair.test}, {p_equals(pair.p)}{_rest(pair)})"
-    )
     return (
-        f"{_these(tally.scored)} cannot tell which of {pair.first} and {pair.second} is preferred: "
-        f"{facts}. {_detectable(pair)}"
+        f"{_these(pair.tally.scored)} cannot tell which of {pair.first} and {pair.second} is preferred: "
+        f"{_facts(pair)}. {_detectable(pair)}"
     )
 
 
 def _detectable(pair: Preferences) -> str:
     decided = pair.tally.decided
     if pair.detectable is None:
-        return f"With {_pairs(decided, 'decided pair')} no result would be evidence."
+        return f"With {count_text(decided, 'decided pair')} no result would be evidence."
     return (
-        f"The smallest win rate that {_pairs(decided, 'decided pair')} would show in 8 of 10 such sets is "
+        f"The smallest win rate that {count_text(decided, 'decided pair')} would show in 8 of 10 such sets is "
         f"{percent(pair.detectable, 1)}."
     )
 
@@ -168,7 +183,7 @@ def _of_answers(pair: Preferences, same: Sequence[SameAnswers]) -> Iterator[str]
             yield f"{pair.name_of(side)} gave one and the same answer {most:,} of {answers:,} times."
     alike, scored = pair.alike, pair.tally.scored
     if scored and alike >= _ALIKE * scored:
-        yield f"Both answers are identical or nearly so in {alike:,} of {_pairs(scored)}: such pairs say little."
+        yield f"Both answers are identical or nearly so in {alike:,} of {count_text(scored)}: such pairs say little."
 
 
 def favoured_position(bias: PositionBias | None) -> Literal["first", "second", ""]:
@@ -191,16 +206,18 @@ def position_warnings(pair: Preferences) -> Iterator[str]:
     if position := favoured_position(bias):
         if bias.orders == "both":
             favoured = max(bias.favours_first, bias.favours_second)
-            counts = f"{favoured:,} of {_pairs(bias.favours_first + bias.favours_second, 'disagreement')} of its orders"
+            counts = (
+                f"{favoured:,} of {count_text(bias.favours_first + bias.favours_second, 'disagreement')} of its orders"
+            )
             rest = "Such pairs count as half."
         else:
             won = max(bias.first_won, bias.second_won)
-            counts = f"{won:,} of {_pairs(bias.first_won + bias.second_won, 'verdict')} for it"
+            counts = f"{won:,} of {count_text(bias.first_won + bias.second_won, 'verdict')} for it"
             rest = "Show every pair in both orders."
         yield f"The judge favours the answer shown {position}: {counts} ({p_equals(bias.p)}). {rest}"
     if contradicts_itself(bias):
         yield (
-            f"The judge says the same in both orders in {percent(bias.consistency, 1)} of {_pairs(bias.n)} only: "
+            f"The judge says the same in both orders in {percent(bias.consistency, 1)} of {count_text(bias.n)} only: "
             f"much of the rest is its place, not the answer."
         )
 
@@ -211,12 +228,12 @@ def _of_missing(pair: Preferences) -> Iterator[str]:
     if tally.judged and missing > _UNREAD * tally.judged:
         between = f": counting ties as half, {pair.first} has {limits(pair.bounds)}, whatever they are worth"
         were = "was" if missing == 1 else "were"
-        verdicts = f"{_pairs(missing, 'verdict')} of {tally.judged:,}"
+        verdicts = f"{count_text(missing, 'verdict')} of {tally.judged:,}"
         yield f"{verdicts} {were} unparsed or refused{between if pair.bounds else ''}."
     if tally.failed > _FAILED * max(1, tally.total):
         counts = ", ".join(absent_text(pair, side) for side in tally.not_judged)
         as_losses = f"; counted as losses of that side, {pair.first} has {percent(pair.losses.value)}"
-        yield f"{_pairs(tally.failed)} were not judged, as a side gave no answer ({counts}){as_losses}."
+        yield f"{count_text(tally.failed)} were not judged, as a side gave no answer ({counts}){as_losses}."
 
 
 def absent_text(pair: Preferences, side: str) -> str:
@@ -235,10 +252,11 @@ def few_decided_warnings(pair: Preferences) -> Iterator[str]:
         return
     if pair.detectable is None:
         were = "was" if tally.decided == 1 else "were"
-        yield f"Only {_pairs(tally.decided, 'pair')} {were} decided: six are the least that can be evidence."
+        yield f"Only {count_text(tally.decided, 'pair')} {were} decided: six are the least that can be evidence."
     elif tally.decided < tally.scored / 2:
         counts = ", ".join(_even(pair))
-        yield f"Only {tally.decided:,} of {_pairs(tally.scored)} were decided ({counts}): the win rate is over these."
+        decided = f"{tally.decided:,} of {count_text(tally.scored)}"
+        yield f"Only {decided} were decided ({counts}): the win rate is over these."
 
 
 def _rest(pair: Preferences) -> str:
@@ -248,20 +266,12 @@ def _rest(pair: Preferences) -> str:
 
 def _even(pair: Preferences) -> list[str]:
     tally = pair.tally
-    ties = [_pairs(tally.tie, "tie")] if tally.tie else []
+    ties = [count_text(tally.tie, "tie")] if tally.tie else []
     return ties + ([f"{tally.inconsistent:,} inconsistent"] if tally.inconsistent else [])
 
 
-def _level(pair: Preferences) -> str:
-    return f"{100 * pair.level:g} %"
-
-
 def _these(n: int, noun: str = "pair") -> str:
-    return f"This one {noun}" if n == 1 else f"These {_pairs(n, noun)}"
-
-
-def _pairs(n: int, noun: str = "pair") -> str:
-    return f"{n:,} {noun}{'' if n == 1 else 's'}"
+    return f"This one {noun}" if n == 1 else f"These {count_text(n, noun)}"
 
 
 _MOST_NAMED: Final = 4
@@ -286,7 +296,7 @@ def _of_places(pairs: Sequence[Preferences]) -> Iterator[str]:
             if disagreements
             else ""
         )
-        yield f"The judge favours the answer shown {position} {of} (p < 5 % each){counts}."
+        yield f"The judge favours the answer shown {position} {of} (p < 0.05 each){counts}."
 
 
 def _of_contradictions(pairs: Sequence[Preferences]) -> Iterator[str]:

@@ -24,6 +24,7 @@ class ScoreSums:
     Args:
         total: sum of the values.
         scored: repeats with a value.
+        unparsed: repeats whose reply could not be parsed.
         read: repeats that count where the score is over all replies: scored, unparsed and refused ones.
         errors: repeats that failed.
         rows: all repeats; 0 where the sample has no row of this score.
@@ -31,9 +32,18 @@ class ScoreSums:
 
     total: Array
     scored: Array
+    unparsed: Array
     read: Array
     errors: Array
     rows: Array
+
+    def missing(self, over: Over) -> Array:
+        """Per sample the repeats whose value is not known: unparsed ones, and refused ones where they are left out.
+
+        A refusal in a score over all replies is an answer that counts as 0, so it is not missing.
+        """
+        missing: Array = self.unparsed if over == "all" else self.read - self.scored
+        return missing
 
     def means(self, over: Over) -> Array:
         """Per sample the mean over the repeats that count, NaN where none does; a failed repeat counts nowhere."""
@@ -118,7 +128,8 @@ def _sums_of(rows: ScoreColumns, where: Array, chosen_rows: Array, nameless: Arr
     failed = rows.outcome == CODES["error"]
     scored = counts(valued)
     read = scored + counts(~valued & np.isin(rows.outcome, _READ))
+    unparsed = counts(~valued & (rows.outcome == CODES["unparsed"]))
     errors = counts(~valued & failed) + nameless
     rest = counts(~valued & ~failed & ~np.isin(rows.outcome, _READ))
     total = np.bincount(where[chosen_rows & valued], weights=rows.value[chosen_rows & valued], minlength=size)
-    return ScoreSums(total, scored, read, errors, read + errors + rest)
+    return ScoreSums(total, scored, unparsed, read, errors, read + errors + rest)

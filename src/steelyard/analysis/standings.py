@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
+from steelyard.analysis.numbers import count_text, level_text
 from steelyard.analysis.preferences import WITHOUT_VERDICT, score_of, sides_of, unit_of
 from steelyard.analysis.run_protocols import PairRun
 from steelyard.analysis.score_columns import JudgedRow
@@ -389,12 +390,12 @@ def standings_sentence(ranking: Standings) -> str:
     if len(open_first) == len(ranking.standings):
         return (
             f"{names} cannot be told apart: no difference between any two of these {len(open_first)} targets holds "
-            f"at {_percent(ranking.level)} ({_basis(ranking)})."
+            f"at {level_text(ranking.level)} ({_basis(ranking)})."
         )
     below = _listed([standing.target for standing in ranking.standings if standing.rank_best > 1])
     return (
         f"Any of {names} can be the first of {len(ranking.standings)}: these data do not tell which at "
-        f"{_percent(ranking.level)} ({_basis(ranking)}); {below} cannot."
+        f"{level_text(ranking.level)} ({_basis(ranking)}); {below} cannot."
     )
 
 
@@ -403,7 +404,7 @@ def _led(leader: Standing, ranking: Standings) -> str:
     ahead = f"Elo {leader.elo:.0f}{_range(leader)} against {second.elo:.0f}{_range(second)} of {second.target}"
     others = "the other" if len(ranking.standings) == 2 else f"each of the other {len(ranking.standings) - 1}"
     return (
-        f"{leader.target} leads: it is told apart from {others} at {_percent(ranking.level)} "
+        f"{leader.target} leads: it is told apart from {others} at {level_text(ranking.level)} "
         f"({ahead}; {_basis(ranking)})."
     )
 
@@ -413,7 +414,7 @@ def _range(standing: Standing) -> str:
 
 
 def _basis(ranking: Standings) -> str:
-    return f"{_many(ranking.battles, 'verdict')} on {_many(ranking.clusters, 'independent sample')}"
+    return f"{count_text(ranking.battles, 'verdict')} on {count_text(ranking.clusters, 'independent sample')}"
 
 
 def standings_notes(ranking: Standings, stopped: int) -> tuple[str, ...]:
@@ -426,8 +427,8 @@ def standings_notes(ranking: Standings, stopped: int) -> tuple[str, ...]:
     notes = [*_notes_on_the_fit(ranking), *_notes_on_the_data(ranking)]
     if stopped:
         notes.append(
-            f"{_many(stopped, 'run')} stopped as soon as the pair was decided: a rate that was stopped on is drawn "
-            "away from a half, so the ratings may be too far apart, and their intervals are not made for it."
+            f"{count_text(stopped, 'run')} stopped as soon as the pair was decided: a rate that was stopped on is "
+            "drawn away from a half, so the ratings may be too far apart, and their intervals are not made for it."
         )
     return tuple(notes)
 
@@ -447,8 +448,8 @@ def _notes_on_the_fit(ranking: Standings) -> Iterator[str]:
         if unmet:
             yield f"{unmet} of {n * (n - 1) // 2} pairs of targets were never judged: they are rated through others."
         yield (
-            f"Ranks and sets hold at once for all pairs at {_percent(ranking.level)}; each rating's interval holds by "
-            "itself."
+            f"Ranks and sets hold at once for all pairs at {level_text(ranking.level)}; each rating's interval holds "
+            "by itself."
         )
 
 
@@ -457,23 +458,15 @@ def _notes_on_the_data(ranking: Standings) -> Iterator[str]:
         yield f"There are only {ranking.clusters} independent samples: intervals and ranks are rough."
     if ranking.ties or ranking.inconsistent:
         yield (
-            f"{_many(ranking.ties, 'tie')} and {_many(ranking.inconsistent, 'disagreement')} between the two orders "
-            "count half a win for either side."
+            f"{count_text(ranking.ties, 'tie')} and {count_text(ranking.inconsistent, 'disagreement')} between the two "
+            "orders count half a win for either side."
         )
     if left_out := {name: n for name, n in ranking.left_out.items() if n}:
         why = ", ".join(f"{_LEFT_OUT[name]} ({n})" for name, n in left_out.items())
-        yield f"{_many(sum(left_out.values()), 'pair')} of answers without a verdict left out: {why}."
+        yield f"{count_text(sum(left_out.values()), 'pair')} of answers without a verdict left out: {why}."
     for first, second in ranking.repeated:
         yield f"More than one run judged {first} and {second}; all their verdicts count."
 
 
 def _listed(names: Sequence[str]) -> str:
     return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
-
-
-def _many(n: int, noun: str) -> str:
-    return f"{n:,} {noun}{'' if n == 1 else 's'}"
-
-
-def _percent(level: float) -> str:
-    return f"{100 * level:g} %"

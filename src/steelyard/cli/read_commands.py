@@ -287,6 +287,7 @@ def _plain(record: Record, labels: _Labels) -> dict[str, Any]:
 
 
 def _print_samples(run: Run, wanted: _Wanted) -> None:
+    from steelyard.analysis.preferences import is_judging, sides_of
     from steelyard.report.record_lines import label_line, sample_lines
     from steelyard.report.terminal import console, say
     from steelyard.store.labels import by_record
@@ -294,11 +295,12 @@ def _print_samples(run: Run, wanted: _Wanted) -> None:
     to = console()
     none = True
     labels = by_record(run.remarks().labels)
+    sides = sides_of(run.manifest) if is_judging(run.manifest) else ()
     for record in _listed(run, wanted):
         if not none:
             to.print()
         none = False
-        for line in sample_lines(record):
+        for line in sample_lines(record, sides):
             say(to, line)
         for label in labels.get((record.sample.id, record.repeat), ()):
             say(to, label_line(label))

@@ -11,12 +11,13 @@ from typing import Final
 
 from steelyard.analysis.comparison_values import Comparison, PairComparison, PairedDifference
 from steelyard.analysis.costs import CostDifference
+from steelyard.analysis.numbers import p_text
 from steelyard.analysis.run_protocols import StoredRun
 from steelyard.report.chart import ChartPoint, RowChart
 from steelyard.report.numbers import (
     MISSING,
     interval_text,
-    p_text,
+    one_line,
     run_labels,
     score_phrase,
     score_title,
@@ -44,7 +45,13 @@ _MOST_SENTENCES: Final = 3
 """Pairs beyond this many are shown as lines of a table on a terminal: twelve targets still fit a screen."""
 _MOST_WARNINGS: Final = 6
 _MOST_SCORES: Final = 24
-_VERDICTS: Final = {"better": "better", "worse": "worse", "no_evidence": "no evidence", "none": "not comparable"}
+_VERDICTS: Final = {
+    "better": "better",
+    "worse": "worse",
+    "no_evidence": "no evidence",
+    "inconclusive": "inconclusive",
+    "none": "not comparable",
+}
 _TIMES: Final = frozenset({"latency", "seconds", "ttft"})
 _COSTS: Final = {
     "latency": "latency",
@@ -54,6 +61,8 @@ _COSTS: Final = {
     "input_tokens": "tokens in",
     "output_tokens": "tokens out",
 }
+_MOST_MARKED: Final = 2_000
+"""Letters of a word diff: a page holds the rest in JSON."""
 _LARGE: Final = 100
 """From here on a count needs no decimals."""
 
@@ -167,7 +176,8 @@ def _pair(pair: PairComparison, runs: Sequence[StoredRun], title: str, *, on_ter
             *sentences([pair.sentence], "conclusion", media=HTML),
             *sentences(pair.warnings, "warning", media=HTML),
             *sentences([aligned], media=screen),
-            *([Sentence("; ".join(pair.differs), "fact", "differs in", screen)] if pair.differs else []),
+            *([Sentence("; ".join(pair.differs), "fact", "differs in")] if pair.differs else []),
+            *_word_changes(pair),
         ),
         parts=non_empty(
             [
@@ -181,6 +191,13 @@ def _pair(pair: PairComparison, runs: Sequence[StoredRun], title: str, *, on_ter
         detail=True,
         media=EVERYWHERE if on_terminal else PAGES,
     )
+
+
+def _word_changes(pair: PairComparison) -> Iterator[Sentence]:
+    """The changed words of each prompt, removed ones as `[-text-]` and added ones as `{+text+}`."""
+    for setting in pair.settings:
+        if setting.words:
+            yield Sentence(one_line(setting.marked, _MOST_MARKED), "fact", f"{setting.key}, changed words")
 
 
 def _by(aligned: str) -> str:

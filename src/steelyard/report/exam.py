@@ -12,6 +12,7 @@ from typing import Final
 
 from steelyard.analysis.exam_values import Exam, LetterBias
 from steelyard.analysis.intervals import Mean
+from steelyard.analysis.numbers import p_equals
 from steelyard.analysis.summary_values import RunSummary, ScoreSummary
 from steelyard.report.numbers import (
     MISSING,
@@ -19,7 +20,6 @@ from steelyard.report.numbers import (
     counted,
     is_share,
     mean_text,
-    p_text,
     score_title,
     value_text,
 )
@@ -256,8 +256,7 @@ the letter matters.
     if bias.p is None:
         return f"{figures}."
     verdict = "evidence that the letter matters" if bias.p < 0.05 else "no evidence that the letter matters"
-    p = p_text(bias.p)
-    return f"{figures} ({bias.test} p {p if p.startswith('<') else f'= {p}'}): {verdict}."
+    return f"{figures} ({bias.test} {p_equals(bias.p)}): {verdict}."
 
 
 def _other_rules(summaries: Sequence[RunSummary], labels: Sequence[str], media: frozenset[Medium]) -> Section:

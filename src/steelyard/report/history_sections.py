@@ -25,12 +25,24 @@ from steelyard.report.section import (
 )
 from steelyard.types import Note
 
-_SIGNS: Final[Mapping[ChangeVerdict, str]] = MappingProxyType({"better": "▲", "worse": "▼", "no_evidence": "≈", "": ""})
-_LEGEND: Final = "▲ better, ▼ worse, ≈ no evidence of a difference, against the run before of the same target"
-_WORDS: Final[Mapping[ChangeVerdict, str]] = MappingProxyType(
-    {"better": "better", "worse": "worse", "no_evidence": "no evidence", "": ""}
+_SIGNS: Final[Mapping[ChangeVerdict, str]] = MappingProxyType(
+    {"better": "▲", "worse": "▼", "no_evidence": "≈", "inconclusive": "?", "none": "", "": ""}
 )
-_DIFFERS: Final[Mapping[str, str]] = MappingProxyType(
+_LEGEND: Final = (
+    "▲ better, ▼ worse, ≈ no evidence of a difference, ? inconclusive as verdicts are missing, against the previous "
+    "run of the same target"
+)
+_WORDS: Final[Mapping[ChangeVerdict, str]] = MappingProxyType(
+    {
+        "better": "better",
+        "worse": "worse",
+        "no_evidence": "no evidence",
+        "inconclusive": "inconclusive",
+        "none": "",
+        "": "",
+    }
+)
+_CHANGED: Final[Mapping[str, str]] = MappingProxyType(
     {"samples": "other samples", "target": "target changed", "scorers": "scorers changed"}
 )
 _LEAST_SHARE: Final = 20.0
@@ -70,7 +82,7 @@ def _runs(history: History) -> Section:
     rows = tuple(_row(run, history) for run in history.runs)
     method = change_method(history)
     any_verdict = any(run.change and run.change.verdict for run in history.runs)
-    caption = f"{history_title(history)} of every run. Change: against the run before of the same target."
+    caption = f"{history_title(history)} of every run. Change: against the previous run of the same target."
     older = (
         f"and {history.older} older ones: --last {history.older + len(history.runs)} shows all" if history.older else ""
     )
@@ -105,7 +117,7 @@ def _change_cell(run: PastRun, history: History) -> TableCell:
     if run.change is None or run.change.difference is None:
         return TableCell(MISSING)
     difference = signed_text(run.change.difference, share=history.share)
-    words, sign = _WORDS[run.change.verdict], _SIGNS[run.change.verdict]
+    words, sign = _WORDS.get(run.change.verdict, ""), _SIGNS.get(run.change.verdict, "")
     return TableCell(
         f"{difference} {words}".rstrip(), short=f"{difference} {sign}".rstrip(), value=run.change.difference
     )
@@ -119,12 +131,12 @@ def remarks_of(run: PastRun) -> Iterator[str]:
     if stopping and stopping.used < stopping.planned:
         about = f" (interval: {run.score.note})" if run.score and run.score.note else ""
         yield f"stopped early, {stopping.used:,} of {stopping.planned:,} samples used{about}"
-    for differs in run.differs:
-        yield _DIFFERS[differs] if differs != "samples" else f"{_DIFFERS[differs]} ({run.samples:,})"
+    for name, phrases in run.changed.items():
+        yield f"{_CHANGED[name]} ({', '.join(phrases)})"
     change = run.change
     if change and change.verdict and not change.paired:
         yield "judged by intervals, not by pairs"
-    elif change and change.paired and "samples" in run.differs:
+    elif change and change.paired and "samples" in run.changed:
         yield f"change over {change.n:,} samples in both"
     if run.warning:
         yield run.warning
@@ -198,7 +210,7 @@ def _points(history: History) -> tuple[TimelinePoint, ...]:
                 low,
                 high,
                 ", ".join(numbers.get(run.run, ())),
-                "samples" in run.differs and run.digest != history.runs[at - 1].digest,
+                "samples" in run.changed and run.digest != history.runs[at - 1].digest,
             )
         )
     return tuple(points)

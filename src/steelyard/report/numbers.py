@@ -59,17 +59,6 @@ def signed_text(value: float | None, *, share: bool) -> str:
     return text if float(text) else text[1:]
 
 
-def p_text(p: float | None) -> str:
-    """A p-value with two significant digits.
-
-    >>> p_text(0.0312), p_text(1e-9), p_text(None)
-    ('0.031', '< 0.000001', '–')
-    """
-    if p is None:
-        return MISSING
-    return f"{p:.2g}" if p >= 1e-6 else "< 0.000001"
-
-
 def mean_text(mean: Mean, *, share: bool) -> str:
     """A mean with its interval in brackets: `63.3 % (54.4 to 71.4)`."""
     interval = interval_text(mean.interval, share=share)
@@ -174,6 +163,10 @@ def headline(summary: RunSummary) -> str:
     if score is None:
         return f"{summary.target}: nothing was scored."
     share, mean = is_share(score), score.headline
+    if score.missing_verdicts and not score.scored:
+        missing = counted(score.missing_verdicts, "reply")
+        phrase = score_phrase(score.name)
+        return f"None of {missing} of {summary.target} has a verdict, so nothing can be concluded about {phrase}."
     if mean.value is None:
         return f"{summary.target}: no record has a {score_phrase(score.name)}."
     limits = interval_text(mean.interval, share=share)

@@ -11,8 +11,9 @@ from dataclasses import dataclass
 from typing import Final
 
 from steelyard.analysis.intervals import Mean
+from steelyard.analysis.numbers import p_equals, p_text
 from steelyard.analysis.preferences_values import GroupPreference, PositionBias, Preferences
-from steelyard.analysis.preferences_wording import absent_text, limits, p_equals, p_percent, percent, shared_notes
+from steelyard.analysis.preferences_wording import absent_text, limits, percent, shared_notes
 from steelyard.analysis.standings import Standings
 from steelyard.analysis.stopping import Stopping
 from steelyard.analysis.summary_values import RunSummary
@@ -127,7 +128,7 @@ def _pair_row(preferences: Preferences, *, halves: bool) -> tuple[TableCell, ...
         *text_row(*(f"{n:,}" for n in counts)),
         TableCell(percent(mean.value, 1), strong=True, value=mean.value),
         TableCell(_short(mean.interval)),
-        TableCell(used if halves else p_percent(preferences.p)),
+        TableCell(used if halves else p_text(preferences.p)),
     )
 
 
@@ -222,7 +223,7 @@ def _rates(preferences: Preferences) -> Section:
 
 
 def _rate_rows(preferences: Preferences) -> Iterator[tuple[TableCell, ...]]:
-    p = MISSING if preferences.stopping else p_percent(preferences.p)
+    p = MISSING if preferences.stopping else p_text(preferences.p)
     yield _rate("win rate", "of the decided pairs", preferences.win, p, strong=True)
     yield _rate("ties as half", "of all pairs with a verdict, a tie or disagreement as half", preferences.half)
     if preferences.tally.failed:
@@ -309,7 +310,7 @@ def _group_row(group: GroupPreference) -> tuple[TableCell, ...]:
     left_out = ", ".join(f"{n:,} {what}" for what, n in gone if n)
     counts = (f"{n:,}" for n in (tally.a, tally.tie, tally.inconsistent, tally.b))
     rate, interval = percent(group.win.value, 1), _short(group.win.interval)
-    return text_row(group.group, *counts, rate, interval, p_percent(group.p), left_out)
+    return text_row(group.group, *counts, rate, interval, p_text(group.p), left_out)
 
 
 def _short(interval: Interval | None) -> str:

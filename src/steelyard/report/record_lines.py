@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from itertools import groupby
 from typing import Any, Final
 
 from steelyard.escaping import cell_text
 from steelyard.prompts.agent_messages import LEFT_OUT, MESSAGES, is_answered_conversation
 from steelyard.prompts.agent_messages import tool_call as plain_call
+from steelyard.report.judge_reasons import preference_reason
 from steelyard.report.numbers import counted, kind_text
 from steelyard.report.sample_evidence import sources_in
 from steelyard.report.sample_table import input_text
@@ -17,8 +19,13 @@ from steelyard.types import Label, Note, Output, Record, Score
 _LETTERS: Final = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 
 
-def sample_lines(record: Record) -> Iterator[str]:
-    """Question, reference, reply and scores; the right options have a star, scores with one reason share a line."""
+def sample_lines(record: Record, sides: Sequence[str] = ()) -> Iterator[str]:
+    """Question, reference, reply and scores; the right options have a star, scores with one reason share a line.
+
+    Args:
+        record: of any run.
+        sides: names of the two sides of a judging run; empty for any other run.
+    """
     repeat = f" (repeat {record.repeat})" if record.repeat else ""
     yield f"{in_short(record.sample.id, 80)}{repeat}  {in_short(input_text(record.sample.input), 300)}"
     for letter, option in zip(_LETTERS, record.sample.choices, strict=False):
@@ -29,12 +36,14 @@ def sample_lines(record: Record) -> Iterator[str]:
     if record.output is not None and _is_pair(record.output.value):
         for side in ("A", "B"):
             answer = record.output.value.get(side)
-            yield f"  {side}: {'(no answer)' if answer is None else in_short(answer, 400) or '(empty)'}"
+            name = f"{side} ({sides['AB'.index(side)]})" if sides else side
+            yield f"  {name}: {'(no answer)' if answer is None else in_short(answer, 400) or '(empty)'}"
     elif record.output is not None:
         yield f"  reply: {in_short(record.output.value, 400) or '(empty)'}"
         yield from _steps(record.output)
         yield from _retrieved(record.output)
-    for _, together in groupby(record.scores, lambda score: score.reason or score.name):
+    explained = [replace(score, reason=preference_reason(score, sides)) if sides else score for score in record.scores]
+    for _, together in groupby(explained, lambda score: score.reason or score.name):
         scores = list(together)
         values = "; ".join(f"{score.name}: {_value_text(score)}" for score in scores)
         reason = in_short(scores[0].reason, 200)

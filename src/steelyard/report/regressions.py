@@ -7,8 +7,10 @@ from dataclasses import dataclass
 from typing import Final, Literal
 
 from steelyard.analysis.comparison_values import PairComparison
+from steelyard.analysis.preferences import is_judging, sides_of
 from steelyard.analysis.run_protocols import StoredRun
 from steelyard.analysis.score_infos import score_infos
+from steelyard.report.judge_reasons import preference_reason
 from steelyard.report.numbers import counted, one_line
 from steelyard.report.sample_table import input_text
 from steelyard.report.section import MARKDOWN, TERMINAL, Section, Sentence
@@ -67,8 +69,15 @@ def changed_samples(runs: Sequence[StoredRun], pair: PairComparison, *, most: in
     before = _records_of(runs, pair.baseline, set(wanted))
     after = _records_of(runs, pair.other, set(others.values()))
     regressed = set(pair.regressions)
+    manifest = next(run.manifest for run in runs if run.id == pair.other)
+    sides = sides_of(manifest) if is_judging(manifest) else ()
     return [
-        _changed(before[ident], after[others[ident]], pair.score, "regression" if ident in regressed else "improvement")
+        _changed(
+            (before[ident], after[others[ident]]),
+            pair.score,
+            "regression" if ident in regressed else "improvement",
+            sides,
+        )
         for ident in wanted
         if ident in before and others[ident] in after
     ]
@@ -83,7 +92,10 @@ def _records_of(runs: Sequence[StoredRun], ident: str, samples: set[str]) -> dic
     return records
 
 
-def _changed(before: Record, after: Record, name: str, change: Literal["regression", "improvement"]) -> ChangedSample:
+def _changed(
+    records: tuple[Record, Record], name: str, change: Literal["regression", "improvement"], sides: Sequence[str]
+) -> ChangedSample:
+    before, after = records
     sample = before.sample
     return ChangedSample(
         sample.id,
@@ -92,7 +104,14 @@ def _changed(before: Record, after: Record, name: str, change: Literal["regressi
         _answer(after, name),
         input_text(sample.input),
         "" if sample.reference is None else input_text(sample.reference),
-        next((score.reason for score in after.scores if score.name == name), ""),
+        next(
+            (
+                preference_reason(score, sides) if sides else score.reason
+                for score in after.scores
+                if score.name == name
+            ),
+            "",
+        ),
     )
 
 

@@ -10,6 +10,7 @@ from typing import Any, Final
 
 from steelyard.analysis.preferences_values import SIDES
 from steelyard.escaping import cell_text
+from steelyard.report.judge_reasons import resolved_reason
 from steelyard.report.numbers import kind_text
 from steelyard.types import Record, Score
 
@@ -20,13 +21,14 @@ WordIndex = Callable[[str], int]
 """A text -> its index among the page's words."""
 
 
-def pair_of(record: Record, score: Score | None, index: WordIndex) -> list[Any]:
+def pair_of(record: Record, score: Score | None, index: WordIndex, names: Sequence[str]) -> list[Any]:
     """The column `pair` of one record: both answers, the verdict of each order, whether the answers are equal.
 
     Args:
         record: of a judging run.
         score: the preference; None where the record failed.
         index: gives a text's index among the page's words.
+        names: of the two sides, for the judge's reasons.
 
     Returns an empty list for an output that is no pair of answers.
     """
@@ -38,7 +40,9 @@ def pair_of(record: Record, score: Score | None, index: WordIndex) -> list[Any]:
     detail = score.detail if score else {}
     orders = detail.get("orders")
     listed = (
-        [_order(entry, index) for entry in orders if isinstance(entry, Mapping)] if isinstance(orders, list) else []
+        [_order(entry, index, names) for entry in orders if isinstance(entry, Mapping)]
+        if isinstance(orders, list)
+        else []
     )
     return [*sides, listed, int(bool(detail.get("alike")))]
 
@@ -51,13 +55,14 @@ def _side(answer: Any, about: Any, index: WordIndex) -> list[int]:
     return [text, index(cell_text(details.get("failure"))), index("" if finish == "stop" else finish)]
 
 
-def _order(order: Mapping[str, Any], index: WordIndex) -> list[int]:
-    """Whether A was shown first (1, 0), the verdict, why it is unparsed, the reason."""
+def _order(order: Mapping[str, Any], index: WordIndex, names: Sequence[str]) -> list[int]:
+    """Whether A was shown first (1, 0), the verdict, why it is unparsed, the reason with names."""
     outcome = cell_text(order.get("outcome") or "scored")
     kind = cell_text(order.get("kind"))
     unparsed = "" if outcome == "scored" else f"{outcome} ({kind_text(kind)})" if kind else outcome
     shown_first = int(cell_text(order.get("shown")) != "BA")
-    return [shown_first, index(cell_text(order.get("verdict"))), index(unparsed), index(cell_text(order.get("reason")))]
+    reason = resolved_reason(cell_text(order.get("reason")), "AB" if shown_first else "BA", names)
+    return [shown_first, index(cell_text(order.get("verdict"))), index(unparsed), index(reason)]
 
 
 def preferred_name(score: Score, sides: Sequence[str]) -> str:

@@ -27,6 +27,7 @@ from steelyard.prompts.conversation import is_messages, transcript_of
 from steelyard.prompts.message_parts import without_files
 from steelyard.replies.clean import fold
 from steelyard.report.numbers import score_title
+from steelyard.report.judge_reasons import preference_reason
 from steelyard.report.sample_evidence import (
     EVIDENCE,
     JUDGED,
@@ -230,9 +231,13 @@ def _pair_columns(run: StoredRun, sides: Sequence[str], samples: _Samples, words
     def records_without_output() -> Iterator[Record]:
         for record in run.records():
             score = next((candidate for candidate in record.scores if candidate.name == name), None)
-            pairs.append(pair_of(record, score, words.index))
+            pairs.append(pair_of(record, score, words.index, sides))
             kinds.append(words.index(preferred_name(score, sides) if score else ""))
-            yield replace(record, output=None, scores=tuple(_without_shown(candidate) for candidate in record.scores))
+            scores = (
+                replace(candidate, reason=preference_reason(candidate, sides)) if candidate is score else candidate
+                for candidate in record.scores
+            )
+            yield replace(record, output=None, scores=tuple(map(_without_shown, scores)))
 
     columns = _columns_of(records_without_output(), name, samples, words)
     return {**columns, "kind": kinds, "pair": pairs}

@@ -213,8 +213,8 @@ class Runner:
         self._failed += 1
         progress.last_error = f"{failure.stage}: {failure.message}"
         if self._failed > max(self._work.most_errors, _ERRORS_TO_GIVE_UP - 1):
-            text = f"{self._failed} errors; the last: {progress.last_error}"
-            self._end(ModelError(text, kind="errors", ends_run=True))
+            # Samples in flight may fail too: only when they have ended it is known how many errors there are.
+            self._end(ModelError(progress.last_error, kind="errors", ends_run=True))
 
     async def run_sample(self, task: Task) -> Record:
         """Run the target and every scorer on one sample.

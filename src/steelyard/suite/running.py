@@ -202,6 +202,10 @@ def _end_of_decided_run(
 
 
 def _verdict(stopped: ModelError | None, progress: Progress, max_errors: float) -> tuple[str, str]:
+    if stopped is not None and stopped.kind == "errors":
+        # Counted when the samples in flight have ended, so that it is the number that tables show.
+        errors = f"{progress.errors} error{'' if progress.errors == 1 else 's'}"
+        return "broken", f"{errors}; the last: {progress.last_error}"
     if stopped is not None:
         return ("interrupted" if stopped.kind in _RESUMABLE else "broken"), str(stopped)
     if progress.done < progress.planned:

@@ -1,0 +1,49 @@
+"""How sentences write p-values, levels and counts: one function each, for analysis and reports alike."""
+
+from __future__ import annotations
+
+from typing import Final
+
+_LEAST_P: Final = 1e-6
+"""Below it a p-value is given as a bound: permutation tests and sums of doubles are not exact to so many digits."""
+_MISSING: Final = "–"
+
+
+def p_text(p: float | None) -> str:
+    """A p-value as a number with two significant digits, never in percent.
+
+    >>> p_text(0.0312), p_text(3.814697e-06), p_text(1.0), p_text(1e-9), p_text(None)
+    ('0.031', '3.8e-06', '1', '< 0.000001', '–')
+    """
+    if p is None:
+        return _MISSING
+    return f"{p:.2g}" if p >= _LEAST_P else "< 0.000001"
+
+
+def p_equals(p: float | None) -> str:
+    """A p-value with its sign, as it stands in a sentence.
+
+    >>> p_equals(0.0312), p_equals(1e-9)
+    ('p = 0.031', 'p < 0.000001')
+    """
+    text = p_text(p)
+    return f"p {text}" if text.startswith("<") else f"p = {text}"
+
+
+def level_text(level: float) -> str:
+    """A confidence level in percent.
+
+    >>> level_text(0.95), level_text(0.999)
+    ('95 %', '99.9 %')
+    """
+    return f"{100 * level:g} %"
+
+
+def count_text(n: int, noun: str = "pair") -> str:
+    """A number with its noun, in the plural where it is not one.
+
+    >>> count_text(1), count_text(1200, "verdict"), count_text(2, "reply")
+    ('1 pair', '1,200 verdicts', '2 replies')
+    """
+    plural = f"{noun[:-1]}ies" if noun.endswith("y") else f"{noun}s"
+    return f"{n:,} {noun if n == 1 else plural}"

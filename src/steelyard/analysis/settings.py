@@ -1,0 +1,337 @@
+"""In which settings two runs differ, by what each setting means: prompt, model, parameters, dataset, scorers.
+
+A manifest describes a target as `{kind: {field: value}}`. Two settings are compared where they mean the same, also
+where the kinds of the targets differ: the prompt of an HTTP application is held against that of a model. The same key
+does not mean the same everywhere: `text` beside `template` is the resolved prompt, while `response.text` of an HTTP
+target says where the answer stands in a reply.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from difflib import SequenceMatcher
+from itertools import groupby
+from typing import Any, Final, Literal, NamedTuple
+
+from steelyard.analysis.numbers import count_text
+from steelyard.types import Json
+
+PROMPT: Final = "prompt"
+SYSTEM_PROMPT: Final = "system prompt"
+_KIND: Final = "kind"
+_COMPONENTS: Final = frozenset({"model", "embeddings", "embedder", "reranker"})
+"""Keys below which a registered component is described as `{kind: {field: value}}`, as a target is."""
+_NAMES: Final[Mapping[tuple[str, ...], str]] = {
+    ("model", "name"): "model",
+    ("model", _KIND): "kind of model",
+    ("model", "base_url"): "endpoint",
+    ("system",): SYSTEM_PROMPT,
+    ("reply_schema",): "reply schema",
+}
+"""What a setting is called, by the last keys of its path."""
+_TRANSPARENT: Final = frozenset({"parameters", "judge"})
+"""Keys that say nothing of the settings below them: `parameters.temperature` is the temperature."""
+_MOST_LETTERS: Final = 40
+"""Longer values are cut where both are quoted."""
+_MOST_TOKENS: Final = 1_000
+"""Changed passages of more tokens are shown as replaced: comparing 1,000 by words takes up to 0.5 s, and four times as
+long for twice as many."""
+_TOKEN: Final = re.compile(r"[\u3400-\u9fff]|\w+|[^\w\s]|\s+")
+_LINE: Final = re.compile(r"[^\n]*\n|[^\n]+")
+_CONTEXT: Final = 12
+"""Unchanged tokens that are shown on either side of a change."""
+
+
+class WordChange(NamedTuple):
+    """A piece of text that both sides have (`same`), or only one of them."""
+
+    kind: Literal["same", "removed", "added"]
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class SettingDifference:
+    """One setting in which two runs differ.
+
+    Args:
+        key: what it is called: `prompt`, `model`, `temperature`; the path of its keys where it has no such name.
+        before: its value in the baseline as text, "none" where the baseline does not have it; likewise `after`.
+        words: of a prompt that both have, what was removed and added; else empty.
+    """
+
+    key: str
+    before: str
+    after: str
+    words: tuple[WordChange, ...] = ()
+
+    @property
+    def phrase(self) -> str:
+        """The key with both values, or of a prompt how much of it changed.
+
+        >>> SettingDifference("model", "a", "b").phrase
+        'model: a → b'
+        >>> SettingDifference("prompt", "Be brief.", "Be exact.", word_changes("Be brief.", "Be exact.")).phrase
+        'prompt: 1 word removed, 1 added'
+        """
+        if self.words:
+            removed, added = (
+                sum(len(re.findall(r"[\u3400-\u9fff]|\w+", part.text)) for part in self.words if part.kind == kind)
+                for kind in ("removed", "added")
+            )
+            if removed or added:
+                return f"{self.key}: {count_text(removed, 'word')} removed, {added:,} added"
+            return f"{self.key}: spaces or signs"
+        return f"{self.key}: {_cut(self.before)} → {_cut(self.after)}"
+
+    @property
+    def marked(self) -> str:
+        """What was removed as `[-text-]` and what was added as `{+text+}`, with some words around; "" of no prompt.
+
+        >>> SettingDifference("prompt", "", "", word_changes("Be brief now.", "Be exact now.")).marked
+        'Be [-brief-]{+exact+} now.'
+        """
+        return "".join(_marked_parts(self.words))
+
+    def to_json(self) -> dict[str, Json]:
+        """Plain JSON; `words` as lists of kind and text."""
+        words: list[Json] = [list(part) for part in self.words]
+        return {"key": self.key, "before": self.before, "after": self.after, "words": words}
+
+
+def phrases_of(differences: Sequence[SettingDifference], *, most: int = 8) -> tuple[str, ...]:
+    """A phrase for each setting that differs, and the number of those beyond `most`."""
+    more = len(differences) - most
+    phrases = [difference.phrase for difference in differences[:most]]
+    return tuple([*phrases, f"and {more} more"] if more > 0 else phrases)
+
+
+def setting_differences(before: Mapping[str, Any], after: Mapping[str, Any]) -> tuple[SettingDifference, ...]:
+    """In which settings two manifests differ: dataset, repeats, target and scorers, in this order.
+
+    Args:
+        before: the baseline's manifest.
+        after: the other run's.
+
+    >>> models = [{"target": {"prompt": {"model": {"openai_compatible": {"name": name}}}}} for name in ("a", "b")]
+    >>> [difference.phrase for difference in setting_differences(*models)]
+    ['model: a → b']
+    """
+    return (
+        *_dataset_differences(before, after),
+        *target_differences(before.get("target"), after.get("target")),
+        *scorer_differences(before.get("scorers"), after.get("scorers")),
+    )
+
+
+def target_differences(before: Any, after: Any) -> tuple[SettingDifference, ...]:
+    """In which settings two targets differ, or two scorers, as their manifests describe them."""
+    return tuple(_differences(_settings(before), _settings(after)))
+
+
+def scorer_differences(before: Any, after: Any) -> tuple[SettingDifference, ...]:
+    """In which scorers, or settings of scorers that both runs have, two runs differ.
+
+    Args:
+        before: the baseline's scorers as its manifest describes them, name -> description.
+        after: the other run's.
+    """
+    first, second = _mapping(before), _mapping(after)
+    if bool(first) != bool(second):
+        return ()  # a run without scorers of its own is scored by another one
+    removed, added = [name for name in first if name not in second], [name for name in second if name not in first]
+    differences = []
+    if removed or added:
+        differences.append(SettingDifference("scorers", ", ".join(removed) or "none", ", ".join(added) or "none"))
+    for name in first:
+        if name in second and first[name] != second[name]:
+            changes = target_differences(first[name], second[name])
+            differences += [
+                SettingDifference(f"{name}: {change.key}", change.before, change.after, change.words)
+                for change in changes
+            ]
+    return tuple(differences)
+
+
+def _dataset_differences(before: Mapping[str, Any], after: Mapping[str, Any]) -> Iterator[SettingDifference]:
+    first, second = (_mapping(manifest.get("samples")) for manifest in (before, after))
+    if first.get("digest") != second.get("digest"):
+        sizes = [first.get("n"), second.get("n")]
+        if sizes[0] == sizes[1]:
+            yield SettingDifference("dataset", f"digest {first.get('digest')}", f"digest {second.get('digest')}")
+        else:
+            yield SettingDifference("dataset", f"{sizes[0]} samples", f"{sizes[1]} samples")
+    repeats = [_mapping(manifest.get("options")).get("repeats", 1) for manifest in (before, after)]
+    if repeats[0] != repeats[1]:
+        yield SettingDifference("repeats", str(repeats[0]), str(repeats[1]))
+
+
+Settings = Mapping[tuple[str, ...], Any]
+"""Path of keys -> value; the kind of a component is a setting of its own."""
+
+
+def _settings(described: Any) -> dict[tuple[str, ...], Any]:
+    """The settings of a described component."""
+    if isinstance(described, Mapping):
+        return dict(_component(described, ()))
+    return {} if described is None else {(_KIND,): described}
+
+
+def _component(described: Mapping[str, Any], path: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], Any]]:
+    kinds = list(described)
+    if len(kinds) == 1 and isinstance(described[kinds[0]], Mapping):
+        yield (*path, _KIND), kinds[0]
+        yield from _fields(described[kinds[0]], path)
+    else:
+        yield from _fields(described, path)
+
+
+def _fields(fields: Mapping[str, Any], path: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], Any]]:
+    """Each setting below a mapping; of a prompt its words alone, not the name or hash of where they come from."""
+    for key, value in fields.items():
+        if (key == "template" and ("text" in fields or not value)) or (key == "hash" and "text" in fields):
+            continue
+        below = (*path, str(key))
+        if _is_prompt(key, value, fields, path):
+            yield (*path, PROMPT), value
+        elif key in _COMPONENTS and isinstance(value, Mapping):
+            yield from _component(value, below)
+        elif isinstance(value, Mapping):
+            yield from _fields(value, below)
+        else:
+            yield below, value
+
+
+def _is_prompt(key: str, value: Any, fields: Mapping[str, Any], path: tuple[str, ...]) -> bool:
+    """Whether a key holds the words of a prompt; deeper down `text` does so only beside their name or hash."""
+    if key == "text":
+        return not path or "template" in fields or "hash" in fields
+    return key == "template" or (key == PROMPT and isinstance(value, str))
+
+
+def _differences(before: Settings, after: Settings) -> Iterator[SettingDifference]:
+    """The settings that are not equal; of components of different kinds those that both have."""
+    other_kind = before.get((_KIND,)) != after.get((_KIND,))
+    paths = [path for path in dict.fromkeys([*before, *after]) if _is_set(before, path) or _is_set(after, path)]
+    if other_kind:
+        paths = [path for path in paths if path == (_KIND,) or (path in before and path in after)]
+    changed = [path for path in paths if before.get(path) != after.get(path)]
+    names = [_name(path) for path in changed]
+    for path, name in zip(changed, names, strict=True):
+        # Where two settings have one name, as the models of a judge and of its embeddings, the paths tell them apart.
+        key = name if names.count(name) == 1 else ".".join(path)
+        yield _difference(key, path, before.get(path), after.get(path))
+
+
+def _is_set(settings: Settings, path: tuple[str, ...]) -> bool:
+    """Whether a setting has a value: an empty one is the same as none."""
+    return settings.get(path) not in (None, "", [], {})
+
+
+def _difference(key: str, path: tuple[str, ...], before: Any, after: Any) -> SettingDifference:
+    texts = [_text(before), _text(after)]
+    is_prompt = path[-1] in {PROMPT, "system", "criteria"}
+    if is_prompt and texts[0] and texts[1] and any(_is_long(text) for text in texts):
+        return SettingDifference(key, texts[0], texts[1], word_changes(texts[0], texts[1]))
+    return SettingDifference(key, texts[0] or "none", texts[1] or "none")
+
+
+def _name(path: tuple[str, ...]) -> str:
+    """What a setting is called.
+
+    >>> _name(("model", "name")), _name(("model", "parameters", "temperature")), _name(("response", "text"))
+    ('model', 'temperature', 'response.text')
+    """
+    path = tuple(key for key in path if key not in _TRANSPARENT) or path
+    if path == (_KIND,):
+        return "target"
+    if path[-1] == PROMPT:
+        return PROMPT
+    for keys, name in _NAMES.items():
+        if path[-len(keys) :] == keys:
+            return name
+    if path[0] == "model" and len(path) == 2:
+        path = path[1:]
+    return ".".join(path).replace("_", " ")
+
+
+def _text(value: Any) -> str:
+    if value is None:
+        return ""
+    if isinstance(value, str):
+        return value
+    if isinstance(value, Sequence) and all(isinstance(part, str) for part in value):
+        return "\n\n".join(value) if any(map(_is_long, value)) else ", ".join(value)
+    return json.dumps(value, ensure_ascii=False) if isinstance(value, Mapping | Sequence) else str(value)
+
+
+def _is_long(text: str) -> bool:
+    return len(text) > _MOST_LETTERS or "\n" in text
+
+
+def _cut(text: str) -> str:
+    line = " ".join(text.split())
+    return line if len(line) <= _MOST_LETTERS else f"{line[: _MOST_LETTERS - 1]}…"
+
+
+def _mapping(value: Any) -> Mapping[str, Any]:
+    return value if isinstance(value, Mapping) else {}
+
+
+def word_changes(before: str, after: str) -> tuple[WordChange, ...]:
+    """The words that were removed and added between two texts, in the order of the texts.
+
+    Joined, the same and the removed pieces are `before`, and the same and the added ones are `after`.
+
+    >>> [tuple(part) for part in word_changes("Be brief.", "Be exact.")]
+    [('same', 'Be '), ('removed', 'brief'), ('added', 'exact'), ('same', '.')]
+    """
+    changes: list[WordChange] = []
+    for lines, other_lines in _changed_blocks(_LINE.findall(before), _LINE.findall(after)):
+        if lines == other_lines:
+            changes.append(WordChange("same", lines))
+            continue
+        first, second = _TOKEN.findall(lines), _TOKEN.findall(other_lines)
+        if max(len(first), len(second)) > _MOST_TOKENS:
+            first, second = [lines], [other_lines]
+        for removed, added in _changed_blocks(first, second):
+            if removed == added:
+                changes.append(WordChange("same", removed))
+            else:
+                changes += [WordChange("removed", removed)] if removed else []
+                changes += [WordChange("added", added)] if added else []
+    return tuple(_joined(changes))
+
+
+def _changed_blocks(first: Sequence[str], second: Sequence[str]) -> Iterator[tuple[str, str]]:
+    """Blocks of both sequences in order: equal ones, and those that take each other's place."""
+    for _, low, high, other_low, other_high in SequenceMatcher(None, first, second, autojunk=False).get_opcodes():
+        yield "".join(first[low:high]), "".join(second[other_low:other_high])
+
+
+def _joined(changes: Sequence[WordChange]) -> Iterator[WordChange]:
+    """Neighbours of one kind as one piece."""
+    for kind, parts in groupby(changes, lambda change: change.kind):
+        yield WordChange(kind, "".join(part.text for part in parts))
+
+
+def _marked_parts(words: Sequence[WordChange]) -> Iterator[str]:
+    for at, (kind, text) in enumerate(words):
+        if kind == "removed":
+            yield f"[-{text}-]"
+        elif kind == "added":
+            yield f"{{+{text}+}}"
+        else:
+            yield _shortened(text, is_first=at == 0, is_last=at == len(words) - 1)
+
+
+def _shortened(text: str, *, is_first: bool, is_last: bool) -> str:
+    """An unchanged piece, without what is far from a change."""
+    tokens = _TOKEN.findall(text)
+    head = [] if is_first else tokens[:_CONTEXT]
+    tail = [] if is_last else tokens[-_CONTEXT:]
+    if len(tokens) <= len(head) + len(tail):
+        return text
+    return f"{''.join(head)}…{''.join(tail)}"
