@@ -288,10 +288,14 @@ def test_a_margin_is_undecided_where_missing_verdicts_could_exceed_it():
     assert "with 40 replies without a verdict the loss may be 0.4" in found.sentence
 
 
-def test_a_rule_on_a_run_of_which_nothing_was_parsed_is_undecided():
-    (found,) = judge_gate({"solve_rate": ">= 0.6"}, [stored("new", ["unparsed"] * 800).summary()]).results
+def test_a_rule_on_the_interval_of_a_run_of_which_nothing_was_parsed_is_undecided():
+    summary = stored("new", ["unparsed"] * 800).summary()
+    (found,) = judge_gate({"solve_rate": ">=! 0.6"}, [summary]).results
     assert found.state == "undecided"
-    assert "none of 800 replies has a verdict" in found.sentence
+    assert "0 to 1 with 800 replies without a verdict" in found.sentence
+    (by_value,) = judge_gate({"solve_rate": ">= 0.6"}, [summary]).results
+    assert by_value.state == "fails", "by its value none is solved"
+    assert "0 to 1 with 800 replies without a verdict" in by_value.sentence
 
 
 def test_a_rule_on_the_whole_interval_counts_missing_verdicts_at_both_ends():

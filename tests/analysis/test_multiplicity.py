@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from itertools import chain
 
+import numpy as np
 import pytest
 from tests.analysis.stored_run import stored
 
 from steelyard import compare
+from steelyard.analysis import compare_all_pairs
+from steelyard.analysis.multiplicity import all_pairs_note
 from steelyard.stats.multiplicity import benjamini_hochberg, holm
 from steelyard.stats.paired import mcnemar_exact
 
@@ -99,3 +102,51 @@ def test_a_group_that_a_run_lacks_is_refused():
         compare(*runs, groups=["noth"])
     with pytest.raises(Exception, match="it has no groups"):
         compare(stored("a", s=[1]), stored("b", s=[1]), groups=["x"])
+
+
+def three_runs():
+    """Right in 20, 40 and 55 of 60 samples, each among those of the next."""
+    return [
+        stored(name, s=[float(at < right) for at in range(60)]) for name, right in (("a", 20), ("b", 40), ("c", 55))
+    ]
+
+
+def test_all_pairs_are_compared_and_corrected_together():
+    found = compare_all_pairs(*three_runs())
+    names = [(pair.baseline_target, pair.other_target) for pair in found.all_pairs]
+    assert names == [("a", "b"), ("a", "c"), ("b", "c")]
+    plain = [mcnemar_exact(gain, 0) for gain in (20, 35, 15)]
+    assert [pair.headline.p for pair in found.all_pairs] == pytest.approx(plain)
+    assert [pair.headline.p_adjusted for pair in found.all_pairs] == pytest.approx(holm(plain))
+    assert {pair.headline.adjustment for pair in found.all_pairs} == {"Holm over 3 pairs"}
+    assert [pair.verdict for pair in found.all_pairs] == ["better"] * 3
+    assert "by Holm " in found.all_pairs[2].sentence
+
+
+def test_pairs_with_the_baseline_have_the_same_correction_in_both_lists():
+    found = compare_all_pairs(*three_runs())
+    for pair, among_all in zip(found.pairs, found.all_pairs, strict=False):
+        assert pair.headline == among_all.headline
+        assert pair.sentence.startswith(among_all.sentence)
+
+
+def test_all_pairs_of_two_runs_are_one_that_needs_no_correction():
+    first, second, _ = three_runs()
+    found = compare_all_pairs(first, second)
+    assert [pair.headline for pair in found.all_pairs] == [compare(first, second).pairs[0].headline]
+    assert all_pairs_note(found.all_pairs) == "1 of 1 pair differ: b is better than a."
+
+
+def test_the_note_on_all_pairs_counts_and_names_those_that_differ():
+    note = all_pairs_note(compare_all_pairs(*three_runs()).all_pairs)
+    assert note.startswith("3 of 3 pairs differ (p after Holm's correction for 3 pairs): b is better than a, ")
+
+
+def test_among_many_equal_runs_hardly_ever_a_pair_differs():
+    """15 pairs of 6 equal runs, 100 times: without a correction some 5 % of 1,500 would differ."""
+    rng = np.random.default_rng(5)
+    families = 0
+    for _ in range(100):
+        runs = [stored(str(no), s=(rng.random(60) < 0.5).astype(float)) for no in range(6)]
+        families += any(pair.verdict in {"better", "worse"} for pair in compare_all_pairs(*runs).all_pairs)
+    assert families <= 8

@@ -136,3 +136,51 @@ def test_what_was_decided_between_two_runs_is_said_once(steelyard, tmp_path):
     assert "new has more exact_match than old over the full set" in out
     alone = " ".join(steelyard("show", new.id, "--store", store, code=0).out.split())
     assert "new: exact_match is above that of old over the full set" in alone
+
+
+def test_all_pairs_are_a_line_each_within_80_columns_and_in_json_and_markdown(steelyard, answered, tmp_path):
+    answered({"old": 5, "new": 15, "newest": 29})
+    out = steelyard("compare", "old", "new", "newest", "--all-pairs", code=0).out
+    assert max(map(len, out.splitlines())) <= 80
+    rows = [line.split() for line in out.splitlines() if " against " in line and line.rstrip().endswith("better")]
+    assert [row[:3] for row in rows] == [
+        ["new", "against", "old"],
+        ["newest", "against", "old"],
+        ["newest", "against", "new"],
+    ]
+    assert {row[-1] for row in rows} == {"better"}
+    assert "3 of 3 pairs differ (p after Holm's correction for 3 pairs)" in " ".join(out.split())
+    found = steelyard("compare", "old", "new", "newest", "--all-pairs", "--json", code=0).json()["comparison"]
+    assert [(pair["other_target"], pair["verdict"]) for pair in found["all_pairs"]][2] == ("newest", "better")
+    page, text = tmp_path / "all.html", tmp_path / "all.md"
+    steelyard("compare", "old", "new", "newest", "--all-pairs", "--html", page, "--markdown", text, code=0)
+    assert "All pairs" in page.read_text(encoding="utf-8")
+    assert "| newest against new | +46.7 |" in text.read_text(encoding="utf-8")
+
+
+def test_one_run_stands_for_all_that_were_started_with_it(steelyard, answered):
+    answered({"old": 5, "new": 15, "newest": 29})
+    found = steelyard("compare", "new", "--all-pairs", "--json", code=0).json()["comparison"]
+    assert [found["baseline"]["target"], *(other["target"] for other in found["others"])] == ["old", "new", "newest"]
+    answered({"alone": 5})
+    assert "was started alone" in steelyard("compare", "alone", "--all-pairs", code=2).err
+
+
+def test_the_words_that_a_prompt_changed_by_are_shown(steelyard, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    samples = [Sample(f"q{no}", question, answer) for no, (question, answer) in enumerate(ANSWERS.items())]
+    model = Scripted(dict(ANSWERS), "?")
+    texts = {
+        "brief": "{{question}}\n\nAnswer in one short sentence.",
+        "long": "{{question}}\n\nAnswer in full sentences.",
+    }
+    targets = {name: Prompt(model, text) for name, text in texts.items()}
+    evaluate_suite(Suite("quiz", "custom", samples, targets, SCORERS))
+    out = " ".join(steelyard("compare", "brief", "long", code=0).out.split())
+    assert "differs in: prompt: 3 words removed, 2 added" in out
+    assert "prompt, changed words: " in out
+    assert "Answer in [-one-]{+full+} [-short sentence-]{+sentences+}." in out
+    (setting,) = steelyard("compare", "brief", "long", "--json", code=0).json()["comparison"]["pairs"][0]["settings"]
+    assert (setting["key"], setting["before"]) == ("prompt", texts["brief"])
+    steelyard("compare", "brief", "long", "--markdown", "out.md", code=0)
+    assert "changed words" in (tmp_path / "out.md").read_text(encoding="utf-8")

@@ -4,16 +4,25 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from tests.report.sections_read import part
 
 from steelyard import ConfigError, Options, Sample, Score, Store, Suite, evaluate_suite
 from steelyard.analysis import history as module
 from steelyard.analysis.history import history_of
 from steelyard.report.chart_drawing import draw, svg
-from steelyard.report.history_sections import change_method, history_chart, history_sections, history_title, remarks_of
+from steelyard.report.history_sections import (
+    change_method,
+    history_chart,
+    history_sections,
+    history_title,
+    remarks_of,
+    time_ticks,
+)
 from steelyard.report.html import html_history
 from steelyard.report.markdown import markdown_history
 from steelyard.scorers.choice import Choice
@@ -183,7 +192,8 @@ def test_other_samples_are_a_dashed_line_once_for_all_targets(past):
     history = past(("glm", 0.5, 40), ("qwen", 0.5, 40), ("glm", 0.5, 50), ("qwen", 0.5, 50), ("glm", 0.5, 50))
     spec = draw(history_chart(history)).to_dict()
     assert spec["layer"][0]["mark"]["strokeDash"] == [4, 3]
-    assert rows_at(spec, 0) == [{"at": 1.5}]
+    second, third = history_chart(history).points[1:3]
+    assert rows_at(spec, 0) == [{"days": (second.days + third.days) / 2}]
 
 
 @pytest.mark.parametrize("width", [340, 720])
@@ -201,10 +211,14 @@ def test_the_axis_holds_every_interval_stays_a_share_and_is_no_sliver(past, widt
 
 def test_many_runs_have_dates_that_do_not_touch(past):
     history = past(("glm", 0.5, 4), ("glm", 0.5, 4))
-    history = replace(history, runs=history.runs * 15)
-    values = draw(history_chart(history), width=340).to_dict()["layer"][0]["encoding"]["x"]["axis"]["values"]
-    assert values[-1] == 29
-    assert len(values) <= 4
+    days = [f"2026-{1 + no // 28:02}-{1 + no % 28:02}" for no in range(30)]
+    history = dated(replace(history, runs=history.runs * 15), *days)
+    narrow, wide = (
+        draw(history_chart(history), width=width).to_dict()["layer"][0]["encoding"]["x"]["axis"]["values"]
+        for width in (340, 720)
+    )
+    assert (len(narrow), len(wide)) == (2, 4)
+    assert set(narrow) <= set(wide)
 
 
 EVIL = "<script>alert(1)</script> [x](http://evil.example) | \u202egnp @team\x1b[2J"
@@ -247,3 +261,68 @@ def test_markdown_is_sized_for_a_comment(past):
     assert len(re.findall(r"^- \d+\\\. \w+: x", text, re.MULTILINE)) == 10, "the newest of 44"
     assert len(re.findall(r"^\| 2", text, re.MULTILINE)) == 40
     assert max(map(len, text.splitlines())) < 400
+
+
+def dated(history, *days):
+    """The same history with its runs started on these days."""
+    runs = (replace(run, created=f"{day}T12:00:00+00:00") for run, day in zip(history.runs, days, strict=True))
+    return replace(history, runs=tuple(runs))
+
+
+def test_distances_in_the_chart_are_those_in_time(past):
+    history = dated(past(*[("glm", 0.5, 8)] * 4), "2026-03-01", "2026-03-02", "2026-03-31", "2026-12-01")
+    chart = history_chart(history)
+    assert [point.days for point in chart.points] == [0, 1, 30, 275]
+    assert [text for _, text in chart.ticks] == ["2026-05", "2026-07", "2026-09", "2026-11"]
+    drawn = draw(chart).to_dict()
+    assert drawn["layer"][0]["encoding"]["x"]["field"] == "days"
+    assert drawn["layer"][0]["encoding"]["x"]["axis"]["values"] == [days for days, _ in chart.ticks]
+
+
+@pytest.mark.parametrize(
+    ("first", "last", "texts"),
+    [
+        ("2026-03-01T09:30", "2026-03-01T09:30", ["2026-03-01"]),
+        ("2026-03-01T09:30", "2026-03-01T12:10", ["2026-03-01 10:00", "11:00", "12:00"]),
+        ("2026-12-30T00:00", "2027-01-02T00:00", ["2026-12-30", "12-31", "2027-01-01", "01-02"]),
+        ("2026-01-01T00:00", "2026-03-05T00:00", ["2026-01-01", "01-15", "01-29", "02-12", "02-26"]),
+        ("2020-05-01T00:00", "2026-03-05T00:00", ["2021", "2022", "2023", "2024", "2025", "2026"]),
+    ],
+)
+def test_ticks_are_round_moments_with_the_year_where_it_changes(first, last, texts):
+    ends = [datetime.fromisoformat(end).replace(tzinfo=UTC) for end in (first, last)]
+    ticks = time_ticks(*ends)
+    assert [text for _, text in ticks] == texts
+    assert all(ends[0] <= moment <= ends[1] for moment, _ in ticks)
+
+
+@given(st.integers(0, 10**9), st.integers(0, 10**9))
+def test_an_axis_has_one_to_six_ticks_in_order_between_its_ends(start, seconds):
+    first = datetime.fromtimestamp(start, tz=UTC)
+    last = first + timedelta(seconds=seconds)
+    moments = [moment for moment, _ in time_ticks(first, last)]
+    assert 1 <= len(moments) <= 6
+    assert moments == sorted(set(moments))
+    assert first <= moments[0] <= moments[-1] <= last
+
+
+def test_two_targets_of_one_suite_are_held_against_each_other(past):
+    """Two versions of a prompt that are two targets: the newer one is compared with the newest run of the older."""
+    found = past(("v1", 0.2, 40), ("v2", 0.9, 40), ("v1", 0.5, 40))
+    (compared,) = found.targets_compared
+    assert (compared.target, compared.against_target, compared.against) == ("v2", "v1", found.runs[0].run)
+    assert (compared.change.verdict, compared.change.n) == ("better", 40)
+    assert compared.change.difference == pytest.approx(0.7)
+    table = next(section for section in history_sections(found) if section.key == "targets").table
+    assert [cell.text for cell in table.rows[0][2:5]] == ["v2", found.runs[0].run, "+70.0"]
+    turned = past(against="v2")
+    assert [(one.target, one.against_target) for one in turned.targets_compared] == [("v1", "v2")]
+    assert turned.targets_compared[0].change.difference == pytest.approx(-0.4)
+
+
+def test_a_history_of_one_target_compares_no_targets(past):
+    found = past(("v1", 0.2, 8), ("v1", 0.9, 8))
+    assert found.targets_compared == ()
+    assert "targets" not in [section.key for section in history_sections(found)]
+    with pytest.raises(ConfigError, match="no run is of target 'v3'"):
+        past(against="v3")

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING
 from steelyard.lazy import lazy_names
 
 if TYPE_CHECKING:
-    from steelyard.analysis.comparison import compare
+    from steelyard.analysis.comparison import compare, compare_all_pairs
     from steelyard.analysis.comparison_values import Comparison
     from steelyard.analysis.history import history_of
     from steelyard.analysis.preferences_values import Preferences
@@ -40,6 +40,7 @@ else:
         "steelyard.analysis.standings:Standings",
         "steelyard.analysis.rater_agreement:agreement",
         "steelyard.analysis.comparison:compare",
+        "steelyard.analysis.comparison:compare_all_pairs",
         "steelyard.analysis.history:history_of",
     )
 
@@ -52,5 +53,6 @@ __all__ = [
     "Standings",
     "agreement",
     "compare",
+    "compare_all_pairs",
     "history_of",
 ]

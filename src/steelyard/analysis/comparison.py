@@ -2,6 +2,7 @@
 
     alignment            which samples make a pair, how many do, and why others do not
     differences          two vectors of values -> difference, interval, test
+    paired_scores        one score over these samples, and replies without a value
     multiplicity         p-values corrected for the tests made together
     costs                time, calls and tokens
     comparison_warnings  in what else the runs differ
@@ -14,45 +15,56 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from itertools import combinations
+from typing import TYPE_CHECKING, Any
 
 from steelyard.analysis.alignment import AlignedRuns, ComparedRun, align, names_of, overlap_of, shared_samples
 from steelyard.analysis.comparison_values import (
     Comparison,
-    MissingVerdicts,
     PairComparison,
     PairedDifference,
+    RunPair,
     ScoreDifference,
+    Verdict,
 )
 from steelyard.analysis.comparison_warnings import comparison_warnings
 from steelyard.analysis.comparison_wording import comparison_sentence, moved_scores_sentence, separate_sentence
 from steelyard.analysis.costs import CostDifference, CostPair, cost_differences, drawn_samples
 from steelyard.analysis.differences import (
     PairedValues,
-    ScoreMeaning,
     changed_sides,
     paired_difference,
     verdict_of,
     with_needed,
 )
-from steelyard.analysis.histograms import UNIT
-from steelyard.analysis.multiplicity import group_notes, over_groups, over_runs, over_scores, run_notes, score_notes
+from steelyard.analysis.multiplicity import (
+    group_notes,
+    over_groups,
+    over_pairs,
+    over_runs,
+    over_scores,
+    run_notes,
+    score_notes,
+)
+from steelyard.analysis.paired_scores import (
+    ComparedScore,
+    MissingBySample,
+    clusters_of,
+    compared_score,
+    paired_values,
+)
 from steelyard.analysis.retrieval_matches import RETRIEVAL_SCORES
 from steelyard.analysis.run_protocols import ComparableRun
 from steelyard.analysis.score_columns import by_appearance
-from steelyard.analysis.score_infos import score_infos
 from steelyard.analysis.settings import phrases_of, setting_differences
 from steelyard.analysis.stopped_runs import as_decided, decision_on
-from steelyard.analysis.summary_values import NO_GROUP, Over, RunSummary
+from steelyard.analysis.summary_values import NO_GROUP, RunSummary
 from steelyard.errors import ConfigError, did_you_mean
-from steelyard.stats.intervals import Interval
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     Array = NDArray[Any]
-
-_MAJORITY: Final = 0.5
 
 
 def compare(
@@ -83,6 +95,89 @@ def compare(
         ConfigError: fewer than two runs, a run without that score, no such group, or a key that is not in the samples
             or does not tell them apart.
     """
+    name, sides = _checked_runs(runs, score, level, groups, summaries)
+    tested = [_tested_pair(sides[0], other, name, align_by, level) for other in sides[1:]]
+    headlines = over_runs([pair.headline for pair in tested])
+    pairs = _compared_pairs(tested, headlines, level)
+    return _comparison(name, sides, pairs, groups, run_notes(pairs))
+
+
+def compare_all_pairs(
+    *runs: ComparableRun,
+    score: str | None = None,
+    level: float = 0.95,
+    align_by: str = "",
+    groups: Sequence[str] = (),
+    summaries: Sequence[RunSummary] = (),
+) -> Comparison:
+    """Every two of several runs on one score, besides everything that `compare` says of each against the first.
+
+    The p-values of all pairs are corrected together after Holm, so that the chance of any false difference among them
+    stays below 1 - level; those against the first run are among them and get the same correction.
+
+    Args:
+        runs: at least two.
+        score: what is compared; None is the first run's primary score.
+        level: as in `compare`.
+        align_by: as in `compare`.
+        groups: as in `compare`.
+        summaries: as in `compare`.
+
+    Raises:
+        ConfigError: as in `compare`.
+    """
+    name, sides = _checked_runs(runs, score, level, groups, summaries)
+    against_first = [_tested_pair(sides[0], other, name, align_by, level) for other in sides[1:]]
+    others = [_tested_headline(*pair, name, align_by, level) for pair in combinations(sides[1:], 2)]
+    tested = [*against_first, *others]
+    headlines = over_pairs([pair.headline for pair in tested])
+    pairs = _compared_pairs(against_first, headlines[: len(against_first)], level)
+    all_pairs = tuple(_run_pair(pair, headline, level) for pair, headline in zip(tested, headlines, strict=True))
+    return replace(_comparison(name, sides, pairs, groups, ()), all_pairs=all_pairs)
+
+
+def _compared_pairs(
+    tested: Sequence[_TestedPair], headlines: Sequence[PairedDifference], level: float
+) -> tuple[PairComparison, ...]:
+    """Everything about each pair, given the corrected differences of their headlines."""
+    scores = over_scores([pair.scores for pair in tested], level)
+    return tuple(
+        _compare_pair(replace(pair, headline=headline, scores=several), level=level)
+        for pair, headline, several in zip(tested, headlines, scores, strict=True)
+    )
+
+
+def _comparison(
+    name: str,
+    sides: Sequence[ComparedRun],
+    pairs: tuple[PairComparison, ...],
+    groups: Sequence[str],
+    notes: Sequence[str],
+) -> Comparison:
+    return Comparison(
+        sides[0].summary,
+        tuple(other.summary for other in sides[1:]),
+        name,
+        pairs,
+        (*_subset_notes(groups), *notes),
+        group_notes(pairs),
+        score_notes(pairs),
+        tuple(groups),
+    )
+
+
+def _checked_runs(
+    runs: Sequence[ComparableRun],
+    score: str | None,
+    level: float,
+    groups: Sequence[str],
+    summaries: Sequence[RunSummary],
+) -> tuple[str, list[ComparedRun]]:
+    """The score's name and the runs with what is read of them.
+
+    Raises:
+        ConfigError: fewer than two runs, a run without the score, no such group, or no such level.
+    """
     if len(runs) < 2:
         raise ConfigError(f"a comparison needs two runs or more, not {len(runs)}")
     if not 0 < level < 1:
@@ -92,19 +187,7 @@ def compare(
     for summary in summaries:
         _check_score(summary, name)
         _check_groups(summary, name, groups)
-    baseline, *others = (ComparedRun.of(run, summary, groups) for run, summary in zip(runs, summaries, strict=True))
-    tested = _corrected([_tested_pair(baseline, other, name, align_by, level) for other in others], level)
-    pairs = tuple(_compare_pair(pair, level=level) for pair in tested)
-    return Comparison(
-        summaries[0],
-        summaries[1:],
-        name,
-        pairs,
-        (*_subset_notes(groups), *run_notes(pairs)),
-        group_notes(pairs),
-        score_notes(pairs),
-        tuple(groups),
-    )
+    return name, [ComparedRun.of(run, summary, groups) for run, summary in zip(runs, summaries, strict=True)]
 
 
 def _check_score(summary: RunSummary, name: str) -> None:
@@ -127,160 +210,83 @@ def _subset_notes(groups: Sequence[str]) -> tuple[str, ...]:
     return (f"Only samples of {' and '.join(groups)} are compared.",) if groups else ()
 
 
-class _ScoreKind(NamedTuple):
-    """A score as a comparison must know it.
-
-    Args:
-        name: the score's name.
-        over: what its headline is over.
-        meaning: scale, direction and threshold.
-        ends: lowest and highest value; None where they are not known.
-    """
-
-    name: str
-    over: Over
-    meaning: ScoreMeaning
-    ends: Interval | None
-
-
-def _kind(name: str, runs: Sequence[ComparedRun]) -> _ScoreKind:
-    """What is known of a score; its headline is that of the first run that has it."""
-    scores = [score for run in runs if (score := run.summary.score(name)) is not None]
-    infos = [info for run in runs if (info := score_infos(run.run.manifest).get(name)) is not None]
-    scale = next((score.scale for score in scores if score.scale), None)
-    threshold = next((info.threshold for info in infos if info.threshold is not None), None)
-    if threshold is None and all(score.binary for score in scores):
-        # The mean of a 0/1 score over repeats passes where most repeats do.
-        threshold = _MAJORITY
-    meaning = ScoreMeaning(scale is not None, any(info.lower_is_better for info in infos), threshold)
-    ends = scale or (UNIT if all(score.is_share for score in scores) else None)
-    return _ScoreKind(name, scores[0].over if scores else "all", meaning, ends)
-
-
 @dataclass(frozen=True, slots=True)
 class _TestedPair:
     """Two aligned runs with their differences, tested but not yet put into words."""
 
     runs: AlignedRuns
-    kind: _ScoreKind
+    kind: ComparedScore
     headline: PairedDifference
     scores: tuple[ScoreDifference, ...]
 
 
-def _tested_pair(baseline: ComparedRun, other: ComparedRun, name: str, align_by: str, level: float) -> _TestedPair:
+def headline_difference(
+    runs: tuple[ComparableRun, ComparableRun],
+    summaries: tuple[RunSummary, RunSummary],
+    score: str,
+    *,
+    level: float = 0.95,
+    group: str = "",
+) -> tuple[PairedDifference, Verdict]:
+    """The difference of two runs on one score and its verdict, without all else that `compare` tells of them.
+
+    Args:
+        runs: the baseline and the other run.
+        summaries: of both.
+        score: the score's name; both have it.
+        level: of the interval and the verdict.
+        group: only samples of this group; "" is all.
+    """
+    groups = (group,) if group and group != NO_GROUP else ()
+    baseline, other = (ComparedRun.of(run, summary, groups) for run, summary in zip(runs, summaries, strict=True))
+    headline = _tested_headline(baseline, other, score, "", level).headline
+    return headline, verdict_of(headline, level)
+
+
+def _tested_headline(baseline: ComparedRun, other: ComparedRun, name: str, align_by: str, level: float) -> _TestedPair:
+    """Two runs aligned and tested on the headline alone."""
     both = (baseline, other)
     alignment = align(baseline, other, align_by, names_of(baseline.run, other.run))
     runs = AlignedRuns(baseline, other, alignment)
-    kind = _kind(name, both)
-    pairs = _paired_values(runs, kind.name, kind.over)
-    missing = _Missing.of(runs, kind).among()
+    kind = compared_score(name, both)
+    pairs = paired_values(runs, kind.name, kind.over)
+    missing = MissingBySample.of(runs, kind).among()
     headline = paired_difference(pairs, level=level, meaning=kind.meaning, missing=missing)
     headline = with_needed(headline, pairs, level)
     if (decision := decision_on(baseline, other, name)) is not None:
         headline = as_decided(headline, decision)
+    return _TestedPair(runs, kind, headline, ())
+
+
+def _tested_pair(baseline: ComparedRun, other: ComparedRun, name: str, align_by: str, level: float) -> _TestedPair:
+    """Two runs aligned and tested on the headline and on every other score that both have."""
+    pair = _tested_headline(baseline, other, name, align_by, level)
     own = [score.name for score in baseline.summary.own_scores if score.name != name]
     further = [score for score in own if other.summary.score(score)]
-    return _TestedPair(
-        runs, kind, headline, tuple(_score_difference(runs, _kind(score, both), level) for score in further)
+    kinds = [compared_score(score, (baseline, other)) for score in further]
+    return replace(pair, scores=tuple(_score_difference(pair.runs, kind, level) for kind in kinds))
+
+
+def _run_pair(pair: _TestedPair, headline: PairedDifference, level: float) -> RunPair:
+    runs, verdict = pair.runs, verdict_of(headline, level)
+    return RunPair(
+        baseline=runs.baseline.run.id,
+        baseline_target=runs.baseline.run.target,
+        other=runs.other.run.id,
+        other_target=runs.other.run.target,
+        headline=headline,
+        verdict=verdict,
+        sentence=comparison_sentence(headline, verdict, score=pair.kind.name, names=runs.names, level=level),
     )
 
 
-def _corrected(pairs: Sequence[_TestedPair], level: float) -> list[_TestedPair]:
-    headlines = over_runs([pair.headline for pair in pairs])
-    scores = over_scores([pair.scores for pair in pairs], level)
-    return [
-        replace(pair, headline=headline, scores=several)
-        for pair, headline, several in zip(pairs, headlines, scores, strict=True)
-    ]
-
-
-def _paired_values(runs: AlignedRuns, score: str, over: Over) -> PairedValues:
-    """The samples with a value on both sides; cluster and group are the baseline's."""
-    import numpy as np
-
-    before = runs.baseline.scores.sums_of(score).means(over)[runs.alignment.first]
-    after = runs.other.scores.sums_of(score).means(over)[runs.alignment.second]
-    indices = np.flatnonzero(~(np.isnan(before) | np.isnan(after)))
-    clusters = _clusters(runs)
-    return PairedValues(indices, before[indices], after[indices], None if clusters is None else clusters[indices])
-
-
-def _clusters(runs: AlignedRuns) -> Array | None:
-    """A number per aligned sample, equal within a cluster; None where no sample names one."""
-    import numpy as np
-
-    clusters = runs.baseline.scores.clusters
-    alone = clusters.are("")
-    if alone.all():
-        return None
-    return np.where(alone, -1 - np.arange(len(alone)), clusters.codes)[runs.alignment.first]
-
-
-def _score_difference(runs: AlignedRuns, kind: _ScoreKind, level: float) -> ScoreDifference:
-    pairs = _paired_values(runs, kind.name, kind.over)
-    missing = _Missing.of(runs, kind).among()
+def _score_difference(runs: AlignedRuns, kind: ComparedScore, level: float) -> ScoreDifference:
+    pairs = paired_values(runs, kind.name, kind.over)
+    missing = MissingBySample.of(runs, kind).among()
     difference = paired_difference(pairs, level=level, meaning=kind.meaning, missing=missing)
     shared = shared_samples(runs, kind.name)
     not_read = len(shared.first) - difference.n - shared.errors
     return ScoreDifference(kind.name, kind.over, shared.errors, not_read, difference, verdict_of(difference, level))
-
-
-@dataclass(frozen=True, slots=True)
-class _Missing:
-    """Replies without a known value, for each aligned sample for which both runs have replies.
-
-    Args:
-        indices: of these samples in the alignment.
-        sides: missing verdicts of the baseline and of the other run, per sample.
-        replies: replies of both runs, per sample.
-        low: the least difference other - baseline that the missing verdicts leave possible, per sample; likewise
-            `high`. None where the score's range is not known.
-    """
-
-    indices: Array
-    sides: tuple[Array, Array]
-    replies: Array
-    low: Array | None
-    high: Array | None
-
-    @classmethod
-    def of(cls, runs: AlignedRuns, kind: _ScoreKind) -> _Missing:
-        import numpy as np
-
-        sums = [run.scores.sums_of(kind.name) for run in (runs.baseline, runs.other)]
-        rows = (runs.alignment.first, runs.alignment.second)
-        read = [side.read[places] for side, places in zip(sums, rows, strict=True)]
-        indices = np.flatnonzero((read[0] > 0) & (read[1] > 0))
-        counts = [side[indices] for side in read]
-        missing, total = (
-            [values[places][indices] for values, places in zip(columns, rows, strict=True)]
-            for columns in ([side.missing(kind.over) for side in sums], [side.total for side in sums])
-        )
-        sides = (missing[0], missing[1])
-        if kind.ends is None:
-            return cls(indices, sides, counts[0] + counts[1], None, None)
-        # Each missing verdict at one end of the scale for the one run and at the other end for the other run.
-        (low_before, high_before), (low_after, high_after) = (
-            [(total[side] + missing[side] * end) / counts[side] for end in kind.ends] for side in (0, 1)
-        )
-        return cls(indices, sides, counts[0] + counts[1], low_after - high_before, high_after - low_before)
-
-    def among(self, chosen: Array | None = None) -> MissingVerdicts | None:
-        """Those of some samples of the alignment, true or false for each; None where nothing is missing.
-
-        Source of the bounds: C. F. Manski, "Partial Identification of Probability Distributions", 2003, chapter 1:
-        the mean of a bounded variable where some outcomes are missing, whatever made them be missing.
-        """
-        import numpy as np
-
-        at = np.ones(len(self.indices), dtype=bool) if chosen is None else chosen[self.indices]
-        baseline, other = (int(side[at].sum()) for side in self.sides)
-        if not baseline + other:
-            return None
-        bounds = None
-        if self.low is not None and self.high is not None:
-            bounds = Interval(float(self.low[at].mean()), float(self.high[at].mean()))
-        return MissingVerdicts(baseline, other, int(self.replies[at].sum()), bounds)
 
 
 def _compare_pair(pair: _TestedPair, *, level: float) -> PairComparison:
@@ -290,8 +296,8 @@ def _compare_pair(pair: _TestedPair, *, level: float) -> PairComparison:
     runs, kind, headline = pair.runs, pair.kind, pair.headline
     baseline, other, alignment = runs.baseline, runs.other, runs.alignment
     verdict = verdict_of(headline, level)
-    pairs = _paired_values(runs, kind.name, kind.over)
-    answered = _paired_values(runs, kind.name, "scored")
+    pairs = paired_values(runs, kind.name, kind.over)
+    answered = paired_values(runs, kind.name, "scored")
     overlap = overlap_of(runs, kind.name, headline.n)
     settings = setting_differences(baseline.run.manifest, other.run.manifest)
     improved, regressed = (pairs.indices[chosen] for chosen in changed_sides(pairs, kind.meaning))
@@ -326,14 +332,14 @@ def _compare_pair(pair: _TestedPair, *, level: float) -> PairComparison:
     )
 
 
-def _groups(pairs: PairedValues, runs: AlignedRuns, kind: _ScoreKind, level: float) -> tuple[PairedDifference, ...]:
+def _groups(pairs: PairedValues, runs: AlignedRuns, kind: ComparedScore, level: float) -> tuple[PairedDifference, ...]:
     """A difference per group, in order of first appearance; nothing where no sample names one."""
     groups = runs.baseline.scores.groups.at(runs.alignment.first)
     codes, order = by_appearance(groups.codes[pairs.indices], len(groups.names))
     names = [groups.names[code] for code in order.tolist()]
     if not any(names):
         return ()
-    missing = _Missing.of(runs, kind)
+    missing = MissingBySample.of(runs, kind)
     return tuple(
         paired_difference(
             pairs.part(codes == number),
@@ -369,7 +375,7 @@ def _costs(runs: AlignedRuns, level: float) -> tuple[CostDifference, ...]:
     first = baseline.scores.numbers[alignment.first[drawn]].tolist()
     second = other.scores.numbers[alignment.second[drawn]].tolist()
     before, after = baseline.usage.costs(first), other.usage.costs(second)
-    clusters = _clusters(runs)
+    clusters = clusters_of(runs)
     pairs = [
         CostPair(index if clusters is None else int(clusters[index]), before[number], after[other_number])
         for index, number, other_number in zip(drawn, first, second, strict=True)

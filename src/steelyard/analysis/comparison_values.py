@@ -250,6 +250,31 @@ class PairComparison:
 
 
 @dataclass(frozen=True, slots=True)
+class RunPair:
+    """Two of several runs that were all compared with each other, on one score.
+
+    Args:
+        baseline: id of the run that was named first, `baseline_target` its target; likewise `other`, `other_target`.
+        headline: other - baseline; its p-value is corrected for all pairs.
+        verdict: of that difference, as in PairComparison.
+        sentence: what may be concluded.
+    """
+
+    baseline: str
+    baseline_target: str
+    other: str
+    other_target: str
+    headline: PairedDifference
+    verdict: Verdict
+    sentence: str
+
+    def to_json(self) -> dict[str, Json]:
+        """Plain JSON, every field by its name."""
+        plain = field_values(self)
+        return plain | {"headline": self.headline.to_json()}
+
+
+@dataclass(frozen=True, slots=True)
 class Comparison:
     """Several runs compared with the first.
 
@@ -262,6 +287,7 @@ class Comparison:
         group_notes: what a reader of the pairs' groups must know.
         score_notes: the same for the further scores.
         only_groups: the groups that the comparison was restricted to; empty where it covers all.
+        all_pairs: every two of the runs, in order, where all were compared with each other; else empty.
     """
 
     baseline: RunSummary
@@ -272,6 +298,7 @@ class Comparison:
     group_notes: tuple[str, ...] = ()
     score_notes: tuple[str, ...] = ()
     only_groups: tuple[str, ...] = ()
+    all_pairs: tuple[RunPair, ...] = ()
 
     def to_json(self) -> dict[str, Json]:
         """Plain JSON, every field by its name."""
@@ -284,6 +311,7 @@ class Comparison:
             "group_notes": list(self.group_notes),
             "score_notes": list(self.score_notes),
             "only_groups": list(self.only_groups),
+            "all_pairs": [pair.to_json() for pair in self.all_pairs],
         }
 
     def __str__(self) -> str:

@@ -61,7 +61,7 @@ def _inconclusive(
     value = f"{_number(difference.difference, difference, sign=True)}{_unit(difference)}"
     interval = f"{level_text(level)} CI {_interval(difference)}; " if difference.interval else ""
     facts = f"{interval}{_test(difference)}; {count_text(difference.n)}"
-    return f"{reason}. Without knowing them it is computed as {value} ({facts})."
+    return f"{reason}. As scored, it is {value} ({facts})."
 
 
 def _without_verdict(missing: MissingVerdicts, names: tuple[str, str]) -> str:

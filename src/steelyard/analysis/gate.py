@@ -194,10 +194,10 @@ def _missing(rule: Rule, summary: RunSummary) -> str:
 
 def _state(rule: Rule, value: float | None, interval: Interval | None, score: ScoreSummary) -> Decision:
     holds = _HOLDS[rule.operator]
-    if value is None or (score.missing_verdicts and not score.scored):
-        # Where no reply has a verdict, a mean that counts them as 0 describes the parser, not the target.
+    if value is None:
         return "undecided"
     if not rule.whole_interval:
+        # A rule on the value takes the value as it is defined, unparsed replies as not solved.
         return "holds" if holds(value, rule.limit) else "fails"
     if interval is None:
         return "undecided"
@@ -209,8 +209,6 @@ def _state(rule: Rule, value: float | None, interval: Interval | None, score: Sc
 
 
 def _evidence(mean: Mean, interval: Interval | None, interval_name: str, score: ScoreSummary) -> str:
-    if score.missing_verdicts and not score.scored:
-        return f"none of {count_text(score.missing_verdicts, 'reply')} has a verdict"
     if mean.value is None:
         return "nothing was scored"
     limits = "no interval" if interval is None else f"{interval_name} {interval.low:.4g} to {interval.high:.4g}"

@@ -8,12 +8,11 @@ are no evidence of a difference, though the runs may differ.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, Final, Literal
 
-from steelyard.analysis.comparison import compare
+from steelyard.analysis.comparison import headline_difference
 from steelyard.analysis.comparison_values import Verdict
-from steelyard.analysis.differences import verdict_of
 from steelyard.analysis.retrieval_matches import RETRIEVAL_SCORES
 from steelyard.analysis.run_protocols import ComparableRun
 from steelyard.analysis.score_infos import score_infos
@@ -26,7 +25,6 @@ from steelyard.types import Json, Note
 
 PAIRED_RECORDS: Final = 2_000
 """Up to so many records of a run its change is tested by pairs: that takes 0.2 s a run."""
-_ALPHA: Final = 0.05
 _MOST_SETTINGS: Final = 2
 """Settings that a row of a history names: `compare` of the two runs shows all of them."""
 
@@ -127,6 +125,35 @@ class PastRun:
 
 
 @dataclass(frozen=True, slots=True)
+class TargetDifference:
+    """A run of one target compared with a run of another target of the suite, as two versions of a prompt.
+
+    Args:
+        run: id of the run; likewise `target`, `created`.
+        against: id of the run of the other target: of the same evaluation, else the newest one before.
+        against_target: the other target.
+        change: this run minus that one.
+    """
+
+    run: str
+    target: str
+    created: str
+    against: str
+    against_target: str
+    change: RunChange
+
+    @property
+    def day(self) -> str:
+        """The day on which the run was started, UTC."""
+        return self.created[:10]
+
+    def to_json(self) -> dict[str, Json]:
+        """Plain JSON, every field by its name."""
+        names = ("run", "target", "created", "against", "against_target")
+        return {**{name: getattr(self, name) for name in names}, "change": self.change.to_json()}
+
+
+@dataclass(frozen=True, slots=True)
 class History:
     """Past runs of a suite, oldest first.
 
@@ -137,6 +164,7 @@ class History:
         share: whether it is shown in percent.
         runs: oldest first.
         older: runs that came before these and are not shown.
+        targets_compared: runs of the other targets compared with those of one target; empty where there is one target.
     """
 
     suite: str
@@ -145,6 +173,7 @@ class History:
     share: bool
     runs: tuple[PastRun, ...]
     older: int
+    targets_compared: tuple[TargetDifference, ...] = ()
 
     @property
     def targets(self) -> tuple[str, ...]:
@@ -154,7 +183,8 @@ class History:
     def to_json(self) -> dict[str, Json]:
         """Plain JSON."""
         head: dict[str, Json] = {"suite": self.suite, "score": self.score, "group": self.group, "older": self.older}
-        return head | {"runs": [run.to_json() for run in self.runs]}
+        runs: list[Json] = [run.to_json() for run in self.runs]
+        return head | {"runs": runs, "targets_compared": [difference.to_json() for difference in self.targets_compared]}
 
 
 def history_of(
@@ -164,6 +194,7 @@ def history_of(
     score: str = "",
     group: str = "",
     older: int = 0,
+    against: str = "",
 ) -> History:
     """The history of runs.
 
@@ -173,9 +204,11 @@ def history_of(
         score: "" is the headline of the newest run that has one.
         group: "" is all samples.
         older: how many runs came before these.
+        against: the target with which each run of the other targets is compared; "" is the target of the oldest run,
+            and then only the newest run of each other target is compared with it.
 
     Raises:
-        ConfigError: no run has such a score or group.
+        ConfigError: no run has such a score or group, or is of the target `against`.
     """
     summaries = [run.summary() for run in runs]
     name = score or next((summary.primary for summary in reversed(summaries) if summary.primary), "")
@@ -186,8 +219,41 @@ def history_of(
         earlier = before.get(run.target)
         past.append(_past(run, summary, earlier, (name, group), notes.get(run.id, ())))
         before[run.target] = (run, summary)
+    if against and against not in {run.target for run in runs}:
+        raise ConfigError(f"no run is of target {against!r}{did_you_mean(against, {run.target for run in runs})}")
+    compared = _targets_compared(list(zip(runs, summaries, strict=True)), (name, group), against)
     shares = [summary.score.is_share for summary in past if summary.score]
-    return History(runs[-1].suite, name, group, all(shares), tuple(past), older)
+    return History(runs[-1].suite, name, group, all(shares), tuple(past), older, compared)
+
+
+def _targets_compared(
+    runs: Sequence[tuple[ComparableRun, RunSummary]], shown: tuple[str, str], against: str
+) -> tuple[TargetDifference, ...]:
+    """Runs of the other targets against those of one target, oldest first."""
+    base = against or runs[0][0].target
+    newest = {run.target: run.id for run, _ in runs}
+    compared = []
+    for at, (run, summary) in enumerate(runs):
+        if run.target == base or not (against or run.id == newest[run.target]):
+            continue
+        partner = _partner(runs, at, base)
+        change = partner and _change((run, summary), partner, shown)
+        if partner and change:
+            compared.append(TargetDifference(run.id, run.target, summary.created, partner[0].id, base, change))
+    return tuple(compared)
+
+
+def _partner(
+    runs: Sequence[tuple[ComparableRun, RunSummary]], at: int, target: str
+) -> tuple[ComparableRun, RunSummary] | None:
+    """The run of a target that was started together with the one at `at`, else the newest one before it."""
+    evaluation = getattr(runs[at][0], "evaluation", None)
+    of_target = [(place, pair) for place, pair in enumerate(runs) if pair[0].target == target]
+    together = [
+        pair for _, pair in of_target if evaluation is not None and getattr(pair[0], "evaluation", None) == evaluation
+    ]
+    before = [pair for place, pair in of_target if place < at]
+    return together[0] if together else before[-1] if before else None
 
 
 def _check(summaries: Sequence[RunSummary], score: str, group: str) -> None:
@@ -252,12 +318,8 @@ def _change(
     if score is None or earlier_score is None or score.headline.value is None or earlier_score.headline.value is None:
         return RunChange(earlier.id, None, None, 0, "", paired=False)
     if max(summary.done, earlier_summary.done) <= PAIRED_RECORDS:
-        pair = compare(earlier, run, score=name, summaries=(earlier_summary, summary)).pairs[0]
-        groups = {part.group: part for part in pair.groups}
-        paired = groups.get(group) if group else pair.headline
-        if paired is not None and paired.n:
-            # Of a single group, so that nothing is corrected for the other groups.
-            verdict = verdict_of(replace(paired, p_adjusted=None), 1 - _ALPHA)
+        paired, verdict = headline_difference((earlier, run), (earlier_summary, summary), name, group=group)
+        if paired.n:
             return RunChange(earlier.id, paired.difference, paired.interval, paired.n, verdict, paired=True)
     difference = score.headline.value - earlier_score.headline.value
     info = score_infos(run.manifest).get(name)

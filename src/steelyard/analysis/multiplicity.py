@@ -1,6 +1,7 @@
 """Multiplicity: p-values of several tests on the same data, corrected for each other.
 
 Runs against one baseline      Holm: the chance of any false difference stays below 1 - level; the verdicts use it
+all pairs of several runs      Holm over all of them, likewise
 groups of a pair               Benjamini-Hochberg: a share of what is called a difference may be false
 further scores                 the same, over all such scores of all runs
 """
@@ -10,10 +11,14 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from itertools import islice
+from typing import Final
 
-from steelyard.analysis.comparison_values import PairComparison, PairedDifference, ScoreDifference
+from steelyard.analysis.comparison_values import PairComparison, PairedDifference, RunPair, ScoreDifference
 from steelyard.analysis.differences import adjusted, verdict_of
+from steelyard.analysis.numbers import count_text
 from steelyard.stats.multiplicity import benjamini_hochberg, holm
+
+_MOST_NAMED: Final = 4
 
 Correction = Callable[[Sequence[float]], list[float]]
 
@@ -21,6 +26,11 @@ Correction = Callable[[Sequence[float]], list[float]]
 def over_runs(headlines: Sequence[PairedDifference]) -> list[PairedDifference]:
     """Correct the headline p-values of several runs after Holm; a single one is left as it is."""
     return _corrected(headlines, holm, "Holm", "runs")
+
+
+def over_pairs(headlines: Sequence[PairedDifference]) -> list[PairedDifference]:
+    """Correct the headline p-values of all pairs of runs after Holm; a single one is left as it is."""
+    return _corrected(headlines, holm, "Holm", "pairs")
 
 
 def over_groups(groups: Sequence[PairedDifference]) -> tuple[PairedDifference, ...]:
@@ -60,6 +70,22 @@ def run_notes(pairs: Sequence[PairComparison]) -> tuple[str, ...]:
     if len(pairs) < 2:
         return ()
     return (f"{len(pairs)} runs are compared with one baseline: verdicts use p after Holm's correction.",)
+
+
+def all_pairs_note(pairs: Sequence[RunPair]) -> str:
+    """How many of all pairs differ, and how their p-values are corrected."""
+    differ = [pair for pair in pairs if pair.verdict in {"better", "worse"}]
+    named = ", ".join(_order_of(pair) for pair in differ[:_MOST_NAMED])
+    more = f" and {len(differ) - _MOST_NAMED} more" if len(differ) > _MOST_NAMED else ""
+    corrected = f" (p after Holm's correction for {len(pairs)} pairs)" if len(pairs) > 1 else ""
+    return f"{len(differ)} of {count_text(len(pairs))} differ{corrected}{f': {named}{more}' if differ else ''}."
+
+
+def _order_of(pair: RunPair) -> str:
+    names = (pair.other_target, pair.baseline_target)
+    if names[0] == names[1]:
+        names = (pair.other, pair.baseline)
+    return f"{names[0]} is {pair.verdict} than {names[1]}"
 
 
 def score_notes(pairs: Sequence[PairComparison]) -> tuple[str, ...]:

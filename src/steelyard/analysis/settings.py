@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import SequenceMatcher
@@ -41,6 +42,7 @@ _MOST_TOKENS: Final = 1_000
 long for twice as many."""
 _TOKEN: Final = re.compile(r"[\u3400-\u9fff]|\w+|[^\w\s]|\s+")
 _LINE: Final = re.compile(r"[^\n]*\n|[^\n]+")
+_MOST_ENTRIES: Final = 4
 _CONTEXT: Final = 12
 """Unchanged tokens that are shown on either side of a change."""
 
@@ -217,12 +219,27 @@ def _differences(before: Settings, after: Settings) -> Iterator[SettingDifferenc
     paths = [path for path in dict.fromkeys([*before, *after]) if _is_set(before, path) or _is_set(after, path)]
     if other_kind:
         paths = [path for path in paths if path == (_KIND,) or (path in before and path in after)]
-    changed = [path for path in paths if before.get(path) != after.get(path)]
+    changed = _summarized([path for path in paths if before.get(path) != after.get(path)])
     names = [_name(path) for path in changed]
     for path, name in zip(changed, names, strict=True):
         # Where two settings have one name, as the models of a judge and of its embeddings, the paths tell them apart.
         key = name if names.count(name) == 1 else ".".join(path)
-        yield _difference(key, path, before.get(path), after.get(path))
+        yield _difference(key, path, _value_at(before, path), _value_at(after, path))
+
+
+def _summarized(paths: Sequence[tuple[str, ...]]) -> list[tuple[str, ...]]:
+    """The paths, and in place of many entries of one mapping (replies of a scripted model) the path of the mapping."""
+    entries = Counter(path[:-1] for path in paths)
+    return list(
+        dict.fromkeys(path[:-1] if path[:-1] and entries[path[:-1]] > _MOST_ENTRIES else path for path in paths)
+    )
+
+
+def _value_at(settings: Settings, path: tuple[str, ...]) -> Any:
+    """The value of a setting, or of a mapping the entries below it."""
+    if path in settings:
+        return settings[path]
+    return {entry[-1]: value for entry, value in settings.items() if entry[:-1] == path} or None
 
 
 def _is_set(settings: Settings, path: tuple[str, ...]) -> bool:

@@ -74,6 +74,12 @@ def history(
     ] = "",
     target: Annotated[str, typer.Option("--target", metavar="NAME", help="Only runs of this target.")] = "",
     group: Annotated[str, typer.Option("--group", metavar="NAME", help="Only samples of this group.")] = "",
+    against: Annotated[
+        str,
+        typer.Option(
+            "--against", metavar="NAME", help="Compare each run of the other targets with the runs of this target."
+        ),
+    ] = "",
     last: Annotated[int, typer.Option("--last", "-n", metavar="N", help="Only the N newest runs.", min=1)] = 20,
     store: StoreOption = None,
     as_json: JsonOption = False,
@@ -97,7 +103,7 @@ def history(
         matching = _with_scores(_of_target(_of_suite(opened.runs(), suite), target))
         newest = matching[:last][::-1]
         notes = read_notes(opened, newest)
-        past = history_of(newest, notes, score=score, group=group, older=len(matching) - len(newest))
+        past = history_of(newest, notes, score=score, group=group, against=against, older=len(matching) - len(newest))
     if as_json:
         print_json({**past.to_json(), "sections": section_json(history_sections(past))})
     else:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
-from steelyard.analysis.comparison import compare
+from steelyard.analysis.comparison import compare, compare_all_pairs
 from steelyard.analysis.comparison_values import Comparison
 from steelyard.analysis.gate import GateVerdict
 from steelyard.analysis.preferences import is_judging, preferences
@@ -120,8 +120,9 @@ def _gate(stored: Sequence[Run], summaries: Sequence[RunSummary], *, with_labels
     return gate_of(stored, tuple(run.summary() for run in stored) if with_labels else summaries)
 
 
-def _compared(several: Sequence[tuple[Run, RunSummary]], **options: Any) -> Comparison:
-    return compare(*(run for run, _ in several), summaries=[summary for _, summary in several], **options)
+def _compared(several: Sequence[tuple[Run, RunSummary]], *, all_pairs: bool = False, **options: Any) -> Comparison:
+    comparing = compare_all_pairs if all_pairs else compare
+    return comparing(*(run for run, _ in several), summaries=[summary for _, summary in several], **options)
 
 
 def print_outcome(outcome: EvaluatedRuns, *, as_json: bool, detailed: bool = False, reported: bool = False) -> None:

@@ -29,7 +29,7 @@ from steelyard.errors import ConfigError, did_you_mean
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from steelyard.store import Run
+    from steelyard.store import Run, Store
     from steelyard.types import Label, Record
 
     _Labels = Mapping[tuple[str, int], Sequence[Label]]
@@ -141,6 +141,12 @@ def compare(
     group: Annotated[
         list[str] | None, typer.Option("--group", metavar="NAME", help="Only samples of this group; may be repeated.")
     ] = None,
+    all_pairs: Annotated[
+        bool,
+        typer.Option(
+            "--all-pairs", help="Also compare every two of the runs; of a single RUN, those started together with it."
+        ),
+    ] = False,
     with_labels: WithLabelsOption = False,
     as_json: JsonOption = False,
     html: HtmlOption = None,
@@ -154,14 +160,15 @@ def compare(
     from steelyard.cli.output import check_writable
     from steelyard.store import Store
 
-    if len(run) < 2:
+    if len(run) < 2 and not all_pairs:
         raise ConfigError("compare takes two runs or more; the first is the baseline")
     if not 0 < level < 1:
         raise ConfigError(f"--level {level:g}: a confidence level is between 0 and 1 (0.95 for 95 %)")
     check_writable(html, markdown)
-    comparing = {"level": level, "align_by": align, "groups": tuple(group or ())}
+    comparing = {"level": level, "align_by": align, "groups": tuple(group or ()), "all_pairs": all_pairs}
     with Store(store) as opened:
         runs = named_runs(opened, run)
+        runs = _started_together(opened, runs[0]) if len(runs) == 1 else runs
         _check_comparable(runs)
         outcome = evaluate_runs(runs, store=store, score=score, gated=False, with_labels=with_labels, **comparing)
         if outcome.comparison is None:
@@ -191,6 +198,22 @@ def report(
     with Store(store) as opened:
         outcome = evaluate_runs(named_runs(opened, run), with_labels=with_labels)
         write_pages(outcome, html=html, markdown=markdown, junit=junit)
+
+
+def _started_together(store: Store, run: Run) -> list[Run]:
+    """The runs with scores that one `steelyard run` started, in the order of their targets.
+
+    Raises:
+        ConfigError: it started no other run that has scores.
+    """
+    from steelyard.analysis.preferences import is_judging, only_answers
+
+    together = [other for other in store.runs() if other.evaluation == run.evaluation]
+    same_kind = [other for other in together if is_judging(other.manifest) == is_judging(run.manifest)]
+    scored = [other for other in reversed(same_kind) if not only_answers(other.manifest)]
+    if len(scored) < 2:
+        raise ConfigError(f"{_name(run)} was started alone: name two runs or more to compare")
+    return scored
 
 
 def _check_comparable(runs: Sequence[Run]) -> None:

@@ -100,14 +100,14 @@ class TimelinePoint:
     """One run in a timeline.
 
     Args:
-        date: `MM-DD`, below the axis.
+        days: when the run was started, in days since the first run of the chart.
         series: the target's place, 0-based.
         value: None leaves the mark out; `low` and `high` are the interval's ends, or the value.
         notes: numbers of its notes, above the plot.
         new_samples: whether it was asked other samples than the run before of its target.
     """
 
-    date: str
+    days: float
     series: int
     value: float | None
     low: float | None
@@ -118,13 +118,23 @@ class TimelinePoint:
 
 @dataclass(frozen=True, slots=True)
 class TimelineChart:
-    """A score run by run, oldest at the left, with the band of its intervals and flags for notes."""
+    """A score over time, oldest run at the left, with the band of its intervals and flags for notes.
+
+    Args:
+        title: above the plot.
+        description: the chart in words.
+        series: names of the targets.
+        points: oldest first; their distances are those in time.
+        domain: ends of the vertical axis.
+        ticks: (days since the first run, date as text) below the axis.
+    """
 
     title: str
     description: str
     series: tuple[str, ...]
     points: tuple[TimelinePoint, ...]
     domain: tuple[float, float]
+    ticks: tuple[tuple[float, str], ...]
 
 
 @dataclass(frozen=True, slots=True)

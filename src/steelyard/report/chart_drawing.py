@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import blake2b
 from html import escape
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Final
 
 from steelyard.escaping import visible
@@ -45,8 +46,10 @@ _TIMELINE_TOP: Final = 74
 _TIMELINE_LEFT: Final = 46
 _TIMELINE_RIGHT: Final = 24
 _TIMELINE_HEIGHT: Final = 230
-_DATE: Final = 62
-"""Pixels that a date below the axis takes."""
+_DATE: Final = 78
+"""Pixels that a date with its year takes below the axis."""
+_TIMELINE_MARGIN: Final = 0.04
+"""Room beside the first and the last run, as a share of the time between them."""
 
 Drawable = RowChart | MatrixChart | SequenceChart | TimelineChart
 
@@ -387,22 +390,24 @@ def _decision(chart: SequenceChart) -> list[alt.Chart]:
 
 
 def _drawn_timeline(chart: TimelineChart, width: int) -> alt.LayerChart:
-    """Runs stand at equal distances, whatever time lies between them."""
+    """Distances between runs are proportional to the time between them."""
     import altair as alt
 
     rows = [
         {
-            "at": at,
+            "days": point.days,
             "place": point.series,
             "value": point.value,
             "low": point.low,
             "high": point.high,
             "notes": point.notes,
         }
-        for at, point in enumerate(chart.points)
+        for point in chart.points
     ]
     numbers = list(range(len(chart.series)))
-    scale = alt.Scale(domain=[-0.5, len(rows) - 0.5], nice=False)
+    # A margin on either side; of runs that were all started at once, around their moment.
+    margin = _TIMELINE_MARGIN * (chart.points[-1].days or 1.0)
+    scale = alt.Scale(domain=[-margin, chart.points[-1].days + margin], nice=False)
     legend = _timeline_legend(chart)
     colour = alt.Color(
         "place:N", scale=alt.Scale(domain=numbers, range=[layout.colour(number) for number in numbers]), legend=legend
@@ -411,7 +416,7 @@ def _drawn_timeline(chart: TimelineChart, width: int) -> alt.LayerChart:
         "place:N", scale=alt.Scale(domain=numbers, range=[layout.shape(number) for number in numbers]), legend=legend
     )
     base = alt.Chart({"values": [row for row in rows if row["value"] is not None]}).encode(
-        x=alt.X("at:Q", title=None, scale=scale, axis=_dates(len(rows), width))
+        x=alt.X("days:Q", title=None, scale=scale, axis=_dates(chart, width))
     )
     y_scale = alt.Scale(domain=list(chart.domain), nice=False, zero=False)
     low, value = (
@@ -429,15 +434,15 @@ def _drawn_timeline(chart: TimelineChart, width: int) -> alt.LayerChart:
     return _framed_timeline(alt.LayerChart(layer=layers), chart, width)
 
 
-def _dates(runs: int, width: int) -> alt.Axis:
-    """Days under the runs, as many as there is room for, the newest among them."""
+def _dates(chart: TimelineChart, width: int) -> alt.Axis:
+    """The dates of the chart's ticks, as many as there is room for."""
     import altair as alt
 
-    room = max(1, int((width - _TIMELINE_LEFT - _TIMELINE_RIGHT) // _DATE))
-    step = -(-runs // room)
-    ticks = list(range(runs - 1, -1, -step))[::-1]
     # Dates travel as a signal's array: nothing of a run is read as an expression.
-    return alt.Axis(values=ticks, labelExpr="history_dates[datum.value]", grid=False, labelOverlap=False)
+    label = "history_dates[indexof(history_ticks, datum.value)]"
+    room = max(1, int((width - _TIMELINE_LEFT - _TIMELINE_RIGHT) // _DATE))
+    ticks = [days for days, _ in chart.ticks][:: -(-len(chart.ticks) // room)]
+    return alt.Axis(values=ticks, labelExpr=label, grid=False, labelOverlap=True)
 
 
 def _timeline_legend(chart: TimelineChart) -> alt.Legend | None:
@@ -455,10 +460,10 @@ def _breaks(chart: TimelineChart) -> list[alt.Chart]:
     """Vertical dashed lines before runs on other samples."""
     import altair as alt
 
-    breaks = [{"at": at - 0.5} for at, point in enumerate(chart.points) if point.new_samples]
+    breaks = [{"days": (before.days + point.days) / 2} for before, point in pairwise(chart.points) if point.new_samples]
     if not breaks:
         return []
-    return [alt.Chart({"values": breaks}).mark_rule(color=layout.INK, strokeDash=[4, 3]).encode(x="at:Q")]
+    return [alt.Chart({"values": breaks}).mark_rule(color=layout.INK, strokeDash=[4, 3]).encode(x="days:Q")]
 
 
 def _note_flags(rows: Sequence[Mapping[str, Any]]) -> list[alt.Chart]:
@@ -468,7 +473,7 @@ def _note_flags(rows: Sequence[Mapping[str, Any]]) -> list[alt.Chart]:
     noted = [row for row in rows if row["notes"]]
     if not noted:
         return []
-    base = alt.Chart({"values": noted}).encode(x="at:Q")
+    base = alt.Chart({"values": noted}).encode(x="days:Q")
     flag = base.mark_point(shape="triangle-down", size=50, filled=True, opacity=1, color=layout.INK)
     text = base.mark_text(fontSize=11, dy=-12, color=layout.INK, baseline="bottom")
     return [flag.encode(y=alt.value(-5)), text.encode(y=alt.value(0), text="notes:N")]
@@ -485,7 +490,8 @@ def _framed_timeline(layers: alt.LayerChart, chart: TimelineChart, width: int) -
     legend = len(names) * _LEGEND_ROW + 8 if len(names) > 1 else 0
     return _styled(
         layers.add_params(
-            alt.param(name="history_dates", value=[point.date for point in chart.points]),
+            alt.param(name="history_ticks", value=[days for days, _ in chart.ticks]),
+            alt.param(name="history_dates", value=[date for _, date in chart.ticks]),
             alt.param(name="history_names", value=names),
         ).properties(
             title=title,

@@ -11,6 +11,7 @@ from typing import Final
 
 from steelyard.analysis.comparison_values import Comparison, PairComparison, PairedDifference
 from steelyard.analysis.costs import CostDifference
+from steelyard.analysis.multiplicity import all_pairs_note
 from steelyard.analysis.numbers import p_text
 from steelyard.analysis.run_protocols import StoredRun
 from steelyard.report.chart import ChartPoint, RowChart
@@ -92,6 +93,7 @@ def comparison_section(comparison: Comparison | None, runs: Sequence[StoredRun],
         parts=non_empty(
             [
                 *brief,
+                _all_pairs(comparison),
                 Section("", chart=difference_chart(comparison), media=HTML),
                 *pairs,
                 *behind_many,
@@ -143,6 +145,40 @@ def _many_pairs(comparison: Comparison) -> Section:
         ),
         media=TERMINAL,
     )
+
+
+def _all_pairs(comparison: Comparison) -> Section:
+    """A line for every two of the runs; empty where only the first was compared with the others."""
+    if not comparison.all_pairs:
+        return Section("")
+    names = {
+        summary.run: label
+        for summary, label in zip(
+            (comparison.baseline, *comparison.others),
+            run_labels((comparison.baseline, *comparison.others)),
+            strict=True,
+        )
+    }
+    columns = (
+        TableColumn("pair", "name"),
+        TableColumn("difference", short="diff"),
+        TableColumn(_level(comparison.pairs[0]), "interval"),
+        TableColumn("p (Holm)" if len(comparison.all_pairs) > 1 else "p"),
+        TableColumn("pairs"),
+        TableColumn("verdict", "text"),
+    )
+    rows = tuple(
+        text_row(
+            f"{names[pair.other]} against {names[pair.baseline]}",
+            *_difference_texts(pair.headline),
+            f"{pair.headline.n:,}",
+            _VERDICTS[pair.verdict],
+        )
+        for pair in comparison.all_pairs
+    )
+    caption = f"{score_title(comparison.score)}: every two of the runs over the samples that both have"
+    note = all_pairs_note(comparison.all_pairs)
+    return Section("All pairs", SectionTable(columns, rows, caption), notes=tuple(sentences([note], "conclusion")))
 
 
 def _level(pair: PairComparison) -> str:

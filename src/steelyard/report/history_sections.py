@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
+from datetime import UTC, datetime, timedelta
 from types import MappingProxyType
 from typing import Final
 
@@ -23,6 +25,7 @@ from steelyard.report.section import (
     sentences,
     text_row,
 )
+from steelyard.stats.intervals import Interval
 from steelyard.types import Note
 
 _SIGNS: Final[Mapping[ChangeVerdict, str]] = MappingProxyType(
@@ -45,13 +48,56 @@ _WORDS: Final[Mapping[ChangeVerdict, str]] = MappingProxyType(
 _CHANGED: Final[Mapping[str, str]] = MappingProxyType(
     {"samples": "other samples", "target": "target changed", "scorers": "scorers changed"}
 )
+_MONTHS: Final = 12
+_STEPS: Final[tuple[timedelta | int, ...]] = (
+    *(timedelta(hours=hours) for hours in (1, 3, 6, 12)),
+    *(timedelta(days=days) for days in (1, 2, 7, 14)),
+    *(1, 2, 3, 6, _MONTHS, 2 * _MONTHS, 5 * _MONTHS, 10 * _MONTHS, 100 * _MONTHS),
+)
+"""Steps of a time axis: times, then numbers of months."""
 _LEAST_SHARE: Final = 20.0
 """Points that the axis of a share spans at least: a tenth of a point must not look like a landslide."""
 
 
 def history_sections(history: History) -> tuple[Section, ...]:
     """The sections of a history's page."""
-    return non_empty([_chart(history), _runs(history), _notes(history)])
+    return non_empty([_chart(history), _runs(history), _targets_compared(history), _notes(history)])
+
+
+def _targets_compared(history: History) -> Section:
+    """Runs of the other targets against those of one target, as two versions of a prompt that are two targets."""
+    columns = (
+        TableColumn("started", "text"),
+        TableColumn("run", "text"),
+        TableColumn("target", "name"),
+        TableColumn("against", "text"),
+        TableColumn("difference", short="diff"),
+        TableColumn("95 % CI", "interval"),
+        TableColumn("pairs"),
+        TableColumn("verdict", "text"),
+    )
+    rows = tuple(
+        text_row(
+            difference.day,
+            difference.run,
+            difference.target,
+            difference.against,
+            signed_text(difference.change.difference, share=history.share),
+            _signed_interval(difference.change.interval, history),
+            f"{difference.change.n:,}" if difference.change.paired else MISSING,
+            _WORDS[difference.change.verdict],
+        )
+        for difference in history.targets_compared
+    )
+    base = history.targets_compared[0].against_target if rows else ""
+    caption = f"{history_title(history)} against {base}: the run started together, else the newest one before"
+    return Section("Targets compared", SectionTable(columns, rows, caption), key="targets")
+
+
+def _signed_interval(interval: Interval | None, history: History) -> str:
+    if interval is None:
+        return MISSING
+    return " to ".join(signed_text(end, share=history.share) for end in interval)
 
 
 def history_title(history: History) -> str:
@@ -64,7 +110,7 @@ def _chart(history: History) -> Section:
         "Points are means, bars and bands their 95 % CI. A dashed line: other samples from here on. Numbers above the "
         "plot are those of the notes."
     )
-    return Section("Run by run", chart=history_chart(history), notes=(Sentence(note),), key="chart", media=HTML)
+    return Section("Over time", chart=history_chart(history), notes=(Sentence(note),), key="chart", media=HTML)
 
 
 def _runs(history: History) -> Section:
@@ -185,12 +231,73 @@ def history_chart(history: History) -> TimelineChart:
             + (f" ({interval})" if interval else "")
         )
     return TimelineChart(
-        f"{history_title(history)}, run by run, 95 % CI",
+        f"{history_title(history)}, over time, 95 % CI",
         "; ".join(words),
         history.targets,
         points,
         _domain(history, points),
+        tuple((_days(moment, _moment(history.runs[0])), text) for moment, text in time_ticks(*_span(history))),
     )
+
+
+def _moment(run: PastRun) -> datetime:
+    moment = datetime.fromisoformat(run.created)
+    return moment if moment.tzinfo else moment.replace(tzinfo=UTC)
+
+
+def _span(history: History) -> tuple[datetime, datetime]:
+    """When the first and the last run were started."""
+    moments = [_moment(run) for run in history.runs]
+    return min(moments), max(moments)
+
+
+def _days(moment: datetime, first: datetime) -> float:
+    return (moment - first) / timedelta(days=1)
+
+
+def time_ticks(first: datetime, last: datetime, most: int = 6) -> list[tuple[datetime, str]]:
+    """Round moments between two, at equal steps of hours, days, months or years, with what an axis writes of them.
+
+    Args:
+        first: with its time zone, in which steps are counted.
+        last: not before `first`.
+        most: ticks at most; the least is one, `first` itself where no round moment lies between the two.
+
+    >>> [text for _, text in time_ticks(datetime(2026, 3, 1, tzinfo=UTC), datetime(2026, 4, 12, tzinfo=UTC))]
+    ['2026-03-01', '03-15', '03-29', '04-12']
+    """
+    for step in _STEPS:
+        ticks = _ticks_of(step, first, last)
+        if len(ticks) <= most:
+            break
+    if not ticks:
+        return [(first, f"{first:%Y-%m-%d}")]
+    labels = [_tick_text(moment, before, step) for before, moment in zip([None, *ticks], ticks, strict=False)]
+    return list(zip(ticks, labels, strict=True))
+
+
+def _ticks_of(step: timedelta | int, first: datetime, last: datetime) -> list[datetime]:
+    """Multiples of a step, which is a time or a number of months."""
+    if isinstance(step, timedelta):
+        midnight = first.replace(hour=0, minute=0, second=0, microsecond=0)
+        begin = midnight + step * math.ceil((first - midnight) / step)
+        return [begin + step * number for number in range(math.floor((last - begin) / step) + 1)]
+    months = range(12 * first.year + first.month - 1, 12 * last.year + last.month)
+    starts = [
+        first.replace(year=number // 12, month=number % 12 + 1, day=1, hour=0, minute=0, second=0, microsecond=0)
+        for number in months
+        if number % step == 0
+    ]
+    return [start for start in starts if first <= start <= last]
+
+
+def _tick_text(moment: datetime, before: datetime | None, step: timedelta | int) -> str:
+    """A moment as short as it may be: the year with the first tick and with the first of each year."""
+    if isinstance(step, int):
+        return f"{moment:%Y}" if step >= _MONTHS else f"{moment:%Y-%m}"
+    new_year, new_day = before is None or before.year != moment.year, before is None or before.date() != moment.date()
+    day = f"{moment:%Y-%m-%d}" if new_year else f"{moment:%m-%d}" if new_day else ""
+    return day if step >= timedelta(days=1) else f"{day} {moment:%H:%M}".lstrip()
 
 
 def _points(history: History) -> tuple[TimelinePoint, ...]:
@@ -199,12 +306,13 @@ def _points(history: History) -> tuple[TimelinePoint, ...]:
     for number, run, _ in _numbered_notes(history):
         numbers.setdefault(run.run, []).append(str(number))
     points = []
+    first = _moment(history.runs[0])
     for at, run in enumerate(history.runs):
         low, high = run.interval or (run.value, run.value)
         value, low, high = (None if end is None else round(factor * end, 3) for end in (run.value, low, high))
         points.append(
             TimelinePoint(
-                run.day[5:],
+                _days(_moment(run), first),
                 history.targets.index(run.target),
                 value,
                 low,

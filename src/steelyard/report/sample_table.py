@@ -26,8 +26,8 @@ from steelyard.escaping import cell_text, json_in_html
 from steelyard.prompts.conversation import is_messages, transcript_of
 from steelyard.prompts.message_parts import without_files
 from steelyard.replies.clean import fold
-from steelyard.report.numbers import score_title
 from steelyard.report.judge_reasons import preference_reason
+from steelyard.report.numbers import score_title
 from steelyard.report.sample_evidence import (
     EVIDENCE,
     JUDGED,

@@ -1,0 +1,133 @@
+"""One score over the samples that two aligned runs share: paired values, and replies without a value."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+from steelyard.analysis.alignment import AlignedRuns, ComparedRun
+from steelyard.analysis.comparison_values import MissingVerdicts
+from steelyard.analysis.differences import PairedValues, ScoreMeaning
+from steelyard.analysis.histograms import UNIT
+from steelyard.analysis.score_infos import score_infos
+from steelyard.analysis.summary_values import Over
+from steelyard.stats.intervals import Interval
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    Array = NDArray[Any]
+
+_MAJORITY: Final = 0.5
+
+
+class ComparedScore(NamedTuple):
+    """One score of two runs, as a comparison must know it.
+
+    Args:
+        name: the score's name.
+        over: what its headline is over.
+        meaning: scale, direction and threshold.
+        ends: lowest and highest value; None where they are not known.
+    """
+
+    name: str
+    over: Over
+    meaning: ScoreMeaning
+    ends: Interval | None
+
+
+def compared_score(name: str, runs: Sequence[ComparedRun]) -> ComparedScore:
+    """What is known of a score; its headline is that of the first run that has it."""
+    scores = [score for run in runs if (score := run.summary.score(name)) is not None]
+    infos = [info for run in runs if (info := score_infos(run.run.manifest).get(name)) is not None]
+    scale = next((score.scale for score in scores if score.scale), None)
+    threshold = next((info.threshold for info in infos if info.threshold is not None), None)
+    if threshold is None and all(score.binary for score in scores):
+        # The mean of a 0/1 score over repeats passes where most repeats do.
+        threshold = _MAJORITY
+    meaning = ScoreMeaning(scale is not None, any(info.lower_is_better for info in infos), threshold)
+    ends = scale or (UNIT if all(score.is_share for score in scores) else None)
+    return ComparedScore(name, scores[0].over if scores else "all", meaning, ends)
+
+
+def paired_values(runs: AlignedRuns, score: str, over: Over) -> PairedValues:
+    """The samples with a value on both sides; cluster and group are the baseline's."""
+    import numpy as np
+
+    before = runs.baseline.scores.sums_of(score).means(over)[runs.alignment.first]
+    after = runs.other.scores.sums_of(score).means(over)[runs.alignment.second]
+    indices = np.flatnonzero(~(np.isnan(before) | np.isnan(after)))
+    clusters = clusters_of(runs)
+    return PairedValues(indices, before[indices], after[indices], None if clusters is None else clusters[indices])
+
+
+def clusters_of(runs: AlignedRuns) -> Array | None:
+    """A number per aligned sample, equal within a cluster; None where no sample names one."""
+    import numpy as np
+
+    clusters = runs.baseline.scores.clusters
+    alone = clusters.are("")
+    if alone.all():
+        return None
+    return np.where(alone, -1 - np.arange(len(alone)), clusters.codes)[runs.alignment.first]
+
+
+@dataclass(frozen=True, slots=True)
+class MissingBySample:
+    """Replies without a known value, for each aligned sample for which both runs have replies.
+
+    Args:
+        indices: of these samples in the alignment.
+        sides: missing verdicts of the baseline and of the other run, per sample.
+        replies: replies of both runs, per sample.
+        low: the least difference other - baseline that the missing verdicts leave possible, per sample; likewise
+            `high`. None where the score's range is not known.
+    """
+
+    indices: Array
+    sides: tuple[Array, Array]
+    replies: Array
+    low: Array | None
+    high: Array | None
+
+    @classmethod
+    def of(cls, runs: AlignedRuns, kind: ComparedScore) -> MissingBySample:
+        """Those of one score of two aligned runs."""
+        import numpy as np
+
+        sums = [run.scores.sums_of(kind.name) for run in (runs.baseline, runs.other)]
+        rows = (runs.alignment.first, runs.alignment.second)
+        read = [side.read[places] for side, places in zip(sums, rows, strict=True)]
+        indices = np.flatnonzero((read[0] > 0) & (read[1] > 0))
+        counts = [side[indices] for side in read]
+        missing, total = (
+            [values[places][indices] for values, places in zip(columns, rows, strict=True)]
+            for columns in ([side.missing(kind.over) for side in sums], [side.total for side in sums])
+        )
+        sides = (missing[0], missing[1])
+        if kind.ends is None:
+            return cls(indices, sides, counts[0] + counts[1], None, None)
+        # Each missing verdict at one end of the scale for the one run and at the other end for the other run.
+        (low_before, high_before), (low_after, high_after) = (
+            [(total[side] + missing[side] * end) / counts[side] for end in kind.ends] for side in (0, 1)
+        )
+        return cls(indices, sides, counts[0] + counts[1], low_after - high_before, high_after - low_before)
+
+    def among(self, chosen: Array | None = None) -> MissingVerdicts | None:
+        """Those of some samples of the alignment, true or false for each; None where nothing is missing.
+
+        Source of the bounds: C. F. Manski, "Partial Identification of Probability Distributions", 2003, chapter 1:
+        the mean of a bounded variable where some outcomes are missing, whatever made them be missing.
+        """
+        import numpy as np
+
+        at = np.ones(len(self.indices), dtype=bool) if chosen is None else chosen[self.indices]
+        baseline, other = (int(side[at].sum()) for side in self.sides)
+        if not baseline + other:
+            return None
+        bounds = None
+        if self.low is not None and self.high is not None:
+            bounds = Interval(float(self.low[at].mean()), float(self.high[at].mean()))
+        return MissingVerdicts(baseline, other, int(self.replies[at].sum()), bounds)
