@@ -63,8 +63,8 @@ def test_a_small_p_is_no_verdict_where_the_unparsed_replies_could_turn_it():
     assert tuple(pair.headline.missing.bounds) == pytest.approx((-0.2, 0.2))
     assert pair.verdict == "inconclusive"
     assert pair.sentence == (
-        "Nothing can be concluded about solve_rate of b and a: 40 of 200 replies have no verdict (40 of a), and "
-        "depending on these the difference lies between -20.0 and +20.0 points. As scored, it is "
+        "Nothing can be concluded about solve_rate of b and a: 40 of 200 replies have no verdict, which "
+        "leaves the difference between -20.0 and +20.0 points. As scored, it is "
         f"+20.0 points (95 % CI {100 * pair.headline.interval.low:+.1f} to "
         f"{100 * pair.headline.interval.high:+.1f} points; exact McNemar p = {pair.headline.p:.2g}; 100 pairs)."
     )

@@ -52,10 +52,10 @@ def _inconclusive(
     claim = f"Nothing can be concluded about {score} of {names[1]} and {names[0]}"
     if missing.n == missing.replies:
         return f"{claim}: none of their {count_text(missing.replies, 'reply')} has a verdict."
-    reason = f"{claim}: {_without_verdict(missing, names)}"
+    reason = f"{claim}: {_without_verdict(missing)}"
     if missing.bounds is None:
         return f"{reason}, and the range of {score} is not known, so these may outweigh the rest."
-    reason += f", and depending on these the difference lies between {_bounds(missing.bounds, difference)}"
+    reason += f", which leaves the difference between {_bounds(missing.bounds, difference)}"
     if difference.difference is None:
         return f"{reason}. No sample has a verdict on both sides."
     value = f"{_number(difference.difference, difference, sign=True)}{_unit(difference)}"
@@ -64,11 +64,9 @@ def _inconclusive(
     return f"{reason}. As scored, it is {value} ({facts})."
 
 
-def _without_verdict(missing: MissingVerdicts, names: tuple[str, str]) -> str:
-    sides = ((missing.other, names[1]), (missing.baseline, names[0]))
-    counts = ", ".join(f"{n:,} of {name}" for n, name in sides if n)
+def _without_verdict(missing: MissingVerdicts) -> str:
     has = "has" if missing.n == 1 else "have"
-    return f"{missing.n:,} of {count_text(missing.replies, 'reply')} {has} no verdict ({counts})"
+    return f"{missing.n:,} of {count_text(missing.replies, 'reply')} {has} no verdict"
 
 
 def _bounds(bounds: Interval, difference: PairedDifference) -> str:
