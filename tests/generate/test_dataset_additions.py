@@ -51,10 +51,10 @@ def to(run, tmp_path):
             again = store.run(run.id)
             condition = parse_condition(where, again.manifest)
             records = [one for one in again.records() if condition.holds(one)]
-            found = add_records(again, records, tmp_path / name, where=where, at=AT)
+            addition = add_records(again, records, tmp_path / name, where=where, at=AT)
         if save:
-            found.save()
-        return found
+            addition.save()
+        return addition
 
     return promoted
 
@@ -64,10 +64,10 @@ def rows_of(path):
 
 
 def test_each_failed_sample_is_added_once_with_where_it_comes_from(run, to, tmp_path):
-    found = to()
+    addition = to()
     rows = rows_of(tmp_path / "set.jsonl")
     assert [row["id"] for row in rows] == ["q1", "q2", "q3", "q5"]
-    assert (found.fitting, len(found.rows), found.known) == (4, 4, ())
+    assert (addition.fitting, len(addition.rows), addition.known) == (4, 4, ())
     first = rows[0]["metadata"]
     assert first["year"] == 1
     promoted = first["promoted"]
@@ -97,8 +97,8 @@ def test_what_is_in_the_file_stays_byte_for_byte_and_is_not_added_again(to, tmp_
     before = f"\ufeff{same}\r\n\n" + '{"id":"q3","question":"mine","options":["x","y"],"answer":"A","group":"g"}'
     path.write_bytes(before.encode())
     path.chmod(0o640)
-    found = to()
-    assert found.known == ("q1",), "the same question with its options in another order"
+    addition = to()
+    assert addition.known == ("q1",), "the same question with its options in another order"
     data = path.read_bytes()
     assert data.startswith(before.encode() + b"\n")
     rows = [json.loads(one) for one in data[len(before.encode()) :].decode().splitlines() if one]
@@ -114,11 +114,11 @@ def test_what_is_in_the_file_stays_byte_for_byte_and_is_not_added_again(to, tmp_
 
 
 def test_nothing_is_written_before_it_is_saved_and_no_half_file_stays(to, tmp_path):
-    found = to("wrong", save=False)
+    addition = to("wrong", save=False)
     assert not (tmp_path / "set.jsonl").exists()
     (tmp_path / "set.jsonl").write_bytes(b'{"question": "new"}\n')
     with pytest.raises(ConfigError, match="was changed meanwhile"):
-        found.save()
+        addition.save()
     assert (tmp_path / "set.jsonl").read_bytes() == b'{"question": "new"}\n'
     assert [one.name for one in tmp_path.iterdir() if "set.jsonl" in one.name] == ["set.jsonl"]
 

@@ -25,9 +25,9 @@ from steelyard.generate.questions import defect_of, read_answer, read_questions
     ],
 )
 def test_questions_are_read_without_what_stands_around_them(reply):
-    found = read_questions(reply, most=10)
-    assert found.usable == ("How high is the rim?", "Who keeps the key?")
-    assert (found.kind, found.dropped) == ("", {})
+    listing = read_questions(reply, most=10)
+    assert listing.usable == ("How high is the rim?", "Who keeps the key?")
+    assert (listing.kind, listing.dropped) == ("", {})
 
 
 def test_the_rows_of_a_table_are_questions_and_its_head_is_none():
@@ -78,9 +78,9 @@ def test_what_cannot_be_asked_by_itself_is_told_by_reason(question, defect):
 
 def test_a_question_asked_twice_is_kept_once_and_those_beyond_the_number_are_surplus():
     reply = "1. How high is it now?\n2. how high is it now\n3. Who keeps the key?\n4. Why at nine o'clock?"
-    found = read_questions(reply, most=2)
-    assert found.usable == ("How high is it now?", "Who keeps the key?")
-    assert found.dropped == {"duplicate": 1, "surplus": 1}
+    listing = read_questions(reply, most=2)
+    assert listing.usable == ("How high is it now?", "Who keeps the key?")
+    assert listing.dropped == {"duplicate": 1, "surplus": 1}
 
 
 @pytest.mark.parametrize(
@@ -96,8 +96,8 @@ def test_a_question_asked_twice_is_kept_once_and_those_beyond_the_number_are_sur
     ],
 )
 def test_a_reply_without_a_list_is_told_by_its_kind(reply, finish, kind):
-    found = read_questions(reply, most=3, finish=finish)
-    assert (found.usable, found.kind) == ((), kind)
+    listing = read_questions(reply, most=3, finish=finish)
+    assert (listing.usable, listing.kind) == ((), kind)
 
 
 def test_of_a_reply_that_was_cut_off_the_last_entry_is_left_out_unless_it_ends():
@@ -134,9 +134,9 @@ def test_an_answer_is_read_or_told_as_what_it_is(reply, finish, text, defect):
 
 @given(st.text(max_size=400), st.sampled_from(["stop", "length", "refusal"]), st.integers(1, 5))
 def test_any_reply_gives_at_most_the_number_asked_for_and_accounts_for_every_entry(reply, finish, most):
-    found = read_questions(reply, most=most, finish=finish)
-    assert len(found.usable) <= most
-    assert len(found.usable) + sum(found.dropped.values()) == len(found.questions)
-    assert found.questions or found.kind
+    listing = read_questions(reply, most=most, finish=finish)
+    assert len(listing.usable) <= most
+    assert len(listing.usable) + sum(listing.dropped.values()) == len(listing.questions)
+    assert listing.questions or listing.kind
     answer = read_answer(reply, finish=finish)
     assert bool(answer.text) != bool(answer.defect)

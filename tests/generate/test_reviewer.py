@@ -47,10 +47,10 @@ def test_a_reply_without_a_whole_reason_is_told_by_kind(reply, finish, kind):
 
 
 def test_a_reason_is_one_line_of_bounded_length():
-    found = read_reason("word\n\n" * 1000).text
-    assert len(found) == 1000
-    assert found.endswith("…")
-    assert "\n" not in found
+    reason = read_reason("word\n\n" * 1000).text
+    assert len(reason) == 1000
+    assert reason.endswith("…")
+    assert "\n" not in reason
 
 
 @pytest.mark.parametrize(
@@ -77,11 +77,11 @@ def test_causes_are_read_with_the_numbers_that_there_are(reply, causes):
 
 @given(st.text(alphabet="ab:：,，1234-–*# \n", max_size=80), st.integers(1, 30))
 def test_every_number_is_of_a_reason_and_under_one_cause(reply, count):
-    found = read_causes(reply, count)
-    numbers = [one for several in found.values() for one in several]
+    causes = read_causes(reply, count)
+    numbers = [one for several in causes.values() for one in several]
     assert len(numbers) == len(set(numbers))
     assert all(1 <= one <= count for one in numbers)
-    assert len({name.casefold() for name in found}) == len(found)
+    assert len({name.casefold() for name in causes}) == len(causes)
 
 
 def test_a_cause_has_a_name_of_one_line_without_marks():

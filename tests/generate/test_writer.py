@@ -59,8 +59,8 @@ def test_it_works_inside_a_running_event_loop(tmp_path):
 
 def test_without_a_model_cloze_questions_are_made(tmp_path):
     (tmp_path / "rain.md").write_text(TEXT, encoding="utf-8")
-    found = generate_qa([tmp_path / "rain.md"], None, per_chunk=1)
-    assert [(row.question, row.answer, row.kind) for row in found.rows] == [(
+    question_set = generate_qa([tmp_path / "rain.md"], None, per_chunk=1)
+    assert [(row.question, row.answer, row.kind) for row in question_set.rows] == [(
         "Complete: The rim of the gauge stands ____ above the ground, and the keeper reads it at nine each day.",
         "30 cm", "cloze",
     )]  # fmt: skip

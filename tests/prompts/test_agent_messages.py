@@ -138,12 +138,12 @@ def test_tool_calls_of_every_shape_are_one():
     ],
 )
 def test_tokens_are_read_where_both_sides_are_named_and_are_unknown_elsewhere(value, tokens):
-    found = tokens_in(value)
+    usage = tokens_in(value)
     if tokens is None:
-        assert found is None
-        assert summed_usage([found]) is None
+        assert usage is None
+        assert summed_usage([usage]) is None
     else:
-        assert (found["input_tokens"], found["output_tokens"], found.get("cached_input_tokens")) == tokens
+        assert (usage["input_tokens"], usage["output_tokens"], usage.get("cached_input_tokens")) == tokens
 
 
 def test_long_conversations_are_cut_and_that_is_said():
@@ -167,8 +167,8 @@ FIELDS = st.dictionaries(st.sampled_from(["role", "content", "tool_calls", "usag
 
 @given(st.lists(FIELDS | st.just({"role": "assistant", "content": "a"}), max_size=4), JSON)
 def test_nothing_that_looks_like_a_conversation_breaks_the_reading(messages, asked):
-    found = conversation_output(messages, asked)
-    assert found is None or json.dumps(found.metadata)
+    output = conversation_output(messages, asked)
+    assert output is None or json.dumps(output.metadata)
 
 
 def test_a_resumed_record_moves_the_reported_tokens_once_and_deleting_takes_them_away(tmp_path):
@@ -208,10 +208,10 @@ def test_a_replayed_agent_keeps_its_conversation(tmp_path):
         {"id": "3", "output": "blue", "messages": TURNS},
     ]
     (tmp_path / "a.jsonl").write_text("\n".join(map(json.dumps, rows)), encoding="utf-8")
-    found = records_of(Replay(tmp_path / "a.jsonl"), *(Sample(row["id"], "What colour?") for row in rows))
-    assert [one.output.value for one in found] == [RED, RED, "blue"]
-    assert [one.output.metadata["messages"] for one in found] == [OWN] * 3
-    assert found[0].output.metadata["usage"] == {"input_tokens": 9, "output_tokens": 2, "calls": 1}
+    records = records_of(Replay(tmp_path / "a.jsonl"), *(Sample(row["id"], "What colour?") for row in rows))
+    assert [one.output.value for one in records] == [RED, RED, "blue"]
+    assert [one.output.metadata["messages"] for one in records] == [OWN] * 3
+    assert records[0].output.metadata["usage"] == {"input_tokens": 9, "output_tokens": 2, "calls": 1}
     (tmp_path / "b.jsonl").write_text(json.dumps({"id": "1", "messages": [{"role": "user", "content": "q"}]}))
     with pytest.raises(DataError, match=r"b\.jsonl line 1: 'messages' is no list of chat messages"):
         records_of(Replay(tmp_path / "b.jsonl"))

@@ -31,10 +31,10 @@ def test_each_of_the_two_questions_is_worth_a_half(reply, value):
 
 
 def test_it_is_one_call_without_reference_and_contexts():
-    found = relevancy("1. YES\n2. YES")
+    judgement = relevancy("1. YES\n2. YES")
 
-    assert len(found.asked) == 1
-    assert found.only.detail["verdicts"] == ["yes", "yes"]
+    assert len(judgement.asked) == 1
+    assert judgement.only.detail["verdicts"] == ["yes", "yes"]
 
 
 def test_half_a_reply_is_no_score():
@@ -52,34 +52,34 @@ def test_a_reply_cut_off_before_the_second_verdict_is_truncated():
 
 
 def test_a_blank_answer_answers_nothing_and_costs_no_call():
-    found = relevancy("1. YES\n2. YES", answer=" \n ")
+    judgement = relevancy("1. YES\n2. YES", answer=" \n ")
 
-    assert found.only.value == 0.0
-    assert found.only.reason == "the answer is blank"
-    assert found.asked == []
+    assert judgement.only.value == 0.0
+    assert judgement.only.reason == "the answer is blank"
+    assert judgement.asked == []
 
 
 def test_repeats_give_mean_deviation_and_flip_rate():
     replies = iter(["1. YES\n2. YES", "1. YES\n2. NO", "1. YES\n2. YES"])
-    found = judged(AnswerRelevancy, sample(), lambda asked: next(replies), judge={"repeats": 3})
+    judgement = judged(AnswerRelevancy, sample(), lambda asked: next(replies), judge={"repeats": 3})
 
-    assert found.only.value == pytest.approx(2.5 / 3)
-    assert found.only.detail["flip_rate"] == pytest.approx(1 / 3)
-    assert sorted(found.only.detail["repeats"]) == [0.5, 1.0, 1.0]
-    assert len(found.only.detail["verdicts"]) == 3
+    assert judgement.only.value == pytest.approx(2.5 / 3)
+    assert judgement.only.detail["flip_rate"] == pytest.approx(1 / 3)
+    assert sorted(judgement.only.detail["repeats"]) == [0.5, 1.0, 1.0]
+    assert len(judgement.only.detail["verdicts"]) == 3
 
 
 def test_a_chinese_question_is_judged_in_chinese():
-    found = judged(AnswerRelevancy, sample("巴黎。", "法国的首都是哪里？"), lambda asked: "1. 是\n2. 是")
+    judgement = judged(AnswerRelevancy, sample("巴黎。", "法国的首都是哪里？"), lambda asked: "1. 是\n2. 是")
 
-    assert found.only.value == 1.0
-    assert "紧扣问题" in found.prompts[0]
+    assert judgement.only.value == 1.0
+    assert "紧扣问题" in judgement.prompts[0]
 
 
 def test_the_threshold_can_be_lowered():
-    found = judged(lambda judge: AnswerRelevancy(judge, 0.5), sample(), lambda asked: "1. YES\n2. NO")
+    judgement = judged(lambda judge: AnswerRelevancy(judge, 0.5), sample(), lambda asked: "1. YES\n2. NO")
 
-    assert found.only.passed is True
+    assert judgement.only.passed is True
 
 
 def test_a_threshold_above_1_is_refused():
@@ -92,11 +92,11 @@ def declining(reply, answer, **metadata):
 
 
 def test_saying_that_there_is_no_answer_is_right_where_there_is_none():
-    found = declining("1. NO", "The documents do not mention the price.", answerable=False)
+    judgement = declining("1. NO", "The documents do not mention the price.", answerable=False)
 
-    assert (found.only.value, found.only.passed) == (1.0, True)
-    assert found.only.detail["form"] == "abstention"
-    assert found.asked == [], "words that say nothing else need no judge"
+    assert (judgement.only.value, judgement.only.passed) == (1.0, True)
+    assert judgement.only.detail["form"] == "abstention"
+    assert judgement.asked == [], "words that say nothing else need no judge"
 
 
 @pytest.mark.parametrize(
@@ -108,20 +108,20 @@ def test_saying_that_there_is_no_answer_is_right_where_there_is_none():
     ],
 )
 def test_what_is_not_plainly_an_abstention_is_judged_by_a_prompt_of_its_own(reply, value):
-    found = declining(reply, "No price is known, but the archive may hold the accounts.", answerable=False)
+    judgement = declining(reply, "No price is known, but the archive may hold the accounts.", answerable=False)
 
-    assert found.only.value == value
-    assert "cannot be answered" in found.prompts[0]
-    assert found.only.detail["answerable"] is False
+    assert judgement.only.value == value
+    assert "cannot be answered" in judgement.prompts[0]
+    assert judgement.only.detail["answerable"] is False
 
 
 @pytest.mark.parametrize("metadata", [{}, {"answerable": True}])
 def test_the_same_abstention_is_not_relevant_where_an_answer_is_expected(metadata):
     reply = "1. It only says that it does not know. Verdict: NO\n2. It gives no price. Verdict: NO"
-    found = declining(reply, "The documents do not mention the price.", **metadata)
+    judgement = declining(reply, "The documents do not mention the price.", **metadata)
 
-    assert (found.only.value, found.only.passed) == (0.0, False)
-    assert "says only that it does not know" in found.prompts[0]
+    assert (judgement.only.value, judgement.only.passed) == (0.0, False)
+    assert "says only that it does not know" in judgement.prompts[0]
 
 
 def test_a_blank_answer_to_an_unanswerable_question_says_nothing():

@@ -26,96 +26,96 @@ def verdicts(score):
 
 
 def test_the_score_is_the_share_of_supported_claims():
-    found = claims(CLAIMS, "1. YES - it says so.\n2. YES - so too.\n3. NO - silent.\n4. YES - somewhere.")
+    judgement = claims(CLAIMS, "1. YES - it says so.\n2. YES - so too.\n3. NO - silent.\n4. YES - somewhere.")
 
-    assert found.only.value == 0.75
-    assert found.only.detail["claims"][2] == {
+    assert judgement.only.value == 0.75
+    assert judgement.only.detail["claims"][2] == {
         "claim": "The tower is red.",
         "verdict": "no",
-        "reason": found.only.detail["claims"][2]["reason"],
+        "reason": judgement.only.detail["claims"][2]["reason"],
     }
-    assert "silent" in found.only.detail["claims"][2]["reason"]
-    assert len(found.asked) == 2
+    assert "silent" in judgement.only.detail["claims"][2]["reason"]
+    assert len(judgement.asked) == 2
 
 
 def test_the_claims_are_judged_under_numbers_with_the_contexts_alone():
-    found = claims(CLAIMS, "1. YES\n2. YES\n3. NO\n4. NO")
+    judgement = claims(CLAIMS, "1. YES\n2. YES\n3. NO\n4. NO")
 
-    assert "1. The tower is old.\n2. The tower is tall." in found.prompts[1]
-    assert re.search(r"<passage 1 \w{12}>\nThe tower is old and tall\.\n", found.prompts[1])
-    assert "each of the 4 claims" in found.prompts[1]
-    assert "It is old, tall, red and blue." not in found.prompts[1]
+    assert "1. The tower is old.\n2. The tower is tall." in judgement.prompts[1]
+    assert re.search(r"<passage 1 \w{12}>\nThe tower is old and tall\.\n", judgement.prompts[1])
+    assert "each of the 4 claims" in judgement.prompts[1]
+    assert "It is old, tall, red and blue." not in judgement.prompts[1]
 
 
 def test_a_claim_that_any_window_supports_is_supported_and_not_asked_again():
-    found = claims(CLAIMS, "1. YES\n2. NO\n3. NO\n4. YES", "1. YES\n2. NO", found=LONG)
+    judgement = claims(CLAIMS, "1. YES\n2. NO\n3. NO\n4. YES", "1. YES\n2. NO", found=LONG)
 
-    assert verdicts(found.only) == ["yes", "yes", "no", "yes"]
-    assert "1. The tower is tall.\n2. The tower is red." in found.prompts[2]
-    assert "The tower is old." not in found.prompts[2]
+    assert verdicts(judgement.only) == ["yes", "yes", "no", "yes"]
+    assert "1. The tower is tall.\n2. The tower is red." in judgement.prompts[2]
+    assert "The tower is old." not in judgement.prompts[2]
 
 
 def test_further_windows_are_not_asked_about_where_all_is_supported():
-    found = claims(CLAIMS, "1. YES\n2. YES\n3. YES\n4. YES", found=LONG)
+    judgement = claims(CLAIMS, "1. YES\n2. YES\n3. YES\n4. YES", found=LONG)
 
-    assert found.only.value == 1.0
-    assert len(found.asked) == 2
+    assert judgement.only.value == 1.0
+    assert len(judgement.asked) == 2
 
 
 def test_a_claim_without_a_verdict_is_not_left_out_of_the_share():
-    found = claims(CLAIMS, "1. YES\n2. NO\n4. YES")
+    judgement = claims(CLAIMS, "1. YES\n2. NO\n4. YES")
 
-    assert found.only.outcome == "unparsed"
-    assert found.only.detail["kind"] == "ambiguous"
-    assert found.only.detail["bounds"] == [0.5, 0.75]
-    assert verdicts(found.only) == ["yes", "no", "", "yes"]
+    assert judgement.only.outcome == "unparsed"
+    assert judgement.only.detail["kind"] == "ambiguous"
+    assert judgement.only.detail["bounds"] == [0.5, 0.75]
+    assert verdicts(judgement.only) == ["yes", "no", "", "yes"]
 
 
 def test_a_claim_that_one_window_left_open_is_settled_by_another_that_supports_it():
-    found = claims(CLAIMS, "1. YES\n2. NO\n4. YES", "1. NO\n2. YES", found=LONG)
+    judgement = claims(CLAIMS, "1. YES\n2. NO\n4. YES", "1. NO\n2. YES", found=LONG)
 
-    assert verdicts(found.only) == ["yes", "no", "yes", "yes"]
-    assert found.only.value == 0.75
+    assert verdicts(judgement.only) == ["yes", "no", "yes", "yes"]
+    assert judgement.only.value == 0.75
 
 
 def test_a_claim_that_one_window_left_open_stays_so_where_another_does_not_support_it():
-    found = claims(CLAIMS, "1. YES\n2. NO\n4. YES", "1. NO\n2. NO", found=LONG)
+    judgement = claims(CLAIMS, "1. YES\n2. NO\n4. YES", "1. NO\n2. NO", found=LONG)
 
-    assert verdicts(found.only) == ["yes", "no", "", "yes"]
-    assert found.only.outcome == "unparsed"
+    assert verdicts(judgement.only) == ["yes", "no", "", "yes"]
+    assert judgement.only.outcome == "unparsed"
 
 
 @pytest.mark.parametrize("reply", ["NONE", "None.", "[]", "无", "The answer makes no claims."])
 def test_an_answer_that_claims_nothing_is_not_applicable(reply):
-    found = claims(reply)
+    judgement = claims(reply)
 
-    assert found.only.outcome == "not_applicable"
-    assert found.only.reason == "nothing claimed"
-    assert len(found.asked) == 1
+    assert judgement.only.outcome == "not_applicable"
+    assert judgement.only.reason == "nothing claimed"
+    assert len(judgement.asked) == 1
 
 
 def test_claims_as_json_are_read_and_equal_ones_judged_once():
-    found = claims('["The tower is old.", "The tower is OLD", "It is red."]', "1. YES\n2. NO")
+    judgement = claims('["The tower is old.", "The tower is OLD", "It is red."]', "1. YES\n2. NO")
 
-    assert found.only.value == 0.5
+    assert judgement.only.value == 0.5
 
 
 def test_a_list_of_claims_that_broke_off_is_no_list():
-    found = claims(said(CLAIMS, finish="length"))
+    judgement = claims(said(CLAIMS, finish="length"))
 
-    assert found.only.outcome == "unparsed"
-    assert found.only.detail["kind"] == "truncated"
-    assert len(found.asked) == 1
+    assert judgement.only.outcome == "unparsed"
+    assert judgement.only.detail["kind"] == "truncated"
+    assert len(judgement.asked) == 1
 
 
 def test_claims_of_a_chinese_answer_are_taken_and_judged_in_chinese():
     given = iter(["1. 塔很古老。\n2. 塔是红色的。", "1. 是——资料这样说。\n2. 否——没有提到。"])
     of = sample("塔很古老，是红色的。", "塔是什么样的？", found=["塔很古老。"])
-    found = judged(ClaimFaithfulness, of, lambda asked: next(given))
+    judgement = judged(ClaimFaithfulness, of, lambda asked: next(given))
 
-    assert found.only.value == 0.5
-    assert "1. 塔很古老。" in found.prompts[1]
-    assert "2 项陈述每项一行" in found.prompts[1]
+    assert judgement.only.value == 0.5
+    assert "1. 塔很古老。" in judgement.prompts[1]
+    assert "2 项陈述每项一行" in judgement.prompts[1]
 
 
 def test_repeats_repeat_the_whole_procedure():
@@ -124,11 +124,11 @@ def test_repeats_repeat_the_whole_procedure():
 
     second = iter(["1. YES\n2. YES", "1. YES\n2. NO"])
     of = sample("It is old and red.", "What is it like?", found=["It is old."])
-    found = judged(ClaimFaithfulness, of, reply, judge={"repeats": 2})
+    judgement = judged(ClaimFaithfulness, of, reply, judge={"repeats": 2})
 
-    assert found.only.value == 0.75
-    assert found.only.detail["flip_rate"] == 0.5
-    assert [one["repeat"] for one in found.only.detail["claims"]] == [1, 1, 2, 2]
+    assert judgement.only.value == 0.75
+    assert judgement.only.detail["flip_rate"] == 0.5
+    assert [one["repeat"] for one in judgement.only.detail["claims"]] == [1, 1, 2, 2]
 
 
 def test_a_repeat_that_finds_no_claim_is_counted_and_left_out():
@@ -137,10 +137,10 @@ def test_a_repeat_that_finds_no_claim_is_counted_and_left_out():
 
     first = iter(["NONE", "1. The tower is old."])
     of = sample("It is old.", "What is it like?", found=["It is old."])
-    found = judged(ClaimFaithfulness, of, reply, judge={"repeats": 2})
+    judgement = judged(ClaimFaithfulness, of, reply, judge={"repeats": 2})
 
-    assert found.only.value == 1.0
-    assert found.only.detail["nothing_claimed"] == 1
+    assert judgement.only.value == 1.0
+    assert judgement.only.detail["nothing_claimed"] == 1
 
 
 def test_a_threshold_passes_or_fails_and_none_does_neither():

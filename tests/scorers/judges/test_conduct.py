@@ -75,10 +75,10 @@ def test_stored_replies_are_read_again_without_a_call_and_give_the_same_score():
         return said("4", logprobs=[token("4", {"4": 0.5, "5": 0.5})])
 
     several = [sample(no=f"q{n}", question=f"Question {n}?") for n in range(5)]
-    found = judged(make, several, reply, judge={"repeats": 2}, store="s.db")
-    assert len(found.asked) == 1 + 5 * 2
+    judgement = judged(make, several, reply, judge={"repeats": 2}, store="s.db")
+    assert len(judgement.asked) == 1 + 5 * 2
     with Store("s.db") as store:
-        again, damaged = rescore(store, store.run(found.run.id), scorers)
+        again, damaged = rescore(store, store.run(judgement.run.id), scorers)
         assert damaged == 0
         scores = [record.scores[0] for record in again.records()]
     assert [(one.value, one.detail["how"]) for one in scores] == [(4.5, "probability-weighted")] * 5

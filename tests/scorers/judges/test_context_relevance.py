@@ -50,11 +50,11 @@ def test_contexts_of_several_windows_are_numbered_anew_in_each():
         return "1. YES" if "Passage b." in asked.prompt else "1. NO"
 
     of = sample(None, found=list(LONG))
-    found = judged(lambda judge: ContextRelevance(judge, 100), of, reply)
+    judgement = judged(lambda judge: ContextRelevance(judge, 100), of, reply)
 
-    assert found.scores["fr"]["context_relevance"].value == pytest.approx(1 / 3)
-    assert found.scores["fr"]["context_precision"].value == 0.5
-    assert len(found.asked) == 3
+    assert judgement.scores["fr"]["context_relevance"].value == pytest.approx(1 / 3)
+    assert judgement.scores["fr"]["context_precision"].value == 0.5
+    assert len(judgement.asked) == 3
 
 
 def test_a_context_cut_into_parts_is_of_use_if_one_part_is():
@@ -62,10 +62,10 @@ def test_a_context_cut_into_parts_is_of_use_if_one_part_is():
         return "1. YES" if "The year is 1120." in asked.prompt else "1. NO"
 
     of = sample(None, found=["It tells of the tower. " * 40 + "The year is 1120."])
-    found = judged(lambda judge: ContextRelevance(judge, 100), of, reply)
+    judgement = judged(lambda judge: ContextRelevance(judge, 100), of, reply)
 
-    assert found.scores["fr"]["context_relevance"].value == 1.0
-    assert len(found.asked) > 2
+    assert judgement.scores["fr"]["context_relevance"].value == 1.0
+    assert len(judgement.asked) > 2
 
 
 def test_a_part_that_cannot_be_read_takes_nothing_from_a_part_of_use():
@@ -73,9 +73,9 @@ def test_a_part_that_cannot_be_read_takes_nothing_from_a_part_of_use():
         return "1. YES" if "The year is 1120." in asked.prompt else "Well."
 
     of = sample(None, found=["It tells of the tower. " * 40 + "The year is 1120."])
-    found = judged(lambda judge: ContextRelevance(judge, 100), of, reply)
+    judgement = judged(lambda judge: ContextRelevance(judge, 100), of, reply)
 
-    assert found.scores["fr"]["context_relevance"].value == 1.0
+    assert judgement.scores["fr"]["context_relevance"].value == 1.0
 
 
 def test_a_part_that_cannot_be_read_might_have_been_of_use():
@@ -83,9 +83,9 @@ def test_a_part_that_cannot_be_read_might_have_been_of_use():
         return "Well." if "The year is 1120." in asked.prompt else "1. NO"
 
     of = sample(None, found=["It tells of the tower. " * 40 + "The year is 1120."])
-    found = judged(lambda judge: ContextRelevance(judge, 100), of, reply)
+    judgement = judged(lambda judge: ContextRelevance(judge, 100), of, reply)
 
-    assert found.scores["fr"]["context_relevance"].outcome == "unparsed"
+    assert judgement.scores["fr"]["context_relevance"].outcome == "unparsed"
 
 
 def test_a_missing_verdict_leaves_both_scores_unparsed():
@@ -115,9 +115,9 @@ def test_repeats_of_several_windows_stay_apart():
         return "1. YES" if "Passage a." in asked.prompt else "1. NO"
 
     of = sample(None, found=list(LONG))
-    found = judged(lambda judge: ContextRelevance(judge, 100), of, reply, judge={"repeats": 2})
+    judgement = judged(lambda judge: ContextRelevance(judge, 100), of, reply, judge={"repeats": 2})
 
-    score = found.scores["fr"]["context_precision"]
+    score = judgement.scores["fr"]["context_precision"]
     assert score.value == 1.0
     assert score.detail["sd"] == 0.0
     assert [one["verdict"] for one in score.detail["contexts"]] == ["yes", "no", "no"] * 2
@@ -133,10 +133,10 @@ def test_repeats_that_differ_give_mean_deviation_and_flip_rate():
 
 def test_a_chinese_question_is_judged_in_chinese():
     of = sample("巴黎", "法国的首都是哪里？", found=["巴黎是法国的首都。"])
-    found = judged(ContextRelevance, of, lambda asked: "1. 是——直接给出答案。")
+    judgement = judged(ContextRelevance, of, lambda asked: "1. 是——直接给出答案。")
 
-    assert found.scores["fr"]["context_relevance"].value == 1.0
-    assert "1 段资料每段一行" in found.prompts[0]
+    assert judgement.scores["fr"]["context_relevance"].value == 1.0
+    assert "1 段资料每段一行" in judgement.prompts[0]
 
 
 def test_a_window_too_small_is_refused():

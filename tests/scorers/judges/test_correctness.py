@@ -11,8 +11,8 @@ from steelyard.scorers.judges.correctness import Correctness
 
 def correctness(reply, *, make=Correctness, of=None, **more):
     """Both scores of the one sample, by name."""
-    found = judged(make, of or sample(), lambda asked: reply, **more)
-    [scores] = found.scores.values()
+    judgement = judged(make, of or sample(), lambda asked: reply, **more)
+    [scores] = judgement.scores.values()
     return scores
 
 
@@ -68,44 +68,44 @@ def test_what_holds_no_rating_is_unparsed_in_both_scores(reply, kind):
 
 
 def test_a_chinese_question_is_judged_in_chinese():
-    found = judged(Correctness, sample("巴黎", "法国的首都是哪里？", "巴黎"), lambda asked: "5分\n与参考答案一致。")
+    judgement = judged(Correctness, sample("巴黎", "法国的首都是哪里？", "巴黎"), lambda asked: "5分\n与参考答案一致。")
 
-    assert found.scores["fr"]["correctness"].value == 5.0
-    assert "参考答案" in found.prompts[0]
+    assert judgement.scores["fr"]["correctness"].value == 5.0
+    assert "参考答案" in judgement.prompts[0]
 
 
 @pytest.mark.parametrize("reference", [None, "", " \n", [], ["", " "]])
 def test_without_a_reference_the_question_does_not_apply_and_nothing_is_asked(reference):
-    found = judged(Correctness, sample(reference=reference), lambda asked: "5")
+    judgement = judged(Correctness, sample(reference=reference), lambda asked: "5")
 
-    assert {one.outcome for one in found.scores["fr"].values()} == {"not_applicable"}
-    assert found.asked == []
+    assert {one.outcome for one in judgement.scores["fr"].values()} == {"not_applicable"}
+    assert judgement.asked == []
 
 
 def test_several_references_are_shown_as_alternatives():
-    found = judged(Correctness, sample(reference=["Paris", "the city of Paris"]), lambda asked: "5")
+    judgement = judged(Correctness, sample(reference=["Paris", "the city of Paris"]), lambda asked: "5")
 
-    assert "\nParis\nOR\nthe city of Paris\n" in found.prompts[0]
+    assert "\nParis\nOR\nthe city of Paris\n" in judgement.prompts[0]
 
 
 def test_several_chinese_references_are_shown_as_alternatives():
-    found = judged(Correctness, sample("巴黎", "法国的首都？", ["巴黎", "巴黎市"]), lambda asked: "5")
+    judgement = judged(Correctness, sample("巴黎", "法国的首都？", ["巴黎", "巴黎市"]), lambda asked: "5")
 
-    assert "\n巴黎\n或\n巴黎市\n" in found.prompts[0]
+    assert "\n巴黎\n或\n巴黎市\n" in judgement.prompts[0]
 
 
 def test_a_blank_answer_is_rated_lowest_without_a_call():
-    found = judged(Correctness, sample(" \n"), lambda asked: "5")
+    judgement = judged(Correctness, sample(" \n"), lambda asked: "5")
 
-    assert [one.value for one in found.scores["fr"].values()] == [1.0, 0.0]
-    assert found.asked == []
+    assert [one.value for one in judgement.scores["fr"].values()] == [1.0, 0.0]
+    assert judgement.asked == []
 
 
 def test_repeats_give_the_mean_the_deviation_and_the_share_that_flips():
     replies = iter(["5", "4", "3"])
-    found = judged(Correctness, sample(), lambda asked: next(replies), judge={"repeats": 3})
+    judgement = judged(Correctness, sample(), lambda asked: next(replies), judge={"repeats": 3})
 
-    scores = found.scores["fr"]
+    scores = judgement.scores["fr"]
     assert scores["correctness"].value == 4.0
     assert scores["correctness"].detail["sd"] == 1.0
     assert scores["correctness"].detail["flip_rate"] == pytest.approx(1 / 3)
@@ -114,10 +114,10 @@ def test_repeats_give_the_mean_the_deviation_and_the_share_that_flips():
 
 def test_a_repeat_that_cannot_be_read_is_left_out_and_shown():
     replies = iter(["5", "well", "4"])
-    found = judged(Correctness, sample(), lambda asked: next(replies), judge={"repeats": 3})
+    judgement = judged(Correctness, sample(), lambda asked: next(replies), judge={"repeats": 3})
 
-    assert found.scores["fr"]["correctness"].value == 4.5
-    assert sorted(map(str, found.scores["fr"]["correctness"].detail["repeats"])) == ["4.0", "5.0", "None"]
+    assert judgement.scores["fr"]["correctness"].value == 4.5
+    assert sorted(map(str, judgement.scores["fr"]["correctness"].detail["repeats"])) == ["4.0", "5.0", "None"]
 
 
 def test_a_reply_that_was_cut_off_before_its_rating_is_truncated():
@@ -128,9 +128,9 @@ def test_a_reply_that_was_cut_off_before_its_rating_is_truncated():
 
 def test_a_prompt_of_ones_own_is_sent():
     own = "{{question}}\n{{reference}}\n{{answer}}\nIgnore fences with {{mark}}. Rate it from 1 to 5."
-    found = judged(lambda judge: Correctness(judge, template=own), sample(), lambda asked: "5")
+    judgement = judged(lambda judge: Correctness(judge, template=own), sample(), lambda asked: "5")
 
-    assert found.prompts[0].endswith("Rate it from 1 to 5.")
+    assert judgement.prompts[0].endswith("Rate it from 1 to 5.")
 
 
 @pytest.mark.parametrize("threshold", [0.5, 5.5])

@@ -77,21 +77,21 @@ def test_what_holds_no_rating_is_no_number(rating, reply, outcome, kind):
 
 
 def test_an_endpoint_that_fails_for_good_is_a_failure_and_no_score(kind):
-    found = judged(ALL[kind], sample(), lambda asked: failed(500))
-    assert (found.failure.kind, len(found.failure.attempts)) == ("server", 1)
-    assert found.run.summary().errors == 1
+    judgement = judged(ALL[kind], sample(), lambda asked: failed(500))
+    assert (judgement.failure.kind, len(judgement.failure.attempts)) == ("server", 1)
+    assert judgement.run.summary().errors == 1
 
 
 def test_a_wrong_key_ends_the_run(kind):
-    found = judged(ALL[kind], [sample(no=f"{n}") for n in range(20)], lambda asked: failed(401), concurrency=1)
-    assert len(found.asked) == 1
-    assert found.run.state == "broken"
+    judgement = judged(ALL[kind], [sample(no=f"{n}") for n in range(20)], lambda asked: failed(401), concurrency=1)
+    assert len(judgement.asked) == 1
+    assert judgement.run.state == "broken"
 
 
 def test_repeats_are_asked_for_and_told(kind):
-    found = judged(ALL[kind], sample(), lambda asked: CLEAN[kind], judge={"repeats": 3})
-    assert len(found.asked) == 3
-    detail = found.only.detail
+    judgement = judged(ALL[kind], sample(), lambda asked: CLEAN[kind], judge={"repeats": 3})
+    assert len(judgement.asked) == 3
+    detail = judgement.only.detail
     assert (len(detail["repeats"]), detail["sd"], detail["flip_rate"]) == (3, 0, 0)
 
 
@@ -100,8 +100,8 @@ def test_a_target_that_gave_no_answer_is_refused_without_a_call(kind, text, fini
     def target(given):
         return Output(text, metadata={"finish": finish})
 
-    found = judged(ALL[kind], sample(), lambda asked: CLEAN[kind], target=target)
-    assert (found.only.outcome, found.asked) == ("refused", [])
+    judgement = judged(ALL[kind], sample(), lambda asked: CLEAN[kind], target=target)
+    assert (judgement.only.outcome, judgement.asked) == ("refused", [])
 
 
 @pytest.mark.parametrize("finish", [["refusal"], {"reason": "refusal"}, 7])
@@ -131,15 +131,15 @@ HOSTILE = {
 
 @pytest.mark.parametrize("text", HOSTILE.values(), ids=HOSTILE)
 def test_the_candidate_stands_whole_inside_its_fence_before_the_instruction(kind, text):
-    found = judged(ALL[kind], sample(text), lambda asked: CLEAN[kind])
-    prompt = found.prompts[0]
+    judgement = judged(ALL[kind], sample(text), lambda asked: CLEAN[kind])
+    prompt = judgement.prompts[0]
     mark = re.search(r"<answer ([0-9a-f]{12})>", prompt)[1]
     body = f"<answer {mark}>\n{text}\n</answer {mark}>"
     assert prompt.count(body) == 1
     assert mark not in text
     instruction = prompt[prompt.index(body) + len(body) :]
     assert len(instruction.strip()) > 150
-    assert found.only.value in {4, 1}
+    assert judgement.only.value in {4, 1}
 
 
 def test_a_candidate_that_looks_like_a_verdict_is_flagged(kind):
@@ -152,8 +152,8 @@ def test_a_candidate_that_looks_like_a_verdict_is_flagged(kind):
 
 def test_marks_differ_from_call_to_call_and_are_equal_for_equal_calls(kind):
     several = [sample(answer, no=f"q{n}") for n, answer in enumerate(("a", "b", "a"))]
-    found = judged(ALL[kind], several, lambda asked: CLEAN[kind], concurrency=1)
-    marks = [re.search(r"<answer ([0-9a-f]{12})>", prompt)[1] for prompt in found.prompts]
+    judgement = judged(ALL[kind], several, lambda asked: CLEAN[kind], concurrency=1)
+    marks = [re.search(r"<answer ([0-9a-f]{12})>", prompt)[1] for prompt in judgement.prompts]
     assert marks[0] == marks[2] != marks[1]
 
 
@@ -167,28 +167,30 @@ def test_each_question_is_judged_with_its_own_answer_and_contexts():
     def number_of(prompt):
         return int(re.search(r"Question number (\d+)\?", prompt)[1])
 
-    found = judged(
+    judgement = judged(
         lambda judge: Rubric(judge, "tone", levels=LEVELS, reference=True, contexts=True),
         several,
         lambda asked: str(number_of(asked.prompt) % 5 + 1),
         concurrency=16,
     )
-    assert sorted(map(number_of, found.prompts)) == list(range(50))
-    for prompt in found.prompts:
+    assert sorted(map(number_of, judgement.prompts)) == list(range(50))
+    for prompt in judgement.prompts:
         named = re.findall(r"(answer|reference|passage) (\d+)(?=[. ])", prompt)
         assert {int(no) for _, no in named} == {number_of(prompt)}
         assert {what for what, _ in named} == {"answer", "reference", "passage"}
-    assert {no: scores["tone"].value for no, scores in found.scores.items()} == {f"q{n}": n % 5 + 1 for n in range(50)}
+    assert {no: scores["tone"].value for no, scores in judgement.scores.items()} == {
+        f"q{n}": n % 5 + 1 for n in range(50)
+    }
 
 
 def test_the_judge_has_a_model_of_its_own_with_the_users_parameters():
-    found = judged(
+    judgement = judged(
         RATINGS["relevance"],
         sample(),
         lambda asked: "4",
         judge={"parameters": {"temperature": None, "max_tokens": None, "seed": 7}},
     )
-    body = found.asked[0].body
+    body = judgement.asked[0].body
     assert (body["model"], body["seed"], body["top_p"]) == ("judge", 7, 1)
     assert {"temperature", "max_tokens"}.isdisjoint(body)
 
@@ -203,5 +205,5 @@ def test_the_mock_reply_of_a_judge_that_writes_its_steps_reaches_the_rating():
         return GEval(judge, "coherence", "Does it hang together?", low=0, high=10)
 
     text = make(None).stage_info.mock_reply
-    found = judged(make, sample(), lambda asked: text)
-    assert (found.only.value, len(found.asked)) == (10, 2)
+    judgement = judged(make, sample(), lambda asked: text)
+    assert (judgement.only.value, len(judgement.asked)) == (10, 2)

@@ -43,36 +43,36 @@ def test_the_verdict_is_read_and_not_searched_for(reply, value):
 
 
 def test_contexts_that_fit_one_window_are_asked_about_once():
-    found = faithfulness("YES", found=("Paris is the capital.", "Rome is not."))
+    judgement = faithfulness("YES", found=("Paris is the capital.", "Rome is not."))
 
-    assert len(found.asked) == 1
-    [first, second] = re.findall(r"\n<passage \d \w{12}>\n.*\n</passage \d \w{12}>\n", found.prompts[0])
+    assert len(judgement.asked) == 1
+    [first, second] = re.findall(r"\n<passage \d \w{12}>\n.*\n</passage \d \w{12}>\n", judgement.prompts[0])
     assert re.fullmatch(r"\n<passage 1 (\w{12})>\nParis is the capital.\n</passage 1 \1>\n", first)
     assert re.fullmatch(r"\n<passage 2 (\w{12})>\nRome is not.\n</passage 2 \1>\n", second)
 
 
 def test_a_further_window_can_turn_no_into_yes_and_ends_there():
-    found = faithfulness("NO\nThe year is missing.", "YES\nNow it is there.", found=LONG)
+    judgement = faithfulness("NO\nThe year is missing.", "YES\nNow it is there.", found=LONG)
 
-    assert found.only.value == 1.0
-    assert len(found.asked) == 2
-    assert found.only.detail["trace"] == [
+    assert judgement.only.value == 1.0
+    assert len(judgement.asked) == 2
+    assert judgement.only.detail["trace"] == [
         {"contexts": [1], "verdict": "no", "reason": "The year is missing.", "outcome": "scored"},
         {"contexts": [2], "verdict": "yes", "reason": "Now it is there.", "outcome": "scored"},
     ]
 
 
 def test_an_answer_that_no_window_supports_is_unsupported():
-    found = faithfulness("NO", "NO", "NO\nNone of them says it.", found=LONG)
+    judgement = faithfulness("NO", "NO", "NO\nNone of them says it.", found=LONG)
 
-    assert found.only.value == 0.0
-    assert [one["contexts"] for one in found.only.detail["trace"]] == [[1], [2], [3]]
+    assert judgement.only.value == 0.0
+    assert [one["contexts"] for one in judgement.only.detail["trace"]] == [[1], [2], [3]]
 
 
 def test_a_further_window_is_shown_with_the_reasons_so_far_and_its_own_contexts_alone():
-    found = faithfulness("NO\nOnly the year is missing.", "YES", found=LONG)
+    judgement = faithfulness("NO\nOnly the year is missing.", "YES", found=LONG)
 
-    first, second = found.prompts
+    first, second = judgement.prompts
     assert "Only the year is missing." in second
     assert "Passage b." in second
     assert "Passage a." not in second
@@ -83,32 +83,32 @@ def test_a_further_window_is_shown_with_the_reasons_so_far_and_its_own_contexts_
 def test_a_chinese_answer_is_refined_in_chinese():
     given = iter(["否\n没有提到年份。", "是\n补上了。"])
     of = sample("塔建于一一二〇年。", "塔建于哪一年？", found=["塔在山上。" * 30, "塔建于一一二〇年。" * 20])
-    found = judged(lambda judge: Faithfulness(judge, 200), of, lambda asked: next(given))
+    judgement = judged(lambda judge: Faithfulness(judge, 200), of, lambda asked: next(given))
 
-    assert found.only.value == 1.0
-    assert "目前的判断是“否”" in found.prompts[1]
+    assert judgement.only.value == 1.0
+    assert "目前的判断是“否”" in judgement.prompts[1]
 
 
 def test_a_step_that_cannot_be_read_counts_for_nothing_where_another_says_yes():
-    found = faithfulness("Well.", "YES", found=LONG)
+    judgement = faithfulness("Well.", "YES", found=LONG)
 
-    assert found.only.value == 1.0
-    assert [one["outcome"] for one in found.only.detail["trace"]] == ["unparsed", "scored"]
+    assert judgement.only.value == 1.0
+    assert [one["outcome"] for one in judgement.only.detail["trace"]] == ["unparsed", "scored"]
 
 
 def test_a_step_that_cannot_be_read_might_have_been_yes():
-    found = faithfulness("NO", said("Let me see whether", finish="length"), "NO", found=LONG)
+    judgement = faithfulness("NO", said("Let me see whether", finish="length"), "NO", found=LONG)
 
-    assert found.only.outcome == "unparsed"
-    assert found.only.detail["kind"] == "truncated"
-    assert found.only.value is None
+    assert judgement.only.outcome == "unparsed"
+    assert judgement.only.detail["kind"] == "truncated"
+    assert judgement.only.value is None
 
 
 def test_where_no_step_was_read_the_next_window_is_asked_as_the_first():
-    found = faithfulness("Well.", "NO", "NO", found=LONG)
+    judgement = faithfulness("Well.", "NO", "NO", found=LONG)
 
-    assert ["So far the verdict is NO" in prompt for prompt in found.prompts] == [False, False, True]
-    assert found.only.detail["kind"] == "none"
+    assert ["So far the verdict is NO" in prompt for prompt in judgement.prompts] == [False, False, True]
+    assert judgement.only.detail["kind"] == "none"
 
 
 @pytest.mark.parametrize("reply", ["Partially.", "YES and NO, it depends."])
@@ -118,18 +118,18 @@ def test_a_verdict_in_between_is_ambiguous(reply):
 
 @pytest.mark.parametrize("contexts", [(), ("", " \n")])
 def test_without_contexts_the_question_does_not_apply(contexts):
-    found = faithfulness("YES", found=contexts)
+    judgement = faithfulness("YES", found=contexts)
 
-    assert found.only.outcome == "not_applicable"
-    assert found.asked == []
+    assert judgement.only.outcome == "not_applicable"
+    assert judgement.asked == []
 
 
 def test_a_blank_answer_claims_nothing():
-    found = faithfulness("YES", answer=" ")
+    judgement = faithfulness("YES", answer=" ")
 
-    assert found.only.outcome == "not_applicable"
-    assert "nothing claimed" in found.only.reason
-    assert found.asked == []
+    assert judgement.only.outcome == "not_applicable"
+    assert "nothing claimed" in judgement.only.reason
+    assert judgement.asked == []
 
 
 def test_repeats_repeat_the_whole_procedure():
@@ -137,30 +137,30 @@ def test_repeats_repeat_the_whole_procedure():
         return "NO\nIt is missing." if "Passage a." in asked.prompt else "YES"
 
     of = sample(found=list(LONG))
-    found = judged(lambda judge: Faithfulness(judge, 100), of, reply, judge={"repeats": 3})
+    judgement = judged(lambda judge: Faithfulness(judge, 100), of, reply, judge={"repeats": 3})
 
-    assert found.only.value == 1.0
-    assert found.only.detail["sd"] == 0.0
-    assert found.only.detail["flip_rate"] == 0.0
-    assert [one["repeat"] for one in found.only.detail["trace"]] == [1, 1, 2, 2, 3, 3]
-    assert len(found.asked) == 6
+    assert judgement.only.value == 1.0
+    assert judgement.only.detail["sd"] == 0.0
+    assert judgement.only.detail["flip_rate"] == 0.0
+    assert [one["repeat"] for one in judgement.only.detail["trace"]] == [1, 1, 2, 2, 3, 3]
+    assert len(judgement.asked) == 6
 
 
 def test_the_majority_of_repeats_is_taken_and_how_sure_it_is_is_kept():
-    found = faithfulness("YES", "YES", "NO", judge={"repeats": 3})
+    judgement = faithfulness("YES", "YES", "NO", judge={"repeats": 3})
 
-    assert found.only.value == 1.0
-    assert found.only.passed is True
-    assert found.only.detail["how"] == "majority of 3 repeats"
-    assert found.only.detail["sd"] == pytest.approx(3**-0.5)
-    assert found.only.detail["flip_rate"] == pytest.approx(1 / 3)
+    assert judgement.only.value == 1.0
+    assert judgement.only.passed is True
+    assert judgement.only.detail["how"] == "majority of 3 repeats"
+    assert judgement.only.detail["sd"] == pytest.approx(3**-0.5)
+    assert judgement.only.detail["flip_rate"] == pytest.approx(1 / 3)
 
 
 def test_a_draw_of_repeats_is_no():
-    found = faithfulness("YES", "NO", judge={"repeats": 2})
+    judgement = faithfulness("YES", "NO", judge={"repeats": 2})
 
-    assert found.only.value == 0.0
-    assert found.only.passed is False
+    assert judgement.only.value == 0.0
+    assert judgement.only.passed is False
 
 
 def test_a_second_run_finds_every_repeat_in_the_journal_where_the_first_had_it():

@@ -255,12 +255,12 @@ def test_a_threshold_passes_what_reaches_it():
 
 
 def test_two_metrics_stand_side_by_side_under_their_names_with_their_scales():
-    found = judged(
+    judgement = judged(
         lambda judge: [coherent(judge), coherent(judge, name="tone", low=0, high=10)],
         sample(),
         lambda asked: "9" if "tone (0 to 10):" in asked.prompt else "4",
     )
-    assert {name: one.value for name, one in found.scores["fr"].items()} == {"coherence": 4, "tone": 9}
+    assert {name: one.value for name, one in judgement.scores["fr"].items()} == {"coherence": 4, "tone": 9}
     assert coherent(Judge(), low=0, high=10).score_infos == (ScoreInfo("coherence", (0, 10), histogram=True),)
 
 

@@ -17,11 +17,11 @@ def guided(reply, given=None, *, judge=None, rules=RULES, **fields):
 
 
 def test_one_call_judges_each_guideline_and_the_value_is_the_share_kept():
-    found = guided(MIXED)
-    assert len(found.asked) == 1
-    assert "1. Names its sources.\n2. Gives no legal advice.\n3. Is polite." in found.prompts[0]
-    assert "3 in all" in found.prompts[0]
-    score = found.only
+    judgement = guided(MIXED)
+    assert len(judgement.asked) == 1
+    assert "1. Names its sources.\n2. Gives no legal advice.\n3. Is polite." in judgement.prompts[0]
+    assert "3 in all" in judgement.prompts[0]
+    score = judgement.only
     assert (score.name, score.value, score.passed) == ("guideline", pytest.approx(2 / 3), False)
     assert score.detail["guidelines"] == [
         {"guideline": "Names its sources.", "verdict": "no", "reason": "it names none."},

@@ -23,20 +23,20 @@ def shares(found):
 
 
 def test_the_mean_is_over_the_scale_and_the_mass_over_everything():
-    found = expected("4", [token("4", {"4": 0.5, "5": 0.25, "3": 0.05, "Sure": 0.1})])
-    assert shares(found) == {3: 0.05, 4: 0.5, 5: 0.25}
-    assert found.mass == pytest.approx(0.8)
-    assert found.value == pytest.approx((0.05 * 3 + 0.5 * 4 + 0.25 * 5) / 0.8)
+    rating = expected("4", [token("4", {"4": 0.5, "5": 0.25, "3": 0.05, "Sure": 0.1})])
+    assert shares(rating) == {3: 0.05, 4: 0.5, 5: 0.25}
+    assert rating.mass == pytest.approx(0.8)
+    assert rating.value == pytest.approx((0.05 * 3 + 0.5 * 4 + 0.25 * 5) / 0.8)
 
 
 def test_one_value_in_several_spellings_counts_together():
-    found = expected(" 4", [token(" 4", {" 4": 0.3, "4": 0.2, "４": 0.1, "**4": 0.05, "\n4": 0.05, "(5": 0.1})])
-    assert shares(found) == {4: 0.7, 5: 0.1}
+    rating = expected(" 4", [token(" 4", {" 4": 0.3, "4": 0.2, "４": 0.1, "**4": 0.05, "\n4": 0.05, "(5": 0.1})])
+    assert shares(rating) == {4: 0.7, 5: 0.1}
 
 
 def test_words_decimals_and_values_off_the_scale_are_not_covered():
-    found = expected("4", [token("4", {"4": 0.4, "four": 0.2, "4.5": 0.1, "4.": 0.05, "0": 0.1, "9": 0.05})])
-    assert shares(found) == {4: 0.4}
+    rating = expected("4", [token("4", {"4": 0.4, "four": 0.2, "4.5": 0.1, "4.": 0.05, "0": 0.1, "9": 0.05})])
+    assert shares(rating) == {4: 0.4}
 
 
 def test_the_token_taken_is_covered_though_a_full_stop_hangs_on_it():
@@ -60,8 +60,8 @@ def test_a_number_in_the_reasons_does_not_count_for_the_score():
 
 
 def test_a_token_that_holds_words_as_well_is_compared_behind_them():
-    found = expected("Score:4", [token("Score:4", {"Score:4": 0.6, "Score:2": 0.4})])
-    assert shares(found) == {2: 0.4, 4: 0.6}
+    rating = expected("Score:4", [token("Score:4", {"Score:4": 0.6, "Score:2": 0.4})])
+    assert shares(rating) == {2: 0.4, 4: 0.6}
 
 
 def test_a_slash_behind_the_number_ends_it():
@@ -112,8 +112,8 @@ def test_a_chinese_reply_whose_tokens_are_parts_of_characters_is_placed_by_bytes
     four = "４分"
     tokens.append({"token": four, "bytes": list(parts[2]), "logprob": math.log(0.5), "top_logprobs": [
         {"token": "４分", "logprob": math.log(0.5)}, {"token": "5分", "logprob": math.log(0.3)}]})  # fmt: skip
-    found = expected_rating("评分：４分", (3, 4), tokens, FIVE)
-    assert shares(found) == {4: 0.5, 5: 0.3}
+    rating = expected_rating("评分：４分", (3, 4), tokens, FIVE)
+    assert shares(rating) == {4: 0.5, 5: 0.3}
 
 
 def test_a_reply_whose_blanks_were_cut_off_is_found_in_its_tokens():
@@ -153,11 +153,11 @@ def test_whatever_is_listed_it_is_a_reason_or_a_mean_within_the_scale():
             for part in parts
         ]  # fmt: skip
         start = draw.randrange(len(text) + 1)
-        found = expected_rating(text, (start, draw.randint(start, len(text))), tokens, TEN)
-        if isinstance(found, Expected):
+        rating = expected_rating(text, (start, draw.randint(start, len(text))), tokens, TEN)
+        if isinstance(rating, Expected):
             weighed += 1
-            assert 1 <= found.value <= 10
-            assert 0 < found.mass <= 1
+            assert 1 <= rating.value <= 10
+            assert 0 < rating.mass <= 1
         else:
-            assert found
+            assert rating
     assert weighed > 100

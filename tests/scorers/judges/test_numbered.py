@@ -69,7 +69,7 @@ def test_verdicts_are_one_only_where_each_was_read():
 
 @given(st.text(), st.integers(1, 9), st.sampled_from(["stop", "length", "content_filter"]))
 def test_every_number_has_one_verdict_whatever_was_said(text, n, finish):
-    found = read_numbered(Reply("", text, finish), n)
+    verdicts = read_numbered(Reply("", text, finish), n)
 
-    assert len(found) == n
-    assert all((one.value is None) == (one.outcome != "scored") for one in found)
+    assert len(verdicts) == n
+    assert all((one.value is None) == (one.outcome != "scored") for one in verdicts)

@@ -47,9 +47,9 @@ def preferred(reply, given=None, *, judge=None, **fields):
 
 
 def test_both_orders_are_asked_and_a_verdict_for_the_same_side_holds():
-    found = preferred(prefers("nine"))
-    assert sorted(placed(one) for one in found.prompts) == [(GOOD, POOR), (POOR, GOOD)]
-    score = found.only
+    judgement = preferred(prefers("nine"))
+    assert sorted(placed(one) for one in judgement.prompts) == [(GOOD, POOR), (POOR, GOOD)]
+    score = judgement.only
     assert (score.name, score.value, score.outcome, score.passed) == ("preference", 1.0, "scored", None)
     assert (score.detail["label"], score.detail["by"]) == ("A", "judge")
     assert score.detail["orders"] == [
@@ -78,8 +78,8 @@ def test_a_tie_in_both_orders_is_a_tie():
 
 
 def test_a_judge_that_always_takes_the_first_is_inconsistent_and_its_bias_is_in_the_orders():
-    found = preferred("The first.\n[[A]]", [pair(no=str(no), a=f"{GOOD} {no}") for no in range(10)])
-    scores = [one["preference"] for one in found.scores.values()]
+    judgement = preferred("The first.\n[[A]]", [pair(no=str(no), a=f"{GOOD} {no}") for no in range(10)])
+    scores = [one["preference"] for one in judgement.scores.values()]
     assert [(one.value, one.detail["label"]) for one in scores] == [(0.5, "inconsistent")] * 10
     assert [[order["slot"] for order in one.detail["orders"]] for one in scores] == [[1, 1]] * 10
     assert scores[0].reason == "A with A shown first; B with B shown first"
@@ -92,8 +92,8 @@ def test_a_judge_whose_bias_is_known_is_found_out_by_the_swaps():
     def reply(asked):
         return "[[A]]" if int(re.search(r"egg number (\d+)", asked.prompt)[1]) < 6 else fair(asked)
 
-    found = preferred(reply, [pair(no=str(no), question=f"How about egg number {no}?") for no in range(20)])
-    details = [one["preference"].detail for one in found.scores.values()]
+    judgement = preferred(reply, [pair(no=str(no), question=f"How about egg number {no}?") for no in range(20)])
+    details = [one["preference"].detail for one in judgement.scores.values()]
     turned = [one for one in details if one["label"] == "inconsistent"]
     assert len(turned) == 6
     assert all([order["slot"] for order in one["orders"]] == [1, 1] for one in turned)
@@ -130,8 +130,8 @@ def test_one_order_without_a_verdict_leaves_the_pair_without_one(reply, outcome,
 
 
 def test_an_endpoint_that_fails_is_an_error_and_no_score():
-    found = preferred(lambda asked: failed(400) if placed(asked.prompt)[0] == POOR else "[[A]]")
-    assert found.failure.stage == "preference"
+    judgement = preferred(lambda asked: failed(400) if placed(asked.prompt)[0] == POOR else "[[A]]")
+    assert judgement.failure.stage == "preference"
 
 
 @pytest.mark.parametrize(
@@ -149,9 +149,9 @@ def test_an_endpoint_that_fails_is_an_error_and_no_score():
     ],
 )
 def test_a_pair_with_a_side_that_gave_no_answer_is_never_judged(changed, side, why, reason):
-    found = preferred("[[A]]", pair(**changed))
-    assert found.asked == []
-    score = found.only
+    judgement = preferred("[[A]]", pair(**changed))
+    assert judgement.asked == []
+    score = judgement.only
     assert (score.outcome, score.detail["side"], score.detail["why"]) == ("not_applicable", side, why)
     assert score.reason == reason
 
@@ -162,36 +162,36 @@ def test_a_side_without_a_value_is_missing():
 
 
 def test_a_blank_answer_is_judged():
-    found = preferred(prefers("nine"), pair(b="  "))
-    assert len(found.asked) == 2
-    assert found.only.detail["label"] == "A"
+    judgement = preferred(prefers("nine"), pair(b="  "))
+    assert len(judgement.asked) == 2
+    assert judgement.only.detail["label"] == "A"
 
 
 def test_an_output_that_is_no_pair_is_not_judged():
     given = Sample("egg", "How long?", metadata={"pair": "nine minutes"})
-    found = preferred("[[A]]", given)
-    assert (found.asked, found.only.outcome) == ([], "not_applicable")
-    assert "no pair of answers" in found.only.reason
+    judgement = preferred("[[A]]", given)
+    assert (judgement.asked, judgement.only.outcome) == ([], "not_applicable")
+    assert "no pair of answers" in judgement.only.reason
 
 
 def test_answers_that_are_alike_are_judged_all_the_same_and_flagged():
-    found = preferred("[[A]]", pair(a="Nine minutes.", b="nine  minutes"))
-    assert len(found.asked) == 2
-    assert (found.only.detail["alike"], found.only.detail["label"]) == (True, "inconsistent")
+    judgement = preferred("[[A]]", pair(a="Nine minutes.", b="nine  minutes"))
+    assert len(judgement.asked) == 2
+    assert (judgement.only.detail["alike"], judgement.only.detail["label"]) == (True, "inconsistent")
     assert "alike" not in preferred("[[A]]").only.detail
 
 
 def test_equal_answers_are_asked_about_twice_although_both_calls_are_the_same():
-    found = preferred(lambda asked: ["[[C]]", "[[A]]"][asked.no], pair(a="Nine.", b="Nine."))
-    assert found.prompts[0] == found.prompts[1]
-    assert [one["slot"] for one in found.only.detail["orders"]] == [0, 1]
+    judgement = preferred(lambda asked: ["[[C]]", "[[A]]"][asked.no], pair(a="Nine.", b="Nine."))
+    assert judgement.prompts[0] == judgement.prompts[1]
+    assert [one["slot"] for one in judgement.only.detail["orders"]] == [0, 1]
 
 
 def test_the_judge_sees_places_and_no_names():
     given = pair(A={"run": "glm-4-secret", "failure": ""}, B={"run": "qwen-secret", "failure": ""})
-    found = preferred(prefers("nine"), given)
-    assert not any("secret" in one for one in found.prompts)
-    assert all("Answer A:" in one and "Answer B:" in one for one in found.prompts)
+    judgement = preferred(prefers("nine"), given)
+    assert not any("secret" in one for one in judgement.prompts)
+    assert all("Answer A:" in one and "Answer B:" in one for one in judgement.prompts)
 
 
 MARKS = [
@@ -232,10 +232,10 @@ def test_one_order_is_drawn_by_seed_and_sample_and_stays():
     samples = [pair(no=str(no)) for no in range(40)]
 
     def shown(seed, given=samples):
-        found = preferred(prefers("nine"), given, orders="random", seed=seed)
-        assert len(found.asked) == len(given)
-        assert {one["preference"].detail["label"] for one in found.scores.values()} == {"A"}
-        return {no: one["preference"].detail["orders"][0]["shown"] for no, one in found.scores.items()}
+        judgement = preferred(prefers("nine"), given, orders="random", seed=seed)
+        assert len(judgement.asked) == len(given)
+        assert {one["preference"].detail["label"] for one in judgement.scores.values()} == {"A"}
+        return {no: one["preference"].detail["orders"][0]["shown"] for no, one in judgement.scores.items()}
 
     first = shown(7)
     assert 10 <= sum(one == "AB" for one in first.values()) <= 30
@@ -244,8 +244,8 @@ def test_one_order_is_drawn_by_seed_and_sample_and_stays():
 
 
 def test_with_one_order_a_place_becomes_its_side():
-    found = preferred("The first.\n[[A]]", [pair(no=str(no)) for no in range(20)], orders="random")
-    for one in found.scores.values():
+    judgement = preferred("The first.\n[[A]]", [pair(no=str(no)) for no in range(20)], orders="random")
+    for one in judgement.scores.values():
         [order] = one["preference"].detail["orders"]
         assert (order["slot"], order["verdict"], one["preference"].detail["label"]) == (
             1,
@@ -301,9 +301,13 @@ def test_the_reference_is_shown_where_there_is_one():
 
 def test_the_reference_can_be_hidden_or_asked_for():
     assert "9 to 10" not in preferred("[[A]]", pair(reference="9 to 10"), reference=False).prompts[0]
-    found = preferred("[[A]]", pair(), reference=True)
-    assert (found.asked, found.only.outcome, found.only.reason) == ([], "not_applicable", "the sample has no reference")
-    assert "side" not in found.only.detail
+    judgement = preferred("[[A]]", pair(), reference=True)
+    assert (judgement.asked, judgement.only.outcome, judgement.only.reason) == (
+        [],
+        "not_applicable",
+        "the sample has no reference",
+    )
+    assert "side" not in judgement.only.detail
 
 
 def test_the_default_criteria_and_ones_own():
@@ -316,20 +320,20 @@ def test_the_default_criteria_and_ones_own():
 
 def test_chinese_is_judged_in_chinese():
     given = pair("煮九分钟。", "不知道。", "鸡蛋要煮多久？", "九到十分钟")
-    found = preferred(lambda asked: "回答更有用。\n[[A]]" if "九" in placed(asked.prompt)[0] else "[[B]]", given)
-    assert language_of(found.prompts[0].split("期望的回答")[1]) == "zh"
-    assert "切题" in found.prompts[0]
-    assert found.only.value == 1.0
-    assert found.only.reason == "A in both orders: 回答更有用。"
+    judgement = preferred(lambda asked: "回答更有用。\n[[A]]" if "九" in placed(asked.prompt)[0] else "[[B]]", given)
+    assert language_of(judgement.prompts[0].split("期望的回答")[1]) == "zh"
+    assert "切题" in judgement.prompts[0]
+    assert judgement.only.value == 1.0
+    assert judgement.only.reason == "A in both orders: 回答更有用。"
 
 
 def test_a_prompt_of_ones_own_is_used(tmp_path):
     text = "{{question}}\n1: {{answer_a}}\n2: {{answer_b}}\nBy {{criteria}}: [[A]], [[B]] or [[C]]?"
     file = tmp_path / "own.txt"
     file.write_text(text, encoding="utf-8")
-    found = preferred("[[C]]", template=file, criteria="tone")
-    assert found.prompts[0].endswith("By tone: [[A]], [[B]] or [[C]]?")
-    assert "Helpfulness" not in found.prompts[0]
+    judgement = preferred("[[C]]", template=file, criteria="tone")
+    assert judgement.prompts[0].endswith("By tone: [[A]], [[B]] or [[C]]?")
+    assert "Helpfulness" not in judgement.prompts[0]
 
 
 def test_the_manifest_has_the_words_that_are_sent():

@@ -114,8 +114,8 @@ def test_a_rating_behind_reasons_with_numbers_is_the_rating(reason, label):
 
 @pytest.mark.parametrize("reason", REASONS)
 def test_reasons_that_were_cut_off_before_the_verdict_hold_none(reason):
-    found = judged(Correctness, sample(), lambda asked: said(reason, finish="length"))
-    score = found.scores["fr"]["correctness"]
+    judgement = judged(Correctness, sample(), lambda asked: said(reason, finish="length"))
+    score = judgement.scores["fr"]["correctness"]
     assert (score.value, score.outcome) == (None, "unparsed")
 
 
@@ -137,12 +137,17 @@ def test_a_verdict_behind_reasons_that_say_yes_and_no_is_the_verdict(reason, ver
 
 
 def test_replies_have_room_for_the_reasons():
-    found = judged(lambda judge: [Relevance(judge), GEval(judge, "tone", "Polite.", steps=("Read.",), reasoning=True)],
-                   sample(), lambda asked: "Fine.\nrelevance: 4\ntone: 4")  # fmt: skip
-    assert [(asked.body["max_tokens"], asked.body["top_logprobs"]) for asked in found.asked] == [(512, 5), (512, 20)]
+    tone = {"name": "tone", "criteria": "Polite.", "steps": ("Read.",), "reasoning": True}
+    judgement = judged(
+        lambda judge: [Relevance(judge), GEval(judge, **tone)], sample(), lambda asked: "Fine.\nrelevance: 4\ntone: 4"
+    )
+    assert [(asked.body["max_tokens"], asked.body["top_logprobs"]) for asked in judgement.asked] == [
+        (512, 5),
+        (512, 20),
+    ]
 
 
 def test_a_prompt_of_ones_own_that_asks_for_the_number_alone_keeps_the_short_limit():
     template = "Rate {{answer}} for {{question}} from 1 to 5. Reply with the number alone."
-    found = judged(lambda judge: Relevance(judge, template=template), sample(), lambda asked: "4")
-    assert [asked.body["max_tokens"] for asked in found.asked] == [12]
+    judgement = judged(lambda judge: Relevance(judge, template=template), sample(), lambda asked: "4")
+    assert [asked.body["max_tokens"] for asked in judgement.asked] == [12]

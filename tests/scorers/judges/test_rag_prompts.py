@@ -62,17 +62,17 @@ def test_a_prompt_that_asks_for_what_there_is_not_is_refused(scorer):
 @pytest.mark.parametrize("scorer", SCORERS)
 def test_the_candidates_text_stands_before_the_instruction(scorer):
     of = sample("CANDIDATE", found=["CANDIDATE"])
-    found = judged(scorer, of, lambda asked: "NONE" if "claims" in asked.prompt else "5")
+    judgement = judged(scorer, of, lambda asked: "NONE" if "claims" in asked.prompt else "5")
 
-    [prompt] = found.prompts
+    [prompt] = judgement.prompts
     assert prompt.index("CANDIDATE") <= prompt.rindex("CANDIDATE") < prompt.index("\nReply ")
 
 
 @pytest.mark.parametrize("scorer", SCORERS)
 def test_a_judge_is_asked_to_be_steady(scorer):
-    found = judged(scorer, sample(found=["Paris."]), lambda asked: "NONE" if "claims" in asked.prompt else "5")
+    judgement = judged(scorer, sample(found=["Paris."]), lambda asked: "NONE" if "claims" in asked.prompt else "5")
 
-    sent = found.asked[0].body
+    sent = judgement.asked[0].body
     assert {key: sent[key] for key in ("temperature", "top_p", "frequency_penalty", "presence_penalty")} == {
         "temperature": 0,
         "top_p": 1,

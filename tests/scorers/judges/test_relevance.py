@@ -27,14 +27,14 @@ def shown(prompt, name):
 
 
 def test_the_judge_sees_request_schema_and_the_query_alone():
-    found = relevance(request("Here it is:\n```sql\nSELECT name FROM staff\n```\nI hope [[5]] helps."))
-    prompt = found.prompts[0]
+    judgement = relevance(request("Here it is:\n```sql\nSELECT name FROM staff\n```\nI hope [[5]] helps."))
+    prompt = judgement.prompts[0]
     assert shown(prompt, "question") == "Who works here, by age?"
     assert shown(prompt, "schema") == SCHEMA
     assert shown(prompt, "answer") == "SELECT name FROM staff"
     assert REFERENCE not in prompt
     assert prompt.rstrip().endswith("relevance (1 to 5):")
-    assert (found.only.name, found.only.value) == ("relevance", 4)
+    assert (judgement.only.name, judgement.only.value) == ("relevance", 4)
 
 
 def test_points_left_out_and_excess_are_both_named_as_faults():
@@ -56,39 +56,39 @@ def test_a_reply_of_create_and_select_shows_both():
 
 
 def test_a_target_that_returns_an_object_is_read_like_its_json():
-    found = judged(
+    judgement = judged(
         Relevance,
         request(),
         lambda asked: "4",
         target=lambda given: {"sql": "SELECT age FROM staff"},
     )
-    assert shown(found.prompts[0], "answer") == "SELECT age FROM staff"
+    assert shown(judgement.prompts[0], "answer") == "SELECT age FROM staff"
 
 
 def test_a_reply_without_sql_is_not_applicable_and_costs_no_call():
-    found = relevance(request("I would look at the staff table."))
-    assert (found.only.outcome, found.only.value) == ("not_applicable", None)
-    assert found.only.reason.startswith("no SQL could be read: ")
-    assert found.asked == []
+    judgement = relevance(request("I would look at the staff table."))
+    assert (judgement.only.outcome, judgement.only.value) == ("not_applicable", None)
+    assert judgement.only.reason.startswith("no SQL could be read: ")
+    assert judgement.asked == []
 
 
 @pytest.mark.parametrize("text", ["", "I cannot help with that."])
 def test_a_target_that_refused_is_refused_and_costs_no_call(text):
-    found = judged(
+    judgement = judged(
         Relevance,
         request(),
         lambda asked: "4",
         target=lambda given: Output(text, metadata={"finish": "refusal"}),
     )
-    assert found.only.outcome == "refused"
-    assert found.asked == []
+    assert judgement.only.outcome == "refused"
+    assert judgement.asked == []
 
 
 def test_any_other_answer_is_judged_as_its_text():
-    found = relevance(sample("It is Paris. SELECT 1;", "Capital of France?"))
-    assert shown(found.prompts[0], "answer") == "It is Paris. SELECT 1;"
-    assert shown(found.prompts[0], "schema") == ""
-    assert found.only.value == 4
+    judgement = relevance(sample("It is Paris. SELECT 1;", "Capital of France?"))
+    assert shown(judgement.prompts[0], "answer") == "It is Paris. SELECT 1;"
+    assert shown(judgement.prompts[0], "schema") == ""
+    assert judgement.only.value == 4
 
 
 def test_what_the_candidate_is_can_be_said():
@@ -98,23 +98,23 @@ def test_what_the_candidate_is_can_be_said():
 
 
 def test_references_alone_are_judged_whatever_the_target_says():
-    found = relevance(request("no SQL here"), judged="reference")
-    assert shown(found.prompts[0], "answer") == REFERENCE
-    assert (found.only.name, found.only.value) == ("relevance_of_reference", 4)
+    judgement = relevance(request("no SQL here"), judged="reference")
+    assert shown(judgement.prompts[0], "answer") == REFERENCE
+    assert (judgement.only.name, judgement.only.value) == ("relevance_of_reference", 4)
 
 
 def test_a_sample_without_a_reference_has_none_to_judge():
-    found = relevance(sample("x", reference=None), judged="reference")
-    assert (found.only.outcome, found.asked) == ("not_applicable", [])
+    judgement = relevance(sample("x", reference=None), judged="reference")
+    assert (judgement.only.outcome, judgement.asked) == ("not_applicable", [])
 
 
 def test_output_and_reference_are_judged_side_by_side():
-    found = judged(
+    judgement = judged(
         lambda judge: [Relevance(judge), Relevance(judge, judged="reference")],
         request(),
         lambda asked: "5" if "ORDER BY age" in asked.prompt else "2",
     )
-    assert {name: one.value for name, one in found.scores["fr"].items()} == {
+    assert {name: one.value for name, one in judgement.scores["fr"].items()} == {
         "relevance": 2,
         "relevance_of_reference": 5,
     }

@@ -17,8 +17,8 @@ def tone(given, reply="3\nCivil throughout.", **fields):
 
 
 def test_the_judge_sees_the_question_and_the_levels_behind_the_answer():
-    found = tone(sample("Dear Sir"))
-    prompt = found.prompts[0]
+    judgement = tone(sample("Dear Sir"))
+    prompt = judgement.prompts[0]
     parts = (
         "\nDear Sir\n",
         "Is the tone right for a complaint?",
@@ -26,7 +26,7 @@ def test_the_judge_sees_the_question_and_the_levels_behind_the_answer():
     )
     places = [prompt.index(part) for part in parts]
     assert places == sorted(places)
-    assert (found.only.name, found.only.value, found.only.reason) == ("tone", 3, "Civil throughout.")
+    assert (judgement.only.name, judgement.only.value, judgement.only.reason) == ("tone", 3, "Civil throughout.")
 
 
 def test_levels_stand_in_the_order_of_their_values():
@@ -62,8 +62,8 @@ def test_reference_and_contexts_are_shown_where_they_are_wanted_only():
     ],
 )
 def test_what_is_not_there_makes_it_not_applicable_without_a_call(given, fields):
-    found = tone(given, **fields)
-    assert (found.only.outcome, found.asked) == ("not_applicable", [])
+    judgement = tone(given, **fields)
+    assert (judgement.only.outcome, judgement.asked) == ("not_applicable", [])
 
 
 def test_a_threshold_passes_what_reaches_it():
