@@ -52,6 +52,18 @@ def test_zeros_and_ones_get_newcombe_and_mcnemar_however_many():
     assert found.table == (9_000, 2_000, 0, 9_000)
 
 
+def test_the_standard_error_is_that_of_the_paired_differences():
+    before, after = [1] * 66 + [0] * 34, [1] * 60 + [0] * 6 + [1] * 16 + [0] * 18
+    found = paired_difference(values(before, after), level=0.95)
+    assert found.standard_error == pytest.approx(stats.sem(np.subtract(after, before)))
+    assert found.standard_error == pytest.approx(0.046, abs=5e-4)  # docs/statistics.md: two separate sets have 0.064
+    clusters = [number // 4 for number in range(100)]
+    clustered = paired_difference(values(before, after, clusters), level=0.95)
+    assert clustered.standard_error > 1.5 * found.standard_error
+    assert clustered.to_json()["standard_error"] == clustered.standard_error
+    assert paired_difference(values([1], [0]), level=0.95).standard_error is None
+
+
 def test_single_clusters_are_no_clusters():
     before, after = [0, 1, 0, 1, 0], [1, 1, 0, 1, 1]
     assert paired_difference(values(before, after, [4, 2, 7, 1, 0]), level=0.95) == paired_difference(

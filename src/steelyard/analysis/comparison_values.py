@@ -109,6 +109,8 @@ class PairedDifference:
             is no p-value.
         lower_is_better: the score's direction: a negative difference is then an improvement.
         missing: replies without a known value, and how far the difference depends on them; None where there are none.
+        standard_error: of the difference over these pairs, by cluster; None for fewer than two independent pairs, and
+            where a rule stopped the run.
     """
 
     group: str
@@ -132,6 +134,7 @@ class PairedDifference:
     stopped: Stopping | None = None
     lower_is_better: bool = False
     missing: MissingVerdicts | None = None
+    standard_error: float | None = None
 
     @property
     def decisive_p(self) -> float | None:

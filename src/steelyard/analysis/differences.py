@@ -8,6 +8,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from steelyard.analysis.comparison_values import MissingVerdicts, OutcomeTable, PairedDifference, Verdict
+from steelyard.analysis.intervals import standard_error
 from steelyard.analysis.stopping import DecidedSide
 from steelyard.analysis.summary_values import ScoreSummary
 from steelyard.stats.binomial import clopper_pearson
@@ -132,6 +133,7 @@ def paired_difference(
         detectable=smallest_detectable_difference(differences, clusters=clusters, level=level, power=POWER),
         lower_is_better=meaning.lower_is_better,
         missing=missing,
+        standard_error=standard_error(differences, clusters),
     )
 
 

@@ -95,16 +95,16 @@ def agreements(
         author = f"{label.author} (label)" if label.author in thing_of else label.author
         raters = things.setdefault(thing_of.get(label.name, label.name), {})
         raters.setdefault(author, _Ratings("label", {})).values[label.sample, label.repeat] = label.value
+    things = {thing: raters for thing, raters in things.items() if len(raters) > 1}
+    clusters = _clusters(columns) if things else {}
     found = []
     for thing, raters in things.items():
-        if len(raters) < 2:
-            continue
         for name, rater in raters.items():
             # Read for those alone that have somebody to agree with.
             rater.values.update(_score_ratings(columns, name) if rater.kind == "score" else {})
         comparable = _comparable(raters)
         if len(comparable) > 1:
-            found.append(_agreement(thing, comparable, _clusters(columns)))
+            found.append(_agreement(thing, comparable, clusters))
     return tuple(_without_intervals(each) for each in found) if stopped else tuple(found)
 
 
@@ -158,6 +158,8 @@ def _comparable(raters: Mapping[str, _Ratings]) -> dict[str, _Ratings]:
 
 
 def _as_numbers(rater: _Ratings) -> _Ratings:
+    if rater.kind == "score":
+        return rater
     numbers = {place: _number(value) for place, value in rater.values.items()}
     return rater._replace(values={place: number for place, number in numbers.items() if number is not None})
 

@@ -101,5 +101,11 @@ def decision_on(baseline: ComparedRun, other: ComparedRun, score: str) -> Stoppi
 def as_decided(difference: PairedDifference, stopping: Stopping) -> PairedDifference:
     """The difference with the confidence sequence for its interval, and without a p-value: none holds here."""
     return replace(
-        difference, interval=stopping.interval, p=None, interval_method=SEQUENCE, test=BETTING, stopped=stopping
+        difference,
+        interval=stopping.interval,
+        p=None,
+        interval_method=SEQUENCE,
+        test=BETTING,
+        stopped=stopping,
+        standard_error=None,
     )
