@@ -84,6 +84,12 @@ def test_judges_with_one_question_disagree_from_two_of_five_points_on():
     assert given(5.0, 4.0, 1.0) == [], "another question may have another answer"
 
 
+def test_scores_that_declare_to_rate_one_thing_are_held_against_each_other():
+    infos = [ScoreInfo(f"correctness_{judge}", (1.0, 5.0), rates="correctness") for judge in "ab"]
+    assert keys([Score("correctness_a", 5.0), Score("correctness_b", 2.0)], infos) == ["judges_disagree"]
+    assert keys([Score("correctness_a", 5.0), Score("correctness_b", None, outcome="refused")], infos) == ["refused"]
+
+
 def test_repeats_of_a_sample_that_pass_and_fail_are_all_listed():
     other = record(passed("correct", False), repeat=1)
     assert keys([passed("correct", True)], [UNIT], primary="correct", repeats=[other]) == ["repeats_disagree"]

@@ -347,12 +347,12 @@ class Terminal:
 
 def test_records_are_labelled_one_by_one_on_a_terminal(sql):
     terminal = Terminal("label", "model", "--author", "ann", "--all")
-    first = terminal.until("1 of 4: q1", "pass or fail: ")
+    first = terminal.until("1 of 4: q1", "result, pass or fail: ")
     assert "SELECT n FROM t ORDER BY n" in first
     terminal.type("perhaps\n")
-    terminal.until("is no verdict", "pass or fail: ")
+    terminal.until("is no verdict", "result, pass or fail: ")
     terminal.type("# the order is not asked for\n")
-    terminal.until("pass or fail: ")
+    terminal.until("result, pass or fail: ")
     terminal.type("pass\n")
     terminal.until("2 of 4: q2")
     terminal.type("\n")
@@ -368,7 +368,7 @@ def test_records_are_labelled_one_by_one_on_a_terminal(sql):
         ("q1", "comment", "the order is not asked for"), ("q1", "result", "pass"), ("q2", "result", "fail"),
     }  # fmt: skip
     again = Terminal("label", "model", "--author", "ann", "--all")
-    again.until("1 of 2: q3", "pass or fail: ")
+    again.until("1 of 2: q3", "result, pass or fail: ")
     again.type("q\n")
     again.until("0 labels by ann stored")
     assert again.process.wait(30) == 0

@@ -15,6 +15,7 @@ from hashlib import blake2b
 from typing import Any, Final, Literal, get_args
 
 from steelyard.analysis.preferences import is_judging, score_of
+from steelyard.analysis.retrieval_matches import RETRIEVAL_SCORES
 from steelyard.errors import ConfigError, did_you_mean
 from steelyard.replies.clean import fold
 from steelyard.types import LabelKind, Sample, ScoreInfo
@@ -214,15 +215,23 @@ def form_of_score(manifest: Mapping[str, Any], infos: Mapping[str, ScoreInfo], n
 
 
 def _is_scale(low: float, high: float) -> bool:
-    return low == int(low) and high == int(high) and 1 < high - low <= _WIDEST
+    """Whether people can rate on a range: whole numbers, three steps or more; -1 to 1 is that of a correlation."""
+    return low == int(low) and high == int(high) and 1 < high - low <= _WIDEST and (low, high) != (-1, 1)
 
 
 def _headline(manifest: Mapping[str, Any], infos: Mapping[str, ScoreInfo]) -> str:
-    """The exam score, the preference, or the headline."""
+    """The exam score, the preference, or the headline; "" where that is about retrieval and no other score is labelled.
+
+    A person who is shown an answer says whether it is right, not whether the passages were the wanted ones.
+    """
     exam = next((name for name, info in infos.items() if info.exam), "")
-    return exam or (
-        score_of(manifest) if is_judging(manifest) else str(manifest.get("primary") or next(iter(infos), ""))
-    )
+    if exam or is_judging(manifest):
+        return exam or score_of(manifest)
+    headline = str(manifest.get("primary") or next(iter(infos), ""))
+    if headline not in RETRIEVAL_SCORES:
+        return headline
+    others = (name for name in infos if name not in RETRIEVAL_SCORES)
+    return next((name for name in others if form_of_score(manifest, infos, name)), "")
 
 
 def _parsed_kind(text: str) -> tuple[LabelKind, tuple[float, float] | None]:

@@ -24,7 +24,7 @@ REASONS: Final[Mapping[str, str]] = MappingProxyType(
         "type_rule": "right only by a rule that makes values of two types equal",
         "not_unique": "the reference query has more than one right result",
         "metrics_disagree": "right by one definition of execution accuracy and wrong by another",
-        "judges_disagree": "two judges with the same question disagree",
+        "judges_disagree": "two judges of the same thing disagree",
         "judge_undecided": "repeated calls of a judge disagree",
         "repeats_disagree": "repeats of the sample have other verdicts",
         "inconsistent": "the judge prefers another answer when their order is swapped",
@@ -207,11 +207,14 @@ def _verdict_marks(score: Score) -> set[str]:
 
 
 def _same_questions(manifest: Mapping[str, Any], infos: Mapping[str, ScoreInfo]) -> tuple[tuple[str, ...], ...]:
-    """Groups of scores of equal scorers that differ in their judge alone.
+    """Groups of scores that rate the same thing: they declare it, or their scorers differ in judge and name alone.
 
     Only scorers that can be named twice are in a manifest several times; their score has their name.
     """
     groups: dict[bytes, list[str]] = {}
+    for name, info in infos.items():
+        if info.rates:
+            groups.setdefault(info.rates.encode(), []).append(name)
     scorers = manifest.get("scorers")
     for stage, described in scorers.items() if isinstance(scorers, Mapping) else ():
         for kind, settings in described.items() if isinstance(described, Mapping) else ():

@@ -145,6 +145,8 @@ def _print_result(run: Run, form: LabelForm, stored: tuple[Sequence[Label], int]
     same = f"; {counted(len(labels) - written, 'verdict')} stored already" if written < len(labels) else ""
     who = " and ".join(authors)
     say(console(), f"run {run.id} ({run.target}): {counted(written, 'verdict')} by {who} stored{same}")
+    if form.counted and form.kind != "choice":
+        say(console(), f"about {form.name}: --with-labels counts it")
     if note := _uncounted_note(form, labels):
         say(console(), note)
 
@@ -254,7 +256,10 @@ class _Labelling:
         """Ask until there is a verdict, which is stored, or "" (skipped), "back" or "q"; comments do not end it."""
         from steelyard.report.terminal import console, say
 
-        hint = self._view.form.hint(len(entry.record.sample.choices))
+        form = self._view.form
+        # Whoever labels must know what about the record is asked: its result, its correctness, or another score.
+        about = "" if form.kind in {"choice", "text"} else f"{form.name}, "
+        hint = about + form.hint(len(entry.record.sample.choices))
         while True:
             try:
                 typed = input(f"{hint}: ").strip()
