@@ -94,10 +94,10 @@ class ReviewRules:
             record: one that failed has no scores, so none is given for the missing ones.
             repeats: all repeats of its sample.
         """
-        found = [reason for rule in _RULES for reason in rule(self, record)]
-        found += self._repeats_disagree(record, repeats)
+        reasons = [reason for rule in _RULES for reason in rule(self, record)]
+        reasons += self._repeats_disagree(record, repeats)
         order = list(REASONS)
-        return tuple(sorted(dict.fromkeys(found), key=lambda reason: order.index(reason.key)))
+        return tuple(sorted(dict.fromkeys(reasons), key=lambda reason: order.index(reason.key)))
 
     def _own(self, record: Record) -> Iterator[Score]:
         """The record's scores without those by the rule of another tool."""
@@ -135,9 +135,9 @@ class ReviewRules:
     def _judges_disagree(self, record: Record) -> Iterator[ReviewReason]:
         values = {score.name: score.value for score in record.scores}
         for names in self.same_question:
-            given = {name: value for name in names if (value := values.get(name)) is not None}
-            if given and max(given.values()) - min(given.values()) > _FAR * self._width(names[0]):
-                yield ReviewReason("judges_disagree", ", ".join(f"{name} {value:g}" for name, value in given.items()))
+            ratings = {name: value for name in names if (value := values.get(name)) is not None}
+            if ratings and max(ratings.values()) - min(ratings.values()) > _FAR * self._width(names[0]):
+                yield ReviewReason("judges_disagree", ", ".join(f"{name} {value:g}" for name, value in ratings.items()))
 
     def _judge_undecided(self, record: Record) -> Iterator[ReviewReason]:
         for score in self._own(record):
@@ -220,6 +220,6 @@ def _same_questions(manifest: Mapping[str, Any], infos: Mapping[str, ScoreInfo])
         for kind, settings in described.items() if isinstance(described, Mapping) else ():
             name = settings.get("name", stage) if isinstance(settings, Mapping) else stage
             if isinstance(settings, Mapping) and "judge" in settings and name in infos:
-                asked = {key: value for key, value in settings.items() if key not in {"judge", "name"}}
-                groups.setdefault(to_json([kind, asked]), []).append(str(name))
+                question = {key: value for key, value in settings.items() if key not in {"judge", "name"}}
+                groups.setdefault(to_json([kind, question]), []).append(str(name))
     return tuple(tuple(names) for names in groups.values() if len(names) > 1)

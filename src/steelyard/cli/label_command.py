@@ -210,7 +210,7 @@ def _label_one_by_one(store: Store, run: Run, form: LabelForm, request: _Request
     entries = [
         entry
         for entry in review_entries(run, everything=request.everything)
-        if request.author not in verdicts.get(entry.place, {})
+        if request.author not in verdicts.get(entry.key, {})
     ]
     if not entries:
         more = "" if request.everything else "; --all shows every record"
@@ -279,7 +279,7 @@ class _Labelling:
         from steelyard.report.review_sheet import GivenBy, TypedVerdict, verdict_labels
         from steelyard.store.labels import add_labels
 
-        sample, repeat = entry.place
+        sample, repeat = entry.key
         comment = typed.removeprefix(_COMMENT).strip() if typed.startswith(_COMMENT) else ""
         verdict = TypedVerdict(sample, repeat, "" if comment else typed, comment=comment, seed=self._view.seed)
         given = GivenBy(self._author, datetime.now(UTC))

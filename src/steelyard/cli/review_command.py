@@ -228,7 +228,7 @@ def _entries(run: Run, request: _ListRequest, view: ReviewView) -> Iterator[Revi
             continue
         if request.unlabelled and view.of(entry):
             continue
-        if condition is None or condition.holds(entry.record, labels.get(entry.place, ())):
+        if condition is None or condition.holds(entry.record, labels.get(entry.key, ())):
             yield entry
 
 

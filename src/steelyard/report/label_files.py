@@ -91,7 +91,7 @@ def read_labels(run: Run, path: Path) -> list[Label]:
     is_json = path.suffix.lower() in {".json", ".jsonl", ".ndjson"}
     labels = []
     for number, cells in table_rows(path, REQUIRED, _EXPECTED):
-        place = f"{path.name} row {number}: "
+        location = f"{path.name} row {number}: "
         try:
             row = {name: "" if cell is None and name != "value" else cell for name, cell in cells.items()}
             _check_run(row, run)
@@ -99,7 +99,7 @@ def read_labels(run: Run, path: Path) -> list[Label]:
             name = sample_id(str(row["sample"]), positions, run)
             labels.append(Label(name, str(row["name"]), value, _author(row["author"]), *_about(row)))
         except (ConfigError, DataError) as error:
-            raise type(error)(f"{place}{error}") from error
+            raise type(error)(f"{location}{error}") from error
     if not labels:
         raise DataError(f"{path.name}: it holds no label")
     return labels

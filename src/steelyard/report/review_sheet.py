@@ -55,7 +55,7 @@ class ReviewView:
 
     def of(self, entry: ReviewEntry) -> Mapping[str, str]:
         """Author -> verdict on an entry."""
-        return self.verdicts.get(entry.place, {})
+        return self.verdicts.get(entry.key, {})
 
     def sides(self, record: Record) -> tuple[str, str] | None:
         """The two answers of a pair in the order shown; None where there are not two."""
@@ -69,13 +69,13 @@ class ReviewView:
 class TypedVerdict(NamedTuple):
     """A verdict as a person typed it; None withdraws.
 
-    `place` says where in a sheet it stands; `seed` drew the order in which a pair was shown; `comment` is a free text.
+    `location` says where in a sheet it stands; `seed` drew the order in which a pair was shown; `comment` is free text.
     """
 
     sample: str
     repeat: int
     value: str | None
-    place: str = ""
+    location: str = ""
     comment: str = ""
     seed: int = 0
 
@@ -91,7 +91,7 @@ def author_verdicts(labels: Iterable[Label], form: LabelForm) -> AuthorVerdicts:
 
 def plain_entry(entry: ReviewEntry, view: ReviewView) -> dict[str, Any]:
     """An entry as plain JSON; the keys of exams are those of the first version."""
-    sample, repeat = entry.place
+    sample, repeat = entry.key
     plain: dict[str, Any] = {"sample": sample, "repeat": repeat, "why": entry.kind}
     plain["reasons"] = [{"reason": reason.key, "about": reason.about} for reason in entry.reasons]
     if view.form.kind == "choice":
@@ -114,7 +114,7 @@ def _answers(entry: ReviewEntry, view: ReviewView) -> dict[str, Any]:
 
 def entry_lines(entry: ReviewEntry, view: ReviewView) -> Iterator[str]:
     """An entry on a terminal: sample, reasons and verdicts on the first line, then the question and the answer."""
-    sample, repeat = entry.place
+    sample, repeat = entry.key
     parts = [sample + (f" repeat {repeat}" if repeat else ""), ", ".join(map(str, entry.reasons))]
     if view.form.kind == "choice":
         parts += [f"read {entry.answered.letters}"] if entry.answered.letters else []
@@ -155,7 +155,7 @@ def review_section(run: Run, entries: Sequence[ReviewEntry], view: ReviewView) -
     columns = (TableColumn("sample", "name"), *(TableColumn(head, "text") for head in _HEADS))
     rows = []
     for entry in entries:
-        sample, repeat = entry.place
+        sample, repeat = entry.key
         sides = view.sides(entry.record)
         answer = f"A: {sides[0]} / B: {sides[1]}" if sides else entry.reply
         given = ", ".join(f"{author}: {value or NO_OPTION}" for author, value in view.of(entry).items())
@@ -194,7 +194,7 @@ def sheet(run: Run, entries: Sequence[ReviewEntry], view: ReviewView) -> str:
 def _sheet_row(run: Run, entry: ReviewEntry, view: ReviewView) -> dict[str, Any]:
     """Column -> cell; a verdict on which all authors agree is filled in, of a pair as the side that is shown."""
     record = entry.record
-    sample, repeat = entry.place
+    sample, repeat = entry.key
     row: dict[str, Any] = {"run": run.id, "sample": sample, "repeat": repeat}
     row["why"] = ", ".join(map(str, entry.reasons))
     question = input_text(record.sample.input)
@@ -228,13 +228,13 @@ def read_sheet(run: Run, path: Path) -> list[TypedVerdict]:
     typed: list[TypedVerdict] = []
     for number, cells in table_rows(path, _REQUIRED, "sample and verdict of review --csv"):
         texts = {name: render(value) for name, value in cells.items()}
-        place = f"{path.name} row {number}: "
+        location = f"{path.name} row {number}: "
         if texts.get("run", run.id) not in {"", run.id}:
             raise DataError(f"{path.name}: row {number} is of run {texts['run']}, and {run.id} was named")
         if texts["sample"] and (texts["verdict"] or texts.get("comment")):
-            repeat, seed = (_whole(name, texts.get(name, ""), place) for name in ("repeat", "seed"))
+            repeat, seed = (_whole(name, texts.get(name, ""), location) for name in ("repeat", "seed"))
             comment = texts.get("comment", "")
-            typed.append(TypedVerdict(texts["sample"], repeat, texts["verdict"], place, comment, seed))
+            typed.append(TypedVerdict(texts["sample"], repeat, texts["verdict"], location, comment, seed))
     if not typed:
         raise DataError(f"{path.name}: no row has a verdict; fill the column `verdict`")
     return typed
@@ -278,11 +278,11 @@ def _check_columns(names: Sequence[str], path: Path, required_as: tuple[Sequence
         raise DataError(f"{path.name}: expected the columns {expected}; it has {present}")
 
 
-def _whole(column: str, text: str, place: str) -> int:
+def _whole(column: str, text: str, location: str) -> int:
     if not text:
         return 0
     if not text.isdecimal() or len(text) > _LONGEST_NUMBER:
-        raise DataError(f"{place}{column} is {text[:20]!r}; expected a number from 0")
+        raise DataError(f"{location}{column} is {text[:20]!r}; expected a number from 0")
     return int(text)
 
 
@@ -326,7 +326,7 @@ def _parsed(verdict: TypedVerdict, form: LabelForm, record: Record, order: SideO
     try:
         return form.parse(verdict.value or "", record.sample, order)
     except ConfigError as error:
-        raise ConfigError(f"{verdict.place}{error}") from error
+        raise ConfigError(f"{verdict.location}{error}") from error
 
 
 def _record_of(run: Run, verdict: TypedVerdict, positions: Mapping[str, int]) -> Record:
@@ -334,7 +334,9 @@ def _record_of(run: Run, verdict: TypedVerdict, positions: Mapping[str, int]) ->
     repeats = {record.repeat: record for _, record in run.records_between(positions[name], positions[name])}
     if verdict.repeat not in repeats:
         known = ", ".join(map(str, sorted(repeats)))
-        raise ConfigError(f"{verdict.place}run {run.id} has no repeat {verdict.repeat} of sample {name!r}, but {known}")
+        raise ConfigError(
+            f"{verdict.location}run {run.id} has no repeat {verdict.repeat} of sample {name!r}, but {known}"
+        )
     return repeats[verdict.repeat]
 
 

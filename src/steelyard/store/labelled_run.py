@@ -162,15 +162,15 @@ class PeopleScores:
                 by_author.setdefault((label.sample, label.repeat), {})[label.author] = number
         # Two people who rate a 3 and a 4 do not contradict each other; a pass and a fail do.
         agreed = {
-            place: fmean(given.values())
-            for place, given in by_author.items()
-            if form.kind == "scale" or len(set(given.values())) == 1
+            key: fmean(ratings.values())
+            for key, ratings in by_author.items()
+            if form.kind == "scale" or len(set(ratings.values())) == 1
         }
-        authors = {place: " and ".join(sorted(by_author[place])) for place in agreed}
+        authors = {key: " and ".join(sorted(by_author[key])) for key in agreed}
         return cls(form, info, agreed, authors, frozenset(set(by_author) - set(agreed)))
 
-    def __contains__(self, place: RecordKey) -> bool:
-        return place in self.values or place in self.conflicting
+    def __contains__(self, key: RecordKey) -> bool:
+        return key in self.values or key in self.conflicting
 
     def row(self, row: ScoreRow) -> ScoreRow:
         """A row of the score with the people's label in place of its value."""
@@ -195,18 +195,18 @@ class PeopleScores:
         of_score = columns.names.index(self.form.name) if self.form.name in columns.names else -1
         outcome, value = columns.outcome.copy(), columns.value.copy()
         for index in np.flatnonzero((columns.name == of_score) & np.isin(columns.sample, numbers)).tolist():
-            place = (columns.samples[columns.sample[index]], int(columns.repeat[index]))
-            if place in self.values and ROW_OUTCOMES[outcome[index]] not in _NOT_COUNTED:
-                outcome[index], value[index] = CODES["scored"], self.values[place]
+            key = (columns.samples[columns.sample[index]], int(columns.repeat[index]))
+            if key in self.values and ROW_OUTCOMES[outcome[index]] not in _NOT_COUNTED:
+                outcome[index], value[index] = CODES["scored"], self.values[key]
         return replace(columns, outcome=outcome, value=value)
 
     def score(self, record: Record, score: Score) -> Score:
         """A score of a record with the people's label in its value, reason and detail."""
-        place = (record.sample.id, record.repeat)
-        value = self.values.get(place)
+        key = (record.sample.id, record.repeat)
+        value = self.values.get(key)
         if value is None or score.outcome == "not_applicable":
             return score
-        reason = f"{self._text(value)}, says {self.authors[place]}"
+        reason = f"{self._text(value)}, says {self.authors[key]}"
         detail = self._detail(value, score.detail)
         return Score(score.name, value, passed=self.info.passes(value), reason=reason, detail=detail)
 
@@ -373,12 +373,12 @@ class LabelledRun(Run):
                     counts.add_number(row, people)
         if name:
             plain = Run(self._store, self._row)
-            counts.unseen = sum(people is None or entry.place not in people for entry in review_entries(plain))
+            counts.unseen = sum(people is None or entry.key not in people for entry in review_entries(plain))
         return counts
 
     def _record(self, record: Record) -> Record:
-        place = (record.sample.id, record.repeat)
-        if place not in self.verdicts.letters and not any(place in people.values for people in self.people.values()):
+        key = (record.sample.id, record.repeat)
+        if key not in self.verdicts.letters and not any(key in people.values for people in self.people.values()):
             return record
         return replace(record, scores=tuple(self._score(record, score) for score in record.scores))
 
@@ -429,11 +429,11 @@ class _LabelCounts:
             self.unseen += 1
 
     def add_number(self, row: JudgedRow, people: PeopleScores) -> None:
-        place = (row.sample, row.repeat)
-        if place in people.values:
-            self.decided[people.authors[place]] += 1
-            self.changed += (row.outcome, row.value) != ("scored", people.values[place])
+        key = (row.sample, row.repeat)
+        if key in people.values:
+            self.decided[people.authors[key]] += 1
+            self.changed += (row.outcome, row.value) != ("scored", people.values[key])
             if row.outcome == "unparsed":
                 self.read[str(row.detail.get("kind") or "unparsed")] += 1
-        elif place in people.conflicting:
+        elif key in people.conflicting:
             self.conflicting += 1

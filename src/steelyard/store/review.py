@@ -48,7 +48,7 @@ class ReviewEntry:
         return self.reasons[0].key if self.reasons else ""
 
     @property
-    def place(self) -> tuple[str, int]:
+    def key(self) -> tuple[str, int]:
         """(sample's id, repeat)."""
         return self.record.sample.id, self.record.repeat
 
