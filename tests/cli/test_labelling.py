@@ -137,3 +137,19 @@ def test_rates_count_verdicts_only_where_asked_and_warn_of_queues_nobody_saw(ste
 def test_options_of_a_models_review_need_a_model(steelyard, exam):
     assert "--dry-run: --model NAME" in steelyard("review", "weak", "--dry-run", code=2).err
     assert "without a model" in steelyard("review", "weak", "--model", "m", "--show-key", code=2).err
+
+
+def test_one_by_one_a_reply_is_shown_in_full_and_the_key_is_not(steelyard, exam, tmp_path, monkeypatch):
+    import io
+
+    class Typed(io.StringIO):
+        def isatty(self):
+            return True
+
+    monkeypatch.setattr("sys.stdin", Typed("A\nnone\nq\n"))
+    out = steelyard("label", "weak", "--author", "ann", code=0).out
+    assert "6 replies to label" in out or "6 records to label" in out
+    assert "reply: maybe A" in out
+    assert "key" not in out
+    assert "2 labels by ann stored" in out
+    assert kept() == {("q2", "ann"): "A", ("q3", "ann"): ""}

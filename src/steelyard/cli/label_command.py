@@ -218,7 +218,7 @@ def _label_one_by_one(store: Store, run: Run, form: LabelForm, request: _Request
         return
     say(to, f"run {run.id} ({run.target}): {counted(len(entries), 'record')} to label. {_KEYS}.")
     # Other people's verdicts are not shown, and neither is the right answer of an exam: both would sway this one.
-    session = _Labelling(store, run, ReviewView(form, {}, seed=request.seed), request.author)
+    session = _Labelling(store, run, ReviewView(form, {}, seed=request.seed, full=True), request.author)
     try:
         session.go_through(entries)
     finally:

@@ -46,12 +46,14 @@ class ReviewView:
         verdicts: those that were given already.
         show_key: show what would sway a person: the right letters of an exam, the judge's verdict on a pair.
         seed: of the order in which the two answers of a pair are shown.
+        full: show a reply of an exam in full, not only what stands around the letters that were read.
     """
 
     form: LabelForm
     verdicts: AuthorVerdicts
     show_key: bool = False
     seed: int = 0
+    full: bool = False
 
     def of(self, entry: ReviewEntry) -> Mapping[str, str]:
         """Author -> verdict on an entry."""
@@ -138,7 +140,7 @@ def _content_lines(entry: ReviewEntry, view: ReviewView) -> Iterator[str]:
         # Without the options nobody can say what a letter stands for.
         for at, text in enumerate(record.sample.choices):
             yield f"{chr(ord('A') + at)}. {in_short(text, _MOST_CHARACTERS)}"
-        yield f"reply: {entry.context or '(empty)'}"
+        yield f"reply: {(in_short(entry.reply, _LONG) if view.full else entry.context) or '(empty)'}"
         return
     if record.sample.reference is not None:
         yield f"expected: {in_short(record.sample.reference, _LONG)}"
