@@ -118,12 +118,12 @@ def test_no_mean_of_any_score_hides_what_it_leaves_out(runs):
     """One run has a table of the other scores, several have them side by side."""
     (run, *_) = runs
     cells_of = {cells[0][0]: [" ".join(cell) for cell in cells] for cells in rows_of(html_report([run]), "Every score")}
-    assert cells_of["Correct"][-5:] == ["9", "1", "1", "1", "0"]
+    assert cells_of["Correct"][-5:] == ["5 of 9", "1", "1", "1", "0"]
     columns_of = dict(rows[:2] for rows in rows_of_text(html_report(runs), "Scores by run"))
-    assert columns_of["Correct"].endswith("n 9, 1 not applicable, 1 unparsed, 1 refused, bounds 45.5 to 63.6 %")
-    assert columns_of["Faithfulness"].endswith("n 12")
+    assert columns_of["Correct"].endswith("5 of 9, 1 not applicable, 1 unparsed, 1 refused, bounds 45.5 to 63.6 %")
+    assert columns_of["Faithfulness"].endswith("8 of 12")
     comment = markdown_report(runs)
-    assert comment.count("n 9, 1 not applicable, 1 unparsed, 1 refused, bounds 45.5 to 63.6 %") == 2
+    assert comment.count("5 of 9, 1 not applicable, 1 unparsed, 1 refused, bounds 45.5 to 63.6 %") == 2
 
 
 def rows_of_text(html, heading):
@@ -158,7 +158,7 @@ def test_the_terminal_shows_it_in_80_columns(run, capsys):
     lines = [line.rstrip() for line in capsys.readouterr().out.splitlines()]
     assert all(len(line) <= 80 for line in lines)
     assert "top 1: correctness is 3.27 to 4.00, whatever its 2 missing verdicts are worth" in lines
-    assert row_in(lines, "correct ") == ["correct", "55.6", "%", "26.7", "to", "81.1", "9", "1", "1", "1", "0"]
+    assert row_in(lines, "correct ") == ["correct", "55.6", "%", "26.7", "to", "81.1", "5/9", "1", "1", "1", "0"]
     assert row_in(lines, "right but unsupported")[-3:] == ["2", "(22.2", "%)"]
     assert row_in(lines, "4 ") == ["4", "4", "44.4", "%", "█" * 13]
     assert row_in(lines, "top 1   faithfulness") == ["top", "1", "faithfulness", "12", "0", "0", "0", "12"]
@@ -198,7 +198,7 @@ def test_show_has_the_breakdowns_too(run, capsys):
 def test_several_runs_stand_side_by_side_in_the_terminal(runs, capsys):
     print_outcome(evaluate_runs(runs), as_json=False)
     lines = capsys.readouterr().out.splitlines()
-    assert row_in(lines, "correct ") == ["correct", "55.6", "%", "(n", "9)", "55.6", "%", "(n", "9)"]
+    assert row_in(lines, "correct ") == ["correct", "55.6", "%", "(5/9)", "55.6", "%", "(5/9)"]
     assert "top 2: correct: n 9, 1 not applicable, 1 unparsed, 1 refused, bounds 45.5 to " in lines
     assert row_in(lines, "wrong but supported")[-6:] == ["3", "(33.3", "%)", "3", "(33.3", "%)"]
 

@@ -75,7 +75,7 @@ def test_verdicts_have_counts_and_shares_a_column_per_run(runs):
 def test_scores_by_run_show_what_each_mean_leaves_out(runs):
     grade = rows(section(runs), "Scores by run")["Grade"][1]
     assert grade.startswith("50.0 %")
-    assert grade.endswith("n 4, 1 not applicable, 1 error")
+    assert grade.endswith("2 of 4, 1 not applicable, 1 error")
 
 
 def test_bars_show_every_verdict_of_every_run(runs):

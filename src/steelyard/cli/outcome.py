@@ -41,6 +41,7 @@ class EvaluatedRuns:
         gate: None where the suite sets none.
         store: as it was named; "" is the default store.
         in_full: whether a terminal shows breakdowns too.
+        group_scores: further scores that a terminal shows by group.
         preferences: one per judging run, in order.
         standings: over all judging runs; None with fewer than two of them.
     """
@@ -51,6 +52,7 @@ class EvaluatedRuns:
     gate: GateVerdict | None
     store: str = ""
     in_full: bool = False
+    group_scores: tuple[str, ...] = ()
     preferences: tuple[Preferences, ...] = ()
     standings: Standings | None = None
 
@@ -69,7 +71,7 @@ class EvaluatedRuns:
     def content(self) -> ReportContent:
         """Everything that a report shows."""
         pairwise = Pairwise(self.preferences, self.standings)
-        return ReportContent(self.runs, self.comparison, self.gate, pairwise, self.summaries)
+        return ReportContent(self.runs, self.comparison, self.gate, pairwise, self.summaries, self.group_scores)
 
     def preferred(self) -> dict[str, Any]:
         """The JSON of pairwise preferences; empty if no run judged pairs."""

@@ -29,6 +29,7 @@ from steelyard.errors import ConfigError, did_you_mean
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
+    from steelyard.analysis.summary_values import RunSummary
     from steelyard.store import Run, Store
     from steelyard.types import Label, Record
 
@@ -82,6 +83,10 @@ def show(
         ),
     ] = "",
     most: MostOption = 10,
+    by_group: Annotated[
+        list[str] | None,
+        typer.Option("--by-group", metavar="SCORE", help="Show this score by group too; all: every score."),
+    ] = None,
     with_labels: WithLabelsOption = False,
     as_json: JsonOption = False,
 ) -> None:
@@ -111,7 +116,8 @@ def show(
                 extras["sections"] = section_json(all_sections(outcome.content))
                 print_json({**outcome.summaries[0].to_json(), **extras, "manifest": stored.manifest})
             else:
-                print_outcome(replace(outcome, in_full=True), as_json=False)
+                group_scores = _group_scores(outcome.summaries[0], by_group or ())
+                print_outcome(replace(outcome, in_full=True, group_scores=group_scores), as_json=False)
                 for note in notes:
                     say(console(), note_line(note))
             return
@@ -122,6 +128,21 @@ def show(
             print_json([_plain(record, labels) for record in _listed(stored, wanted)])
         else:
             _print_samples(stored, wanted)
+
+
+def _group_scores(summary: RunSummary, wanted: Sequence[str]) -> tuple[str, ...]:
+    """The names of the scores that are to be shown by group.
+
+    Raises:
+        ConfigError: the run has no such score, or no groups.
+    """
+    names = [score.name for score in summary.own_scores]
+    if wanted and not summary.groups:
+        raise ConfigError(f"--by-group: no sample of run {summary.run} ({summary.target}) names a group")
+    for name in wanted:
+        if name not in {"all", *names}:
+            raise ConfigError(f"--by-group {name!r}{did_you_mean(name, names)}")
+    return tuple(names if "all" in wanted else wanted)
 
 
 def compare(

@@ -321,7 +321,8 @@ def _method(pair: PairComparison) -> str:
 
 def _other_scores(pair: PairComparison, title: str) -> Section:
     """The further scores; the pairs are counted where they are not the headline's, else the changes."""
-    others = any(other.difference.n != pair.n_paired for other in pair.scores)
+    scores = [other for other in pair.scores if other.difference.n]
+    others = any(other.difference.n != pair.n_paired for other in scores)
     columns = (
         TableColumn("score", "name"),
         TableColumn("baseline"),
@@ -332,12 +333,15 @@ def _other_scores(pair: PairComparison, title: str) -> Section:
         TableColumn("changes", media=HTML if others else HTML | TERMINAL),
         TableColumn("n", short="pairs", media=EVERYWHERE if others else PAGES),
     )
-    rows = tuple(_other_score_row(other.score, other.difference) for other in pair.scores)
-    corrected = dict.fromkeys(other.difference.adjustment for other in pair.scores if other.difference.adjustment)
+    rows = tuple(_other_score_row(other.score, other.difference) for other in scores)
+    corrected = dict.fromkeys(other.difference.adjustment for other in scores if other.difference.adjustment)
     note = f"p is corrected: {', '.join(corrected)}." if corrected else ""
+    empty = ", ".join(score_phrase(other.score) for other in pair.scores if not other.difference.n)
+    without = f"no sample with a value in both runs: {empty}" if empty else ""
     caption = "Other scores over the samples of both runs; changes are improvements and regressions"
     table = SectionTable(columns, rows, caption)
-    return Section(f"{title}: other scores", table, notes=tuple(sentences([note], media=HTML)))
+    notes = (*sentences([note], media=HTML), *sentences([without]))
+    return Section(f"{title}: other scores", table, notes=notes)
 
 
 def _other_score_row(name: str, difference: PairedDifference) -> tuple[TableCell, ...]:

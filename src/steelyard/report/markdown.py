@@ -166,7 +166,8 @@ def _table_lines(full: SectionTable, most_rows: int) -> list[str]:
     kinds = [column.kind for column in table.columns]
     rows = table.rows[:most_rows]
     # Names that are equal once they are cut get a number, or two rows could not be told apart.
-    names = distinct(_cut_inline(row[0].text) for row in rows) if kinds[0] == "name" else None
+    cut = [_cut_inline(row[0].text) for row in rows]
+    names = (distinct(cut) if len({row[0].text for row in rows}) == len(rows) else cut) if kinds[0] == "name" else None
     lines = [
         _line(_cut_inline(column.title) for column in table.columns),
         _line("---:" if kind in {"number", "interval"} else "---" for kind in kinds),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from types import MappingProxyType
 from typing import Final
 
@@ -11,6 +11,7 @@ from steelyard.analysis.comparison_values import Comparison
 from steelyard.analysis.intervals import Mean
 from steelyard.analysis.summary_values import Consistency, RunSummary, ScoreSummary
 from steelyard.escaping import visible
+from steelyard.report.section import TableCell
 from steelyard.stats.intervals import Interval
 
 MISSING: Final = "–"
@@ -87,6 +88,28 @@ def consistency_text(name: str, consistency: Consistency) -> str:
 def bounds_text(score: ScoreSummary) -> str:
     """The lowest and highest mean that the missing verdicts allow; "" where none is missing."""
     return interval_text(score.missing_bounds, share=is_share(score))
+
+
+def applies(score: ScoreSummary) -> bool:
+    """Whether a score applies to any record; of one that applies to none there is nothing to show."""
+    return score.n > 0 or not score.not_applicable
+
+
+def passed_count(score: ScoreSummary) -> int | None:
+    """Of a 0/1 score the number of records with value 1 among those that its mean is over; None for any other score."""
+    mean = score.headline
+    return round(mean.value * mean.n) if score.binary and is_share(score) and mean.value is not None else None
+
+
+def count_cell(score: ScoreSummary) -> TableCell:
+    """How many records a mean is over, and of a 0/1 score how many of them have the value 1: `116 of 170`."""
+    n, passed = score.headline.n, passed_count(score)
+    return TableCell(f"{n:,}") if passed is None else TableCell(f"{passed:,} of {n:,}", short=f"{passed:,}/{n:,}")
+
+
+def count_head(scores: Iterable[ScoreSummary]) -> str:
+    """The heading of a column of counts: `n`, or `count` where it has records with value 1 of all."""
+    return "n" if all(passed_count(score) is None for score in scores) else "count"
 
 
 def left_out_text(score: ScoreSummary) -> str:

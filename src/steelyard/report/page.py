@@ -20,7 +20,13 @@ from steelyard.report.numbers import headline, run_labels
 from steelyard.report.people_labels import labels_section
 from steelyard.report.preferences import NO_PAIRS, Pairwise, answers_section, preferences_section
 from steelyard.report.regressions import regressions_comment
-from steelyard.report.scores import breakdowns_section, groups_section, scores_section
+from steelyard.report.scores import (
+    breakdowns_section,
+    further_groups_section,
+    further_histograms_section,
+    groups_section,
+    scores_section,
+)
 from steelyard.report.section import (
     HTML,
     MARKDOWN,
@@ -38,16 +44,17 @@ from steelyard.report.targets import alarms_section, run_remarks, targets_sectio
 # terminal shows the end of what was printed.
 _ORDERS: Final[dict[Medium, tuple[str, ...]]] = {
     "terminal": (
-        *("answers", "targets", "alarms", "scores", "agreement", "labels", "exam", "costs", "groups", "breakdowns"),
-        *("preferences", "standings", "comparison", "gate"),
+        *("answers", "targets", "alarms", "scores", "agreement", "labels", "exam", "costs", "groups"),
+        *("further_groups", "breakdowns", "preferences", "standings", "comparison", "gate"),
     ),
     "markdown": (
-        *("alarms", "conclusion", "gate", "standings", "preferences", "targets", "scores", "agreement", "regressions"),
-        *("labels", "exam", "groups", "comparison", "costs", "breakdowns"),
+        *("alarms", "conclusion", "gate", "standings", "preferences", "targets", "scores", "agreement", "groups"),
+        *("regressions", "labels", "exam", "comparison", "costs", "breakdowns"),
+        *("further_histograms", "further_groups"),
     ),
     "html": (
         *("alarms", "conclusion", "gate", "standings", "preferences", "answers", "targets", "scores", "agreement"),
-        *("costs", "labels", "exam", "groups", "breakdowns", "comparison"),
+        *("costs", "labels", "exam", "groups", "further_groups", "breakdowns", "comparison"),
     ),
 }
 
@@ -62,6 +69,7 @@ class ReportContent:
         gate: verdicts to show; None shows none.
         pairwise: what the judging runs among `runs` say.
         summaries: of `runs`, in order.
+        group_scores: further scores that a terminal shows by group; pages show all.
     """
 
     runs: Sequence[StoredRun]
@@ -69,6 +77,7 @@ class ReportContent:
     gate: GateVerdict | None
     pairwise: Pairwise
     summaries: Sequence[RunSummary]
+    group_scores: tuple[str, ...] = ()
 
     @classmethod
     def of(
@@ -144,10 +153,12 @@ def _sections(content: ReportContent, chance: float | None) -> list[Section]:
         scores_section(summaries, names),
         agreement_section(content.summaries, labels),
         Section("", parts=(regressions,), key="regressions", media=MARKDOWN),
+        further_histograms_section(summaries),
         costs_section(content.summaries, labels),
         labels_section(content.summaries, labels),
         exam_section(summaries, names),
         groups_section(summaries, names, score, alone=alone),
+        further_groups_section(summaries, names, score, on_terminal=content.group_scores),
         breakdowns_section(summaries, names, score, alone=alone),
         comparison_section(content.comparison, content.runs, names),
     ]

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from functools import partial
 from typing import Final
 
 from steelyard.analysis.contingency import ContingencyTable
@@ -13,11 +15,15 @@ from steelyard.report.chart import ChartPoint, RowChart
 from steelyard.report.exam import macro_sentences
 from steelyard.report.numbers import (
     MISSING,
+    applies,
     bounds_text,
+    count_cell,
+    count_head,
     interval_text,
     is_share,
     left_out_text,
     mean_text,
+    passed_count,
     run_labels,
     score_phrase,
     score_title,
@@ -57,20 +63,30 @@ def scores_section(summaries: Sequence[RunSummary], labels: Sequence[str]) -> Se
                 _overview(summaries, labels),
                 *_verdicts(summaries, labels),
                 *_contingency_tables(summaries, labels),
-                *_histograms(summaries, labels),
+                *_first_in_markdown(_histograms(summaries, labels)),
             ]
         ),
         key="scores",
     )
 
 
+def _first_in_markdown(sections: Iterable[Section]) -> Iterator[Section]:
+    """Sections of which a comment shows the first here, and the others at its end where they fit."""
+    for position, section in enumerate(sections):
+        yield section if position == 0 else replace(section, media=HTML | TERMINAL)
+
+
 def _overview(summaries: Sequence[RunSummary], labels: Sequence[str]) -> Section:
     """Every score's mean: with its counts for one run, a column per run for several; nothing of a lone score."""
-    names = list(dict.fromkeys(score.name for summary in summaries for score in summary.own_scores))
-    if len(names) < 2:
+    every = list(dict.fromkeys(score.name for summary in summaries for score in summary.own_scores))
+    if len(every) < 2:
         return Section("")
+    names = [name for name in every if _applies_to_any(summaries, name)]
+    none = [score_phrase(name) for name in every if name not in names]
+    notes = sentences([f"not applicable to any record: {', '.join(none)}"] if none else [])
     if len(summaries) == 1:
-        return Section("Every score", _counts_table("score", "mean", summaries[0].own_scores, named=True))
+        scores = [score for score in summaries[0].own_scores if score.name in names]
+        return Section("Every score", _counts_table("score", "mean", scores, named=True), notes=tuple(notes))
     shares = {name: all_shares(summaries, name) for name in names}
     rows = tuple(
         (
@@ -83,7 +99,12 @@ def _overview(summaries: Sequence[RunSummary], labels: Sequence[str]) -> Section
     columns = _run_columns("score", labels)
     # Scores whose verdicts have names are what people hold against each other; of others a chart says no more.
     chart = score_chart(summaries) if any(summary.labels for summary in summaries) else None
-    return Section("Scores by run", SectionTable(columns, rows, caption), chart)
+    return Section("Scores by run", SectionTable(columns, rows, caption), chart, tuple(notes))
+
+
+def _applies_to_any(summaries: Sequence[RunSummary], score: str) -> bool:
+    """Whether a score applies to a record of any run; of one that does not, tables and charts would be dashes."""
+    return any(applies(given) for summary in summaries if (given := summary.score(score)) is not None)
 
 
 def _run_columns(short: str, labels: Sequence[str], title: str = "") -> tuple[TableColumn, ...]:
@@ -93,8 +114,10 @@ def _run_columns(short: str, labels: Sequence[str], title: str = "") -> tuple[Ta
 def _mean_cell(score: ScoreSummary | None, *, share: bool) -> TableCell:
     if score is None:
         return _NOTHING
-    short = f"{value_text(score.headline.value, share=share)} (n {score.headline.n:,})"
-    return TableCell(mean_text(score.headline, share=share), left_out_text(score), short, value=score.headline.value)
+    n, count, left_out = f"n {score.headline.n:,}", count_cell(score), left_out_text(score)
+    short = f"{value_text(score.headline.value, share=share)} ({count.short or n})"
+    more = left_out if passed_count(score) is None else count.text + left_out.removeprefix(n)
+    return TableCell(mean_text(score.headline, share=share), more, short, value=score.headline.value)
 
 
 def _counts_table(head: str, mean_head: str, scores: Sequence[ScoreSummary], *, named: bool) -> SectionTable:
@@ -114,7 +137,7 @@ def _counts_table(head: str, mean_head: str, scores: Sequence[ScoreSummary], *, 
         TableColumn("mean", short=mean_head),
         TableColumn("95 % CI", "interval"),
         TableColumn("bounds by unparsed", media=bounds),
-        TableColumn("n"),
+        TableColumn(count_head(scores), short="n"),
         TableColumn("not applicable", short="n/a", media=not_applicable),
         TableColumn("unparsed"),
         TableColumn("refused"),
@@ -125,19 +148,21 @@ def _counts_table(head: str, mean_head: str, scores: Sequence[ScoreSummary], *, 
 
 def _counts_row(score: ScoreSummary, *, named: bool) -> tuple[TableCell, ...]:
     mean, share = score.headline, is_share(score)
-    counts = (mean.n, score.not_applicable, score.unparsed, score.refused, score.errors)
+    counts = (score.not_applicable, score.unparsed, score.refused, score.errors)
     return (
         TableCell(score_title(score.name), short=score.name) if named else TableCell(score.group),
         TableCell(value_text(mean.value, share=share), strong=True, value=mean.value),
-        *text_row(
-            interval_text(mean.interval, share=share), bounds_text(score) or MISSING, *(f"{n:,}" for n in counts)
-        ),
+        *text_row(interval_text(mean.interval, share=share), bounds_text(score) or MISSING),
+        count_cell(score),
+        *text_row(*(f"{n:,}" for n in counts)),
     )
 
 
 def _verdicts(summaries: Sequence[RunSummary], labels: Sequence[str]) -> Iterator[Section]:
     """Per score whose verdicts have names: how many records got each, and their share."""
     for score in dict.fromkeys(name for summary in summaries for name in summary.labels):
+        if not _applies_to_any(summaries, score):
+            continue
         rows = tuple(
             (TableCell(verdict), *(_verdict_cell(summary, score, verdict) for summary in summaries))
             for verdict in verdict_names(summaries, score)
@@ -203,7 +228,9 @@ def _contingency_cell(table: ContingencyTable | None, at: int) -> TableCell:
 
 def _histograms(summaries: Sequence[RunSummary], labels: Sequence[str]) -> Iterator[Section]:
     """Per score with a histogram: records per value, and below those without a value."""
-    for position, score in enumerate(dict.fromkeys(name for summary in summaries for name in summary.spreads)):
+    for score in dict.fromkeys(name for summary in summaries for name in summary.spreads):
+        if not _applies_to_any(summaries, score):
+            continue
         histograms = [summary.spreads.get(score) for summary in summaries]
         between = sum(histogram.between for histogram in histograms if histogram)
         caption = "Records, and their share of those scored"
@@ -226,9 +253,18 @@ def _histograms(summaries: Sequence[RunSummary], labels: Sequence[str]) -> Itera
             ),
             histogram_chart(summaries, score),
             notes=tuple(_between_values(summaries, score)),
-            # A comment has room for one histogram; more of them would push out the costs and the breakdowns.
-            media=EVERYWHERE if position == 0 else HTML | TERMINAL,
         )
+
+
+def further_histograms_section(summaries: Sequence[RunSummary]) -> Section:
+    """The histograms that a comment has room for after all else: all but the first."""
+    _, *further = [*_histograms(summaries, run_labels(summaries)), Section("")]
+    return Section(
+        "",
+        parts=tuple(replace(section, chart=None, media=MARKDOWN) for section in further if section),
+        key="further_histograms",
+        media=MARKDOWN,
+    )
 
 
 def _between_values(summaries: Sequence[RunSummary], score: str) -> Iterator[Sentence]:
@@ -279,18 +315,42 @@ def groups_section(
         score: the page's.
         alone: whether the page shows no other run.
     """
+    section = _groups_of(summaries, labels, score)
     media = PAGES if len(summaries) > 1 or not alone else EVERYWHERE
-    table = _group_table(summaries, labels, score, "category", [summary.groups.get(score, ()) for summary in summaries])
-    if len(table.rows) == 1:
+    if section.table and len(section.table.rows) == 1:
         media -= MARKDOWN  # one group is the whole, and a comment has no room to say it twice
-    return Section(
-        f"{score_title(score)} per group",
-        table,
-        group_chart(summaries, score=score) if table.rows else None,
-        notes=tuple(sentences(macro_sentences(summaries, labels, score), media=HTML)) if table.rows else (),
-        key="groups",
-        media=media,
-    )
+    notes = tuple(sentences(macro_sentences(summaries, labels, score), media=HTML)) if section else ()
+    return replace(section, notes=notes, key="groups", media=media)
+
+
+def further_groups_section(
+    summaries: Sequence[RunSummary], labels: Sequence[str], score: str, *, on_terminal: Collection[str] = ()
+) -> Section:
+    """Every score but the page's by category.
+
+    Args:
+        summaries: of the runs that have scores.
+        labels: what the page calls them.
+        score: the page's.
+        on_terminal: the scores that a terminal shows too; it has no room for all.
+    """
+    names = dict.fromkeys(name for summary in summaries for name in summary.groups)
+    parts = [
+        replace(
+            _groups_of(summaries, labels, name),
+            folded=True,
+            media=EVERYWHERE if name in on_terminal else PAGES,
+        )
+        for name in names
+        if name != score and _applies_to_any(summaries, name)
+    ]
+    return Section("Further scores per group", parts=non_empty(parts), key="further_groups")
+
+
+def _groups_of(summaries: Sequence[RunSummary], labels: Sequence[str], score: str) -> Section:
+    table = _group_table(summaries, labels, score, "category", [summary.groups.get(score, ()) for summary in summaries])
+    chart = group_chart(summaries, score=score) if table.rows else None
+    return Section(f"{score_title(score)} per group", table, chart)
 
 
 def breakdowns_section(
@@ -310,7 +370,8 @@ def breakdowns_section(
     parts = []
     for key in keys:
         by_score = [summary.breakdowns.get(key, {}) for summary in summaries]
-        names = sorted(dict.fromkeys(name for scores in by_score for name in scores), key=lambda name: name != score)
+        broken_down = dict.fromkeys(name for scores in by_score for name in scores)
+        names = sorted(filter(partial(_applies_to_any, summaries), broken_down), key=lambda name: name != score)
         by_name = []
         for name in names:
             table = _group_table(summaries, labels, name, key, [scores.get(name, ()) for scores in by_score])
@@ -427,7 +488,7 @@ def score_chart(summaries: Sequence[RunSummary]) -> RowChart | None:
     None where fewer than two scores are shares of something in every run.
     """
     every = dict.fromkeys(score.name for summary in summaries for score in summary.own_scores)
-    scores = [name for name in every if all_shares(summaries, name)]
+    scores = [name for name in every if all_shares(summaries, name) and _applies_to_any(summaries, name)]
     if len(scores) < 2:
         return None
     cells = []

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from typing import Final
 
 from steelyard.analysis.comparison_values import Comparison
@@ -11,8 +12,11 @@ from steelyard.analysis.summary_values import RunSummary, ScoreSummary
 from steelyard.report.chart import ChartPoint, RowChart
 from steelyard.report.numbers import (
     MISSING,
+    applies,
     bounds_text,
     consistency_text,
+    count_cell,
+    count_head,
     counted,
     damaged_records,
     failed_elsewhere,
@@ -138,7 +142,7 @@ def _table(
         TableColumn("accuracy (answered)", media=answered),
         TableColumn(f"errors as {'wrong' if over_all else 'lowest'}", media=with_errors),
         TableColumn("bounds by unparsed", media=bounds),
-        TableColumn("n"),
+        TableColumn(count_head(scored), short="n"),
         TableColumn("not applicable", media=not_applicable),
         TableColumn("unparsed"),
         TableColumn("refused"),
@@ -147,11 +151,13 @@ def _table(
         TableColumn("cached", media=HTML),
         TableColumn("seconds", media=HTML),
     )
+    # On a terminal the progress of an unfinished run, below its name, needs the room of the counts.
+    unfinished_runs = any(summary.state != "finished" for summary in summaries)
     rows = tuple(
         (
             *_name_cells(summary, label),
             *text_row(*(summary.tags.get(tag, MISSING) for tag in tags)),
-            *_figures(summary, summary.score(score)),
+            *_figures(summary, summary.score(score), brief=unfinished_runs),
             *text_row(summary.tokens_text, f"{summary.from_journal:,}", f"{summary.seconds:.1f}"),
         )
         for label, summary in zip(labels, summaries, strict=True)
@@ -165,11 +171,11 @@ def _name_cells(summary: RunSummary, label: str) -> tuple[TableCell, TableCell]:
     return TableCell(summary.run), TableCell(label, short=summary.target + state)
 
 
-def _figures(summary: RunSummary, score: ScoreSummary | None) -> tuple[TableCell, ...]:
+def _figures(summary: RunSummary, score: ScoreSummary | None, *, brief: bool) -> tuple[TableCell, ...]:
     if score is None:
         return text_row(MISSING, "nothing was scored", *[MISSING] * 4, "0", "0", "0", "0", f"{summary.errors:,}")
     share = is_share(score)
-    over_all = score.over == "all"
+    over_all, count = score.over == "all", count_cell(score)
     return (
         _value(score.headline, share=share, strong=True),
         _value(score.overall if over_all else score.answered, share=share, strong=True),
@@ -177,9 +183,8 @@ def _figures(summary: RunSummary, score: ScoreSummary | None) -> tuple[TableCell
         _value(score.answered, share=share),
         _value(score.with_errors, share=share),
         TableCell(bounds_text(score) or MISSING),
-        *text_row(
-            *(f"{n:,}" for n in (score.headline.n, score.not_applicable, score.unparsed, score.refused, score.errors))
-        ),
+        replace(count, short=f"{score.headline.n:,}") if brief else count,
+        *text_row(*(f"{n:,}" for n in (score.not_applicable, score.unparsed, score.refused, score.errors))),
     )
 
 
@@ -226,7 +231,7 @@ def _missing_verdicts(summary: RunSummary, *, several: bool) -> Iterator[Sentenc
     left_out: dict[str, list[str]] = {}
     for score in summary.own_scores:
         if several and score.name != summary.primary:
-            if left_out_text(score) != f"n {score.headline.n:,}":
+            if applies(score) and left_out_text(score) != f"n {score.headline.n:,}":
                 left_out.setdefault(left_out_text(score), []).append(score.name)
         elif score.missing_bounds:
             n = score.missing_verdicts

@@ -1,0 +1,108 @@
+"""Counts beside rates, scores that apply to no record, and every score by group: on terminal, Markdown and page."""
+
+from __future__ import annotations
+
+import pytest
+from tests.report.sections_read import every, notes, part, rows
+
+from steelyard import Sample, Score, ScoreInfo, Suite, compare, evaluate_suite
+from steelyard.report.html import html_report
+from steelyard.report.markdown import markdown_report
+from steelyard.report.page import ReportContent, all_sections, report_sections
+from steelyard.report.scores import further_groups_section, scores_section
+from steelyard.report.section import section_json
+from steelyard.report.targets import targets_section
+from steelyard.suite.evaluate import RunConfig
+
+NOTE = "not applicable to any record: never rated, silent"
+
+
+def solved(sample, output):
+    return Score("solved", float(int(sample.id) % 3 > 0))
+
+
+def overlap(sample, output):
+    return Score("overlap", int(sample.id) / 10)
+
+
+def silent(sample, output):
+    return Score("silent", None, outcome="not_applicable", reason="no reference")
+
+
+def never_rated(sample, output):
+    return Score("never_rated", None, outcome="not_applicable", detail={"label": "not applicable"})
+
+
+solved.score_infos = (ScoreInfo("solved", (0, 1), threshold=1.0),)
+overlap.score_infos = (ScoreInfo("overlap", (0, 1)),)
+silent.score_infos = (ScoreInfo("silent", (1, 5), histogram=True),)
+never_rated.score_infos = (ScoreInfo("never_rated", (0, 1), named_verdicts=True),)
+
+
+@pytest.fixture
+def runs(tmp_path):
+    samples = [Sample(str(no), f"{no}?", group="even" if no % 2 == 0 else "odd") for no in range(9)]
+    scorers = (solved, overlap, never_rated, silent)
+    suite = Suite("s", "custom", samples, {"a": lambda _: "x", "b": lambda _: "y"}, scorers)
+    return evaluate_suite(suite, how=RunConfig(store=tmp_path / "store.db"))
+
+
+def sections(runs):
+    return [run.summary() for run in runs], [run.target for run in runs]
+
+
+def test_a_rate_stands_with_its_count_and_a_mean_with_its_n(runs):
+    summaries, labels = sections(runs[:1])
+    table = targets_section(summaries, labels, "solved").parts[0].table
+    heads = [column.title for column in table.columns]
+    count = table.rows[0][heads.index("count")]
+    assert (count.text, count.short) == ("6 of 9", "6/9")
+    every_score = rows(scores_section(summaries, labels), "Every score")
+    assert every_score["Solved"][3] == "6 of 9"
+    assert every_score["Overlap"][3] == "9"
+    several = rows(scores_section(*sections(runs)), "Scores by run")
+    assert several["Solved"][1].endswith("6 of 9")
+    assert several["Overlap"][1].endswith("n 9")
+
+
+def test_scores_that_apply_to_no_record_are_one_line_and_no_row_chart_or_table(runs):
+    for shown in (runs[:1], runs):
+        section = scores_section(*sections(shown))
+        assert NOTE in notes(section)
+        tables = [found.table for found in every(section) if found.table]
+        names = {row[0].text for table in tables for row in table.rows} | {found.title for found in every(section)}
+        assert not [name for name in names if "ilent" in name or "ever rated" in name]
+        assert NOTE in markdown_report(shown)
+        page = html_report(shown, compare(*shown) if len(shown) > 1 else None)
+        assert NOTE in page
+        assert "Silent: how often" not in page
+        assert "Never rated: verdicts" not in page
+
+
+def test_a_comparison_names_scores_without_a_pair_in_one_line(runs):
+    [section] = [
+        found for found in report_sections(ReportContent.of(runs, compare(*runs)), "html") if found.key == "comparison"
+    ]
+    other = part(section, "other scores")
+    assert [row[0].text for row in other.table.rows] == ["Overlap"]
+    assert "no sample with a value in both runs: never rated, silent" in notes(other)
+
+
+def test_every_score_is_shown_by_group_and_not_the_headline_alone(runs):
+    content = ReportContent.of(runs[:1])
+    by_group = further_groups_section(*sections(runs[:1]), "solved")
+    assert rows(by_group, "Overlap per group")["odd"][0] == "40.0 %"  # (1 + 3 + 5 + 7) / 40
+    assert rows(by_group, "Overlap per group")["even"][0] == "40.0 %"  # (0 + 2 + 4 + 6 + 8) / 50
+    assert "Overlap per group" in html_report(runs[:1])
+    assert "Overlap per group" in markdown_report(runs[:1])
+    plain = section_json(all_sections(content))
+    [further] = [found for found in plain if found["key"] == "further_groups"]
+    assert [found["title"] for found in further["parts"]] == ["Overlap per group"]
+
+
+def test_a_terminal_shows_the_groups_of_the_scores_that_were_asked_for(runs):
+    summaries, labels = sections(runs[:1])
+    [hidden] = further_groups_section(summaries, labels, "solved").parts
+    [shown] = further_groups_section(summaries, labels, "solved", on_terminal=("overlap",)).parts
+    assert "terminal" not in hidden.media
+    assert "terminal" in shown.media
