@@ -205,3 +205,10 @@ def test_which_of_several_runs_was_taken_is_said_beside_the_output(steelyard, wr
     assert shown.json()["run"] == newest["glm"]
     assert re.fullmatch(rf"glm: run {newest['glm']} of [-\d]+ [\d:]+ UTC, the newest of 2 in suite exam\n", shown.err)
     assert steelyard("show", newest["glm"], code=0).err == ""
+
+
+def test_show_breaks_other_scores_down_by_group_where_asked(steelyard, write, says):
+    steelyard("run", write({"a": says()}), code=0)
+    plain = steelyard("show", "a", code=0).out
+    assert "--by-group 'solved_rate'" in steelyard("show", "a", "--by-group", "solved_rate", code=2).err
+    assert steelyard("show", "a", "--by-group", "all", code=0).out.splitlines()[0] == plain.splitlines()[0]

@@ -65,3 +65,15 @@ def test_a_name_is_broken_between_words_where_the_rest_still_fits():
     assert [line.replace("1" * 56, "").strip() for line in score[1:]] == ["ex_spider_keep_", "distinct"]
     tight = printed(table(["category", "n"], [["a handbook_of_weather_stations", "1" * 60]]))
     assert "".join(line.replace("1" * 60, "").strip() for line in tight[1:]) == "a handbook_of_weather_stations"
+
+
+def test_the_widest_text_is_cut_with_a_sign_before_any_number_is():
+    rows = [
+        ["kx27ab", "2026-11-22 13:51", "Boats and harbours of the northern coast, second edition", "glm", "140/140"]
+    ]
+    lines = printed(table(["run", "started (UTC)", "suite", "target", "done"], rows, right=(4,), elastic=3))
+    [line] = [line for line in lines if line.startswith("kx27ab")]
+    assert len(line.rstrip()) <= 80
+    assert line.rstrip().endswith("140/140")
+    assert "kx27ab  2026-11-22 13:51  Boats" in line
+    assert "…" in line

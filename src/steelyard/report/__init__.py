@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from steelyard.report.history_sections import history_chart
     from steelyard.report.html import html_report
     from steelyard.report.markdown import markdown_report
-    from steelyard.report.scores import group_chart
+    from steelyard.report.scores import group_chart, histogram_chart, score_chart, verdict_chart
     from steelyard.report.targets import rate_chart
 else:
     __getattr__, __dir__ = lazy_names(
@@ -20,20 +20,26 @@ else:
         "steelyard.report.comparison:difference_chart",
         "steelyard.report.chart_drawing:draw",
         "steelyard.report.scores:group_chart",
+        "steelyard.report.scores:histogram_chart",
         "steelyard.report.history_sections:history_chart",
         "steelyard.report.html:html_report",
         "steelyard.report.markdown:markdown_report",
         "steelyard.report.targets:rate_chart",
+        "steelyard.report.scores:score_chart",
         "steelyard.report.chart_drawing:svg",
+        "steelyard.report.scores:verdict_chart",
     )
 
 __all__ = [
     "difference_chart",
     "draw",
     "group_chart",
+    "histogram_chart",
     "history_chart",
     "html_report",
     "markdown_report",
     "rate_chart",
+    "score_chart",
     "svg",
+    "verdict_chart",
 ]

@@ -112,6 +112,7 @@ def table(
         rows: texts; the elastic cell may have a second part behind a line end, which keeps a line of its own.
         right: the columns that are numbers.
         elastic: the column that gives way when the lines are too long: its texts are folded, then cut in the middle.
+            Where that is not enough, the widest other texts are cut in the middle too.
         lines: that a text of it may take.
     """
     cells = [[visible(cell) for cell in row] for row in rows]
@@ -119,11 +120,18 @@ def table(
         max(cell_len(line) for text in (column, *(row[at] for row in cells)) for line in text.split("\n"))
         for at, column in enumerate(columns)
     ]
-    others, width = sum(widths) - widths[elastic], console().width
-    narrow = others + min(_NARROWEST, widths[elastic])
+    width, least = console().width, min(_NARROWEST, widths[elastic])
     # One blank between columns where two would cut the last one.
-    gap = _GAP if narrow + _GAP * (len(columns) - 1) <= width else 1
-    room = max(_NARROWEST, width - others - gap * (len(columns) - 1))
+    gap = _GAP if sum(widths) - widths[elastic] + least + _GAP * (len(columns) - 1) <= width else 1
+    available = width - gap * (len(columns) - 1)
+    texts = [at for at in range(len(columns)) if at not in right and at != elastic]
+    # Else rich would cut the columns at the end, numbers too, without a sign.
+    while texts and sum(widths) - widths[elastic] + least > available:
+        widest = max(texts, key=lambda at: widths[at])
+        if widths[widest] <= _NARROWEST:
+            break
+        widths[widest] -= 1
+    room = max(_NARROWEST, available - sum(widths) + widths[elastic])
     grid = Table(box=None, pad_edge=False, header_style="bold", padding=(0, gap, 0, 0))
     for at, column in enumerate(columns):
         width = min(widths[at], room) if at == elastic else widths[at]
@@ -131,7 +139,7 @@ def table(
         grid.add_column(column, justify=justify, overflow="fold", width=width, no_wrap=at != elastic)
     for row in cells:
         row[elastic] = _fitting(row[elastic], room, lines)
-        grid.add_row(*(Text(cell) for cell in row))
+        grid.add_row(*(Text(shortened(cell, widths[at]) if at in texts else cell) for at, cell in enumerate(row)))
     return grid
 
 
