@@ -124,6 +124,7 @@ def left_out_text(score: ScoreSummary) -> str:
 _NAMES: Final[Mapping[str, str]] = MappingProxyType(
     {
         "mrr": "MRR",
+        "token_f1": "Token F1",
         "ndcg": "nDCG",
         "rouge_l": "ROUGE-L",
         "ex_bird": "Execution accuracy (BIRD)",
@@ -149,11 +150,12 @@ def score_title(name: str) -> str:
 def score_phrase(name: str) -> str:
     """A score's name within a sentence.
 
-    >>> score_phrase("solve_rate"), score_phrase("mrr"), score_phrase("ex_bird")
-    ('solve rate', 'MRR', 'execution accuracy (BIRD)')
+    >>> score_phrase("solve_rate"), score_phrase("ndcg"), score_phrase("ex_bird"), score_phrase("token_f1")
+    ('solve rate', 'nDCG', 'execution accuracy (BIRD)', 'token F1')
     """
     title = score_title(name)
-    return title if name in _NAMES and not name.startswith("ex_") else title[0].lower() + title[1:]
+    is_acronym = name in _NAMES and any(letter.isupper() for letter in title.split()[0][1:])
+    return title if is_acronym else title[0].lower() + title[1:]
 
 
 def one_line(text: str, most: int) -> str:

@@ -26,6 +26,7 @@ from steelyard.report.numbers import (
     left_out_text,
     matching_warnings,
     one_line,
+    passed_count,
     run_labels,
     score_title,
     unfinished,
@@ -124,6 +125,9 @@ def _table(
 ) -> SectionTable:
     tags = list(dict.fromkeys(tag for summary in summaries for tag in summary.tags))
     over_all = any(score_of.over == "all" for score_of in scored)
+    # A share such as token F1 is a mean: only a score that is 0 or 1 is an accuracy, and only there errors are wrong.
+    rate = all(passed_count(score_of) is not None for score_of in scored)
+    mean, lowest = ("accuracy", "wrong") if rate else ("mean", "0")
     # A column that would be empty is left out, and the mean over what was scored is the one over the answered already.
     answered = PAGES if over_all else frozenset()
     bounds = PAGES if any(score_of.missing_bounds for score_of in scored) else frozenset()
@@ -137,10 +141,10 @@ def _table(
             for at, tag in enumerate(tags)
         ),
         TableColumn(score_title(score), short=score or "score", media=MARKDOWN | TERMINAL),
-        TableColumn("accuracy (all)" if over_all else "mean", media=HTML),
+        TableColumn(f"{mean} (all)" if over_all else "mean", media=HTML),
         TableColumn("95 % CI", "interval"),
-        TableColumn("accuracy (answered)", media=answered),
-        TableColumn(f"errors as {'wrong' if over_all else 'lowest'}", media=with_errors),
+        TableColumn(f"{mean} (answered)", media=answered),
+        TableColumn(f"errors as {lowest if over_all else 'lowest'}", media=with_errors),
         TableColumn("bounds by unparsed", media=bounds),
         TableColumn(count_head(scored), short="n"),
         TableColumn("not applicable", media=not_applicable),
