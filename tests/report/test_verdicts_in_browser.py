@@ -42,7 +42,7 @@ def shown(tmp_path, in_browser):
 def test_without_a_threshold_a_share_is_a_number_and_neither_right_nor_wrong(shown):
     head, cells, chips = shown(ScoreInfo("rouge_l", (0, 1)))
     assert head.split("\n") == ["t", "ROUGE-L"]
-    assert cells == ["• scored 49.0 %", "• scored 51.0 %", "• scored 90.0 %"]
+    assert cells == ["• 49.0 %", "• 51.0 %", "• 90.0 %"]
     assert chips == ["All 3"]
 
 
@@ -88,3 +88,21 @@ def test_repeats_that_disagree_are_neither_right_nor_wrong(tmp_path, in_browser)
     assert sum(int(cell.split()[1]) for cell in cells) == 2
     assert all(by_right[cell] == "state scored" for cell in cells if cell[2] in "12")
     assert by_right.get("✗ 0 of 3 right", "state wrong") == "state wrong"
+
+
+def test_six_targets_fit_a_screen_with_their_answers(tmp_path, in_browser):
+    targets = {f"retriever-number-{no}": lambda _: "Notice of seven days is needed in writing." for no in range(6)}
+    samples = [Sample(name, "How many days of notice?", "Seven days in writing.", group="g") for name in VALUES]
+    suite = Suite("s", "rag", samples, targets, (scorer_of(ScoreInfo("token_f1", (0, 1))),))
+    runs = evaluate_suite(suite, how=RunConfig(store=tmp_path / "store.db"))
+
+    async def visit(page):
+        await page.send("Emulation.setDeviceMetricsOverride", width=1280, height=900, deviceScaleFactor=1, mobile=False)
+        hidden = "[...document.querySelectorAll('.scroll')].map(one => one.scrollWidth - one.clientWidth)"
+        cell = "document.querySelector('.samples tbody td:last-child').innerText"
+        return await page.run(hidden), await page.run(cell)
+
+    hidden, cell = in_browser(html_report(runs), visit)
+    assert max(hidden) <= 0
+    assert "Notice of seven" in cell
+    assert cell.startswith("• 49.0 %")

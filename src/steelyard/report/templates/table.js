@@ -29,7 +29,9 @@ const SCORED = new Set(HEAD.score ? RUNS.filter((run) => !run.sides && !run.answ
 const grid = element("table", { class: "samples" });
 const around = element("div", { class: "scroll", tabindex: 0, role: "region", "aria-label": "Table of samples" }, grid);
 // Many targets make the table wider than the page; it then scrolls, and the question keeps its room.
-grid.style.setProperty("--least", `${(LONG ? 39 : 29) + 8 * RUNS.length}rem`);
+const DENSE = RUNS.length > 3;
+grid.classList.toggle("dense", DENSE);
+grid.style.setProperty("--least", `${(LONG ? 39 : 29) - (DENSE ? 9 : 0) + (DENSE ? 7 : 9) * RUNS.length}rem`);
 
 function headRow() {
   const cells = COLUMNS.map(([key, name, kind]) => {
@@ -97,11 +99,12 @@ function cellOf(run, row, number) {
   if (records.length > 1) return repeatsOf(run, records, states);
   const verdict = states[0] === "right" || states[0] === "wrong" || states[0] === "scored" ? WORDS[run.kind[record]] ?? "" : "";
   const value = isPlainVerdict(run, record) ? "" : valueText(run.value[record]);
-  const mark = verdict ? namedMark(states[0], verdict) : stateMark(states[0]);
+  // A value without a verdict needs no word: "scored" would say no more than the value does.
+  const mark = verdict ? namedMark(states[0], verdict) : states[0] === "scored" && value ? SIGNS.scored : stateMark(states[0]);
   const read = [WORDS[run.read[record]], value].filter((text) => text).join(", ");
   // Letters and named verdicts are what was parsed of the answer; else a reader wants to see how it begins.
   const begin = WORDS[run.read[record]] || verdict ? null : element("div", { class: "clamp text quiet" }, shown(shortened(run.output[record], 120)));
-  return element("div", {}, mark, read ? " " : "", shown(read), begin);
+  return element("div", {}, mark, read ? " " : "", element("span", { class: "value" }, shown(read)), begin);
 }
 
 // Several repeats: how many are right, or their mean; all of them must agree to be called right or wrong.
