@@ -9,7 +9,7 @@ from steelyard import Sample, Score, ScoreInfo, Suite, compare, evaluate_suite
 from steelyard.report.html import html_report
 from steelyard.report.markdown import markdown_report
 from steelyard.report.page import ReportContent, all_sections, report_sections
-from steelyard.report.scores import further_groups_section, scores_section
+from steelyard.report.scores import further_groups_section, groups_section, scores_section
 from steelyard.report.section import section_json
 from steelyard.report.targets import targets_section
 from steelyard.suite.evaluate import RunConfig
@@ -106,3 +106,17 @@ def test_a_terminal_shows_the_groups_of_the_scores_that_were_asked_for(runs):
     [shown] = further_groups_section(summaries, labels, "solved", on_terminal=("overlap",)).parts
     assert "terminal" not in hidden.media
     assert "terminal" in shown.media
+
+
+def test_a_share_that_is_1_throughout_one_group_is_no_count(tmp_path):
+    samples = [Sample(str(no), f"{no}?", group="full" if no < 2 else "partly") for no in range(5)]
+
+    def share(sample, output):
+        return Score("share", 1.0 if int(sample.id) < 2 else 0.5)
+
+    share.score_infos = (ScoreInfo("share", (0, 1)),)
+    runs = evaluate_suite(
+        Suite("s", "custom", samples, {"a": lambda _: "x"}, (share,)), how=RunConfig(store=tmp_path / "share.db")
+    )
+    by_group = rows(groups_section(*sections(runs), "share"), "category")
+    assert [by_group[name][3] for name in ("full", "partly")] == ["2", "3"]

@@ -101,15 +101,22 @@ def passed_count(score: ScoreSummary) -> int | None:
     return round(mean.value * mean.n) if score.binary and is_share(score) and mean.value is not None else None
 
 
-def count_cell(score: ScoreSummary) -> TableCell:
-    """How many records a mean is over, and of a 0/1 score how many of them have the value 1: `116 of 170`."""
-    n, passed = score.headline.n, passed_count(score)
+def count_cell(score: ScoreSummary, *, rate: bool = True) -> TableCell:
+    """How many records a mean is over, and of a 0/1 score how many of them have the value 1: `116 of 170`.
+
+    Args:
+        score: of a run or a group.
+        rate: whether the score is 0 or 1 in all cells that stand next to each other: a share that happens to be 1
+            throughout one run or group is no count there.
+    """
+    n, passed = score.headline.n, passed_count(score) if rate else None
     return TableCell(f"{n:,}") if passed is None else TableCell(f"{passed:,} of {n:,}", short=f"{passed:,}/{n:,}")
 
 
-def count_head(scores: Iterable[ScoreSummary]) -> str:
-    """The heading of a column of counts: `n`, or `count` where it has records with value 1 of all."""
-    return "n" if all(passed_count(score) is None for score in scores) else "count"
+def is_rate(scores: Iterable[ScoreSummary | None]) -> bool:
+    """Whether a score has only the values 0 and 1 in all of some runs or groups that have values."""
+    valued = [score for score in scores if score is not None and score.headline.value is not None]
+    return bool(valued) and all(passed_count(score) is not None for score in valued)
 
 
 def left_out_text(score: ScoreSummary) -> str:

@@ -18,12 +18,11 @@ from steelyard.report.numbers import (
     applies,
     bounds_text,
     count_cell,
-    count_head,
     interval_text,
+    is_rate,
     is_share,
     left_out_text,
     mean_text,
-    passed_count,
     run_labels,
     score_phrase,
     score_title,
@@ -91,7 +90,7 @@ def _overview(summaries: Sequence[RunSummary], labels: Sequence[str]) -> Section
     rows = tuple(
         (
             TableCell(score_title(name), short=name),
-            *(_mean_cell(summary.score(name), share=shares[name]) for summary in summaries),
+            *_mean_cells([summary.score(name) for summary in summaries], share=shares[name]),
         )
         for name in names
     )
@@ -111,12 +110,16 @@ def _run_columns(short: str, labels: Sequence[str], title: str = "") -> tuple[Ta
     return (TableColumn(title, "name", short), *(TableColumn(label, series=True) for label in labels))
 
 
-def _mean_cell(score: ScoreSummary | None, *, share: bool) -> TableCell:
-    if score is None:
-        return _NOTHING
-    n, count, left_out = f"n {score.headline.n:,}", count_cell(score), left_out_text(score)
+def _mean_cells(scores: Sequence[ScoreSummary | None], *, share: bool) -> Iterator[TableCell]:
+    """A cell of one score per run."""
+    rate = is_rate(scores)
+    yield from (_NOTHING if score is None else _mean_cell(score, share=share, rate=rate) for score in scores)
+
+
+def _mean_cell(score: ScoreSummary, *, share: bool, rate: bool) -> TableCell:
+    n, count, left_out = f"n {score.headline.n:,}", count_cell(score, rate=rate), left_out_text(score)
     short = f"{value_text(score.headline.value, share=share)} ({count.short or n})"
-    more = left_out if passed_count(score) is None else count.text + left_out.removeprefix(n)
+    more = count.text + left_out.removeprefix(n) if count.short else left_out
     return TableCell(mean_text(score.headline, share=share), more, short, value=score.headline.value)
 
 
@@ -130,6 +133,8 @@ def _counts_table(head: str, mean_head: str, scores: Sequence[ScoreSummary], *, 
         named: whether lines are named by the score, or by the group.
     """
     bounds = PAGES if any(score.missing_bounds for score in scores) else frozenset()
+    # Lines of one score are counted alike; each of several scores by itself.
+    rates = [is_rate([score]) for score in scores] if named else [is_rate(scores)] * len(scores)
     # Groups that a score does not apply to are rare; of scores side by side that is what tells them apart.
     not_applicable = EVERYWHERE if named or any(score.not_applicable for score in scores) else frozenset()
     columns = (
@@ -137,23 +142,24 @@ def _counts_table(head: str, mean_head: str, scores: Sequence[ScoreSummary], *, 
         TableColumn("mean", short=mean_head),
         TableColumn("95 % CI", "interval"),
         TableColumn("bounds by unparsed", media=bounds),
-        TableColumn(count_head(scores), short="n"),
+        TableColumn("count" if any(rates) else "n", short="n"),
         TableColumn("not applicable", short="n/a", media=not_applicable),
         TableColumn("unparsed"),
         TableColumn("refused"),
         TableColumn("errors"),
     )
-    return SectionTable(columns, tuple(_counts_row(score, named=named) for score in scores))
+    rows = (_counts_row(score, named=named, rate=rate) for score, rate in zip(scores, rates, strict=True))
+    return SectionTable(columns, tuple(rows))
 
 
-def _counts_row(score: ScoreSummary, *, named: bool) -> tuple[TableCell, ...]:
+def _counts_row(score: ScoreSummary, *, named: bool, rate: bool) -> tuple[TableCell, ...]:
     mean, share = score.headline, is_share(score)
     counts = (score.not_applicable, score.unparsed, score.refused, score.errors)
     return (
         TableCell(score_title(score.name), short=score.name) if named else TableCell(score.group),
         TableCell(value_text(mean.value, share=share), strong=True, value=mean.value),
         *text_row(interval_text(mean.interval, share=share), bounds_text(score) or MISSING),
-        count_cell(score),
+        count_cell(score, rate=rate),
         *text_row(*(f"{n:,}" for n in counts)),
     )
 
@@ -402,13 +408,15 @@ def _group_table(
         return _counts_table(head, score, groups_of[0], named=False)
     by_name = [{group.group: group for group in groups} for groups in groups_of]
     names = dict.fromkeys(name for groups in by_name for name in groups)
-    rows = tuple((TableCell(name), *(_group_cell(groups.get(name)) for groups in by_name)) for name in names)
+    rate = is_rate([group for groups in groups_of for group in groups])
+    cells = {name: [_group_cell(groups.get(name), rate=rate) for groups in by_name] for name in names}
+    rows = tuple((TableCell(name), *of_runs) for name, of_runs in cells.items())
     caption = f"{score_title(score)}: means with 95 % CI, and what they are over"
     return SectionTable(_run_columns(f"{score} by {head}", labels, head), rows, caption)
 
 
-def _group_cell(score: ScoreSummary | None) -> TableCell:
-    return _NOTHING if score is None else _mean_cell(score, share=is_share(score))
+def _group_cell(score: ScoreSummary | None, *, rate: bool) -> TableCell:
+    return _NOTHING if score is None else _mean_cell(score, share=is_share(score), rate=rate)
 
 
 def rescored_section(before: RunSummary, now: RunSummary, changed: Mapping[str, int]) -> Section:

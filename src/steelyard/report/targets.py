@@ -16,17 +16,16 @@ from steelyard.report.numbers import (
     bounds_text,
     consistency_text,
     count_cell,
-    count_head,
     counted,
     damaged_records,
     failed_elsewhere,
     interval_text,
+    is_rate,
     is_share,
     kind_text,
     left_out_text,
     matching_warnings,
     one_line,
-    passed_count,
     run_labels,
     score_title,
     unfinished,
@@ -126,7 +125,7 @@ def _table(
     tags = list(dict.fromkeys(tag for summary in summaries for tag in summary.tags))
     over_all = any(score_of.over == "all" for score_of in scored)
     # A share such as token F1 is a mean: only a score that is 0 or 1 is an accuracy, and only there errors are wrong.
-    rate = all(passed_count(score_of) is not None for score_of in scored)
+    rate = is_rate(scored)
     mean, lowest = ("accuracy", "wrong") if rate else ("mean", "0")
     # A column that would be empty is left out, and the mean over what was scored is the one over the answered already.
     answered = PAGES if over_all else frozenset()
@@ -146,7 +145,7 @@ def _table(
         TableColumn(f"{mean} (answered)", media=answered),
         TableColumn(f"errors as {lowest if over_all else 'lowest'}", media=with_errors),
         TableColumn("bounds by unparsed", media=bounds),
-        TableColumn(count_head(scored), short="n"),
+        TableColumn("count" if rate else "n", short="n"),
         TableColumn("not applicable", media=not_applicable),
         TableColumn("unparsed"),
         TableColumn("refused"),
@@ -161,7 +160,7 @@ def _table(
         (
             *_name_cells(summary, label),
             *text_row(*(summary.tags.get(tag, MISSING) for tag in tags)),
-            *_figures(summary, summary.score(score), brief=unfinished_runs),
+            *_figures(summary, summary.score(score), rate=rate, brief=unfinished_runs),
             *text_row(summary.tokens_text, f"{summary.from_journal:,}", f"{summary.seconds:.1f}"),
         )
         for label, summary in zip(labels, summaries, strict=True)
@@ -175,11 +174,11 @@ def _name_cells(summary: RunSummary, label: str) -> tuple[TableCell, TableCell]:
     return TableCell(summary.run), TableCell(label, short=summary.target + state)
 
 
-def _figures(summary: RunSummary, score: ScoreSummary | None, *, brief: bool) -> tuple[TableCell, ...]:
+def _figures(summary: RunSummary, score: ScoreSummary | None, *, rate: bool, brief: bool) -> tuple[TableCell, ...]:
     if score is None:
         return text_row(MISSING, "nothing was scored", *[MISSING] * 4, "0", "0", "0", "0", f"{summary.errors:,}")
     share = is_share(score)
-    over_all, count = score.over == "all", count_cell(score)
+    over_all, count = score.over == "all", count_cell(score, rate=rate)
     return (
         _value(score.headline, share=share, strong=True),
         _value(score.overall if over_all else score.answered, share=share, strong=True),
