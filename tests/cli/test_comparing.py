@@ -184,3 +184,6 @@ def test_the_words_that_a_prompt_changed_by_are_shown(steelyard, tmp_path, monke
     assert (setting["key"], setting["before"]) == ("prompt", texts["brief"])
     steelyard("compare", "brief", "long", "--markdown", "out.md", code=0)
     assert "changed words" in (tmp_path / "out.md").read_text(encoding="utf-8")
+    steelyard("compare", "brief", "long", "--html", "out.html", code=0)
+    page = (tmp_path / "out.html").read_text(encoding="utf-8")
+    assert "Answer in <del>one</del><ins>full</ins> <del>short sentence</del><ins>sentences</ins>." in page

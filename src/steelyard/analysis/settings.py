@@ -95,7 +95,19 @@ class SettingDifference:
         >>> SettingDifference("prompt", "", "", word_changes("Be brief now.", "Be exact now.")).marked
         'Be [-brief-]{+exact+} now.'
         """
-        return "".join(_marked_parts(self.words))
+        marks = {"removed": "[-{}-]", "added": "{{+{}+}}", "same": "{}"}
+        return "".join(marks[kind].format(text) for kind, text in self.excerpt)
+
+    @property
+    def excerpt(self) -> tuple[WordChange, ...]:
+        """`words` without the unchanged text that is far from a change."""
+        last = len(self.words) - 1
+        return tuple(
+            part._replace(text=_shortened(part.text, is_first=at == 0, is_last=at == last))
+            if part.kind == "same"
+            else part
+            for at, part in enumerate(self.words)
+        )
 
     def to_json(self) -> dict[str, Json]:
         """Plain JSON; `words` as lists of kind and text."""
@@ -332,16 +344,6 @@ def _joined(changes: Sequence[WordChange]) -> Iterator[WordChange]:
     """Neighbours of one kind as one piece."""
     for kind, parts in groupby(changes, lambda change: change.kind):
         yield WordChange(kind, "".join(part.text for part in parts))
-
-
-def _marked_parts(words: Sequence[WordChange]) -> Iterator[str]:
-    for at, (kind, text) in enumerate(words):
-        if kind == "removed":
-            yield f"[-{text}-]"
-        elif kind == "added":
-            yield f"{{+{text}+}}"
-        else:
-            yield _shortened(text, is_first=at == 0, is_last=at == len(words) - 1)
 
 
 def _shortened(text: str, *, is_first: bool, is_last: bool) -> str:

@@ -233,7 +233,8 @@ def _word_changes(pair: PairComparison) -> Iterator[Sentence]:
     """The changed words of each prompt, removed ones as `[-text-]` and added ones as `{+text+}`."""
     for setting in pair.settings:
         if setting.words:
-            yield Sentence(one_line(setting.marked, _MOST_MARKED), "fact", f"{setting.key}, changed words")
+            marked = one_line(setting.marked, _MOST_MARKED)
+            yield Sentence(marked, "fact", f"{setting.key}, changed words", changes=setting.excerpt)
 
 
 def _by(aligned: str) -> str:

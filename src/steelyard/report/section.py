@@ -116,12 +116,15 @@ class Sentence:
             know; `fact`: a figure with its name; `item`: an entry of a list; `rule`: of a gate, its state as term.
         term: the name of a fact.
         media: where it is shown.
+        changes: of a word diff its pieces (`same`, `removed` or `added`, text), which a page marks up; `text` has the
+            same for media without markup.
     """
 
     text: str
     kind: SentenceKind = "note"
     term: str = ""
     media: frozenset[Medium] = EVERYWHERE
+    changes: tuple[tuple[str, str], ...] = ()
 
     @property
     def with_term(self) -> str:
