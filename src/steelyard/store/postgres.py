@@ -103,8 +103,8 @@ class PostgresSchema:
         """Refuse a server that is too old, and a database that cannot hold every text."""
         version = connection.dialect.server_version_info or (0,)
         if int(version[0]) < _LEAST:
-            found = ".".join(map(str, version))
-            raise StoreError(f"{self.where}: PostgreSQL {found} is too old, {_LEAST} or newer is needed")
+            number = ".".join(map(str, version))
+            raise StoreError(f"{self.where}: PostgreSQL {number} is too old, {_LEAST} or newer is needed")
         encoding = connection.exec_driver_sql("SHOW server_encoding").scalar_one()
         if encoding != "UTF8":
             raise StoreError(

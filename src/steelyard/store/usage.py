@@ -155,11 +155,11 @@ def asked_by_itself(stages: Sequence[StageCost], manifest: Mapping[str, Any]) ->
         stages: of the run, as `stage_costs` counts them.
         manifest: the run's.
     """
-    asked = any(cost.calls for cost in stages if cost.stage == "target")
+    used_ask = any(cost.calls for cost in stages if cost.stage == "target")
     target = manifest.get("target")
     # A function of Python is described by its import path, a registered target by its name.
     own_code = isinstance(target, str) or (isinstance(target, Mapping) and not _ASKS_ITSELF.isdisjoint(target))
-    return own_code and not asked
+    return own_code and not used_ask
 
 
 class SampleCost(NamedTuple):
