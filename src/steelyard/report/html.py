@@ -34,7 +34,7 @@ from steelyard.types import Note
 if TYPE_CHECKING:
     import jinja2
 
-_SCRIPTS: Final = ("text.js", "rows.js", "judged.js", "preferred.js", "detail.js", "table.js")
+_SCRIPTS: Final = ("text.js", "rows.js", "judged.js", "preferred.js", "sql.js", "detail.js", "table.js")
 _NARROW: Final = 340
 """Width in pixels of the charts shown on a telephone instead of the wide ones."""
 

@@ -37,6 +37,7 @@ from steelyard.report.section import (
     Sentence,
     sentences,
 )
+from steelyard.report.sql_results import wrong_results_section
 from steelyard.report.standings import standings_section
 from steelyard.report.targets import alarms_section, run_remarks, targets_section
 
@@ -48,15 +49,25 @@ _ORDERS: Final[dict[Medium, tuple[str, ...]]] = {
         *("further_groups", "breakdowns", "preferences", "standings", "comparison", "gate"),
     ),
     "markdown": (
+<<<<<<< HEAD
         *("alarms", "conclusion", "gate", "standings", "preferences", "targets", "scores", "agreement", "groups"),
         *("regressions", "labels", "exam", "comparison", "costs", "breakdowns"),
         *("further_histograms", "further_groups"),
+=======
+        *("alarms", "conclusion", "gate", "standings", "preferences", "targets", "scores", "agreement", "regressions"),
+        "wrong_results",
+        *("labels", "exam", "groups", "comparison", "costs", "breakdowns"),
+>>>>>>> 67d9efc (Show both queries and their first rows side by side)
     ),
     "html": (
         *("alarms", "conclusion", "gate", "standings", "preferences", "answers", "targets", "scores", "agreement"),
         *("costs", "labels", "exam", "groups", "further_groups", "breakdowns", "comparison"),
     ),
 }
+
+
+_WITH_RESULTS: Final = frozenset({"result", "execution_accuracy"})
+"""Scores that keep the first rows of the two results which they compare."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,7 +153,9 @@ def _sections(content: ReportContent, chance: float | None) -> list[Section]:
     changed = next((pair for pair in pairs if pair.regressions or pair.improvements), None)
     regressions = regressions_comment(content.runs, changed) if changed else Section("")
     reasons = [run.reason for run in content.runs]
+    compared = next((run for run in content.runs if _WITH_RESULTS & {*run.manifest.get("scores", ())}), None)
     return [
+        wrong_results_section(compared.records() if compared is not None else ()),
         alarms_section(content.summaries, reasons, score, content.comparison),
         _conclusion(content, summaries),
         gate_section(content.gate),

@@ -14,6 +14,7 @@ from steelyard.report.judge_reasons import preference_reason
 from steelyard.report.numbers import counted, kind_text
 from steelyard.report.sample_evidence import sources_in
 from steelyard.report.sample_table import input_text
+from steelyard.report.sql_results import sql_lines
 from steelyard.types import Label, Note, Output, Record, Score
 
 _LETTERS: Final = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
@@ -42,6 +43,7 @@ def sample_lines(record: Record, sides: Sequence[str] = ()) -> Iterator[str]:
         yield f"  reply: {in_short(record.output.value, 400) or '(empty)'}"
         yield from _steps(record.output)
         yield from _retrieved(record.output)
+    yield from sql_lines(record)
     explained = [replace(score, reason=preference_reason(score, sides)) if sides else score for score in record.scores]
     for _, together in groupby(explained, lambda score: score.reason or score.name):
         scores = list(together)

@@ -13,6 +13,7 @@ from steelyard.analysis.retrieval_matches import RETRIEVAL_SCORES, WAYS
 from steelyard.escaping import cell_text
 from steelyard.prompts.agent_messages import MESSAGES, is_answered_conversation, tool_call
 from steelyard.report.numbers import kind_text
+from steelyard.report.sql_results import sql_json
 from steelyard.scorers.passages import SourcePassage, match
 from steelyard.scorers.retrieval import retrieved
 from steelyard.types import Output, Record, Sample, Score
@@ -23,7 +24,7 @@ _ONCE: Final = frozenset({"verdict_like", *STEPS})
 """Keys that several scores of one judge share; a page shows them with the first score only."""
 JUDGED: Final = _ONCE | {"how", "repeats", "sd", "flip_rate", "mass", "distribution", "fallback", "bounds"}
 """Keys of a score's detail that say how a judge computed it."""
-EVIDENCE: Final = ("judged", "failed", "sources", "messages")
+EVIDENCE: Final = ("judged", "failed", "sources", "messages", "sql")
 """Columns that a page has only where a record has something in them."""
 
 WordIndex = Callable[[str], int]
@@ -31,7 +32,7 @@ WordIndex = Callable[[str], int]
 
 
 def evidence_of(record: Record, page_score: str, index: WordIndex) -> dict[str, Any]:
-    """The columns `judged`, `failed`, `sources` and `messages` of one record.
+    """The columns `judged`, `failed`, `sources`, `messages` and `sql` of one record.
 
     Args:
         record: one of the run.
@@ -45,6 +46,7 @@ def evidence_of(record: Record, page_score: str, index: WordIndex) -> dict[str, 
         "failed": [index(score.name) for score in failed],
         "sources": _sources(record, index),
         "messages": _messages(record.output, index),
+        "sql": sql_json(record, index),
     }
 
 

@@ -41,7 +41,9 @@ from steelyard.types import Record, Reply, Sample, Score
 
 OUTCOME_CODES: Final = {outcome: code for code, outcome in enumerate(get_args(RowOutcome))}
 _MISSING: Final = len(OUTCOME_CODES)
-_SHOWN_APART: Final = frozenset({"letters", "status", "rule", "span", "confidence", "kind", "label"})
+_SHOWN_APART: Final = frozenset(
+    {"letters", "status", "rule", "span", "confidence", "kind", "label", "results", "differences"}
+)
 _RECORD_COLUMNS: Final = (
     *(
         "sample",

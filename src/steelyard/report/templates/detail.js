@@ -70,6 +70,7 @@ function answerOf(run, number, record, row) {
     const text = run.output[record] === "" ? "(empty)" : marked(run.output[record], run.span[record]);
     parts.push(element("pre", { class: "text", tabindex: 0, "aria-label": name }, text));
   }
+  parts.push(...sqlOf(run, record));
   if (isLong(reason)) parts.push(...reasoning(HEAD.score, reason));
   parts.push(...judgedFacts(run, record, HEAD.score), ...factsOf(run, record));
   return element("section", { class: "answer", "aria-label": plainly(run.name) }, ...parts);
