@@ -9,7 +9,9 @@ from pathlib import Path
 
 import pytest
 
+from steelyard import evaluate
 from steelyard.errors import ConfigError
+from steelyard.report.scores import scores_section
 from steelyard.scorers.tables import TableMetrics
 from steelyard.sql.results import SqlLimits
 from steelyard.sql.sandbox import Sandbox
@@ -360,3 +362,37 @@ def test_a_large_table_is_weighed_while_others_go_on(sandbox):
 def test_the_scorer_is_a_value():
     assert TableMetrics(databases=Path("a")) == TableMetrics(databases=Path("a"))
     assert hash(TableMetrics()) == hash(TableMetrics())
+
+
+def order_run(tmp_path):
+    """Eight ordered tables: six in order, one reversed, one reply without a table."""
+    rows = [[number] for number in range(5)]
+    replies = {str(number): rows for number in range(6)} | {"6": rows[::-1], "7": "no table"}
+    samples = [Sample(name, "?", rows) for name in replies]
+    return evaluate(lambda asked: replies[asked.id], samples, [TableMetrics()], store=tmp_path / "steelyard.db")
+
+
+def test_intervals_and_bounds_of_the_order_stay_on_its_declared_scale(tmp_path):
+    summary = order_run(tmp_path).summary()
+    order, unit = summary.score("tuple_order"), summary.score("tuple_order_unit")
+    assert (order.scale, unit.scale) == ((-1.0, 1.0), None)
+    assert order.headline.value == pytest.approx(5 / 7)
+    assert -1 <= order.headline.interval.low < order.headline.interval.high <= 1
+    # The one reply without a table is worth -1 to 1: (5 - 1) / 8 and (5 + 1) / 8.
+    assert order.missing_bounds == (0.5, 0.75)
+    assert unit.missing_bounds == (6 / 8, 7 / 8)
+
+
+def test_a_chart_has_the_order_on_its_own_axis(tmp_path):
+    summary = order_run(tmp_path).summary()
+    charts = [section.chart for section in scores_section([summary], ["run"]).parts if section.chart]
+    [chart] = [chart for chart in charts if chart.domain == (-1.0, 1.0)]
+    assert chart.rows == ("Tuple order",)
+    [point] = chart.points
+    assert point.value == pytest.approx(5 / 7)
+    assert point.high == 1
+
+
+def test_given_rows_in_another_order_are_said_to_be_so(tmp_path):
+    labels = order_run(tmp_path).summary().labels["execution_accuracy"]
+    assert labels == {"same": 6, "same, other order": 1, "unparsed": 1}

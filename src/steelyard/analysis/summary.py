@@ -85,7 +85,8 @@ class _Reading:
         """Lowest and highest value that the score can take; None where that is not known."""
         if self.scale is None:
             return UNIT if tally.unit else None
-        return self.scale if self.over == "scored" else None
+        # A reply that counts as 0 widens a scale that begins above it.
+        return self.scale if self.over == "scored" else Interval(min(self.scale.low, 0.0), max(self.scale.high, 0.0))
 
 
 @dataclass(frozen=True, slots=True)

@@ -49,15 +49,9 @@ _ORDERS: Final[dict[Medium, tuple[str, ...]]] = {
         *("further_groups", "breakdowns", "preferences", "standings", "comparison", "gate"),
     ),
     "markdown": (
-<<<<<<< HEAD
         *("alarms", "conclusion", "gate", "standings", "preferences", "targets", "scores", "agreement", "groups"),
-        *("regressions", "labels", "exam", "comparison", "costs", "breakdowns"),
+        *("regressions", "wrong_results", "labels", "exam", "comparison", "costs", "breakdowns"),
         *("further_histograms", "further_groups"),
-=======
-        *("alarms", "conclusion", "gate", "standings", "preferences", "targets", "scores", "agreement", "regressions"),
-        "wrong_results",
-        *("labels", "exam", "groups", "comparison", "costs", "breakdowns"),
->>>>>>> 67d9efc (Show both queries and their first rows side by side)
     ),
     "html": (
         *("alarms", "conclusion", "gate", "standings", "preferences", "answers", "targets", "scores", "agreement"),

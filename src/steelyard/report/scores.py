@@ -62,6 +62,7 @@ def scores_section(summaries: Sequence[RunSummary], labels: Sequence[str]) -> Se
                 _overview(summaries, labels),
                 *_verdicts(summaries, labels),
                 *_contingency_tables(summaries, labels),
+                *_scale_charts(summaries),
                 *_first_in_markdown(_histograms(summaries, labels)),
             ]
         ),
@@ -104,6 +105,37 @@ def _overview(summaries: Sequence[RunSummary], labels: Sequence[str]) -> Section
 def _applies_to_any(summaries: Sequence[RunSummary], score: str) -> bool:
     """Whether a score applies to a record of any run; of one that does not, tables and charts would be dashes."""
     return any(applies(given) for summary in summaries if (given := summary.score(score)) is not None)
+
+
+def _scale_charts(summaries: Sequence[RunSummary]) -> list[Section]:
+    """A chart per scale other than a share's, which the bars of shares leave out: a correlation is in -1 to 1."""
+    names = dict.fromkeys(score.name for summary in summaries for score in summary.own_scores)
+    by_scale: dict[tuple[float, float], list[str]] = {}
+    for name in names:
+        domain = None if all_shares(summaries, name) else score_domain(summaries, name)
+        # Scores with a histogram have a chart of their own.
+        if domain is not None and len(names) > 1 and not any(name in summary.spreads for summary in summaries):
+            by_scale.setdefault(domain, []).append(name)
+    return [Section("", chart=scale_chart(summaries, scores, scale)) for scale, scores in by_scale.items()]
+
+
+def scale_chart(summaries: Sequence[RunSummary], scores: Sequence[str], scale: tuple[float, float]) -> RowChart:
+    """The means of scores on one declared scale, with their 95 % confidence intervals: a row per score.
+
+    Args:
+        summaries: one per run, at least one.
+        scores: names of scores that have this scale in every run.
+        scale: lowest and highest value, both ends of the axis.
+    """
+    points = []
+    for row, name in enumerate(scores):
+        for series, summary in enumerate(summaries):
+            score = summary.score(name)
+            points.append(mean_point(row, series, score.headline if score else None, share=False))
+    words = "; ".join(f"{score_title(scores[point.row])}: {point.text}" for point in points)
+    title = f"Means on a scale from {scale[0]:g} to {scale[1]:g}, 95 % CI"
+    runs = run_labels(summaries) if len(summaries) > 1 else ()
+    return RowChart(title, words, tuple(map(score_title, scores)), tuple(points), series=runs, domain=scale)
 
 
 def _run_columns(short: str, labels: Sequence[str], title: str = "") -> tuple[TableColumn, ...]:

@@ -47,6 +47,7 @@ from steelyard.tables.sides import TableSide, compare_equal_queries, compare_sid
 from steelyard.types import NOT_COMPARED, STOPPED, Output, Sample, Score, ScoreInfo, StageInfo
 
 _EXECUTION: Final = "execution_accuracy"
+_SAME: Final = frozenset({"same", "columns permuted"})
 _NOTHING: Final[Mapping[str, Any]] = MappingProxyType({})
 _ORDER: Final = "tuple_order"
 _TOO_LARGE: Final = "too_large"
@@ -326,6 +327,10 @@ class TableMetrics:
         self, measures: Mapping[str, Measure], detail: Mapping[str, Any], about: Mapping[str, Any] = _NOTHING
     ) -> Sequence[Score]:
         label = _label(measures[self._main], detail)
+        order = measures.get(_ORDER)
+        # Rows that were given have an order, which nobody asked for: it is said, and nothing more.
+        reordered = self._main == _EXECUTION and label in _SAME and order is not None and order.value not in {None, 1.0}
+        label = f"{label}, other order" if reordered else label
         return [
             _score(name, measures[name], {**detail, "label": label, **about} if name == self._main else detail)
             for name in self._names
