@@ -88,7 +88,7 @@ def pairwise() -> None:
 
 
 def tables() -> None:
-    """Predicted tables, weighed against the wanted ones: in a data frame, and as two runs that are compared."""
+    """Predicted tables, scored against the wanted ones: in a data frame, and as two runs that are compared."""
     store, example = OUT / "demo.db", ROOT / "examples" / "tables"
     print("\nPredicted tables: five metrics in a data frame, then two systems compared.")
     print("\n$ python examples/tables/score.py", flush=True)

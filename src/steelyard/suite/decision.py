@@ -191,7 +191,7 @@ class Decision:
             self._valued.append((self._valued[-1] if self._valued else 0) + (value is not None))
 
     def has(self, target: str, no: int) -> bool:
-        """Whether all repeats of an unread sample have arrived."""
+        """Whether all repeats of an unparsed sample have arrived."""
         known = self._values.get((target, no))
         return known is not None and known.repeats >= self.repeats
 
