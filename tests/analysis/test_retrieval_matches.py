@@ -2,7 +2,7 @@
 
 import pytest
 
-from steelyard.analysis.retrieval_matches import Matched
+from steelyard.analysis.retrieval_matches import SourceMatchCounts
 
 
 @pytest.mark.parametrize(
@@ -14,16 +14,16 @@ from steelyard.analysis.retrieval_matches import Matched
     ],
 )  # fmt: skip
 def test_ways_are_counted_the_strongest_first(counts, sentence):
-    assert Matched.of("t", counts).sentence == sentence
+    assert SourceMatchCounts.of("t", counts).sentence == sentence
 
 
 def test_a_run_that_scored_no_retrieval_has_none():
-    assert Matched.of("t", {"not applicable": 9}) is None
+    assert SourceMatchCounts.of("t", {"not applicable": 9}) is None
 
 
 @pytest.mark.parametrize(("nothing", "warns"), [(10, False), (11, True), (20, True)])
 def test_a_rate_over_which_most_records_match_nothing_is_warned_of(nothing, warns):
-    found = Matched.of("t", {"words": 20 - nothing, "nothing": nothing})
+    found = SourceMatchCounts.of("t", {"words": 20 - nothing, "nothing": nothing})
     assert ("the same documents?" in found.warning) is warns
     assert found.to_json()["warning"] == found.warning
 
@@ -31,23 +31,23 @@ def test_a_rate_over_which_most_records_match_nothing_is_warned_of(nothing, warn
 def test_a_poor_search_is_named_as_a_cause_where_some_passages_do_match():
     cause = "the passages share no text with the sources: the same documents?"
     both = f"{cause} Or does the search miss them?"
-    assert Matched.of("t", {"words": 1, "nothing": 19}).warning.endswith(f"19 of 20 records; {both}")
-    poor = Matched.of("t", {"words": 6, "nothing": 14}).warning
+    assert SourceMatchCounts.of("t", {"words": 1, "nothing": 19}).warning.endswith(f"19 of 20 records; {both}")
+    poor = SourceMatchCounts.of("t", {"words": 6, "nothing": 14}).warning
     assert poor.endswith(f"14 of 20 records; the search misses them, or {cause}")
 
 
 def test_a_system_that_returns_no_passages_is_not_asked_for_its_documents():
-    silent = Matched.of("t", {"nothing retrieved": 11, "words": 9})
+    silent = SourceMatchCounts.of("t", {"nothing retrieved": 11, "words": 9})
     assert silent.sentence == "t: passages match the sources by words in 9, are missing in 11 of 20 records"
     assert silent.warning.startswith("t: no passages came back in 11 of 20 records")
     assert "documents" not in silent.warning
-    assert Matched.of("t", {"nothing retrieved": 10, "words": 10}).warning == ""
-    partly = Matched.of("t", {"nothing retrieved": 6, "nothing": 6, "words": 8})
+    assert SourceMatchCounts.of("t", {"nothing retrieved": 10, "words": 10}).warning == ""
+    partly = SourceMatchCounts.of("t", {"nothing retrieved": 6, "nothing": 6, "words": 8})
     assert partly.warning.startswith("t: no passage matches a source in 12 of 20 records")
 
 
 def test_records_that_cannot_be_compared_are_warned_of_before_those_that_match_nothing():
-    found = Matched.of("t", {"nothing": 3, "not compared": 17})
+    found = SourceMatchCounts.of("t", {"nothing": 3, "not compared": 17})
     assert found.warning == (
         "t: passages and sources could not be compared in 17 of 20 records, which have no retrieval score: they have "
         "no text, page or ids in common"

@@ -24,7 +24,7 @@ def test_three_targets_with_their_comparison_fit_a_screen_of_80_by_24(steelyard,
         lines = result.out.splitlines()  # a terminal's progress is erased in the end
         assert len(lines) <= 24, "\n".join(lines)
         assert max(width(line) for line in lines) <= 80
-    assert "60 of 60 replies came from the journal (20, 20, 20 in the order of the runs)" in result.out
+    assert "60 of 60 replies were cached (20, 20, 20 in the order of the runs)" in result.out
     assert "could not be read: 20 " in result.out.replace("\n", "")
     assert "gate: of 3 rules 3 hold" in result.out
 

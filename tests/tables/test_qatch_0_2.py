@@ -6,14 +6,14 @@ from hypothesis import strategies as st
 
 from steelyard.tables.counting import Lexicon
 from steelyard.tables.qatch_0_2 import release_text
-from steelyard.tables.qatch_docs import documented_key
+from steelyard.tables.qatch_docs import qatch_docs_key
 
 CELLS = st.none() | st.booleans() | st.integers() | st.floats() | st.text() | st.from_regex(r"-?\d+(\.\d+)?\n?")
 
 
 @given(st.lists(CELLS, max_size=6))
 def test_two_cells_have_one_number_exactly_where_their_keys_are_equal(cells):
-    for key in (documented_key, str):
+    for key in (qatch_docs_key, str):
         [row] = Lexicon(key).rows([cells])
         for first, one in zip(cells, row, strict=True):
             for second, other in zip(cells, row, strict=True):

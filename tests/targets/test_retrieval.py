@@ -17,7 +17,7 @@ from steelyard.registry import describe
 from steelyard.scorers.retrieval import Retrieval
 from steelyard.suite.dry_run import estimate
 from steelyard.suite.objects import Suite
-from steelyard.targets.retrieval import QueryEngine, _shelf
+from steelyard.targets.retrieval import QueryEngine, _shared_vectors
 
 GATE = "The gate is on the north side. It is painted red every second spring."
 RAIN = "Rain is measured at nine o'clock. The gauge is made of copper."
@@ -246,7 +246,7 @@ def test_kept_vectors_are_used_by_another_process_with_another_journal(folder, t
         async with peer(answering) as here:
             for store in ("one.db", "two.db"):
                 await aevaluate(by_vectors(folder, here.url), SAMPLES[:1], [], store=store)
-                _shelf.cache_clear()  # what a process holds in memory
+                _shared_vectors.cache_clear()  # what a process holds in memory
             return inputs(here)
 
     asked = asyncio.run(work())

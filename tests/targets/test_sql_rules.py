@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from steelyard.errors import ConfigError
 from steelyard.sql.schema import Schema, parse_schema
 from steelyard.targets.baseline import Baseline
-from steelyard.targets.sql_rules import read_question
 from steelyard.targets.sql_rules.question import lexicon
+from steelyard.targets.sql_rules.rules import read_question
 from steelyard.types import Sample
 
 CLINIC = """

@@ -38,11 +38,11 @@ from steelyard.analysis.differences import (
     with_needed,
 )
 from steelyard.analysis.multiplicity import (
+    adjust_groups,
+    adjust_pairs,
+    adjust_runs,
+    adjust_scores,
     group_notes,
-    over_groups,
-    over_pairs,
-    over_runs,
-    over_scores,
     run_notes,
     score_notes,
 )
@@ -97,7 +97,7 @@ def compare(
     """
     name, sides = _checked_runs(runs, score, level, groups, summaries)
     tested = [_tested_pair(sides[0], other, name, align_by, level) for other in sides[1:]]
-    headlines = over_runs([pair.headline for pair in tested])
+    headlines = adjust_runs([pair.headline for pair in tested])
     pairs = _compared_pairs(tested, headlines, level)
     return _comparison(name, sides, pairs, groups, run_notes(pairs))
 
@@ -130,7 +130,7 @@ def compare_all_pairs(
     against_first = [_tested_pair(sides[0], other, name, align_by, level) for other in sides[1:]]
     others = [_tested_headline(*pair, name, align_by, level) for pair in combinations(sides[1:], 2)]
     tested = [*against_first, *others]
-    headlines = over_pairs([pair.headline for pair in tested])
+    headlines = adjust_pairs([pair.headline for pair in tested])
     pairs = _compared_pairs(against_first, headlines[: len(against_first)], level)
     all_pairs = tuple(_run_pair(pair, headline, level) for pair, headline in zip(tested, headlines, strict=True))
     return replace(_comparison(name, sides, pairs, groups, ()), all_pairs=all_pairs)
@@ -140,7 +140,7 @@ def _compared_pairs(
     tested: Sequence[_TestedPair], headlines: Sequence[PairedDifference], level: float
 ) -> tuple[PairComparison, ...]:
     """Everything about each pair, given the corrected differences of their headlines."""
-    scores = over_scores([pair.scores for pair in tested], level)
+    scores = adjust_scores([pair.scores for pair in tested], level)
     return tuple(
         _compare_pair(replace(pair, headline=headline, scores=several), level=level)
         for pair, headline, several in zip(tested, headlines, scores, strict=True)
@@ -316,7 +316,7 @@ def _compare_pair(pair: _TestedPair, *, level: float) -> PairComparison:
         answered_both=paired_difference(
             answered, level=level, meaning=kind.meaning, missing=headline.missing if kind.over == "scored" else None
         ),
-        groups=over_groups(_groups(pairs, runs, kind, level)),
+        groups=adjust_groups(_groups(pairs, runs, kind, level)),
         improvements=tuple(baseline.ids(alignment.first[improved])),
         regressions=tuple(baseline.ids(alignment.first[regressed])),
         warnings=(*alignment.notes, *comparison_warnings(runs, overlap, kind.name)),

@@ -87,7 +87,7 @@ class ExamRows:
 
     @classmethod
     def of(cls, columns: ScoreColumns, score: str) -> ExamRows:
-        """Those of a score."""
+        """Select the rows of one score."""
         import numpy as np
 
         at = columns.rows_of(score)
@@ -283,7 +283,7 @@ def _letters_per_unit(part: ExamColumns) -> Array:
 
 
 def _between(part: ExamColumns, letters_per_unit: Array) -> HomogeneityTest:
-    """Of the questions whose key stood at one letter, each as one value."""
+    """Test whether questions whose right option stood at different letters are solved at different rates."""
     import numpy as np
 
     if _has_no_repeats(part):

@@ -23,22 +23,22 @@ _MOST_NAMED: Final = 4
 Correction = Callable[[Sequence[float]], list[float]]
 
 
-def over_runs(headlines: Sequence[PairedDifference]) -> list[PairedDifference]:
+def adjust_runs(headlines: Sequence[PairedDifference]) -> list[PairedDifference]:
     """Correct the headline p-values of several runs after Holm; a single one is left as it is."""
     return _corrected(headlines, holm, "Holm", "runs")
 
 
-def over_pairs(headlines: Sequence[PairedDifference]) -> list[PairedDifference]:
+def adjust_pairs(headlines: Sequence[PairedDifference]) -> list[PairedDifference]:
     """Correct the headline p-values of all pairs of runs after Holm; a single one is left as it is."""
     return _corrected(headlines, holm, "Holm", "pairs")
 
 
-def over_groups(groups: Sequence[PairedDifference]) -> tuple[PairedDifference, ...]:
+def adjust_groups(groups: Sequence[PairedDifference]) -> tuple[PairedDifference, ...]:
     """Correct the p-values of a pair's groups after Benjamini and Hochberg."""
     return tuple(_corrected(groups, benjamini_hochberg, "Benjamini-Hochberg", "groups"))
 
 
-def over_scores(runs: Sequence[Sequence[ScoreDifference]], level: float) -> list[tuple[ScoreDifference, ...]]:
+def adjust_scores(runs: Sequence[Sequence[ScoreDifference]], level: float) -> list[tuple[ScoreDifference, ...]]:
     """Correct the p-values of the further scores of all runs together, and set their verdicts."""
     every = [score.difference for scores in runs for score in scores]
     corrected = iter(_corrected(every, benjamini_hochberg, "Benjamini-Hochberg", "differences"))

@@ -25,7 +25,7 @@ _NOT_COMPARED: Final = "not compared"
 
 
 @dataclass(frozen=True, slots=True)
-class Matched:
+class SourceMatchCounts:
     """Records by how their passages matched the expected sources.
 
     Args:
@@ -45,10 +45,10 @@ class Matched:
     empty: int = 0
 
     @classmethod
-    def of(cls, target: str, counts: Mapping[str, int]) -> Matched | None:
+    def of(cls, target: str, counts: Mapping[str, int]) -> SourceMatchCounts | None:
         """Read the counts of `matched_by`; None where no record has it.
 
-        >>> Matched.of("engine", {"words": 3, "nothing": 1, "not applicable": 2}).by
+        >>> SourceMatchCounts.of("engine", {"words": 3, "nothing": 1, "not applicable": 2}).by
         {'words': 3}
         """
         by = {way: counts[way] for way in WAYS if counts.get(way)}
@@ -65,7 +65,7 @@ class Matched:
     def sentence(self) -> str:
         """The counts in a sentence.
 
-        >>> Matched("engine", {"words": 14, "page": 2}, 4).sentence
+        >>> SourceMatchCounts("engine", {"words": 14, "page": 2}, 4).sentence
         'engine: passages match the sources by words in 14, by page in 2, match nothing in 4 of 20 records'
         """
         ways = ", ".join(f"by {way} in {count:,}" for way, count in self.by.items())
@@ -79,7 +79,7 @@ class Matched:
     def warning(self) -> str:
         """Why the retrieval scores are likely wrong; "" where most records match something.
 
-        >>> Matched("engine", {"words": 1}, 19).warning
+        >>> SourceMatchCounts("engine", {"words": 1}, 19).warning
         'engine: no passage matches a source in 19 of 20 records; the passages share no text with the sources: the same documents? Or does the search miss them?'
         """  # noqa: E501  # one line of output
         if self.not_compared > self.compared:

@@ -13,7 +13,7 @@ from steelyard.analysis.exam_values import Exam
 from steelyard.analysis.histograms import Histogram
 from steelyard.analysis.intervals import Mean
 from steelyard.analysis.rater_agreement_values import Agreement
-from steelyard.analysis.retrieval_matches import RETRIEVAL_SCORES, Matched
+from steelyard.analysis.retrieval_matches import RETRIEVAL_SCORES, SourceMatchCounts
 from steelyard.analysis.stopping import Stopping
 from steelyard.analysis.usage import FrameworkUsage, StageCost
 from steelyard.plain_json import field_values
@@ -53,7 +53,7 @@ class Consistency:
 
 
 @dataclass(frozen=True, slots=True)
-class Labelled:
+class LabelEffect:
     """How people's labels changed a score, where a summary counts them in place of the parsed replies.
 
     Args:
@@ -271,8 +271,8 @@ class RunSummary:
     stopping: Stopping | None = None
     exams: tuple[Exam, ...] = ()
     also_scored: tuple[str, ...] = ()
-    labelled: Labelled | None = None
-    matched: Matched | None = None
+    labelled: LabelEffect | None = None
+    matched: SourceMatchCounts | None = None
     framework: FrameworkUsage | None = None
     asks_itself: bool = False
     damaged: tuple[str, ...] = ()

@@ -14,7 +14,7 @@ LanguageSetting = Literal["auto", "en", "zh"]
 
 _HAN: Final = re.compile("[\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff]")
 _LETTER: Final = re.compile(r"[^\W\d_]")
-_LEAST: Final = 5
+_LETTERS_PER_HAN: Final = 5
 
 
 def check_language(setting: str) -> None:
@@ -50,4 +50,4 @@ def language_of(*texts: str) -> Language:
     if not han:
         return "en"
     letters = sum(len(_LETTER.findall(text)) for text in texts)
-    return "zh" if han * _LEAST >= letters else "en"
+    return "zh" if han * _LETTERS_PER_HAN >= letters else "en"

@@ -49,7 +49,7 @@ def cached_sentence(summaries: Sequence[RunSummary], replies: Sequence[int]) -> 
     if not any(counts):
         return ""
     each = f" ({', '.join(map(str, counts))} in the order of the runs)" if len(counts) > 1 else ""
-    return f"{sum(counts)} of {sum(replies)} replies came from the journal{each}"
+    return f"{sum(counts)} of {sum(replies)} replies were cached{each}"
 
 
 def saved_calls(summaries: Sequence[RunSummary]) -> str:

@@ -18,7 +18,6 @@ from steelyard.report.numbers import (
     MISSING,
     bounds_text,
     counted,
-    is_share,
     mean_text,
     score_title,
     value_text,
@@ -287,7 +286,7 @@ def _rule_cell(score: ScoreSummary | None) -> TableCell:
     if score is None:
         return TableCell(MISSING)
     unparsed = f"{score.unparsed + score.refused:,} unparsed or refused" if score.unparsed + score.refused else ""
-    return TableCell(mean_text(score.headline, share=is_share(score)), unparsed, value=score.headline.value)
+    return TableCell(mean_text(score.headline, share=score.is_share), unparsed, value=score.headline.value)
 
 
 def macro_sentences(summaries: Sequence[RunSummary], labels: Sequence[str], name: str) -> list[str]:
@@ -296,7 +295,7 @@ def macro_sentences(summaries: Sequence[RunSummary], labels: Sequence[str], name
     for label, summary in _pairs(labels, summaries):
         score = summary.score(name)
         if score and score.macro and not any(exam.score == name for exam in summary.exams):
-            share = is_share(score)
+            share = score.is_share
             over = f"macro average over {score.macro.n:,} groups {mean_text(score.macro, share=share)}"
             micro = f"micro average over {counted(score.headline.n, 'record')}"
             texts.append(f"{label}: {over}; {micro} {mean_text(score.headline, share=share)}.")

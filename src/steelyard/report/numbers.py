@@ -21,11 +21,6 @@ _MOST_DAMAGED: Final = 3
 """Damaged records that a sentence names."""
 
 
-def is_share(score: ScoreSummary) -> bool:
-    """Whether every value lies in [0, 1], so that means are shown in percent and differences in points."""
-    return score.is_share
-
-
 def value_text(value: float | None, *, share: bool) -> str:
     """A mean: percent with one decimal where it is a share, else two decimals.
 
@@ -87,7 +82,7 @@ def consistency_text(name: str, consistency: Consistency) -> str:
 
 def bounds_text(score: ScoreSummary) -> str:
     """The lowest and highest mean that the missing verdicts allow; "" where none is missing."""
-    return interval_text(score.missing_bounds, share=is_share(score))
+    return interval_text(score.missing_bounds, share=score.is_share)
 
 
 def applies(score: ScoreSummary) -> bool:
@@ -98,7 +93,7 @@ def applies(score: ScoreSummary) -> bool:
 def passed_count(score: ScoreSummary) -> int | None:
     """Of a 0/1 score the number of records with value 1 among those that its mean is over; None for any other score."""
     mean = score.headline
-    return round(mean.value * mean.n) if score.binary and is_share(score) and mean.value is not None else None
+    return round(mean.value * mean.n) if score.binary and score.is_share and mean.value is not None else None
 
 
 def count_cell(score: ScoreSummary, *, rate: bool = True) -> TableCell:
@@ -124,7 +119,7 @@ def left_out_text(score: ScoreSummary) -> str:
     counts = ((score.not_applicable, "not applicable"), (score.unparsed, "unparsed"), (score.refused, "refused"))
     rest = [f"{n:,} {what}" for n, what in counts if n]
     rest += [counted(score.errors, "error")] if score.errors else []
-    rest += [f"bounds {bounds_text(score)}{' %' if is_share(score) else ''}"] if score.missing_bounds else []
+    rest += [f"bounds {bounds_text(score)}{' %' if score.is_share else ''}"] if score.missing_bounds else []
     return ", ".join([f"n {score.headline.n:,}", *rest])
 
 
@@ -194,7 +189,7 @@ def headline(summary: RunSummary) -> str:
     score = summary.score()
     if score is None:
         return f"{summary.target}: nothing was scored."
-    share, mean = is_share(score), score.headline
+    share, mean = score.is_share, score.headline
     if score.missing_verdicts and not score.scored:
         missing = counted(score.missing_verdicts, "reply")
         phrase = score_phrase(score.name)

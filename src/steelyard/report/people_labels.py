@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from steelyard.analysis.summary_values import Labelled, RunSummary
+from steelyard.analysis.summary_values import LabelEffect, RunSummary
 from steelyard.report.numbers import counted, score_phrase, signed_text, value_text
 from steelyard.report.section import Section, sentences
 
@@ -27,7 +27,7 @@ def labels_section(summaries: Sequence[RunSummary], names: Sequence[str]) -> Sec
     )
 
 
-def _decided(name: str, labelled: Labelled) -> str:
+def _decided(name: str, labelled: LabelEffect) -> str:
     """How many records of a run people decided, who, and how far that moved its score."""
     if not labelled.score:
         return f"{name}: none of its scores takes labels of people."
@@ -47,7 +47,7 @@ def _decided(name: str, labelled: Labelled) -> str:
     return f"{'; '.join(parts)}."
 
 
-def _skewed(runs: Sequence[tuple[str, Labelled]]) -> list[str]:
+def _skewed(runs: Sequence[tuple[str, LabelEffect]]) -> list[str]:
     """A warning where people labelled records of one run and nobody looked at the review list of another.
 
     Labels on one side only move its score and not the other's, so the difference would show the labelling.
@@ -62,7 +62,7 @@ def _skewed(runs: Sequence[tuple[str, Labelled]]) -> list[str]:
     ]
 
 
-def _uncounted(runs: Sequence[tuple[str, Labelled]]) -> list[str]:
+def _uncounted(runs: Sequence[tuple[str, LabelEffect]]) -> list[str]:
     return [
         f"{name}: {counted(n, 'label')} named {label}: no score of the run counts them."
         for name, labelled in runs

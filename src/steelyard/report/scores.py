@@ -20,7 +20,6 @@ from steelyard.report.numbers import (
     count_cell,
     interval_text,
     is_rate,
-    is_share,
     left_out_text,
     mean_text,
     run_labels,
@@ -185,7 +184,7 @@ def _counts_table(head: str, mean_head: str, scores: Sequence[ScoreSummary], *, 
 
 
 def _counts_row(score: ScoreSummary, *, named: bool, rate: bool) -> tuple[TableCell, ...]:
-    mean, share = score.headline, is_share(score)
+    mean, share = score.headline, score.is_share
     counts = (score.not_applicable, score.unparsed, score.refused, score.errors)
     return (
         TableCell(score_title(score.name), short=score.name) if named else TableCell(score.group),
@@ -448,7 +447,7 @@ def _group_table(
 
 
 def _group_cell(score: ScoreSummary | None, *, rate: bool) -> TableCell:
-    return _NOTHING if score is None else _mean_cell(score, share=is_share(score), rate=rate)
+    return _NOTHING if score is None else _mean_cell(score, share=score.is_share, rate=rate)
 
 
 def rescored_section(before: RunSummary, now: RunSummary, changed: Mapping[str, int]) -> Section:
@@ -462,7 +461,7 @@ def rescored_section(before: RunSummary, now: RunSummary, changed: Mapping[str, 
     rows = []
     for name in dict.fromkeys(score.name for score in (*before.scores, *now.scores)):
         scores = (before.score(name), now.score(name))
-        means = [value_text(score.headline.value, share=is_share(score)) if score else MISSING for score in scores]
+        means = [value_text(score.headline.value, share=score.is_share) if score else MISSING for score in scores]
         counts = [(score.headline.n, score.unparsed, score.refused) if score else (0, 0, 0) for score in scores]
         moved = [f"{n:,}" if n == m else f"{n:,} → {m:,}" for n, m in zip(*counts, strict=True)]
         rows.append(text_row(name, *means, f"{changed.get(name, 0):,}", *moved))

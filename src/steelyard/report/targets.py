@@ -21,7 +21,6 @@ from steelyard.report.numbers import (
     failed_elsewhere,
     interval_text,
     is_rate,
-    is_share,
     kind_text,
     left_out_text,
     matching_warnings,
@@ -177,7 +176,7 @@ def _name_cells(summary: RunSummary, label: str) -> tuple[TableCell, TableCell]:
 def _figures(summary: RunSummary, score: ScoreSummary | None, *, rate: bool, brief: bool) -> tuple[TableCell, ...]:
     if score is None:
         return text_row(MISSING, "nothing was scored", *[MISSING] * 4, "0", "0", "0", "0", f"{summary.errors:,}")
-    share = is_share(score)
+    share = score.is_share
     over_all, count = score.over == "all", count_cell(score, rate=rate)
     return (
         _value(score.headline, share=share, strong=True),
@@ -239,7 +238,7 @@ def _missing_verdicts(summary: RunSummary, *, several: bool) -> Iterator[Sentenc
         elif score.missing_bounds:
             n = score.missing_verdicts
             missing = f"its {counted(n, 'missing verdict')} {'is' if n == 1 else 'are'} worth"
-            low, high = (value_text(end, share=is_share(score)) for end in score.missing_bounds)
+            low, high = (value_text(end, share=score.is_share) for end in score.missing_bounds)
             text = f"{summary.target}: {score.name} is {low} to {high}, whatever {missing}"
             yield Sentence(text, media=TERMINAL)
     for counts, names in left_out.items():
@@ -284,7 +283,7 @@ def _with_interval(score: ScoreSummary | None, *, share: bool) -> str:
 
 def all_shares(summaries: Sequence[RunSummary], name: str) -> bool:
     """Whether a score is a share in every run that has it: side by side all are shown in one unit."""
-    return all(is_share(score) for summary in summaries if (score := summary.score(name)) is not None)
+    return all(score.is_share for summary in summaries if (score := summary.score(name)) is not None)
 
 
 def score_domain(summaries: Sequence[RunSummary], name: str) -> tuple[float, float] | None:

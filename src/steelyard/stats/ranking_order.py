@@ -176,7 +176,7 @@ def _reach(z: float, clusters: Array) -> Array:
 
 
 def _closed(above: Array) -> Array:
-    """With what follows: as all of it holds at once, a above b and b above c put a above c."""
+    """The transitive closure of `above`: where a is above b and b above c, a is above c."""
     import numpy as np
 
     while True:

@@ -361,7 +361,7 @@ class _Rows:
 
     @classmethod
     def read(cls, connection: Connection, run: ReadableRun, records: Mapping[str, Array]) -> _Rows:
-        """Those that belong to a record."""
+        """Read the score rows of a run; those without a record are dropped."""
         import numpy as np
 
         words = {row.num: row.text for row in connection.execute(select(schema.word.c.num, schema.word.c.text))}

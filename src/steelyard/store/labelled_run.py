@@ -29,7 +29,7 @@ from steelyard.analysis.score_columns import (
 )
 from steelyard.analysis.score_infos import range_of
 from steelyard.analysis.stopping import Stopping
-from steelyard.analysis.summary_values import Labelled, RunSummary
+from steelyard.analysis.summary_values import LabelEffect, RunSummary
 from steelyard.errors import StoreError
 from steelyard.store import schema
 from steelyard.store.backend import portions
@@ -329,7 +329,7 @@ class LabelledRun(Run):
         plain, score = unlabelled.score(name), summary.score(name)
         kinds = Counter(summary.unparsed_kinds)
         kinds.subtract(counts.read)
-        labelled = Labelled(
+        labelled = LabelEffect(
             score=name,
             decided=dict(sorted(counts.decided.items(), key=lambda pair: (-pair[1], pair[0]))),
             changed=counts.changed,

@@ -16,7 +16,7 @@ from typing import Any, Final, NamedTuple
 from sqlalchemy import Connection, Select, case, func, null, or_, select
 
 from steelyard.analysis.intervals import Intervals
-from steelyard.analysis.retrieval_matches import RETRIEVAL_SCORES, Matched
+from steelyard.analysis.retrieval_matches import RETRIEVAL_SCORES, SourceMatchCounts
 from steelyard.analysis.score_columns import NOT_KEPT, Answered, JudgedRow, RowOutcome, ScoreColumns, ScoreRow
 from steelyard.analysis.score_infos import names_where, score_infos
 from steelyard.analysis.summary import summarize
@@ -381,7 +381,7 @@ def consistency(connection: Connection, run: int, version: int, *, scorers: Any)
 
 def matched(
     connection: Connection, run: ReadableRun, used: Container[int] | None, scores: Sequence[ScoreSummary]
-) -> Matched | None:
+) -> SourceMatchCounts | None:
     """How retrieved passages were matched, counted from the first retrieval score; None if it was not scored.
 
     Args:
@@ -393,7 +393,7 @@ def matched(
     name = RETRIEVAL_SCORES[0]
     if not any(score.name == name for score in scores):
         return None
-    return Matched.of(run.target, counted_texts(connection, run, used, key="matched_by", name=name))
+    return SourceMatchCounts.of(run.target, counted_texts(connection, run, used, key="matched_by", name=name))
 
 
 def breakdowns(

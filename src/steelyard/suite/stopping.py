@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from itertools import islice
 from typing import Any, Final
 
-from steelyard.analysis.score_infos import range_of, score_infos
+from steelyard.analysis.score_infos import over_of, range_of, score_infos
 from steelyard.analysis.stopping import Stopped, Used
 from steelyard.errors import ConfigError
 from steelyard.runner import Task
@@ -52,8 +52,7 @@ def _hypothesis(suite: Suite, manifests: Mapping[str, Mapping[str, Any]], target
         raise ConfigError(
             f"stop_when_decided: the threshold of {score} lies between {low:g} and {high:g}, not at {threshold:g}"
         )
-    over = "all" if info is not None and info.denominator == "all" else "scored"
-    return Hypothesis(rule.question, score, targets, threshold, rule.level, (low, high), over)
+    return Hypothesis(rule.question, score, targets, threshold, rule.level, (low, high), over_of(info))
 
 
 @dataclass(slots=True)

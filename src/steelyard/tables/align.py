@@ -61,7 +61,7 @@ def _in_place(target: Rows, prediction: Rows) -> bool:
 
 
 def _may_gain(plain: NumberedRows, target: Rows, prediction: Rows) -> bool:
-    """Whether rows without a like hold the same cells as one another, so that other columns could make them equal."""
+    """Whether another order of the columns could make unmatched rows equal: they hold the same cells."""
     wanted, got = plain.counts()
     missing, extra = (wanted > got)[plain.target].tolist(), (got > wanted)[plain.prediction].tolist()
     bags = {tuple(sorted(row)) for row in compress(target, missing)}

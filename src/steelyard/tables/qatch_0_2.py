@@ -75,12 +75,12 @@ class _NormalisedPair:
         )
 
 
-def early_release(pair: TablePair) -> dict[str, Measure]:
+def qatch_0_2_2_metrics(pair: TablePair) -> dict[str, Measure]:
     """Every requested metric as QATCH 0.2.2 gives it: an array of two dimensions or zeros, cells with their repeats."""
     return _release_metrics(_EARLY, pair)
 
 
-def late_release(pair: TablePair) -> dict[str, Measure]:
+def qatch_0_2_5_metrics(pair: TablePair) -> dict[str, Measure]:
     """Every requested metric as QATCH 0.2.5 gives it: lists of texts and numbers or zeros, cells as sets."""
     return _release_metrics(_LATE, pair)
 

@@ -23,7 +23,7 @@ _EXACT: Final = 2**53
 _PLAIN: Final[frozenset[type]] = frozenset({str, int, float, bool, type(None)})
 
 
-def release_1_0_metrics(pair: TablePair) -> dict[str, Measure]:
+def qatch_1_0_metrics(pair: TablePair) -> dict[str, Measure]:
     """Compute the requested metrics as QATCH 1.0.36 does."""
     cells = _numbered(pair.target, pair.prediction) or _RawPair(pair.target, pair.prediction)
     return {name: _measure(name, cells, pair) for name in pair.metrics}

@@ -38,7 +38,7 @@ _HALF: Final = 1e-6
 """Below `_CLEAR` a product is right to 1e-7, so nothing this far from a half is rounded to the wrong side."""
 
 
-def documented_metrics(pair: TablePair) -> dict[str, Measure]:
+def qatch_docs_metrics(pair: TablePair) -> dict[str, Measure]:
     """Compute the requested metrics by the rules `qatch-docs`."""
     return measure_each(pair, unless_unordered(pair, _formula(pair)), "the documentation of QATCH")
 
@@ -50,7 +50,7 @@ def _formula(pair: TablePair) -> Callable[[str], Measure]:
         if problem:
             nothing = Measure(0.0, f"the {name} counts as nothing: {problem}")
             return lambda _: nothing
-    target, prediction = documented_rows(_rows(pair.target), _rows(pair.prediction))
+    target, prediction = qatch_docs_rows(_rows(pair.target), _rows(pair.prediction))
     if not target and not prediction:
         return lambda _: Measure(1.0, "both tables are empty", ("both_empty",))
     if not target or not prediction:
@@ -97,12 +97,12 @@ def _constraint(target: Rows, prediction: Rows) -> float:
     return rounded_constraint(*(Counter(map(tuple, map(sorted, rows))) for rows in (target, prediction)))
 
 
-def documented_key(cell: Any) -> Hashable:
+def qatch_docs_key(cell: Any) -> Hashable:
     r"""Key of a cell by the documentation: normalised as by 0.2.2, but 1 equals 1.0, and every type has a key.
 
-    >>> documented_key(1) == documented_key("1.00") == documented_key(Decimal("1.001"))
+    >>> qatch_docs_key(1) == qatch_docs_key("1.00") == qatch_docs_key(Decimal("1.001"))
     True
-    >>> documented_key(True) == documented_key(1), documented_key(" Bob\n") == documented_key("bob")
+    >>> qatch_docs_key(True) == qatch_docs_key(1), qatch_docs_key(" Bob\n") == qatch_docs_key("bob")
     (False, True)
     """
     cell = plain_cell(cell)
@@ -129,16 +129,16 @@ def _rounded(number: float | Decimal) -> Hashable:
     return "None" if math.isnan(number) else str(number)
 
 
-def documented_rows(*tables: Sequence[Sequence[Any]]) -> list[list[tuple[int, ...]]]:
-    """The tables with a number for each cell, such that two cells have one `documented_key` where they have one number.
+def qatch_docs_rows(*tables: Sequence[Sequence[Any]]) -> list[list[tuple[int, ...]]]:
+    """The tables with a number for each cell, such that two cells have one `qatch_docs_key` where they have one number.
 
-    >>> documented_rows([["Bob", 1]], [[" bob", "1.001"], [True, None]])
+    >>> qatch_docs_rows([["Bob", 1]], [[" bob", "1.001"], [True, None]])
     [[(0, 1)], [(0, 1), (2, 3)]]
     """
     cells = list(chain.from_iterable(chain.from_iterable(tables)))
     kinds = set(map(type, cells))
     if not kinds <= _FOLDED_AT_ONCE:
-        lexicon = Lexicon(documented_key)
+        lexicon = Lexicon(qatch_docs_key)
         return [lexicon.rows(table) for table in tables]
     keys = _documented_keys(cells, kinds)
     check_time()
@@ -167,7 +167,7 @@ def _documented_keys(cells: Sequence[Any], kinds: set[type]) -> dict[Any, Hashab
     # One that is not finite makes the sum so, and a look at the sum is a tenth of a look at each.
     odd += (cell for cell in floats if not math.isfinite(cell)) if not math.isfinite(sum(floats)) else ()
     odd += [None] if None in keys else []
-    keys.update(zip(odd, map(documented_key, odd), strict=True))
+    keys.update(zip(odd, map(qatch_docs_key, odd), strict=True))
     return keys
 
 

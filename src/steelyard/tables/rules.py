@@ -18,9 +18,9 @@ from steelyard.sql.order import ordering_of
 from steelyard.sql.results import EngineName
 from steelyard.tables.measure import ALL_METRICS, Measure, RuleName, TablePair
 from steelyard.tables.native import native_metrics
-from steelyard.tables.qatch_0_2 import early_release, late_release
-from steelyard.tables.qatch_1_0 import release_1_0_metrics
-from steelyard.tables.qatch_docs import documented_metrics
+from steelyard.tables.qatch_0_2 import qatch_0_2_2_metrics, qatch_0_2_5_metrics
+from steelyard.tables.qatch_1_0 import qatch_1_0_metrics
+from steelyard.tables.qatch_docs import qatch_docs_metrics
 from steelyard.tables.reading import missing_as_null, rows_as_lists
 
 _TARGET_CHANGES: Final = ((" ,", ","), ("  ", " "), ('"', ""), ("'", ""))
@@ -138,17 +138,17 @@ RULE_SETS: Final[Mapping[str, RuleSet]] = MappingProxyType(
             ),
             RuleSet(
                 "qatch-docs",
-                documented_metrics,
+                qatch_docs_metrics,
                 reads_tables=True,
                 from_query=_unchanged,
                 ordered=_ordered_by_syntax,
                 ordered_unrun=_ordered_by_syntax,
             ),
-            RuleSet("qatch-0.2.2", early_release),
-            RuleSet("qatch-0.2.5", late_release),
+            RuleSet("qatch-0.2.2", qatch_0_2_2_metrics),
+            RuleSet("qatch-0.2.5", qatch_0_2_5_metrics),
             RuleSet(
                 "qatch-1.0.36",
-                release_1_0_metrics,
+                qatch_1_0_metrics,
                 has_accuracy=True,
                 runs_predicted_text=True,
                 # The release checks its input with pydantic, which makes lists of tuples.

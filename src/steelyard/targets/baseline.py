@@ -187,7 +187,7 @@ def _reference_of(sample: Sample) -> Output:
 
 
 def _read_as_sql(sample: Sample) -> Output:
-    from steelyard.targets.sql_rules import read_question
+    from steelyard.targets.sql_rules.rules import read_question
 
     dialect = sample.metadata.get("dialect")
     dialect = dialect if isinstance(dialect, str) and dialect else "sqlite"

@@ -242,7 +242,7 @@ _ENDS: Final = frozenset({"LLMChatEndEvent", "LLMCompletionEndEvent"})
 
 
 @dataclass(slots=True)
-class Heard:
+class ModelEvents:
     """Collects the events that LlamaIndex reports while a sample runs.
 
     A model's methods call each other (`achat` may ask `acomplete`, and that `complete`) and each reports the reply that
@@ -277,15 +277,15 @@ class Heard:
         return outermost
 
 
-_heard: ContextVar[Heard | None] = ContextVar("heard", default=None)
+_heard: ContextVar[ModelEvents | None] = ContextVar("heard", default=None)
 
 
 @contextmanager
-def listening() -> Iterator[Heard]:
+def listening() -> Iterator[ModelEvents]:
     """Collect the events inside the block; none where LlamaIndex is not imported."""
     if "llama_index.core" in sys.modules:
         _listen()
-    heard = Heard()
+    heard = ModelEvents()
     token = _heard.set(heard)
     try:
         yield heard

@@ -194,7 +194,7 @@ def _ends_at(step: dict[int, frozenset[int]], data: bytes) -> bool:
 
 
 def _that_arrive(steps: Sequence[dict[int, frozenset[int]]], end: int) -> list[frozenset[int]]:
-    """Of where each token may end, the places from which the rest leads to the end."""
+    """Drop end positions from which the remaining tokens cannot reach the end."""
     starts: list[frozenset[int]] = []
     good = frozenset({end})
     for step in reversed(steps):

@@ -234,8 +234,10 @@ class VectorSearch:
             return []
         # The request for one text stands for whatever changes a vector: address, name and parameters.
         identity = self.model.request(["text"], {}).digest.hex()
-        shelf = _shelf(asyncio.get_running_loop(), (self.paths, stamps, self.cut, identity, self.folder))
-        rows = await self._rows(chunks, identity, shelf, ask)
+        shared_vectors = _shared_vectors(
+            asyncio.get_running_loop(), (self.paths, stamps, self.cut, identity, self.folder)
+        )
+        rows = await self._rows(chunks, identity, shared_vectors, ask)
         asked = (await embed(ask, cast("Embeddings", self.model), [query]))[0]
         if len(asked) == 1:
             # A dry run, whose vectors say nothing: the first chunks stand for those that would be found.
@@ -245,17 +247,19 @@ class VectorSearch:
             raise ModelError(had, kind="malformed")
         return [Hit(chunks[place], cosine) for place, cosine in VectorIndex(rows).search(asked, k)]
 
-    async def _rows(self, chunks: Sequence[Chunk], identity: str, shelf: _Shelf, ask: Asks) -> NDArray[np.float32]:
+    async def _rows(
+        self, chunks: Sequence[Chunk], identity: str, shared_vectors: _SharedVectors, ask: Asks
+    ) -> NDArray[np.float32]:
         """The chunks' vectors. Of the samples that want them at once one asks, and all fare as it does."""
-        while (pending := shelf.pending) is not None:
+        while (pending := shared_vectors.pending) is not None:
             # None: its owner was cancelled, so we ask ourselves.
             shared = await asyncio.shield(pending)
             if shared is not None:
                 return shared
-        if shelf.rows is not None:
-            return shelf.rows
+        if shared_vectors.rows is not None:
+            return shared_vectors.rows
         mine: asyncio.Future[NDArray[np.float32] | None] = asyncio.get_running_loop().create_future()
-        shelf.pending = mine
+        shared_vectors.pending = mine
         try:
             rows = await self._kept_or_asked(chunks, identity, ask)
         except BaseException as error:
@@ -267,10 +271,10 @@ class VectorSearch:
             raise
         else:
             mine.set_result(rows)
-            shelf.rows = rows if rows.shape[1] > 1 else None
+            shared_vectors.rows = rows if rows.shape[1] > 1 else None
             return rows
         finally:
-            shelf.pending = None
+            shared_vectors.pending = None
 
     async def _kept_or_asked(self, chunks: Sequence[Chunk], identity: str, ask: Asks) -> NDArray[np.float32]:
         texts = [chunk.indexed for chunk in chunks]
@@ -286,7 +290,7 @@ class VectorSearch:
         return rows if kept is None else kept
 
 
-class _Shelf:
+class _SharedVectors:
     """The vectors of one set of chunks while a process runs, or the promise of them."""
 
     __slots__ = ("pending", "rows")
@@ -297,7 +301,7 @@ class _Shelf:
 
 
 @lru_cache(maxsize=4)
-def _shelf(loop: asyncio.AbstractEventLoop, what: Hashable) -> _Shelf:
+def _shared_vectors(loop: asyncio.AbstractEventLoop, what: Hashable) -> _SharedVectors:
     """One for each event loop, which a promise belongs to."""
     del loop, what
-    return _Shelf()
+    return _SharedVectors()

@@ -13,7 +13,7 @@ from steelyard.models.base import ModelInfo
 from steelyard.prompts.conversation import question_of
 from steelyard.prompts.sample_values import wants_examples
 from steelyard.prompts.template import load_template, load_words, placeholders
-from steelyard.suites.choice.few_shot import Drawn, FewShotExamples, groups_short_of
+from steelyard.suites.choice.few_shot import ExamplesForTarget, FewShotExamples, groups_short_of
 from steelyard.suites.choice.orders import has_own_order
 from steelyard.suites.choice.rows import ChoiceData
 from steelyard.targets.http import HttpEndpoint
@@ -79,7 +79,7 @@ def with_examples(targets: Mapping[str, Target], examples: FewShotExamples | Non
     Raises:
         ConfigError: there are examples and a template has no place for them, or the other way round.
     """
-    drawn = None if examples is None else Drawn(examples.digest, examples.draw)
+    drawn = None if examples is None else ExamplesForTarget(examples.digest, examples.draw)
     shown: dict[str, Target] = {}
     for name, target in targets.items():
         places = _shows_examples(target)

@@ -139,7 +139,7 @@ class FewShotExamples:
 
 
 @dataclass(frozen=True, slots=True)
-class Drawn:
+class ExamplesForTarget:
     """Examples as a target holds them; its manifest describes them by their digest.
 
     Args:

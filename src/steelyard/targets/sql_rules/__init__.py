@@ -9,9 +9,3 @@ interactive natural language interface for relational databases", PVLDB 8(1), 20
 question (nearness of words stands for it), nobody is asked when it is ambiguous (the likeliest is taken), and values
 are not looked up in the data, which a model that is given the schema alone does not see either.
 """
-
-from __future__ import annotations
-
-from steelyard.targets.sql_rules.rules import Reading, read_question
-
-__all__ = ["Reading", "read_question"]
