@@ -246,7 +246,7 @@ def test_a_sheet_of_pairs_holds_the_seed_of_its_order(steelyard, pairs, folder):
     refilled = steelyard("review", pairs, "--seed", "9", "--csv", "again.csv", code=0)
     assert "wrote" in refilled.err
     for row in csv.DictReader(io.StringIO((folder / "again.csv").read_text(encoding="utf-8-sig"))):
-        assert row[row["verdict"]] == "The plain answer."
+        assert row["verdict"] == "", "what ann said is not put into the next person's mouth"
 
 
 def test_predicted_tables_take_pass_or_fail_that_counts_in_a_score_only_if_named(steelyard, folder):

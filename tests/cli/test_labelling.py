@@ -90,6 +90,15 @@ def test_a_filled_sheet_comes_back(steelyard, exam, tmp_path):
         assert len(all_labels(store, store.run("weak"))) == 2
 
 
+def test_an_untouched_sheet_stores_nothing_of_what_others_said(steelyard, exam, tmp_path):
+    sheet = tmp_path / "all.csv"
+    steelyard("label", "weak", "q5", "A", "--author", "bob", code=0)
+    steelyard("review", "weak", "--all", "--csv", sheet, code=0)
+    found = steelyard("label", "weak", "--from", sheet, "--author", "ann", code=2)
+    assert "no row has a verdict" in found.err
+    assert kept() == {("q5", "bob"): "A"}
+
+
 @pytest.mark.parametrize(
     ("verdicts", "change", "told"),
     [

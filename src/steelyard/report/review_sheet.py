@@ -194,13 +194,12 @@ def sheet(run: Run, entries: Sequence[ReviewEntry], view: ReviewView) -> str:
 
 
 def _sheet_row(run: Run, entry: ReviewEntry, view: ReviewView) -> dict[str, Any]:
-    """Column -> cell; a verdict on which all authors agree is filled in, of a pair as the side that is shown."""
+    """Column -> cell; the verdict is blank, as `label --from` would store what others said as the reader's own."""
     record = entry.record
     sample, repeat = entry.key
     row: dict[str, Any] = {"run": run.id, "sample": sample, "repeat": repeat}
     row["why"] = ", ".join(map(str, entry.reasons))
     question = input_text(record.sample.input)
-    given = {value or NO_OPTION for value in view.of(entry).values()}
     sides = view.sides(record)
     if view.form.kind == "choice":
         options = "\n".join(f"{chr(ord('A') + at)}. {text}" for at, text in enumerate(record.sample.choices))
@@ -210,12 +209,10 @@ def _sheet_row(run: Run, entry: ReviewEntry, view: ReviewView) -> dict[str, Any]
     elif sides:
         row |= {"seed": view.seed, "question": question, "expected": cell_text(record.sample.reference)}
         row |= {"A": sides[0], "B": sides[1]}
-        order = shown_order(view.seed, sample, repeat)
-        given = {side if side == "tie" else "AB"[order.index(side)] for side in given}
     else:
         row |= {"question": question, "expected": cell_text(record.sample.reference), "output": entry.reply}
         row["scores"] = "\n".join(f"{score.name}: {score.reason or score.value}" for score in record.scores)
-    return {**row, "verdict": given.pop() if len(given) == 1 else "", "comment": ""}
+    return {**row, "verdict": "", "comment": ""}
 
 
 def read_sheet(run: Run, path: Path) -> list[TypedVerdict]:
