@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import chain
 
 import numpy as np
@@ -140,6 +141,18 @@ def test_all_pairs_of_two_runs_are_one_that_needs_no_correction():
 def test_the_note_on_all_pairs_counts_and_names_those_that_differ():
     note = all_pairs_note(compare_all_pairs(*three_runs()).all_pairs)
     assert note.startswith("3 of 3 pairs differ (p after Holm's correction for 3 pairs): b is better than a, ")
+
+
+def test_the_note_on_all_pairs_says_of_which_nothing_can_be_concluded():
+    pairs = compare_all_pairs(*three_runs()).all_pairs
+    unknown = [replace(pair, verdict="inconclusive") for pair in pairs]
+    assert all_pairs_note(unknown) == (
+        "0 of 3 pairs differ (p after Holm's correction for 3 pairs). "
+        "3 of them are inconclusive: nothing can be concluded about these."
+    )
+    assert all_pairs_note([*pairs[:2], unknown[2]]).endswith(
+        "c is better than a. 1 is inconclusive: nothing can be concluded about it."
+    )
 
 
 def test_among_many_equal_runs_hardly_ever_a_pair_differs():

@@ -73,12 +73,19 @@ def run_notes(pairs: Sequence[PairComparison]) -> tuple[str, ...]:
 
 
 def all_pairs_note(pairs: Sequence[RunPair]) -> str:
-    """How many of all pairs differ, and how their p-values are corrected."""
+    """How many of all pairs differ, how p-values are corrected, and of how many pairs nothing can be concluded."""
     differ = [pair for pair in pairs if pair.verdict in {"better", "worse"}]
     named = ", ".join(_order_of(pair) for pair in differ[:_MOST_NAMED])
     more = f" and {len(differ) - _MOST_NAMED} more" if len(differ) > _MOST_NAMED else ""
     corrected = f" (p after Holm's correction for {len(pairs)} pairs)" if len(pairs) > 1 else ""
-    return f"{len(differ)} of {count_text(len(pairs))} differ{corrected}{f': {named}{more}' if differ else ''}."
+    found = f"{len(differ)} of {count_text(len(pairs))} differ{corrected}{f': {named}{more}' if differ else ''}."
+    unknown = sum(pair.verdict == "inconclusive" for pair in pairs)
+    if not unknown:
+        return found
+    about = "1 is inconclusive: nothing can be concluded about it"
+    if unknown > 1:
+        about = f"{unknown:,} of them are inconclusive: nothing can be concluded about these"
+    return f"{found} {about}."
 
 
 def _order_of(pair: RunPair) -> str:
