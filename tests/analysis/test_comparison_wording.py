@@ -20,6 +20,11 @@ def paired(fixed, broken, right, wrong):
     return compare(stored("base", solve_rate=before), stored("new", solve_rate=after)).pairs[0]
 
 
+@pytest.mark.parametrize(("fixed", "said"), [(40, "p = 1.8e-12;"), (1200, "p < 1e-300;")])
+def test_a_tiny_p_is_a_number_until_it_underflows(fixed, said):
+    assert said in paired(fixed, 0, 10, 10).sentence
+
+
 @pytest.mark.parametrize("broken", [1, 5, 20, 49])
 def test_121_against_116_of_170_is_no_evidence_however_the_pairs_fall(broken):
     pair = paired(broken + 5, broken, 116 - broken, 49 - broken)

@@ -4,27 +4,25 @@ from __future__ import annotations
 
 from typing import Final
 
-_LEAST_P: Final = 1e-6
-"""Below it a p-value is given as a bound: permutation tests and sums of doubles are not exact to so many digits."""
 _MISSING: Final = "–"
 
 
 def p_text(p: float | None) -> str:
-    """A p-value as a number with two significant digits, never in percent.
+    """A p-value as a number with two significant digits, never in percent; a bound only where it underflows to 0.
 
-    >>> p_text(0.0312), p_text(3.814697e-06), p_text(1.0), p_text(1e-9), p_text(None)
-    ('0.031', '3.8e-06', '1', '< 0.000001', '–')
+    >>> p_text(0.0312), p_text(3.1e-09), p_text(1.0), p_text(0.0), p_text(None)
+    ('0.031', '3.1e-09', '1', '< 1e-300', '–')
     """
     if p is None:
         return _MISSING
-    return f"{p:.2g}" if p >= _LEAST_P else "< 0.000001"
+    return f"{p:.2g}" if p else "< 1e-300"
 
 
 def p_equals(p: float | None) -> str:
     """A p-value with its sign, as it stands in a sentence.
 
-    >>> p_equals(0.0312), p_equals(1e-9)
-    ('p = 0.031', 'p < 0.000001')
+    >>> p_equals(0.0312), p_equals(0.0)
+    ('p = 0.031', 'p < 1e-300')
     """
     text = p_text(p)
     return f"p {text}" if text.startswith("<") else f"p = {text}"

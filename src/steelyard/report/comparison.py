@@ -356,7 +356,7 @@ def _other_score_row(name: str, difference: PairedDifference) -> tuple[TableCell
             value_text(difference.other, share=share),
             signed_text(difference.difference, share=share),
             _limits(difference),
-            p_text(difference.decisive_p).replace("< 0.000001", "<1e-6"),
+            p_text(difference.decisive_p),
             changes,
             f"{difference.n:,}",
         ),
