@@ -123,6 +123,12 @@ def test_every_battle_that_cannot_be_counted_is_named():
     assert "battle 5: expected (first, second, winner)" in text
 
 
+@pytest.mark.parametrize("winner", [2, -1, 0.7, 2.0])
+def test_a_number_that_is_no_score_is_refused(winner):
+    with pytest.raises(DataError, match=r"nor a tie, and not 1, 0\.5 or 0"):
+        rank([("a", "b", winner)])
+
+
 def test_a_defect_in_a_file_has_its_line(tmp_path):
     path = tmp_path / "b.csv"
     path.write_text("model_a,model_b,winner\nx,y,x\nx,y,z\n")

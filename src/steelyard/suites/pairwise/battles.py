@@ -39,9 +39,9 @@ def rank(
     """Rank models, prompts or players by battles between two of them: Bradley-Terry ratings with intervals.
 
     A battle names the first, the second and the winner. The winner is one of both names, `tie` (or `draw`, `both bad`,
-    平局 ...), a word for a place (`model_a`, `first`), or the first's score: 1, 0.5 or 0. Names win over words. A blank
-    winner is a battle without a verdict: it is left out and counted. Battles with one `sample` (the question that both
-    answered) are resampled together, as they are not independent.
+    平局 ...), a word for a place (`model_a`, `first`), or the first's score: 1, 0.5 or 0; another number is refused.
+    Names win over words. A blank winner is a battle without a verdict: it is left out and counted. Battles with one
+    `sample` (the question that both answered) are resampled together, as they are not independent.
 
     Args:
         battles: tuples (first, second, winner) or (first, second, winner, sample); mappings or a data frame with these
@@ -126,7 +126,8 @@ def _battle(row: Sequence[Any]) -> NamedBattle | str:
     if score is None:
         suggestion = did_you_mean(_text(row[2]), (first, second))
         near = suggestion if suggestion.startswith(":") else ""
-        return f"the winner {_text(row[2])[:40]!r} is neither {first!r} nor {second!r} nor a tie{near}"
+        winner = _text(row[2])[:40]
+        return f"the winner {winner!r} is neither {first!r} nor {second!r} nor a tie, and not 1, 0.5 or 0{near}"
     return NamedBattle(first, second, score, sample)
 
 
@@ -140,6 +141,8 @@ def _score(winner: Any, names: tuple[str, str]) -> float | None:
             number = math.nan
         if number in _SCORES.values():
             return number
+        if math.isfinite(number) and not isinstance(winner, str):
+            return None
     return _SCORES.get(preferred_side(text, names))
 
 
