@@ -19,7 +19,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from steelyard.errors import ConfigError
-from steelyard.sql.cells import cells_equal, intern_tables
+from steelyard.sql.cells import NumberedTables, cells_equal, intern_tables
 from steelyard.sql.equality import EXACT, CellEquality
 
 DAY = datetime.fromisoformat("2026-01-01")
@@ -31,6 +31,11 @@ SOME_ID = uuid.UUID(int=5)
 def equal(left, right, equality=RULES):
     [[(first,)], [(second,)]] = intern_tables([(left,)], [(right,)], equality=equality)
     return first == second
+
+
+def chained(*tables):
+    numbered = NumberedTables(*tables, equality=RULES)
+    return numbered.chained() or numbered.rows
 
 
 ALIKE = [
@@ -297,10 +302,29 @@ def test_two_cells_alone_are_equal_exactly_by_the_rule(left, right):
     assert cells_equal(left, right) == plainly_equal(left, right)
 
 
+NEAR = st.builds(
+    lambda start, steps, kind: kind(start * (1 + steps * 4e-13)),
+    st.sampled_from([1.0, 3.0, -0.3, 2_000_000_001.0, -2_000_000_001.0]),
+    st.integers(-3, 3),
+    st.sampled_from([float, Decimal, lambda number: int(number) if number.is_integer() else number]),
+)
+
+
+@given(st.lists(NEAR | NUMBERS, max_size=12), st.lists(NEAR | NUMBERS, max_size=12))
+def test_cells_of_one_key_are_equal_by_the_rule_and_keys_of_chains_join_all_that_are(first, second):
+    cells = [*first, *second]
+    keys = [row[0] for table in intern_tables([(c,) for c in first], [(c,) for c in second]) for row in table]
+    joined = [row[0] for table in chained([(c,) for c in first], [(c,) for c in second]) for row in table]
+    for here, there in itertools.combinations(range(len(cells)), 2):
+        equal_by_rule = plainly_equal(cells[here], cells[there])
+        assert equal_by_rule or keys[here] != keys[there]
+        assert joined[here] == joined[there] or not equal_by_rule
+
+
 @given(st.lists(CELLS, max_size=12), st.lists(CELLS, max_size=12))
 def test_keys_merge_no_more_than_what_a_chain_of_equal_cells_joins(first, second):
     cells = first + second
-    keys = [row[0] for table in intern_tables([(c,) for c in first], [(c,) for c in second]) for row in table]
+    keys = [row[0] for table in chained([(c,) for c in first], [(c,) for c in second]) for row in table]
     group = list(range(len(cells)))
     for here in range(len(cells)):
         for there in range(here):
@@ -323,7 +347,7 @@ def test_floats_in_long_columns_are_equal_within_the_tolerance_and_no_further(si
     ]
     column = [*cells, *(near for _, near in pairs), *(far for _, far in apart)]
     keys = dict(
-        zip(column, (row[0] for row in intern_tables([(c,) for c in column], [(c,) for c in beside])[0]), strict=True)
+        zip(column, (row[0] for row in chained([(c,) for c in column], [(c,) for c in beside])[0]), strict=True)
     )
     assert all(keys[number] == keys[near] for number, near in pairs)
     assert all(keys[number] != keys[far] for number, far in apart if plainly_equal(number, far) is False)

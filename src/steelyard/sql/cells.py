@@ -2,14 +2,16 @@
 
 Comparing tables cell by cell takes as many comparisons as there are pairs of rows; with a number for each cell, a row
 is a tuple of small numbers that can be hashed, counted and sorted. The rule is no equivalence: one text can be equal to
-a date, a float to two others that differ. So the tables are numbered together, and cells that a chain of equal cells
-joins have one number.
+a date, a float to two others that differ. So the tables are numbered together. Numbers of one key are all equal to each
+other, but two that are equal may have two keys, where a third is near them; `NumberedTables.chained` joins these, for
+callers that compare the cells themselves afterwards.
 """
 
 from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from copy import copy
 from datetime import date, datetime, time, timedelta
 from decimal import Decimal
 from itertools import chain, count, islice
@@ -19,7 +21,7 @@ from uuid import UUID
 
 from steelyard.sql.equality import CellEquality, Number, key_of_text, plain_number, typed_key
 from steelyard.sql.extent import check_time
-from steelyard.sql.near_numbers import near_numbers
+from steelyard.sql.near_numbers import near_numbers, split_chains
 from steelyard.sql.results import plain_cell
 
 _NAN: Final = ("nan",)
@@ -60,10 +62,7 @@ def intern_tables(
     >>> intern_tables([(12345678901,), (12345678902,)], [(12345678901.0,), (12345678901.5,)])
     [[(0,), (1,)], [(0,), (2,)]]
     """
-    blocks = [_block_of(rows) for rows in tables]
-    check_time()
-    lexicon = _Lexicon([column for columns, _ in blocks for column in columns], equality)
-    return [rebuild([lexicon.numbers(column) for column in columns]) for columns, rebuild in blocks]
+    return NumberedTables(*tables, equality=equality).rows
 
 
 def cells_equal(first: Any, second: Any, equality: CellEquality = CellEquality()) -> bool:
@@ -74,6 +73,32 @@ def cells_equal(first: Any, second: Any, equality: CellEquality = CellEquality()
     """
     [[(left,), (right,)]] = intern_tables([(first,), (second,)], equality=equality)
     return left == right
+
+
+class NumberedTables:
+    """Tables in small numbers, see `intern_tables`.
+
+    Attributes:
+        rows: the rows of each table; cells of one number are equal.
+
+    Args:
+        tables: rows of cells, of one or more tables.
+        equality: which cells are equal without being identical.
+    """
+
+    def __init__(self, *tables: Sequence[Sequence[Any]], equality: CellEquality) -> None:
+        self._blocks = [_block_of(rows) for rows in tables]
+        check_time()
+        self._lexicon = _Lexicon([column for columns, _ in self._blocks for column in columns], equality)
+        self.rows = self._numbered(self._lexicon)
+
+    def chained(self) -> list[list[tuple[int, ...]]] | None:
+        """The rows with one number for all that a chain of equal cells joins; None where that changes nothing."""
+        lexicon = self._lexicon.chained()
+        return None if lexicon is None else self._numbered(lexicon)
+
+    def _numbered(self, lexicon: _Lexicon) -> list[list[tuple[int, ...]]]:
+        return [rebuild([lexicon.numbers(column) for column in columns]) for columns, rebuild in self._blocks]
 
 
 _Columns = Sequence[Sequence[Any]]
@@ -117,10 +142,22 @@ class _Lexicon:
         self._equality = equality
         leaves = _Leaves(columns, equality)
         self._typed = leaves.typed_keys()
-        self._aliases = leaves.near_numbers()
-        self._integers_join = any(isinstance(number, int) for number in self._aliases)
+        self._chains, aliases = leaves.near_numbers()
+        self._begin(aliases)
+
+    def _begin(self, aliases: Mapping[Number, Number]) -> None:
+        self._aliases = aliases
+        self._integers_join = any(isinstance(number, int) for number in aliases)
         self._vocabulary: dict[Hashable, int] = defaultdict(count().__next__)
         self._seen = _Seen(self.number)
+
+    def chained(self) -> _Lexicon | None:
+        """A lexicon of chains, or None where each chain's numbers are all equal to each other."""
+        if self._chains == self._aliases:
+            return None
+        lexicon = copy(self)
+        lexicon._begin(self._chains)  # noqa: SLF001 - its own class
+        return lexicon
 
     def numbers(self, column: Sequence[Any]) -> list[int]:
         """Return the number of each cell."""
@@ -247,10 +284,10 @@ class _Leaves:
             return frozenset()
         return frozenset(typed_key(cell, self._equality) for cell in self._typed)
 
-    def near_numbers(self) -> dict[Number, Number]:
-        """Number -> the number that stands for it, for all that equal another one within the tolerance."""
+    def near_numbers(self) -> tuple[dict[Number, Number], dict[Number, Number]]:
+        """Number -> the number that stands for it, for all that equal another one: by chains, and with these split."""
         if not self._equality.tolerance:
-            return {}
+            return {}, {}
         numbers = [
             cell if type(cell) is float else plain_number(cell)
             for cell in self._numbers
@@ -258,13 +295,14 @@ class _Leaves:
         ]
         inexact = [number for number in numbers if not isinstance(number, int) and number == number]  # noqa: PLR0124
         if not inexact:
-            return {}
+            return {}, {}
 
         def integers() -> Iterator[int]:
             yield from (int(cell) for cell in self._numbers if self._is_integer(cell))
             yield from (number for number in numbers if isinstance(number, int))
 
-        return near_numbers(inexact, integers, self._equality.tolerance)
+        chains = near_numbers(inexact, integers, self._equality.tolerance)
+        return chains, split_chains(chains, integers, self._equality.tolerance)
 
     def _is_integer(self, cell: Any) -> bool:
         return isinstance(cell, int) and (self._equality.boolean_as_number or not isinstance(cell, bool))

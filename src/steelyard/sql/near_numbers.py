@@ -1,15 +1,18 @@
 """Finds the numbers of several tables that are equal within a tolerance, so that they can share a key.
 
-A tolerance is no equivalence: a can equal b and b equal c without a equalling c. Keys need one, so numbers that a chain
-of equal numbers joins share a key: whatever is told apart does differ by the rule, and what is joined differs by a few
-tolerances at most. At 1e-12 such chains hold one sum in several orders, and nothing else.
+A tolerance is no equivalence: a can equal b and b equal c without a equalling c. Keys need one, and there are two:
+
+    near_numbers    joins the numbers of a chain of equal ones: what it tells apart differs by the rule
+    split_chains    splits the chains whose ends differ: what it joins is equal by the rule, each number to each
+
+At 1e-12 a chain is one sum in several orders, and has nothing to split.
 """
 
 from __future__ import annotations
 
 import math
 from bisect import bisect_left, bisect_right
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from decimal import Decimal
 from itertools import pairwise
 from typing import Final, NamedTuple
@@ -37,7 +40,7 @@ def near_numbers(
         tolerance: relative, above 0; see `CellEquality`.
 
     >>> near_numbers([0.3, 0.1 + 0.2, 3.0000000000000004, 7.5], lambda: [3, 4], 1e-12)
-    {0.30000000000000004: 0.3, 3.0000000000000004: 3}
+    {3.0000000000000004: 3, 0.30000000000000004: 0.3}
     """
     distinct = set(numbers)
     few = len(distinct) <= _FEW or any(type(number) is not float for number in distinct)
@@ -55,6 +58,67 @@ def near_numbers(
             groups.join(runs.aliases.get(number, number), nearest)
     joined = groups.representatives()
     return {**joined, **{number: joined.get(first, first) for number, first in runs.aliases.items()}}
+
+
+def split_chains(
+    aliases: Mapping[Number, Number], integers: Callable[[], Iterable[int]], tolerance: float
+) -> dict[Number, Number]:
+    """Split the chains of `near_numbers` into groups of numbers that are all equal to each other, from below.
+
+    Args:
+        aliases: its result.
+        integers: returns the ints among the cells.
+        tolerance: as there.
+
+    Returns:
+        A map like `aliases`; equal to it where each chain is such a group already.
+
+    >>> chains = near_numbers([100.5, 100.25, 101.5], lambda: [], 0.01)
+    >>> chains, split_chains(chains, lambda: [], 0.01)
+    ({100.5: 100.25, 101.5: 100.25}, {100.5: 100.25})
+    """
+    # The first of a chain is its smallest number, unless that is an integer: who is near it is near to all between.
+    open_chains = {
+        first
+        for number, first in aliases.items()
+        if not (
+            type(number) is type(first) is float
+            and number - first <= tolerance * max(number, -first)
+            and not first.is_integer()
+        )
+    }
+    groups = dict(aliases)
+    if not open_chains:
+        return groups
+    known: dict[Number, Number] = {integer: integer for integer in integers()}
+    members: dict[Number, list[Number]] = {first: [known.get(first, first)] for first in open_chains}
+    for number, first in aliases.items():
+        if first in open_chains:
+            members[first].append(known.get(number, number))
+            del groups[number]
+    for chain in members.values():
+        for group in _equal_groups(sorted(chain), tolerance):
+            chosen = next((number for number in group if is_integer(number)), group[0])
+            groups.update((number, chosen) for number in group if number != chosen)
+    return groups
+
+
+def _equal_groups(chain: Sequence[Number], tolerance: float) -> Iterator[list[Number]]:
+    """Sorted numbers in groups: each number is equal to the smallest and to the integer of its group."""
+    group: list[Number] = []
+    integer: list[Number] = []
+    for number in chain:
+        others = [*group[:1], *integer]
+        if is_integer(number):
+            others = group
+        if group and not all(numbers_equal(number, other, tolerance) for other in others):
+            yield group
+            group, integer = [], []
+        group.append(number)
+        if is_integer(number):
+            integer = [number]
+    if group:
+        yield group
 
 
 class _Runs(NamedTuple):

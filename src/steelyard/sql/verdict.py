@@ -12,7 +12,7 @@ and what else holds stands in the flags. Names of columns never decide anything;
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import date, time, timedelta
 from decimal import Decimal
@@ -22,8 +22,9 @@ from typing import Any, Final, Literal
 from uuid import UUID
 
 from steelyard.sql.alignment import ColumnAlignment, align
-from steelyard.sql.cells import intern_tables
-from steelyard.sql.columns import match_columns
+from steelyard.sql.cells import NumberedTables
+from steelyard.sql.chains import rows_match
+from steelyard.sql.columns import match_columns, project
 from steelyard.sql.equality import EXACT, CellEquality, RuleName
 from steelyard.sql.extent import ComparisonStop, Effort, count_cells
 from steelyard.sql.fingerprints import Rows
@@ -234,9 +235,14 @@ class _ResultPair:
     equality: CellEquality
 
     @cached_property
+    def tables(self) -> NumberedTables:
+        """Both as numbers, equal numbers for equal cells."""
+        return NumberedTables(self.reference.rows, self.prediction.rows, equality=self.equality)
+
+    @property
     def numbered(self) -> list[list[tuple[int, ...]]]:
-        """The rows of both as numbers, equal numbers for equal cells."""
-        return intern_tables(self.reference.rows, self.prediction.rows, equality=self.equality)
+        """The rows of both as numbers."""
+        return self.tables.rows
 
     @property
     def widths(self) -> tuple[int, int]:
@@ -320,24 +326,64 @@ def _needed(
 
 
 def _agreement_by(pair: _ResultPair, window: TieGroups | None) -> _Agreement | None:
+    """How the results agree by keys that hold equal cells only, else by those of chains, if the cells bear it out."""
     source = window.source if window is not None else {}
-    reference, prediction = pair.reference, pair.prediction
-    mine, other, *further = (
-        intern_tables(reference.rows, prediction.rows, *source.values(), equality=pair.equality)
-        if source
-        else pair.numbered
-    )
-    swapped = len(reference.columns) > len(prediction.columns)
+    tables = pair.tables
+    if source:
+        tables = NumberedTables(pair.reference.rows, pair.prediction.rows, *source.values(), equality=pair.equality)
+    agreement = _agreement_of(tables.rows, window, pair.widths)
+    if agreement is not None and agreement.order != "wrong":
+        return agreement
+    chained = tables.chained()
+    if chained is None:
+        return agreement
+    # A choice at the LIMIT is not looked for by chains: it has no pairs of rows to be compared.
+    candidates = _candidates(chained[0], chained[1], window, swapped=pair.widths[0] > pair.widths[1])
+    return next((each for each in candidates if _borne_out(pair, chained, each, window)), agreement)
+
+
+def _agreement_of(
+    tables: Sequence[Sequence[tuple[int, ...]]], window: TieGroups | None, widths: tuple[int, int]
+) -> _Agreement | None:
+    mine, other, *further = tables
+    swapped = widths[0] > widths[1]
     first, second = (other, mine) if swapped else (mine, other)
     if window is not None:
         columns, order = match_in_order(first, second, window)
         if columns is not None:
             return _Agreement(columns, "ties" if order == "ties" else "in_place")
+        source = window.source
         chosen = choose_columns(other, window, dict(zip(source, further, strict=True)), mine) if source else None
         if chosen is not None:
             return _Agreement(tuple(chosen), "limit_tie")
     columns = match_columns(first, second).columns
     return _Agreement(columns, "in_place" if window is None else "wrong") if columns is not None else None
+
+
+def _candidates(mine: Rows, other: Rows, window: TieGroups | None, *, swapped: bool) -> Iterator[_Agreement]:
+    """The ways in which the results may agree, the best first."""
+    first, second = (other, mine) if swapped else (mine, other)
+    ways: list[tuple[Literal["in_place", "ties", "wrong"], Sequence[int] | None]] = [("in_place", None)]
+    if window is not None:
+        ways = [("in_place", range(len(mine))), ("ties", window.groups), ("wrong", None)]
+    for order, groups in ways:
+        columns = match_columns(first, second, groups=groups).columns
+        if columns is not None:
+            yield _Agreement(columns, order)
+
+
+def _borne_out(pair: _ResultPair, chained: Sequence[Rows], agreement: _Agreement, window: TieGroups | None) -> bool:
+    """Whether the rows of both, which agree by chains, can be paired so that each two cells are equal by the rule."""
+    groups: Sequence[int] = [0] * len(chained[0])
+    if window is not None and agreement.order != "wrong":
+        groups = window.groups if agreement.order == "ties" else range(len(chained[0]))
+    pairs = _pairs(agreement, swapped=pair.widths[0] > pair.widths[1])
+    sides = []
+    for side, rows, keys in ((0, pair.reference.rows, chained[0]), (1, pair.prediction.rows, chained[1])):
+        columns = [each[side] for each in pairs]
+        cells = [tuple(row[column] for column in columns) for row in rows]
+        sides.append((cells, list(zip(groups, project(keys, columns), strict=True))))
+    return rows_match(sides[0], sides[1], pair.equality)
 
 
 def _agreeing(pair: _ResultPair, agreement: _Agreement, flags: tuple[str, ...]) -> ResultVerdict:
