@@ -212,11 +212,8 @@ class _Draft:
         """`how many`, `number of different`, `average price`: rows, distinct values, an aggregate of what follows."""
         for at in self._at("count", "aggregate"):
             free = [position for position in range(at + 1, at + 5) if position not in self.used]
-            near, number, owner = (
-                self._column(free[:2]),
-                self._column(free, _NUMBER),
-                self._table(range(at + 1, at + 4)),
-            )
+            near, number = self._column(free[:2]), self._column(free, _NUMBER)
+            owner = self._table(range(at + 1, at + 4))
             if self.kinds[at] == "aggregate":
                 near, expression = number, Expression(self.fields.get(number), self.spans[at].value)
             elif near >= 0 and self.kinds.get(at + 1) == "distinct":
