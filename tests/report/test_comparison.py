@@ -5,11 +5,13 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
-from tests.analysis.stored_run import stored
+from tests.analysis.stored_run import StoredRun, stored
 from tests.report.sections_read import every, notes, part, rows
 
 from steelyard import compare
 from steelyard.analysis.costs import CostDifference
+from steelyard.analysis.score_columns import ScoreRow
+from steelyard.analysis.score_infos import score_infos
 from steelyard.report.comparison import comparison_section
 from steelyard.report.html import _environment
 from steelyard.report.markdown import markdown_page
@@ -116,3 +118,25 @@ def test_the_table_of_a_pair_gives_p_and_in_brackets_the_corrected_one():
     assert method.endswith("In brackets p after Holm over 2 runs and Benjamini-Hochberg over 2 groups.")
     ungrouped = replace(alone, pairs=(replace(alone.pairs[0], groups=()),))
     assert "brackets" not in notes(part(section(ungrouped), "category"))[0]
+
+
+def test_regressions_of_unparsed_replies_are_shown_apart():
+    def run(target, *outcomes):
+        rows = [
+            ScoreRow(str(at), "", "", 0, "s", *((one, None) if isinstance(one, str) else ("scored", float(one))))
+            for at, one in enumerate(outcomes)
+        ]
+        manifest = {"scores": ["s"], "score_infos": {"s": {"range": None, "denominator": "all"}}}
+        return StoredRun(f"run-{target}", rows, target, manifest=manifest, infos=score_infos(manifest))
+
+    first = run("a", *[1] * 20, *[0] * 3, *["unparsed"] * 2, *["refused"] * 4)
+    second = run("b", *["unparsed"] * 18, 0, 1, *[0] * 3, *[1] * 2, *["unparsed"] * 4)
+    found = compare(first, second)
+    assert found.pairs[0].unanswered == (0, 2, 18, 4)
+    assert rows(section(found), "change") == {
+        "regressions": ["19", "worse now; 18 of them unparsed or refused"],
+        "improvements": ["2", "better now; 2 of them unparsed or refused"],
+        "unchanged": ["8", "no difference; 4 of them unparsed or refused"],
+    }
+    read = compare(stored("a", s=[1, 0, 1]), stored("b", s=[0, 0, 1])).pairs[0]
+    assert not any(read.unanswered), "every reply was read"

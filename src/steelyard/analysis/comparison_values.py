@@ -240,6 +240,13 @@ class PairComparison:
     costs: tuple[CostDifference, ...] = ()
     other_ids: Mapping[str, str] = field(default_factory=dict)
 
+    @property
+    def unanswered(self) -> OutcomeTable:
+        """Of the samples in `headline.table`, those with an unparsed or refused reply in a run, which counts as 0."""
+        every, answered = self.headline.table, self.answered_both.table
+        none = OutcomeTable(0, 0, 0, 0)
+        return OutcomeTable(*(total - part for total, part in zip(every or none, answered or none, strict=True)))
+
     def to_json(self) -> dict[str, Json]:
         """Plain JSON, every field by its name, but `improvements` as `fixed` and `regressions` as `broken`."""
         plain = field_values(self)

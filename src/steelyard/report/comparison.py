@@ -246,22 +246,32 @@ def _contingency(pair: PairComparison, runs: Sequence[StoredRun]) -> Section:
     cells = pair.headline.table
     if cells is None:
         return Section("")
+    unread = pair.unanswered
     rows: tuple[tuple[TableCell, ...], ...]
     if any(gives_verdicts(run, pair.score) for run in runs if run.id in {pair.baseline, pair.other}):
         rows = (
-            text_row("regressions", f"{cells.regressed:,}", "right before, wrong now"),
-            text_row("improvements", f"{cells.improved:,}", "wrong before, right now"),
+            text_row("regressions", f"{cells.regressed:,}", _with_unread("right before, wrong now", unread.regressed)),
+            text_row("improvements", f"{cells.improved:,}", _with_unread("wrong before, right now", unread.improved)),
             text_row("both right", f"{cells.both_right:,}", "no difference"),
-            text_row("both wrong", f"{cells.both_wrong:,}", "no difference"),
+            text_row("both wrong", f"{cells.both_wrong:,}", _with_unread("no difference", unread.both_wrong)),
         )
     else:
         rows = (
-            text_row("regressions", f"{cells.regressed:,}", "worse now"),
-            text_row("improvements", f"{cells.improved:,}", "better now"),
-            text_row("unchanged", f"{cells.both_right + cells.both_wrong:,}", "no difference"),
+            text_row("regressions", f"{cells.regressed:,}", _with_unread("worse now", unread.regressed)),
+            text_row("improvements", f"{cells.improved:,}", _with_unread("better now", unread.improved)),
+            text_row(
+                "unchanged",
+                f"{cells.both_right + cells.both_wrong:,}",
+                _with_unread("no difference", unread.both_right + unread.both_wrong),
+            ),
         )
     columns = (TableColumn("change", "name"), TableColumn("samples"), TableColumn("meaning", "text"))
     return Section("", SectionTable(columns, rows, layout="tiles"), media=HTML | TERMINAL)
+
+
+def _with_unread(meaning: str, unread: int) -> str:
+    """What a count means, and how much of it is for want of an answer."""
+    return f"{meaning}; {unread:,} of them unparsed or refused" if unread else meaning
 
 
 def _differences(pair: PairComparison) -> Section:

@@ -131,7 +131,9 @@ def _answer(record: Record, name: str) -> str:
 def regressions_comment(runs: Sequence[StoredRun], pair: PairComparison) -> Section:
     """The first changes of a pair for a comment: the question, both answers and the key."""
     changes = changed_samples(runs, pair, most=_MOST)
-    counts = f"{counted(len(pair.regressions), 'regression')}, {counted(len(pair.improvements), 'improvement')}"
+    unread = pair.unanswered
+    regressed = counted(len(pair.regressions), "regression") + _of_which(unread.regressed)
+    counts = f"{regressed}, {counted(len(pair.improvements), 'improvement')}{_of_which(unread.improved)}"
     more = len(pair.regressions) + len(pair.improvements) - len(changes)
     rest = [Sentence(f"and {more} more in the HTML report", "item")] if more else []
     return Section(
@@ -140,6 +142,10 @@ def regressions_comment(runs: Sequence[StoredRun], pair: PairComparison) -> Sect
         folded=True,
         media=MARKDOWN,
     )
+
+
+def _of_which(unread: int) -> str:
+    return f" ({unread:,} unparsed or refused)" if unread else ""
 
 
 def _with_question(changed: ChangedSample) -> str:
