@@ -20,14 +20,16 @@ def past(steelyard, write, says):
 
 
 def lines_of(out):
-    """The rows of the first table: a line per run."""
-    return [line.split() for line in out.split("\n\n")[0].splitlines() if line.startswith("20")]
+    """The rows of the first table: a line per run, of which the day and the time, where it is shown, are one cell."""
+    rows = [line.split() for line in out.split("\n\n")[0].splitlines() if line.startswith("20")]
+    return [[" ".join(row[:2]), *row[2:]] if ":" in row[1] else row for row in rows]
 
 
 def test_history_shows_the_newest_last_with_value_interval_and_change(steelyard, past):
     out = steelyard("history", "exam", code=0).out
     rows = lines_of(out)
     assert [(row[1], row[2]) for row in rows] == [(one["id"], one["target"]) for one in past]
+    assert [row[0] for row in rows] == [one["created"][:16].replace("T", " ") for one in past]
     assert [row[3] for row in rows] == ["25.0", "25.0", "25.0", "70.0"]
     assert rows[0][5:] == ["11.2", "to", "46.9", "20", "–"]
     assert rows[1][-2:] == ["0.0", "≈"]
@@ -132,3 +134,16 @@ def test_long_names_of_targets_are_cut_and_numbers_are_not(steelyard, write, say
     (row,) = lines_of(out)
     assert "…" in row[2]
     assert row[3:] == ["25.0", "%", "11.2", "to", "46.9", "20", "–"]
+
+
+def test_a_run_of_which_nothing_was_read_says_that_nothing_can_be_concluded(steelyard, write, says):
+    steelyard("run", write({"glm": says("Hm.")}), code=0)
+    steelyard("run", write({"glm": says("A", **{"Question 0?": "Hm."})}), code=0)
+    first, second = (one["id"] for one in steelyard("runs", "--json", code=0).json()[::-1])
+    lines = steelyard("history", "exam", code=0).out.splitlines()
+    below = {line.split()[2]: lines[at + 1] for at, line in enumerate(lines) if line.startswith("20")}
+    assert below[first].startswith("  none of 20 replies has a verdict: nothing can be concluded")
+    assert below[second].startswith("  1 reply without a verdict: with them ")
+    shown = " ".join(steelyard("show", first, code=0).out.split())
+    assert "None of 20 replies of glm has a verdict, so nothing can be concluded about solve rate." in shown
+    assert "nothing can be concluded" not in steelyard("show", second, code=0).out

@@ -269,6 +269,13 @@ def dated(history, *days):
     return replace(history, runs=tuple(runs))
 
 
+def test_runs_of_one_day_show_their_time(past):
+    history = dated(past(*[("glm", 0.5, 8)] * 3), "2026-03-01", "2026-03-02", "2026-03-02")
+    runs = [row[0].text for row in part(history_sections(history)[1], "started").table.rows]
+    assert runs == ["2026-03-01", "2026-03-02 12:00", "2026-03-02 12:00"]
+    assert "2026-03-02 12:00 glm" in history_chart(history).description
+
+
 def test_distances_in_the_chart_are_those_in_time(past):
     history = dated(past(*[("glm", 0.5, 8)] * 4), "2026-03-01", "2026-03-02", "2026-03-31", "2026-12-01")
     chart = history_chart(history)
@@ -284,6 +291,8 @@ def test_distances_in_the_chart_are_those_in_time(past):
     [
         ("2026-03-01T09:30", "2026-03-01T09:30", ["2026-03-01"]),
         ("2026-03-01T09:30", "2026-03-01T12:10", ["2026-03-01 10:00", "11:00", "12:00"]),
+        ("2026-03-01T09:31", "2026-03-01T09:44", ["2026-03-01 09:35", "09:40"]),
+        ("2026-03-01T09:30:10", "2026-03-01T09:30:40", ["2026-03-01 09:30"]),
         ("2026-12-30T00:00", "2027-01-02T00:00", ["2026-12-30", "12-31", "2027-01-01", "01-02"]),
         ("2026-01-01T00:00", "2026-03-05T00:00", ["2026-01-01", "01-15", "01-29", "02-12", "02-26"]),
         ("2020-05-01T00:00", "2026-03-05T00:00", ["2021", "2022", "2023", "2024", "2025", "2026"]),

@@ -8,9 +8,10 @@ from datetime import UTC, datetime, timedelta
 from types import MappingProxyType
 from typing import Final
 
-from steelyard.analysis.history import ChangeVerdict, History, PastRun
+from steelyard.analysis.history import ChangeVerdict, History, PastRun, TargetDifference
+from steelyard.analysis.summary_values import ScoreSummary
 from steelyard.report.chart import TimelineChart, TimelinePoint
-from steelyard.report.numbers import MISSING, interval_text, score_title, signed_text, value_text
+from steelyard.report.numbers import MISSING, counted, interval_text, score_title, signed_text, value_text
 from steelyard.report.record_lines import note_line
 from steelyard.report.section import (
     HTML,
@@ -50,6 +51,7 @@ _CHANGED: Final[Mapping[str, str]] = MappingProxyType(
 )
 _MONTHS: Final = 12
 _STEPS: Final[tuple[timedelta | int, ...]] = (
+    *(timedelta(minutes=minutes) for minutes in (1, 5, 15)),
     *(timedelta(hours=hours) for hours in (1, 3, 6, 12)),
     *(timedelta(days=days) for days in (1, 2, 7, 14)),
     *(1, 2, 3, 6, _MONTHS, 2 * _MONTHS, 5 * _MONTHS, 10 * _MONTHS, 100 * _MONTHS),
@@ -78,7 +80,7 @@ def _targets_compared(history: History) -> Section:
     )
     rows = tuple(
         text_row(
-            difference.day,
+            _started(difference, history),
             difference.run,
             difference.target,
             difference.against,
@@ -145,10 +147,16 @@ def _runs(history: History) -> Section:
     return Section("Runs", parts=(table,), key="runs")
 
 
+def _started(run: PastRun | TargetDifference, history: History) -> str:
+    """The day on which a run was started, with the time where another run of the history was started on it."""
+    several = sum(other.day == run.day for other in history.runs) > 1
+    return f"{run.day} {run.created[11:16]}" if several else run.day
+
+
 def _row(run: PastRun, history: History) -> tuple[TableCell, ...]:
     n = f"{run.score.headline.n:,}" if run.score else "0"
     return (
-        *text_row(run.day, run.run, run.target),
+        *text_row(_started(run, history), run.run, run.target),
         TableCell(value_text(run.value, share=history.share), strong=True, value=run.value),
         TableCell(interval_text(run.interval, share=history.share) or MISSING),
         TableCell(n),
@@ -177,6 +185,8 @@ def remarks_of(run: PastRun) -> Iterator[str]:
     if stopping and stopping.used < stopping.planned:
         about = f" (interval: {run.score.note})" if run.score and run.score.note else ""
         yield f"stopped early, {stopping.used:,} of {stopping.planned:,} samples used{about}"
+    if run.score:
+        yield from _missing_verdicts(run.score)
     for name, phrases in run.changed.items():
         yield f"{_CHANGED[name]} ({', '.join(phrases)})"
     change = run.change
@@ -186,6 +196,20 @@ def remarks_of(run: PastRun) -> Iterator[str]:
         yield f"change over {change.n:,} samples in both"
     if run.warning:
         yield run.warning
+
+
+def _missing_verdicts(score: ScoreSummary) -> Iterator[str]:
+    """How many replies behind a value have none, and what that leaves open; nothing where all were read."""
+    if not score.missing_verdicts:
+        return
+    if not score.scored:
+        yield f"none of {counted(score.missing_verdicts, 'reply')} has a verdict: nothing can be concluded"
+        return
+    bounds = ""
+    if score.missing_bounds:
+        low, high = (value_text(end, share=score.is_share) for end in score.missing_bounds)
+        bounds = f": with them {low} to {high}"
+    yield f"{counted(score.missing_verdicts, 'reply')} without a verdict{bounds}"
 
 
 def change_method(history: History) -> str:
@@ -227,7 +251,7 @@ def history_chart(history: History) -> TimelineChart:
     for run in history.runs:
         interval = interval_text(run.interval, share=history.share)
         words.append(
-            f"{run.day} {run.target}: {value_text(run.value, share=history.share)}"
+            f"{_started(run, history)} {run.target}: {value_text(run.value, share=history.share)}"
             + (f" ({interval})" if interval else "")
         )
     return TimelineChart(
@@ -256,7 +280,7 @@ def _days(moment: datetime, first: datetime) -> float:
 
 
 def time_ticks(first: datetime, last: datetime, most: int = 6) -> list[tuple[datetime, str]]:
-    """Round moments between two, at equal steps of hours, days, months or years, with what an axis writes of them.
+    """Round moments between two, at equal steps of minutes to years, with what an axis writes of them.
 
     Args:
         first: with its time zone, in which steps are counted.
@@ -266,12 +290,14 @@ def time_ticks(first: datetime, last: datetime, most: int = 6) -> list[tuple[dat
     >>> [text for _, text in time_ticks(datetime(2026, 3, 1, tzinfo=UTC), datetime(2026, 4, 12, tzinfo=UTC))]
     ['2026-03-01', '03-15', '03-29', '04-12']
     """
+    if first == last:
+        return [(first, f"{first:%Y-%m-%d}")]
     for step in _STEPS:
         ticks = _ticks_of(step, first, last)
         if len(ticks) <= most:
             break
     if not ticks:
-        return [(first, f"{first:%Y-%m-%d}")]
+        return [(first, f"{first:%Y-%m-%d %H:%M}")]
     labels = [_tick_text(moment, before, step) for before, moment in zip([None, *ticks], ticks, strict=False)]
     return list(zip(ticks, labels, strict=True))
 

@@ -19,6 +19,7 @@ from steelyard.report.numbers import (
     counted,
     damaged_records,
     failed_elsewhere,
+    headline,
     interval_text,
     is_rate,
     kind_text,
@@ -235,6 +236,8 @@ def _missing_verdicts(summary: RunSummary, *, several: bool) -> Iterator[Sentenc
         if several and score.name != summary.primary:
             if applies(score) and left_out_text(score) != f"n {score.headline.n:,}":
                 left_out.setdefault(left_out_text(score), []).append(score.name)
+        elif score.name == summary.primary and score.missing_verdicts and not score.scored:
+            yield Sentence(headline(summary), media=TERMINAL)
         elif score.missing_bounds:
             n = score.missing_verdicts
             missing = f"its {counted(n, 'missing verdict')} {'is' if n == 1 else 'are'} worth"
