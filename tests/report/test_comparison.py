@@ -138,5 +138,6 @@ def test_regressions_of_unparsed_replies_are_shown_apart():
         "improvements": ["2", "better now; 2 of them unparsed or refused"],
         "unchanged": ["8", "no difference; 4 of them unparsed or refused"],
     }
+    assert "of these unparsed or refused: regressions 18, improvements 2, both wrong 4" in notes(section(found))
     read = compare(stored("a", s=[1, 0, 1]), stored("b", s=[0, 0, 1])).pairs[0]
     assert not any(read.unanswered), "every reply was read"

@@ -266,7 +266,11 @@ def _contingency(pair: PairComparison, runs: Sequence[StoredRun]) -> Section:
             ),
         )
     columns = (TableColumn("change", "name"), TableColumn("samples"), TableColumn("meaning", "text"))
-    return Section("", SectionTable(columns, rows, layout="tiles"), media=HTML | TERMINAL)
+    counts = {"regressions": unread.regressed, "improvements": unread.improved, "both wrong": unread.both_wrong}
+    named = ", ".join(f"{name} {count:,}" for name, count in counts.items() if count)
+    # A terminal shows the counts in one line, without what they mean.
+    notes = sentences([f"of these unparsed or refused: {named}" if named else ""], media=TERMINAL)
+    return Section("", SectionTable(columns, rows, layout="tiles"), notes=tuple(notes), media=HTML | TERMINAL)
 
 
 def _with_unread(meaning: str, unread: int) -> str:
