@@ -148,7 +148,7 @@ def test_the_note_on_all_pairs_says_of_which_nothing_can_be_concluded():
     unknown = [replace(pair, verdict="inconclusive") for pair in pairs]
     assert all_pairs_note(unknown) == (
         "0 of 3 pairs differ (p after Holm's correction for 3 pairs). "
-        "3 of them are inconclusive: nothing can be concluded about these."
+        "3 are inconclusive: nothing can be concluded about these."
     )
     assert all_pairs_note([*pairs[:2], unknown[2]]).endswith(
         "c is better than a. 1 is inconclusive: nothing can be concluded about it."

@@ -84,7 +84,7 @@ def all_pairs_note(pairs: Sequence[RunPair]) -> str:
         return found
     about = "1 is inconclusive: nothing can be concluded about it"
     if unknown > 1:
-        about = f"{unknown:,} of them are inconclusive: nothing can be concluded about these"
+        about = f"{unknown:,} are inconclusive: nothing can be concluded about these"
     return f"{found} {about}."
 
 
