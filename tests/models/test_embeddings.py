@@ -193,7 +193,7 @@ def test_a_batch_that_comes_back_short_is_asked_again_and_not_kept():
     ("fields", "why"),
     [
         ({"base_url": "h/v1"}, "base_url"),
-        ({"api_key": "sk-1234567890"}, "reference"),
+        ({"api_key": "sk-1234567890"}, "is not written out here"),
         ({"parameters": {"input": ["x"]}}, "may not hold 'input'"),
         ({"parameters": {"encoding_format": "hex"}}, "float or base64"),
         ({"batch": 0}, "batch must be a whole number of 1 or more"),

@@ -265,6 +265,6 @@ def test_why_a_verdict_was_not_read_is_told_in_words():
 
 def test_scores_that_no_judge_gave_need_no_evidence():
     columns = evidence(Score("a", 1.0, True, detail={"label": "fine"}), Score("b", 0.0, False))
-    assert columns == {"judged": [], "failed": [], "sources": [], "messages": []}
+    assert columns == {"judged": [], "failed": [], "sources": [], "messages": [], "sql": []}
     assert evidence(Score("a", 0.0, False))["failed"] == ["a"]
     assert evidence(Score("a", 0.0))["failed"] == []  # a value without a verdict

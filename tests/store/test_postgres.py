@@ -268,7 +268,7 @@ def test_of_two_transactions_that_wait_for_each_other_both_are_done_in_the_end(o
             thread.start()
         for thread in threads:
             thread.join()
-        assert sorted(tries.values()) == [1, 2]
+        assert max(tries.values()) == 2, "the server ended one of them, which was done again"
         assert [one.spent(num)[0] for num in (1, 2)] == [2, 2]
         assert (one.writer.store_error(), two.writer.store_error()) == (None, None)
 

@@ -11,7 +11,7 @@ from llama_index.core.schema import NodeWithScore, TextNode
 from steelyard import ConfigError, Sample, evaluate
 from steelyard.registry import describe
 from steelyard.scorers.retrieval import Retrieval
-from steelyard.targets.adapters import _made
+from steelyard.targets.adapters import _built_by
 from steelyard.targets.llama_index import LlamaIndexEngine
 
 GATE = TextNode(
@@ -132,7 +132,7 @@ def test_an_engine_that_takes_a_text_is_asked_with_all_turns():
 
 
 def test_an_import_path_names_an_engine_or_a_function_that_makes_one_once(tmp_path, monkeypatch):
-    _made.cache_clear()
+    _built_by.cache_clear()
     code = (
         "from llama_index.core.query_engine import CustomQueryEngine\nmade = []\n"
         "class Own(CustomQueryEngine):\n    def custom_query(self, query_str):\n        return query_str.upper()\n"

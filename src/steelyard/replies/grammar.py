@@ -67,7 +67,7 @@ def expanded(template: str, language: str) -> str:
     r"""A template as a regular expression.
 
     >>> expanded("<answer>~3 <be?>", "zh")
-    '(?:答案|正确选项|正确项)[^.,;:?!\\n。]{0,3}?[ \\t]{1,3}(?:(?:是|为))?'
+    '(?:正确选项|正确项|答案)[^.,;:?!\\n。]{0,3}?[ \\t]{1,3}(?:(?:是|为))?'
     """
     lists: Mapping[str, list[str]] = lexicon(language)["words"]
 

@@ -3,7 +3,7 @@
 Run it in an environment of its own, since the tests need none of these packages:
 
     python -m venv oracles && oracles/bin/pip install scipy scikit-learn statsmodels krippendorff
-    oracles/bin/python tests/stats/oracles/agreement.py
+    oracles/bin/python tools/agreement_oracle.py
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from sklearn.metrics import cohen_kappa_score
 from statsmodels.stats.inter_rater import cohens_kappa, to_table
 
 SEED = 20_261_122
-FILE = Path(__file__).with_suffix(".json")
+FILE = Path(__file__).parents[1] / "tests" / "stats" / "oracles" / "agreement.json"
 
 
 def pairs(rng: np.random.Generator) -> dict[str, tuple[np.ndarray, np.ndarray]]:
@@ -86,6 +86,7 @@ def of_units(data: np.ndarray) -> dict[str, object]:
 
 
 def main() -> None:
+    """Write the file of the oracles."""
     rng = np.random.default_rng(SEED)
     made = {
         "made by": {name: version(name) for name in ("scipy", "scikit-learn", "statsmodels", "krippendorff", "numpy")},
