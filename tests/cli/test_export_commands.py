@@ -134,7 +134,7 @@ def test_every_source_has_a_rate_and_a_result_file_of_its_own(steelyard, two_sou
         "2022/exam.csv": (pytest.approx(2 / 3), 3), "2023/exam.csv": (0.5, 2),
     }  # fmt: skip
     steelyard("report", "zhipu", "--html", "r.html", "--markdown", "r.md", code=0)
-    assert "| 2022/exam.csv | **66.7 %** | 20.8 to 93.9 | 3 |" in (tmp_path / "r.md").read_text(encoding="utf-8")
+    assert "| 2022/exam.csv | **66.7 %** | 20.8 to 93.9 | 2 of 3 |" in (tmp_path / "r.md").read_text(encoding="utf-8")
     assert "by source" in (tmp_path / "r.html").read_text(encoding="utf-8")
     for line in re.findall(r"steelyard (export .*)", text):
         steelyard(*shlex.split(line), code=0)
