@@ -158,7 +158,7 @@ def test_a_very_small_p_of_the_places_is_written_once():
     given = [row("inconsistent", f"s{no}", orders=orders("A", "B")) for no in range(45)]
     facts = notes(part(preferences_section([preferences(Judging(tuple(given)))]), "Rates of"), "fact")
     assert facts[-1].startswith("bias to the first: ")
-    assert facts[-1].endswith("for the second 0, p < 0.000001)")
+    assert facts[-1].endswith("for the second 0, p = 5.7e-14)")
 
 
 def test_markdown_of_stopped_pairs_shows_the_share_that_the_interval_is_about():
