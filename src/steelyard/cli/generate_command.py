@@ -361,6 +361,8 @@ def _print(questions: QaSet, out: Path | None, suite: Suite, *, store: str | Non
 
 
 def _lines(questions: QaSet, out: Path | None, suite: Suite) -> Iterator[str]:
+    from steelyard.report.numbers import counted
+
     report = questions.report
     written = f"{out.name}: " if out else ""
     what = written if questions.rows else "nothing was written: "
@@ -376,7 +378,7 @@ def _lines(questions: QaSet, out: Path | None, suite: Suite) -> Iterator[str]:
     if report.unread_checks:
         yield f"{report.unread_checks} checks could not be parsed; their questions are kept with answerable blank"
     if report.from_journal:
-        yield f"{report.from_journal} replies were cached"
+        yield f"{counted(report.from_journal, 'reply')} cached"
     yield from (f"note: {note}" for note in suite.notes)
 
 

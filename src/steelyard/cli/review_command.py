@@ -334,7 +334,7 @@ def _review_lines(result: Review, plan: ReviewPlan) -> Iterator[str]:
     if result.unplaced:
         yield f"reasons without a cause: {result.unplaced}"
     if result.from_journal:
-        yield f"{result.from_journal} replies were cached"
+        yield f"{counted(result.from_journal, 'reply')} cached"
 
 
 def _next_steps(result: Review, store: str | None) -> Iterator[str]:
