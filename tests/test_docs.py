@@ -22,8 +22,9 @@ from steelyard.cli.reference import commands_by_name, page
 from steelyard.config.convert import convert
 from steelyard.config.load import load
 from steelyard.registry import BUILT_IN, names
+from steelyard.replies.verdict import Scale
 from steelyard.report.legacy import legacy_rows
-from steelyard.text.rating import Scale, read_rating, read_yes_no
+from steelyard.text.rating import read_rating, read_yes_no
 
 ROOT = Path(__file__).resolve().parent.parent
 DOCS = ROOT / "docs"
@@ -183,7 +184,12 @@ def test_the_examples_show_every_public_function():
         assert re.search(rf"\b{name}\b", told), name
 
 
-FROM_MODULES = {"steelyard.prompts.template", "steelyard.replies.choice", "steelyard.text.rating"}
+FROM_MODULES = {
+    "steelyard.prompts.template",
+    "steelyard.replies.choice",
+    "steelyard.replies.verdict",
+    "steelyard.text.rating",
+}
 """What python.md excepts from the namespaces: readers of replies, and the packaged prompts."""
 
 

@@ -5,8 +5,9 @@ from pathlib import Path
 
 import pytest
 
+from steelyard.replies.verdict import Scale
 from steelyard.text.listed import read_listing, read_verdict_list
-from steelyard.text.rating import Scale, read_label, read_preference, read_rating, read_yes_no
+from steelyard.text.rating import read_label, read_preference, read_rating, read_yes_no
 from steelyard.text.verdict_like import neutralised, verdict_like
 
 REPLIES = [

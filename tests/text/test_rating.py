@@ -5,7 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from steelyard.text.rating import Scale, Verdict, read_label, read_preference, read_rating, read_yes_no
+from steelyard.replies.verdict import Scale, Verdict
+from steelyard.text.rating import read_label, read_preference, read_rating, read_yes_no
 from steelyard.text.rating_numbers import WORDS, value_of
 
 REPLIES = [

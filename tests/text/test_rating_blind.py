@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from steelyard.text.rating import Scale, read_rating
+from steelyard.replies.verdict import Scale
+from steelyard.text.rating import read_rating
 
 REPLIES = [
     json.loads(line)

@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from steelyard.text.rating import Scale, read_preference, read_rating, read_yes_no
+from steelyard.replies.verdict import Scale
+from steelyard.text.rating import read_preference, read_rating, read_yes_no
 from steelyard.text.verdict_like import neutralised, verdict_like
 
 LIKE = [

@@ -8,7 +8,6 @@ from __future__ import annotations
 from steelyard.text.rating_labels import read_label
 from steelyard.text.rating_preference import read_preference
 from steelyard.text.rating_reader import read_rating
-from steelyard.text.rating_verdict import Scale, Verdict
 from steelyard.text.rating_yes_no import read_yes_no
 
-__all__ = ["Scale", "Verdict", "read_label", "read_preference", "read_rating", "read_yes_no"]
+__all__ = ["read_label", "read_preference", "read_rating", "read_yes_no"]

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from enum import IntEnum
 from typing import Final
 
+from steelyard.replies.verdict import Scale
 from steelyard.text.rating_aspects import Aspects, Subject
 from steelyard.text.rating_numbers import RatingNumber
-from steelyard.text.rating_verdict import Scale
 
 _HEADING: Final = re.compile(
     r"^[ \t]*(?:[-•>][ \t]"

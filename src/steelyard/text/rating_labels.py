@@ -14,7 +14,7 @@ from itertools import chain
 from typing import Any, Final
 
 from steelyard.replies.clean import fold
-from steelyard.text.rating_verdict import Verdict
+from steelyard.replies.verdict import Verdict
 from steelyard.text.verdict_page import VerdictCandidate, VerdictText, open_sheet
 
 _EN: Final = re.IGNORECASE

@@ -6,11 +6,11 @@ import re
 from collections.abc import Sequence
 from typing import Final
 
+from steelyard.replies.verdict import Scale
 from steelyard.text.rating_aspects import Subject
 from steelyard.text.rating_claims import Claim, ClaimStrength
 from steelyard.text.rating_numbers import RatingNumber
 from steelyard.text.rating_page import Page
-from steelyard.text.rating_verdict import Scale
 from steelyard.text.rating_words import COUNTS, DESCRIBES
 
 _WRAPPED: Final = re.compile(

@@ -14,8 +14,8 @@ from itertools import pairwise
 from typing import Any, Final
 
 from steelyard.replies.clean import fold
+from steelyard.replies.verdict import Verdict
 from steelyard.text.rating_preference_words import Words, meant_by, words_for
-from steelyard.text.rating_verdict import Verdict
 from steelyard.text.verdict_page import VerdictCandidate, VerdictText, open_sheet
 
 _VALUES: Final = {"A": 1.0, "tie": 0.5, "B": 0.0}

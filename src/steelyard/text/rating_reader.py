@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from typing import Final, NamedTuple
 
 from steelyard.replies.jsonlike import JsonValue, json_objects
+from steelyard.replies.verdict import Kind, Scale, Verdict
 from steelyard.text.rating_aspects import Aspects, Subject, aspects_of
 from steelyard.text.rating_claims import Claim, ClaimStrength
 from steelyard.text.rating_decision import decide, is_inside
@@ -15,7 +16,6 @@ from steelyard.text.rating_page import Page, open_page
 from steelyard.text.rating_places import list_marks, placed, without
 from steelyard.text.rating_refusal import is_refusal
 from steelyard.text.rating_statements import stated
-from steelyard.text.rating_verdict import Kind, Scale, Verdict
 
 _KEY: Final = re.compile(
     r"(?:^|[_\s])(?:overall|final|total)?_?(?:scores?|ratings?|grade|mark|points|stars|result|value|verdict|answer"

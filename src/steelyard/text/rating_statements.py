@@ -6,13 +6,13 @@ import re
 from dataclasses import replace
 from typing import Final
 
+from steelyard.replies.verdict import Scale
 from steelyard.text.rating_aspects import Aspects, Subject
 from steelyard.text.rating_claims import Around, Claim, ClaimStrength
 from steelyard.text.rating_labels_before import labelled, structured
 from steelyard.text.rating_numbers import RatingNumber
 from steelyard.text.rating_page import Page
 from steelyard.text.rating_said import said
-from steelyard.text.rating_verdict import Scale
 from steelyard.text.rating_words import (
     AND,
     BETWEEN,

@@ -13,7 +13,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any, Final
 
 from steelyard.replies.clean import fold
-from steelyard.text.rating_verdict import Verdict
+from steelyard.replies.verdict import Verdict
 from steelyard.text.rating_yes_no_words import (
     ASKED,
     CALLED,

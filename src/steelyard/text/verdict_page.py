@@ -14,7 +14,7 @@ from typing import Any, Final, NamedTuple
 from steelyard.replies.clean import CleanedReply, clean, without_reasoning
 from steelyard.replies.grammar import pattern
 from steelyard.replies.jsonlike import JsonValue, json_objects, said_in
-from steelyard.text.rating_verdict import Kind, Verdict
+from steelyard.replies.verdict import Kind, Verdict
 from steelyard.text.sql_fences import JSON_WORDS, blocks_of
 
 SAYS: Final = re.compile(

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from steelyard.replies.verdict import Verdict
 from steelyard.scorers.judges.judge import combined_verdict, read_numbered
-from steelyard.text.rating import Verdict
 from steelyard.types import Reply
 
 
