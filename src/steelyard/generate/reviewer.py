@@ -18,9 +18,9 @@ from steelyard.models.base import Model
 from steelyard.prompts.fenced_prompt import FencedPrompt, prompts_manifest
 from steelyard.prompts.language import LanguageSetting, prompt_language
 from steelyard.prompts.sample_values import sample_values
+from steelyard.replies.clean import readable
 from steelyard.store import Run
 from steelyard.suite.objects import Options, Suite
-from steelyard.text.sql_fences import readable
 from steelyard.types import INLINE, Asks, Output, Record, Sample, Score, ScoreInfo, StageInfo
 
 BATCH: Final = 100

@@ -8,6 +8,7 @@ outside the window, so each offset leads back to the reply as it came.
 from __future__ import annotations
 
 import re
+import string
 import unicodedata
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -19,6 +20,8 @@ from steelyard.replies.grammar import lexicon, pattern
 
 _MARKDOWN: Final = "*`#"
 _INVISIBLE: Final = "\u00ad\u200b\u200c\u200d\u200e\u200f\u2060\ufeff\u00a0\u3000\0"
+_UNSEEN: Final = "\ufeff\u200b\u200c\u200d\u2060"
+"""Marks of width zero: whoever reads a reply does not see them around it, and an engine of SQL takes none."""
 _QUOTES: Final = MappingProxyType({"“": '"', "”": '"', "„": '"', "‘": "'", "’": "'", "『": '"', "』": '"', "İ": "i"})
 _COMPATIBLE: Final = ((0xFF01, 0xFF5F), (0x24B6, 0x24EA), (0x1D400, 0x1D800))
 _CAPITALS_IN_SHAPES: Final = (0x1F110, 0x1F130, 0x1F150, 0x1F170)
@@ -153,6 +156,31 @@ def without_reasoning(text: str) -> tuple[str, bool]:
             text = "".join([*pieces, text[place:]])
             lowered = _lowered(text)
     return text, unfinished
+
+
+def readable(text: str) -> tuple[int, int, bool]:
+    """Where the part stands that is no reasoning, and whether the reply broke off inside reasoning.
+
+    It begins behind the last mark that closes reasoning, and ends before one that opens it and is never closed. Marks
+    of width zero at its ends are left out.
+
+    >>> readable("<think>a</think>b"), readable("<think>a")
+    ((16, 17, False), (0, 0, True))
+    """
+    if "<" not in text and "◁" not in text and "[" not in text:
+        return (*_visible(text, 0, len(text)), False)
+    lowered = _lowered(text)
+    pairs = lexicon("markup")["reasoning"]["pairs"]
+    closed = (at + len(closing) for _, closing in pairs if (at := lowered.rfind(closing)) >= 0)
+    start = max(closed, default=0)
+    opened = [at for opening, _ in pairs if (at := lowered.find(opening, start)) >= 0]
+    return (*_visible(text, start, min(opened, default=len(text))), bool(opened))
+
+
+def _visible(text: str, start: int, end: int) -> tuple[int, int]:
+    """The part between the marks of width zero, and blanks, at its ends."""
+    begun = text[start:end].lstrip(_UNSEEN + string.whitespace)
+    return end - len(begun), end - len(begun) + len(begun.rstrip(_UNSEEN + string.whitespace))
 
 
 def _lowered(text: str) -> str:

@@ -12,11 +12,11 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Final, Literal
 
+from steelyard.replies.clean import readable
 from steelyard.replies.grammar import pattern
 from steelyard.text.listed_json import LONGEST_LIST, JsonList, json_list, texts_of
 from steelyard.text.listed_lines import clean_entry, listed_lines
 from steelyard.text.listed_verdicts import read_verdict_list
-from steelyard.text.sql_fences import readable
 
 __all__ = ["Listing", "distinct_texts", "read_list", "read_listing", "read_verdict_list"]
 

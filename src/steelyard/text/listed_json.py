@@ -10,8 +10,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import islice
 from typing import Any, Final, NamedTuple
 
+from steelyard.replies.fences import JSON_WORDS, blocks_of
 from steelyard.replies.jsonlike import JsonValue, json_at
-from steelyard.text.sql_fences import JSON_WORDS, blocks_of
 
 LONGEST_LIST: Final = 200_000
 """Characters of a reply that are read as a list: some thousand entries. A megabyte would hold up all others."""

@@ -6,12 +6,12 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
+from steelyard.replies.clean import readable
 from steelyard.replies.jsonlike import plain_key, said_in
 from steelyard.replies.verdict import Verdict
 from steelyard.text.listed_json import LONGEST_LIST, json_list
 from steelyard.text.listed_lines import listed_lines, segments
 from steelyard.text.rating_yes_no import read_yes_no, said_alone, said_by
-from steelyard.text.sql_fences import readable
 from steelyard.text.verdict_page import reason_in
 
 _TIERS: Final = (

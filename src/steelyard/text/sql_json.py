@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from functools import cache
 from typing import Any, Final
 
-from steelyard.text.sql_fences import JSON_WORDS, blocks_of, unfenced
+from steelyard.replies.fences import JSON_WORDS, blocks_of, unfenced
 from steelyard.text.sql_reading import Form, Problem, SqlCandidate, Wanted
 
 KEYS: Final[Mapping[str, tuple[str, ...]]] = {"create_select": ("create", "select"), "sql_json": ("sql",)}

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from types import MappingProxyType
 from typing import Final
 
-from steelyard.text.sql_fences import readable
+from steelyard.replies.clean import readable
 from steelyard.text.sql_json import KEYS, objects_in
 from steelyard.text.sql_reading import Form, Problem, SqlCandidate, SqlReading, Wanted
 from steelyard.text.sql_text import blocks_in, inline_in, statements_in

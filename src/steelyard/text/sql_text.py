@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from types import MappingProxyType
 from typing import Final
 
-from steelyard.text.sql_fences import JSON_WORDS, SQL_WORDS, Block, blocks_of
+from steelyard.replies.fences import JSON_WORDS, SQL_WORDS, Block, blocks_of
 from steelyard.text.sql_reading import Problem, SqlCandidate, Wanted
 
 _READS: Final = (

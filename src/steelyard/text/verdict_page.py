@@ -12,10 +12,10 @@ from dataclasses import dataclass, replace
 from typing import Any, Final, NamedTuple
 
 from steelyard.replies.clean import CleanedReply, clean, without_reasoning
+from steelyard.replies.fences import JSON_WORDS, blocks_of
 from steelyard.replies.grammar import pattern
 from steelyard.replies.jsonlike import JsonValue, json_objects, said_in
 from steelyard.replies.verdict import Kind, Verdict
-from steelyard.text.sql_fences import JSON_WORDS, blocks_of
 
 SAYS: Final = re.compile(
     r"\b(?:sa(?:ys|id|ying)|stat(?:es|ed|ing)|writes?|wrote|written|writing|claim(?:s|ed|ing)|reads?|contain(?:s|ed"

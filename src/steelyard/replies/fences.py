@@ -1,13 +1,10 @@
-"""Fenced blocks of a reply, and the part of it that is addressed to the reader."""
+"""Fenced blocks of a reply."""
 
 from __future__ import annotations
 
 import re
-import string
 from collections.abc import Iterator
 from typing import Final, NamedTuple
-
-from steelyard.replies.grammar import lexicon
 
 SQL_WORDS: Final = frozenset(
     {
@@ -23,10 +20,6 @@ _FENCE: Final = re.compile(
     rf"(?!(?:select|with|values|from|insert|create)\b)(?P<other>[A-Za-z][\w+.#-]*+)[^\n`]*+\n|\r?\n)?",
     re.IGNORECASE,
 )
-
-
-_UNSEEN: Final = "\ufeff\u200b\u200c\u200d\u2060"
-"""Marks of width zero: whoever reads a reply does not see them around it, and an engine takes none."""
 
 
 class Block(NamedTuple):
@@ -67,35 +60,3 @@ def unfenced(text: str) -> str:
     mark = stripped[: len(stripped) - len(stripped.lstrip(stripped[0]))]
     content = stripped[block.start : block.end].strip()
     return content if content and stripped[block.end :] == mark else text
-
-
-def readable(text: str) -> tuple[int, int, bool]:
-    """Where the part stands that is no reasoning, and whether the reply broke off inside reasoning.
-
-    It begins behind the last mark that closes reasoning, and ends before one that opens it and is never closed. Marks
-    of width zero at its ends are left out.
-
-    >>> readable("<think>a</think>b"), readable("<think>a")
-    ((16, 17, False), (0, 0, True))
-    """
-    if "<" not in text and "◁" not in text:
-        return (*_seen(text, 0, len(text)), False)
-    lowered = text.lower()
-    if len(lowered) != len(text):  # a few letters become two
-        lowered = text
-    start = max(
-        (
-            at + len(closing)
-            for _, closing in lexicon("markup")["reasoning"]["pairs"]
-            if (at := lowered.rfind(closing)) >= 0
-        ),
-        default=0,
-    )
-    opened = [at for opening, _ in lexicon("markup")["reasoning"]["pairs"] if (at := lowered.find(opening, start)) >= 0]
-    return (*_seen(text, start, min(opened, default=len(text))), bool(opened))
-
-
-def _seen(text: str, start: int, end: int) -> tuple[int, int]:
-    """The part between the marks of width zero, and blanks, at its ends."""
-    begun = text[start:end].lstrip(_UNSEEN + string.whitespace)
-    return end - len(begun), end - len(begun) + len(begun.rstrip(_UNSEEN + string.whitespace))
