@@ -1,7 +1,10 @@
 from __future__ import annotations
 
 import re
+import sys
 from dataclasses import replace
+from itertools import pairwise
+from xml.etree import ElementTree as ET
 
 import pytest
 from hypothesis import example, given
@@ -11,8 +14,11 @@ from steelyard import compare
 from steelyard.analysis.score_columns import ScoreRow
 from steelyard.analysis.summary import summarize
 from steelyard.analysis.summary_values import RunSummary
+from steelyard.errors import ConfigError
 from steelyard.report import chart_layout as layout
-from steelyard.report.chart_drawing import draw, svg
+from steelyard.report.chart import ChartPoint, MatrixChart, RowChart, SequenceChart, TimelineChart, TimelinePoint
+from steelyard.report.chart_altair import draw, png
+from steelyard.report.chart_svg import AxisScale, drawing, svg
 from steelyard.report.comparison import difference_chart
 from steelyard.report.scores import group_chart
 from steelyard.report.targets import rate_chart
@@ -30,20 +36,24 @@ def summary(target="model", right=5, n=10, *, groups=("",), run="aaaaaa", name="
     )  # fmt: skip
 
 
-def dots(text):
-    """Where the marks of a chart stand, from the left."""
-    marks = re.search(r'class="mark-symbol role-mark.*?</g>', text, re.DOTALL)[0]
-    return [float(position) for position in re.findall(r'transform="translate\(([-\d.]+),', marks)]
+def marks(chart, **width):
+    """Where the marks of a chart stand, in percent of the width, from the left, with whether they are hollow."""
+    layers = drawing(chart, **width).layers
+    return sorted((float(mark.x[:-1]), mark.hollow) for layer in layers for mark in layer.marks)
+
+
+def texts(chart, **width):
+    return [text for layer in drawing(chart, **width).layers for text in layer.texts]
 
 
 def test_a_dot_stands_at_its_rate_and_its_interval_around_it():
     chart = rate_chart([summary("none", 0), summary("half", 5), summary("all", 10)])
-    rows = draw(chart).to_dict()["datasets"]
-    [values] = [rows[name] for name in rows]
-    assert [row["value"] for row in values] == [0, 50, 100]
-    assert [(round(row["low"], 1), round(row["high"], 1)) for row in values] == [(0, 27.8), (23.7, 76.3), (72.2, 100)]
-    left, middle, right = dots(svg(chart))
-    assert middle == pytest.approx((left + right) / 2)
+    left, middle, right = (x for x, _ in marks(chart))
+    assert middle == pytest.approx((left + right) / 2, abs=0.01)
+    intervals = [line for layer in drawing(chart).layers if layer.kind in {"s0", "s1", "s2"} for line in layer.lines]
+    share = {line.y1: [(float(x[:-1]) - left) / (right - left) * 100 for x in (line.x1, line.x2)] for line in intervals}
+    ends = [share[y] for y in sorted(share)]
+    assert ends == [pytest.approx(pair, abs=0.1) for pair in ([0, 27.8], [23.7, 76.3], [72.2, 100])]
 
 
 def test_rows_keep_the_given_order_and_write_their_value():
@@ -69,15 +79,23 @@ def test_a_chart_names_and_describes_itself_for_those_who_do_not_see_it():
 def test_equal_charts_give_equal_text_and_load_nothing():
     first, second = (svg(group_chart([summary("模型", 3, groups=("卦象", "爻辞"))])) for _ in range(2))
     assert first == second
-    assert not re.search(r"(href|src)=|url\(|@import|<script|style=", first)
+    assert not re.search(r"(href|src)=|url\(|@import|<script|style=|<style|\son\w+=", first)
 
 
 @pytest.mark.parametrize("target", ["\ud800", "</svg><script>x</script>", "'; alert(1) //", "\x1b[31m", "a\nb"])
 def test_hostile_names_are_only_text(target):
     text = svg(group_chart([summary(target, groups=("g", target)), summary("other", groups=("g",))]))
     text.encode("utf-8")
-    assert "<script" not in text
-    assert text.count("</svg>") == 1
+    root = ET.fromstring(text)
+    assert {element.tag.rpartition("}")[2] for element in root.iter()} <= {
+        "svg",
+        "title",
+        "desc",
+        "g",
+        "line",
+        "path",
+        "text",
+    }
     assert "\x1b" not in text
 
 
@@ -129,7 +147,88 @@ def test_a_run_without_the_score_has_a_row_without_a_mark():
     text = svg(rate_chart([summary("some", 5), nothing], score="solve_rate"))
     assert ">nothing<" in text
     assert ">–<" in text
-    assert len(dots(text)) == 1
+    assert len(marks(rate_chart([summary("some", 5), nothing], score="solve_rate"))) == 1
+
+
+MATRIX = MatrixChart("Shares", "words", tuple(f"model {no}" for no in range(12)), ((50.0,) * 12,) * 12)
+
+
+@pytest.mark.parametrize("width", [320, 640, 1200])
+@pytest.mark.parametrize(
+    "chart",
+    [
+        rate_chart([summary("a target with a name that is long", 3), summary("b")], chance=0.25),
+        group_chart([summary(f"target {no}", groups=("one group", "another", "组")) for no in range(4)]),
+        MATRIX,
+    ],
+    ids=["rate", "groups", "matrix"],
+)
+def test_no_text_of_a_chart_covers_another_or_is_below_12_pixels(chart, width):
+    drawn = drawing(chart, width=width)
+    assert all(text.size >= 12 for text in texts(chart, width=width))
+    boxes = []
+    for text in texts(chart, width=width):
+        at = float(text.x.rstrip("%")) / 100 * max(width, drawn.least) + text.dx
+        size = layout.width_of(text.text) * text.size / layout.SIZE * 0.9
+        begin = at - {"start": 0, "middle": size / 2, "end": size}[text.anchor]
+        boxes.append((begin, begin + size, text.y, text.text))
+        assert begin > -12
+        assert begin + size < max(width, drawn.least) + 12
+        assert text.y <= drawn.height
+    for number, (begin, end, y, _) in enumerate(boxes):
+        others = [other for other in boxes[number + 1 :] if abs(other[2] - y) < 12]
+        assert not [other for other in others if begin < other[1] and other[0] < end]
+
+
+def test_a_series_is_named_beside_its_marks():
+    chart = group_chart([summary("first", groups=("a", "b")), summary("second", groups=("a", "b"))])
+    names = [text for text in texts(chart) if text.text in {"first", "second"}]
+    assert [text.text for text in names] == ["first", "second"] * 2
+    heights = sorted({mark.y for layer in drawing(chart).layers for mark in layer.marks})
+    assert [text.y - 4.5 for text in names] == heights
+
+
+def test_a_bar_begins_at_zero_and_is_as_long_as_its_value():
+    points = (ChartPoint(0, 0, 80.0, "80 %"), ChartPoint(1, 0, 20.0, "20 %"), ChartPoint(2, 0, None, "–"))
+    chart = RowChart("t", "d", ("a", "b", "c"), points, "bars", domain=(0, 100))
+    bars = [bar for layer in drawing(chart).layers for bar in layer.bars]
+    assert bars[0].x == bars[1].x
+    assert float(bars[0].width[:-1]) == pytest.approx(4 * float(bars[1].width[:-1]), abs=0.05)
+
+
+def test_names_at_the_ends_of_lines_never_cover_each_other():
+    points = tuple(TimelinePoint(day, no, 50.0, None, None, "", False) for day in (0, 1) for no in range(6))
+    chart = TimelineChart("t", "d", tuple(f"target {no}" for no in range(6)), points, (0, 100), ((0, "2026-01-01"),))
+    heights = sorted(text.y for text in texts(chart) if text.text.startswith("target"))
+    assert len(heights) == 6
+    assert min(below - above for above, below in pairwise(heights)) >= 13
+
+
+def test_a_sequence_of_one_look_is_a_dot_and_of_several_a_line():
+    def chart(n):
+        points = tuple((10 * (look + 1), 50.0, 40.0, 60.0) for look in range(n))
+        return drawing(SequenceChart("title", "short", "d", points, (0, 100), 100, 50.0, None))
+
+    assert [len([path for layer in chart(n).layers for path in layer.paths]) for n in (1, 3)] == [0, 2]
+    assert [len([mark for layer in chart(n).layers for mark in layer.marks]) for n in (1, 3)] == [1, 0]
+
+
+@given(st.floats(-1e6, 1e6), st.floats(1e-3, 1e6), st.integers(2, 6))
+def test_ticks_are_few_round_and_within_the_axis(low, span, n):
+    ticks = AxisScale(low, low + span).ticks(n)
+    assert len(ticks) <= 2 * n + 1
+    assert all(low - 1e-6 * span <= tick <= low + span * (1 + 1e-6) for tick in ticks)
+
+
+@pytest.mark.parametrize("missing", ["altair", "vl_convert"])
+def test_without_the_extra_a_notebooks_chart_says_what_to_install(missing, monkeypatch):
+    monkeypatch.setitem(sys.modules, missing, None)
+    with pytest.raises(ConfigError, match=r"steelyard\[charts\]"):
+        png(rate_chart([summary()]))
+
+
+def test_a_png_is_an_image():
+    assert png(rate_chart([summary()]), width=320, scale=1).startswith(b"\x89PNG")
 
 
 @example("000\x1f_", 49)

@@ -14,7 +14,8 @@ from tests.report.sections_read import part
 from steelyard import ConfigError, Options, Sample, Score, Store, Suite, evaluate_suite
 from steelyard.analysis import history as module
 from steelyard.analysis.history import history_of
-from steelyard.report.chart_drawing import draw, svg
+from steelyard.report.chart_altair import draw
+from steelyard.report.chart_svg import svg
 from steelyard.report.history_sections import (
     change_method,
     history_chart,
@@ -240,7 +241,7 @@ def test_what_was_noted_is_inert_on_the_page_and_in_markdown(past):
 
 def test_the_page_is_one_file_that_loads_nothing(past):
     page = html_history(past(("glm", 0.5, 40), ("glm", 0.9, 40), notes=[(1, "new prompt")]))
-    assert page.count("<svg") == 2
+    assert page.count("<svg xmlns") == 2
     assert "+40.0 better" in page
     assert "1. " in page
     assert "new prompt" in page

@@ -12,7 +12,8 @@ from tests.report.judged_suite import NASTY, judged_runs
 
 from steelyard import Choice, Options, Output, Record, Sample, Score, ScoreInfo, Suite, evaluate_suite
 from steelyard.cli.outcome import evaluate_runs, print_outcome
-from steelyard.report.chart_drawing import draw, svg
+from steelyard.report.chart_altair import draw
+from steelyard.report.chart_svg import svg
 from steelyard.report.html import html_report
 from steelyard.report.markdown import MOST_CHARACTERS, MOST_LINES, markdown_report
 from steelyard.report.sample_evidence import evidence_of, source_label

@@ -13,7 +13,8 @@ from steelyard.analysis.preferences import preferences
 from steelyard.analysis.standings import Standing
 from steelyard.analysis.stopping import Stopping
 from steelyard.cli.outcome import evaluate_runs
-from steelyard.report.chart_drawing import draw, svg
+from steelyard.report.chart_altair import draw
+from steelyard.report.chart_svg import svg
 from steelyard.report.html import html_report
 from steelyard.report.markdown import markdown_page, markdown_report
 from steelyard.report.preferences import preferences_section, sequence_chart, win_rate_chart

@@ -8,7 +8,7 @@ from tests.report.sections_read import rows
 from steelyard import Options, Sample, Score, ScoreInfo, StageInfo, Suite, evaluate_suite
 from steelyard.analysis.comparison import compare
 from steelyard.cli.outcome import evaluate_runs, print_outcome
-from steelyard.report.chart_drawing import svg
+from steelyard.report.chart_svg import svg
 from steelyard.report.html import html_report
 from steelyard.report.markdown import markdown_report
 from steelyard.report.regressions import changed_samples

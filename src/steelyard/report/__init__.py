@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 from steelyard.lazy import lazy_names
 
 if TYPE_CHECKING:
-    from steelyard.report.chart_drawing import draw, svg
+    from steelyard.report.chart_altair import draw, png
+    from steelyard.report.chart_svg import svg
     from steelyard.report.comparison import difference_chart
     from steelyard.report.history_sections import history_chart
     from steelyard.report.html import html_report
@@ -18,15 +19,16 @@ else:
     __getattr__, __dir__ = lazy_names(
         __name__,
         "steelyard.report.comparison:difference_chart",
-        "steelyard.report.chart_drawing:draw",
+        "steelyard.report.chart_altair:draw",
         "steelyard.report.scores:group_chart",
         "steelyard.report.scores:histogram_chart",
         "steelyard.report.history_sections:history_chart",
         "steelyard.report.html:html_report",
         "steelyard.report.markdown:markdown_report",
+        "steelyard.report.chart_altair:png",
         "steelyard.report.targets:rate_chart",
         "steelyard.report.scores:score_chart",
-        "steelyard.report.chart_drawing:svg",
+        "steelyard.report.chart_svg:svg",
         "steelyard.report.scores:verdict_chart",
     )
 
@@ -38,6 +40,7 @@ __all__ = [
     "history_chart",
     "html_report",
     "markdown_report",
+    "png",
     "rate_chart",
     "score_chart",
     "svg",

@@ -18,7 +18,7 @@ SHAPES: Final = ("circle", "square", "triangle-up", "diamond", "cross", "triangl
 INK: Final = "#3d4650"
 GRID: Final = "#d5dade"
 FONT: Final = "system-ui, 'Noto Sans CJK SC', 'PingFang SC', 'Microsoft YaHei', sans-serif"
-SIZE: Final = 12
+SIZE: Final = 13
 """Font size of labels in pixels."""
 _WIDE: Final = frozenset("mwMW@%")
 
@@ -37,7 +37,7 @@ def width_of(text: str) -> float:
     """Pixels that a text of labels takes, generously: a full-width character is 1 em, m and w 0.9, any other 0.58.
 
     >>> width_of("周易"), round(width_of("abc"), 1)
-    (24.0, 20.9)
+    (26.0, 22.6)
     """
     return sum(
         SIZE * (1.0 if east_asian_width(character) in "WF" else 0.9 if character in _WIDE else 0.58)
@@ -48,7 +48,7 @@ def width_of(text: str) -> float:
 def wrapped(text: str, room: float, *, lines: int = 2) -> str:
     r"""A label in at most `lines` lines of `room` pixels, with an ellipsis where that is not enough.
 
-    >>> wrapped("model-a with knowledge", 80)
+    >>> wrapped("model-a with knowledge", 90)
     'model-a\nwith know…'
     """
     rest = " ".join(visible(text, keep="").split())

@@ -21,22 +21,25 @@ from steelyard.analysis.gate import GateVerdict
 from steelyard.analysis.history import History
 from steelyard.analysis.run_protocols import StoredRun
 from steelyard.analysis.summary_values import RunSummary
-from steelyard.escaping import HIDDEN, visible
+from steelyard.escaping import HIDDEN
 from steelyard.report.chart import Chart, ShareBar
-from steelyard.report.chart_drawing import WIDTH, svg
+from steelyard.report.chart_svg import Drawing, drawing
 from steelyard.report.history_sections import history_sections, history_title
 from steelyard.report.page import ReportContent, report_sections
 from steelyard.report.preferences import NO_PAIRS, Pairwise
 from steelyard.report.sample_table import collect_samples
 from steelyard.report.section import SectionTable
+from steelyard.report.template import environment
 from steelyard.types import Note
 
 if TYPE_CHECKING:
     import jinja2
 
 _SCRIPTS: Final = ("text.js", "rows.js", "judged.js", "preferred.js", "sql.js", "detail.js", "table.js")
-_NARROW: Final = 340
-"""Width in pixels of the charts shown on a telephone instead of the wide ones."""
+_WIDE: Final = 640
+"""Least pixels of the charts for windows of 700 pixels and more, where they take all the room there is."""
+_NARROW: Final = 320
+"""The same on a telephone."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,11 +106,11 @@ def _render(template: str, *, scripted: bool, **page: Any) -> str:
 
     style = _part("report.css")
     script = _script() if scripted else ""
-    # What is marked safe: our own files, SVG with escaped texts, and JSON in which nothing can end the script.
+    # What is marked safe: our own files, and JSON in which nothing can end the script.
     if "data" in page:
         page["data"] = Markup(page["data"])  # noqa: S704  # see above
     return (
-        _environment()
+        _page_environment()
         .get_template(template)
         .render(
             style=Markup(style),  # noqa: S704  # see above
@@ -120,39 +123,24 @@ def _render(template: str, *, scripted: bool, **page: Any) -> str:
     )
 
 
-def _environment() -> jinja2.Environment:
-    """Templates of this package: their output is escaped; an unknown name in one is an error."""
-    import jinja2
-
-    environment = jinja2.Environment(
-        loader=jinja2.PackageLoader("steelyard.report"),
-        autoescape=True,
-        undefined=jinja2.StrictUndefined,
-        finalize=_shown,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    environment.filters["drawn"] = _drawn
-    environment.filters["is_bar"] = lambda chart: isinstance(chart, ShareBar)
-    environment.filters["on_page"] = lambda notes: [note for note in notes if "html" in note.media]
-    environment.filters["for_page"] = _for_page
-    environment.filters["count"] = lambda n: f"{n:,}"
-    return environment
+def _page_environment() -> jinja2.Environment:
+    templates = environment()
+    templates.filters["drawn"] = _drawn
+    templates.filters["is_bar"] = lambda chart: isinstance(chart, ShareBar)
+    templates.filters["on_page"] = lambda notes: [note for note in notes if "html" in note.media]
+    templates.filters["for_page"] = _for_page
+    templates.filters["count"] = lambda n: f"{n:,}"
+    return templates
 
 
-def _shown(value: Any) -> Any:
-    """A value as a template shows it: hidden characters of a text become escapes, unless it is markup already."""
-    return visible(value) if isinstance(value, str) and not hasattr(value, "__html__") else value
-
-
-def _drawn(chart: Chart) -> tuple[Any, Any]:
-    """A chart twice, wide and narrow; the page shows the one that fits."""
-    from markupsafe import Markup
-
+def _drawn(chart: Chart) -> dict[str, tuple[Drawing, str]]:
+    """A chart for a window and for a telephone, each with its width; the page shows the one that fits."""
     if isinstance(chart, ShareBar):
-        raise TypeError("a bar of shares is drawn by the template")
-    wide, narrow = (Markup(svg(chart, width=width)) for width in (WIDTH, _NARROW))  # noqa: S704  # texts are escaped
-    return wide, narrow
+        raise TypeError("a bar of shares is a macro of its own")
+    drawings = {name: (drawing(chart, width=width), width) for name, width in (("wide", _WIDE), ("narrow", _NARROW))}
+    return {
+        name: (drawn, str(drawn.least) if drawn.least > width else "100%") for name, (drawn, width) in drawings.items()
+    }
 
 
 def _for_page(table: SectionTable) -> SectionTable:

@@ -1,19 +1,17 @@
-"""Charts drawn with Altair: the same object in a notebook and, as SVG, on a page.
+"""Charts as Altair objects, for notebooks, specifications of Vega-Lite and PNG: the extra `charts`.
 
-`draw` fixes a chart's size by its arguments; `svg` renders it without browser or network. Rooms for labels are our own
-measure (`chart_layout`), so that a chart comes out the same whatever fonts a machine has.
+Pages do not need it: `chart_svg` draws theirs. `draw` fixes a chart's size by its arguments; rooms for labels are our
+own measure (`chart_layout`), so that a chart comes out the same whatever fonts a machine has.
 """
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from hashlib import blake2b
-from html import escape
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Final
 
+from steelyard.errors import ConfigError
 from steelyard.escaping import visible
 from steelyard.report import chart_layout as layout
 from steelyard.report.chart import ChartPoint, MatrixChart, RowChart, SequenceChart, TimelineChart
@@ -22,6 +20,7 @@ from steelyard.report.numbers import MISSING
 if TYPE_CHECKING:
     import altair as alt
 
+_INSTALL: Final = 'pip install "steelyard[charts]"'
 WIDTH: Final = 720
 """Pixels of a whole chart, labels included."""
 _TOP: Final = 46
@@ -60,7 +59,14 @@ def draw(chart: Drawable, *, width: int = WIDTH) -> alt.LayerChart:
     Args:
         chart: what it shows.
         width: pixels of the whole chart, 300 or more.
+
+    Raises:
+        ConfigError: altair is not installed.
     """
+    try:
+        import altair as alt  # noqa: F401  # what draws imports it; here it is said what to install
+    except ImportError as error:
+        raise ConfigError(f"a chart as an Altair object needs altair: {_INSTALL}; `svg` needs nothing") from error
     if isinstance(chart, RowChart):
         return _drawn_rows(chart, width)
     if isinstance(chart, MatrixChart):
@@ -70,24 +76,24 @@ def draw(chart: Drawable, *, width: int = WIDTH) -> alt.LayerChart:
     return _drawn_timeline(chart, width)
 
 
-def svg(chart: Drawable, *, width: int = WIDTH) -> str:
-    """The chart as SVG text with a title and a description for those who do not see it; it loads nothing.
+def png(chart: Drawable, *, width: int = WIDTH, scale: float = 2) -> bytes:
+    """The chart as a PNG image on white.
 
-    Equal charts give equal text. The background is transparent.
+    Args:
+        chart: what it shows.
+        width: as for `draw`.
+        scale: pixels of the image for each of the chart.
+
+    Raises:
+        ConfigError: altair or vl-convert is not installed.
     """
-    import vl_convert
-
     spec = draw(chart, width=width).to_dict()
-    text = vl_convert.vegalite_to_svg({**spec, "background": "transparent"}, allowed_base_urls=[])
-    title, words = spec["title"]["text"], spec["description"]
-    ident = blake2b(text.encode(), digest_size=4).hexdigest()
-    # Names of their own keep the parts of several charts on one page apart.
-    text = re.sub(r'(id="|url\(#|href="#)', rf"\g<1>c{ident}-", text)
-    head, rest = text.split(">", 1)
-    return (
-        f'{head} role="img" aria-labelledby="t{ident} d{ident}"><title id="t{ident}">{escape(title)}</title>'
-        f'<desc id="d{ident}">{escape(words)}</desc>{rest}'
-    )
+    try:
+        import vl_convert
+    except ImportError as error:
+        raise ConfigError(f"a PNG of a chart needs vl-convert-python: {_INSTALL}") from error
+    image: bytes = vl_convert.vegalite_to_png(spec, scale=scale, allowed_base_urls=[])
+    return image
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,7 +173,7 @@ def _dots(frame: _ChartFrame, rows: Sequence[Mapping[str, Any]], lines: Sequence
             shape=_shapes(rows, frame),
             fill=alt.condition("datum.decided", colours, alt.value("transparent")),
         ),
-        base.mark_text(align="left", color=layout.INK, fontSize=layout.SIZE - 1).encode(
+        base.mark_text(align="left", color=layout.INK, fontSize=layout.SIZE).encode(
             x=alt.value(frame.plot + 10), text="text:N"
         ),
     ]
@@ -180,7 +186,7 @@ def _bars(frame: _ChartFrame, rows: Sequence[Mapping[str, Any]]) -> alt.LayerCha
 
     base = alt.Chart({"values": list(rows)}).encode(**_rows_axis(frame))
     bars = base.mark_bar().encode(x=_values_axis(frame, "value"), color=_colours(rows, frame))
-    texts = base.mark_text(align="left", color=layout.INK, fontSize=layout.SIZE - 2, dx=4).encode(
+    texts = base.mark_text(align="left", color=layout.INK, fontSize=layout.SIZE, dx=4).encode(
         x=alt.X("at:Q"), text="text:N"
     )
     texts = texts.transform_calculate(at="datum.value === null ? 0 : datum.value")
@@ -245,7 +251,7 @@ def _line(value: float, words: str) -> list[alt.Chart]:
 
     base = alt.Chart({"values": [{"at": value, "words": words}]}).encode(x="at:Q")
     rule = base.mark_rule(color=layout.INK, strokeDash=[4, 3], strokeWidth=1.2)
-    text = base.mark_text(align="center", dy=-6, color=layout.INK, fontSize=11, baseline="bottom")
+    text = base.mark_text(align="center", dy=-6, color=layout.INK, fontSize=12, baseline="bottom")
     return [rule, text.encode(y=alt.value(0), text="words:N")] if words else [rule]
 
 
@@ -367,7 +373,7 @@ def _threshold(chart: SequenceChart) -> list[alt.Chart]:
     ends = [{"n": 0, "at": value, "text": ""}, {"n": chart.most, "at": value, "text": f"{value:g} %"}]
     base = alt.Chart({"values": ends}).encode(x="n:Q", y=_percent_axis(chart, "at"))
     line = base.mark_line(color=layout.INK, strokeDash=[4, 3], strokeWidth=1.2)
-    return [line, base.mark_text(align="left", dx=8, color=layout.INK, fontSize=layout.SIZE - 1).encode(text="text:N")]
+    return [line, base.mark_text(align="left", dx=8, color=layout.INK, fontSize=layout.SIZE).encode(text="text:N")]
 
 
 def _decision(chart: SequenceChart) -> list[alt.Chart]:
@@ -382,7 +388,7 @@ def _decision(chart: SequenceChart) -> list[alt.Chart]:
         align="right" if used > 0.7 * chart.most else "left",
         dy=-6,
         color=layout.INK,
-        fontSize=layout.SIZE - 1,
+        fontSize=layout.SIZE,
         baseline="bottom",
     )
     rule = base.mark_rule(color=layout.INK, strokeWidth=1.2)
@@ -475,7 +481,7 @@ def _note_flags(rows: Sequence[Mapping[str, Any]]) -> list[alt.Chart]:
         return []
     base = alt.Chart({"values": noted}).encode(x="days:Q")
     flag = base.mark_point(shape="triangle-down", size=50, filled=True, opacity=1, color=layout.INK)
-    text = base.mark_text(fontSize=11, dy=-12, color=layout.INK, baseline="bottom")
+    text = base.mark_text(fontSize=12, dy=-12, color=layout.INK, baseline="bottom")
     return [flag.encode(y=alt.value(-5)), text.encode(y=alt.value(0), text="notes:N")]
 
 
