@@ -181,7 +181,7 @@ class SvgLayer:
 
 
 @dataclass(frozen=True, slots=True)
-class Drawing:
+class SvgDrawing:
     """What stands where in a chart.
 
     Args:
@@ -217,7 +217,7 @@ def svg(chart: Drawable, *, width: int = WIDTH) -> str:
     return environment().from_string(macro).render(drawn=drawn, width=max(width, drawn.least)).strip()
 
 
-def drawing(chart: Drawable, *, width: int = WIDTH) -> Drawing:
+def drawing(chart: Drawable, *, width: int = WIDTH) -> SvgDrawing:
     """Where everything stands in a chart.
 
     Args:
@@ -299,13 +299,13 @@ class _Canvas:
         """Add elements of a kind of layer; those of a lower `order` are below."""
         self.layers.setdefault((order, kind), []).extend(elements)
 
-    def drawing(self, title: str, description: str, height: float, *, plot: _Plot | None = None) -> Drawing:
+    def drawing(self, title: str, description: str, height: float, *, plot: _Plot | None = None) -> SvgDrawing:
         """The drawing of what was added; its title stands above it."""
         head = layout.wrapped(title, self.width - 2 * layout.SIZE, lines=1)
         self.add("ink", SvgText("0", 15, head, size=14, bold=True), order=3)
         layers = tuple(SvgLayer(kind, tuple(self.layers[order, kind])) for order, kind in sorted(self.layers))
         names = (visible(title, keep=""), visible(description, keep=""))
-        drawing = Drawing("", *names, round(height, 1), layers, least=self.least)
+        drawing = SvgDrawing("", *names, round(height, 1), layers, least=self.least)
         return drawing if plot is None else replace(drawing, plot=plot)
 
 
@@ -327,7 +327,7 @@ def _mark(x: str, y: float, number: int, *, hollow: bool = False) -> SvgMark:
     return SvgMark(x, y, _MARKS[layout.shape(number)], hollow)
 
 
-def _drawn_rows(chart: RowChart, width: int) -> Drawing:
+def _drawn_rows(chart: RowChart, width: int) -> SvgDrawing:
     """Each row is a line of the plot, or a heading with a line per series."""
     several = len(chart.series) > 1
     beside = several or width >= LEAST_WIDE
@@ -405,7 +405,7 @@ def _value_axis(
         canvas.add("ink", *([SvgText(x, top - 6, visible(words, keep=""), anchor)] if words else []))
 
 
-def _drawn_matrix(chart: MatrixChart, width: int) -> Drawing:
+def _drawn_matrix(chart: MatrixChart, width: int) -> SvgDrawing:
     """Columns bear the numbers of the rows, as their names have no room there."""
     n = len(chart.rows)
     room = _NAMES_SHARE * width
@@ -467,7 +467,7 @@ def _band(lows: Sequence[tuple[float, float]], highs: Sequence[tuple[float, floa
     return _path([*highs, *reversed(lows)]) + "Z"
 
 
-def _drawn_sequence(chart: SequenceChart, width: int) -> Drawing:
+def _drawn_sequence(chart: SequenceChart, width: int) -> SvgDrawing:
     """A line with its band over the samples, the threshold dashed, an upright line where it was decided."""
     fits = layout.width_of(chart.title) < width - 2 * layout.SIZE
     scale, samples = AxisScale(*chart.domain), AxisScale(0, chart.most)
@@ -502,7 +502,7 @@ def _drawn_sequence(chart: SequenceChart, width: int) -> Drawing:
     return canvas.drawing(title, chart.description, top + _PLOT + _TICKS + 2, plot=plot)
 
 
-def _drawn_timeline(chart: TimelineChart, width: int) -> Drawing:
+def _drawn_timeline(chart: TimelineChart, width: int) -> SvgDrawing:
     """Distances between runs are proportional to the time between them."""
     scale = AxisScale(*chart.domain)
     # A margin on either side; of runs that were all started at once, around their moment.

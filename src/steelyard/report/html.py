@@ -23,7 +23,7 @@ from steelyard.analysis.run_protocols import StoredRun
 from steelyard.analysis.summary_values import RunSummary
 from steelyard.escaping import HIDDEN
 from steelyard.report.chart import Chart, ShareBar
-from steelyard.report.chart_svg import Drawing, drawing
+from steelyard.report.chart_svg import SvgDrawing, drawing
 from steelyard.report.history_sections import history_sections, history_title
 from steelyard.report.page import ReportContent, report_sections
 from steelyard.report.preferences import NO_PAIRS, Pairwise
@@ -133,7 +133,7 @@ def _page_environment() -> jinja2.Environment:
     return templates
 
 
-def _drawn(chart: Chart) -> dict[str, tuple[Drawing, str]]:
+def _drawn(chart: Chart) -> dict[str, tuple[SvgDrawing, str]]:
     """A chart for a window and for a telephone, each with its width; the page shows the one that fits."""
     if isinstance(chart, ShareBar):
         raise TypeError("a bar of shares is a macro of its own")
