@@ -108,13 +108,20 @@ class Gate:
         """Calls that may be in flight now."""
         return int(self._limit)
 
+    def enter_now(self) -> bool:
+        """Take a place if there is one and nobody waits for it; whether there was."""
+        if self._queue or self._active >= int(self._limit):
+            return False
+        if self._open_at and asyncio.get_running_loop().time() < self._open_at:
+            return False
+        self._active += 1
+        return True
+
     async def enter(self) -> None:
         """Wait for a place; first come, first served."""
-        loop = asyncio.get_running_loop()
-        if not self._queue and self._active < self.limit and loop.time() >= self._open_at:
-            self._active += 1
+        if self.enter_now():
             return
-        future: asyncio.Future[None] = loop.create_future()
+        future: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._queue.append(future)
         self._let_in()
         try:
@@ -211,11 +218,12 @@ class Retry:
 
 @dataclass(slots=True)
 class CallProgress:
-    """Progress of one call: attempts so far, start time, and wait before the next attempt."""
+    """Progress of a call whose first attempt failed: attempts so far, start time, and wait before the next attempt."""
 
-    sample: str = ""
-    model: str = ""
-    started: float = 0.0
+    sample: str
+    model: str
+    started: float
+    metered: MeteredCall | None
     attempts: list[Attempt] = field(default_factory=list)
     wait_s: float = 0.0
 
@@ -255,7 +263,7 @@ class Limits:
             gate = self._gates[endpoint] = Gate(self._concurrency, self.pauses)
         return gate
 
-    async def call(self, model: Model, request: Request, wire: Wire, sample: str = "") -> Reply:
+    async def call(self, model: Model, request: Request, wire: Wire, sample: str = "", key: str = "") -> Reply:
         """Send with retries until a reply or a permanent failure.
 
         Args:
@@ -263,57 +271,57 @@ class Limits:
             request: the call.
             wire: what is open.
             sample: the id of the sample that the call is for: an equal refusal of two different ones ends the run.
+            key: the journal's, for the reply.
 
         Raises:
             ModelError: with every attempt that was made.
             StoreError: the reply could not be kept.
         """
-        loop = asyncio.get_running_loop()
-        gate = self.gate(request.endpoint)
-        progress = CallProgress(sample, str(getattr(model, "name", "")))
+        clock = asyncio.get_running_loop().time
+        gate = self._gates.get(request.endpoint) or self.gate(request.endpoint)
+        progress: CallProgress | None = None
         metered = None if self._metering is None else self._metering.of(model, request)
         expect_reply = getattr(model, "expect_reply", None)
         while True:
-            await gate.enter()
+            if not gate.enter_now():
+                await gate.enter()
             try:
-                await self._admit(metered)
-                sent_at = loop.time()
-                reply = model.read(await model.send(self._cut(request, progress, sent_at), wire))
+                if (ended := self.pauses.ended or self._refusal()) is not None:
+                    raise ended
+                if metered is not None:
+                    await self._pay(metered)
+                sent_at = clock()
+                answer = await model.send(self._cut(request, progress, sent_at), wire)
+                reply = model.read(answer)
                 if expect_reply is not None:  # what is returned here is kept for good
                     expect_reply(reply, request)
-            except Fault as fault:
-                if metered is not None:
-                    metered.failed(fault)
-                self._judge(fault, gate, progress, sent_at)
-            else:
-                if metered is not None:
-                    reply = metered.answered(reply)
+                seconds = clock() - sent_at
                 gate.increase_concurrency()
-                return _finished(reply, request, progress, loop.time() - sent_at)
+                return _finished(reply if metered is None else metered.answered(reply), key, request, progress, seconds)
+            except Fault as fault:
+                progress = progress or CallProgress(sample, str(getattr(model, "name", "")), sent_at, metered)
+                self._judge(fault, gate, progress, sent_at)
             finally:
                 gate.leave()
             await self.pauses.sleep(progress.wait_s)
 
-    def _cut(self, request: Request, progress: CallProgress, sent_at: float) -> Request:
+    def _cut(self, request: Request, progress: CallProgress | None, sent_at: float) -> Request:
         """The request with no more time for this attempt than the whole call has left."""
-        left = self._retry.total_s - (sent_at - progress.started if progress.attempts else 0.0)
+        left = self._retry.total_s - (0.0 if progress is None else sent_at - progress.started)
         return request if request.timeout_s <= left else replace(request, timeout_s=max(left, _FLOOR_S))
 
-    async def _admit(self, metered: MeteredCall | None) -> None:
-        """Let a call through, retries too, unless the run has ended or its reply could not be kept; pay for it."""
-        if (error := self.pauses.ended or self._refusal()) is not None:
+    async def _pay(self, metered: MeteredCall) -> None:
+        """Pay for a call, retries too, unless its reply could not be kept."""
+        await metered.pay()
+        # What is booked is sent, also where another call has just ended the run: the budget has paid for it.
+        if (error := self._refusal()) is not None:
             raise error
-        if metered is not None:
-            await metered.pay()
-            # What is booked is sent, also where another call has just ended the run: the budget has paid for it.
-            if (error := self._refusal()) is not None:
-                raise error
 
     def _judge(self, fault: Fault, gate: Gate, progress: CallProgress, sent_at: float) -> None:
         """Record the failed attempt and set the wait before the next, or give up."""
         now = asyncio.get_running_loop().time()
-        if not progress.attempts:
-            progress.started = sent_at
+        if progress.metered is not None:
+            progress.metered.failed(fault)
         progress.attempts.append(Attempt(fault.kind, now - sent_at, progress.wait_s, fault.message))
         # Even a refusal shows that the address is right; no later fault may say "cannot be reached".
         if fault.kind != "connection":
@@ -368,9 +376,10 @@ class Limits:
         return f"{fault.message} (after {tried} attempt{'s' if tried > 1 else ''})"
 
 
-def _finished(reply: Reply, request: Request, progress: CallProgress, seconds: float) -> Reply:
-    attempts = (*progress.attempts, Attempt("", seconds, progress.wait_s))
+def _finished(reply: Reply, key: str, request: Request, progress: CallProgress | None, seconds: float) -> Reply:
+    before, waited = ((), 0.0) if progress is None else (progress.attempts, progress.wait_s)
+    attempts = (*before, Attempt("", seconds, waited))
     usage = reply.usage
     if usage.estimated and not usage.input_tokens:
         usage = Usage(request.input_tokens, usage.output_tokens, estimated=True)
-    return Reply(reply.key, reply.text, reply.finish, usage, seconds, attempts, metadata=reply.metadata)
+    return Reply(key, reply.text, reply.finish, usage, seconds, attempts, metadata=reply.metadata)

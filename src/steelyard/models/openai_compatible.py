@@ -101,9 +101,10 @@ def check_endpoint(model: Endpoint, reserved: Iterable[str]) -> None:
 
 def post(model: Endpoint, path: str, body: Mapping[str, Any], input_tokens: int) -> Request:
     """One POST of a JSON body to `path` below the base address."""
+    endpoint, url = _address(model.base_url, path, model.api_version)
     return Request(
-        endpoint=endpoint_of(model.base_url),
-        url=f"{model.base_url.rstrip('/')}/{path}{_query(model.api_version)}",
+        endpoint=endpoint,
+        url=url,
         payload=encode_body(body),
         headers=_headers(_AZURE_KEY if model.api_version else _KEY, model.api_key, tuple(model.headers.items())),
         timeout_s=model.timeout_s,
@@ -130,6 +131,12 @@ def most_tokens(body: Mapping[str, Any]) -> int:
 
 
 @lru_cache(maxsize=256)
+def _address(base_url: str, path: str, api_version: str) -> tuple[str, str]:
+    """Endpoint and whole address of a call."""
+    return endpoint_of(base_url), f"{base_url.rstrip('/')}/{path}{_query(api_version)}"
+
+
+@lru_cache(maxsize=256)
 def _headers(form: tuple[str, str], api_key: str, headers: tuple[tuple[str, str], ...]) -> tuple[tuple[str, str], ...]:
     key = ((form[0], f"{form[1]}{api_key}"),) if api_key else ()
     return (("Content-Type", "application/json"), *key, *headers)
@@ -141,6 +148,8 @@ def _query(api_version: str) -> str:
 
 def mapping_or_empty(value: Any) -> Mapping[str, Any]:
     """`value` where it is a mapping: services put null, texts and lists in places where one should stand."""
+    if value is None or type(value) is dict:  # asking an abstract class costs ten times as much
+        return value or {}
     return value if isinstance(value, Mapping) else {}
 
 
@@ -288,12 +297,12 @@ def _cached_tokens(usage: Any) -> int:
 
 
 def _metadata(data: Mapping[str, Any], choice: Mapping[str, Any], message: Mapping[str, Any]) -> dict[str, Any]:
-    details = {
-        "model": data.get("model"),
-        "reasoning": message.get("reasoning_content") or message.get("reasoning"),
-        "logprobs": mapping_or_empty(choice.get("logprobs")).get("content"),
-        "tool_calls": message.get("tool_calls"),
-        "fingerprint": data.get("system_fingerprint"),
-        "cached_tokens": _cached_tokens(data.get("usage")),
-    }
-    return {name: value for name, value in details.items() if value}
+    details = (
+        ("model", data.get("model")),
+        ("reasoning", message.get("reasoning_content") or message.get("reasoning")),
+        ("logprobs", mapping_or_empty(choice.get("logprobs")).get("content")),
+        ("tool_calls", message.get("tool_calls")),
+        ("fingerprint", data.get("system_fingerprint")),
+        ("cached_tokens", _cached_tokens(data.get("usage"))),
+    )
+    return {name: value for name, value in details if value}

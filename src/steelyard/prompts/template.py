@@ -218,6 +218,7 @@ def render(template: str, values: Mapping[str, Any]) -> str:
     return _PLACEHOLDER.sub(replacement, template)
 
 
+@lru_cache(maxsize=64)
 def placeholders(template: str) -> tuple[tuple[str, int], ...]:
     """Every placeholder in `template`, in order: its name and the offset of its first brace.
 

@@ -10,8 +10,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections import deque
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Final, Protocol
 
@@ -24,6 +23,8 @@ from steelyard.types import Failure, Output, Record, Sample, Score
 
 _MOST_BACKLOG: Final = 1000
 """Operations that may wait to be written before workers pause: bounds the memory when the disk is slow."""
+_IN_TARGET: Final = boundary("target")
+_IN_SCORER: Final = boundary("scorer")
 _ERRORS_TO_GIVE_UP: Final = 10
 """A run is not given up before it has so many errors: the answers of a small one are worth having, though it will end
 as broken (`suite.objects.most_errors` decides that)."""
@@ -230,7 +231,7 @@ class Runner:
         failure: Failure | None = None
         stage = "target"
         try:
-            async with asyncio.timeout(self._work.sample_timeout_s):
+            with self._session.deadlines.limit(self._work.sample_timeout_s):
                 obtain = self._kept_output if self._keeps_outputs else self._call_target
                 output = await obtain(task, replies)
                 for step in self._scorers:
@@ -257,38 +258,40 @@ class Runner:
         return output
 
     async def _call_target(self, task: Task, replies: dict[str, tuple[Any, ...]]) -> Output:
-        with self._asking(task, "target", replies) as ask, boundary("target"):
-            return plain_output(await self._target(ask, task.sample), task.sample.input)
+        step, sample = self._target, task.sample
+        ask = self._session.ask(sample.id, task.repeat, "target", draw=self._work.draw) if step.asks else None
+        try:
+            with _IN_TARGET:
+                output = plain_output(await step(ask, sample), sample.input)
+        except SteelyardError as error:
+            unmasked = _unmasked(error, ask)
+            if unmasked is error:
+                raise
+            raise unmasked from error
+        finally:
+            if ask is not None and ask.replies:
+                replies["target"] = tuple(ask.replies)
+        _raise_end_of_run(ask)
+        return output
 
     async def _score(
         self, step: Step, task: Task, output: Output, scores: list[Score], replies: dict[str, tuple[Any, ...]]
     ) -> Failure | None:
         """Append the scores of one scorer to `scores`; returns the failure if it raised."""
+        sample = task.sample
+        ask = self._session.ask(sample.id, task.repeat, step.stage, draw=self._work.draw) if step.asks else None
         try:
-            with self._asking(task, step.stage, replies) as ask, boundary("scorer"):
-                scores += distinct(step.scores(await step(ask, task.sample, output)), scores)
+            with _IN_SCORER:
+                scores += distinct(step.scores(await step(ask, sample, output)), scores)
+            _raise_end_of_run(ask)
         except SteelyardError as error:
-            return _failure(step.stage, error)
-        return None
-
-    @contextmanager
-    def _asking(self, task: Task, stage: str, replies: dict[str, tuple[Any, ...]]) -> Iterator[Ask]:
-        """The Ask of one stage. An error that ends the run is raised again even if the target's code caught it."""
-        ask = self._session.ask(task.sample.id, task.repeat, stage, draw=self._work.draw)
-        try:
-            yield ask
-        except SteelyardError as error:
-            if ask.over is not None and ask.over is not error:
-                raise ask.over from error
-            if ask.over is None and isinstance(error, StoreError):
-                # It comes from a store of the target's own, which must not end this run.
-                raise TargetError(f"StoreError: {error}") from error
-            raise
+            unmasked = _unmasked(error, ask)
+            unmasked.__cause__ = error.__cause__ if unmasked is error else error
+            return _failure(step.stage, unmasked)
         finally:
-            if ask.replies:
-                replies[stage] = tuple(ask.replies)
-        if ask.over is not None:
-            raise ask.over
+            if ask is not None and ask.replies:
+                replies[step.stage] = tuple(ask.replies)
+        return None
 
     def _redacted(self, record: Record) -> Record:
         """Remove secrets from a failure's messages, which may quote anything."""
@@ -298,6 +301,20 @@ class Runner:
         clean = self._session.secrets.redact_text
         attempts = tuple(replace(attempt, message=clean(attempt.message)) for attempt in failure.attempts)
         return replace(record, failure=replace(failure, message=clean(failure.message), attempts=attempts))
+
+
+def _raise_end_of_run(ask: Ask | None) -> None:
+    """Raise the error that ended the run during a call, although the code that called caught it."""
+    if ask is not None and ask.over is not None:
+        raise ask.over
+
+
+def _unmasked(error: SteelyardError, ask: Ask | None) -> SteelyardError:
+    """What a stage failed with: the error that ended the run, where its code raised another one in its place."""
+    if ask is not None and ask.over is not None:
+        return ask.over
+    # A StoreError without a call comes from a store of the target's own, which must not end this run.
+    return TargetError(f"StoreError: {error}") if isinstance(error, StoreError) else error
 
 
 def _failure(stage: str, error: SteelyardError) -> Failure:

@@ -10,13 +10,17 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
 from numbers import Real
-from typing import Any
+from typing import Any, Final
 
 from steelyard.errors import ConfigError
 from steelyard.plain_json import to_json
 from steelyard.runner.declared import judge_name, score_infos, stage_info
 from steelyard.sql.sandbox import Sandbox
-from steelyard.types import Asks, Score, ScoreInfo, StageInfo
+from steelyard.types import Asks, Output, Score, ScoreInfo, StageInfo
+
+_NOT_AWAITABLE: Final = frozenset({str, int, float, bool, list, tuple, dict, Score, Output})
+_STORED_VALUES: Final = frozenset({float, type(None)})
+_STORED_VERDICTS: Final = frozenset({bool, type(None)})
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,6 +86,8 @@ class Step:
                 return await self.function(*values, ask=ask, **self.given)
             function = partial(self.function, **self.given) if self.given else self.function
             result = await in_thread(function, *values) if self.threaded else function(*values)
+            if type(result) in _NOT_AWAITABLE:  # asked of an abstract class, `isawaitable` costs ten times as much
+                return result
             return await result if inspect.isawaitable(result) else result
         except SystemExit as error:
             raise _raisable(error) from error
@@ -132,6 +138,8 @@ def as_scores(info: ScoreInfo, value: Any) -> list[Score]:
         TypeError: it is none of these, or a score that could not be stored.
         ValueError: likewise.
     """
+    if type(value) is Score:  # most often, and asked first: the questions below cost more than the score
+        return [_storable(value)]
     if getattr(value, "shape", None) == ():  # a scalar of numpy or torch
         value = value.item()
     if isinstance(value, bool):  # first, as Python counts a bool among the numbers
@@ -151,6 +159,8 @@ def distinct(scores: list[Score], before: Sequence[Score]) -> list[Score]:
     Raises:
         ValueError: two scores have the same name.
     """
+    if len(scores) == 1 and not before:
+        return scores
     names = [score.name for score in (*before, *scores)]
     if len(set(names)) < len(names):
         twice = next(name for name in names if names.count(name) > 1)
@@ -165,7 +175,7 @@ def _storable(score: Score) -> Score:
     score.name.encode()
     if score.reason or score.detail:
         to_json([score.reason, score.detail])
-    if type(score.value) in {float, type(None)} and type(score.passed) in {bool, type(None)}:
+    if type(score.value) in _STORED_VALUES and type(score.passed) in _STORED_VERDICTS:
         return score
     value = None if score.value is None else float(score.value)
     return replace(score, value=value, passed=None if score.passed is None else bool(score.passed))

@@ -9,9 +9,11 @@ from typing import Final
 
 import aiohttp
 from multidict import CIMultiDict
+from yarl import URL
 
 from steelyard.errors import ConfigError
 from steelyard.models.base import Answer, Fault, Request
+from steelyard.session.deadlines import Deadlines
 from steelyard.session.routes import Route, Routes, authority_hint
 from steelyard.session.secrets import Secrets, environment
 
@@ -21,9 +23,10 @@ _MOST_BYTES: Final = 32 << 20
 """Limit of one reply, so that a faulty server cannot fill the memory."""
 _OWN_HEADERS: Final = (("User-Agent", "steelyard"), ("Accept", "*/*"), ("Accept-Encoding", "identity"))
 """Compression is not requested: decompressing costs more than transferring the bytes on a fast network."""
-_MOST_TIMEOUTS: Final = 100
-"""How many time limits are cached as aiohttp's objects. Most calls have their model's limit, but a retry near the end
-of a call's time gets the rest of it, which is a different number each time."""
+_CONNECTING: Final = aiohttp.ClientTimeout(total=None, sock_connect=_CONNECT_S)
+"""The limit of a whole attempt is not aiohttp's, which makes a timer for each: see `session.deadlines`."""
+_MOST_ADDRESSES: Final = 100
+"""How many parsed addresses are cached: a generic endpoint may have something of each sample in its address."""
 _WRONG_PROTOCOL: Final = "WRONG_VERSION_NUMBER"
 _PROXY_AUTH_REQUIRED: Final = 407
 _SERVER_FAULTS: Final = 500
@@ -34,13 +37,18 @@ class HttpWire:
 
     The endpoint's concurrency limit bounds the calls in flight, so the pool does not. Redirects are not followed: the
     key would be sent to an address that nobody configured.
+
+    Args:
+        secrets: resolved in addresses and header fields, redacted from answers.
+        deadlines: watch the time limits of attempts.
     """
 
-    def __init__(self, secrets: Secrets) -> None:
+    def __init__(self, secrets: Secrets, deadlines: Deadlines | None = None) -> None:
         self._secrets = secrets
+        self._deadlines = deadlines or Deadlines()
         self._client: aiohttp.ClientSession | None = None
         self._headers: dict[tuple[tuple[str, str], ...], CIMultiDict[str]] = {}
-        self._timeouts: dict[float, aiohttp.ClientTimeout] = {}
+        self._addresses: dict[str, URL] = {}
         self.routes = Routes(secrets, environment())
         self.learned: dict[str, bool] = {}
         self.closers: dict[str, Callable[[], Awaitable[None]]] = {}
@@ -69,21 +77,27 @@ class HttpWire:
         """
         client = self._client or self._open()
         options = self._route(request).options
-        sent_at = time.monotonic() if request.watch else 0.0
         try:
-            async with client.request(
-                request.method,
-                self._secrets.resolve(request.url),
-                data=request.payload,
-                headers=self._resolved(request.headers),
-                timeout=self._timeout(request.timeout_s),
-                allow_redirects=False,
-                **options,
-            ) as response:
-                body, first_at = await (_read_watched(response, request) if request.watch else _read(response))
-                headers = response.headers if response.status < 300 else self._clean(response.headers)
-                first_s = None if first_at is None else first_at - sent_at
-                return Answer(response.status, headers, self._secrets.redact(body), first_s)
+            with self._deadlines.limit(request.timeout_s):
+                sent_at = time.monotonic() if request.watch else 0.0
+                response = await client.request(
+                    request.method,
+                    self._addresses.get(request.url) or self._address(request.url),
+                    data=request.payload,
+                    headers=self._headers.get(request.headers) or self._resolved(request.headers),
+                    timeout=_CONNECTING,
+                    allow_redirects=False,
+                    **options,
+                )
+                # Not `async with`: a body that was read to its end has given its connection back already.
+                try:
+                    body, first_at = await (_read_watched(response, request) if request.watch else _read(response))
+                except BaseException:
+                    response.close()
+                    raise
+            headers = response.headers if response.status < 300 else self._clean(response.headers)
+            first_s = None if first_at is None else first_at - sent_at
+            return Answer(response.status, headers, self._secrets.redact(body), first_s)
         except aiohttp.InvalidURL as error:
             raise ConfigError(f"{request.url!r} is not an address") from error
         except (aiohttp.ClientSSLError, aiohttp.ClientHttpProxyError) as error:
@@ -158,13 +172,15 @@ class HttpWire:
             self._headers[headers] = fields
         return fields
 
-    def _timeout(self, seconds: float) -> aiohttp.ClientTimeout:
-        timeout = self._timeouts.get(seconds)
-        if timeout is None:
-            if len(self._timeouts) > _MOST_TIMEOUTS:
-                self._timeouts.clear()
-            timeout = self._timeouts[seconds] = aiohttp.ClientTimeout(total=seconds, sock_connect=_CONNECT_S)
-        return timeout
+    def _address(self, url: str) -> URL:
+        """The parsed address, cached: most calls of a run go to one."""
+        if len(self._addresses) > _MOST_ADDRESSES:
+            self._addresses.clear()
+        try:
+            address = self._addresses[url] = URL(self._secrets.resolve(url))
+        except ValueError as error:
+            raise ConfigError(f"{url!r} is not an address") from error
+        return address
 
 
 async def _read(response: aiohttp.ClientResponse) -> tuple[bytes, None]:
