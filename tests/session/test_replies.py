@@ -1,10 +1,14 @@
 """What a target may return, and what is a failure instead of a score of 0."""
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from steelyard import DataError, ExactMatch, Sample, evaluate
-from steelyard.session.replies import plain_output
-from steelyard.types import Output
+from steelyard.errors import Attempt
+from steelyard.plain_json import to_json
+from steelyard.session.replies import pack_reply, plain_output, unpack_reply
+from steelyard.types import Output, Reply, Usage
 
 
 def one_by_one(sample):
@@ -70,3 +74,27 @@ def test_a_sample_without_a_plain_form_is_refused_before_the_run(tmp_path, field
         evaluate(called.append, [Sample("1", "q"), bad], [ExactMatch()])
     assert not called
     assert not list(tmp_path.rglob("*.db"))
+
+
+ANY_TEXT = st.text(st.characters(codec=None), max_size=20)
+PLAIN = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | ANY_TEXT,
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(ANY_TEXT, inner, max_size=3),
+    max_leaves=6,
+)
+
+
+@given(ANY_TEXT, ANY_TEXT, st.integers(0, 2**70), st.floats(0, 1e6), st.dictionaries(ANY_TEXT, ANY_TEXT | PLAIN))
+def test_a_reply_is_stored_in_the_bytes_of_the_standard_library(text, finish, tokens, latency, metadata):
+    """Whether orjson wrote them or not: bodies of earlier versions are compared with, and compressed by, new ones."""
+    reply = Reply("00", text, finish, Usage(tokens, 3), latency, (Attempt("", latency),), metadata=metadata)
+    packed = pack_reply(reply)
+    assert packed == to_json([text, finish, [tokens, 3, 0], round(latency, 3), 0, metadata])
+    stored = unpack_reply("00", packed)
+    assert (stored.text, stored.finish, stored.usage, stored.metadata) == (text, finish, reply.usage, metadata)
+
+
+def test_a_reply_after_a_retry_keeps_its_attempts():
+    attempts = (Attempt("server", 0.25, 0.0, "status 500"), Attempt("", 0.5, 0.125))
+    stored = unpack_reply("00", pack_reply(Reply("00", "a", latency=0.5, attempts=attempts)))
+    assert stored.attempts == attempts

@@ -29,6 +29,7 @@ from types import MappingProxyType
 from typing import Any, Final, NamedTuple
 
 from steelyard.models.base import Answer, Fault
+from steelyard.models.json_bodies import parse_body
 from steelyard.models.refusals import ENDING, NAMED, UNPROVEN, refusal_kind
 from steelyard.types import Json, Reply
 
@@ -199,7 +200,7 @@ def parse_json(answer: Answer) -> Any:
         Fault: `malformed`, sent again: HTML, a truncated body, anything else that is no JSON. It may have been billed.
     """
     try:
-        return json.loads(answer.body)
+        return parse_body(answer.body)
     except (ValueError, RecursionError) as error:
         what = quoted(answer.body) or "an empty body"
         raise Fault("malformed", f"status {answer.status}, but no JSON: {what}", billed=True) from error

@@ -25,7 +25,8 @@ from typing import Any, Final
 
 from steelyard.errors import ConfigError, expect_number
 from steelyard.models.base import Answer, Fault, Request, Wire, as_messages, endpoint_of
-from steelyard.models.openai_compatible import encode_body, most_tokens, read_completion
+from steelyard.models.json_bodies import encode_body
+from steelyard.models.openai_compatible import most_tokens, read_completion
 from steelyard.models.prices import PER, Price, PriceTable
 from steelyard.models.references import check_key, check_secrets, check_sent, masked
 from steelyard.prompts.conversation import content_text

@@ -6,7 +6,6 @@ where it comes. A thin client: the openai package costs 2.1 ms of CPU a call, th
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
@@ -28,6 +27,7 @@ from steelyard.models.base import (
 )
 from steelyard.models.connection import check_connection
 from steelyard.models.faults import error_body, fault_in_body, filtered_reply, parse_json, quoted
+from steelyard.models.json_bodies import encode_body
 from steelyard.models.references import check_key, check_secrets, check_sent, masked
 from steelyard.models.streaming import completion_in, send_streamed, streamed_text
 from steelyard.prompts.conversation import content_text
@@ -35,7 +35,6 @@ from steelyard.types import Message, Reply, Usage, estimate_tokens
 
 _KEY: Final = ("Authorization", "Bearer ")
 _AZURE_KEY: Final = ("api-key", "")
-_ENCODE: Final = json.JSONEncoder(ensure_ascii=True, separators=(",", ":")).encode
 
 
 class Endpoint(Protocol):
@@ -113,11 +112,6 @@ def post(model: Endpoint, path: str, body: Mapping[str, Any], input_tokens: int)
         proxy=model.proxy,
         ca_file=str(model.ca_file or ""),
     )
-
-
-def encode_body(body: Mapping[str, Any]) -> bytes:
-    """Compact JSON in ASCII, so that half of a surrogate pair can be sent as well."""
-    return _ENCODE(body).encode()
 
 
 def most_tokens(body: Mapping[str, Any]) -> int:

@@ -6,6 +6,8 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
+import orjson
+
 from steelyard.errors import Attempt
 from steelyard.plain_json import check_plain, from_json, to_json
 from steelyard.prompts.agent_messages import conversation_output, with_plain_conversation
@@ -17,6 +19,20 @@ _MOST_BYTES: Final = 32 << 20
 
 def pack_reply(reply: Reply) -> bytes:
     """Encode a reply as a JSON list."""
+    if len(reply.attempts) < 2 and all(type(value) is str for value in reply.metadata.values()):
+        # Texts and counts, as most replies hold nothing else: what orjson takes of them, it writes as `to_json` does.
+        usage = reply.usage
+        counts = (usage.input_tokens, usage.output_tokens, int(usage.estimated))
+        body = (reply.text, reply.finish, counts, round(reply.latency, 3), 0, reply.metadata)
+        try:
+            return orjson.dumps(body, option=orjson.OPT_PASSTHROUGH_SUBCLASS)
+        except TypeError:  # half of a surrogate pair, or a type of a model of the user's own
+            pass
+    return _pack_any(reply)
+
+
+def _pack_any(reply: Reply) -> bytes:
+    """The same for a reply with several attempts, log probabilities, calls of tools or any other metadata."""
     usage = [reply.usage.input_tokens, reply.usage.output_tokens, int(reply.usage.estimated)]
     attempts = [
         [attempt.fault, round(attempt.seconds, 3), round(attempt.waited, 3), attempt.message]
