@@ -1,4 +1,4 @@
-"""The lists that models write, and the verdicts on numbered claims."""
+"""The lists that models write."""
 
 import json
 import time
@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from steelyard.text.listed import distinct_texts, read_list, read_listing, read_verdict_list
+from steelyard.text.listed import distinct_texts, read_list, read_listing
 
 LISTS = [
     (
@@ -102,47 +102,6 @@ LISTS = [
     ("第1题：谁写的？\n第2题：何时？", ["谁写的？", "何时？"]),
 ]
 
-VERDICTS = [
-    ("1. YES\n2. NO\n3. YES", 3, ["yes", "no", "yes"]),
-    ("Claim 1: supported\nClaim 2: not supported", 2, ["yes", "no"]),
-    ('["yes","no"]', 2, ["yes", "no"]),
-    ('[{"claim":1,"verdict":"yes"},{"claim":2,"verdict":"no"}]', 2, ["yes", "no"]),
-    ('[{"number":2,"verdict":"yes","reason":"r"},{"number":1,"verdict":"no"}]', 2, ["no", "yes"]),
-    ('{"verdicts":[{"verdict":"yes"},{"verdict":"idk"}]}', 2, ["yes", None]),
-    ("1. YES\n5. NO", 2, ["yes", None]),
-    ("1. YES\n2. NO\n1. NO", 2, ["no", "no"]),
-    ("YES\nNO", 2, ["yes", "no"]),
-    ("YES\nNO\nYES", 2, [None, None]),
-    ("1: 支持\n2: 不支持，因为没有提到\n3：部分支持", 3, ["yes", "no", None]),
-    ("1. The sky is blue. - YES\n2. Grass is red. - NO", 2, ["yes", "no"]),
-    ('1. "Paris is big." -> YES (passage 1)\n2. "Rome is small." -> NO', 2, ["yes", "no"]),
-    ("**Claim 1**: YES. It says so.\n\n**Claim 2**: NO. Nothing.", 2, ["yes", "no"]),
-    (
-        "1. Claim: Paris is big.\n   Verdict: YES\n   Reason: it says so\n2. Claim: Rome is small\n   Verdict: NO",
-        2,
-        ["yes", "no"],
-    ),
-    ("Guideline 1: YES\nReason: polite.\nGuideline 2: NO\nReason: too long.", 2, ["yes", "no"]),
-    ("第1条：是\n第2条：否", 2, ["yes", "no"]),
-    ("[true, false]", 2, ["yes", "no"]),
-    ('{"1": "yes", "2": "no"}', 2, ["yes", "no"]),
-    ('{"1": {"verdict":"yes"}, "2": {"verdict":"no"}}', 2, ["yes", "no"]),
-    ("陈述1：是。\n陈述2：否。", 2, ["yes", "no"]),
-    ("1. YES 2. NO", 2, ["yes", "no"]),
-    ("YES", 1, ["yes"]),
-    ("", 2, [None, None]),
-    ("1 YES\n2 NO", 2, ["yes", "no"]),
-    ("| 1 | YES |\n| 2 | NO |", 2, ["yes", "no"]),
-    ("1. YES, 2. NO, 3. YES", 3, ["yes", "no", "yes"]),
-    ("Claim 2: NO\nClaim 1: YES", 2, ["yes", "no"]),
-    ('```json\n{"verdicts": ["yes", "no", "yes"]}\n```', 3, ["yes", "no", "yes"]),
-    ("claim_1: yes\nclaim_2: no", 2, ["yes", "no"]),
-    ("- Claim 1: YES\n- Claim 2: NO", 2, ["yes", "no"]),
-    ("- YES: stated in passage 1\n- NO: not stated", 2, ["yes", "no"]),
-    ("1. YES\n\nReasoning: passage 1 says so.\n\n2. NO\n\nReasoning: nothing says yes.", 2, ["yes", "no"]),
-    ("### Claim 1\nVerdict: YES\n\n### Claim 2\nVerdict: NO", 2, ["yes", "no"]),
-]
-
 NOTHING = [
     "[]",
     "None",
@@ -199,22 +158,6 @@ def test_texts_that_mean_something_else_are_kept(pair):
     assert distinct_texts(pair) == pair
 
 
-@pytest.mark.parametrize(("text", "n", "expected"), VERDICTS)
-def test_each_numbered_claim_has_its_own_verdict(text, n, expected):
-    assert [one.label if one and one.outcome == "scored" else None for one in read_verdict_list(text, n)] == expected
-
-
-def test_verdicts_without_numbers_are_only_taken_where_there_is_one_for_each_claim():
-    assert [one.label for one in read_verdict_list("YES\nNO", 2)] == ["yes", "no"]
-    assert read_verdict_list("YES\nNO\nYES", 2) == (None, None)
-    assert read_verdict_list('["yes"]', 2) == (None, None)
-
-
-def test_a_verdict_between_yes_and_no_is_there_but_unparsed():
-    (one,) = read_verdict_list("1. Partially supported.", 1)
-    assert (one.outcome, one.kind, one.label) == ("unparsed", "ambiguous", "partial")
-
-
 ENTRY = st.text(alphabet="abcdefghij xyz", min_size=1, max_size=40).map(lambda text: f"What is {text.strip()}x?")
 
 
@@ -236,10 +179,9 @@ def test_a_list_in_json_that_broke_off_gives_its_whole_entries(entries, data):
     assert len(found) >= whole[:cut].count('", "')
 
 
-@given(st.text(), st.integers(0, 5))
-def test_no_text_raises(text, n):
+@given(st.text())
+def test_no_text_raises(text):
     assert all(one.strip() for one in read_list(text))
-    assert len(read_verdict_list(text, n)) == n
     assert len(distinct_texts([text, text])) == 1
 
 
@@ -277,7 +219,5 @@ def test_hostile_text_is_read_in_time_that_grows_with_its_length(piece):
 
 
 def test_a_reply_of_megabytes_is_read_as_far_as_a_list_may_go():
-    verdicts = "1. YES\n2. NO\n\n" + "| a | b |\n" * 300_000
-    assert [one.label for one in read_verdict_list(verdicts, 2)] == ["yes", "no"]
     claims = "\n".join(f"{number}. It rained on day {number}." for number in range(1, 100_000))
     assert read_list(claims, most=2) == ("It rained on day 1.", "It rained on day 2.")

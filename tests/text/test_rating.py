@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from steelyard.replies.verdict import Scale, Verdict
-from steelyard.text.rating import read_label, read_preference, read_rating, read_yes_no
+from steelyard.text.rating import read_rating
 from steelyard.text.rating_numbers import WORDS, value_of
 
 REPLIES = [
@@ -219,9 +219,3 @@ def test_a_digit_at_a_cut_may_be_the_first_of_two():
 def test_a_scale_runs_from_a_lower_to_a_higher_number(low, high):
     with pytest.raises(ValueError, match="scale runs from"):
         Scale(low, high)
-
-
-def test_the_readers_of_choices_are_at_hand_in_one_place():
-    assert read_yes_no("Yes.").label == "yes"
-    assert read_preference("[[B]]").label == "B"
-    assert read_label("[[good]]", ["good", "bad"]).label == "good"

@@ -20,8 +20,8 @@ from steelyard.models.base import Model
 from steelyard.models.references import check_sent
 from steelyard.prompts.fenced_prompt import FencedPrompt, prompts_manifest
 from steelyard.prompts.language import Language, LanguageSetting, check_language, prompt_language
+from steelyard.replies.yes_no import read_yes_no
 from steelyard.scorers.judges.judge import together
-from steelyard.text.rating import read_yes_no
 from steelyard.types import INLINE, Asks, Output, Sample, Score, ScoreInfo, StageInfo
 
 MOST_QUESTIONS: Final = 100

@@ -55,6 +55,7 @@ class Candidate:
         end: where it ends.
         strength: how plainly it is given.
         source: the name of the rule that found it.
+        whole: where the declaration stands that it is a part of, as (start, end); None is the value alone.
     """
 
     value: Any
@@ -62,6 +63,7 @@ class Candidate:
     end: int
     strength: Strength
     source: str
+    whole: tuple[int, int] | None = None
 
 
 def decide(candidates: Sequence[Candidate], text: str) -> Candidate | None:
@@ -153,8 +155,10 @@ def phrases(section: str, kind: str, text: str, end: int | None = None) -> Itera
 
     A kind may name hints, of which one stands in each of its phrases: most texts hold none and need no search.
     """
-    if (words := hints(section, kind)) and not any(word in text.lower() for word in words):
-        return iter(())
+    if words := hints(section, kind):
+        lowered = text.lower()
+        if not any(word in lowered for word in words):
+            return iter(())
     return pattern(section, kind).finditer(text, 0, len(text) if end is None else end)
 
 

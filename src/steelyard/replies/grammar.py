@@ -15,7 +15,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any, Final
 
-_SLOT: Final = re.compile(r"<(\w+)(\?)?>(?P<blank> ?)")
+_SLOT: Final = re.compile(r"(?<!\?P)<(\w+)(\?)?>(?P<blank> ?)")
 _BLANK: Final = re.compile(r"\\.|\[(?:\\.|[^\]])*\]|(?P<optional> \?)|(?P<blank> )")
 """A blank, or what may hold one that is meant as itself: an escaped sign, a class of characters."""
 _BLANKS: Final = {"optional": r"[ \t]{0,3}", "blank": r"[ \t]{1,3}"}

@@ -16,9 +16,8 @@ from steelyard.replies.clean import readable
 from steelyard.replies.grammar import pattern
 from steelyard.text.listed_json import LONGEST_LIST, JsonList, json_list, texts_of
 from steelyard.text.listed_lines import clean_entry, listed_lines
-from steelyard.text.listed_verdicts import read_verdict_list
 
-__all__ = ["Listing", "distinct_texts", "read_list", "read_listing", "read_verdict_list"]
+__all__ = ["Listing", "distinct_texts", "read_list", "read_listing"]
 
 _WHAT: Final = r"(?:claims?|statements?|facts?|questions?|assertions?|propositions?)"
 _WHAT_ZH: Final = r"(?:陈述|声明|主张|论断|事实|问题|断言|论点|内容)"

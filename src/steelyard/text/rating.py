@@ -6,8 +6,6 @@ No reader ever raises on a reply, and none invents: what cannot be read is `unpa
 from __future__ import annotations
 
 from steelyard.text.rating_labels import read_label
-from steelyard.text.rating_preference import read_preference
 from steelyard.text.rating_reader import read_rating
-from steelyard.text.rating_yes_no import read_yes_no
 
-__all__ = ["read_label", "read_preference", "read_rating", "read_yes_no"]
+__all__ = ["read_label", "read_rating"]

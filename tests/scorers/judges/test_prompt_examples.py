@@ -6,14 +6,17 @@ import pytest
 from tests.scorers.judges.judge_server import judged, said, sample
 
 from steelyard.prompts.template import load_template, packaged_prompts
+from steelyard.replies.preference import read_preference
 from steelyard.replies.verdict import Scale
+from steelyard.replies.verdict_list import read_verdict_list
+from steelyard.replies.yes_no import read_yes_no
 from steelyard.scorers.judges.correctness import Correctness
 from steelyard.scorers.judges.criteria import Guideline, Rubric
 from steelyard.scorers.judges.faithfulness import Faithfulness
 from steelyard.scorers.judges.g_eval import GEval
 from steelyard.scorers.judges.relevance import Relevance
-from steelyard.text.listed import read_list, read_verdict_list
-from steelyard.text.rating import read_preference, read_rating, read_yes_no
+from steelyard.text.listed import read_list
+from steelyard.text.rating import read_rating
 
 PUBLISHED = {"g_eval"}
 """The form of G-Eval is filled in with the score alone (Liu et al. 2023), at whose token the probabilities are read."""

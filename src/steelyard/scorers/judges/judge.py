@@ -24,10 +24,10 @@ from steelyard.prompts.fenced_prompt import FencedPrompt
 from steelyard.prompts.language import Language, LanguageSetting, check_language, prompt_language
 from steelyard.registry import NEW_KEY
 from steelyard.replies.verdict import Verdict
+from steelyard.replies.verdict_like import verdict_like
+from steelyard.replies.verdict_list import read_verdict_list
+from steelyard.replies.yes_no import read_yes_no
 from steelyard.session.replies import answer_of, refused_before
-from steelyard.text.listed import read_verdict_list
-from steelyard.text.rating import read_yes_no
-from steelyard.text.verdict_like import verdict_like
 from steelyard.types import STOPPED, Asks, Message, Output, Reply, Sample, Score, Scorer
 
 STEADY: Final[Mapping[str, Any]] = MappingProxyType(

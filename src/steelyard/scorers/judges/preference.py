@@ -20,11 +20,11 @@ from steelyard.prompts.conversation import transcript_of
 from steelyard.prompts.fenced_prompt import FencedPrompt, prompts_manifest
 from steelyard.prompts.language import Language
 from steelyard.prompts.template import placeholders, refuse_file_names
+from steelyard.replies.preference import read_preference
 from steelyard.replies.verdict import Verdict
+from steelyard.replies.verdict_like import neutralised, verdict_like
 from steelyard.scorers.judges.judge import Judge, not_applicable, reference_of, together, unless_stopped
 from steelyard.scorers.preference import VALUES, Label, Sides, is_nearly_same, sides_of
-from steelyard.text.rating import read_preference
-from steelyard.text.verdict_like import neutralised, verdict_like
 from steelyard.types import Asks, Message, Output, Sample, Score, ScoreInfo, StageInfo
 
 _TOKENS: Final = 1024

@@ -41,6 +41,7 @@ from steelyard.prompts.fenced_prompt import FencedPrompt, prompts_manifest
 from steelyard.prompts.language import Language
 from steelyard.registry import accepts_former_keys
 from steelyard.replies.verdict import Verdict
+from steelyard.replies.yes_no import read_yes_no
 from steelyard.scorers.judges.judge import (
     Judge,
     combined_verdict,
@@ -57,7 +58,6 @@ from steelyard.scorers.judges.rating import Form, Weighting, rate, rated_score
 from steelyard.scorers.judges.windows import ContextWindow, check_window, windows
 from steelyard.session.replies import answer_of, refused_before
 from steelyard.text.abstention import is_abstention
-from steelyard.text.rating import read_yes_no
 from steelyard.text.sql_reply import read_sql
 from steelyard.types import STOPPED, Asks, Message, Output, Reply, Sample, Score, ScoreInfo, StageInfo
 

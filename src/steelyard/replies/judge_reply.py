@@ -1,0 +1,210 @@
+"""A judge's reply made ready for reading a verdict in words: what it reasons, quotes and writes as JSON is set apart.
+
+What the judge only quotes from a candidate is no verdict. Whatever is taken away becomes spaces, so each offset leads
+back to the reply as it came.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Final, NamedTuple
+
+from steelyard.replies.clean import CleanedReply, clean, without_reasoning
+from steelyard.replies.evidence import Candidate, Strength, phrases
+from steelyard.replies.grammar import pattern, words
+from steelyard.replies.jsonlike import JsonValue, json_objects, plain_key, said_in
+from steelyard.replies.verdict import Verdict
+
+_HEAD: Final = 4_000
+_TAIL: Final = 6_000
+_QUOTATION: Final = re.compile(
+    r'"[^"\n]{1,2000}"|“[^“”\n]{1,2000}”|「[^「」\n]{1,2000}」|『[^『』\n]{1,2000}』|(?<!\w)\'[^\'\n]{1,400}\'(?!\w)'
+    r"|(?<!\w)‘[^‘’\n]{1,400}’(?!\w)|`[^`\n]{1,400}`"
+)
+_LONG_QUOTATION: Final = 40
+_MOST_QUOTATIONS: Final = 400
+_SAID_WITHIN: Final = 80
+_APART: Final = re.compile(
+    r"^[ \t]{0,3}>[^\n]*"
+    r"|(?<![`~])(?P<fence>`{3,}+|~{3,}+)(?P<word>\w{0,20})[^\n]{0,40}\n(?P<block>[\s\S]*?)(?:(?P=fence)|\Z)",
+    re.MULTILINE,
+)
+"""Block quotes and fenced blocks."""
+_CLAUSE_ENDS: Final = "\"'“「『\n.;"
+_JSON_FENCES: Final = frozenset({"json", "jsonc", "json5"})
+_SHORT_AROUND: Final = 80
+_CLOSING_TAG: Final = re.compile(r"\A\s{0,9}</\w{1,20}>")
+_EDGES: Final = " \t\n.,:;-–—*_#>[](){}\"'。，：；、"
+_REASON_KEYS: Final = tuple(map(plain_key, words("reason_key")))
+
+
+class VerdictForm(NamedTuple):
+    """A way to give a verdict: what stands in front of it and behind it.
+
+    Args:
+        name: of the form, as the verdict's `form` has it.
+        strength: how plainly it gives the verdict.
+        lead: ends where the verdict begins.
+        behind: begins where it ends; None is anything.
+        holds: whether the words in front of the lead allow it, by the text, the lead and the verdict's end.
+        reach: within how many characters before the verdict the lead begins.
+    """
+
+    name: str
+    strength: Strength
+    lead: re.Pattern[str]
+    behind: re.Pattern[str] | None = None
+    holds: Callable[[str, re.Match[str], int], bool] | None = None
+    reach: int = 120
+
+    def candidate(self, text: str, start: int, end: int, label: str) -> Candidate | None:
+        """The verdict at `start`..`end` of the page, if it is given in this form."""
+        if self.behind and not self.behind.match(text, end):
+            return None
+        lead = self.lead.search(text, max(0, start - self.reach), start)
+        if lead is None or (self.holds and not self.holds(text, lead, end)):
+            return None
+        return Candidate(label, start, end, self.strength, self.name, (lead.start(), end))
+
+
+@dataclass(frozen=True, slots=True)
+class JudgeReply:
+    """A judge's reply, to be read.
+
+    Args:
+        reply: as it came.
+        page: its readable part, folded; reasoning, quotations and objects in JSON are blank.
+        objects: its JSON objects.
+        unfinished: whether it broke off inside its reasoning.
+        finish: why the model stopped.
+        gap: how many characters were left out in the middle of a long reply.
+    """
+
+    reply: str
+    page: CleanedReply
+    objects: tuple[JsonValue, ...]
+    unfinished: bool
+    finish: str
+    gap: int = 0
+
+    @property
+    def text(self) -> str:
+        """The page's text."""
+        return self.page.text
+
+    def span(self, start: int, end: int) -> tuple[int, int]:
+        """A place of the page in the reply as it came."""
+        start, end = start + self.page.offset, end + self.page.offset
+        return start + (self.gap if start >= _HEAD else 0), end + (self.gap if end > _HEAD else 0)
+
+    def in_objects(self, tiers: Sequence[Iterable[str]], read: Callable[[str, Any], str]) -> Iterator[Candidate]:
+        """The verdicts of the reply's JSON objects.
+
+        Args:
+            tiers: keys that outweigh all others, the strongest first.
+            read: the label of a value under a key, "" where it is none.
+        """
+        for found in self.objects:
+            if (said := said_in(found.keyed(), tiers, read)) is not None:
+                item = found.item(said[0])
+                start, end, first, last = (
+                    place - self.page.offset for place in (item.start, item.end, found.start, found.end)
+                )
+                yield Candidate(said[1], start, end, Strength.DECLARED, "json", (first, last))
+
+    def scored(self, candidate: Candidate, value: float | None) -> Verdict:
+        """The verdict that a candidate gives."""
+        span = self.span(candidate.start, candidate.end)
+        return Verdict("scored", value, candidate.value, "", span, candidate.source, self._reason(candidate))
+
+    def ambiguous(self, candidate: Candidate | None = None, label: str = "") -> Verdict:
+        """More than one verdict, or the candidate between two."""
+        if candidate is None:
+            return Verdict("unparsed", None, label, "ambiguous", reason=self.reply.strip())
+        span = self.span(candidate.start, candidate.end)
+        return Verdict("unparsed", None, label, "ambiguous", span, candidate.source, self._reason(candidate))
+
+    def nothing(self) -> Verdict:
+        """No verdict was found: refused, truncated, undecided, empty or none."""
+        reason = self.reply.strip()
+        if self.unfinished or (self.finish == "length" and reason):
+            return Verdict("unparsed", kind="truncated", reason=reason)
+        if self.finish in {"content_filter", "refusal"}:
+            return Verdict("refused", reason=reason)
+        undecided = next(phrases("judge", "undecided", self.text), None)
+        if undecided and not pattern("judge", "as_a_model").search(self.text):
+            return self.ambiguous()
+        if next(phrases("choice", "refusal", self.text), None):
+            return Verdict("refused", reason=reason)
+        kind = "none" if self.text.strip() or self.objects else "empty"
+        return Verdict("unparsed", kind=kind, reason=reason)  # type: ignore[arg-type]  # one of two literals
+
+    def _reason(self, candidate: Candidate) -> str:
+        """The reason that the verdict's object gives, or the reply without reasoning and verdict."""
+        start, end = candidate.whole or (candidate.start, candidate.end)
+        for found in self.objects:
+            if found.start == start + self.page.offset and (given := reason_in(found.keyed())):
+                return given
+        start, end = self.span(start, end)
+        shown = without_reasoning(self.reply)[0]
+        before, after = shown[:start].strip(), _CLOSING_TAG.sub("", shown[end:], 1)
+        edged = after.strip(_EDGES)
+        after = after[after.find(edged) :].rstrip() if edged else ""
+        return "\n".join(part for part in (before, after) if part.strip(_EDGES))
+
+
+def open_judge_reply(reply: str, finish: str) -> JudgeReply:
+    """Make `reply` ready for reading; quoted pieces that may hold the verdict itself are left where they are."""
+    shown, unfinished = without_reasoning(reply)
+    gap = max(0, len(shown) - _HEAD - _TAIL)
+    if gap:
+        shown = shown[:_HEAD] + shown[_HEAD + gap :]
+    objects = json_objects(shown) if "{" in shown else ()
+    for found in objects:
+        blank = "\n".join(" " * len(line) for line in shown[found.start : found.end].split("\n"))
+        shown = shown[: found.start] + blank + shown[found.end :]
+    page = clean(_QUOTATION.sub(_without_quotation, _without_blocks(shown), _MOST_QUOTATIONS))
+    lead = len(page.text) - len(page.text.lstrip())  # markup became blanks, which must not part it from the beginning
+    page = replace(page, text=page.text.strip(), offset=page.offset + lead)
+    return JudgeReply(reply, page, objects, unfinished, finish, gap)
+
+
+def reason_in(values: Mapping[str, Any]) -> str:
+    """The reason that an object gives beside its verdict; "" where there is none."""
+    return next((value.strip() for key in _REASON_KEYS if isinstance(value := values.get(key), str)), "")
+
+
+def _without_blocks(text: str) -> str:
+    """Blank fenced blocks and block quotes, unless next to nothing stands around them."""
+    if "```" not in text and "~~~" not in text and ">" not in text:
+        return text
+
+    def blank(match: re.Match[str]) -> str:
+        if match["fence"] and match["word"].lower() in _JSON_FENCES:
+            return match.group()
+        start, end = (match.span("block") if match["fence"] else match.span()) if match.group() else match.span()
+        return match.group()[: start - match.start()] + " " * (end - start) + match.group()[end - match.start() :]
+
+    without = _APART.sub(blank, text)
+    around = without.replace("`", "").strip()
+    announced = len(around) <= _SHORT_AROUND and around.endswith((":", "："))
+    if announced:
+        announced = not _reports(around.rstrip(":： "))
+    return text if announced or not around else without
+
+
+def _without_quotation(match: re.Match[str]) -> str:
+    """Blank a long quotation, and a short one that is announced as what somebody else says."""
+    start, end = match.span()
+    if end - start <= _LONG_QUOTATION and not _reports(match.string[max(0, start - _SAID_WITHIN) : start]):
+        return match.group()
+    ending = match.group()[-2]  # a quotation that ends a sentence leaves its full stop
+    return " " * (end - start - 2) + (ending if ending in ".!?。！？" else " ") + " "
+
+
+def _reports(before: str) -> bool:
+    """Whether these words say that what follows is somebody else's."""
+    clause = before[max(before.rfind(sign) for sign in _CLAUSE_ENDS) + 1 :]
+    return len(clause) > 1 and pattern("judge", "reports").search(clause) is not None

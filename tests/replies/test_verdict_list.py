@@ -1,0 +1,76 @@
+"""The verdicts of one reply on several numbered claims."""
+
+import json
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from steelyard.replies.verdict_list import read_verdict_list
+
+ROWS = [
+    json.loads(line) for line in (Path(__file__).parent / "data/verdict_lists.jsonl").read_text("utf-8").splitlines()
+]
+RAGAS = '[{"statement": "a", "reason": "b", "verdict": 1}, {"statement": "c", "reason": "d", "verdict": 0}]'
+PUBLISHED = [
+    ("Ragas", f'{{"statements": {RAGAS}}}'),
+    ("Ragas", RAGAS),
+    ("DeepEval", '{"verdicts": [{"verdict": "yes"}, {"reason": "It differs.", "verdict": "no"}]}'),
+    ("G-Eval like", "1. It is there. Verdict: YES\n2. It is not. Verdict: NO"),
+]
+
+
+def labels(text, n):
+    return [verdict.label if verdict and verdict.outcome == "scored" else "" for verdict in read_verdict_list(text, n)]
+
+
+def test_lists_are_read_as_meant():
+    missed = [row["text"] for row in ROWS if labels(row["text"], len(row["expected"])) != row["expected"]]
+    assert 1 - len(missed) / len(ROWS) >= 0.95, missed
+
+
+@pytest.mark.parametrize(("form", "reply"), PUBLISHED)
+def test_a_published_form_is_read(form, reply):
+    assert labels(reply, 2) == ["yes", "no"]
+
+
+def test_verdicts_without_numbers_are_only_taken_where_there_is_one_for_each_claim():
+    assert labels("YES\nNO", 2) == ["yes", "no"]
+    assert read_verdict_list("YES\nNO\nYES", 2) == (None, None)
+    assert read_verdict_list('["yes"]', 2) == (None, None)
+
+
+def test_a_verdict_between_yes_and_no_is_there_but_unparsed():
+    (verdict,) = read_verdict_list("1. Partially supported.", 1)
+    assert (verdict.outcome, verdict.kind, verdict.label) == ("unparsed", "ambiguous", "partial")
+
+
+def test_numbers_in_the_reasons_are_no_entries():
+    assert labels("1. It names 2 of 3 lanes. Verdict: NO\n2. The year is there.\n1914 fits. Verdict: YES", 2) == [
+        "no",
+        "yes",
+    ]
+
+
+def test_json_that_breaks_off_gives_the_verdicts_before_the_break():
+    assert labels('{"verdicts": [{"verdict": "yes"}, {"verdict": "no"}, {"verd', 2) == ["yes", "no"]
+
+
+def test_a_reply_of_megabytes_is_read_as_far_as_a_list_may_go():
+    assert labels("1. YES\n2. NO\n\n" + "| a | b |\n" * 300_000, 2) == ["yes", "no"]
+
+
+def test_the_verdicts_of_many_claims_are_all_read():
+    text = "\n".join(f"{number}. {'It follows from the passage. ' * 8}Verdict: YES" for number in range(1, 201))
+    assert labels(text, 200) == ["yes"] * 200
+
+
+@given(st.text(), st.integers(0, 5))
+def test_no_text_raises_and_each_claim_has_its_place(text, n):
+    assert len(read_verdict_list(text, n)) == n
+
+
+@pytest.mark.parametrize("piece", ["1. ", "1", "- ", "[", '["', '{"a":', "{", "\n", "\n> ", "| a ", "```\n", "Q1: "])
+def test_text_that_repeats_a_mark_without_end_holds_no_verdict(piece):
+    assert labels(piece * (200_000 // len(piece)), 2) == ["", ""]
