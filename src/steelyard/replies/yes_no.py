@@ -44,7 +44,7 @@ _WORD: Final = (
     rf"(?<![/或])(?:(?<![A-Za-z0-9])(?<![A-Za-z][-_])(?=[a-z])(?:(?P<partial>{_OF('partial')})|(?P<unsure>{_OF('unsure')})"
     rf"|(?P<no>(?P<plain_no>{_OF('no')})|{_OF('negative')})|(?P<yes>(?P<plain_yes>{_OF('yes')})|{_OF('positive')})"
     rf"|(?P<letter_no>n(?=[\s.!)\"']{{0,4}}$))|(?P<letter_yes>y(?=[\s.!)\"']{{0,4}}$)))(?!_?[^\W_]|-|'\w){_NO_OTHER}"
-    rf"|(?:(?P<partial_zh>{_OF('partial_zh')})|(?P<unsure_zh>{_OF('unsure_zh')})"
+    rf"|(?=[\u4e00-\u9fff])(?:(?P<partial_zh>{_OF('partial_zh')})|(?P<unsure_zh>{_OF('unsure_zh')})"
     rf"|(?P<no_zh>{_OF('negative_zh')}|(?P<plain_no_zh>{_OF('no_zh')}))"
     rf"|(?P<yes_zh>{_OF('positive_zh')}|(?P<plain_yes_zh>{_OF('yes_zh')})))(?={_OF('ends_zh')}){_NO_OTHER})"
 )
@@ -221,10 +221,10 @@ _LINES: Final = (
 _FORMS: Final = (
     *_LINES,
     VerdictForm("marked", Strength.DECLARED, _MARKED, reach=40),
-    VerdictForm("labelled", Strength.DECLARED, _LABELLED, None, _is_own),
+    VerdictForm("labelled", Strength.DECLARED, _LABELLED, None, _is_own, reach=80),
     VerdictForm("criterion", Strength.ANNOUNCED, _CRITERION),
-    VerdictForm("final", Strength.DECLARED, _SENTENCE_BEGINS, _TEXT_ENDS),
-    VerdictForm("opening", Strength.CONCLUDED, _OPENS, _OPENING_ENDS),
+    VerdictForm("final", Strength.DECLARED, _SENTENCE_BEGINS, _TEXT_ENDS, reach=12),
+    VerdictForm("opening", Strength.CONCLUDED, _OPENS, _OPENING_ENDS, reach=40),
 )
 _FORMS_OF_PLAIN: Final = (
     *_FORMS[:4],
@@ -234,7 +234,7 @@ _FORMS_OF_PLAIN: Final = (
     VerdictForm("criterion", Strength.ANNOUNCED, _CRITERION),
     VerdictForm("criterion", Strength.ANNOUNCED, _ANY_CRITERION, _CLOSES),
     VerdictForm("final", Strength.DECLARED, _LAST, _TEXT_ENDS, _is_last),
-    VerdictForm("opening", Strength.CONCLUDED, _OPENS, _NO_QUESTION),
+    VerdictForm("opening", Strength.CONCLUDED, _OPENS, _NO_QUESTION, reach=40),
     VerdictForm("labelled", Strength.MENTIONED, _ANSWER_IS, None, _is_answer),
     VerdictForm("answered", Strength.MENTIONED, _ASKED, _CLOSES),
     VerdictForm("said", Strength.MENTIONED, _NAMED),
