@@ -1,9 +1,9 @@
-"""DuckDB in a worker: a new instance per query, with a locked configuration and a time limit.
+"""DuckDB in a worker: an instance with a locked configuration, a session for each query, and a time limit.
 
-Every query has a database instance of its own, in memory or a private copy opened read-only: settings, variables,
-secrets and logs end with it. DuckDB says itself that it knows no border between those who send it SQL, so the worker's
-limits of the operating system stand behind the settings; `printf`, `to_base64` and their like take memory that
-`memory_limit` does not count, and some loops hear no interrupt.
+A query runs in memory or on a private copy opened read-only. Its instance is used again only after a plain SELECT
+(`duckdb_instances`): settings, variables, secrets and logs end with it. DuckDB says itself that it knows no border
+between those who send it SQL, so the worker's limits of the operating system stand behind the settings; `printf`,
+`to_base64` and their like take memory that `memory_limit` does not count, and some loops hear no interrupt.
 
 `prepare` makes a private copy of a file ready: its write-ahead log folded in.
 """
@@ -15,7 +15,7 @@ import sys
 import threading
 import time
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import closing, contextmanager, suppress
 from datetime import datetime, timedelta, tzinfo
 from functools import partial
 from types import ModuleType
@@ -24,6 +24,7 @@ from typing import TYPE_CHECKING, Any, Final, Self
 import duckdb
 
 from steelyard.sql.engines import duckdb_guard as guard
+from steelyard.sql.engines.duckdb_instances import Instances
 from steelyard.sql.engines.engine import EngineQuery, SqlStop, fetch
 from steelyard.sql.results import FailureKind, Part, ResultTable, SqlLimits
 
@@ -40,6 +41,7 @@ _FORBIDDEN: Final = ("has been locked", "read-only mode", "disabled by configura
 
 _NO_MEMORY: Final = ("bad_alloc", "bad allocation", "allocation failure")
 
+_BEFORE_RUNNING: Final = (duckdb.ParserException, duckdb.BinderException, duckdb.CatalogException)
 _NESTED: Final = re.compile(r"\]|STRUCT|TUPLE|MAP|UNION|VARIANT")
 _AWKWARD: Final = ("INTERVAL", "TIME", "DATE", "TYPE", "VARIANT", "GEOMETRY", "UNION", "STATE")
 """Types with values that Python cannot hold, or of which DuckDB's module makes nothing."""
@@ -53,39 +55,82 @@ class DuckdbEngine:
     a column that Python cannot hold (intervals of millions of years) is text throughout.
     """
 
+    def __init__(self) -> None:
+        self._instances = Instances()
+
+    @property
+    def keeps_database(self) -> bool:
+        """Whether the database of the last query is still open for the next."""
+        return self._instances.keeps_one
+
     def refusal(self) -> str:
         """Why the limits cannot be enforced on this build; "" if they can. Opens a connection and closes it."""
         if _version() < _OLDEST:
             oldest = ".".join(map(str, _OLDEST))
             return f"DuckDB {duckdb.__version__} is too old to be held; {oldest} or later is needed"
-        limits = SqlLimits()
+        work = EngineQuery("duckdb", "", "", "", "", SqlLimits())
+        instances = Instances()
         try:
-            with _opened("", limits) as connection:
-                return _hole(connection)
+            return _hole(instances.fresh(work))
         except (duckdb.Error, ValueError) as error:
             return f"DuckDB {duckdb.__version__} does not take the settings that hold it: {_short_message(error, '')}"
+        finally:
+            instances.drop()
+
+    def warm(self) -> None:
+        """Open an instance that forks of this process take over."""
+        self._instances.warm()
 
     def execute(self, work: EngineQuery) -> ResultTable:
         """Build the database, run `create` and the query; see the protocol `Engine`."""
         if work.file and work.create.strip():
             raise SqlStop("denied", "denied: CREATE; a database file is only read", "create")
         deadline = time.monotonic() + work.limits.timeout_s
-        with (
-            _stops("query", work.file),
-            _opened(work.file, work.limits) as connection,
-            _Clock(connection, deadline) as clock,
-            _zones(),
-        ):
+        connection = self._instances.kept(work)
+        try:
+            table = None if connection is None else self._again(connection, work, deadline)
+            return self._anew(work, deadline) if table is None else table
+        except SqlStop as stop:
+            # What a statement leaves that failed while it ran is not looked at.
+            if not stop.before_running:
+                self._instances.drop()
+            raise
+        except BaseException:
+            self._instances.drop()
+            raise
+
+    def _again(self, connection: DuckDBPyConnection, work: EngineQuery, deadline: float) -> ResultTable | None:
+        """The result on the instance that is kept; None where the query needs one of its own."""
+        with closing(connection), _stops("query", work.file), _Clock(connection, deadline) as clock, _zones():
             query = guard.one_reader(work.query, partial(guard.extract_from, connection, part="query"))
-            with _stops("create", work.file, clock):
-                create = _create_of(connection, work.create)
-            if work.script.strip():
-                _build(connection, work, clock)
-            if create:
-                with _stops("create", work.file, clock):
-                    connection.execute(create)
+            if not guard.leaves_nothing(query):
+                return None
             with _stops("query", work.file, clock):
                 return _read(connection, query, work.limits)
+
+    def _anew(self, work: EngineQuery, deadline: float) -> ResultTable:
+        """The result on a new instance, which is kept where nothing but building it and reading it was done."""
+        with _stops("query", work.file):
+            connection = self._instances.fresh(work)
+            with _Clock(connection, deadline) as clock, _zones():
+                query = guard.one_reader(work.query, partial(guard.extract_from, connection, part="query"))
+                with _stops("create", work.file, clock):
+                    create = _create_of(connection, work.create)
+                unchanged = create is None and guard.leaves_nothing(query)
+                if work.script.strip():
+                    unchanged &= _build(connection, work, clock)
+                if create:
+                    with _stops("create", work.file, clock):
+                        connection.execute(create)
+                if unchanged:
+                    self._instances.keep(work)
+                with _stops("query", work.file, clock):
+                    table = _read(connection, query, work.limits)
+            if unchanged:
+                connection.execute("ROLLBACK")
+            else:
+                self._instances.drop()
+        return table
 
 
 def _create_of(connection: DuckDBPyConnection, text: str) -> Statement | None:
@@ -96,18 +141,6 @@ def _version() -> tuple[int, ...]:
     return tuple(map(int, re.findall(r"\d+", duckdb.__version__)[:2]))
 
 
-@contextmanager
-def _opened(file: str, limits: SqlLimits) -> Iterator[DuckDBPyConnection]:
-    """A guarded connection to a database of its own."""
-    config = guard.settings(limits)
-    connection = duckdb.connect(file or ":memory:", read_only=bool(file), config=config)
-    try:
-        guard.lock(connection)
-        yield connection
-    finally:
-        connection.close()
-
-
 def _hole(connection: DuckDBPyConnection) -> str:
     """Name a restriction that does not work on a guarded connection; "" where all do.
 
@@ -116,7 +149,7 @@ def _hole(connection: DuckDBPyConnection) -> str:
     if not hasattr(connection, "interrupt"):
         return f"DuckDB {duckdb.__version__} cannot be interrupted from Python"
     settings = dict(connection.execute("SELECT name, value FROM duckdb_settings()").fetchall())
-    wanted = {name: str(value).lower() for name, value in guard.settings(SqlLimits()).items() if value is False}
+    wanted = {name: str(value).lower() for name, value in guard.settings().items() if value is False}
     wanted |= {"enable_external_access": "false", "lock_configuration": "true", "threads": "1", "temp_directory": ""}
     for name, value in wanted.items():
         if settings.get(name) != value:
@@ -195,8 +228,13 @@ def _zones() -> Iterator[None]:
         sys.modules.pop("pytz", None)
 
 
-def _build(connection: DuckDBPyConnection, work: EngineQuery, clock: _Clock) -> None:
-    """Run the script of a dataset, statement by statement."""
+def _build(connection: DuckDBPyConnection, work: EngineQuery, clock: _Clock) -> bool:
+    """Run the script of a dataset, statement by statement.
+
+    Returns:
+        Whether all that it did is in the database, and nothing in this session alone.
+    """
+    unchanged = True
     extract = partial(guard.extract_from, connection, part="script")
     with _stops("script", work.file, clock):
         statements = extract(work.script)
@@ -205,12 +243,14 @@ def _build(connection: DuckDBPyConnection, work: EngineQuery, clock: _Clock) -> 
         with _stops("script", work.file, clock, where):
             if not guard.runs_in_script(statement, where, extract):
                 continue
+            unchanged &= guard.only_builds(statement)
             connection.execute(statement)
             if clock.over:
                 raise SqlStop("timeout", f"{where}still running at the deadline", "script")
     # A transaction that a script leaves open is its own; what it wrote is wanted.
     with suppress(duckdb.TransactionException):
         connection.execute("COMMIT")
+    return unchanged
 
 
 def _read(connection: DuckDBPyConnection, query: Statement, limits: SqlLimits) -> ResultTable:
@@ -276,7 +316,9 @@ def _stops(part: Part, file: str, clock: _Clock | None = None, where: str = "") 
     except (duckdb.Error, RuntimeError, ArithmeticError, ValueError, TypeError) as error:
         kind = "timeout" if clock is not None and clock.over else _kind_of(error)
         message = "still running at the deadline" if kind == "timeout" else _short_message(error, file)
-        raise SqlStop(kind, f"{where}{'denied: ' if kind == 'denied' else ''}{message}", part) from None
+        text = f"{where}{'denied: ' if kind == 'denied' else ''}{message}"
+        unbound = part == "query" and kind == "error" and isinstance(error, _BEFORE_RUNNING)
+        raise SqlStop(kind, text, part, before_running=unbound) from None
 
 
 def _kind_of(error: Exception) -> FailureKind:

@@ -11,7 +11,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
+from functools import cache
 from typing import TYPE_CHECKING, Final
+
+import duckdb
 
 from steelyard.sql.engines.engine import SqlStop
 from steelyard.sql.results import Part, SqlLimits
@@ -45,7 +48,8 @@ _AT_START: Final[dict[str, Setting]] = {
 # paths of "its own" files, which for a database in memory are ":memory:" and ":memory:.wal" in the current folder, and
 # COPY writes them. The lock comes last: it keeps all that stands before it.
 _AFTER_START: Final = (
-    "SET TimeZone = 'UTC'",
+    # GLOBAL: for connections to the same instance as well, each of which has a session of its own.
+    "SET GLOBAL TimeZone = 'UTC'",
     "SET enable_external_access = false",
     "SET disabled_filesystems = 'LocalFileSystem'",
     "SET lock_configuration = true",
@@ -58,6 +62,27 @@ _EXPLAIN: Final = re.compile(
     re.IGNORECASE,
 )
 
+_PLAIN: Final = frozenset({"", "SELECT", "VALUES", "WITH", "FROM", "TABLE"})
+"""First words of what leaves nothing; "" is a bracket."""
+_WRITES: Final = re.compile(r"\b(?:insert|update|delete|merge|truncate)\b", re.IGNORECASE)
+"""What may stand in a WITH."""
+_READ_FUNCTIONS: Final = frozenset(
+    {
+        *("unnest", "range", "generate_series", "json_each", "json_tree", "repeat", "repeat_row", "summary"),
+        *("histogram", "histogram_values", "duckdb_tables", "duckdb_columns", "duckdb_views", "duckdb_schemas"),
+        *("duckdb_constraints", "duckdb_indexes", "duckdb_types", "duckdb_keywords", "duckdb_sequences"),
+        *("pragma_table_info", "pragma_show", "pragma_version", "pg_timezone_names", "icu_calendar_names"),
+        # These are volatile, and what they change, if anything, is of the session.
+        *("random", "uuid", "uuidv4", "uuidv7", "gen_random_uuid", "current_query", "error", "stats", "vector_type"),
+        # Pragmas that are called as such: as a function they are ordinary ones, or there is none.
+        *("show", "version", "functions", "platform", "table_info"),
+    }
+)
+"""Functions that read the catalog, make rows of their arguments, or draw random numbers."""
+_BUILDING_KINDS: Final = frozenset(
+    {"CREATE", "INSERT", "UPDATE", "DELETE", "MERGE_INTO", "DROP", "ALTER", "TRANSACTION", "ANALYZE", "VACUUM"}
+)
+_OF_SESSION: Final = frozenset({"TEMP", "TEMPORARY", "LOCAL"})
 _ADJECTIVES: Final = frozenset({"OR", "REPLACE", "TEMP", "TEMPORARY", "LOCAL", "UNLOGGED", "UNIQUE", "RECURSIVE"})
 _CREATABLE: Final = frozenset({"TABLE", "VIEW", "TYPE", "MACRO", "FUNCTION", "SEQUENCE", "SCHEMA", "INDEX"})
 _READ_PRAGMAS: Final = frozenset(
@@ -85,19 +110,58 @@ _PIVOTING: Final = frozenset(
 """First words of what reads among the statements that DuckDB makes several of; "" is a bracket."""
 
 
-def settings(limits: SqlLimits) -> dict[str, Setting]:
-    """Returns the configuration with which a connection is opened.
+def settings() -> dict[str, Setting]:
+    """Returns the configuration with which an instance is opened; its cap of memory is that of `SqlLimits()`."""
+    return {**_AT_START, "memory_limit": f"{SqlLimits().memory_mib}MiB"}
+
+
+def lock(connection: DuckDBPyConnection, limits: SqlLimits) -> None:
+    """Apply the restrictions that can only be set on an open connection, then lock the configuration.
 
     Args:
-        limits: `memory_mib` is the cap of DuckDB's own accounts.
+        connection: the only one to its instance.
+        limits: `memory_mib`, where it is not that of `settings`: to set it takes 2 ms in a process just forked.
     """
-    return {**_AT_START, "memory_limit": f"{limits.memory_mib}MiB"}
-
-
-def lock(connection: DuckDBPyConnection) -> None:
-    """Apply the restrictions that can only be set on an open connection, then lock the configuration."""
+    if limits.memory_mib != SqlLimits().memory_mib:
+        connection.execute(f"SET memory_limit = '{limits.memory_mib}MiB'")
     for setting in _AFTER_START:
         connection.execute(setting)
+
+
+@cache
+def lasting_calls() -> re.Pattern[str]:
+    """A pattern that finds calls of functions with an effect beyond their result, and of those that run any SQL.
+
+    These are the functions that DuckDB itself calls volatile, and all table functions but those known to read.
+    """
+    with duckdb.connect(":memory:", config=_AT_START) as connection:
+        rows = connection.execute(
+            "SELECT DISTINCT lower(function_name) FROM duckdb_functions() "
+            "WHERE stability = 'VOLATILE' OR function_type IN ('table', 'table_macro', 'pragma')"
+        ).fetchall()
+    names = {str(name) for (name,) in rows} - _READ_FUNCTIONS
+    # Between a name and its bracket may stand blanks of every kind, a closing quote and comments.
+    called = rf"\b(?:{'|'.join(sorted(map(re.escape, names)))})\b[^\w(),.;]*(?:\(|--|/\*)"
+    return re.compile(called, re.IGNORECASE)
+
+
+def leaves_nothing(statement: Statement) -> bool:
+    """Whether a reading statement is one plain SELECT, after which an instance is as it was.
+
+    Names are looked for in comments and texts as well: one there costs a new instance, and nothing else.
+
+    Args:
+        statement: what `one_reader` returned.
+    """
+    text = statement.query
+    plain = _kind(statement) == "SELECT" and _first(text) in _PLAIN and not _WRITES.search(text)
+    return plain and not lasting_calls().search(text)
+
+
+def only_builds(statement: Statement) -> bool:
+    """Whether a statement of a script changes the database alone, and nothing that ends with its session."""
+    temporary = _kind(statement) == "CREATE" and _OF_SESSION & {*_words(statement.query, 6)}
+    return _kind(statement) in _BUILDING_KINDS and not temporary and not lasting_calls().search(statement.query)
 
 
 def one_reader(text: str, extract: Extract) -> Statement:

@@ -36,13 +36,21 @@ class EngineQuery:
 
 
 class SqlStop(Exception):
-    """Raised by an engine: why there is no result; it becomes a SqlFailure."""
+    """Raised by an engine: why there is no result; it becomes a SqlFailure.
 
-    def __init__(self, kind: FailureKind, message: str, part: Part = "query") -> None:
+    Args:
+        kind: see SqlFailure.
+        message: see SqlFailure.
+        part: see SqlFailure.
+        before_running: the statement was refused before any of it ran: a syntax error, an unknown table or column.
+    """
+
+    def __init__(self, kind: FailureKind, message: str, part: Part = "query", *, before_running: bool = False) -> None:
         super().__init__(message)
         self.kind = kind
         self.message = message
         self.part = part
+        self.before_running = before_running
 
 
 class Engine(Protocol):
@@ -51,11 +59,18 @@ class Engine(Protocol):
     def refusal(self) -> str:
         """Why the limits cannot be enforced on this build; "" if they can."""
 
+    def warm(self) -> None:
+        """Do ahead what the processes forked from this one can inherit."""
+
+    @property
+    def keeps_database(self) -> bool:
+        """Whether the database of the last query is open for a next one on the same."""
+
     def execute(self, work: EngineQuery) -> ResultTable:
         """Build the database, run `create` and the query, and fetch the result within the limits.
 
-        Nothing is left open. The caller has set the limits of the operating system, and kills the process after the
-        deadline.
+        Nothing is left open but what `keeps_database` tells of. The caller has set the limits of the operating system,
+        and kills the process after the deadline.
 
         Raises:
             SqlStop: there is no result.

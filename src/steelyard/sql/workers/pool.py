@@ -175,7 +175,8 @@ class Pool:
             done = _cancelled() if call.cancelled or self._closed else worker.run(work)
             if call.cancelled:
                 done = _cancelled()
-            good = done.table is not None
+            # Where a query failed and the database is kept, nothing of it was run.
+            good = done.table is not None or worker.keeps is not None
         finally:
             call.take(None)
             with self._lock:
@@ -188,12 +189,12 @@ class Pool:
         while True:
             with self._lock:
                 idle = self._idle.get(key)
-                worker = idle.pop() if idle else None
+                worker = _best(idle, work) if idle else None
             if worker is None:
                 return self._fork(work.engine)
-            if worker.waits:
+            # Not where it was ended from outside while nothing ran in it; a query must not suffer for that.
+            if worker.waits and not _better_new(worker, work):
                 return worker
-            # It was ended from outside while nothing ran in it; a query must not suffer for that.
             worker.end()
 
     def _fork(self, engine: EngineName) -> Worker:
@@ -227,6 +228,20 @@ class Pool:
             return worker.prepare(file)
         finally:
             worker.end()
+
+
+def _best(idle: list[Worker], work: EngineQuery) -> Worker:
+    """Take the worker that has the database open; else one that has none open, or else the one not used for longest."""
+    for wanted in ((work.file, work.script), None):
+        for place in range(len(idle) - 1, -1, -1):
+            if idle[place].keeps == wanted:
+                return idle.pop(place)
+    return idle.pop(0)
+
+
+def _better_new(worker: Worker, work: EngineQuery) -> bool:
+    """Whether a new worker costs less: it inherits an empty database, which this one would have to open."""
+    return work.engine == "duckdb" and not work.file and worker.keeps != (work.file, work.script)
 
 
 def _cancelled() -> Execution:

@@ -38,8 +38,8 @@ _ENDED: Final = {
 }
 
 
-_Answer = tuple[ResultTable | None, SqlFailure | None, float]
-"""A table or a failure, and seconds in the worker (0 where it did not say)."""
+_Answer = tuple[ResultTable | None, SqlFailure | None, float, bool]
+"""A table or a failure, seconds in the worker (0 where it did not say), and whether it keeps the database open."""
 
 
 class Template:
@@ -159,12 +159,14 @@ class Worker:
     Attributes:
         served: queries so far.
         lost: whether it was killed by somebody else.
+        keeps: file and script of the database that it has open for the next query; None: of no database.
     """
 
     def __init__(self, template: Template, pid: int, sock: socket.socket) -> None:
         self.pid = pid
         self.served = 0
         self.lost = False
+        self.keeps: tuple[str, str] | None = None
         self._template = template
         self._sock = sock
         self._reader = wire.FrameReader(sock)
@@ -182,14 +184,16 @@ class Worker:
         return False
 
     def run(self, work: EngineQuery) -> Execution:
-        """Run one query; after anything but a table the worker is not to be used again."""
+        """Run one query; after a failure the worker is not to be used again unless it `keeps` the database."""
         started = time.monotonic()
         deadline = started + work.limits.timeout_s + GRACE_S
         self.served += 1
+        self.keeps = None
         try:
             self._sock.settimeout(max(0.05, deadline - time.monotonic()))
             wire.send(self._sock, b"Q", _request(work))
-            table, failure, seconds = self._answer(work.limits, deadline)
+            table, failure, seconds, keeps = self._answer(work.limits, deadline)
+            self.keeps = (work.file, work.script) if keeps else None
             return Execution(table, failure, seconds or time.monotonic() - started)
         except (wire.DeadlineError, TimeoutError):
             return Execution(None, SqlFailure("timeout", "killed at the deadline"), time.monotonic() - started)
@@ -230,7 +234,7 @@ class Worker:
     def _answer(self, limits: SqlLimits, deadline: float) -> _Answer:
         kind, body = self._reader.frame(wire.FRAME_BYTES, deadline)
         if kind == b"F":
-            return None, _failure(wire.load(body)), 0.0
+            return _refused(wire.load(body))
         if kind != b"C":
             raise wire.WireError(f"a frame {kind!r} where columns or a failure are expected")
         columns = wire.load(body)
@@ -252,12 +256,9 @@ class Worker:
         while True:
             kind, body = frame(wire.FRAME_BYTES)
             if kind == b"E":
-                seconds = wire.load(body)
-                if type(seconds) is not float:
-                    raise wire.WireError("no duration")
-                return ResultTable(columns, rows), None, seconds
+                return ResultTable(columns, rows), None, *_ended(wire.load(body))
             if kind == b"F":
-                return None, _failure(wire.load(body)), 0.0
+                return _refused(wire.load(body))
             if kind != b"R" or not columns:
                 raise wire.WireError(f"a frame {kind!r} where rows are expected")
             more = wire.unpack(body, len(columns), lambda size: _long(frame(left), size), limits.max_cells - cells)
@@ -301,12 +302,20 @@ def _request(work: EngineQuery) -> bytes:
     return wire.dump([work.engine, work.file, work.script, work.create, work.query, numbers])
 
 
-def _failure(reply: Any) -> SqlFailure:
+def _ended(reply: Any) -> tuple[float, bool]:
+    if type(reply) is not list or list(map(type, reply)) != [float, bool]:
+        raise wire.WireError("no duration")
+    return reply[0], reply[1]
+
+
+def _refused(reply: Any) -> _Answer:
     if (
         type(reply) is not dict
+        or type(reply.get("keeps_database")) is not bool
         or reply.get("kind") not in _KINDS
         or reply.get("part") not in _PARTS
         or type(reply.get("message")) is not str
     ):
         raise wire.WireError("a failure of another shape")
-    return SqlFailure(reply["kind"], reply["message"], reply["part"])
+    failure = SqlFailure(reply["kind"], reply["message"], reply["part"])
+    return None, failure, 0.0, reply["keeps_database"]

@@ -43,6 +43,7 @@ def main(control_fd: int, engine_name: str, folder: str) -> NoReturn:
     except ImportError as error:
         wire.send(control, b"I", str(error).encode("utf-8", "replace"))
         sys.exit(0)
+    engine.warm()
     wire.send(control, b"H", refusal.encode())
     # A collection in a worker would write to the header of every inherited object, and so copy the pages that workers
     # share with this process.

@@ -75,9 +75,9 @@ def _answer(sock: socket.socket, engine: Engine, work: EngineQuery) -> None:
     try:
         table = engine.execute(work)
         seconds = time.monotonic() - started
-        _send_table(sock, table, seconds)
+        _send_table(sock, table, seconds, keeps_database=engine.keeps_database)
     except SqlStop as stop:
-        _send_failure(sock, stop)
+        _send_failure(sock, stop, keeps_database=engine.keeps_database)
     except MemoryError:
         _send_failure(sock, SqlStop("memory", "out of memory"))
     except RecursionError:
@@ -86,16 +86,17 @@ def _answer(sock: socket.socket, engine: Engine, work: EngineQuery) -> None:
         _send_failure(sock, SqlStop("error", f"a value that cannot be told: {error}"))
 
 
-def _send_failure(sock: socket.socket, stop: SqlStop) -> None:
+def _send_failure(sock: socket.socket, stop: SqlStop, *, keeps_database: bool = False) -> None:
     message = " ".join(str(stop.message).split())[:2000]
-    wire.send(sock, b"F", wire.dump({"kind": stop.kind, "message": message, "part": stop.part}))
+    failure = {"kind": stop.kind, "message": message, "part": stop.part, "keeps_database": keeps_database}
+    wire.send(sock, b"F", wire.dump(failure))
 
 
-def _send_table(sock: socket.socket, table: ResultTable, seconds: float) -> None:
+def _send_table(sock: socket.socket, table: ResultTable, seconds: float, *, keeps_database: bool) -> None:
     wire.send(sock, b"C", wire.dump(list(table.columns)))
     for kind, body in wire.frames(table.rows, len(table.columns)):
         wire.send(sock, kind, body)
-    wire.send(sock, b"E", wire.dump(seconds))
+    wire.send(sock, b"E", wire.dump([seconds, keeps_database]))
 
 
 def _work_of(request: Any) -> EngineQuery:
