@@ -97,7 +97,7 @@ def cell_text(value: Any) -> str:
     """
     if value is None:
         return ""
-    return value if isinstance(value, str) else json.dumps(_finite(value), ensure_ascii=False, default=described)
+    return value if isinstance(value, str) else _dumped(value)
 
 
 def markdown_cell(text: str) -> str:
@@ -145,7 +145,7 @@ def json_line(value: Any) -> str:
     >>> json_line({"易": "\x1b[1m\u202e<b>"})
     '{"易":"\\u001b[1m\\u202e<b>"}'
     """
-    text = json.dumps(_finite(value), ensure_ascii=False, separators=(",", ":"), default=described)
+    text = _dumped(value, (",", ":"))
     return _HIDDEN.sub(lambda match: json.dumps(match[0])[1:-1], text)
 
 
@@ -156,6 +156,14 @@ def json_in_html(value: Any) -> str:
     '["\\u003c/script\\u003e",0.5,"易"]'
     """
     return re.sub("[<>&]", lambda match: f"\\u{ord(match[0]):04x}", json_line(value))
+
+
+def _dumped(value: Any, separators: tuple[str, str] = (", ", ": ")) -> str:
+    """The JSON of a value. Few have a number that JSON lacks, so all are tried as they are first."""
+    try:
+        return json.dumps(value, ensure_ascii=False, allow_nan=False, separators=separators, default=described)
+    except (ValueError, TypeError):
+        return json.dumps(_finite(value), ensure_ascii=False, separators=separators, default=described)
 
 
 def _finite(value: Any) -> Any:

@@ -82,6 +82,14 @@ def pair(make_runs):
     return make_runs({"base <script>": hostile, "better 知识库": better})
 
 
+_OPENED = """
+new Promise(done => {
+  const wait = () => document.getElementById('browser')?.hidden ? setTimeout(wait, 20) : done();
+  wait();
+})
+"""
+
+
 class Page:
     """One tab of a headless Chromium, driven over its debugging socket."""
 
@@ -107,6 +115,8 @@ class Page:
         await self.send("Page.navigate", url=url)
         while not any(event["method"] == "Page.loadEventFired" for event in self.events):
             self.events.append(json.loads((await self._socket.receive()).data))
+        # A page of many samples inflates them after it is loaded.
+        await self.run(_OPENED)
 
     async def run(self, script):
         """The value of an expression; a promise is waited for."""

@@ -10,13 +10,13 @@ import pytest
 from tests.report.conftest import exam
 from tests.report.judged_suite import NASTY, judged_runs
 
-from steelyard import Choice, Options, Output, Record, Sample, Score, ScoreInfo, Suite, evaluate_suite
+from steelyard import Choice, Options, Score, ScoreInfo, Suite, evaluate_suite
 from steelyard.cli.outcome import evaluate_runs, print_outcome
 from steelyard.report.chart_altair import draw
 from steelyard.report.chart_svg import svg
 from steelyard.report.html import html_report
 from steelyard.report.markdown import MOST_CHARACTERS, MOST_LINES, markdown_report
-from steelyard.report.sample_evidence import evidence_of, source_label
+from steelyard.report.sample_evidence import score_evidence, source_label
 from steelyard.report.scores import histogram_chart
 from steelyard.report.targets import rate_chart
 from steelyard.suite.evaluate import RunConfig
@@ -248,7 +248,7 @@ def test_a_source_is_told_as_far_as_it_is_known(source, label):
 
 def evidence(*scores, page_score="b"):
     """The columns with texts in the place of their numbers."""
-    return evidence_of(Record(Sample("1", "?"), Output("x"), scores), page_score, lambda text: text)
+    return score_evidence(scores, page_score, lambda text: text)
 
 
 def test_scores_of_one_judge_show_what_they_share_with_the_first_that_a_page_shows():
@@ -266,6 +266,6 @@ def test_why_a_verdict_was_not_read_is_told_in_words():
 
 def test_scores_that_no_judge_gave_need_no_evidence():
     columns = evidence(Score("a", 1.0, True, detail={"label": "fine"}), Score("b", 0.0, False))
-    assert columns == {"judged": [], "failed": [], "sources": [], "messages": [], "sql": []}
+    assert columns == {"judged": [], "failed": []}
     assert evidence(Score("a", 0.0, False))["failed"] == ["a"]
     assert evidence(Score("a", 0.0))["failed"] == []  # a value without a verdict

@@ -3,6 +3,7 @@
 Nothing in this package imports the store, so a run may as well be a baseline file, or one that a test made by hand.
 
     ComparableRun    what `compare` reads
+    PlacedVerdict    what the score of a record says, without its texts
     StoredRun        what pages and exports read
     SampleUsage     what was sent for the samples of a run: contents, reply keys and costs, by sample number
     SampleCosts      what one sample took
@@ -16,7 +17,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -24,9 +25,29 @@ if TYPE_CHECKING:
     from steelyard.analysis.score_columns import JudgedRow, ScoreColumns, ScoreRow
     from steelyard.analysis.stopping import Stopping
     from steelyard.analysis.summary_values import RunState, RunSummary
-    from steelyard.types import Record, Remarks, ScoreInfo
+    from steelyard.types import Outcome, Record, Remarks, ScoreInfo
 
     Array = NDArray[Any]
+
+
+class PlacedVerdict(NamedTuple):
+    """What a record's own score says of it, without its value and its texts.
+
+    Args:
+        no: place of its sample in the dataset, 0-based.
+        sample: the sample's id.
+        group: the sample's.
+        failed: whether the record holds a failure.
+        outcome: of the score; None where the record has no such score.
+        passed: as the scorer said; None where it said neither.
+    """
+
+    no: int
+    sample: str
+    group: str
+    failed: bool
+    outcome: Outcome | None
+    passed: bool | None
 
 
 class ComparableRun(Protocol):
@@ -86,6 +107,12 @@ class StoredRun(ComparableRun, Protocol):
 
     def records(self) -> Iterator[Record]:
         """Every record in order of samples and repeats."""
+
+    def placed_verdicts(self, score: str, /) -> Iterator[PlacedVerdict]:
+        """What one score says of every record."""
+
+    def records_at(self, places: Sequence[int], shared: dict[Any, Any] | None = None, /) -> Iterator[Record]:
+        """The records of the samples at these places of the dataset, ascending; `shared` as in `store.Run`."""
 
     def records_of(self, samples: Collection[str], /) -> Sequence[Record]:
         """Records of a few samples, in order of samples and repeats."""

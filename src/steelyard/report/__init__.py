@@ -13,11 +13,13 @@ if TYPE_CHECKING:
     from steelyard.report.history_sections import history_chart
     from steelyard.report.html import html_report
     from steelyard.report.markdown import markdown_report
+    from steelyard.report.sample_choice import PageSize
     from steelyard.report.scores import group_chart, histogram_chart, score_chart, verdict_chart
     from steelyard.report.targets import rate_chart
 else:
     __getattr__, __dir__ = lazy_names(
         __name__,
+        "steelyard.report.sample_choice:PageSize",
         "steelyard.report.comparison:difference_chart",
         "steelyard.report.chart_altair:draw",
         "steelyard.report.scores:group_chart",
@@ -33,6 +35,7 @@ else:
     )
 
 __all__ = [
+    "PageSize",
     "difference_chart",
     "draw",
     "group_chart",

@@ -27,6 +27,7 @@ from steelyard.report.chart_svg import SvgDrawing, drawing
 from steelyard.report.history_sections import history_sections, history_title
 from steelyard.report.page import ReportContent, report_sections
 from steelyard.report.preferences import NO_PAIRS, Pairwise
+from steelyard.report.sample_choice import PAGE_SIZE, PageSize, SampleKind
 from steelyard.report.sample_table import collect_samples
 from steelyard.report.section import SectionTable
 from steelyard.report.template import environment
@@ -35,7 +36,16 @@ from steelyard.types import Note
 if TYPE_CHECKING:
     import jinja2
 
-_SCRIPTS: Final = ("text.js", "rows.js", "judged.js", "preferred.js", "sql.js", "detail.js", "table.js")
+_SCRIPTS: Final = ("text.js", "unpack.js", "rows.js", "judged.js", "preferred.js", "sql.js", "detail.js", "table.js")
+_KIND_NAMES: Final[dict[SampleKind, str]] = {
+    "regressions": "regressions",
+    "improvements": "improvements",
+    "errors": "errors",
+    "unparsed": "unparsed or refused",
+    "wrong": "wrong in a run",
+    "rest": "the rest",
+}
+"""Of the kinds of samples on a page that does not hold all; a sample is of the first that is true of it."""
 _WIDE: Final = 640
 """Least pixels of the charts for windows of 700 pixels and more, where they take all the room there is."""
 _NARROW: Final = 320
@@ -59,6 +69,7 @@ def html_report(
     *,
     title: str = "",
     pairwise: Pairwise = NO_PAIRS,
+    size: PageSize = PAGE_SIZE,
 ) -> str:
     """The page of one run, or of several side by side.
 
@@ -69,12 +80,13 @@ def html_report(
         gate: verdicts to show; None shows none.
         title: the page's; "" is the suite's.
         pairwise: what the judging runs among `runs` say.
+        size: how many samples the page holds, and by which seed they are drawn.
     """
     content = ReportContent.of(runs, comparison, gate, pairwise)
     scores = [content.summaries[at].score(content.score) for at in content.scored]
     share = bool(scores) and all(score is None or score.is_share for score in scores)
     pairs = {pair.other: pair for pair in comparison.pairs} if comparison else {}
-    samples = collect_samples(runs, content.labels, score=content.score, share=share, pairs=pairs)
+    samples = collect_samples(runs, content.labels, score=content.score, share=share, pairs=pairs, size=size)
     facts = [
         RunFacts(label, summary, json.dumps(run.manifest, ensure_ascii=False, indent=2), tuple(run.remarks().notes))
         for run, summary, label in zip(runs, content.summaries, content.labels, strict=True)
@@ -86,7 +98,9 @@ def html_report(
         sections=report_sections(content, "html", chance=samples.chance),
         runs=facts,
         dataset_notes=list(dict.fromkeys(note for run in runs for note in run.manifest.get("notes", ()))),
-        data=samples.json,
+        samples=samples,
+        size=size,
+        kind_names=_KIND_NAMES,
     )
 
 
@@ -107,8 +121,8 @@ def _render(template: str, *, scripted: bool, **page: Any) -> str:
     style = _part("report.css")
     script = _script() if scripted else ""
     # What is marked safe: our own files, and JSON in which nothing can end the script.
-    if "data" in page:
-        page["data"] = Markup(page["data"])  # noqa: S704  # see above
+    if "samples" in page:
+        page["data"] = Markup(page["samples"].text)  # noqa: S704  # see above
     return (
         _page_environment()
         .get_template(template)
@@ -152,7 +166,7 @@ def _for_page(table: SectionTable) -> SectionTable:
 def _script() -> str:
     hidden = "".join(character if character == "-" else f"\\u{{{ord(character):x}}}" for character in HIDDEN)
     text = "\n".join(_part(name) for name in _SCRIPTS).replace("__HIDDEN__", hidden)
-    return f'"use strict";\n(() => {{\n{text}}})();\n'
+    return f'"use strict";\n(async () => {{\n{text}}})();\n'
 
 
 def _part(name: str) -> str:

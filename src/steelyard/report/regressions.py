@@ -12,6 +12,7 @@ from steelyard.analysis.run_protocols import StoredRun
 from steelyard.analysis.score_infos import score_infos
 from steelyard.report.judge_reasons import preference_reason
 from steelyard.report.numbers import counted, one_line
+from steelyard.report.sample_choice import PAGE_SIZE
 from steelyard.report.sample_table import input_text
 from steelyard.report.section import MARKDOWN, TERMINAL, Section, Sentence
 from steelyard.types import Record
@@ -161,7 +162,10 @@ def regressions_lines(runs: Sequence[StoredRun], pair: PairComparison) -> Sectio
     notes = [Sentence(f"  {_with_reason(changed)}", "item") for changed in changes]
     more = len(pair.regressions) - len(changes)
     if more:
-        notes.append(Sentence(f"  and {counted(more, 'more regression')}; --json names all, --html shows them", "item"))
+        most = PAGE_SIZE.most
+        shown = "them" if len(pair.regressions) <= most else f"{most:,} of them"
+        where = f"--json names all, --html shows {shown}"
+        notes.append(Sentence(f"  and {counted(more, 'more regression')}; {where}", "item"))
     return Section("", notes=tuple(notes), detail=True, media=TERMINAL)
 
 

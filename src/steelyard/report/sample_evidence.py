@@ -7,7 +7,7 @@ text nodes only.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Final, TypeGuard
+from typing import Any, Final, TypedDict, TypeGuard
 
 from steelyard.analysis.retrieval_matches import RETRIEVAL_SCORES, WAYS
 from steelyard.escaping import cell_text
@@ -31,23 +31,29 @@ WordIndex = Callable[[str], int]
 """A text -> its index among the page's words."""
 
 
-def evidence_of(record: Record, page_score: str, index: WordIndex) -> dict[str, Any]:
-    """The columns `judged`, `failed`, `sources`, `messages` and `sql` of one record.
+class ScoreEvidence(TypedDict):
+    """The columns `judged` and `failed` of a record."""
+
+    judged: list[list[int]]
+    failed: list[int]
+
+
+def score_evidence(scores: Sequence[Score], page_score: str, index: WordIndex) -> ScoreEvidence:
+    """The columns that a record's scores decide.
 
     Args:
-        record: one of the run.
+        scores: of one record.
         page_score: the score whose verdicts the table shows.
         index: gives a text's index among the page's words.
     """
     # Whether the page's own score passed is in a column of its own.
-    failed = [score for score in record.scores if score.passed is False and score.name != page_score]
-    return {
-        "judged": _judged(record.scores, page_score, index),
-        "failed": [index(score.name) for score in failed],
-        "sources": _sources(record, index),
-        "messages": _messages(record.output, index),
-        "sql": sql_json(record, index),
-    }
+    failed = [score for score in scores if score.passed is False and score.name != page_score]
+    return {"judged": _judged(scores, page_score, index), "failed": [index(score.name) for score in failed]}
+
+
+def record_evidence(record: Record, index: WordIndex) -> tuple[list[list[int]], list[list[Any]], list[Any]]:
+    """The columns `sources`, `messages` and `sql` of one record; `index` as in `score_evidence`."""
+    return _sources(record, index), _messages(record.output, index), sql_json(record, index)
 
 
 def _messages(output: Output | None, index: WordIndex) -> list[list[Any]]:

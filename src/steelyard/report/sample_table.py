@@ -2,37 +2,43 @@
 
     samples   id, group, input, choices, key, reference, contexts, metadata: one entry per sample
     runs      per run: sample (its index), state, value, passed (1, 0; -1 where the scorer says neither), read, span,
-              reply, ...: one entry per record; judged, failed,
-              sources and messages only where a record has something in them (see `evidence`); sides and pair in a run
-              that judges pairs of answers alone (see `preference_samples`), answers in one that has no scores
+              reply, ...: one entry per record; judged, failed, sources and messages only where a record has something
+              in them (see `sample_evidence`); sides and pair in a run that judges pairs of answers alone (see
+              `sample_pairs`), answers in one that has no scores
+    all       where the page holds some of the samples only: how many there are, of which kinds, and the profiles by
+              which its script counts all of them (see `sample_choice`)
     words     texts that occur again and again; other columns hold their indices in this list
 
 Every column stands on a line of its own, those with durations too, so that two pages of the same replies differ in
-those lines only.
+those lines only. From 200 samples on the data are deflated, which makes them a quarter of the size: one line for the
+samples, one for the durations.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Final, get_args
+from typing import Any, Final, NamedTuple, get_args
 
 from steelyard.analysis.comparison_values import PairComparison
 from steelyard.analysis.preferences import is_judging, only_answers, score_of, sides_of
 from steelyard.analysis.run_protocols import StoredRun
 from steelyard.analysis.score_columns import RowOutcome
 from steelyard.analysis.score_infos import score_infos
-from steelyard.escaping import cell_text, json_in_html
+from steelyard.escaping import cell_text
 from steelyard.prompts.conversation import is_messages, transcript_of
 from steelyard.prompts.message_parts import without_files
 from steelyard.replies.clean import fold
 from steelyard.report.judge_reasons import preference_reason
 from steelyard.report.numbers import score_title
+from steelyard.report.page_data import packed_data, plain_data
+from steelyard.report.sample_choice import PAGE_SIZE, PageSize, SampleChoice, ScoredRun, choose_samples
 from steelyard.report.sample_evidence import (
     EVIDENCE,
     JUDGED,
-    evidence_of,
     expected_sources,
+    record_evidence,
+    score_evidence,
     verdict_name,
     without_sources,
 )
@@ -58,11 +64,16 @@ _RECORD_COLUMNS: Final = (
         "kind",
         "span",
         "reason",
-        "detail",
     ),
-    *("scores", "failure", "output", "contexts", "metadata", "calls", "latency", "seconds"),
+    *("detail", "scores", "failure", "output", "contexts", "metadata", "calls", "latency", "seconds"),
+    *EVIDENCE,
 )
+"""As `_RecordReader.cells` gives them."""
+_MOST_CACHED: Final = 10_000
+"""Sets of scores whose columns are kept while the records of a run are read."""
 _LETTER_A: Final = ord("A")
+_PACKED: Final = 200
+"""A page of so many samples or more has them deflated; below it, they can be read in the file."""
 _SEPARATORS: Final = frozenset(" ,、;/&|+.()")
 
 Columns = dict[str, list[Any]]
@@ -70,21 +81,31 @@ Columns = dict[str, list[Any]]
 
 @dataclass(frozen=True, slots=True)
 class SampleData:
-    """The samples of a page as JSON.
+    """The samples of a page.
 
     Args:
-        json: the columns described above, safe inside a `<script>` element.
+        text: the columns described above as JSON, or deflated and in base64; safe inside a `<script>` element.
+        packed: whether it is deflated.
         chance: the share that guessing reaches; None where that is not known.
+        choice: which samples the page holds; None where it holds all.
     """
 
-    json: str
+    text: str
+    packed: bool
     chance: float | None
+    choice: SampleChoice | None
 
 
 def collect_samples(
-    runs: Sequence[StoredRun], labels: Sequence[str], *, score: str, share: bool, pairs: Mapping[str, PairComparison]
+    runs: Sequence[StoredRun],
+    labels: Sequence[str],
+    *,
+    score: str,
+    share: bool,
+    pairs: Mapping[str, PairComparison],
+    size: PageSize = PAGE_SIZE,
 ) -> SampleData:
-    """Read every record of the runs once.
+    """Read every record that the page holds once.
 
     Args:
         runs: read once each; the first gives the order of samples.
@@ -92,27 +113,47 @@ def collect_samples(
         score: the score whose verdicts the table shows.
         share: whether its values are shown in percent.
         pairs: run id -> its comparison with the baseline, for regressions and improvements.
+        size: how many samples the page holds.
     """
     words, samples = _Words(), _Samples()
-    parts = []
-    for run, label in zip(runs, labels, strict=True):
-        sides = sides_of(run.manifest) if is_judging(run.manifest) else None
-        if sides:
-            columns = _pair_columns(run, sides, samples, words)
+    shared: dict[Any, Any] = {}
+    changes = [{} if (pair := pairs.get(run.id)) is None else _changes(pair) for run in runs]
+    sides = [sides_of(run.manifest) if is_judging(run.manifest) else None for run in runs]
+    scored = [
+        ScoredRun(run, score_of(run.manifest) if judged else score, bool(judged), ways)
+        for run, judged, ways in zip(runs, sides, changes, strict=True)
+    ]
+    choice = choose_samples(scored, size)
+    parts: list[Mapping[str, Any]] = []
+    for at, (run, label) in enumerate(zip(runs, labels, strict=True)):
+        records = run.records() if choice is None else run.records_at(choice.places[at], shared)
+        judged = sides[at]
+        if judged:
+            columns = _pair_columns(records, run.manifest, judged, samples, words)
         else:
-            columns = _columns_of(run.records(), score, samples, words)
-        pair = pairs.get(run.id)
-        changes = {} if pair is None else _changes(pair)
+            columns = _columns_of(records, score, samples, words)
         columns["changes"] = [
-            [samples.indices[ident], way] for ident, way in changes.items() if ident in samples.indices
+            [samples.indices[ident], way] for ident, way in changes[at].items() if ident in samples.indices
         ]
-        role = {"sides": sides} if sides else {"answers": 1} if only_answers(run.manifest) else {}
-        parts.append(_object({"name": label, **role, **columns}))
+        role: Mapping[str, Any] = {"sides": judged} if judged else {"answers": 1} if only_answers(run.manifest) else {}
+        parts.append({"name": label, **role, **columns})
     head = {"score": score, "title": score_title(score), "share": share, **_verdict_words(runs, score)}
-    blocks = {"head": json_in_html(head), "samples": _object(samples.columns(words))}
-    blocks |= {"runs": "[" + ",\n".join(parts) + "]", "words": json_in_html(words.texts)}
-    text = "{" + ",\n".join(f'"{name}":{text}' for name, text in blocks.items()) + "}"
-    return SampleData(text, chance_of(samples.samples))
+    blocks: dict[str, Any] = {"head": head, "samples": samples.columns(words), "runs": parts}
+    if choice is not None:
+        blocks["all"] = _counts_of_all(choice, size, words)
+    blocks["words"] = words.texts
+    packed = len(samples.samples) >= _PACKED
+    text = packed_data(blocks) if packed else plain_data(blocks)
+    return SampleData(text, packed, chance_of(samples.samples, of_all=choice is None), choice)
+
+
+def _counts_of_all(choice: SampleChoice, size: PageSize, words: _Words) -> dict[str, Any]:
+    """What the script counts the samples with that the page does not hold."""
+    return {
+        "total": choice.total,
+        "seed": size.seed,
+        "profiles": [[words.index(profile.group), profile.masks, profile.n] for profile in choice.profiles],
+    }
 
 
 def _verdict_words(runs: Sequence[StoredRun], score: str) -> dict[str, str]:
@@ -132,8 +173,12 @@ def _changes(pair: PairComparison) -> dict[str, int]:
     return {pair.other_ids.get(ident, ident): way for ident, way in ways.items()}
 
 
-def chance_of(samples: Iterable[Sample]) -> float | None:
+def chance_of(samples: Iterable[Sample], *, of_all: bool = True) -> float | None:
     """The share that guessing reaches, where every sample has options and one right letter; else None.
+
+    Args:
+        samples: those of the page.
+        of_all: False where there are others: it is then known only if all samples have as many options.
 
     >>> chance_of([Sample("1", "?", "A", choices=("x", "y")), Sample("2", "?", "B", choices=("x", "y", "z", "w"))])
     0.375
@@ -143,6 +188,8 @@ def chance_of(samples: Iterable[Sample]) -> float | None:
         if len(key_of(sample)) != 1 or len(sample.choices) < 2:
             return None
         chances.append(1 / len(sample.choices))
+    if not of_all and len(set(chances)) > 1:
+        return None
     return sum(chances) / len(chances) if chances else None
 
 
@@ -215,23 +262,122 @@ class _Samples:
 
 
 def _columns_of(records: Iterable[Record], score: str, samples: _Samples, words: _Words) -> Columns:
-    columns: Columns = {name: [] for name in (*_RECORD_COLUMNS, *EVIDENCE)}
-    for record in records:
-        at = samples.index(record.sample)
-        entry = {"sample": at, "repeat": record.repeat, "changed": int(samples.samples[at] != record.sample)}
-        entry |= _verdict_entry(record, score, words) | _reply_entry(record, words)
-        entry |= evidence_of(record, score, words.index)
-        for name, value in entry.items():
-            columns[name].append(value)
+    reader = _RecordReader(score, samples, words)
+    cells = zip(*map(reader.cells, records), strict=True)
+    columns = {name: list(column) for name, column in zip(_RECORD_COLUMNS, cells, strict=False)}
+    if not columns:
+        columns = {name: [] for name in _RECORD_COLUMNS}
     return {name: column for name, column in columns.items() if name not in EVIDENCE or any(column)}
 
 
-def _pair_columns(run: StoredRun, sides: Sequence[str], samples: _Samples, words: _Words) -> Columns:
+class _ScoreCells(NamedTuple):
+    """The columns that the scores of a record decide; `span` in characters, None where nothing is marked."""
+
+    state: int
+    value: float | None
+    passed: int
+    read: int
+    rule: int
+    confidence: int
+    kind: int
+    reason: int
+    detail: int
+    others: list[list[Any]]
+    span: Sequence[int] | None
+    judged: list[list[int]]
+    failed: list[int]
+
+
+class _RecordReader:
+    """Makes columns of the records of one run.
+
+    A store that reads many records gives equal scores as one object: what is shown of them is then worked out once.
+    """
+
+    def __init__(self, score: str, samples: _Samples, words: _Words) -> None:
+        self._score = score
+        self._samples = samples
+        self._words = words
+        # The scores are kept beside their columns, so that no other object can get the id of one of them.
+        self._cells: dict[tuple[int, ...], tuple[Sequence[Score], _ScoreCells]] = {}
+
+    def cells(self, record: Record) -> tuple[Any, ...]:
+        """One value for each of `_RECORD_COLUMNS`."""
+        at = self._samples.index(record.sample)
+        first = self._samples.samples[at]
+        scores, words, failure = self._scores(record.scores), self._words, record.failure
+        output, text = record.output, _output_text(record)
+        calls = [(stage, reply) for stage, replies in record.replies.items() for reply in replies]
+        return (
+            at,
+            record.repeat,
+            int(first is not record.sample and first != record.sample),
+            OUTCOME_CODES["error"] if scores.state == _MISSING and failure else scores.state,
+            scores.value,
+            scores.passed,
+            scores.read,
+            scores.rule,
+            scores.confidence,
+            scores.kind,
+            _utf16(text, scores.span),
+            scores.reason,
+            scores.detail,
+            scores.others,
+            words.indices((failure.stage, failure.kind, failure.message)) if failure else 0,
+            text,
+            words.indices(output.contexts) if output else [],
+            words.index(_json_text(without_sources(output.metadata))) if output and output.metadata else 0,
+            [_call(stage, reply, text, words) for stage, reply in calls],
+            [round(reply.latency, 3) for _, reply in calls],
+            round(record.seconds, 3),
+            scores.judged,
+            scores.failed,
+            *record_evidence(record, words.index),
+        )
+
+    def _scores(self, scores: Sequence[Score]) -> _ScoreCells:
+        key = tuple(map(id, scores))
+        cached = self._cells.get(key)
+        if cached is None:
+            if len(self._cells) >= _MOST_CACHED:
+                self._cells.clear()
+            cached = self._cells[key] = (scores, self._new_cells(scores))
+        return cached[1]
+
+    def _new_cells(self, scores: Sequence[Score]) -> _ScoreCells:
+        words = self._words
+        score = next((other for other in scores if other.name == self._score), None)
+        detail = score.detail if score else {}
+        # A judge's columns for data frames repeat its reasoning, which stands on the page as the score's reason.
+        apart = _SHOWN_APART | JUDGED | {"columns"} if JUDGED & detail.keys() else _SHOWN_APART
+        return _ScoreCells(
+            state=OUTCOME_CODES[score.outcome] if score else _MISSING,
+            value=None if score is None or score.value is None else round(score.value, 6),
+            passed=_passed(score),
+            read=words.index(cell_text(detail.get("letters"))),
+            rule=words.index(cell_text(detail.get("rule"))),
+            confidence=words.index(cell_text(detail.get("confidence"))),
+            kind=words.index(verdict_name(score) if score else ""),
+            reason=words.index(score.reason if score else ""),
+            detail=words.index(_json_text({key: value for key, value in detail.items() if key not in apart})),
+            others=[self._other(other) for other in scores if other is not score],
+            span=detail.get("span") if isinstance(detail.get("span"), list) else None,
+            **score_evidence(scores, self._score, words.index),
+        )
+
+    def _other(self, score: Score) -> list[Any]:
+        index = self._words.index
+        return [index(score.name), index(score.outcome), score.value, index(score.reason), _passed(score)]
+
+
+def _pair_columns(
+    records: Iterable[Record], manifest: Mapping[str, Any], sides: Sequence[str], samples: _Samples, words: _Words
+) -> Columns:
     """The columns of a judging run: its output is the two answers, its verdict the side that was preferred."""
-    name, pairs, kinds = score_of(run.manifest), [], []
+    name, pairs, kinds = score_of(manifest), [], []
 
     def records_without_output() -> Iterator[Record]:
-        for record in run.records():
+        for record in records:
             score = next((candidate for candidate in record.scores if candidate.name == name), None)
             pairs.append(pair_of(record, score, words.index, sides))
             kinds.append(words.index(preferred_name(score, sides) if score else ""))
@@ -249,64 +395,9 @@ def _without_shown(score: Score) -> Score:
     return replace(score, detail={key: value for key, value in score.detail.items() if key not in SHOWN_ELSEWHERE})
 
 
-def _verdict_entry(record: Record, name: str, words: _Words) -> dict[str, Any]:
-    """The columns of the page's score: its value, what was parsed and by which rule, its reason."""
-    score = next((other for other in record.scores if other.name == name), None)
-    detail = score.detail if score else {}
-    span = detail.get("span") if isinstance(detail.get("span"), list) else None
-    others = [other for other in record.scores if other is not score]
-    failure = record.failure
-    # A judge's columns for data frames repeat its reasoning, which stands on the page as the score's reason.
-    apart = _SHOWN_APART | JUDGED | {"columns"} if JUDGED & detail.keys() else _SHOWN_APART
-    return {
-        "state": _state(score, record),
-        "value": None if score is None or score.value is None else round(score.value, 6),
-        "passed": _passed(score),
-        "read": words.index(cell_text(detail.get("letters"))),
-        "rule": words.index(cell_text(detail.get("rule"))),
-        "confidence": words.index(cell_text(detail.get("confidence"))),
-        "kind": words.index(verdict_name(score) if score else ""),
-        "span": _utf16(_output_text(record), span),
-        "reason": words.index(score.reason if score else ""),
-        "detail": words.index(_json_text({key: value for key, value in detail.items() if key not in apart})),
-        "scores": [
-            [
-                words.index(other.name),
-                words.index(other.outcome),
-                other.value,
-                words.index(other.reason),
-                _passed(other),
-            ]
-            for other in others
-        ],
-        "failure": words.indices((failure.stage, failure.kind, failure.message)) if failure else 0,
-    }
-
-
 def _passed(score: Score | None) -> int:
     """1 and 0 as the scorer says; -1 where it says neither: a value alone is no verdict."""
     return -1 if score is None or score.passed is None else int(score.passed)
-
-
-def _state(score: Score | None, record: Record) -> int:
-    if score is not None:
-        return OUTCOME_CODES[score.outcome]
-    return OUTCOME_CODES["error"] if record.failure else _MISSING
-
-
-def _reply_entry(record: Record, words: _Words) -> dict[str, Any]:
-    """The columns of the output and of each call."""
-    output = record.output
-    text = _output_text(record)
-    calls = [(stage, reply) for stage, replies in record.replies.items() for reply in replies]
-    return {
-        "output": text,
-        "contexts": words.indices(output.contexts) if output else [],
-        "metadata": words.index(_json_text(without_sources(output.metadata))) if output else 0,
-        "calls": [_call(stage, reply, text, words) for stage, reply in calls],
-        "latency": [round(reply.latency, 3) for _, reply in calls],
-        "seconds": round(record.seconds, 3),
-    }
 
 
 def _call(stage: str, reply: Reply, shown: str, words: _Words) -> list[Any]:
@@ -330,9 +421,7 @@ def _utf16(text: str, span: Sequence[int] | None) -> list[int] | int:
     """A span of characters as a span of the units that JavaScript counts; 0 where there is none."""
     if span is None or len(span) != 2:
         return 0
+    if text.isascii():
+        return list(span)
     start, end = (len(text[:at].encode("utf-16-le", "surrogatepass")) // 2 for at in span)
     return [start, end]
-
-
-def _object(columns: Mapping[str, Any]) -> str:
-    return "{\n" + ",\n".join(f'"{name}":{json_in_html(column)}' for name, column in columns.items()) + "}"

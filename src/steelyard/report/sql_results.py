@@ -228,6 +228,8 @@ def sql_json(record: Record, index: WordIndex) -> list[Any]:
     Returns the lines of both queries as pairs of a text's index and whether it differs, then both results as columns,
     rows of indices, what differs, row numbers and the total.
     """
+    if not any(score.name in _SQL_SCORES for score in record.scores):
+        return []
     evidence = sql_evidence(record)
     if not evidence:
         return []

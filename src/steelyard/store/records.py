@@ -17,7 +17,7 @@ from steelyard.errors import Attempt, SteelyardError, StoreError
 from steelyard.plain_json import from_json, to_json
 from steelyard.session.replies import unpack_reply
 from steelyard.store import schema
-from steelyard.store.backend import insert_or_skip, portions
+from steelyard.store.backend import MOST_IN_QUERY, insert_or_skip, portions
 from steelyard.store.codec import Unpacker, load_dictionary
 from steelyard.store.writer import Batch
 from steelyard.types import OUTCOMES, Failure, Output, Record, Reply, Sample, Score
@@ -32,6 +32,8 @@ DAMAGED: Final = "damaged"
 """Kind of the failure of a record that cannot be read whole."""
 
 _CODE: Final = {outcome: code for code, outcome in enumerate(OUTCOMES)}
+_DENSE: Final = 2
+"""Places that span less than this many times their number are read as one range, with what lies between them."""
 _UNREADABLE: Final = (ValueError, TypeError, LookupError, AttributeError)
 """What reading a body raises that passes its check sum and is not what was written, or is of another type."""
 _REPLIES: Final = select(schema.reply.c.key, schema.reply.c.body).where(
@@ -43,13 +45,11 @@ _WORDS: Final = select(schema.word.c.text, schema.word.c.num).where(
 _SCORES: Final = (
     select(schema.score, schema.word.c.text)
     .join(schema.word, schema.word.c.num == schema.score.c.name)
-    .where(
-        (schema.score.c.run == bindparam("run"))
-        & (schema.score.c.layer == bindparam("layer"))
-        & schema.score.c.no.between(bindparam("first"), bindparam("last"))
-    )
+    .where((schema.score.c.run == bindparam("run")) & (schema.score.c.layer == bindparam("layer")))
     .order_by(schema.score.c.no, schema.score.c.repeat, schema.score.c.name)
 )
+_SCORES_BETWEEN: Final = _SCORES.where(schema.score.c.no.between(bindparam("first"), bindparam("last")))
+_SCORES_AT: Final = _SCORES.where(schema.score.c.no.in_(bindparam("places", expanding=True)))
 
 
 class ReadableRun(Protocol):
@@ -238,9 +238,16 @@ def rows_of_samples(connection: Connection, run: int, samples: Collection[str]) 
 
 
 def read_records(
-    connection: Connection, unpacker: Unpacker, run: ReadableRun, rows: Sequence[Any]
+    connection: Connection,
+    unpacker: Unpacker,
+    run: ReadableRun,
+    rows: Sequence[Any],
+    shared: dict[Any, Any] | None = None,
 ) -> Iterator[tuple[int, Record]]:
     """(no, record) of each row.
+
+    Two runs of one dataset have the same samples, and thousands of records have scores that are equal to the letter:
+    with `shared`, which is empty at first, each is unpacked once and the same object is given wherever it occurs.
 
     A body that cannot be read, or a reply that is gone from the journal, spoils its record alone: the record has the
     failure `damaged`, which names the run, the sample and the part. What can be read of it stays: a damaged score
@@ -251,7 +258,7 @@ def read_records(
     bodies = reply_bodies(connection, {reply.key for of_record in keys for reply in of_record or ()})
     scores = _scores(connection, run, rows)
     for row, of_record in zip(rows, keys, strict=True):
-        reader = _RowReader(unpacker, bodies, run.id)
+        reader = _RowReader(unpacker, bodies, run.id, shared)
         yield row.no, reader.read(row, of_record, scores.get((row.no, row.repeat), ()))
 
 
@@ -273,9 +280,14 @@ def reply_bodies(connection: Connection, keys: Collection[bytes]) -> dict[bytes,
 
 def _scores(connection: Connection, run: ReadableRun, rows: Sequence[Any]) -> Mapping[tuple[int, int], list[Any]]:
     # The scores of all rows of a chunk in one query; most chunks are places that follow each other.
-    span = {"run": run.num, "layer": run.scoring_version, "first": rows[0].no, "last": rows[-1].no}
+    of_run = {"run": run.num, "layer": run.scoring_version}
+    places = sorted({row.no for row in rows})
+    if places[-1] - places[0] < _DENSE * len(places) or len(places) > MOST_IN_QUERY:
+        found = connection.execute(_SCORES_BETWEEN, {**of_run, "first": places[0], "last": places[-1]})
+    else:
+        found = connection.execute(_SCORES_AT, {**of_run, "places": places})
     by_place: dict[tuple[int, int], list[Any]] = {}
-    for row in connection.execute(_SCORES, span):
+    for row in found.all():
         by_place.setdefault((row.no, row.repeat), []).append(row)
     order = run.score_order
     for of_record in by_place.values():
@@ -286,9 +298,12 @@ def _scores(connection: Connection, run: ReadableRun, rows: Sequence[Any]) -> Ma
 class _RowReader:
     """Reads the parts of one record; `damages` says what could not be read."""
 
-    __slots__ = ("_bodies", "_run", "_unpacker", "damages")
+    __slots__ = ("_bodies", "_run", "_shared", "_unpacker", "damages")
 
-    def __init__(self, unpacker: Unpacker, bodies: Mapping[bytes, Any], run: str) -> None:
+    def __init__(
+        self, unpacker: Unpacker, bodies: Mapping[bytes, Any], run: str, shared: dict[Any, Any] | None = None
+    ) -> None:
+        self._shared = shared
         self._unpacker = unpacker
         self._bodies = bodies
         self._run = run
@@ -328,7 +343,13 @@ class _RowReader:
             return None
 
     def _sample(self, row: Any) -> Sample:
-        return unpack_sample(row.id, row.grp, row.cluster, self._unpacker.unpack(row.sample_body))
+        key = (row.id, row.grp, row.cluster, row.sample_body)
+        sample = None if self._shared is None else self._shared.get(key)
+        if sample is None:
+            sample = unpack_sample(row.id, row.grp, row.cluster, self._unpacker.unpack(row.sample_body))
+            if self._shared is not None:
+                self._shared[key] = sample
+        return cast("Sample", sample)
 
     def _reply(self, key: ReplyKey) -> Reply:
         if key.key not in self._bodies:
@@ -355,8 +376,14 @@ class _RowReader:
             return None
 
     def _whole_score(self, row: Any) -> Score:
-        body = None if row.body is None else self._unpacker.unpack(row.body)
-        return unpack_score(row.text, row.outcome, row.value, row.passed, body)
+        key = (row.text, row.outcome, row.value, row.passed, row.body)
+        score = None if self._shared is None else self._shared.get(key)
+        if score is None:
+            body = None if row.body is None else self._unpacker.unpack(row.body)
+            score = unpack_score(row.text, row.outcome, row.value, row.passed, body)
+            if self._shared is not None:
+                self._shared[key] = score
+        return cast("Score", score)
 
 
 def _why(error: BaseException) -> str:

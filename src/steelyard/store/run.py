@@ -15,6 +15,7 @@ from steelyard.analysis.histograms import histograms
 from steelyard.analysis.intervals import Intervals
 from steelyard.analysis.rater_agreement import agreements
 from steelyard.analysis.rater_agreement_values import Agreement
+from steelyard.analysis.run_protocols import PlacedVerdict
 from steelyard.analysis.score_columns import Answered, JudgedRow, ScoreColumns, ScoreRow
 from steelyard.analysis.score_infos import names_where, range_of, score_infos
 from steelyard.analysis.stopped_runs import as_stopped, exam_as_stopped
@@ -24,7 +25,7 @@ from steelyard.analysis.summary_values import RunState, RunSummary
 from steelyard.analysis.usage import StageCost
 from steelyard.registry import with_present_keys
 from steelyard.store import schema
-from steelyard.store.backend import read_json
+from steelyard.store.backend import portions, read_json
 from steelyard.store.frame import summary_html, to_frame
 from steelyard.store.labels import current_labels, remarks_on
 from steelyard.store.open_store import OpenStore
@@ -43,6 +44,7 @@ from steelyard.store.scores import (
     matched,
     not_compared,
     placed_values,
+    placed_verdicts,
     sample_places,
     score_rows,
 )
@@ -347,6 +349,20 @@ class Run:
             rows = connection.execute(query).all()
             return list(read_records(connection, unpacker_of(connection), self, rows)) if rows else []
 
+    def records_at(self, places: Sequence[int], shared: dict[Any, Any] | None = None) -> Iterator[Record]:
+        """Records of the samples at some places of the dataset, in order.
+
+        Args:
+            places: 0-based, ascending.
+            shared: parts that several calls share, also of other runs, so that each is unpacked once; empty at first.
+        """
+        with self._store.reading(self.id) as connection:
+            unpacker = unpacker_of(connection)
+            for portion in portions(places):
+                query = record_query(self.num).where(schema.record.c.no.in_(portion))
+                if rows := connection.execute(query).all():
+                    yield from (record for _, record in read_records(connection, unpacker, self, rows, shared))
+
     def records_of(self, samples: Collection[str]) -> list[Record]:
         """Records of some samples, in order; for a few of them, as each is read by itself."""
         with self._store.reading(self.id) as connection:
@@ -358,6 +374,11 @@ class Run:
         """Sample id -> its position in the dataset, of every stored record."""
         with self._store.reading() as connection:
             return sample_places(connection, self.num)
+
+    def placed_verdicts(self, score: str) -> Iterator[PlacedVerdict]:
+        """What one score says of every record, by place, whatever a stopping rule made of the run."""
+        with self._store.reading(self.id) as connection:
+            yield from placed_verdicts(connection, self, score)
 
     def placed_values(self, score: str) -> list[PlacedValue]:
         """One score of every record by place, whatever a stopping rule made of the run."""

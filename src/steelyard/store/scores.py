@@ -17,6 +17,7 @@ from sqlalchemy import Connection, Select, case, func, null, or_, select
 
 from steelyard.analysis.intervals import Intervals
 from steelyard.analysis.retrieval_matches import RETRIEVAL_SCORES, SourceMatchCounts
+from steelyard.analysis.run_protocols import PlacedVerdict
 from steelyard.analysis.score_columns import NOT_KEPT, Answered, JudgedRow, RowOutcome, ScoreColumns, ScoreRow
 from steelyard.analysis.score_infos import names_where, score_infos
 from steelyard.analysis.summary import summarize
@@ -29,6 +30,8 @@ from steelyard.store.codec import Unpacker
 from steelyard.store.records import ReadableRun, unpack_sample, unpacker_of
 from steelyard.types import NOT_COMPARED, OUTCOMES, Outcome
 
+_TOGETHER: Final = 5_000
+"""Rows fetched at once: one by one takes three times as long, all of a large run much memory."""
 # A quotation mark inside a JSON text has a backslash before it, so `"letters":` can only be a key.
 _KEYS: Final = re.compile(rb'"(letters|wanted|original|confidence|kind)":"([^"\\]*)"|"(options)":([0-9]+)', re.ASCII)
 DAMAGED_DETAIL: Final = Answered(kind="damaged")
@@ -191,6 +194,14 @@ def judged_rows(
         detail = _detail(unpack, row.body)
         head = JudgedRow(row.id, row.grp, row.cluster, row.repeat, "error", None, {})
         yield head if detail is None else head._replace(outcome=OUTCOMES[row.outcome], value=row.value, detail=detail)
+
+
+def placed_verdicts(connection: Connection, run: ReadableRun, score: str) -> Iterator[PlacedVerdict]:
+    """One score of every record by sample position, with its sample; a record without that score has no outcome."""
+    for rows in _of_score(connection, run, score, schema.score.c.passed).partitions(_TOGETHER):
+        for no, _, failed, ident, group, _, passed, outcome, _ in rows:
+            named = None if outcome is None else OUTCOMES[outcome]
+            yield PlacedVerdict(no, ident, group, failed != 0, named, None if passed is None else passed != 0)
 
 
 def placed_values(connection: Connection, run: ReadableRun, score: str) -> Iterator[PlacedValue]:

@@ -1,6 +1,9 @@
 // The data of the page, one row per sample, and what a record's state is called.
 
-const DATA = JSON.parse(document.getElementById("data").textContent);
+const DATA = await dataOfPage();
+if (DATA === null) return;
+// Of a page that holds some of the samples only: what counts all of them; null where it holds all.
+const ALL = DATA.all ?? null;
 const { head: HEAD, samples: SAMPLES, runs: RUNS, words: WORDS } = DATA;
 const STATES = ["scored", "not_applicable", "unparsed", "refused", "error", "missing"];
 const SIGNS = { right: "✓", wrong: "✗", scored: "•", not_applicable: "–", unparsed: "?", refused: "⊘", error: "⚠", missing: "–" };
@@ -42,6 +45,24 @@ function searchTextOf(row) {
     row.searchText = texts.join("\n").toLowerCase();
   }
   return row.searchText;
+}
+
+// Bits of the masks of `ALL.profiles`, by the filter that they answer.
+const BITS = { wrong: 1, right: 2, unparsed: 4, refused: 8, errors: 16, improvements: 32, regressions: 64, changed: 96 };
+
+// How many of all samples a filter keeps, of a group and a target where they are chosen.
+function countAll({ show, group, target }) {
+  const meets = (mask) => show === "all" || (mask & BITS[show]) > 0;
+  const kept = ALL.profiles.filter(([word, masks]) => {
+    const named = !group || WORDS[word] === group;
+    return named && (target === "" ? masks.some(meets) : meets(masks[Number(target)]));
+  });
+  return kept.reduce((sum, [, , count]) => sum + count, 0);
+}
+
+// Whether a choice can be counted without having the samples: texts and other scores cannot.
+function isCountable({ show, text, failed }) {
+  return !text && !failed && (show === "all" || show in BITS);
 }
 
 // Each filter: its title, and whether a row meets it for one run.

@@ -56,7 +56,7 @@ function controls() {
   const search = element("input", { type: "search", id: "search", placeholder: "text of question, option or reply", autocomplete: "off" });
   search.addEventListener("input", debounced(() => choose({ text: search.value }), 120));
   const parts = [labelled("Search (press /)", search, "search")];
-  const groups = [...new Set(SAMPLES.group)].map((word) => WORDS[word]).filter((name) => name);
+  const groups = [...new Set(ALL ? ALL.profiles.map(([word]) => word) : SAMPLES.group)].map((word) => WORDS[word]).filter((name) => name);
   if (groups.length) parts.push(labelled("Group", selection("group", [["", "all groups"], ...groups.map((name) => [name, name])])));
   if (RUNS.length > 1) {
     const targets = RUNS.map((run, number) => [String(number), run.name]);
@@ -76,13 +76,19 @@ function selection(key, entries) {
   return control;
 }
 
+// Of all samples where that is known, else of those on this page.
+function countOf(chosen) {
+  if (ALL && isCountable(chosen)) return { n: countAll(chosen), what: "" };
+  return { n: ROWS.filter((row) => keeps(row, chosen)).length, what: ALL ? " on this page" : "" };
+}
+
 // Chips of what does not occur are left out, so that a page offers nothing empty.
 function drawChips() {
-  const counts = Object.keys(FILTERS).map((show) => [show, ROWS.filter((row) => keeps(row, { ...choice, show, text: "" })).length]);
-  const offered = counts.filter(([show, n]) => show === "all" || show === choice.show || n > 0);
+  const counts = Object.keys(FILTERS).map((show) => [show, countOf({ ...choice, show, text: "" })]);
+  const offered = counts.filter(([show, { n }]) => show === "all" || show === choice.show || n > 0);
   const focused = chips.contains(document.activeElement) ? document.activeElement.dataset.show : null;
-  chips.replaceChildren(...offered.map(([show, n]) => {
-    const button = element("button", { type: "button", "data-show": show, "aria-pressed": String(choice.show === show) }, `${FILTERS[show][0]} ${n}`);
+  chips.replaceChildren(...offered.map(([show, { n, what }]) => {
+    const button = element("button", { type: "button", "data-show": show, "aria-pressed": String(choice.show === show) }, `${FILTERS[show][0]} ${n}${what}`);
     button.addEventListener("click", () => choose({ show }));
     return button;
   }));
@@ -149,12 +155,20 @@ function toggle(row, line, opener) {
   writeAddress();
 }
 
+// What the page lacks: the samples of this choice that were not drawn.
+function aboutAll() {
+  const [rows, page, total] = [view.rows.length, ROWS.length, ALL.total].map((n) => n.toLocaleString("en"));
+  if (!isCountable(choice)) return `found among the ${page} samples on this page, of ${total} in all`;
+  const n = countAll(choice);
+  return n === view.rows.length ? `all ${rows} of ${total} samples` : `shown ${rows} of ${n.toLocaleString("en")}, drawn by seed ${ALL.seed}`;
+}
+
 function drawPage() {
   const first = view.page * PAGE;
   const part = view.rows.slice(first, first + PAGE);
   body.replaceChildren(...part.map(drawRow));
   const range = part.length ? `${first + 1} to ${first + part.length} of ${view.rows.length}` : "none";
-  status.textContent = `Samples shown: ${range} (${ROWS.length} in all)`;
+  status.textContent = `Samples shown: ${range} (${ALL ? aboutAll() : `${ROWS.length} in all`})`;
   const last = Math.max(0, Math.ceil(view.rows.length / PAGE) - 1);
   const turn = (name, by, off) => {
     const button = element("button", { type: "button", disabled: off }, name);
@@ -194,7 +208,10 @@ function writeAddress() {
 // Turn to the page of the sample that the address names, and open it.
 function openSample(id) {
   const at = view.rows.findIndex((row) => SAMPLES.id[row.index] === id);
-  if (at < 0) return;
+  if (at < 0) {
+    if (ALL && !SAMPLES.id.includes(id)) status.textContent += `. ${plainly(id)} is not among them; the command show has every sample.`;
+    return;
+  }
   view.page = Math.floor(at / PAGE);
   drawPage();
   const opener = body.querySelectorAll(".open")[at % PAGE];
