@@ -65,4 +65,4 @@ def test_processes_that_ask_the_same_agree_on_one_reply(tmp_path, where):
         keys = [[record.replies["target"][0].key for record in run.records()] for run in (first, second)]
         assert keys[0] == keys[1]
         with store.reading() as connection:
-            assert connection.exec_driver_sql("SELECT count(*) FROM reply").scalar_one() == 120
+            assert connection.execute("SELECT count(*) FROM reply").scalar() == 120

@@ -9,11 +9,10 @@ import asyncio
 
 import numpy as np
 import pytest
-from sqlalchemy import Engine, event
 
 from steelyard import Output, Record, Reply, Sample, Score, Store
 from steelyard.session.replies import pack_reply
-from steelyard.store import NewRun
+from steelyard.store import NewRun, postgres_connection, sqlite
 from steelyard.store.delete import delete_runs
 from steelyard.store.verify import verify
 from steelyard.types import Usage
@@ -38,16 +37,23 @@ async def commit_all(store, records):
 
 
 @pytest.fixture
-def most_values():
-    """The most values that a statement had."""
+def most_values(monkeypatch):
+    """The most values that a statement had; PostgreSQL takes those of a list as one, whose length is counted here."""
     most = [0]
+    expanded, execute = sqlite._expanded, postgres_connection.PostgresConnection.execute
 
-    def count(connection, cursor, statement, parameters, context, executemany):
-        most.append(0 if executemany else len(parameters or ()))
+    def count_expanded(*arguments):
+        statement, values = expanded(*arguments)
+        most.append(len(values))
+        return statement, values
 
-    event.listen(Engine, "before_cursor_execute", count)
-    yield lambda: max(most)
-    event.remove(Engine, "before_cursor_execute", count)
+    def count_arrays(self, statement, values=()):
+        most.extend(len(value) for value in dict(values).values() if isinstance(value, list))
+        return execute(self, statement, values)
+
+    monkeypatch.setattr(sqlite, "_expanded", count_expanded)
+    monkeypatch.setattr(postgres_connection.PostgresConnection, "execute", count_arrays)
+    return lambda: max(most)
 
 
 @pytest.fixture

@@ -14,7 +14,6 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
-from sqlalchemy import create_engine, inspect, select
 from tests.store.outside import as_older, execute
 from tests.store.test_store import new
 
@@ -64,18 +63,16 @@ def store_of_age(age, where, first_release):
 
 def copy_to_server(path, where):
     Store(where, create_missing=True).close()
-    source, target = create_engine(f"sqlite:///{path}"), open_backend(where).engine
-    with source.connect() as old, target.begin() as fresh:
-        known = set(inspect(old).get_table_names())
-        for table in tables.metadata.sorted_tables:
-            rows = [dict(row) for row in old.execute(select(table)).mappings()] if table.name in known else []
-            if rows and table is not tables.about:
-                fresh.execute(table.insert(), rows)
+    source, target = open_backend(path), open_backend(where)
+    with source.connect("latest") as old, target.connect("writing") as fresh, fresh.begin():
+        for table in tables.TABLES:
+            if old.has_table(table.name) and table is not tables.about:
+                rows = list(old.execute(f"SELECT * FROM {table.name}").mappings())
+                fresh.executemany(tables.insert_into(table), rows)
         for table in ("evaluation", "run", "sample", "word", "reply", "dictionary", "note", "label"):
             newest = f"SELECT coalesce(max(num), 0) + 1 FROM {table}"
-            fresh.exec_driver_sql(f"SELECT setval(pg_get_serial_sequence('{table}', 'num'), ({newest}), false)")
-    source.dispose()
-    target.dispose()
+            fresh.execute(f"SELECT setval(pg_get_serial_sequence('{table}', 'num'), ({newest}), false)")
+    target.close()
 
 
 def contents(store):
@@ -99,14 +96,22 @@ def expected(first_release, tmp_path_factory):
 
 def columns(where):
     """Table -> column -> whether it may be NULL."""
-    backend = open_backend(where)
-    with backend.engine.connect() as connection:
-        inspector = inspect(connection)
-        found = {
-            table: {column["name"]: column["nullable"] for column in inspector.get_columns(table)}
-            for table in inspector.get_table_names()
-        }
-    backend.engine.dispose()
+    if isinstance(locate(where), Path):
+        rows = execute(
+            where,
+            """SELECT m.name, c.name, NOT c."notnull" FROM sqlite_master m, pragma_table_info(m.name) c
+            WHERE m.type = 'table'""",
+        )
+    else:
+        rows = execute(
+            where,
+            """SELECT table_name, column_name, is_nullable = 'YES' FROM information_schema.columns
+            WHERE table_schema = ?""",
+            [locate(where).schema],
+        )
+    found = {}
+    for table, column, nullable in rows:
+        found.setdefault(table, {})[column] = nullable
     return found
 
 
@@ -256,7 +261,7 @@ def test_an_upgrade_that_is_killed_midway_leaves_the_old_store_whole(oldest, exp
 
 
 def add_column(connection):
-    connection.exec_driver_sql("ALTER TABLE note ADD COLUMN mood TEXT")
+    connection.execute("ALTER TABLE note ADD COLUMN mood TEXT")
 
 
 BREAKING = Migration(len(MIGRATIONS) + 2, "breaking", "add a mood to notes", add_column)

@@ -22,7 +22,7 @@ from tests.store.test_store import new, record
 
 from steelyard import ConfigError, ExactMatch, Sample, Score, Store, StoreError, evaluate
 from steelyard.store.address import has_password, locate
-from steelyard.store.schema import escape, unescape
+from steelyard.store.postgres_connection import escape, unescape
 from steelyard.store.verify import verify
 
 NASTY = ["\0", "a\0b", "\x1a", "\x1a0\x1aD800", "易\0", "\u202e", "'; DROP TABLE run; --", "é" * 300]
@@ -251,7 +251,7 @@ def test_of_two_transactions_that_wait_for_each_other_both_are_done_in_the_end(o
         def both(batch):
             tries[name] += 1
             for place, num in enumerate(order):
-                batch.connection.exec_driver_sql(f"UPDATE evaluation SET calls = calls + 1 WHERE num = {num}")
+                batch.connection.execute(f"UPDATE evaluation SET calls = calls + 1 WHERE num = {num}")
                 if place == 0 and tries[name] == 1:
                     meet.wait(10)
 

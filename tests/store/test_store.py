@@ -150,7 +150,7 @@ def test_scoring_again_makes_a_version_and_keeps_the_older_ones(where):
             assert run.summary().scores[0].answered.value == value
         assert run.scoring_version == 2
         with store.reading() as connection:
-            rows = connection.exec_driver_sql("SELECT layer, sum(value) FROM score GROUP BY layer ORDER BY layer").all()
+            rows = connection.execute("SELECT layer, sum(value) FROM score GROUP BY layer ORDER BY layer").all()
         assert [tuple(row) for row in rows] == [(0, 1.0), (1, 0.5), (2, 1.0)]
 
 
@@ -199,8 +199,8 @@ def test_thousands_of_small_bodies_share_a_dictionary_and_come_back_after_reopen
     assert [one.sample for one in found] == samples
     assert found[2999].output.value == "I think it is option A, since q2999 says so."
     with Store(where).reading() as connection:
-        kinds = connection.exec_driver_sql("SELECT kind, count(*) FROM dictionary GROUP BY kind").all()
-        stored = connection.exec_driver_sql("SELECT avg(length(body)) FROM sample").scalar_one()
+        kinds = connection.execute("SELECT kind, count(*) FROM dictionary GROUP BY kind").all()
+        stored = connection.execute("SELECT avg(length(body)) FROM sample").scalar()
     assert {count for _, count in kinds} == {1}
     assert stored < 30
 

@@ -9,12 +9,11 @@ import contextlib
 import sqlite3
 
 import pytest
-from sqlalchemy import event
-from sqlalchemy.exc import OperationalError
 from tests.loopback import MemoryJournal, peer, said
 
 from steelyard import ExactMatch, OpenAICompatible, Options, Prompt, Sample, Score, Store, StoreError, Suite
 from steelyard.store import open_store
+from steelyard.store.connection import DatabaseError
 from steelyard.store.open_store import open_backend
 from steelyard.suite import RunConfig, aevaluate_suite
 
@@ -33,23 +32,50 @@ class Faults:
 
     def backend(self, where, **options):
         made = open_backend(where, **options)
-        # Commits are statements here as well: the driver sends them, but SQLAlchemy tells of them first.
-        event.listen(made.engine, "before_cursor_execute", self.before_statement)
-        event.listen(made.engine, "commit", self.count)
+        connect = made.connect
+        made.connect = lambda purpose: Counting(connect(purpose), self) if purpose == "writing" else connect(purpose)
         return made
 
-    def before_statement(self, connection, cursor, statement, parameters, context, executemany):
-        if connection.get_execution_options().get("writes") and not statement.startswith("BEGIN"):
-            self.count(connection)
-
-    def count(self, connection):
-        if not connection.get_execution_options().get("writes"):
-            return
+    def count(self):
         self.seen += 1
         if self.at <= self.seen <= self.at + self.more:
             self.fired += 1
-            # As SQLAlchemy raises what the driver raises.
-            raise OperationalError("", {}, sqlite3.OperationalError("database or disk is full"))
+            raise DatabaseError("database or disk is full")
+
+
+class Counting:
+    """A connection that tells of each statement, and of each commit, before it is sent."""
+
+    def __init__(self, connection, faults):
+        self._connection, self._faults = connection, faults
+
+    def __getattr__(self, name):
+        return getattr(self._connection, name)
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self._connection.close()
+
+    def execute(self, *statement):
+        self._faults.count()
+        return self._connection.execute(*statement)
+
+    def executemany(self, statement, rows):
+        if rows:
+            self._faults.count()
+        self._connection.executemany(statement, rows)
+
+    def insert(self, *row):
+        self._faults.count()
+        return self._connection.insert(*row)
+
+    @contextlib.contextmanager
+    def begin(self):
+        with self._connection.begin():
+            yield
+            self._faults.count()
 
 
 async def run_once(url, **how):

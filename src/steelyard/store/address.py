@@ -5,13 +5,13 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Final
-
-from sqlalchemy import URL, make_url
-from sqlalchemy.exc import ArgumentError
+from typing import TYPE_CHECKING, Final
 
 from steelyard.errors import ConfigError, did_you_mean
 from steelyard.session.secrets import Secrets, references
+
+if TYPE_CHECKING:
+    from sqlalchemy import URL  # imported where a server is addressed: a store in a file does without SQLAlchemy
 
 DEFAULT: Final = Path(".steelyard/steelyard.db")
 SCHEMA: Final = "steelyard"
@@ -36,6 +36,8 @@ class Address(str):
     @classmethod
     def of(cls, url: URL, schema: str) -> Address:
         """The address of a schema in a database."""
+        from sqlalchemy import URL
+
         query = {"host": url.query["host"]} if "host" in url.query else {}
         query |= {} if schema == SCHEMA else {"schema": schema}
         shown = URL.create("postgresql", url.username, None, url.host, url.port, url.database, query)
@@ -92,24 +94,40 @@ def has_password(where: str | Path | None) -> bool:
     if not text.startswith(_SERVERS):
         return False
     try:
-        url = make_url(text)
-    except (ArgumentError, ValueError):
+        url = _parsed(text)
+    except ValueError:
         return False
     passwords = [str(url.password or ""), *(str(url.query.get(key, "")) for key in _SECRET_KEYS)]
     return any(password and not list(references(password)) for password in passwords)
 
 
 def _file_of(text: str) -> Path:
+    """The file of `sqlite:///relative.db` or `sqlite:////absolute.db`."""
+    host, slash, path = text.partition("://")[2].partition("?")[0].partition("/")
+    if host or not slash:
+        raise ConfigError(f"{text!r} is no address of a store")
+    return Path(path)
+
+
+def _parsed(text: str) -> URL:
+    """The parts of a server's address.
+
+    Raises:
+        ValueError: it is not valid.
+    """
+    from sqlalchemy import make_url
+    from sqlalchemy.exc import ArgumentError
+
     try:
-        return Path(make_url(text).database or "")
-    except (ArgumentError, ValueError) as error:
-        raise ConfigError(f"{text!r} is no address of a store") from error
+        return make_url(text)
+    except ArgumentError as error:
+        raise ValueError from error
 
 
 def _server_of(text: str) -> Address:
     try:
-        url = make_url(text)
-    except (ArgumentError, ValueError):
+        url = _parsed(text)
+    except ValueError:
         raise ConfigError("that is no address of a PostgreSQL database: postgresql://user@host:5432/database") from None
     url = _resolved(url).set(drivername="postgresql+psycopg")
     query = dict(url.query)

@@ -1,33 +1,29 @@
 """What differs between the databases that can hold a store, and what a user is told where a database is damaged.
 
-`sqlite` and `postgres` implement the protocol `Backend`; everything else is SQL that both understand, written with
-SQLAlchemy. A message about damage names the commands that help.
+`sqlite` and `postgres` implement the protocol `Backend`; everything else is SQL that both understand, see `connection`.
+A message about damage names the commands that help.
 """
 
 from __future__ import annotations
 
 import json
 import shlex
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from functools import cache
-from itertools import islice
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Final, Literal, Protocol
 
-from sqlalchemy import Connection, Engine, Table
-from sqlalchemy.exc import DBAPIError, SQLAlchemyError
-
 from steelyard.errors import StoreError
 from steelyard.store.address import Address
+from steelyard.store.connection import Connection, DatabaseError
 
 Durability = Literal["normal", "full"]
+Purpose = Literal["snapshot", "latest", "writing"]
+"""What a connection is for: reads that all see one moment, reads that each see the newest commits, or writing."""
 
 Transact = Callable[[Callable[[Connection], Any]], Any]
 """Runs a function in a transaction on the writing connection, and waits for its value."""
 
 REPAIR_HINT: Final = "`steelyard verify` lists what is wrong; `steelyard export --salvage` saves what can be read"
-MOST_IN_QUERY: Final = 900
-"""Values of one IN list: SQLite before 3.32 (2020) takes 999 parameters in a statement, later 32,766."""
 _SIGNS_OF_DAMAGE: Final = ("malformed", "not a database", "disk I/O error", "corrupt", "decode", "has no column")
 """Words of SQLite, and of Python's driver, about a damaged file."""
 
@@ -57,14 +53,8 @@ class Backend(Protocol):
 
     Attributes:
         where: the store's place, as it may be shown: without a password.
-        engine: makes connections; those that write have the options `writing`.
         shared: whether other processes may write while a writing transaction is open.
-        snapshot: execution options of a connection all of whose reads see one moment.
-        latest: of a connection each of whose statements sees the newest commits.
-        writing: of a connection that writes.
     """
-
-    engine: Engine
 
     @property
     def where(self) -> Path | Address:
@@ -74,17 +64,17 @@ class Backend(Protocol):
     def shared(self) -> bool:
         """See the class."""
 
-    @property
-    def snapshot(self) -> Mapping[str, Any]:
-        """See the class."""
+    def connect(self, purpose: Purpose) -> Connection:
+        """A connection.
 
-    @property
-    def latest(self) -> Mapping[str, Any]:
-        """See the class."""
+        One that writes is never handed to anybody else: the lock of a run may be the connection's.
 
-    @property
-    def writing(self) -> Mapping[str, Any]:
-        """See the class."""
+        Raises:
+            DatabaseError: there is none to be had.
+        """
+
+    def close(self) -> None:
+        """Close connections that are kept for the next use."""
 
     def exists(self) -> bool:
         """Whether the store exists."""
@@ -139,9 +129,6 @@ class Backend(Protocol):
     def changes(self, connection: Connection) -> int | None:
         """A number that changes when another connection has changed the database; None where that is not known."""
 
-    def undo(self, connection: Connection) -> None:
-        """Roll back a failed transaction, if it is still open."""
-
     def check_pages(self, connection: Connection, *, deep: bool, notes: list[str]) -> list[str]:
         """Problems that the database's own integrity check reports, one line each.
 
@@ -151,7 +138,7 @@ class Backend(Protocol):
             notes: receives a line for each check that is not possible.
         """
 
-    def is_transient(self, error: SQLAlchemyError) -> bool:
+    def is_transient(self, error: DatabaseError) -> bool:
         """Whether a repeat of the transaction may succeed: it failed only because of a concurrent one."""
 
     def is_lost(self, connection: Connection) -> str:
@@ -166,62 +153,6 @@ class Backend(Protocol):
 
     def is_locked(self, run: str) -> bool:
         """Whether a living process writes a run."""
-
-
-def connect_writing(backend: Backend) -> Connection:
-    """A connection for writing."""
-    return backend.engine.connect().execution_options(**backend.writing)
-
-
-# Both databases write INSERT ... ON CONFLICT alike, but SQLAlchemy has it once for each.
-
-
-@cache
-def insert_or_skip(dialect: str, table: Table) -> Any:
-    """Insert rows, skipping those whose key exists."""
-    return _insert(dialect, table).on_conflict_do_nothing()
-
-
-@cache
-def insert_or_update(dialect: str, table: Table, keys: Sequence[str], columns: Sequence[str]) -> Any:
-    """Insert rows; where a key exists, set `columns` to the new values."""
-    statement = _insert(dialect, table)
-    return statement.on_conflict_do_update(
-        index_elements=keys, set_={name: statement.excluded[name] for name in columns}
-    )
-
-
-@cache
-def insert_or_add(dialect: str, table: Table, keys: Sequence[str], columns: Sequence[str]) -> Any:
-    """Insert rows; where a key exists, add the new values to `columns`."""
-    statement = _insert(dialect, table)
-    return statement.on_conflict_do_update(
-        index_elements=keys, set_={name: table.c[name] + statement.excluded[name] for name in columns}
-    )
-
-
-def _insert(dialect: str, table: Table) -> Any:
-    if dialect == "postgresql":
-        from sqlalchemy.dialects import postgresql
-
-        return postgresql.insert(table)
-    from sqlalchemy.dialects import sqlite
-
-    return sqlite.insert(table)
-
-
-def portions(values: Iterable[Any]) -> Iterator[list[Any]]:
-    """Split the values of an IN list into lists that fit into one statement each; none for no values.
-
-    A record may have any number of replies (an agent, a judge with many claims), so that the keys of a chunk of
-    records have no upper bound, and a statement has one.
-
-    >>> [len(portion) for portion in portions(range(2_000))]
-    [900, 900, 200]
-    """
-    remaining = iter(values)
-    while portion := list(islice(remaining, MOST_IN_QUERY)):
-        yield portion
 
 
 def read_json(text: Any, what: str) -> dict[str, Any]:
@@ -245,8 +176,7 @@ def read_json(text: Any, what: str) -> dict[str, Any]:
 
 def cause_of(error: BaseException, where: Path | Address) -> str:
     """The database's own message, on one line and without a password."""
-    message = str((error.orig if isinstance(error, DBAPIError) else None) or error)
-    line = " ".join(message.split())
+    line = " ".join(str(error).split())
     return where.without_password(line) if isinstance(where, Address) else line
 
 

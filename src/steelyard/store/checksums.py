@@ -17,9 +17,8 @@ from collections.abc import Iterable, Mapping
 from hashlib import blake2b
 from typing import Any, Final
 
-from sqlalchemy import BigInteger, Connection, bindparam, inspect, select, update
-
 from steelyard.store import schema
+from steelyard.store.connection import Connection
 
 HEAD: Final = -1
 ROWS: Final = 0
@@ -28,13 +27,8 @@ _RECORD: Final = struct.Struct("<c7q")
 _SCORE: Final = struct.Struct("<c5qdqq?")
 _NONE: Final = -1
 """Stands for NULL: no length, and neither 0 nor 1. An empty body and none at all have different digests."""
-_BY: Final = bindparam("by", type_=BigInteger)
-_UPDATE: Final = (
-    update(schema.checksum)
-    .where((schema.checksum.c.run == bindparam("of_run")) & (schema.checksum.c.part == bindparam("of_part")))
-    # Exclusive or, for which SQLite has no operator; neither step leaves 64 bits.
-    .values(digest=schema.checksum.c.digest.bitwise_or(_BY) - schema.checksum.c.digest.bitwise_and(_BY))
-)
+_UPDATE: Final = "UPDATE seal SET digest = (digest | :by) - (digest & :by) WHERE run = :run AND part = :part"
+"""Exclusive or, for which SQLite has no operator; neither step leaves 64 bits."""
 
 
 def record_digest(row: Mapping[str, Any]) -> int:
@@ -81,7 +75,7 @@ def insert_checksums(connection: Connection, run: int, parts: Mapping[int, int])
         parts: part -> its digest.
     """
     rows = [{"run": run, "part": part, "digest": digest} for part, digest in parts.items()]
-    connection.execute(schema.checksum.insert(), rows)
+    connection.executemany(schema.insert_into(schema.checksum), rows)
 
 
 def update_checksum(connection: Connection, run: int, part: int, by: int) -> None:
@@ -89,35 +83,31 @@ def update_checksum(connection: Connection, run: int, part: int, by: int) -> Non
 
     A run of an earlier version has none and gets none: it would be the checksum of some of its rows.
     """
-    connection.execute(_UPDATE, {"of_run": run, "of_part": part, "by": by})
+    connection.execute(_UPDATE, {"run": run, "part": part, "by": by})
 
 
 def set_head_checksum(connection: Connection, run: int, digest: int) -> None:
     """Replace the checksum of what a run was begun with, where it is resumed with something else."""
-    table = schema.checksum
-    connection.execute(update(table).where(table.c.run == run, table.c.part == HEAD).values(digest=digest))
+    values = {"run": run, "part": HEAD, "digest": digest}
+    connection.execute("UPDATE seal SET digest = :digest WHERE run = :run AND part = :part", values)
 
 
 def checksums_at(connection: Connection, run: int, no: int, repeat: int) -> dict[int, int]:
     """Part -> the share of its checksum that one record with its scores contributes."""
-    record, score = schema.record, schema.score
     parts: dict[int, int] = {}
-    query = select(record).where(record.c.run == run, record.c.no == no, record.c.repeat == repeat)
-    for row in connection.execute(query).mappings():
-        parts[ROWS] = record_digest(dict(row))
-    query = select(score).where(score.c.run == run, score.c.no == no, score.c.repeat == repeat)
-    for row in connection.execute(query).mappings():
-        parts[row["layer"]] = parts.get(row["layer"], 0) ^ score_digest(dict(row))
+    place, where = {"run": run, "no": no, "repeat": repeat}, "WHERE run = :run AND no = :no AND repeat = :repeat"
+    for row in connection.execute(f"SELECT * FROM record {where}", place).mappings():
+        parts[ROWS] = record_digest(row)
+    for row in connection.execute(f"SELECT * FROM score {where}", place).mappings():
+        parts[row["layer"]] = parts.get(row["layer"], 0) ^ score_digest(row)
     return parts
 
 
 def read_checksums(connection: Connection, run: int) -> dict[int, int]:
     """Part -> its checksum; empty for a run that an earlier version began."""
-    table = schema.checksum
-    if not inspect(connection).has_table(table.name):
+    if not connection.has_table(schema.checksum.name):
         return {}
-    rows = connection.execute(select(table.c.part, table.c.digest).where(table.c.run == run))
-    return {row.part: row.digest for row in rows}
+    return dict(connection.execute("SELECT part, digest FROM seal WHERE run = :run", {"run": run}).tuples())
 
 
 def compute_checksums(connection: Connection, run: int) -> dict[int, int]:
@@ -126,14 +116,13 @@ def compute_checksums(connection: Connection, run: int) -> dict[int, int]:
     Raises:
         struct.error, TypeError: a row of a damaged file holds another type than was written.
     """
-    record, score = schema.record, schema.score
-    head = connection.execute(select(schema.run).where(schema.run.c.num == run)).mappings().one()
-    parts = {HEAD: head_digest(dict(head)), ROWS: 0}
-    streamed = {"yield_per": 1000}
-    for row in connection.execute(select(record).where(record.c.run == run), execution_options=streamed).mappings():
-        parts[ROWS] ^= record_digest(dict(row))
-    for row in connection.execute(select(score).where(score.c.run == run), execution_options=streamed).mappings():
-        parts[row["layer"]] = parts.get(row["layer"], 0) ^ score_digest(dict(row))
+    of_run = {"run": run}
+    (head,) = connection.execute("SELECT * FROM run WHERE num = :run", of_run).mappings()
+    parts = {HEAD: head_digest(head), ROWS: 0}
+    for row in connection.stream("SELECT * FROM record WHERE run = :run", of_run).mappings():
+        parts[ROWS] ^= record_digest(row)
+    for row in connection.stream("SELECT * FROM score WHERE run = :run", of_run).mappings():
+        parts[row["layer"]] = parts.get(row["layer"], 0) ^ score_digest(row)
     return parts
 
 

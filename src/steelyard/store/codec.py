@@ -18,10 +18,9 @@ import zlib
 from collections.abc import Callable
 from typing import Any, Final
 
-from sqlalchemy import Connection, select
-
 from steelyard.errors import StoreError
 from steelyard.store import schema
+from steelyard.store.connection import Connection
 
 _PLAIN: Final = 0
 _DEFLATED: Final = 1
@@ -159,8 +158,7 @@ def _inflate(stream: Any, packed: bytes) -> bytes:
 
 def save_dictionary(connection: Connection, kind: str, data: bytes) -> int:
     """Store a dictionary in the open transaction; its number."""
-    saved = connection.execute(schema.dictionary.insert(), {"kind": kind, "data": data})
-    return int(saved.inserted_primary_key[0])  # type: ignore[index]  # one row was inserted, so it has a key
+    return connection.insert(schema.dictionary, {"kind": kind, "data": data})
 
 
 def load_dictionary(connection: Connection, number: int) -> bytes:
@@ -169,8 +167,7 @@ def load_dictionary(connection: Connection, number: int) -> bytes:
     Raises:
         StoreError: it is not there: the store is damaged.
     """
-    table = schema.dictionary
-    data = connection.execute(select(table.c.data).where(table.c.num == number)).scalar()
+    data = connection.execute("SELECT data FROM dictionary WHERE num = :number", {"number": number}).scalar()
     if data is None:
         raise StoreError(f"the store is damaged: dictionary {number} is missing")
     return bytes(data)

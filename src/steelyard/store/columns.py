@@ -1,29 +1,24 @@
 """The rows of a run as numpy columns, read once; summaries and comparisons compute with them.
 
-They come straight from the driver's own cursor into arrays, some thousand rows at a time: a Python object per row, and
-SQLAlchemy's own row around it, take several times as long, which is seconds for a run of 100,000 samples; a list of
-all rows takes memory that an array does not.
+They come from the driver's own cursor into arrays, some thousand rows at a time: a named object per row takes several
+times as long, which is seconds for a run of 100,000 samples; a list of all rows takes memory that an array does not.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, cast
-
-from sqlalchemy import Connection, Select, case, null, select
-from sqlalchemy.exc import DBAPIError
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from steelyard.analysis.score_columns import CODES, Answered, ScoreColumns, Texts, by_appearance
 from steelyard.analysis.score_infos import names_where, score_infos
 from steelyard.analysis.stopping import Used
 from steelyard.errors import StoreError
-from steelyard.store import schema
 from steelyard.store.backend import REPAIR_HINT
+from steelyard.store.connection import NO_VALUES, Connection, Values
 from steelyard.store.records import CACHED, KEY_BYTES, ReadableRun, unpacker_of
-from steelyard.store.schema import unescape
-from steelyard.store.scores import AnsweredReader
+from steelyard.store.scores import AnsweredReader, words_of
 from steelyard.types import OUTCOMES
 
 if TYPE_CHECKING:
@@ -45,34 +40,28 @@ _MOST_ROWS: Final = 1_000_000
 """Rows that are cached, some 60 MB with their samples; the run read last is cached however many it has."""
 
 
-def tables(connection: Connection, query: Select[Any], columns: Sequence[tuple[str, str]]) -> Iterator[Array]:
+def tables(
+    connection: Connection, query: str, columns: Sequence[tuple[str, str]], values: Values = NO_VALUES
+) -> Iterator[Array]:
     """The rows of a query in arrays with a field per column.
 
     Args:
         connection: to the store.
-        query: gives numbers, texts and bytes as the database keeps them: types of SQLAlchemy's own are not applied.
+        query: gives numbers, texts and bytes.
         columns: name of the field and numpy's type, in the order of the query's columns; a NULL is NaN in a float.
+        values: of the query.
 
     Raises:
         StoreError: a value is of another type than its column: the store is damaged.
     """
     import numpy as np
 
-    driver = connection.dialect.loaded_dbapi
-    # Without `stream_results`, with which SQLAlchemy takes the first row for itself. SQLite streams all the same; what
-    # a server sends is held by its driver until it is read, some 60 bytes a row.
-    result = connection.execute(query)
+    rows = connection.stream(query, values).tuples()
     try:
-        rows = iter(cast("Iterable[Any]", result.cursor))
         while len(table := np.fromiter(islice(rows, _CHUNK), dtype=list(columns))):
             yield table
-    except driver.Error as error:
-        # In the words of SQLAlchemy, as whoever reads a store expects it of a damaged one.
-        raise DBAPIError(str(query), None, error) from error
     except (TypeError, ValueError, OverflowError) as error:
         raise StoreError(f"a row of the store is damaged: {error}. {REPAIR_HINT}") from error
-    finally:
-        result.close()
 
 
 def column_arrays(
@@ -133,21 +122,19 @@ def read_samples(connection: Connection, run: int, nums: Array) -> SampleColumns
     """
     import numpy as np
 
-    sample, record = schema.sample, schema.record
-    query = select(sample.c.num, sample.c.hash, sample.c.id, sample.c.grp, sample.c.cluster).order_by(sample.c.num)
     if len(nums) and nums[-1] - nums[0] < _DENSE * len(nums):
-        query = query.where(sample.c.num.between(int(nums[0]), int(nums[-1])))
+        these, values = "num BETWEEN :first AND :last", {"first": int(nums[0]), "last": int(nums[-1])}
     else:
-        query = query.where(sample.c.num.in_(select(record.c.sample).where(record.c.run == run)))
-    decode = _decoder(connection)
+        these, values = "num IN (SELECT sample FROM record WHERE run = :run)", {"run": run}
+    query = f"SELECT num, hash, id, grp, cluster FROM sample WHERE {these} ORDER BY num"
     ids: list[str] = []
     groups, clusters = _TextCodes(), _TextCodes()
 
     def chunks() -> Iterator[Mapping[str, Array]]:
-        for table in tables(connection, query, _SAMPLE):
+        for table in tables(connection, query, _SAMPLE, values):
             present = table[np.isin(table["num"], nums)]
-            ids.extend(map(decode, present["id"].tolist()))
-            grp, cluster = (texts.codes(map(decode, present[name].tolist())) for name, texts in names)
+            ids.extend(present["id"].tolist())
+            grp, cluster = (texts.codes(present[name].tolist()) for name, texts in names)
             yield {"num": present["num"], "hash": present["hash"], "grp": grp, "cluster": cluster}
 
     names = (("grp", groups), ("cluster", clusters))
@@ -170,11 +157,6 @@ class _TextCodes:
     def texts(self, codes: Array) -> Texts:
         """The column of these numbers."""
         return Texts(tuple(self._numbers), codes)
-
-
-def _decoder(connection: Connection) -> Callable[[str], str]:
-    """What makes a text of what the driver gives: only PostgreSQL needs some characters escaped."""
-    return unescape if connection.dialect.name == "postgresql" else str
 
 
 class ReplyColumns(NamedTuple):
@@ -304,16 +286,12 @@ def read_columns(
 
 def _records(connection: Connection, run: int) -> tuple[dict[str, Array], ReplyColumns]:
     """Columns of all records in order of samples and repeats, and the replies that they hold."""
-    record = schema.record
-    query = (
-        select(*(record.c[name] for name, _ in _RECORD), record.c.replies)
-        .where(record.c.run == run)
-        .order_by(record.c.no, record.c.repeat)
-    )
+    names = ", ".join(name for name, _ in _RECORD)
+    query = f"SELECT {names}, replies FROM record WHERE run = :run ORDER BY no, repeat"
     replies: list[ReplyColumns] = []
 
     def chunks() -> Iterator[Array]:
-        for table in tables(connection, query, (*_RECORD, ("replies", "O"))):
+        for table in tables(connection, query, (*_RECORD, ("replies", "O")), {"run": run}):
             replies.append(ReplyColumns.of(table["replies"].tolist()))
             yield table
 
@@ -364,7 +342,7 @@ class _Rows:
         """Read the score rows of a run; those without a record are dropped."""
         import numpy as np
 
-        words = {row.num: row.text for row in connection.execute(select(schema.word.c.num, schema.word.c.text))}
+        words = words_of(connection)
         of_exams = names_where(score_infos(run.manifest), lambda info: info.exam)
         exams = [num for num, text in words.items() if text in of_exams]
         scores, details = _scores(connection, run, exams)
@@ -420,17 +398,14 @@ def _scores(
     """Columns of all scores, in order of samples and repeats, with what was kept of letters beside those of exams."""
     import numpy as np
 
-    score = schema.score
-    body = case((score.c.name.in_(exams), score.c.body)) if exams else null()
-    query = (
-        select(*(score.c[name] for name, _ in _SCORE), body)
-        .where((score.c.run == run.num) & (score.c.layer == run.scoring_version))
-        .order_by(score.c.no, score.c.repeat, score.c.name)
-    )
+    names = ", ".join(name for name, _ in _SCORE)
+    query = f"""SELECT {names}, CASE WHEN name IN :exams THEN body END FROM score
+        WHERE run = :run AND layer = :layer ORDER BY no, repeat, name"""
+    values = {"run": run.num, "layer": run.scoring_version, "exams": exams}
     reader = AnsweredReader(unpacker_of(connection))
 
     def chunks() -> Iterator[Mapping[str, Array]]:
-        for table in tables(connection, query, (*_SCORE, ("body", "O"))):
+        for table in tables(connection, query, (*_SCORE, ("body", "O")), values):
             answered = np.full(len(table), -1)
             of_exams = np.flatnonzero(np.isin(table["name"], exams))
             answered[of_exams] = reader.numbers(table["body"][of_exams].tolist())
@@ -487,6 +462,6 @@ class ColumnCache:
         """Samples of runs that are still there: SQLite gives the numbers of deleted ones to others."""
         if not self._runs:
             return []
-        names = {name for name, _ in self._runs}
-        stored = set(connection.scalars(select(schema.run.c.id).where(schema.run.c.id.in_(names))))
+        names = sorted({name for name, _ in self._runs})
+        stored = set(connection.execute("SELECT id FROM run WHERE id IN :names", {"names": names}).scalars())
         return [columns.samples for (name, _), columns in self._runs.items() if name in stored]

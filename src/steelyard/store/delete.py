@@ -8,13 +8,11 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Any, Final
-
-from sqlalchemy import Connection, Table, delete, func, inspect, select, text
+from typing import TYPE_CHECKING, Final
 
 from steelyard.errors import StoreError
 from steelyard.store import schema
-from steelyard.store.backend import portions
+from steelyard.store.connection import Connection, portions
 from steelyard.store.records import KEY_BYTES
 from steelyard.store.writer import Batch
 
@@ -22,8 +20,11 @@ if TYPE_CHECKING:
     from steelyard.store.run import Run
     from steelyard.store.store import Store
 
-_LOCK_TABLES: Final = text("LOCK TABLE reply, record, sample, run IN SHARE ROW EXCLUSIVE MODE")
+_LOCK_TABLES: Final = "LOCK TABLE reply, record, sample, run IN SHARE ROW EXCLUSIVE MODE"
 """On a server, where others write meanwhile; in the order in which a writer uses the tables, so that none deadlocks."""
+_OWN_SAMPLES: Final = """WHERE num IN (SELECT sample FROM record WHERE run IN :runs)
+    AND num NOT IN (SELECT sample FROM record WHERE run NOT IN :runs)"""
+"""The samples of these runs that no other run uses."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,62 +97,47 @@ def _delete(batch: Batch, store: Store, runs: Sequence[int], *, replies: bool) -
     deleted = _counted(connection, runs)
     if replies:
         for keys in portions(sorted(_own_keys(connection, runs))):
-            connection.execute(delete(schema.reply).where(schema.reply.c.key.in_(keys)))
-    connection.execute(delete(schema.sample).where(_own_samples(runs)))
+            connection.execute("DELETE FROM reply WHERE key IN :keys", {"keys": keys})
+    connection.execute(f"DELETE FROM sample {_OWN_SAMPLES}", {"runs": runs})
     for table in schema.RUN_TABLES:
-        if _has(connection, table):
-            connection.execute(delete(table).where(table.c.run.in_(runs)))
-    connection.execute(delete(schema.run).where(schema.run.c.num.in_(runs)))
+        if connection.has_table(table.name):
+            connection.execute(f"DELETE FROM {table.name} WHERE run IN :runs", {"runs": runs})
+    connection.execute("DELETE FROM run WHERE num IN :runs", {"runs": runs})
     return deleted if replies else Deletion(**{**asdict(deleted), "replies": 0})
 
 
 def _written_run(connection: Connection, store: Store, runs: Sequence[int]) -> str:
     """The id of a run that is being written; "" where none is."""
-    table = schema.run
-    unfinished = select(table.c.id).where(table.c.state != "finished", table.c.num.not_in(runs))
-    return next((ident for ident in connection.scalars(unfinished).all() if store.is_written(ident)), "")
+    unfinished = "SELECT id FROM run WHERE state <> 'finished' AND num NOT IN :runs"
+    idents = list(connection.execute(unfinished, {"runs": runs}).scalars())
+    return next(filter(store.is_written, idents), "")
 
 
 def _counted(connection: Connection, runs: Sequence[int]) -> Deletion:
-    def rows(table: Table) -> int:
-        if not _has(connection, table):
+    def rows(table: schema.Table) -> int:
+        if not connection.has_table(table.name):
             return 0
-        return connection.scalar(select(func.count()).select_from(table).where(table.c.run.in_(runs))) or 0
+        return int(connection.execute(f"SELECT count(*) FROM {table.name} WHERE run IN :runs", {"runs": runs}).scalar())
 
-    samples = select(func.count()).select_from(schema.sample).where(_own_samples(runs))
     return Deletion(
         runs=len(runs),
         records=rows(schema.record),
         scores=rows(schema.score),
-        samples=connection.scalar(samples) or 0,
+        samples=connection.execute(f"SELECT count(*) FROM sample {_OWN_SAMPLES}", {"runs": runs}).scalar(),
         replies=len(_own_keys(connection, runs)),
         notes=rows(schema.note),
         labels=rows(schema.label),
     )
 
 
-def _own_samples(runs: Sequence[int]) -> Any:
-    """The samples of these runs that no other run uses."""
-    record = schema.record
-    theirs = select(record.c.sample).where(record.c.run.in_(runs))
-    others = select(record.c.sample).where(record.c.run.not_in(runs))
-    return schema.sample.c.num.in_(theirs) & schema.sample.c.num.not_in(others)
-
-
 def _own_keys(connection: Connection, runs: Sequence[int]) -> set[bytes]:
     """Keys of the replies that only records of these runs use."""
-    record = schema.record
-    query = select(record.c.replies).where(record.c.replies.is_not(None))
-    own = _keys(connection.scalars(query.where(record.c.run.in_(runs))))
-    others = query.where(record.c.run.not_in(runs))
-    for packed in connection.scalars(others, execution_options={"yield_per": 5000}):
+    query = "SELECT replies FROM record WHERE replies IS NOT NULL AND run"
+    own = _keys(connection.stream(f"{query} IN :runs", {"runs": runs}).scalars())
+    for packed in connection.stream(f"{query} NOT IN :runs", {"runs": runs}).scalars():
         own.difference_update(_keys([packed]))
     return own
 
 
 def _keys(lists: Iterable[bytes]) -> set[bytes]:
     return {bytes(packed[at + 1 : at + KEY_BYTES]) for packed in lists for at in range(0, len(packed), KEY_BYTES)}
-
-
-def _has(connection: Connection, table: Table) -> bool:
-    return inspect(connection).has_table(table.name)

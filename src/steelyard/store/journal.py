@@ -9,15 +9,13 @@ import asyncio
 import contextlib
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import ClassVar
-
-from sqlalchemy import select, update
+from typing import ClassVar, Final
 
 from steelyard.analysis.stopping import Stopped
 from steelyard.errors import StoreError
 from steelyard.session.replies import unpack_reply
 from steelyard.store import schema
-from steelyard.store.backend import Lock, insert_or_skip, insert_or_update
+from steelyard.store.backend import Lock
 from steelyard.store.open_store import OpenStore
 from steelyard.store.records import reply_bodies, unpacker_of
 from steelyard.store.run import Run
@@ -25,6 +23,11 @@ from steelyard.store.run_rows import InsertRecord, end_run
 from steelyard.store.usage import add_spending
 from steelyard.store.writer import Batch, LoopTicket, Ticket, Writer
 from steelyard.types import Record, Reply
+
+_SPEND: Final = "UPDATE evaluation SET calls = calls + :calls, tokens = tokens + :tokens WHERE num = :num"
+_INSERT_FIRST: Final = """INSERT INTO reply (key, body) SELECT * FROM unnest(:keys::bytea[], :bodies::bytea[])
+    ON CONFLICT DO NOTHING RETURNING key"""
+"""Of PostgreSQL; the keys that were not there before."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,8 +91,8 @@ def _insert_first(batch: Batch, operations: Sequence[InsertReply]) -> Sequence[b
     """
     pack, own = batch.packer.pack, {reply.key: reply.body for reply in reversed(operations)}
     rows = [{"key": key, "body": pack("reply", own[key])} for key in sorted(own)]
-    insert = insert_or_skip(batch.connection.dialect.name, schema.reply).returning(schema.reply.c.key)
-    added = {bytes(key) for key in batch.connection.scalars(insert, rows)}
+    columns = {"keys": [row["key"] for row in rows], "bodies": [row["body"] for row in rows]}
+    added = {bytes(key) for key in batch.connection.execute(_INSERT_FIRST, columns).scalars()}
     others = [row for row in rows if row["key"] not in added]
     stored = _bodies(batch, [row["key"] for row in others]) if others else {}
     if damaged := [row for row in others if row["key"] not in stored]:
@@ -99,8 +102,7 @@ def _insert_first(batch: Batch, operations: Sequence[InsertReply]) -> Sequence[b
 
 def _write_over(batch: Batch, rows: Sequence[dict[str, bytes]]) -> None:
     """Insert replies; an existing row is overwritten, since only damaged ones get here."""
-    insert = insert_or_update(batch.connection.dialect.name, schema.reply, ("key",), ("body",))
-    batch.connection.execute(insert, rows)
+    batch.connection.executemany(schema.insert_or_update(schema.reply, ("key",), ("body",)), rows)
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,17 +123,10 @@ class Spend:
     @classmethod
     def apply(cls, batch: Batch, operations: Sequence[Spend]) -> Sequence[None]:
         """One update per evaluation, and one more where money or time were counted."""
-        table = schema.evaluation
         for num in sorted({spend.evaluation for spend in operations}):
             of_evaluation = [spend for spend in operations if spend.evaluation == num]
-            batch.connection.execute(
-                update(table)
-                .where(table.c.num == num)
-                .values(
-                    calls=table.c.calls + sum(spend.calls for spend in of_evaluation),
-                    tokens=table.c.tokens + sum(spend.tokens for spend in of_evaluation),
-                )
-            )
+            calls, tokens = (sum(spend.calls for spend in of_evaluation), sum(spend.tokens for spend in of_evaluation))
+            batch.connection.execute(_SPEND, {"num": num, "calls": calls, "tokens": tokens})
             money, millis = (sum(spend.money for spend in of_evaluation), sum(spend.millis for spend in of_evaluation))
             if money or millis:
                 add_spending(batch, num, money, millis)
@@ -221,7 +216,7 @@ def find_reply(store: OpenStore, key: bytes) -> Reply | None:
         StoreError: it is damaged.
     """
     with store.reading() as connection:
-        body = connection.scalar(select(schema.reply.c.body).where(schema.reply.c.key == key))
+        body = connection.execute("SELECT body FROM reply WHERE key = :key", {"key": key}).scalar()
         return None if body is None else unpack_reply(key.hex(), unpacker_of(connection).unpack(bytes(body)))
 
 

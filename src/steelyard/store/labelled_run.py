@@ -14,8 +14,6 @@ from functools import cached_property
 from statistics import fmean
 from typing import Any, Final
 
-from sqlalchemy import select
-
 from steelyard.analysis.label_forms import ANSWER, LabelForm, counted_forms
 from steelyard.analysis.score_columns import (
     CODES,
@@ -31,8 +29,7 @@ from steelyard.analysis.score_infos import range_of
 from steelyard.analysis.stopping import Stopping
 from steelyard.analysis.summary_values import LabelEffect, RunSummary
 from steelyard.errors import StoreError
-from steelyard.store import schema
-from steelyard.store.backend import portions
+from steelyard.store.connection import portions
 from steelyard.store.labels import MODEL
 from steelyard.store.records import unpack_sample, unpacker_of
 from steelyard.store.review import review_entries
@@ -389,14 +386,13 @@ class LabelledRun(Run):
 
     def _orders(self, samples: list[str]) -> dict[str, str]:
         """Id -> the order of the options, of these samples, where they have one."""
-        record, table = schema.record, schema.sample
-        joined = record.join(table, table.c.num == record.c.sample)
-        query = select(table).select_from(joined).where(record.c.run == self.num).distinct()
+        query = """SELECT id, grp, cluster, body FROM sample
+            WHERE id IN :ids AND num IN (SELECT sample FROM record WHERE run = :run)"""
         orders: dict[str, str] = {}
         with self._store.reading() as connection:
             unpack = unpacker_of(connection).unpack
             for ids in portions(samples):
-                for row in connection.execute(query.where(table.c.id.in_(ids))):
+                for row in connection.execute(query, {"run": self.num, "ids": ids}):
                     with suppress(StoreError):
                         sample = unpack_sample(row.id, row.grp, row.cluster, unpack(bytes(row.body)))
                         order = sample.metadata.get("order")

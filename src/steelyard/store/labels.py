@@ -6,11 +6,10 @@ from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
 from typing import Any, Final
 
-from sqlalchemy import Connection, inspect, select
-
 from steelyard.errors import ConfigError, did_you_mean
 from steelyard.plain_json import check_plain, from_json, to_json
 from steelyard.store import schema
+from steelyard.store.connection import Connection
 from steelyard.store.open_store import OpenStore
 from steelyard.store.records import ReadableRun
 from steelyard.store.writer import Batch
@@ -88,11 +87,9 @@ def by_record(labels: Iterable[Label]) -> dict[tuple[str, int], tuple[Label, ...
 
 def _check(store: OpenStore, run: ReadableRun, labels: Sequence[Label]) -> None:
     """Refuse labels that cannot be stored."""
-    record, sample = schema.record, schema.sample
-    joined = record.join(sample, sample.c.num == record.c.sample)
+    query = "SELECT sample.id FROM record JOIN sample ON sample.num = record.sample WHERE record.run = :run"
     with store.reading() as connection:
-        ids = connection.scalars(select(sample.c.id).select_from(joined).where(record.c.run == run.num))
-        samples = set(ids)
+        samples = set(connection.execute(query, {"run": run.num}).scalars())
     for label in labels:
         if not label.name.strip() or not label.author.strip():
             raise ConfigError(f"a label has a name and an author: {label.name!r} by {label.author!r} lacks one")
@@ -108,28 +105,25 @@ def _key(label: Label) -> _Key:
 
 def _insert(connection: Connection, run: int, labels: Sequence[Label]) -> None:
     """Write labels, and the kinds of those that have one."""
-    insert = schema.label.insert().returning(schema.label.c.num, sort_by_parameter_order=True)
-    numbers = connection.scalars(insert, [_row(run, label) for label in labels]).all()
+    numbers = [connection.insert(schema.label, _row(run, label)) for label in labels]
     forms = [
         {"label": number, "run": run, "kind": label.kind, "low": low, "high": high}
         for number, label in zip(numbers, labels, strict=True)
         for low, high in [label.scale or (None, None)]
         if label.kind
     ]
-    if forms:
-        connection.execute(schema.label_form.insert(), forms)
+    connection.executemany(schema.insert_into(schema.label_form), forms)
 
 
 def _read(connection: Connection, run: int) -> list[Label]:
-    table, form = schema.label, schema.label_form
-    known = inspect(connection)
-    if not known.has_table(table.name):
+    if not connection.has_table(schema.label.name):
         return []
-    query = select(table).where(table.c.run == run).order_by(table.c.num)
     forms: dict[int, Any] = {}
-    if known.has_table(form.name):
-        forms = {row.label: row for row in connection.execute(select(form).where(form.c.run == run))}
-    rows = [(row, forms.get(row.num)) for row in connection.execute(query)]
+    if connection.has_table(schema.label_form.name):
+        of_run = connection.execute("SELECT * FROM label_form WHERE run = :run", {"run": run})
+        forms = {row.label: row for row in of_run}
+    labels = connection.execute("SELECT * FROM label WHERE run = :run ORDER BY num", {"run": run})
+    rows = [(row, forms.get(row.num)) for row in labels]
     return [
         Label(
             row.sample,
@@ -191,7 +185,7 @@ def add_note(store: OpenStore, run: ReadableRun, text: str, *, author: str, at: 
     row = {"run": run.num, "created": at.timestamp(), "author": name, "text": body}
 
     def change(batch: Batch) -> None:
-        batch.connection.execute(schema.note.insert(), row)
+        batch.connection.insert(schema.note, row)
 
     store.writer.change(change)
     return Note(run.id, body, name, at)
@@ -205,10 +199,9 @@ def read_notes(store: OpenStore, runs: Iterable[ReadableRun]) -> dict[str, tuple
 
 def _notes(connection: Connection, runs: dict[int, str]) -> dict[str, tuple[Note, ...]]:
     """Notes by run id, of runs given as number -> id; empty for a store that is older than notes."""
-    table = schema.note
     by_run: dict[str, tuple[Note, ...]] = dict.fromkeys(runs.values(), ())
-    if inspect(connection).has_table(table.name):
-        for row in connection.execute(select(table).order_by(table.c.num)):
+    if connection.has_table(schema.note.name):
+        for row in connection.execute("SELECT * FROM note ORDER BY num"):
             if name := runs.get(row.run):
                 by_run[name] += (Note(name, row.text, row.author, datetime.fromtimestamp(row.created, UTC)),)
     return by_run

@@ -19,18 +19,17 @@ from __future__ import annotations
 
 import shlex
 import struct
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, Literal
 
-from sqlalchemy import Connection, inspect, select, update
-
 from steelyard.errors import ConfigError, StoreError
 from steelyard.store import schema
 from steelyard.store.address import Address
-from steelyard.store.backend import Backend, connect_writing
+from steelyard.store.backend import Backend
 from steelyard.store.checksums import HEAD, compute_checksums, insert_checksums, read_checksums
+from steelyard.store.connection import Connection
 
 LATER_TABLES: Final = (
     schema.stage, schema.stage_money, schema.spending, schema.stopping, schema.note, schema.label, schema.checksum,
@@ -59,16 +58,20 @@ class Migration:
     apply: Callable[[Connection], None]
 
 
+def create_tables(connection: Connection, tables: Iterable[schema.Table]) -> None:
+    """Create tables of the newest version with their indexes."""
+    for table in tables:
+        for statement in table.definition(connection.dialect):
+            connection.execute(statement)
+
+
 def _create_later_tables(connection: Connection) -> None:
-    known = set(inspect(connection).get_table_names())
-    missing = [table for table in LATER_TABLES if table.name not in known]
-    schema.metadata.create_all(connection, tables=missing, checkfirst=False)
+    create_tables(connection, [table for table in LATER_TABLES if not connection.has_table(table.name)])
 
 
 def _add_checksums(connection: Connection) -> None:
-    run = schema.run
     # Those of a run that may go on are left alone: it could be resumed by a version that does not know checksums.
-    for number in connection.scalars(select(run.c.num).where(run.c.state == "finished")).all():
+    for number in list(connection.execute("SELECT num FROM run WHERE state = 'finished'").scalars()):
         stored = read_checksums(connection, number)
         if HEAD in stored:
             continue
@@ -82,7 +85,8 @@ def _add_checksums(connection: Connection) -> None:
 
 
 def _create_label_forms(connection: Connection) -> None:
-    schema.label_form.create(connection, checkfirst=True)
+    if not connection.has_table(schema.label_form.name):
+        create_tables(connection, [schema.label_form])
 
 
 MIGRATIONS: Final = (
@@ -116,12 +120,12 @@ def record_all(connection: Connection) -> None:
     """Note in a new store, whose tables are the newest ones, that it needs no migration."""
     rows = [{"name": "schema", "value": str(_newest_breaking())}]
     rows += [_row(migration) for migration in MIGRATIONS]
-    connection.execute(schema.about.insert(), rows)
+    connection.executemany(schema.insert_into(schema.about), rows)
 
 
 def pending_migrations(connection: Connection) -> tuple[Migration, ...]:
     """The migrations that a store lacks, in order."""
-    names = set(connection.scalars(select(schema.about.c.name)))
+    names = set(connection.execute("SELECT name FROM about").scalars())
     return tuple(migration for migration in MIGRATIONS if _row(migration)["name"] not in names)
 
 
@@ -131,7 +135,7 @@ def prepare_writing(backend: Backend) -> None:
     Raises:
         ConfigError: a breaking migration is missing; names the command that applies it.
     """
-    with backend.engine.connect() as connection:
+    with backend.connect("latest") as connection:
         pending = pending_migrations(connection)
     if any(migration.kind == "breaking" for migration in pending):
         raise ConfigError(
@@ -140,7 +144,7 @@ def prepare_writing(backend: Backend) -> None:
         )
     if not any(migration.kind == "additive" for migration in pending):
         return
-    with connect_writing(backend) as connection, connection.begin():
+    with backend.connect("writing") as connection, connection.begin():
         backend.lock_schema(connection)
         _apply(connection, [step for step in pending_migrations(connection) if step.kind == "additive"])
 
@@ -170,15 +174,15 @@ def upgrade(backend: Backend, *, copy: bool = True) -> Upgrade:
     Raises:
         ConfigError: a run of the store is being written; or the copy cannot be made.
     """
-    with backend.engine.connect() as connection:
+    with backend.connect("latest") as connection:
         if not pending_migrations(connection):  # so that a store which may only be read can be asked
             return Upgrade(backend.where, (), None)
-    with connect_writing(backend) as connection, connection.begin():
+    with backend.connect("writing") as connection, connection.begin():
         # Nobody writes from here on, so the copy is the very store that is then changed.
         backend.lock_schema(connection)
         backend.exclude_writers(connection)
         pending = pending_migrations(connection)
-        unfinished = connection.scalars(select(schema.run.c.id).where(schema.run.c.state != "finished")).all()
+        unfinished = list(connection.execute("SELECT id FROM run WHERE state <> 'finished'").scalars())
         if written := next(filter(backend.is_locked, unfinished), ""):
             raise ConfigError(f"run {written} is being written: upgrade {backend.where} when it has ended")
         copied = backend.copy(connection) if copy else None
@@ -187,12 +191,13 @@ def upgrade(backend: Backend, *, copy: bool = True) -> Upgrade:
 
 
 def _apply(connection: Connection, migrations: Sequence[Migration]) -> None:
-    about = schema.about
     for migration in migrations:
         migration.apply(connection)
-        connection.execute(about.insert(), _row(migration))
+        connection.execute(schema.insert_into(schema.about), _row(migration))
         if migration.kind == "breaking":
-            connection.execute(update(about).where(about.c.name == "schema").values(value=str(migration.number)))
+            connection.execute(
+                "UPDATE about SET value = :number WHERE name = 'schema'", {"number": f"{migration.number}"}
+            )
 
 
 def _row(migration: Migration) -> dict[str, str]:

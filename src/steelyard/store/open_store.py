@@ -12,9 +12,6 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Self
 
-from sqlalchemy import Connection, select
-from sqlalchemy.exc import SQLAlchemyError
-
 from steelyard.errors import ConfigError, SteelyardError, StoreError, boundary
 from steelyard.store import schema
 from steelyard.store.address import Address, locate
@@ -25,12 +22,12 @@ from steelyard.store.backend import (
     Lock,
     Reserve,
     cause_of,
-    connect_writing,
     repair_commands,
     repair_hint,
 )
 from steelyard.store.columns import ColumnCache
-from steelyard.store.migrations import Upgrade, check_version, prepare_writing, record_all, upgrade
+from steelyard.store.connection import Connection, DatabaseError
+from steelyard.store.migrations import Upgrade, check_version, create_tables, prepare_writing, record_all, upgrade
 from steelyard.store.writer import Writer
 
 
@@ -48,7 +45,7 @@ class OpenStore:
         self._backend = open_backend(where, durability=durability)
         self.path: Path | Address = self._backend.where
         # A store that is never closed must not keep connections to a server open.
-        weakref.finalize(self, self._backend.engine.dispose)
+        weakref.finalize(self, self._backend.close)
         self._writer: Writer | None = None
         self._reserve: Reserve | None = None
         self.columns = ColumnCache()
@@ -75,7 +72,7 @@ class OpenStore:
         if self._reserve is not None:
             self._reserve.release()
             self._reserve = None
-        self._backend.engine.dispose()
+        self._backend.close()
 
     def is_at(self, where: str | Path | None) -> bool:
         """Whether `where` means this store."""
@@ -101,10 +98,8 @@ class OpenStore:
             run: id of the run whose rows are read; a row that is not what was written is then an error that names it.
         """
         damaged = boundary("store", f"run {run} is damaged ({REPAIR_HINT})") if run else contextlib.nullcontext()
-        with damaged, _as_store_error(self.path), self._backend.engine.connect() as opened:
-            connection = opened.execution_options(**self._backend.snapshot)
-            with connection.begin():
-                yield connection
+        with damaged, _as_store_error(self.path), self._backend.connect("snapshot") as connection, connection.begin():
+            yield connection
 
     @property
     def writer(self) -> Writer:
@@ -152,7 +147,7 @@ class OpenStore:
 def _as_store_error(where: Path | Address) -> Iterator[None]:
     try:
         yield
-    except (SQLAlchemyError, UnicodeDecodeError) as error:  # what SQLite says of a damaged file may quote it
+    except (DatabaseError, UnicodeDecodeError) as error:  # what SQLite says of a damaged file may quote it
         raise StoreError(f"{where}: {cause_of(error, where)}{repair_hint(error, where)}") from error
 
 
@@ -178,13 +173,13 @@ def _create(backend: Backend) -> None:
     Raises:
         StoreError: the database cannot hold a store.
     """
-    with connect_writing(backend) as connection, connection.begin():
+    with backend.connect("writing") as connection, connection.begin():
         backend.check(connection)
         if backend.tables(connection):
             return
         backend.lock_schema(connection)
         if not backend.tables(connection):
-            schema.metadata.create_all(connection, checkfirst=False)
+            create_tables(connection, schema.TABLES)
             record_all(connection)
 
 
@@ -197,16 +192,16 @@ def _check(backend: Backend) -> None:
     """
     where = backend.where
     try:
-        with backend.engine.connect() as connection:
+        with backend.connect("latest") as connection:
             tables = backend.tables(connection)
             if not tables:
                 what = "file" if isinstance(where, Path) else "schema"
                 raise ConfigError(f"there is no store at {where} yet, the {what} is empty: run something first")
             if "about" not in tables:
                 raise StoreError(f"{where} is a database, but not a store of ours")
-            version = connection.execute(select(schema.about.c.value).where(schema.about.c.name == "schema")).scalar()
+            version = connection.execute("SELECT value FROM about WHERE name = 'schema'").scalar()
     # SQLite's message about a damaged file may quote bytes of it that are no text.
-    except (SQLAlchemyError, UnicodeDecodeError) as error:
+    except (DatabaseError, UnicodeDecodeError) as error:
         raise StoreError(f"{where} cannot be opened: {cause_of(error, where)}{repair_hint(error, where)}") from error
     if version is None:
         raise StoreError(f"{where} is damaged: it does not say which version made it{repair_commands(where)}")

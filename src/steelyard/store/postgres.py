@@ -11,19 +11,21 @@ import os
 import select
 import socket
 import time
-from collections.abc import Mapping
 from contextlib import suppress
 from hashlib import blake2b
 from itertools import count
-from typing import Any, ClassVar, Final
+from typing import TYPE_CHECKING, ClassVar, Final, cast
 
-from sqlalchemy import Connection, Engine, create_engine
-from sqlalchemy.exc import DBAPIError, SQLAlchemyError
+from sqlalchemy import Engine, create_engine, event
 from sqlalchemy.pool import QueuePool
 
 from steelyard.errors import ConfigError, StoreError
 from steelyard.store.address import Address
-from steelyard.store.backend import Durability, Transact, cause_of
+from steelyard.store.backend import Durability, Purpose, Transact, cause_of
+from steelyard.store.connection import Connection, DatabaseError
+
+if TYPE_CHECKING:
+    from steelyard.store.postgres_connection import PostgresConnection
 
 _LEAST: Final = 12
 _NOT_PERMITTED: Final = "42501"
@@ -39,16 +41,16 @@ _LOCK_PAUSE_S: Final = 0.05
 _SERIALS: Final = """SELECT c.relname, a.attname FROM pg_catalog.pg_attrdef d
     JOIN pg_catalog.pg_attribute a ON a.attrelid = d.adrelid AND a.attnum = d.adnum
     JOIN pg_catalog.pg_class c ON c.oid = d.adrelid JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
-    WHERE n.nspname = %(schema)s AND starts_with(pg_get_expr(d.adbin, d.adrelid), 'nextval(')"""
+    WHERE n.nspname = :schema AND starts_with(pg_get_expr(d.adbin, d.adrelid), 'nextval(')"""
 """Columns that are numbered by a sequence."""
 _LONGEST_STEM: Final = 40
 """Of the 63 characters of a schema's name, so that there is room for what is added to it."""
-_TAKE: Final = "SELECT pg_try_advisory_lock(%(key)s)"
-_RELEASE: Final = "SELECT pg_advisory_unlock(%(key)s)"
+_TAKE: Final = "SELECT pg_try_advisory_lock(:key)"
+_RELEASE: Final = "SELECT pg_advisory_unlock(:key)"
 _HOLDER: Final = """SELECT l.pid, coalesce(a.application_name, '') FROM pg_catalog.pg_locks l
     LEFT JOIN pg_catalog.pg_stat_activity a USING (pid)
     WHERE l.locktype = 'advisory' AND l.objsubid = 1 AND l.granted
-    AND l.classid::bigint = %(high)s AND l.objid::bigint = %(low)s
+    AND l.classid::bigint = :high AND l.objid::bigint = :low
     AND l.database = (SELECT oid FROM pg_catalog.pg_database WHERE datname = current_database())"""
 _SETTINGS: Final = {
     # As long as SQLite waits: another process's transaction takes milliseconds, so whoever waits longer should hear.
@@ -76,13 +78,20 @@ class PostgresSchema:
     """
 
     shared: ClassVar[bool] = True
-    snapshot: ClassVar[Mapping[str, Any]] = {"isolation_level": "REPEATABLE READ", "postgresql_readonly": True}
-    latest: ClassVar[Mapping[str, Any]] = {"isolation_level": "AUTOCOMMIT"}
-    writing: ClassVar[Mapping[str, Any]] = {"isolation_level": "READ COMMITTED", "writes": True}
 
     def __init__(self, where: Address, durability: Durability) -> None:
         self.where = where
-        self.engine = _engine(where, durability)
+        self._engine = _engine(where, durability)
+
+    def connect(self, purpose: Purpose) -> Connection:
+        """A connection of the pool."""
+        from steelyard.store.postgres_connection import PostgresConnection  # needs psycopg, whose lack was reported
+
+        return PostgresConnection(self._engine, purpose)
+
+    def close(self) -> None:
+        """Close the connections that wait for their next use."""
+        self._engine.dispose()
 
     def exists(self) -> bool:
         """Whether the schema holds tables.
@@ -91,9 +100,9 @@ class PostgresSchema:
             StoreError: the server cannot be reached.
         """
         try:
-            with self.engine.connect() as connection:
+            with self.connect("latest") as connection:
                 return bool(self.tables(connection))
-        except SQLAlchemyError as error:
+        except DatabaseError as error:
             raise _unreachable(error, self.where) from error
 
     def create_folder(self) -> None:
@@ -101,11 +110,11 @@ class PostgresSchema:
 
     def check(self, connection: Connection) -> None:
         """Refuse a server that is too old, and a database that cannot hold every text."""
-        version = connection.dialect.server_version_info or (0,)
-        if int(version[0]) < _LEAST:
-            number = ".".join(map(str, version))
+        version = int(connection.execute("SHOW server_version_num").scalar())
+        if version < _LEAST * 10_000:
+            number = connection.execute("SHOW server_version").scalar()
             raise StoreError(f"{self.where}: PostgreSQL {number} is too old, {_LEAST} or newer is needed")
-        encoding = connection.exec_driver_sql("SHOW server_encoding").scalar_one()
+        encoding = connection.execute("SHOW server_encoding").scalar()
         if encoding != "UTF8":
             raise StoreError(
                 f"{self.where}: the database keeps texts as {encoding}, which does not hold all of them; "
@@ -114,29 +123,29 @@ class PostgresSchema:
 
     def lock_schema(self, connection: Connection) -> None:
         """Take a lock that ends with the transaction, and create the schema where there is none."""
-        connection.exec_driver_sql("SELECT pg_advisory_xact_lock(%(key)s)", {"key": _number(self.where.schema)})
+        connection.execute("SELECT pg_advisory_xact_lock(:key)", {"key": _number(self.where.schema)})
         schema = self.where.schema
-        if connection.exec_driver_sql("SELECT to_regnamespace(%(name)s)", {"name": schema}).scalar() is None:
-            connection.exec_driver_sql(f'CREATE SCHEMA "{schema}"')
+        if connection.execute("SELECT to_regnamespace(:name)", {"name": schema}).scalar() is None:
+            connection.execute(f'CREATE SCHEMA "{schema}"')
 
     def exclude_writers(self, connection: Connection) -> None:
         """Lock the tables; first those that every writer uses, in its order, so that two do not wait for each other."""
         order = ("reply", "record", "sample", "run")
         names = sorted(self.tables(connection), key=lambda name: (order.index(name) if name in order else 9, name))
         listed = ", ".join(f'"{name}"' for name in names)
-        connection.exec_driver_sql(f"LOCK TABLE {listed} IN SHARE ROW EXCLUSIVE MODE")
+        connection.execute(f"LOCK TABLE {listed} IN SHARE ROW EXCLUSIVE MODE")
 
     def copy(self, connection: Connection) -> Address:
         """Copy to a schema `NAME_before_upgrade` of the same database, in one transaction: complete or not at all."""
-        known = set(connection.exec_driver_sql("SELECT nspname FROM pg_catalog.pg_namespace").scalars())
+        known = set(connection.execute("SELECT nspname::text FROM pg_catalog.pg_namespace").scalars())
         stem = target = f"{self.where.schema[:_LONGEST_STEM]}_before_upgrade"
         numbers = count(2)
         while target in known:
             target = f"{stem}_{next(numbers)}"
         try:
-            connection.exec_driver_sql(f'CREATE SCHEMA "{target}"')
-        except DBAPIError as error:
-            if getattr(error.orig, "sqlstate", "") != _NOT_PERMITTED:
+            connection.execute(f'CREATE SCHEMA "{target}"')
+        except DatabaseError as error:
+            if error.code != _NOT_PERMITTED:
                 raise
             raise ConfigError(
                 f"this role may not create a schema for a copy of {self.where}: "
@@ -144,16 +153,16 @@ class PostgresSchema:
             ) from error
         for table in sorted(self.tables(connection)):
             new, old = f'"{target}"."{table}"', f'"{self.where.schema}"."{table}"'
-            connection.exec_driver_sql(f"CREATE TABLE {new} (LIKE {old} INCLUDING ALL)")
-            connection.exec_driver_sql(f"INSERT INTO {new} SELECT * FROM {old}")  # noqa: S608  # our own names
-        for table, column in connection.exec_driver_sql(_SERIALS, {"schema": target}).all():
+            connection.execute(f"CREATE TABLE {new} (LIKE {old} INCLUDING ALL)")
+            connection.execute(f"INSERT INTO {new} SELECT * FROM {old}")
+        for table, column in connection.execute(_SERIALS, {"schema": target}).all():
             _give_sequence(connection, f'"{target}"."{table}"', column, f'"{target}"."{table}_{column}_seq"')
         return Address.of(self.where.url, target)
 
     def tables(self, connection: Connection) -> set[str]:
         """Names of the tables in the schema."""
-        query = "SELECT tablename FROM pg_catalog.pg_tables WHERE schemaname = %(name)s"
-        return {str(name) for (name,) in connection.exec_driver_sql(query, {"name": self.where.schema})}
+        query = "SELECT tablename::text FROM pg_catalog.pg_tables WHERE schemaname = :name"
+        return set(connection.execute(query, {"name": self.where.schema}).scalars())
 
     def reserve(self) -> None:
         """None: the disk belongs to the server."""
@@ -161,61 +170,53 @@ class PostgresSchema:
     def warm_up(self, connection: Connection) -> None:
         """Do a first transaction, so that the server has read its catalogues before the first call is sent."""
         with connection.begin():
-            connection.exec_driver_sql("SELECT 1")
+            connection.execute("SELECT 1")
 
     def changes(self, connection: Connection) -> None:
         """None: the server keeps no such count."""
-
-    def undo(self, connection: Connection) -> None:
-        """Do nothing: the server has ended the transaction that failed."""
 
     def check_pages(self, connection: Connection, *, deep: bool, notes: list[str]) -> list[str]:
         """With `deep` the extension amcheck, where it is installed and permitted; pages are checked as they are read.
 
         Only the server's checksums (initdb --data-checksums) find every flipped bit of a page.
         """
-        if connection.exec_driver_sql("SHOW data_checksums").scalar_one() != "on":
+        if connection.execute("SHOW data_checksums").scalar() != "on":
             notes.append("the server keeps no checksums of its pages (initdb --data-checksums)")
         if not deep:
             notes.append("indexes were not compared with their tables: --deep does that")
             return []
-        home = (
-            "SELECT n.nspname FROM pg_proc p JOIN pg_namespace n ON n.oid = p.pronamespace WHERE p.proname = %(name)s"
-        )
-        namespace = connection.exec_driver_sql(home, {"name": "bt_index_check"}).scalar()
+        home = "SELECT n.nspname FROM pg_proc p JOIN pg_namespace n ON n.oid = p.pronamespace WHERE p.proname = :name"
+        namespace = connection.execute(home, {"name": "bt_index_check"}).scalar()
         if namespace is None:
             notes.append("indexes were not compared with their tables: CREATE EXTENSION amcheck makes that possible")
             return []
         indexes = """SELECT i.indexrelid::regclass::text, i.indexrelid FROM pg_index i
             JOIN pg_class c ON c.oid = i.indrelid JOIN pg_namespace n ON n.oid = c.relnamespace
-            WHERE n.nspname = %(schema)s ORDER BY 1"""
+            WHERE n.nspname = :schema ORDER BY 1"""
         wrong = []
-        for name, number in connection.exec_driver_sql(indexes, {"schema": self.where.schema}).all():
+        for name, number in connection.execute(indexes, {"schema": self.where.schema}).all():
             try:
-                with connection.begin_nested():
-                    connection.exec_driver_sql(
-                        f'SELECT "{namespace}".bt_index_check(%(number)s, true)', {"number": number}
-                    )
-            except DBAPIError as error:
-                if getattr(error.orig, "sqlstate", "") == _NOT_PERMITTED:
+                with _ours(connection).savepoint():
+                    connection.execute(f'SELECT "{namespace}".bt_index_check(:number, true)', {"number": number})
+            except DatabaseError as error:
+                if error.code == _NOT_PERMITTED:
                     notes.append("indexes were not compared with their tables: this role may not call bt_index_check")
                     break
-                wrong.append(f"index {name}: {' '.join(str(error.orig).split())}")
+                wrong.append(f"index {name}: {' '.join(str(error).split())}")
         return wrong
 
-    def is_transient(self, error: SQLAlchemyError) -> bool:
+    def is_transient(self, error: DatabaseError) -> bool:
         """Whether the code is of class 40: of two transactions that wait for each other the server ends one."""
-        return str(getattr(getattr(error, "orig", None), "sqlstate", "") or "").startswith("40")
+        return error.code.startswith("40")
 
     def is_lost(self, connection: Connection) -> str:
         """Whether the server closed the connection; checked on the socket without a query, in microseconds."""
-        # An invalidated connection would be replaced when it is touched, and a new one holds no lock.
-        raw: Any = None if connection.invalidated else connection.connection.dbapi_connection
-        if raw is None or raw.closed:
+        driver = _ours(connection).driver
+        if driver.closed:
             return "the connection to the server is closed"
         poll = select.poll()
         # Only the end counts: the server also reports changed settings unasked. macOS reports the end in any case.
-        poll.register(raw.fileno(), getattr(select, "POLLRDHUP", 0))
+        poll.register(driver.fileno(), getattr(select, "POLLRDHUP", 0))
         return "the server has closed the connection" if poll.poll(0) else ""
 
     def lock(self, run: str, transact: Transact) -> ServerLock:
@@ -225,18 +226,18 @@ class PostgresSchema:
     def is_locked(self, run: str) -> bool:
         """Whether a living connection writes the run."""
         try:
-            with self.engine.connect().execution_options(**self.latest) as connection:
+            with self.connect("latest") as connection:
                 return bool(holder_of(connection, _number(f"{self.where.schema}/{run}")))
-        except SQLAlchemyError as error:
+        except DatabaseError as error:
             raise _unreachable(error, self.where) from error
 
 
 def _give_sequence(connection: Connection, table: str, column: str, sequence: str) -> None:
     """Let a copied table number its rows by a sequence of its own: LIKE copies the default, which names the old one."""
-    connection.exec_driver_sql(f'CREATE SEQUENCE {sequence} OWNED BY {table}."{column}"')
-    connection.exec_driver_sql(f"ALTER TABLE {table} ALTER \"{column}\" SET DEFAULT nextval('{sequence}')")
-    newest = f'SELECT coalesce(max("{column}"), 0) + 1 FROM {table}'  # noqa: S608  # our own names
-    connection.exec_driver_sql(f"SELECT setval('{sequence}', ({newest}), false)")
+    connection.execute(f'CREATE SEQUENCE {sequence} OWNED BY {table}."{column}"')
+    connection.execute(f"ALTER TABLE {table} ALTER \"{column}\" SET DEFAULT nextval('{sequence}')")
+    newest = f'SELECT coalesce(max("{column}"), 0) + 1 FROM {table}'
+    connection.execute(f"SELECT setval('{sequence}', ({newest}), false)")
 
 
 def _number(text: str) -> int:
@@ -244,7 +245,11 @@ def _number(text: str) -> int:
     return int.from_bytes(blake2b(f"steelyard/{text}".encode(), digest_size=8).digest(), "big", signed=True)
 
 
-def _unreachable(error: SQLAlchemyError, where: Address) -> StoreError:
+def _ours(connection: Connection) -> PostgresConnection:
+    return cast("PostgresConnection", connection)
+
+
+def _unreachable(error: DatabaseError, where: Address) -> StoreError:
     return StoreError(f"{where}: {cause_of(error, where)}")
 
 
@@ -267,7 +272,7 @@ def _engine(where: Address, durability: Durability) -> Engine:
         "application_name": given.get("application_name", _name_of_process()),
         "connect_timeout": given.get("connect_timeout", str(_CONNECT_S)),
     }
-    return create_engine(
+    engine = create_engine(
         where.url.difference_update_query([name for name in options if name in given]),
         poolclass=QueuePool,
         pool_size=_KEPT_OPEN,
@@ -276,8 +281,11 @@ def _engine(where: Address, durability: Durability) -> Engine:
         pool_pre_ping=True,
         connect_args=options,
         use_native_hstore=False,  # no column is one: saves the query for its type at the first connection
-        insertmanyvalues_page_size=2000,  # all replies of a transaction of the writer in one statement
     )
+    from steelyard.store.postgres_connection import escape_texts
+
+    event.listen(engine, "connect", lambda driver, _: escape_texts(driver))
+    return engine
 
 
 def _name_of_process() -> str:
@@ -313,14 +321,14 @@ class ServerLock:
         if self._held:
             self._held = False
             with suppress(StoreError):  # a lost connection has lost the lock as well
-                self._transact(lambda connection: connection.exec_driver_sql(_RELEASE, {"key": self._key}).scalar())
+                self._transact(lambda connection: connection.execute(_RELEASE, {"key": self._key}).scalar())
 
 
 def _taken(transact: Transact, key: int, pause: float) -> bool:
     time.sleep(pause)
 
     def take(connection: Connection) -> bool:
-        return not holder_of(connection, key) and bool(connection.exec_driver_sql(_TAKE, {"key": key}).scalar())
+        return not holder_of(connection, key) and bool(connection.execute(_TAKE, {"key": key}).scalar())
 
     return bool(transact(take))
 
@@ -328,7 +336,7 @@ def _taken(transact: Transact, key: int, pause: float) -> bool:
 def holder_of(connection: Connection, key: int) -> str:
     """The process that holds a lock, as far as the server shows it; "" where none does."""
     unsigned = key & (2**64 - 1)
-    row = connection.exec_driver_sql(_HOLDER, {"high": unsigned >> 32, "low": unsigned & 0xFFFFFFFF}).first()
+    row = connection.execute(_HOLDER, {"high": unsigned >> 32, "low": unsigned & 0xFFFFFFFF}).first()
     if row is None:
         return ""
     return str(row[1]).removeprefix("steelyard ") or f"the server's process {row[0]}"

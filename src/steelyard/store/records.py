@@ -11,14 +11,12 @@ from dataclasses import replace
 from hashlib import blake2b
 from typing import Any, Final, NamedTuple, Protocol, cast
 
-from sqlalchemy import Connection, Select, bindparam, select
-
 from steelyard.errors import Attempt, SteelyardError, StoreError
 from steelyard.plain_json import from_json, to_json
 from steelyard.session.replies import unpack_reply
 from steelyard.store import schema
-from steelyard.store.backend import MOST_IN_QUERY, insert_or_skip, portions
 from steelyard.store.codec import Unpacker, load_dictionary
+from steelyard.store.connection import MOST_IN_QUERY, Connection, portions, select_in
 from steelyard.store.writer import Batch
 from steelyard.types import OUTCOMES, Failure, Output, Record, Reply, Sample, Score
 
@@ -36,20 +34,17 @@ _DENSE: Final = 2
 """Places that span less than this many times their number are read as one range, with what lies between them."""
 _UNREADABLE: Final = (ValueError, TypeError, LookupError, AttributeError)
 """What reading a body raises that passes its check sum and is not what was written, or is of another type."""
-_REPLIES: Final = select(schema.reply.c.key, schema.reply.c.body).where(
-    schema.reply.c.key.in_(bindparam("keys", expanding=True))
-)
-_WORDS: Final = select(schema.word.c.text, schema.word.c.num).where(
-    schema.word.c.text.in_(bindparam("texts", expanding=True))
-)
-_SCORES: Final = (
-    select(schema.score, schema.word.c.text)
-    .join(schema.word, schema.word.c.num == schema.score.c.name)
-    .where((schema.score.c.run == bindparam("run")) & (schema.score.c.layer == bindparam("layer")))
-    .order_by(schema.score.c.no, schema.score.c.repeat, schema.score.c.name)
-)
-_SCORES_BETWEEN: Final = _SCORES.where(schema.score.c.no.between(bindparam("first"), bindparam("last")))
-_SCORES_AT: Final = _SCORES.where(schema.score.c.no.in_(bindparam("places", expanding=True)))
+_REPLIES: Final = "SELECT key, body FROM reply WHERE key IN :keys"
+_WORDS: Final = "SELECT text, num FROM word WHERE text IN :texts"
+_SCORES: Final = """SELECT score.*, word.text FROM score JOIN word ON word.num = score.name
+    WHERE run = :run AND layer = :layer AND {these} ORDER BY no, repeat, name"""
+_SCORES_BETWEEN: Final = _SCORES.format(these="no BETWEEN :first AND :last")
+_SCORES_AT: Final = _SCORES.format(these="no IN :places")
+RECORDS: Final = """SELECT record.no, record.repeat, record.millis, record.replies, record.body,
+    sample.id, sample.grp, sample.cluster, sample.body AS sample_body
+    FROM record JOIN sample ON sample.num = record.sample WHERE record.run = :run"""
+"""The rows that `read_records` takes, to which a condition may be added; they are read `IN_ORDER`."""
+IN_ORDER: Final = "ORDER BY record.no, record.repeat"
 
 
 class ReadableRun(Protocol):
@@ -201,9 +196,8 @@ def word_numbers(batch: Batch, names: Sequence[str]) -> dict[str, int]:
     if any(name not in batch.words for name in names):
         # In order, so that two processes that add the same ones wait for each other and not both.
         rows = [{"text": name} for name in sorted(names)]
-        batch.connection.execute(insert_or_skip(batch.connection.dialect.name, schema.word), rows)
-        numbered = batch.connection.execute(_WORDS, {"texts": list(names)})
-        batch.words.update({row.text: row.num for row in numbered})
+        batch.connection.executemany(schema.insert_or_skip(schema.word, ("text",)), rows)
+        batch.words.update(batch.connection.execute(_WORDS, {"texts": names}).tuples())
     return batch.words
 
 
@@ -212,28 +206,11 @@ def unpacker_of(connection: Connection) -> Unpacker:
     return Unpacker(lambda number: load_dictionary(connection, number))
 
 
-def record_query(run: int) -> Select[Any]:
-    """The query for the rows that `read_records` takes: one run, in order of samples and repeats."""
-    record, sample = schema.record, schema.sample
-    return (
-        select(
-            record.c.no, record.c.repeat, record.c.millis, record.c.replies, record.c.body,
-            sample.c.id, sample.c.grp, sample.c.cluster, sample.c.body.label("sample_body"),
-        )
-        .select_from(record.join(sample, sample.c.num == record.c.sample))
-        .where(record.c.run == run)
-        .order_by(record.c.no, record.c.repeat)
-    )  # fmt: skip
-
-
 def rows_of_samples(connection: Connection, run: int, samples: Collection[str]) -> list[Any]:
-    """The same rows, of the samples with these ids only."""
-    record, sample = schema.record, schema.sample
-    rows: list[Any] = []
-    for ids in portions(samples):
-        # Ids have no index: a subquery goes through the samples once, a join would do so for each record.
-        wanted = select(sample.c.num).where(sample.c.id.in_(ids))
-        rows += connection.execute(record_query(run).where(record.c.sample.in_(wanted)))
+    """The rows that `read_records` takes, of the samples with these ids only."""
+    # Ids have no index: a subquery goes through the samples once, a join would do so for each record.
+    query = f"{RECORDS} AND record.sample IN (SELECT num FROM sample WHERE id IN :ids) {IN_ORDER}"
+    rows = [row for ids in portions(samples) for row in connection.execute(query, {"run": run, "ids": ids})]
     return sorted(rows, key=lambda row: (row.no, row.repeat))
 
 
@@ -274,8 +251,7 @@ def _keys(row: Any, run: ReadableRun) -> list[ReplyKey] | None:
 
 def reply_bodies(connection: Connection, keys: Collection[bytes]) -> dict[bytes, Any]:
     """Journal bodies by key, still compressed."""
-    rows = (row for portion in portions(keys) for row in connection.execute(_REPLIES, {"keys": portion}))
-    return {bytes(key): body for key, body in rows}
+    return {bytes(key): body for key, body in select_in(connection, _REPLIES, "keys", keys)}
 
 
 def _scores(connection: Connection, run: ReadableRun, rows: Sequence[Any]) -> Mapping[tuple[int, int], list[Any]]:
@@ -287,7 +263,7 @@ def _scores(connection: Connection, run: ReadableRun, rows: Sequence[Any]) -> Ma
     else:
         found = connection.execute(_SCORES_AT, {**of_run, "places": places})
     by_place: dict[tuple[int, int], list[Any]] = {}
-    for row in found.all():
+    for row in found:
         by_place.setdefault((row.no, row.repeat), []).append(row)
     order = run.score_order
     for of_record in by_place.values():

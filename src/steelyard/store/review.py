@@ -11,12 +11,9 @@ from dataclasses import dataclass
 from itertools import groupby
 from typing import Final
 
-from sqlalchemy import select
-
 from steelyard.analysis.review_reasons import ReviewReason, ReviewRules
 from steelyard.analysis.score_columns import NOT_KEPT, Answered, QueueKind, queue_kind
 from steelyard.analysis.score_infos import names_where
-from steelyard.store import schema
 from steelyard.store.records import unpacker_of
 from steelyard.store.run import Run
 from steelyard.store.scores import AnsweredReader, answered_of
@@ -104,18 +101,13 @@ def queue_of(run: Run, score: str) -> Iterator[ReviewEntry]:
 
 
 def _places(run: Run, score: str) -> list[tuple[int, int, QueueKind, Answered]]:
-    table, word = schema.score, schema.word
-    of_score = (table.c.run == run.num) & (table.c.layer == run.scoring_version) & (word.c.text == score)
-    query = (
-        select(table.c.no, table.c.repeat, table.c.outcome, table.c.body)
-        .select_from(table.join(word, word.c.num == table.c.name))
-        .where(of_score)
-        .order_by(table.c.no, table.c.repeat)
-    )
+    query = """SELECT no, repeat, outcome, body FROM score JOIN word ON word.num = score.name
+        WHERE run = :run AND layer = :layer AND text = :name ORDER BY no, repeat"""
+    values = {"run": run.num, "layer": run.scoring_version, "name": score}
     places: list[tuple[int, int, QueueKind, Answered]] = []
     with run.store.reading() as connection:
         reader = AnsweredReader(unpacker_of(connection))
-        for row in connection.execute(query):
+        for row in connection.execute(query, values):
             answered = NOT_KEPT if row.body is None else reader.read(row.body)
             kind = queue_kind(OUTCOMES[row.outcome], answered)
             if kind:

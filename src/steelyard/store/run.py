@@ -7,8 +7,6 @@ from datetime import UTC, datetime
 from functools import cached_property
 from typing import Any, Final, cast
 
-from sqlalchemy import Connection, select
-
 from steelyard.analysis.contingency import contingency_tables
 from steelyard.analysis.exam import exams
 from steelyard.analysis.histograms import histograms
@@ -24,12 +22,12 @@ from steelyard.analysis.summary import summarize
 from steelyard.analysis.summary_values import RunState, RunSummary
 from steelyard.analysis.usage import StageCost
 from steelyard.registry import with_present_keys
-from steelyard.store import schema
-from steelyard.store.backend import portions, read_json
+from steelyard.store.backend import read_json
+from steelyard.store.connection import Connection, portions
 from steelyard.store.frame import summary_html, to_frame
 from steelyard.store.labels import current_labels, remarks_on
 from steelyard.store.open_store import OpenStore
-from steelyard.store.records import damage_lines, read_records, record_query, rows_of_samples, unpacker_of
+from steelyard.store.records import IN_ORDER, RECORDS, damage_lines, read_records, rows_of_samples, unpacker_of
 from steelyard.store.run_rows import read_stopping, scoring_of
 from steelyard.store.scores import (
     DAMAGED_DETAIL,
@@ -152,7 +150,7 @@ class Run:
     def refresh(self) -> Run:
         """A new handle with the current state of the run."""
         with self._store.reading() as connection:
-            row = connection.execute(select(schema.run).where(schema.run.c.num == self.num)).one()
+            (row,) = connection.execute("SELECT * FROM run WHERE num = :num", {"num": self.num})
         return Run(self._store, row)
 
     def score_rows(self) -> Iterator[ScoreRow]:
@@ -338,15 +336,14 @@ class Run:
                 yield from read_records(connection, unpacker, self, rows)
 
     def _chunk(self, connection: Connection, after: tuple[int, int]) -> Sequence[Any]:
-        no, repeat = schema.record.c.no, schema.record.c.repeat
-        later = (no > after[0]) | ((no == after[0]) & (repeat > after[1]))
-        return connection.execute(record_query(self.num).where(later).limit(_CHUNK)).all()
+        query = f"{RECORDS} AND (record.no, record.repeat) > (:no, :repeat) {IN_ORDER} LIMIT {_CHUNK}"
+        return connection.execute(query, {"run": self.num, "no": after[0], "repeat": after[1]}).all()
 
     def records_between(self, first: int, last: int) -> list[tuple[int, Record]]:
         """(no, record) from sample number `first` to `last`."""
-        query = record_query(self.num).where(schema.record.c.no.between(first, last))
+        query = f"{RECORDS} AND record.no BETWEEN :first AND :last {IN_ORDER}"
         with self._store.reading(self.id) as connection:
-            rows = connection.execute(query).all()
+            rows = connection.execute(query, {"run": self.num, "first": first, "last": last}).all()
             return list(read_records(connection, unpacker_of(connection), self, rows)) if rows else []
 
     def records_at(self, places: Sequence[int], shared: dict[Any, Any] | None = None) -> Iterator[Record]:
@@ -358,9 +355,9 @@ class Run:
         """
         with self._store.reading(self.id) as connection:
             unpacker = unpacker_of(connection)
+            query = f"{RECORDS} AND record.no IN :places {IN_ORDER}"
             for portion in portions(places):
-                query = record_query(self.num).where(schema.record.c.no.in_(portion))
-                if rows := connection.execute(query).all():
+                if rows := connection.execute(query, {"run": self.num, "places": portion}).all():
                     yield from (record for _, record in read_records(connection, unpacker, self, rows, shared))
 
     def records_of(self, samples: Collection[str]) -> list[Record]:

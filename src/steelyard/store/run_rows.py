@@ -15,15 +15,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, Final, Protocol
 
-from sqlalchemy import Connection, bindparam, delete, func, inspect, select, text, update
-
 from steelyard.analysis.stopping import Stopped, Stopping, Used
 from steelyard.errors import StoreError
 from steelyard.models.prices import billionths
 from steelyard.plain_json import to_json
 from steelyard.session.replies import unpack_reply
 from steelyard.store import schema
-from steelyard.store.backend import insert_or_add, insert_or_skip, insert_or_update, portions, read_json
+from steelyard.store.backend import read_json
 from steelyard.store.checksums import (
     HEAD,
     ROWS,
@@ -36,6 +34,7 @@ from steelyard.store.checksums import (
     set_head_checksum,
     update_checksum,
 )
+from steelyard.store.connection import Connection, select_in
 from steelyard.store.records import (
     pack_keys,
     pack_record,
@@ -81,7 +80,7 @@ def begin_runs(batch: Batch, created: float, idents: Sequence[str], new: Sequenc
     Returns:
         The evaluation's number.
     """
-    evaluation = _insert(batch, schema.evaluation, {"created": created})
+    evaluation = batch.connection.insert(schema.evaluation, {"created": created})
     for ident, run in zip(idents, new, strict=True):
         row = {
             "id": ident,
@@ -94,13 +93,9 @@ def begin_runs(batch: Batch, created: float, idents: Sequence[str], new: Sequenc
             "planned": run.planned,
             "manifest": to_json(run.manifest).decode("utf-8", "replace"),
         }
-        insert_checksums(batch.connection, _insert(batch, schema.run, row), {HEAD: head_digest(row), ROWS: 0})
+        number = batch.connection.insert(schema.run, row)
+        insert_checksums(batch.connection, number, {HEAD: head_digest(row), ROWS: 0})
     return evaluation
-
-
-def _insert(batch: Batch, table: Any, row: Mapping[str, Any]) -> int:
-    inserted = batch.connection.execute(table.insert(), row)
-    return int(inserted.inserted_primary_key[0])  # type: ignore[index]  # one row was inserted, so it has a key
 
 
 class NamedRun(Protocol):
@@ -113,13 +108,16 @@ class NamedRun(Protocol):
     target: str
 
 
+_REOPEN: Final = """UPDATE run SET state = 'open', reason = '', planned = :planned, layer = 0, manifest = :manifest
+    WHERE num = :num AND state <> 'finished'"""
+_END: Final = "UPDATE run SET state = :state, reason = :reason, seconds = seconds + :seconds WHERE num = :num"
+
+
 def reopen(batch: Batch, run: NamedRun, manifest: Mapping[str, Any], planned: int) -> bool:
     """Reopen an unfinished run with the manifest that it is resumed with; False if another process has finished it."""
     # New records are scored into version 0; what `rescore` made of the unfinished run stays as an older version.
-    table, text = schema.run, to_json(manifest).decode("utf-8", "replace")
-    values = {"state": "open", "reason": "", "planned": planned, "layer": 0, "manifest": text}
-    unfinished = update(table).where(table.c.num == run.num, table.c.state != "finished").values(values)
-    if not batch.connection.execute(unfinished).rowcount:
+    values = {"planned": planned, "manifest": to_json(manifest).decode("utf-8", "replace")}
+    if not batch.connection.execute(_REOPEN, {"num": run.num, **values}).changed:
         return False
     named = {"id": run.id, "suite": run.suite, "kind": run.kind, "target": run.target}
     set_head_checksum(batch.connection, run.num, head_digest({**named, **values}))
@@ -128,23 +126,20 @@ def reopen(batch: Batch, run: NamedRun, manifest: Mapping[str, Any], planned: in
 
 def end_run(batch: Batch, run: int, state: str, reason: str, seconds: float, stopped: Stopped | None) -> None:
     """Store the state that a run ends in, and what a stopping rule decided; `seconds` of work are added."""
-    table = schema.run
     text = reason.encode("utf-8", "replace").decode()  # it quotes errors, and those may hold anything
-    values = {"state": state, "reason": text, "seconds": table.c.seconds + seconds}
-    batch.connection.execute(update(table).where(table.c.num == run).values(values))
+    batch.connection.execute(_END, {"num": run, "state": state, "reason": text, "seconds": seconds})
     if stopped is not None:
         stopping, used = stopped
         row = {"run": run, "body": to_json(stopping.to_json()).decode(), "used": used.bits if used else None}
-        batch.connection.execute(schema.stopping.delete().where(schema.stopping.c.run == run))
-        batch.connection.execute(schema.stopping.insert(), row)
+        batch.connection.execute("DELETE FROM stopping WHERE run = :run", {"run": run})
+        batch.connection.execute(schema.insert_into(schema.stopping), row)
 
 
 def read_stopping(connection: Connection, run: int) -> Stopped | None:
     """The stopping decision and the sample positions it holds for (None: all); None if no rule ended the run."""
-    table = schema.stopping
-    if not inspect(connection).has_table(table.name):
+    if not connection.has_table(schema.stopping.name):
         return None
-    row = connection.execute(select(table.c.body, table.c.used).where(table.c.run == run)).first()
+    row = connection.execute("SELECT body, used FROM stopping WHERE run = :run", {"run": run}).first()
     if row is None:
         return None
     decision = read_json(row.body, f"the stopping decision of run number {run}")
@@ -163,28 +158,28 @@ def add_scoring_version(
         scores: (no, repeat, scores) of every record.
     """
     # Two processes that score one run at the same moment get a version each.
-    batch.connection.execute(select(schema.run.c.num).where(schema.run.c.num == run).with_for_update())
-    last = select(func.max(schema.layer.c.layer)).where(schema.layer.c.run == run)
-    number = (batch.connection.scalar(last) or 0) + 1
+    if batch.shared:
+        batch.connection.execute("SELECT num FROM run WHERE num = :run FOR UPDATE", {"run": run})
+    last = batch.connection.execute("SELECT max(layer) FROM layer WHERE run = :run", {"run": run}).scalar()
+    number = (last or 0) + 1
     row = {"run": run, "layer": number, "created": time.time(), "scorers": to_json(scoring).decode()}
-    batch.connection.execute(schema.layer.insert(), row)
+    batch.connection.execute(schema.insert_into(schema.layer), row)
     names = word_numbers(batch, sorted({score.name for _, _, of_record in scores for score in of_record}))
     rows = [
         score_row(batch, (run, number, no, repeat), names[score.name], score)
         for no, repeat, of_record in scores
         for score in of_record
     ]
-    if rows:
-        batch.connection.execute(schema.score.insert(), rows)
+    batch.connection.executemany(schema.insert_into(schema.score), rows)
     insert_checksums(batch.connection, run, {number: combine(map(score_digest, rows))})
-    batch.connection.execute(update(schema.run).where(schema.run.c.num == run).values(layer=number))
+    batch.connection.execute("UPDATE run SET layer = :layer WHERE num = :run", {"run": run, "layer": number})
 
 
 def scoring_of(connection: Connection, run: int, version: int) -> Mapping[str, Any]:
     """What a later scoring version has in place of the run's manifest; earlier releases noted its scorers alone."""
-    table = schema.layer
-    scorers = select(table.c.scorers).where((table.c.run == run) & (table.c.layer == version))
-    scoring = read_json(connection.scalar(scorers) or "{}", f"scoring version {version} of run number {run}")
+    query = "SELECT scorers FROM layer WHERE run = :run AND layer = :layer"
+    stored = connection.execute(query, {"run": run, "layer": version}).scalar()
+    scoring = read_json(stored or "{}", f"scoring version {version} of run number {run}")
     return scoring if isinstance(scoring.get("scores"), list) else {}
 
 
@@ -231,13 +226,10 @@ class InsertRecord:
         return [None] * len(operations)
 
 
-_SAMPLES_KNOWN = select(schema.sample.c.hash, schema.sample.c.num).where(
-    schema.sample.c.hash.in_(bindparam("hashes", expanding=True))
-)
-_LAST_SAMPLE = select(func.max(schema.sample.c.num))
-_ADDING_RECORDS = text("LOCK TABLE record IN ROW EXCLUSIVE MODE")
+_ADDING_RECORDS: Final = "LOCK TABLE record IN ROW EXCLUSIVE MODE"
 """Whoever deletes runs excludes this: a sample that is known now must still be there when its record is stored."""
-_ADDING_SAMPLES = text("LOCK TABLE sample IN SHARE ROW EXCLUSIVE MODE")
+_ADDING_SAMPLES: Final = "LOCK TABLE sample IN SHARE ROW EXCLUSIVE MODE"
+_AT_PLACE: Final = "WHERE run = :run AND no = :no AND repeat = :repeat"
 _RECORD_KEY = ("run", "no", "repeat")
 _RECORD_REST = ("sample", "failed", "millis", "replies", "body")
 
@@ -261,15 +253,16 @@ def _insert_samples(batch: Batch, operations: Sequence[InsertRecord]) -> list[in
 
 
 def _known_samples(batch: Batch, hashes: Sequence[int]) -> dict[int, int]:
-    queries = ({"hashes": portion} for portion in portions(hashes))
-    return {row.hash: row.num for values in queries for row in batch.connection.execute(_SAMPLES_KNOWN, values)}
+    query = "SELECT hash, num FROM sample WHERE hash IN :hashes"
+    return {row.hash: row.num for row in select_in(batch.connection, query, "hashes", hashes)}
 
 
 def _add_samples(batch: Batch, fresh: Mapping[int, dict[str, Any]]) -> dict[int, int]:
     """Insert samples with numbers of our own, which saves reading them back."""
-    last = batch.connection.scalar(_LAST_SAMPLE) or 0
+    last = batch.connection.execute("SELECT max(num) FROM sample").scalar() or 0
     numbers = {key: last + offset for offset, key in enumerate(fresh, start=1)}
-    batch.connection.execute(schema.sample.insert(), [{**row, "num": numbers[key]} for key, row in fresh.items()])
+    rows = [{**row, "num": numbers[key]} for key, row in fresh.items()]
+    batch.connection.executemany(schema.insert_into(schema.sample), rows)
     return numbers
 
 
@@ -279,8 +272,8 @@ def _add_shared(batch: Batch, fresh: Mapping[int, dict[str, Any]]) -> dict[int, 
     One process at a time adds samples: two that add the same ones in different orders would wait for each other.
     """
     batch.connection.execute(_ADDING_SAMPLES)
-    insert = insert_or_skip(batch.connection.dialect.name, schema.sample)
-    batch.connection.execute(insert, list(fresh.values()))
+    columns = tuple(name for name in schema.sample.names if name != "num")
+    batch.connection.executemany(schema.insert_or_skip(schema.sample, columns), list(fresh.values()))
     return _known_samples(batch, list(fresh))
 
 
@@ -313,15 +306,12 @@ def _insert_records(
                 "body": None if body is None else batch.packer.pack("record", body),
             }
         )
-    batch.connection.execute(
-        insert_or_update(batch.connection.dialect.name, schema.record, _RECORD_KEY, _RECORD_REST), rows
-    )
-    table = schema.score
+    batch.connection.executemany(schema.insert_or_update(schema.record, _RECORD_KEY, _RECORD_REST), rows)
     for insert in operations:
         if insert.replaces:
             # The new record may have fewer scores than the one before it, of any version.
-            at_place = (table.c.run == insert.run) & (table.c.no == insert.no)
-            batch.connection.execute(delete(table).where(at_place & (table.c.repeat == insert.record.repeat)))
+            place = {"run": insert.run, "no": insert.no, "repeat": insert.record.repeat}
+            batch.connection.execute(f"DELETE FROM score {_AT_PLACE}", place)
     return rows
 
 
@@ -334,19 +324,14 @@ def _insert_scores(batch: Batch, operations: Sequence[InsertRecord]) -> Sequence
         for insert in operations
         for score in insert.record.scores
     ]
-    if rows:
-        batch.connection.execute(schema.score.insert(), rows)
+    batch.connection.executemany(schema.insert_into(schema.score), rows)
     return rows
 
 
 _Moves = dict[str, Counter[str]]
 """Stage -> by how much its counters move; "" holds those of the run that no stage has, `OF_FRAMEWORK` as
 `framework_NAME`."""
-_MOVE_RUN: Final = (
-    update(schema.run)
-    .where(schema.run.c.num == bindparam("run"))
-    .values({name: schema.run.c[name] + bindparam(f"by_{name}") for name in OF_RUN})
-)
+_MOVE_RUN: Final = f"UPDATE run SET {', '.join(f'{name} = {name} + :{name}' for name in OF_RUN)} WHERE num = :run"
 
 
 def _count(batch: Batch, run: int, operations: Sequence[InsertRecord], replaced: Iterable[_Moves]) -> None:
@@ -366,12 +351,11 @@ def _count(batch: Batch, run: int, operations: Sequence[InsertRecord], replaced:
     for counters in moves.values():
         of_run.update({name: counters[name] for name in OF_RUN})
         of_run["replies"] += counters["calls"]
-    batch.connection.execute(_MOVE_RUN, {"run": run, **{f"by_{name}": of_run[name] for name in OF_RUN}})
+    batch.connection.execute(_MOVE_RUN, {"run": run, **{name: of_run[name] for name in OF_RUN}})
     _count_stages(batch, run, operations[0].stages, moves)
     if any(of_run[f"framework_{name}"] for name in OF_FRAMEWORK):
         row = {"run": run, **{name: of_run[f"framework_{name}"] for name in OF_FRAMEWORK}}
-        move = insert_or_add(batch.connection.dialect.name, schema.framework_usage, ("run",), OF_FRAMEWORK)
-        batch.connection.execute(move, [row])
+        batch.connection.execute(schema.insert_or_add(schema.framework_usage, ("run",), OF_FRAMEWORK), row)
 
 
 def _count_stages(batch: Batch, run: int, stages: Sequence[str], moves: _Moves) -> None:
@@ -382,9 +366,7 @@ def _count_stages(batch: Batch, run: int, stages: Sequence[str], moves: _Moves) 
             {"run": run, "stage": stages.index(stage), **{name: counters[name] for name in names}}
             for stage, counters in by_stage.items()
         ]
-        if rows:
-            move = insert_or_add(batch.connection.dialect.name, table, ("run", "stage"), names)
-            batch.connection.execute(move, rows)
+        batch.connection.executemany(schema.insert_or_add(table, ("run", "stage"), names), rows)
 
 
 def _of_framework(output: Output | None, *, through_journal: bool) -> dict[str, int]:
@@ -404,13 +386,8 @@ def _count_reply(counters: Counter[str], reply: Reply, *, cached: bool) -> None:
 
 def _counted_before(batch: Batch, operation: InsertRecord) -> _Moves:
     """By how much the record that `operation` replaces had moved the counters."""
-    table, journal = schema.record, schema.reply
-    same_sample = (table.c.run == operation.run) & (table.c.no == operation.no)
-    row = batch.connection.execute(
-        select(table.c.failed, table.c.replies, table.c.body).where(
-            same_sample & (table.c.repeat == operation.record.repeat)
-        )
-    ).first()
+    place = {"run": operation.run, "no": operation.no, "repeat": operation.record.repeat}
+    row = batch.connection.execute(f"SELECT failed, replies, body FROM record {_AT_PLACE}", place).first()
     if row is None:
         return {}
     moves: _Moves = {"": Counter(done=1, errors=row.failed)}
@@ -419,7 +396,7 @@ def _counted_before(batch: Batch, operation: InsertRecord) -> _Moves:
         output, _ = unpack_record(batch.unpacker.unpack(bytes(row.body)), ())
         moves[""].update(_of_framework(output, through_journal=False))
     for key in keys:
-        body = batch.connection.scalar(select(journal.c.body).where(journal.c.key == key.key))
+        body = batch.connection.execute("SELECT body FROM reply WHERE key = :key", {"key": key.key}).scalar()
         try:
             reply = Reply("", "") if body is None else unpack_reply("", batch.unpacker.unpack(body))
         except (StoreError, ValueError, TypeError, LookupError):

@@ -22,8 +22,6 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Final, Literal, NamedTuple
 
-from sqlalchemy import Float, Integer, LargeBinary, Table
-
 from steelyard.errors import ConfigError, StoreError
 from steelyard.store import schema
 from steelyard.store.checksums import HEAD, ROWS, compute_checksums, read_checksums
@@ -140,7 +138,7 @@ def salvage(where: Path, folder: Path) -> Salvaged:
         damaged.execute("PRAGMA cell_size_check = ON")
         _check_version(damaged, where)
         known = {str(name, "utf-8", "replace") for (name,) in damaged.execute("SELECT name FROM sqlite_master")}
-        for table in schema.metadata.sorted_tables:
+        for table in schema.TABLES:
             copied = table.name != schema.about.name and table.name in known
             if copied and (gaps := _copy_rows(damaged, new, table)):
                 salvaged.gaps[table.name] = gaps
@@ -219,11 +217,11 @@ def _check_version(damaged: sqlite3.Connection, where: Path) -> None:
         check_version(where, version)
 
 
-def _copy_rows(damaged: sqlite3.Connection, new: sqlite3.Connection, table: Table) -> list[Gap]:
+def _copy_rows(damaged: sqlite3.Connection, new: sqlite3.Connection, table: schema.Table) -> list[Gap]:
     walk = RowWalk(damaged, table)
     marks = ", ".join("?" * len(table.columns))
     names = ", ".join(f'"{column.name}"' for column in table.columns)
-    insert = f'INSERT OR IGNORE INTO "{table.name}" ({names}) VALUES ({marks})'  # noqa: S608  # our own names
+    insert = f'INSERT OR IGNORE INTO "{table.name}" ({names}) VALUES ({marks})'
     for row in walk.rows():
         new.execute(insert, row)
     return walk.gaps
@@ -304,12 +302,12 @@ class RowWalk:
         gaps: between which keys rows may be missing, once `rows` has come to its end.
     """
 
-    def __init__(self, connection: sqlite3.Connection, table: Table) -> None:
+    def __init__(self, connection: sqlite3.Connection, table: schema.Table) -> None:
         self.gaps: list[Gap] = []
         self._connection = connection
         self._table = table
-        self._keys = [column.name for column in table.primary_key]
-        self._key_columns = [index for index, column in enumerate(table.columns) if column.primary_key]
+        self._keys = [column.name for column in table.columns if column.key]
+        self._key_columns = [index for index, column in enumerate(table.columns) if column.key]
         self._checks = [_type_check(column) for column in table.columns]
         self._probes = 0
         self._ended = False
@@ -385,7 +383,7 @@ class RowWalk:
         ordered = ", ".join(f'"{name}" {order}' for name in self._keys)
         columns = ", ".join(f'"{column.name}"' for column in self._table.columns)
         values = [part for _, key in bounds for part in key or ()]
-        query = f'SELECT {columns} FROM "{self._table.name}" WHERE {where} ORDER BY {ordered}'  # noqa: S608  # our names
+        query = f'SELECT {columns} FROM "{self._table.name}" WHERE {where} ORDER BY {ordered}'
         previous: Key | None = None
         try:
             for stored in self._connection.execute(query, values):
@@ -447,16 +445,12 @@ def _middle(low: Key, high: Key) -> Key | None:
     return None
 
 
-def _type_check(column: Any) -> Callable[[Any], Any]:
+def _type_check(column: schema.Column) -> Callable[[Any], Any]:
     """A function that returns a stored value of a column and refuses one of another type."""
-    kind = column.type
-    if isinstance(kind, Integer):
-        return _typed(int, nullable=column.nullable)
-    if isinstance(kind, Float):
-        return _typed((float, int), nullable=column.nullable)
-    if isinstance(kind, LargeBinary):
-        return _typed(bytes, nullable=column.nullable)
-    return lambda value: _text(value, nullable=column.nullable)
+    if column.kind in {"text", "name", "word"}:
+        return lambda value: _text(value, nullable=column.nullable)
+    types: dict[str, Any] = {"bytes": bytes, "float": (float, int)}
+    return _typed(types.get(column.kind, int), nullable=column.nullable)
 
 
 def _typed(kind: type | tuple[type, ...], *, nullable: bool) -> Callable[[Any], Any]:

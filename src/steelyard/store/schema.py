@@ -2,289 +2,298 @@
 
 Numbers that summaries need are columns apart from the bodies, so that a list of runs or a table of rates unpacks no
 body. Bodies are JSON, compressed against a shared dictionary where that helps (see `codec`).
+
+A table is described once, for both databases; what they write differently is in `_TYPES`. Statements that insert rows
+are made from the same description, once each.
 """
 
 from __future__ import annotations
 
-import re
-from typing import Any, Final
+from dataclasses import dataclass
+from functools import cache
+from typing import Final, Literal
 
-from sqlalchemy import (
-    BigInteger,
-    Column,
-    Float,
-    Index,
-    Integer,
-    LargeBinary,
-    MetaData,
-    SmallInteger,
-    String,
-    Table,
-    Text,
-)
-from sqlalchemy.types import TypeDecorator
+Dialect = Literal["sqlite", "postgresql"]
+Kind = Literal["number", "big number", "big", "integer", "bigint", "smallint", "float", "text", "name", "word", "bytes"]
+"""`number` and `big number` are keys that the database numbers rows by; `big` refers to a `big number`. `name` holds up
+to 32 characters and `word` up to 16, of ours; `text` anything."""
 
-_MARK: Final = "\x1a"
-_ODD: Final = re.compile("[\0\x1a\ud800-\udfff]")
-_ESCAPED: Final = re.compile("\x1a(\x1a|0|D[89A-F][0-9A-F]{2})")
-
-
-def escape(text: str) -> str:
-    r"""`text` without anything that PostgreSQL refuses.
-
-    >>> escape("a\0b\udc80")
-    'a\x1a0b\x1aDC80'
-    """
-    return _ODD.sub(_escaped, text)
-
-
-def unescape(text: str) -> str:
-    r"""The text that `escape` was given.
-
-    >>> unescape(escape("a\0b\x1a0\udc80")) == "a\0b\x1a0\udc80"
-    True
-    """
-    return _ESCAPED.sub(_unescaped, text) if _MARK in text else text
+_TYPES: Final[dict[Dialect, dict[Kind, str]]] = {
+    "sqlite": {
+        "number": "INTEGER",  # an INTEGER PRIMARY KEY is the number of the row itself
+        "big number": "INTEGER",
+        "big": "INTEGER",
+        "text": "TEXT",
+        "bytes": "BLOB",
+    },
+    "postgresql": {
+        "number": "SERIAL",
+        "big number": "BIGSERIAL",
+        "big": "BIGINT",
+        "text": 'TEXT COLLATE "C"',  # compared and sorted by code points, as SQLite does
+        "bytes": "BYTEA",
+    },
+}
+_SAME: Final[dict[Kind, str]] = {
+    "integer": "INTEGER",
+    "bigint": "BIGINT",
+    "smallint": "SMALLINT",
+    "float": "FLOAT",
+    "name": "VARCHAR(32)",
+    "word": "VARCHAR(16)",
+}
 
 
-def _escaped(match: re.Match[str]) -> str:
-    mark = match[0]
-    return _MARK + ("0" if mark == "\0" else mark if mark == _MARK else f"{ord(mark):04X}")
+@dataclass(frozen=True, slots=True)
+class Column:
+    """A column of a table.
 
-
-def _unescaped(match: re.Match[str]) -> str:
-    code = match[1]
-    return "\0" if code == "0" else code if code == _MARK else chr(int(code, 16))
-
-
-class EscapedText(TypeDecorator[str]):
-    """A text column of PostgreSQL that takes any Python text, compared and sorted by code points as SQLite does.
-
-    PostgreSQL knows neither the character of code 0 nor half a surrogate pair, but an id or a group may hold what a
-    spreadsheet or a program put there. These characters are escaped, all others are stored as they are, so that a
-    person who looks into the database reads them:
-
-        code 0                  SUB 0
-        half a surrogate pair   SUB and its four hexadecimal digits in capitals
-        SUB (U+001A) itself     SUB SUB
+    Args:
+        name: in small letters.
+        kind: of its values.
+        key: whether it is a part of the primary key.
+        nullable: whether it may be NULL.
+        unique: whether no two rows have the same value.
+        default: value of rows that are inserted without one.
     """
 
-    impl = Text
-    cache_ok = True
+    name: str
+    kind: Kind
+    key: bool = False
+    nullable: bool = False
+    unique: bool = False
+    default: str | None = None
 
-    def __init__(self) -> None:
-        super().__init__(collation="C")
-
-    def process_bind_param(self, value: str | None, dialect: Any) -> str | None:  # noqa: ARG002  # the base's
-        """Escape on the way in."""
-        return None if value is None else escape(value)
-
-    def process_result_value(self, value: str | None, dialect: Any) -> str | None:  # noqa: ARG002  # the base's
-        """And back on the way out."""
-        return None if value is None else unescape(value)
+    def definition(self, dialect: Dialect) -> str:
+        """As CREATE TABLE has it."""
+        default = "" if self.default is None else f" DEFAULT '{self.default}'"
+        return f"{self.name} {(_TYPES[dialect] | _SAME)[self.kind]}{default}{'' if self.nullable else ' NOT NULL'}"
 
 
-metadata: Final = MetaData()
+@dataclass(frozen=True, slots=True)
+class Index:
+    """An index on one column of a table."""
 
-_Id = BigInteger().with_variant(Integer, "sqlite")
-_Text = Text().with_variant(EscapedText(), "postgresql")
-"""Any text; SQLite alone refuses half a surrogate pair."""
+    name: str
+    column: str
+    unique: bool = False
+
+
+class Table:
+    """A table of the store.
+
+    Args:
+        name: in the database.
+        columns: in order.
+        index: beside that of the key.
+        without_rowid: SQLite keeps the rows in the order of the key.
+    """
+
+    __slots__ = ("columns", "index", "name", "without_rowid")
+
+    def __init__(self, name: str, *columns: Column, index: Index | None = None, without_rowid: bool = False) -> None:
+        self.name = name
+        self.columns = columns
+        self.index = index
+        self.without_rowid = without_rowid
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Of the columns."""
+        return tuple(column.name for column in self.columns)
+
+    def definition(self, dialect: Dialect) -> list[str]:
+        """The statements that create it."""
+        keys = ", ".join(column.name for column in self.columns if column.key)
+        unique = [f"UNIQUE ({column.name})" for column in self.columns if column.unique]
+        parts = [*(column.definition(dialect) for column in self.columns), f"PRIMARY KEY ({keys})", *unique]
+        rowid = " WITHOUT ROWID" if self.without_rowid and dialect == "sqlite" else ""
+        listed = ",\n\t".join(parts)
+        statements = [f"CREATE TABLE {self.name} (\n\t{listed}\n){rowid}"]
+        if self.index is not None:
+            kind = "UNIQUE INDEX" if self.index.unique else "INDEX"
+            statements.append(f"CREATE {kind} {self.index.name} ON {self.name} ({self.index.column})")
+        return statements
+
 
 about = Table(
     "about",
-    metadata,
-    Column("name", String(32), primary_key=True),
-    Column("value", _Text, nullable=False),
-    sqlite_with_rowid=False,
+    Column("name", "name", key=True),
+    Column("value", "text"),
+    without_rowid=True,
 )
 
 evaluation = Table(
     "evaluation",
-    metadata,
-    Column("num", Integer, primary_key=True),
-    Column("created", Float, nullable=False),
-    Column("calls", Integer, nullable=False, server_default="0"),
-    Column("tokens", BigInteger, nullable=False, server_default="0"),
+    Column("num", "number", key=True),
+    Column("created", "float"),
+    Column("calls", "integer", default="0"),
+    Column("tokens", "bigint", default="0"),
 )
 """One call of `evaluate`: the runs that were started together and share a budget. `calls` and `tokens` count what
 was reserved before it was sent, so that a killed process cannot have sent more."""
 
 run = Table(
     "run",
-    metadata,
-    Column("num", Integer, primary_key=True),
-    Column("id", String(32), nullable=False, unique=True),
-    Column("evaluation", Integer, nullable=False),
-    Column("suite", _Text, nullable=False),
-    Column("kind", _Text, nullable=False),
-    Column("target", _Text, nullable=False),
-    Column("state", String(16), nullable=False),
-    Column("reason", _Text, nullable=False, server_default=""),
-    Column("created", Float, nullable=False),
-    Column("seconds", Float, nullable=False, server_default="0"),
-    Column("planned", Integer, nullable=False),
-    Column("done", Integer, nullable=False, server_default="0"),
-    Column("errors", Integer, nullable=False, server_default="0"),
-    Column("replies", Integer, nullable=False, server_default="0"),
-    Column("from_journal", Integer, nullable=False, server_default="0"),
-    Column("input_tokens", BigInteger, nullable=False, server_default="0"),
-    Column("output_tokens", BigInteger, nullable=False, server_default="0"),
-    Column("layer", Integer, nullable=False, server_default="0"),
-    Column("manifest", _Text, nullable=False),
+    Column("num", "number", key=True),
+    Column("id", "name", unique=True),
+    Column("evaluation", "integer"),
+    Column("suite", "text"),
+    Column("kind", "text"),
+    Column("target", "text"),
+    Column("state", "word"),
+    Column("reason", "text", default=""),
+    Column("created", "float"),
+    Column("seconds", "float", default="0"),
+    Column("planned", "integer"),
+    Column("done", "integer", default="0"),
+    Column("errors", "integer", default="0"),
+    Column("replies", "integer", default="0"),
+    Column("from_journal", "integer", default="0"),
+    Column("input_tokens", "bigint", default="0"),
+    Column("output_tokens", "bigint", default="0"),
+    Column("layer", "integer", default="0"),
+    Column("manifest", "text"),
 )
 """One target over one dataset. The counters are moved in the transaction that stores the records they count."""
 
 stage = Table(
     "stage",
-    metadata,
-    Column("run", Integer, primary_key=True),
-    Column("stage", Integer, primary_key=True),
-    Column("calls", Integer, nullable=False),
-    Column("from_journal", Integer, nullable=False),
-    Column("input_tokens", BigInteger, nullable=False),
-    Column("output_tokens", BigInteger, nullable=False),
-    Column("estimated", Integer, nullable=False),
-    sqlite_with_rowid=False,
+    Column("run", "integer", key=True),
+    Column("stage", "integer", key=True),
+    Column("calls", "integer"),
+    Column("from_journal", "integer"),
+    Column("input_tokens", "bigint"),
+    Column("output_tokens", "bigint"),
+    Column("estimated", "integer"),
+    without_rowid=True,
 )
 """The usage of each stage of a run, by the stage's number; updated like the run's counters. It came after the first
 tables (see `migrations`): a store that lacks it is read as if it were empty."""
 
 stage_money = Table(
     "stage_money",
-    metadata,
-    Column("run", Integer, primary_key=True),
-    Column("stage", Integer, primary_key=True),
-    Column("priced", Integer, nullable=False),
-    Column("money", BigInteger, nullable=False),
-    sqlite_with_rowid=False,
+    Column("run", "integer", key=True),
+    Column("stage", "integer", key=True),
+    Column("priced", "integer"),
+    Column("money", "bigint"),
+    without_rowid=True,
 )
 """How many replies of a stage have a cost, and billionths of all of them; moved like `stage`, and came after it."""
 
 spending = Table(
     "spending",
-    metadata,
-    Column("evaluation", Integer, primary_key=True),
-    Column("currency", Text, nullable=False),
-    Column("money", BigInteger, nullable=False),
-    Column("millis", BigInteger, nullable=False),
-    sqlite_with_rowid=False,
+    Column("evaluation", "integer", key=True),
+    Column("currency", "text"),
+    Column("money", "bigint"),
+    Column("millis", "bigint"),
+    without_rowid=True,
 )
 """What an evaluation has spent beside the calls and tokens in its own row: billionths of its currency's unit, booked
 before sending, and milliseconds of all its sittings. It came later, like `stage`."""
 
 stopping = Table(
     "stopping",
-    metadata,
-    Column("run", Integer, primary_key=True, autoincrement=False),
-    Column("body", _Text, nullable=False),
-    Column("used", LargeBinary, nullable=True),
-    sqlite_with_rowid=False,
+    Column("run", "integer", key=True),
+    Column("body", "text"),
+    Column("used", "bytes", nullable=True),
+    without_rowid=True,
 )
 """What a stopping rule decided for a run, as JSON, and a bit for each place of the dataset that the decision rests on
 (place 0 is the lowest bit of the first byte); NULL where it rests on all. It came later, like `stage`."""
 
 layer = Table(
     "layer",
-    metadata,
-    Column("run", Integer, primary_key=True),
-    Column("layer", Integer, primary_key=True),
-    Column("created", Float, nullable=False),
-    Column("scorers", _Text, nullable=False),
-    sqlite_with_rowid=False,
+    Column("run", "integer", key=True),
+    Column("layer", "integer", key=True),
+    Column("created", "float"),
+    Column("scorers", "text"),
+    without_rowid=True,
 )
 """A scoring of a run: 0 came with the run, `rescore` adds the next."""
 
 sample = Table(
     "sample",
-    metadata,
-    Column("num", _Id, primary_key=True),
-    Column("hash", BigInteger, nullable=False, unique=True),
-    Column("id", _Text, nullable=False),
-    Column("grp", _Text, nullable=False),
-    Column("cluster", _Text, nullable=False),
-    Column("body", LargeBinary, nullable=False),
+    Column("num", "big number", key=True),
+    Column("hash", "bigint", unique=True),
+    Column("id", "text"),
+    Column("grp", "text"),
+    Column("cluster", "text"),
+    Column("body", "bytes"),
 )
 """Each distinct sample once, whatever number of runs asked it."""
 
 record = Table(
     "record",
-    metadata,
-    Column("run", Integer, primary_key=True),
-    Column("no", Integer, primary_key=True),
-    Column("repeat", Integer, primary_key=True),
-    Column("sample", _Id, nullable=False),
-    Column("failed", SmallInteger, nullable=False),
-    Column("millis", Integer, nullable=False),
-    Column("replies", LargeBinary, nullable=True),
-    Column("body", LargeBinary, nullable=True),
-    sqlite_with_rowid=False,
+    Column("run", "integer", key=True),
+    Column("no", "integer", key=True),
+    Column("repeat", "integer", key=True),
+    Column("sample", "big"),
+    Column("failed", "smallint"),
+    Column("millis", "integer"),
+    Column("replies", "bytes", nullable=True),
+    Column("body", "bytes", nullable=True),
+    without_rowid=True,
 )
 """`no` is the sample's place in its dataset. `replies` holds 11 bytes a reply: the stage's number, then the journal's
 key. `body` is NULL where the output is the text of the last reply and nothing else."""
 
 score = Table(
     "score",
-    metadata,
-    Column("run", Integer, primary_key=True),
-    Column("layer", Integer, primary_key=True),
-    Column("no", Integer, primary_key=True),
-    Column("repeat", Integer, primary_key=True),
-    Column("name", Integer, primary_key=True),
-    Column("outcome", SmallInteger, nullable=False),
-    Column("value", Float, nullable=True),
-    Column("passed", SmallInteger, nullable=True),
-    Column("body", LargeBinary, nullable=True),
-    sqlite_with_rowid=False,
+    Column("run", "integer", key=True),
+    Column("layer", "integer", key=True),
+    Column("no", "integer", key=True),
+    Column("repeat", "integer", key=True),
+    Column("name", "integer", key=True),
+    Column("outcome", "smallint"),
+    Column("value", "float", nullable=True),
+    Column("passed", "smallint", nullable=True),
+    Column("body", "bytes", nullable=True),
+    without_rowid=True,
 )
 
-word = Table(
-    "word", metadata, Column("num", Integer, primary_key=True), Column("text", _Text, nullable=False, unique=True)
-)
+word = Table("word", Column("num", "number", key=True), Column("text", "text", unique=True))
 """Names of scores and stages, so that a row holds a number."""
 
 reply = Table(
     "reply",
-    metadata,
-    Column("num", _Id, primary_key=True),
-    Column("key", LargeBinary(10), nullable=False),
-    Column("body", LargeBinary, nullable=False),
-    Index("reply_key", "key", unique=True),
+    Column("num", "big number", key=True),
+    Column("key", "bytes"),
+    Column("body", "bytes"),
+    index=Index("reply_key", "key", unique=True),
 )
 """The journal: what came back for a key, committed before anything used it."""
 
 dictionary = Table(
     "dictionary",
-    metadata,
-    Column("num", Integer, primary_key=True),
-    Column("kind", String(16), nullable=False),
-    Column("data", LargeBinary, nullable=False),
+    Column("num", "number", key=True),
+    Column("kind", "word"),
+    Column("data", "bytes"),
 )
 """Compression dictionaries; each is stored in the transaction of the first body that needs it."""
 
 note = Table(
     "note",
-    metadata,
-    Column("num", Integer, primary_key=True),
-    Column("run", Integer, nullable=False),
-    Column("created", Float, nullable=False),
-    Column("author", _Text, nullable=False),
-    Column("text", _Text, nullable=False),
-    Index("note_run", "run"),
+    Column("num", "number", key=True),
+    Column("run", "integer"),
+    Column("created", "float"),
+    Column("author", "text"),
+    Column("text", "text"),
+    index=Index("note_run", "run"),
 )
 """What a person says of a run; never changed, never removed. It came later, like `stage`."""
 
 label = Table(
     "label",
-    metadata,
-    Column("num", _Id, primary_key=True),
-    Column("run", Integer, nullable=False),
-    Column("sample", _Text, nullable=False),
-    Column("repeat", Integer, nullable=False),
-    Column("name", _Text, nullable=False),
-    Column("author", _Text, nullable=False),
-    Column("created", Float, nullable=False),
-    Column("value", _Text, nullable=False),
-    Index("label_run", "run"),
+    Column("num", "big number", key=True),
+    Column("run", "integer"),
+    Column("sample", "text"),
+    Column("repeat", "integer"),
+    Column("name", "text"),
+    Column("author", "text"),
+    Column("created", "float"),
+    Column("value", "text"),
+    index=Index("label_run", "run"),
 )
 """A person's or model's verdict on a record, its value as JSON. The newest row of a run, sample, repeat, name and
 author counts; older ones stay. The sample is named by its id: its place may be another's after a resume that allowed
@@ -292,39 +301,69 @@ changed inputs. It came later, like `stage`."""
 
 label_form = Table(
     "label_form",
-    metadata,
-    Column("label", BigInteger, primary_key=True, autoincrement=False),
-    Column("run", Integer, nullable=False),
-    Column("kind", String(16), nullable=False),
-    Column("low", Float, nullable=True),
-    Column("high", Float, nullable=True),
-    Index("label_form_run", "run"),
+    Column("label", "bigint", key=True),
+    Column("run", "integer"),
+    Column("kind", "word"),
+    Column("low", "float", nullable=True),
+    Column("high", "float", nullable=True),
+    index=Index("label_form_run", "run"),
 )
 """The kind of a label, by its number, and the ends of its scale. A table of its own, not columns of `label`: an older
 store, which lacks it, is read and salvaged as if it were empty, and older versions go on writing labels."""
 
 checksum = Table(
     "seal",
-    metadata,
-    Column("run", Integer, primary_key=True),
-    Column("part", Integer, primary_key=True),
-    Column("digest", BigInteger, nullable=False),
-    sqlite_with_rowid=False,
+    Column("run", "integer", key=True),
+    Column("part", "integer", key=True),
+    Column("digest", "bigint"),
+    without_rowid=True,
 )
 """A checksum over the rows of a part of a run, see `checksums`. It came later, like `stage`."""
 
 framework_usage = Table(
     "framework_usage",
-    metadata,
-    Column("run", Integer, primary_key=True),
-    Column("records", Integer, nullable=False),
-    Column("in_part", Integer, nullable=False),
-    Column("input_tokens", BigInteger, nullable=False),
-    Column("output_tokens", BigInteger, nullable=False),
-    sqlite_with_rowid=False,
+    Column("run", "integer", key=True),
+    Column("records", "integer"),
+    Column("in_part", "integer"),
+    Column("input_tokens", "bigint"),
+    Column("output_tokens", "bigint"),
+    without_rowid=True,
 )
 """Tokens that outputs of a run report of models which did not go through the journal: in how many records, and in how
 many of these only for some of the calls. It came later, like `stage`."""
 
-RUN_TABLES: Final = tuple(table for table in metadata.sorted_tables if "run" in table.c)
+TABLES: Final = (
+    about, evaluation, run, stage, stage_money, spending, stopping, layer, sample, record, score, word, reply,
+    dictionary, note, label, label_form, checksum, framework_usage,
+)  # fmt: skip
+"""In the order in which they are created."""
+RUN_TABLES: Final = tuple(table for table in TABLES if "run" in table.names)
 """Tables whose rows belong to a run each, by its number."""
+
+
+@cache
+def insert_into(table: Table, columns: tuple[str, ...] = ()) -> str:
+    """The statement that inserts rows; without `columns` it sets all of the table's."""
+    names = columns or table.names
+    values = ", ".join(f":{name}" for name in names)
+    return f"INSERT INTO {table.name} ({', '.join(names)}) VALUES ({values})"
+
+
+def insert_or_skip(table: Table, columns: tuple[str, ...] = ()) -> str:
+    """The statement that inserts rows, skipping those whose key exists."""
+    return f"{insert_into(table, columns)} ON CONFLICT DO NOTHING"
+
+
+@cache
+def insert_or_update(table: Table, keys: tuple[str, ...], columns: tuple[str, ...]) -> str:
+    """The statement that inserts rows and, where a key exists, sets `columns` to the new values."""
+    changes = ", ".join(f"{name} = excluded.{name}" for name in columns)
+    return f"{insert_into(table, (*keys, *columns))} ON CONFLICT ({', '.join(keys)}) DO UPDATE SET {changes}"
+
+
+@cache
+def insert_or_add(table: Table, keys: tuple[str, ...], columns: tuple[str, ...], others: tuple[str, ...] = ()) -> str:
+    """The statement that inserts rows and, where a key exists, adds the new values to `columns`."""
+    changes = ", ".join(f"{name} = {table.name}.{name} + excluded.{name}" for name in columns)
+    names = (*keys, *columns, *others)
+    return f"{insert_into(table, names)} ON CONFLICT ({', '.join(keys)}) DO UPDATE SET {changes}"

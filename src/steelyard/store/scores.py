@@ -8,12 +8,10 @@ from __future__ import annotations
 import json
 import re
 from collections import Counter
-from collections.abc import Callable, Container, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from typing import Any, Final, NamedTuple
-
-from sqlalchemy import Connection, Select, case, func, null, or_, select
 
 from steelyard.analysis.intervals import Intervals
 from steelyard.analysis.retrieval_matches import RETRIEVAL_SCORES, SourceMatchCounts
@@ -25,13 +23,11 @@ from steelyard.analysis.summary_values import NO_GROUP, Consistency, ScoreSummar
 from steelyard.errors import StoreError
 from steelyard.escaping import cell_text
 from steelyard.plain_json import from_json
-from steelyard.store import schema
 from steelyard.store.codec import Unpacker
+from steelyard.store.connection import NO_VALUES, Connection, Rows, Values
 from steelyard.store.records import ReadableRun, unpack_sample, unpacker_of
 from steelyard.types import NOT_COMPARED, OUTCOMES, Outcome
 
-_TOGETHER: Final = 5_000
-"""Rows fetched at once: one by one takes three times as long, all of a large run much memory."""
 # A quotation mark inside a JSON text has a backslash before it, so `"letters":` can only be a key.
 _KEYS: Final = re.compile(rb'"(letters|wanted|original|confidence|kind)":"([^"\\]*)"|"(options)":([0-9]+)', re.ASCII)
 DAMAGED_DETAIL: Final = Answered(kind="damaged")
@@ -146,33 +142,38 @@ def score_rows(connection: Connection, run: ReadableRun, used: Container[int] | 
         run: whose scores.
         used: the places of samples that count; None is all.
     """
-    return (row for row, _ in _all_rows(connection, run, used, null()))
+    return (row for row, _ in _all_rows(connection, run, used, "NULL"))
 
 
 def examined_rows(
     connection: Connection, run: ReadableRun, used: Container[int] | None, exams: Sequence[str]
 ) -> Iterator[tuple[ScoreRow, Answered | None]]:
     """The same rows, each of an exam score with what its scorer kept of letters and key; None beside any other."""
-    words = {row.text: row.num for row in connection.execute(select(schema.word.c.num, schema.word.c.text))}
-    bodies = case((schema.score.c.name.in_([words[name] for name in exams if name in words]), schema.score.c.body))
+    numbers = [number for number, name in words_of(connection).items() if name in exams]
+    bodies = "CASE WHEN score.name IN :exams THEN score.body END"
     reader = AnsweredReader(unpacker_of(connection))
-    for row, body in _all_rows(connection, run, used, bodies):
+    for row, body in _all_rows(connection, run, used, bodies, {"exams": numbers}):
         if row.name and row.name not in exams:
             yield row, None
         else:
             yield row, NOT_KEPT if body is None else reader.read(body)
 
 
+def words_of(connection: Connection) -> dict[int, str]:
+    """Number -> name of every score and stage."""
+    return dict(connection.execute("SELECT num, text FROM word").tuples())
+
+
 def _all_rows(
-    connection: Connection, run: ReadableRun, used: Container[int] | None, more: Any
+    connection: Connection, run: ReadableRun, used: Container[int] | None, more: str, values: Values = NO_VALUES
 ) -> Iterator[tuple[ScoreRow, Any]]:
-    """Every row of every score, with one more column."""
+    """Every row of every score, with one more column, given as SQL."""
     expected = [name for name in run.manifest.get("scores", ()) if name]
-    query = _query(run, schema.score.c.name, more)
-    ordered = query.order_by(schema.record.c.no, schema.record.c.repeat, schema.score.c.name)
-    names = {row.num: row.text for row in connection.execute(select(schema.word.c.num, schema.word.c.text))}
-    stream: Any = connection.execution_options(yield_per=5000).execute(ordered)
-    return _rows(stream if used is None else (row for row in stream if row.no in used), names, expected)
+    names = words_of(connection)
+    query = _SCORED.format(more=f"score.name AS name, score.outcome, score.value, {more} AS more", of_name="")
+    values = {"run": run.num, "layer": run.scoring_version, **values}
+    rows = connection.stream(f"{query}, score.name", values).tuples()
+    return _rows(rows if used is None else (row for row in rows if row[0] in used), names, expected)
 
 
 def judged_rows(
@@ -184,7 +185,7 @@ def judged_rows(
     is an `error` too, as nothing says which answer was preferred.
     """
     unpack = unpacker_of(connection).unpack
-    for row in _of_score(connection, run, score, schema.score.c.body):
+    for row in _of_score(connection, run, score):
         if used is not None and row.no not in used:
             continue
         if row.outcome is None:
@@ -198,15 +199,15 @@ def judged_rows(
 
 def placed_verdicts(connection: Connection, run: ReadableRun, score: str) -> Iterator[PlacedVerdict]:
     """One score of every record by sample position, with its sample; a record without that score has no outcome."""
-    for rows in _of_score(connection, run, score, schema.score.c.passed).partitions(_TOGETHER):
-        for no, _, failed, ident, group, _, passed, outcome, _ in rows:
-            named = None if outcome is None else OUTCOMES[outcome]
-            yield PlacedVerdict(no, ident, group, failed != 0, named, None if passed is None else passed != 0)
+    rows = _of_score(connection, run, score, "score.outcome, score.passed")
+    for no, _, failed, ident, group, _, outcome, passed in rows.tuples():
+        named = None if outcome is None else OUTCOMES[outcome]
+        yield PlacedVerdict(no, ident, group, failed != 0, named, None if passed is None else passed != 0)
 
 
 def placed_values(connection: Connection, run: ReadableRun, score: str) -> Iterator[PlacedValue]:
     """One score of every record by sample position, ignoring stopping rules; `error` if a failed record lacks it."""
-    for row in _of_score(connection, run, score, schema.score.c.name):
+    for row in _of_score(connection, run, score):
         if row.outcome is not None:
             yield PlacedValue(row.no, row.repeat, OUTCOMES[row.outcome], row.value)
         elif row.failed:
@@ -215,17 +216,15 @@ def placed_values(connection: Connection, run: ReadableRun, score: str) -> Itera
 
 def done_places(connection: Connection, run: int) -> dict[tuple[int, int], bool]:
     """(no, repeat) of every stored record of a run -> whether it failed."""
-    record = schema.record
-    query = select(record.c.no, record.c.repeat, record.c.failed).where(record.c.run == run)
-    return {(row.no, row.repeat): bool(row.failed) for row in connection.execute(query)}
+    rows = connection.execute("SELECT no, repeat, failed FROM record WHERE run = :run", {"run": run}).tuples()
+    return {(no, repeat): bool(failed) for no, repeat, failed in rows}
 
 
 def sample_places(connection: Connection, run: int) -> dict[str, int]:
     """Sample id -> its place in the dataset, of every stored record of a run."""
-    record, sample = schema.record, schema.sample
-    joined = record.join(sample, sample.c.num == record.c.sample)
-    query = select(sample.c.id, record.c.no).select_from(joined).where(record.c.run == run)
-    return {row.id: row.no for row in connection.execute(query)}
+    query = """SELECT sample.id, record.no FROM record JOIN sample ON sample.num = record.sample
+        WHERE record.run = :run"""
+    return dict(connection.execute(query, {"run": run}).tuples())
 
 
 def counted_texts(
@@ -242,21 +241,22 @@ def counted_texts(
     A score without one counts under its outcome, a damaged one as "damaged"; scores of one record that say the same
     count once. Those that read the same reply by another tool's rule do not count.
     """
-    score, word = schema.score, schema.word
-    query = select(score.c.no, score.c.repeat, score.c.body, score.c.outcome).where(
-        (score.c.run == run.num) & (score.c.layer == run.scoring_version)
-    )
+    query = "SELECT no, repeat, body, outcome FROM score WHERE run = :run AND layer = :layer"
+    values: dict[str, Any] = {"run": run.num, "layer": run.scoring_version}
     if outcome is not None:
-        query = query.where(score.c.outcome == OUTCOMES.index(outcome))
+        query += " AND outcome = :outcome"
+        values["outcome"] = OUTCOMES.index(outcome)
     if name:
-        query = query.join(word, word.c.num == score.c.name).where(word.c.text == name)
+        query += " AND name = (SELECT num FROM word WHERE text = :name)"
+        values["name"] = name
     elif also_scored := names_where(score_infos(run.manifest), lambda info: info.also_scored):
-        query = query.join(word, word.c.num == score.c.name).where(word.c.text.not_in(also_scored))
+        query += " AND name NOT IN (SELECT num FROM word WHERE text IN :also)"
+        values["also"] = also_scored
     unpack = unpacker_of(connection).unpack
     records = {
-        (row.no, row.repeat, _text_at(key, _detail(unpack, row.body)) or OUTCOMES[row.outcome])
-        for row in connection.execute(query)
-        if used is None or row.no in used
+        (no, repeat, _text_at(key, _detail(unpack, body)) or OUTCOMES[code])
+        for no, repeat, body, code in connection.stream(query, values).tuples()
+        if used is None or no in used
     }
     counts = Counter(text.replace("_", " ") if text in OUTCOMES else text for _, _, text in records)
     return dict(sorted(counts.items(), key=lambda pair: (-pair[1], pair[0])))
@@ -279,40 +279,28 @@ def _text_at(key: str, detail: Mapping[str, Any] | None) -> str:
     return value if isinstance(value, str) else ""
 
 
-def _of_score(connection: Connection, run: ReadableRun, score: str, more: Any) -> Any:
-    word = schema.word
-    name = connection.scalar(select(word.c.num).where(word.c.text == score))
-    query = _query(run, more, name=-1 if name is None else name)
-    return connection.execute(query.order_by(schema.record.c.no, schema.record.c.repeat))
+_SCORED: Final = """SELECT record.no, record.repeat, record.failed, sample.id, sample.grp, sample.cluster, {more}
+    FROM record JOIN sample ON sample.num = record.sample
+    LEFT JOIN score ON score.run = record.run AND score.layer = :layer AND score.no = record.no
+    AND score.repeat = record.repeat{of_name}
+    WHERE record.run = :run ORDER BY record.no, record.repeat"""
+"""Records of a run with their samples and scores, those of one name or all."""
 
 
-def _query(run: ReadableRun, more: Any, last: Any = None, *, name: int | None = None) -> Select[Any]:
-    """Records of a run with their samples and scores, those of one name or all."""
-    score, record, sample = schema.score, schema.record, schema.sample
-    of_record = (
-        (score.c.run == record.c.run)
-        & (score.c.layer == run.scoring_version)
-        & (score.c.no == record.c.no)
-        & (score.c.repeat == record.c.repeat)
-    )
-    if name is not None:
-        of_record &= score.c.name == name
-    joined = record.join(sample, sample.c.num == record.c.sample).outerjoin(score, of_record)
-    return (
-        select(
-            record.c.no, record.c.repeat, record.c.failed, sample.c.id, sample.c.grp, sample.c.cluster,
-            more, score.c.outcome, score.c.value, *([] if last is None else [last]),
-        )
-        .select_from(joined)
-        .where(record.c.run == run.num)
-    )  # fmt: skip
+def _of_score(
+    connection: Connection, run: ReadableRun, score: str, columns: str = "score.outcome, score.value, score.body"
+) -> Rows:
+    number = connection.execute("SELECT num FROM word WHERE text = :name", {"name": score}).scalar()
+    query = _SCORED.format(more=columns, of_name=" AND score.name = :name")
+    values = {"run": run.num, "layer": run.scoring_version, "name": -1 if number is None else number}
+    return connection.stream(query, values)
 
 
-def _rows(stream: Any, names: Mapping[int, str], expected: Sequence[str]) -> Iterator[tuple[ScoreRow, Any]]:
+def _rows(rows: Iterable[Any], names: Mapping[int, str], expected: Sequence[str]) -> Iterator[tuple[ScoreRow, Any]]:
     """Score rows with the last column, and for each failed record an error row per score that it lacks."""
     current: tuple[int, int] | None = None
     missing: list[ScoreRow] = []
-    for no, repeat, failed, ident, group, cluster, name, outcome, value, last in stream:
+    for no, repeat, failed, ident, group, cluster, name, outcome, value, last in rows:
         if (no, repeat) != current:
             yield from ((lacked, None) for lacked in missing)
             current = (no, repeat)
@@ -335,23 +323,11 @@ def changed_verdicts(connection: Connection, run: int, versions: tuple[int, int]
         run: the run's number.
         versions: of its scores.
     """
-    score, word = schema.score, schema.word
-    verdicts = (
-        select(score.c.name)
-        .where((score.c.run == run) & score.c.layer.in_(versions))
-        .group_by(score.c.name, score.c.no, score.c.repeat)
-        .having(
-            or_(
-                func.count() == 1,
-                func.min(score.c.outcome) != func.max(score.c.outcome),
-                func.min(score.c.value) != func.max(score.c.value),
-            )
-        )
-        .subquery()
-    )
-    joined = verdicts.join(word, word.c.num == verdicts.c.name)
-    query = select(word.c.text, func.count().label("records")).select_from(joined).group_by(word.c.text)
-    return {row.text: row.records for row in connection.execute(query)}
+    query = """SELECT word.text, count(*) AS records FROM (
+            SELECT name FROM score WHERE run = :run AND layer IN :versions GROUP BY name, no, repeat
+            HAVING count(*) = 1 OR min(outcome) <> max(outcome) OR min(value) <> max(value)
+        ) AS verdicts JOIN word ON word.num = verdicts.name GROUP BY word.text"""
+    return dict(connection.execute(query, {"run": run, "versions": versions}).tuples())
 
 
 def _asks_repeatedly(scorers: Any) -> bool:
@@ -373,16 +349,11 @@ def consistency(connection: Connection, run: int, version: int, *, scorers: Any)
     """
     if not _asks_repeatedly(scorers):
         return {}
-    score, word = schema.score, schema.word
-    query = (
-        select(word.c.text, score.c.body)
-        .select_from(score.join(word, word.c.num == score.c.name))
-        .where((score.c.run == run) & (score.c.layer == version) & score.c.body.is_not(None))
-        .order_by(word.c.text, score.c.no, score.c.repeat)
-    )
+    query = """SELECT word.text, score.body FROM score JOIN word ON word.num = score.name
+        WHERE run = :run AND layer = :layer AND score.body IS NOT NULL ORDER BY word.text, no, repeat"""
     unpack = unpacker_of(connection).unpack
     spreads: dict[str, list[tuple[float, float]]] = {}
-    for row in connection.execute(query):
+    for row in connection.stream(query, {"run": run, "layer": version}):
         with suppress(StoreError):
             detail = from_json(unpack(bytes(row.body)))[1]
             if "sd" in detail and "flip_rate" in detail:
@@ -440,12 +411,11 @@ def breakdowns(
 
 def _metadata(connection: Connection, run: int, keys: Sequence[str]) -> dict[str, dict[str, str]]:
     """Key of the metadata -> sample's id -> its value as text; "" where a sample has none."""
-    record, sample = schema.record, schema.sample
-    numbers = select(record.c.sample).where(record.c.run == run)
-    query = select(sample.c.id, sample.c.grp, sample.c.cluster, sample.c.body).where(sample.c.num.in_(numbers))
+    query = """SELECT id, grp, cluster, body FROM sample
+        WHERE num IN (SELECT sample FROM record WHERE run = :run)"""
     unpack = unpacker_of(connection).unpack
     by_key: dict[str, dict[str, str]] = {key: {} for key in keys}
-    for row in connection.execute(query):
+    for row in connection.stream(query, {"run": run}):
         try:
             metadata = unpack_sample(row.id, row.grp, row.cluster, unpack(bytes(row.body))).metadata
         except StoreError:

@@ -5,22 +5,22 @@ from __future__ import annotations
 import contextlib
 import fcntl
 import os
+import re
 import shutil
 import sqlite3
 import time
-from collections.abc import Mapping
+from collections.abc import Iterator, Sequence
+from functools import cache, lru_cache
 from itertools import count
 from pathlib import Path
 from secrets import token_hex
-from typing import Any, ClassVar, Final
+from typing import ClassVar, Final, Self
 from urllib.parse import quote
 
-from sqlalchemy import URL, Connection, Engine, create_engine, event
-from sqlalchemy.exc import SQLAlchemyError
-from sqlalchemy.pool import NullPool
-
 from steelyard.errors import StoreError
-from steelyard.store.backend import Durability, Transact
+from steelyard.store.backend import Durability, Purpose, Transact
+from steelyard.store.connection import NO_VALUES, Connection, DatabaseError, Rows, Values
+from steelyard.store.schema import Dialect, Table, insert_into
 
 _BUSY_S: Final = 30.0
 """How long a writer waits for another process's transaction, which takes milliseconds."""
@@ -29,6 +29,8 @@ _LOCK_PAUSE_S: Final = 0.02
 """Whoever lists runs holds a lock for an instant (`is_locked`), on a busy machine for several: that is no writer."""
 _LOG_BYTES: Final = 8 << 20
 """Size that the log is cut to. SQLite copies it into the file at 1000 pages of 4 KiB, so it usually has half of it."""
+_LIST: Final = re.compile(r"\bIN :(\w+)")
+"""A list of values in a statement."""
 _RESERVE_BYTES: Final = 1 << 20
 """1 MiB: the replies of some hundred calls in flight and the pages they touch."""
 
@@ -42,13 +44,17 @@ class SqliteFile:
     """
 
     shared: ClassVar[bool] = False
-    snapshot: ClassVar[Mapping[str, Any]] = {}
-    latest: ClassVar[Mapping[str, Any]] = {}
-    writing: ClassVar[Mapping[str, Any]] = {"writes": True}
 
     def __init__(self, where: Path, durability: Durability) -> None:
         self.where = where
-        self.engine = _engine(where, durability)
+        self._durability = durability
+
+    def connect(self, purpose: Purpose) -> SqliteConnection:
+        """Open the file; connections that read may be open in any number."""
+        return SqliteConnection(self.where, self._durability, writes=purpose == "writing")
+
+    def close(self) -> None:
+        """Do nothing: SQLite removes its log with the last connection, so none is kept open for the next use."""
 
     def exists(self) -> bool:
         """Whether there is such a file."""
@@ -96,8 +102,7 @@ class SqliteFile:
 
     def tables(self, connection: Connection) -> set[str]:
         """Names of the tables."""
-        rows = connection.exec_driver_sql("SELECT name FROM sqlite_master WHERE type = 'table'")
-        return {str(name) for (name,) in rows}
+        return set(map(str, connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'").scalars()))
 
     def reserve(self) -> ReserveFile:
         """Reserve space in a file beside the store."""
@@ -110,25 +115,21 @@ class SqliteFile:
         were in the journal; now it is done before the first call is sent.
         """
         with connection.begin():
-            version = connection.exec_driver_sql("PRAGMA user_version").scalar_one()
-            connection.exec_driver_sql(f"PRAGMA user_version = {int(version)}")
+            version = connection.execute("PRAGMA user_version").scalar()
+            connection.execute(f"PRAGMA user_version = {int(version)}")
 
     def changes(self, connection: Connection) -> int | None:
         """A number that changes when another connection has changed the database."""
-        return int(connection.exec_driver_sql("PRAGMA data_version").scalar_one())
-
-    def undo(self, connection: Connection) -> None:
-        """Roll back: SQLAlchemy considers a transaction over whose commit failed; SQLite may not."""
-        connection.connection.rollback()
+        return int(connection.execute("PRAGMA data_version").scalar())
 
     def check_pages(self, connection: Connection, *, deep: bool, notes: list[str]) -> list[str]:
         """SQLite's quick_check; with `deep` its integrity_check, which compares the indexes with their tables."""
         if not deep:
             notes.append("indexes were not compared with their tables: --deep does that")
-        rows = connection.exec_driver_sql(f"PRAGMA {'integrity_check' if deep else 'quick_check'}")
-        return [f"SQLite says: {line}" for (line,) in rows if line != "ok"]
+        lines = connection.execute(f"PRAGMA {'integrity_check' if deep else 'quick_check'}").scalars()
+        return [f"SQLite says: {line}" for line in lines if line != "ok"]
 
-    def is_transient(self, error: SQLAlchemyError) -> bool:  # noqa: ARG002  # as the protocol has it
+    def is_transient(self, error: DatabaseError) -> bool:  # noqa: ARG002  # as the protocol has it
         """Never: SQLite runs one writer at a time."""
         return False
 
@@ -145,22 +146,44 @@ class SqliteFile:
         return is_locked(self.where, run)
 
 
-def _engine(path: Path, durability: Durability) -> Engine:
-    url = URL.create("sqlite", database=str(path))
-    writable = os.access(path, os.W_OK) and os.access(path.parent, os.W_OK)
-    immutable = path.is_file() and not writable and not path.with_name(f"{path.name}-wal").exists()
-    # Connections are made by whoever opens the store and used by the writer's thread, one thread at a time.
-    options: dict[str, Any] = {"timeout": _BUSY_S, "check_same_thread": False}
-    if immutable:
+class SqliteConnection:
+    """A connection of the standard library's driver.
+
+    Args:
+        path: the file.
+        durability: `full` flushes each transaction to the disk.
+        writes: whether its transactions take the lock of those who write as they begin.
+
+    Raises:
+        DatabaseError: the file cannot be opened.
+    """
+
+    dialect: ClassVar[Dialect] = "sqlite"
+
+    def __init__(self, path: Path, durability: Durability, *, writes: bool) -> None:
+        # A transaction that begins by reading cannot wait for the lock later: once another process has committed
+        # meanwhile, its first write fails at once, whatever the timeout.
+        self._begin = "BEGIN IMMEDIATE" if writes else "BEGIN DEFERRED"
+        writable = os.access(path, os.W_OK) and os.access(path.parent, os.W_OK)
+        immutable = path.is_file() and not writable and not path.with_name(f"{path.name}-wal").exists()
         # We cannot write it and nobody else has it open (there would be a log beside it), so no locking is needed;
         # without this SQLite wants to create files beside it.
-        url = url.set(database=f"file:{quote(str(path))}", query={"immutable": "1", "uri": "true"})
-    # No pool: SQLite removes its log with the last connection, and a pool would keep connections open.
-    engine = create_engine(url, poolclass=NullPool, connect_args=options)
+        database = f"file:{quote(str(path))}?immutable=1" if immutable else str(path)
+        try:
+            # Connections are made by whoever opens the store and used by the writer's thread, one thread at a time.
+            # Without an isolation level the driver begins no transactions by itself.
+            self._driver = sqlite3.connect(
+                database, timeout=_BUSY_S, isolation_level=None, check_same_thread=False, uri=immutable
+            )
+        except sqlite3.Error as error:
+            raise DatabaseError.of(error) from error
+        try:
+            self._set_up(durability, immutable=immutable)
+        except BaseException:
+            self._driver.close()
+            raise
 
-    @event.listens_for(engine, "connect")
-    def set_up(connection: Any, _: object) -> None:
-        connection.isolation_level = None  # the driver would begin transactions by itself; `begin` below does
+    def _set_up(self, durability: Durability, *, immutable: bool) -> None:
         for pragma in (
             *(() if immutable else ("journal_mode=WAL",)),
             # NORMAL flushes the log to the disk at checkpoints only: safe against a kill, not against a power cut.
@@ -172,16 +195,94 @@ def _engine(path: Path, durability: Durability) -> Engine:
             # Otherwise a large sort writes a file in /var/tmp, which may be full.
             "temp_store=MEMORY",
         ):
-            connection.execute(f"PRAGMA {pragma}")
+            self.execute(f"PRAGMA {pragma}")
 
-    @event.listens_for(engine, "begin")
-    def begin(connection: Connection) -> None:
-        # A transaction that begins by reading cannot wait for the lock later: once another process has committed
-        # meanwhile, its first write fails at once, whatever the timeout.
-        writes = connection.get_execution_options().get("writes", False)
-        connection.exec_driver_sql("BEGIN IMMEDIATE" if writes else "BEGIN DEFERRED")
+    def execute(self, statement: str, values: Values = NO_VALUES) -> Rows:
+        """Execute one statement."""
+        if names := _lists_of(statement):
+            statement, values = _expanded(statement, names, values)
+        try:
+            return Rows(self._driver.execute(statement, values), sqlite3.Error)
+        except sqlite3.Error as error:
+            raise DatabaseError.of(error) from error
 
-    return engine
+    def stream(self, statement: str, values: Values = NO_VALUES) -> Rows:
+        """The same: SQLite computes each row as it is read."""
+        return self.execute(statement, values)
+
+    def executemany(self, statement: str, rows: Sequence[Values]) -> None:
+        """Execute a statement once for each row of values."""
+        try:
+            self._driver.executemany(statement, rows)
+        except sqlite3.Error as error:
+            raise DatabaseError.of(error) from error
+
+    def insert(self, table: Table, row: Values) -> int:
+        """Insert a row into a table whose key SQLite numbers; its number."""
+        try:
+            return int(self._driver.execute(insert_into(table, tuple(row)), row).lastrowid or 0)
+        except sqlite3.Error as error:
+            raise DatabaseError.of(error) from error
+
+    @contextlib.contextmanager
+    def begin(self) -> Iterator[None]:
+        """A transaction."""
+        self.execute(self._begin)
+        try:
+            yield
+            self.execute("COMMIT")
+        except BaseException:
+            # Of some errors, such as a full disk, SQLite itself has rolled back.
+            if self._driver.in_transaction:
+                with contextlib.suppress(sqlite3.Error):
+                    self._driver.execute("ROLLBACK")
+            raise
+
+    def has_table(self, name: str) -> bool:
+        """Whether the store has a table."""
+        query = "SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = :name"
+        return self.execute(query, {"name": name}).scalar() is not None
+
+    def close(self) -> None:
+        """Close it."""
+        self._driver.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+
+@cache
+def _lists_of(statement: str) -> tuple[str, ...]:
+    """Names of the values behind IN."""
+    return tuple(_LIST.findall(statement))
+
+
+def _expanded(statement: str, names: Sequence[str], values: Values) -> tuple[str, Values]:
+    """The statement with a parameter for each value of its lists, and these values.
+
+    SQLite has no parameter that is a list. The last value is repeated up to the next power of two, so that there are a
+    dozen statements to be prepared and kept, and not one for each length.
+    """
+    flat = {name: value for name, value in values.items() if name not in names}
+    sizes = []
+    for name in names:
+        listed = list(values[name])
+        size = 1 << (len(listed) - 1).bit_length() if listed else 0
+        listed += listed[-1:] * (size - len(listed))
+        flat |= {f"{name}_{number}": value for number, value in enumerate(listed)}
+        sizes.append(size)
+    return _with_lists(statement, tuple(sizes)), flat
+
+
+@lru_cache(maxsize=512)
+def _with_lists(statement: str, sizes: tuple[int, ...]) -> str:
+    left = iter(sizes)
+    return _LIST.sub(
+        lambda match: f"IN ({', '.join(f':{match[1]}_{number}' for number in range(next(left)))})", statement
+    )
 
 
 class RunLock:

@@ -13,12 +13,10 @@ from datetime import UTC, datetime
 from pathlib import Path, PurePath
 from typing import Any, Final
 
-from sqlalchemy import select
-
 from steelyard.errors import ConfigError, did_you_mean
 from steelyard.models.budget import Spent
-from steelyard.store import schema
-from steelyard.store.backend import Durability, portions
+from steelyard.store.backend import Durability
+from steelyard.store.connection import select_in
 from steelyard.store.journal import RunWriter, SeenKeys, StoreJournal
 from steelyard.store.open_store import OpenStore
 from steelyard.store.run import Run
@@ -29,6 +27,7 @@ from steelyard.types import Score
 _ALPHABET: Final = "23456789abcdefghjkmnpqrstuvwxyz"
 """No letter or digit that is read as another."""
 _MOST_LISTED: Final = 12
+_NEWEST_FIRST: Final = "SELECT * FROM run ORDER BY num DESC"
 LATEST: Final = "latest"
 
 
@@ -79,10 +78,10 @@ class Store(OpenStore):
 
     def spent(self, evaluation: int) -> tuple[int, int]:
         """Calls and tokens that an evaluation has booked."""
-        table = schema.evaluation
+        query = "SELECT calls, tokens FROM evaluation WHERE num = :num"
         with self.reading() as connection:
-            row = connection.execute(select(table.c.calls, table.c.tokens).where(table.c.num == evaluation)).one()
-        return row.calls, row.tokens
+            ((calls, tokens),) = connection.execute(query, {"num": evaluation}).tuples()
+        return calls, tokens
 
     def spending(self, evaluation: int, *, currency: str = "") -> Spent:
         """All that an evaluation has booked.
@@ -138,15 +137,14 @@ class Store(OpenStore):
 
     def stored_keys(self, keys: Sequence[bytes]) -> set[bytes]:
         """The subset of `keys` that the journal holds."""
-        key = schema.reply.c.key
         with self.reading() as connection:
-            queries = (select(key).where(key.in_(portion)) for portion in portions(keys))
-            return {bytes(stored) for query in queries for stored in connection.scalars(query)}
+            rows = select_in(connection, "SELECT key FROM reply WHERE key IN :keys", "keys", keys)
+            return {bytes(row.key) for row in rows}
 
     def runs(self) -> list[Run]:
         """Every run, newest first."""
         with self.reading() as connection:
-            rows = connection.execute(select(schema.run).order_by(schema.run.c.num.desc())).all()
+            rows = connection.execute(_NEWEST_FIRST).all()
         return [Run(self, row) for row in rows]
 
     def run(self, name: str) -> Run:
@@ -172,16 +170,15 @@ class Store(OpenStore):
         Raises:
             ConfigError: as for `run`.
         """
-        table = schema.run
         with self.reading() as connection:
-            rows = connection.execute(select(table).order_by(table.c.num.desc())).all()
+            rows = connection.execute(_NEWEST_FIRST).all()
         return [(Run(self, named.row), named.choice) for named in named_together(names, rows, unique=unique)]
 
     def runs_of(self, evaluation: int) -> list[Run]:
         """The runs that were started together, in the order of their targets."""
-        table = schema.run
+        query = "SELECT * FROM run WHERE evaluation = :evaluation ORDER BY num"
         with self.reading() as connection:
-            rows = connection.execute(select(table).where(table.c.evaluation == evaluation).order_by(table.c.num)).all()
+            rows = connection.execute(query, {"evaluation": evaluation}).all()
         return [Run(self, row) for row in rows]
 
 

@@ -11,8 +11,6 @@ from dataclasses import replace
 from hashlib import blake2b
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from sqlalchemy import Connection, inspect, select
-
 from steelyard.analysis.usage import FrameworkUsage, StageCost, money_text
 from steelyard.errors import ConfigError, StoreError
 from steelyard.escaping import cell_text
@@ -21,8 +19,8 @@ from steelyard.plain_json import to_json
 from steelyard.prompts.agent_messages import reported_usage
 from steelyard.session.replies import unpack_reply
 from steelyard.store import schema
-from steelyard.store.backend import insert_or_add, insert_or_update, portions
 from steelyard.store.columns import RecordColumns
+from steelyard.store.connection import Connection, portions
 from steelyard.store.records import reply_bodies, unpack_sample, unpacker_of
 from steelyard.store.writer import Batch
 from steelyard.types import Output
@@ -49,15 +47,16 @@ _ASKS_ITSELF: Final = frozenset({"function", "langchain", "llama_index"})
 def add_spending(batch: Batch, evaluation: int, money: int, millis: int) -> None:
     """Add to the money and the time that an evaluation has spent."""
     row = {"evaluation": evaluation, "currency": "", "money": money, "millis": millis}
-    move = insert_or_add(batch.connection.dialect.name, schema.spending, ("evaluation",), ("money", "millis"))
-    batch.connection.execute(move, [row])
+    batch.connection.execute(
+        schema.insert_or_add(schema.spending, ("evaluation",), ("money", "millis"), others=("currency",)), row
+    )
 
 
 def set_currency(batch: Batch, evaluation: int, currency: str) -> None:
     """Store the currency of an evaluation's money."""
     row = {"evaluation": evaluation, "currency": currency, "money": 0, "millis": 0}
-    statement = insert_or_update(batch.connection.dialect.name, schema.spending, ("evaluation",), ("currency",))
-    batch.connection.execute(statement, [row])
+    insert = schema.insert_into(schema.spending)
+    batch.connection.execute(f"{insert} ON CONFLICT (evaluation) DO UPDATE SET currency = excluded.currency", row)
 
 
 def check_currency(money: int, before: str, currency: str) -> None:
@@ -81,10 +80,9 @@ def check_currency(money: int, before: str, currency: str) -> None:
 
 def read_spending(connection: Connection, evaluation: int) -> tuple[int, int, str]:
     """Billionths, milliseconds and the currency; (0, 0, "") where none of it was counted."""
-    table = schema.spending
-    if not inspect(connection).has_table(table.name):
+    if not connection.has_table(schema.spending.name):
         return 0, 0, ""
-    row = connection.execute(select(table).where(table.c.evaluation == evaluation)).first()
+    row = connection.execute("SELECT * FROM spending WHERE evaluation = :num", {"num": evaluation}).first()
     return (0, 0, "") if row is None else (row.money, row.millis, row.currency)
 
 
@@ -100,13 +98,11 @@ def stage_costs(connection: Connection, run: int, stages: Sequence[str]) -> tupl
         Nothing where the stages do not add up to the run: an earlier version stored some of its records and counted
         no stages, and a part would be taken for the whole.
     """
-    if not inspect(connection).has_table(schema.stage.name):
+    if not connection.has_table(schema.stage.name):
         return ()
-    table = schema.stage
-    rows = connection.execute(select(table).where(table.c.run == run).order_by(table.c.stage)).all()
-    run_row = connection.execute(
-        select(schema.run.c.evaluation, schema.run.c.replies).where(schema.run.c.num == run)
-    ).first()
+    of_run = {"run": run}
+    rows = connection.execute("SELECT * FROM stage WHERE run = :run ORDER BY stage", of_run).all()
+    run_row = connection.execute("SELECT evaluation, replies FROM run WHERE num = :run", of_run).first()
     if run_row is None or sum(row.calls for row in rows) != run_row.replies:
         return ()
     money = _stage_money(connection, run)
@@ -116,10 +112,9 @@ def stage_costs(connection: Connection, run: int, stages: Sequence[str]) -> tupl
 
 def _stage_money(connection: Connection, run: int) -> dict[int, tuple[int, int]]:
     """Stage's number -> how many of its replies have a cost, and billionths of all of them."""
-    table = schema.stage_money
-    if not inspect(connection).has_table(table.name):
+    if not connection.has_table(schema.stage_money.name):
         return {}
-    rows = connection.execute(select(table).where(table.c.run == run))
+    rows = connection.execute("SELECT * FROM stage_money WHERE run = :run", {"run": run})
     return {row.stage: (row.priced, row.money) for row in rows}
 
 
@@ -141,10 +136,9 @@ def reported_counts(output: Output | None, *, through_journal: bool) -> dict[str
 
 def framework_usage(connection: Connection, run: int) -> FrameworkUsage | None:
     """The tokens that a run's outputs report of models which did not go through the journal; None where none does."""
-    table = schema.framework_usage
-    if not inspect(connection).has_table(table.name):
+    if not connection.has_table(schema.framework_usage.name):
         return None
-    row = connection.execute(select(table).where(table.c.run == run)).first()
+    row = connection.execute("SELECT * FROM framework_usage WHERE run = :run", {"run": run}).first()
     return FrameworkUsage(*(getattr(row, name) for name in OF_FRAMEWORK)) if row is not None and row.records else None
 
 
@@ -298,16 +292,11 @@ class RunUsage:
 
     def _read_samples(self) -> Iterator[Sample]:
         """Every sample that can be read; a damaged one is reported where its record is read."""
-        table = schema.sample
-        numbers = select(schema.record.c.sample).where(schema.record.c.run == self._run)
-        query = (
-            select(table.c.id, table.c.grp, table.c.cluster, table.c.body)
-            .where(table.c.num.in_(numbers))
-            .order_by(table.c.num)
-        )
+        query = """SELECT id, grp, cluster, body FROM sample
+            WHERE num IN (SELECT sample FROM record WHERE run = :run) ORDER BY num"""
         with self._reading() as connection:
             unpack = unpacker_of(connection).unpack
-            for row in connection.execution_options(yield_per=5000).execute(query):
+            for row in connection.stream(query, {"run": self._run}):
                 with suppress(StoreError):
                     yield unpack_sample(row.id, row.grp, row.cluster, unpack(bytes(row.body)))
 

@@ -14,14 +14,12 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
-from sqlalchemy import Connection, Select, Table, func, inspect, select
-from sqlalchemy.exc import SQLAlchemyError
-
 from steelyard.errors import StoreError
 from steelyard.plain_json import from_json
 from steelyard.session.replies import unpack_reply
 from steelyard.store import schema
 from steelyard.store.checksums import HEAD, ROWS, head_digest, read_checksums, record_digest, score_digest
+from steelyard.store.connection import Connection, DatabaseError
 from steelyard.store.migrations import ADDED_TABLES
 from steelyard.store.records import (
     KEY_BYTES,
@@ -33,6 +31,7 @@ from steelyard.store.records import (
     unpack_score,
     unpacker_of,
 )
+from steelyard.store.scores import words_of
 from steelyard.store.usage import OF_FRAMEWORK, reported_counts
 from steelyard.types import Reply
 
@@ -49,6 +48,10 @@ _MOST_TWICE: Final = 10
 """Keys that are listed where several replies have the same one."""
 _CHUNK: Final = 500
 """Records that are read together."""
+_RECORDS: Final = f"""SELECT record.*, sample.num AS sample_num, sample.hash AS sample_hash, sample.id, sample.grp,
+    sample.cluster, sample.body AS sample_body
+    FROM record LEFT JOIN sample ON sample.num = record.sample
+    WHERE run = :run AND (no, repeat) > (:no, :after) ORDER BY no, repeat LIMIT {_CHUNK}"""
 _STATES: Final = frozenset({"open", "finished", "interrupted", "broken"})
 _RUN_COUNTERS: Final = ("done", "errors", "replies", "from_journal", "input_tokens", "output_tokens")
 _STAGE_COUNTERS: Final = ("calls", "from_journal", "input_tokens", "output_tokens", "estimated")
@@ -114,10 +117,9 @@ class Verification:
         """Count it as damage where the database itself cannot read on."""
         try:
             yield
-        except (SQLAlchemyError, StoreError, *_OTHER_TYPES) as error:
-            cause = getattr(error, "orig", None) or error
+        except (DatabaseError, StoreError, *_OTHER_TYPES) as error:
             # The other lines of a StoreError tell the user to run this very command.
-            self.add(f"{what} cannot be read: {str(cause).partition(chr(10))[0]}")
+            self.add(f"{what} cannot be read: {str(error).partition(chr(10))[0]}")
 
     def to_json(self) -> dict[str, Any]:
         """Plain JSON."""
@@ -163,21 +165,17 @@ def verify(store: Store, run: Run | None = None, *, deep: bool = False) -> Verif
 
 def _check_tables(known: set[str], result: Verification) -> None:
     later = {table.name for table in ADDED_TABLES}
-    for table in schema.metadata.sorted_tables:
+    for table in schema.TABLES:
         if table.name not in known and table.name not in later:
             result.add(f"table {table.name} is missing")
     if missing := sorted(later - known):
         result.notes.append(f"an earlier version made this store; it has no table {', '.join(missing)} yet")
 
 
-def _streamed(connection: Connection, query: Select[Any]) -> Iterator[Any]:
-    return iter(connection.execution_options(yield_per=1000).execute(query))
-
-
 def _check_samples(connection: Connection, result: Verification) -> None:
     """Each sample unpacks to what its hash was made of."""
-    table, unpack = schema.sample, unpacker_of(connection).unpack
-    for row in _streamed(connection, select(table).order_by(table.c.num)):
+    unpack = unpacker_of(connection).unpack
+    for row in connection.stream("SELECT * FROM sample ORDER BY num"):
         result.counts["samples"] += 1
         try:
             body = unpack(bytes(row.body))
@@ -190,8 +188,8 @@ def _check_samples(connection: Connection, result: Verification) -> None:
 
 def _check_replies(connection: Connection, result: Verification) -> None:
     """Each reply unpacks to a JSON list, and has a key of ten bytes that no other has."""
-    table, unpack = schema.reply, unpacker_of(connection).unpack
-    for row in _streamed(connection, select(table).order_by(table.c.num)):
+    unpack = unpacker_of(connection).unpack
+    for row in connection.stream("SELECT * FROM reply ORDER BY num"):
         result.counts["replies"] += 1
         key = bytes(row.key)
         if len(key) != _HASH_BYTES:
@@ -203,38 +201,33 @@ def _check_replies(connection: Connection, result: Verification) -> None:
             result.add(f"reply {key.hex()}: {error}")
     # An index that lost a row would not notice a second one, so the table itself is grouped: by an expression, which
     # keeps the database from using the index. It gives the whole key, as keys have half that length.
-    grouped = func.substr(table.c.key, 1, 2 * _HASH_BYTES)
-    twice = select(grouped).group_by(grouped).having(func.count() > 1)
-    for (key,) in connection.execute(twice.limit(_MOST_TWICE)):
+    grouped = f"substr(key, 1, {2 * _HASH_BYTES})"
+    twice = f"SELECT {grouped} FROM reply GROUP BY {grouped} HAVING count(*) > 1 LIMIT {_MOST_TWICE}"
+    for key in connection.execute(twice).scalars():
         result.add(f"reply {bytes(key).hex()} is there more than once")
 
 
 def _check_words(connection: Connection, result: Verification) -> None:
     """No name has two numbers, and no dictionary is empty."""
-    word, dictionary = schema.word, schema.dictionary
     seen: dict[str, int] = {}
-    for row in connection.execute(select(word).order_by(word.c.num)):
+    for row in connection.execute("SELECT * FROM word ORDER BY num"):
         result.counts["names"] += 1
         if row.text in seen:
             result.add(f"the name {row.text!r} has two numbers, {seen[row.text]} and {row.num}")
         seen[row.text] = row.num
-    for row in connection.execute(select(dictionary)):
+    for row in connection.execute("SELECT * FROM dictionary"):
         result.counts["dictionaries"] += 1
         if not row.data:
             result.add(f"dictionary {row.num} is empty")
 
 
-def _check_owner(connection: Connection, table: Table, result: Verification) -> None:
+def _check_owner(connection: Connection, table: schema.Table, result: Verification) -> None:
     """Every row belongs to a run that exists."""
-    if not connection.dialect.has_table(connection, table.name):
+    if not connection.has_table(table.name):
         return
-    rows = (
-        select(table.c.run, func.count())
-        .where(table.c.run.not_in(select(schema.run.c.num)))
-        .group_by(table.c.run)
-        .order_by(table.c.run)
-    )
-    for number, count in connection.execute(rows):
+    rows = f"""SELECT run, count(*) FROM {table.name} WHERE run NOT IN (SELECT num FROM run)
+        GROUP BY run ORDER BY run"""
+    for number, count in connection.execute(rows).tuples():
         result.add(f"table {table.name} has {count} rows of run number {number}, which is not there")
 
 
@@ -267,14 +260,11 @@ class RunCheck:
 
     def check(self) -> None:
         """Check all of it."""
-        row = dict(self._connection.execute(select(schema.run).where(schema.run.c.num == self._run)).mappings().one())
+        (row,) = self._of_run("SELECT * FROM run WHERE num = :run")
         self._result.counts["runs"] += 1
         self._check_head(row)
-        word, layer = schema.word, schema.layer
-        self._names = {
-            word_row.num: word_row.text for word_row in self._connection.execute(select(word.c.num, word.c.text))
-        }
-        self._scoring_versions |= set(self._connection.scalars(select(layer.c.layer).where(layer.c.run == self._run)))
+        self._names = words_of(self._connection)
+        self._scoring_versions |= {row["layer"] for row in self._of_run("SELECT layer FROM layer WHERE run = :run")}
         self._check_scoring_versions(row["layer"])
         last = (-1, 0)
         while rows := self._chunk(last):
@@ -289,6 +279,10 @@ class RunCheck:
     def _add(self, what: str, sample: str = "", repeat: int = 0) -> None:
         self._result.add(what, run=self._id, sample=sample, repeat=repeat)
 
+    def _of_run(self, query: str, **values: Any) -> Iterator[dict[str, Any]]:
+        """The rows of a query about this run."""
+        return self._connection.execute(query, {"run": self._run, **values}).mappings()
+
     def _check_head(self, row: Mapping[str, Any]) -> None:
         try:
             manifest = json.loads(row["manifest"])
@@ -297,8 +291,7 @@ class RunCheck:
             self._add(f"the manifest cannot be read: {error}")
         if row["state"] not in _STATES:
             self._add(f"unknown state {row['state']!r}")
-        evaluation = schema.evaluation
-        if self._connection.scalar(select(evaluation.c.num).where(evaluation.c.num == row["evaluation"])) is None:
+        if not list(self._of_run("SELECT num FROM evaluation WHERE num = :num", num=row["evaluation"])):
             self._add(f"evaluation {row['evaluation']}, which holds what was spent, is missing")
         stored = read_checksums(self._connection, self._run)
         if not stored:
@@ -309,27 +302,14 @@ class RunCheck:
     def _check_scoring_versions(self, newest: int) -> None:
         if newest not in self._scoring_versions:
             self._add(f"scoring version {newest} is missing")
-        layer = schema.layer
-        for row in self._connection.execute(select(layer).where(layer.c.run == self._run)):
+        for row in self._of_run("SELECT * FROM layer WHERE run = :run"):
             try:
-                json.loads(row.scorers)
+                json.loads(row["scorers"])
             except ValueError as error:
-                self._add(f"scoring version {row.layer} cannot be read: {error}")
+                self._add(f"scoring version {row['layer']} cannot be read: {error}")
 
     def _chunk(self, after: tuple[int, int]) -> Sequence[dict[str, Any]]:
-        record, sample = schema.record, schema.sample
-        later = (record.c.no > after[0]) | ((record.c.no == after[0]) & (record.c.repeat > after[1]))
-        query = (
-            select(
-                record, sample.c.num.label("sample_num"), sample.c.hash.label("sample_hash"), sample.c.id, sample.c.grp,
-                sample.c.cluster, sample.c.body.label("sample_body"),
-            )
-            .select_from(record.outerjoin(sample, sample.c.num == record.c.sample))
-            .where((record.c.run == self._run) & later)
-            .order_by(record.c.no, record.c.repeat)
-            .limit(_CHUNK)
-        )  # fmt: skip
-        return [dict(row) for row in self._connection.execute(query).mappings()]
+        return list(self._of_run(_RECORDS, no=after[0], after=after[1]))
 
     def _check_chunk(self, rows: Sequence[dict[str, Any]]) -> None:
         keys = [self._keys_of(row) for row in rows]
@@ -420,14 +400,13 @@ class RunCheck:
 
     def _scores(self, rows: Sequence[Any]) -> dict[tuple[int, int], list[Mapping[str, Any]]]:
         """The scores of these records, and of places between them."""
-        score = schema.score
-        query = select(score).where((score.c.run == self._run) & score.c.no.between(rows[0]["no"], rows[-1]["no"]))
+        query = "SELECT * FROM score WHERE run = :run AND no BETWEEN :first AND :last"
         first, last = ((rows[at]["no"], rows[at]["repeat"]) for at in (0, -1))
         scores: dict[tuple[int, int], list[Mapping[str, Any]]] = {}
-        for row in self._connection.execute(query).mappings():
+        for row in self._of_run(query, first=first[0], last=last[0]):
             # A chunk may end between two repeats of a sample.
             if first <= (row["no"], row["repeat"]) <= last:
-                scores.setdefault((row["no"], row["repeat"]), []).append(dict(row))
+                scores.setdefault((row["no"], row["repeat"]), []).append(row)
         return scores
 
     def _check_score(self, row: Mapping[str, Any], sample_key: tuple[str, int]) -> None:
@@ -450,21 +429,14 @@ class RunCheck:
             if row[name] != self._counted[name] and not (self._lost_replies and name.endswith("tokens")):
                 self._add(f"it counts {row[name]} {name.replace('_', ' ')}, its records hold {self._counted[name]}")
         if row["state"] == "finished" and row["done"] != row["planned"]:
-            stopping = schema.stopping
-            if self._has(stopping.name) and self._connection.scalar(
-                select(func.count()).select_from(stopping).where(stopping.c.run == self._run)
-            ):
+            if self._has(schema.stopping) and list(self._of_run("SELECT run FROM stopping WHERE run = :run")):
                 return
             self._add(f"it is finished with {row['done']} of {row['planned']} records")
 
     def _check_stages(self) -> None:
-        table = schema.stage
-        if not self._has(table.name):
+        if not self._has(schema.stage):
             return
-        rows = {
-            row["stage"]: dict(row)
-            for row in self._connection.execute(select(table).where(table.c.run == self._run)).mappings()
-        }
+        rows = {row["stage"]: row for row in self._of_run("SELECT * FROM stage WHERE run = :run")}
         calls = sum(row["calls"] for row in rows.values())
         if not rows or calls < self._counted["replies"]:
             # An earlier version stored a part of the run and counted no stages; nothing is shown of them then.
@@ -479,10 +451,9 @@ class RunCheck:
                 self._add(f"stage {stage} counts other {', '.join(wrong).replace('_', ' ')} than its records hold")
 
     def _check_reported(self) -> None:
-        table = schema.framework_usage
-        if self._lost_outputs or not self._has(table.name):
+        if self._lost_outputs or not self._has(schema.framework_usage):
             return
-        row = self._connection.execute(select(table).where(table.c.run == self._run)).mappings().first()
+        row = next(self._of_run("SELECT * FROM framework_usage WHERE run = :run"), None)
         # An earlier version counted none; nothing is shown of them then.
         wrong = [name for name in OF_FRAMEWORK if row[name] != self._reported[name]] if row else []
         if wrong:
@@ -497,16 +468,18 @@ class RunCheck:
 
     def _check_remarks(self) -> None:
         """What was written about the run later: labels belong to its samples, and the stopping decision is JSON."""
-        label, stopping, known = schema.label, schema.stopping, {ident for ident, _ in self._samples}
-        if self._has(label.name):
-            for row in self._connection.execute(select(label).where(label.c.run == self._run)):
+        known = {ident for ident, _ in self._samples}
+        if self._has(schema.label):
+            for row in self._of_run("SELECT * FROM label WHERE run = :run"):
                 self._result.counts["labels"] += 1
-                if row.sample not in known:
-                    self._add(f"label {row.name!r} is of a sample that the run has not", row.sample, row.repeat)
-                self._parse(row.value.encode("utf-8", "surrogatepass"), f"label {row.name!r}", row.sample)
-        if self._has(stopping.name):
-            for body in self._connection.scalars(select(stopping.c.body).where(stopping.c.run == self._run)):
-                self._parse(body.encode(), "what its stopping rule decided")
+                if row["sample"] not in known:
+                    self._add(
+                        f"label {row['name']!r} is of a sample that the run has not", row["sample"], row["repeat"]
+                    )
+                self._parse(row["value"].encode("utf-8", "surrogatepass"), f"label {row['name']!r}", row["sample"])
+        if self._has(schema.stopping):
+            for row in self._of_run("SELECT body FROM stopping WHERE run = :run"):
+                self._parse(row["body"].encode(), "what its stopping rule decided")
 
     def _parse(self, body: bytes, what: str, sample: str = "") -> None:
         try:
@@ -514,5 +487,5 @@ class RunCheck:
         except ValueError as error:
             self._add(f"{what} cannot be read: {error}", sample)
 
-    def _has(self, table: str) -> bool:
-        return inspect(self._connection).has_table(table)
+    def _has(self, table: schema.Table) -> bool:
+        return self._connection.has_table(table.name)

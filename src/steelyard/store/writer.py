@@ -17,13 +17,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, Final, Protocol
 
-from sqlalchemy import Connection, select
-from sqlalchemy.exc import SQLAlchemyError
-
 from steelyard.errors import StoreError
-from steelyard.store import schema
-from steelyard.store.backend import Backend, Reserve, cause_of, connect_writing, repair_hint
+from steelyard.store.backend import Backend, Reserve, cause_of, repair_hint
 from steelyard.store.codec import Packer, Unpacker, load_dictionary, save_dictionary
+from steelyard.store.connection import Connection, DatabaseError
 
 _LATER_S: Final = 0.02
 """How long records wait for company: their replies are in the journal already, and a record costs seven statements
@@ -177,11 +174,9 @@ class Writer:
         return len(self._queue) + len(self._later)
 
     def _connect(self) -> None:
-        self._reading = self._backend.engine.connect().execution_options(**self._backend.latest)
+        self._reading = self._backend.connect("latest")
         try:
-            self._writing = connect_writing(self._backend)
-            # Not to be handed to whoever connects next: a lock is the connection's.
-            self._writing.detach()
+            self._writing = self._backend.connect("writing")
         except BaseException:
             self._reading.close()
             raise
@@ -192,7 +187,7 @@ class Writer:
 
     def _is_empty(self) -> bool:
         with self._reading.begin():
-            return self._reading.execute(select(schema.reply.c.num).limit(1)).first() is None
+            return self._reading.execute("SELECT num FROM reply LIMIT 1").scalar() is None
 
     def submit(self, operation: Operation) -> None:
         """Queue an operation; its ticket is answered from the writer's thread.
@@ -282,14 +277,14 @@ class Writer:
             return self._transact(operations)
         except StoreError as error:
             self._error = error
-        except SQLAlchemyError as error:
+        except DatabaseError as error:
             return self._do_once_more(operations, error)
         except Exception as error:  # noqa: BLE001  # whoever waits must hear of it: a dead writer would hang the run
             self._error = StoreError(f"the store's writer failed: {type(error).__name__}: {error}")
             self._error.__cause__ = error
         return [(operation.ticket, None, self._error) for operation in operations]
 
-    def _do_once_more(self, operations: Sequence[Operation], error: SQLAlchemyError) -> list[_Result]:
+    def _do_once_more(self, operations: Sequence[Operation], error: DatabaseError) -> list[_Result]:
         """Repeat a failed batch: if it lost against another process, over a new connection, or with the reserve freed.
 
         In the last two cases, and where none of them helps, nothing more is sent.
@@ -299,7 +294,7 @@ class Writer:
                 break
             try:
                 return self._transact(operations)
-            except SQLAlchemyError as again:
+            except DatabaseError as again:
                 error = again
         failure = self._failure(cause_of(error, self._backend.where), repair_hint(error, self._backend.where))
         failure.__cause__ = error
@@ -308,7 +303,7 @@ class Writer:
             return self._do(operations)
         if self._reserve is not None and self._reserve.release():
             self._full = failure
-            with contextlib.suppress(SQLAlchemyError):
+            with contextlib.suppress(DatabaseError):
                 return self._transact(operations)
         self._error = failure
         return [(operation.ticket, None, failure) for operation in operations]
@@ -321,7 +316,7 @@ class Writer:
         while not self._closing:
             try:
                 self._connect()
-            except SQLAlchemyError:
+            except DatabaseError:
                 if time.monotonic() > until:
                     break
                 time.sleep(_WATCH_S)
@@ -333,7 +328,7 @@ class Writer:
         if self._error is None:
             try:
                 return self._transact(operations)
-            except SQLAlchemyError:
+            except DatabaseError:
                 self._error = self._lost
         return [(operation.ticket, None, self._error) for operation in operations]
 
@@ -364,7 +359,6 @@ class Writer:
                         answered = zip(by_type[kind], values, strict=True)
                         results += [(operation.ticket, value, None) for operation, value in answered]
             except BaseException:
-                self._backend.undo(connection)
                 # Dictionaries and numbers of words that were added in this transaction do not exist any more.
                 self._packer.forget()
                 self._unpacker.forget()

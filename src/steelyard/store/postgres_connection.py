@@ -1,0 +1,211 @@
+"""A connection to a PostgreSQL store: psycopg's own, taken from SQLAlchemy's pool.
+
+PostgreSQL knows neither the character of code 0 nor half a surrogate pair, but an id or a group may hold what a
+spreadsheet or a program put there. These characters are escaped in every text that is sent, and all others are stored
+as they are, so that a person who looks into the database reads them:
+
+    code 0                  SUB 0
+    half a surrogate pair   SUB and its four hexadecimal digits in capitals
+    SUB (U+001A) itself     SUB SUB
+"""
+
+from __future__ import annotations
+
+import contextlib
+import re
+from collections.abc import Iterator, Sequence
+from functools import cache
+from typing import TYPE_CHECKING, Any, ClassVar, Final, Self
+
+from psycopg import Error, IsolationLevel, ServerCursor
+from psycopg.adapt import Dumper, Loader
+from sqlalchemy.exc import SQLAlchemyError
+
+from steelyard.store.backend import Purpose
+from steelyard.store.connection import NO_VALUES, DatabaseError, Rows, Values
+from steelyard.store.schema import Dialect, Table, insert_into
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from psycopg import Connection as DriverConnection
+    from sqlalchemy import Engine
+
+_MARK: Final = "\x1a"
+_ODD: Final = re.compile("[\0\x1a\ud800-\udfff]")
+_ESCAPED: Final = re.compile("\x1a(\x1a|0|D[89A-F][0-9A-F]{2})")
+_NOT_IN: Final = re.compile(r"\bNOT IN :(\w+)")
+_IN: Final = re.compile(r"\bIN :(\w+)")
+_FETCHED: Final = 5000
+"""Rows that a cursor of the server sends at once."""
+_VALUE: Final = re.compile(r"(?<!:):([a-z]\w*)")
+"""A value of a statement; two colons are a cast."""
+
+
+def escape(text: str) -> str:
+    r"""`text` without anything that PostgreSQL refuses.
+
+    >>> escape("a\0b\udc80")
+    'a\x1a0b\x1aDC80'
+    """
+    return _ODD.sub(_escaped, text)
+
+
+def unescape(text: str) -> str:
+    r"""The text that `escape` was given.
+
+    >>> unescape(escape("a\0b\x1a0\udc80")) == "a\0b\x1a0\udc80"
+    True
+    """
+    return _ESCAPED.sub(_unescaped, text) if _MARK in text else text
+
+
+def _escaped(match: re.Match[str]) -> str:
+    mark = match[0]
+    return _MARK + ("0" if mark == "\0" else mark if mark == _MARK else f"{ord(mark):04X}")
+
+
+def _unescaped(match: re.Match[str]) -> str:
+    code = match[1]
+    return "\0" if code == "0" else code if code == _MARK else chr(int(code, 16))
+
+
+class _EscapingDumper(Dumper):
+    """Texts on the way in; their type is left to the server, as psycopg does for a text."""
+
+    def dump(self, obj: str) -> bytes:
+        return escape(obj).encode()
+
+
+class _UnescapingLoader(Loader):
+    """And back on the way out."""
+
+    def load(self, data: Any) -> str:
+        return unescape(bytes(data).decode())
+
+
+def escape_texts(driver: DriverConnection[Any]) -> None:
+    """Let a connection escape the texts that it sends, and read back those that it gets."""
+    driver.adapters.register_dumper(str, _EscapingDumper)
+    for kind in ("text", "varchar"):
+        driver.adapters.register_loader(kind, _UnescapingLoader)
+
+
+@cache
+def _translated(statement: str) -> str:
+    """A statement as psycopg takes it: a list is one value, an array."""
+    text = statement.replace("%", "%%")
+    text = _NOT_IN.sub(r"<> ALL (:\1)", text)
+    text = _IN.sub(r"= ANY (:\1)", text)
+    return _VALUE.sub(r"%(\1)s", text)
+
+
+def _with_arrays(values: Values) -> Values:
+    """The values with each tuple as a list: psycopg takes a tuple for a row."""
+    return {name: list(value) if isinstance(value, tuple) else value for name, value in values.items()}
+
+
+class PostgresConnection:
+    """A connection of the pool, given back when it is closed; one that writes is closed for good.
+
+    Args:
+        engine: SQLAlchemy's, which holds the pool.
+        purpose: see `Purpose`.
+
+    Attributes:
+        driver: psycopg's connection.
+
+    Raises:
+        DatabaseError: the server cannot be reached.
+    """
+
+    dialect: ClassVar[Dialect] = "postgresql"
+
+    def __init__(self, engine: Engine, purpose: Purpose) -> None:
+        self._streams: list[ServerCursor[Any]] = []
+        try:
+            self._pooled = engine.raw_connection()
+        except SQLAlchemyError as error:
+            raise DatabaseError.of(getattr(error, "orig", None) or error) from error
+        self.driver: DriverConnection[Any] = self._pooled.driver_connection  # type: ignore[assignment]  # psycopg's
+        if purpose == "writing":
+            # Not to be handed to whoever connects next: a lock is the connection's.
+            self._pooled.detach()
+        self.driver.isolation_level = (
+            IsolationLevel.REPEATABLE_READ if purpose == "snapshot" else IsolationLevel.READ_COMMITTED
+        )
+        self.driver.read_only = True if purpose == "snapshot" else None
+        self.driver.autocommit = purpose == "latest"
+
+    def execute(self, statement: str, values: Values = NO_VALUES) -> Rows:
+        """Execute one statement."""
+        return Rows(self._called(self.driver.execute, _translated(statement), _with_arrays(values)), Error)
+
+    def stream(self, statement: str, values: Values = NO_VALUES) -> Rows:
+        """The same with a cursor of the server: psycopg would hold all rows of an ordinary one at once."""
+        cursor = self.driver.cursor(f"stream_{len(self._streams)}")
+        cursor.itersize = _FETCHED
+        self._streams.append(cursor)
+        return Rows(self._called(cursor.execute, _translated(statement), _with_arrays(values)), Error)
+
+    def executemany(self, statement: str, rows: Sequence[Values]) -> None:
+        """Execute a statement once for each row of values, without waiting for the answer to each."""
+        if rows:
+            with self.driver.cursor() as cursor:
+                self._called(cursor.executemany, _translated(statement), rows)
+
+    def insert(self, table: Table, row: Values) -> int:
+        """Insert a row into a table whose key the server numbers; its number."""
+        key = next(column.name for column in table.columns if column.key)
+        return int(self.execute(f"{insert_into(table, tuple(row))} RETURNING {key}", row).scalar())
+
+    @contextlib.contextmanager
+    def begin(self) -> Iterator[None]:
+        """A transaction; none where each statement is one."""
+        try:
+            yield
+            if not self.driver.autocommit:
+                self._called(self.driver.commit)
+        except BaseException:
+            # A transaction that failed, and one on a connection that broke, the server has ended itself.
+            with contextlib.suppress(Error):
+                self.driver.rollback()
+            raise
+        finally:
+            # The server closed them with the transaction; psycopg wants to be told.
+            while self._streams:
+                self._streams.pop().close()
+
+    @contextlib.contextmanager
+    def savepoint(self) -> Iterator[None]:
+        """A part of a transaction that may fail without the rest."""
+        with self.driver.transaction():
+            yield
+
+    def has_table(self, name: str) -> bool:
+        """Whether the store has a table."""
+        return bool(self.execute("SELECT to_regclass(quote_ident(:name)) IS NOT NULL", {"name": name}).scalar())
+
+    def close(self) -> None:
+        """Give it back, as it came."""
+        if self.driver.closed or self.driver.broken:
+            self._pooled.invalidate()
+        else:
+            with contextlib.suppress(Error):
+                self.driver.rollback()
+                self.driver.isolation_level = self.driver.read_only = None
+                self.driver.autocommit = False
+        self._pooled.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    @staticmethod
+    def _called(call: Callable[..., Any], *arguments: Any) -> Any:
+        try:
+            return call(*arguments)
+        except Error as error:
+            raise DatabaseError.of(error) from error
