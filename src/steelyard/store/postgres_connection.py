@@ -125,7 +125,7 @@ class PostgresConnection:
         self._streams: list[ServerCursor[Any]] = []
         try:
             self._pooled = engine.raw_connection()
-        except SQLAlchemyError as error:
+        except (SQLAlchemyError, Error) as error:
             raise DatabaseError.of(getattr(error, "orig", None) or error) from error
         self.driver: DriverConnection[Any] = self._pooled.driver_connection  # type: ignore[assignment]  # psycopg's
         if purpose == "writing":
