@@ -130,8 +130,6 @@ def command(*arguments: str) -> float:
     import contextlib
     import io
 
-    import sqlalchemy.dialects.sqlite  # noqa: F401  # what is loaded with the first store
-
     import steelyard.cli.app
     import steelyard.cli.outcome
     import steelyard.store.columns

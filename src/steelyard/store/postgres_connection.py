@@ -184,7 +184,8 @@ class PostgresConnection:
 
     def has_table(self, name: str) -> bool:
         """Whether the store has a table."""
-        return bool(self.execute("SELECT to_regclass(quote_ident(:name)) IS NOT NULL", {"name": name}).scalar())
+        query = "SELECT 1 FROM pg_catalog.pg_tables WHERE schemaname = current_schema() AND tablename = :name"
+        return self.execute(query, {"name": name}).scalar() is not None
 
     def close(self) -> None:
         """Give it back, as it came."""
