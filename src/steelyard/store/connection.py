@@ -14,7 +14,7 @@ from functools import lru_cache
 from itertools import islice
 from typing import Any, Final, Protocol, Self
 
-from steelyard.store.schema import Dialect, Table
+from steelyard.store.schema import Dialect, StoredTable
 
 Values = Mapping[str, Any]
 """Values of a statement by name; a list or tuple only behind IN."""
@@ -144,7 +144,7 @@ class Connection(Protocol):
     def executemany(self, statement: str, rows: Sequence[Values]) -> None:
         """Execute a statement once for each row of values, if there are any; nothing is returned."""
 
-    def insert(self, table: Table, row: Values) -> int:
+    def insert(self, table: StoredTable, row: Values) -> int:
         """Insert a row into a table whose key the database numbers; its number."""
 
     def begin(self) -> AbstractContextManager[None]:

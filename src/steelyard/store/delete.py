@@ -114,7 +114,7 @@ def _written_run(connection: Connection, store: Store, runs: Sequence[int]) -> s
 
 
 def _counted(connection: Connection, runs: Sequence[int]) -> Deletion:
-    def rows(table: schema.Table) -> int:
+    def rows(table: schema.StoredTable) -> int:
         if not connection.has_table(table.name):
             return 0
         return int(connection.execute(f"SELECT count(*) FROM {table.name} WHERE run IN :runs", {"runs": runs}).scalar())

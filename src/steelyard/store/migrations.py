@@ -58,7 +58,7 @@ class Migration:
     apply: Callable[[Connection], None]
 
 
-def create_tables(connection: Connection, tables: Iterable[schema.Table]) -> None:
+def create_tables(connection: Connection, tables: Iterable[schema.StoredTable]) -> None:
     """Create tables of the newest version with their indexes."""
     for table in tables:
         for statement in table.definition(connection.dialect):

@@ -23,7 +23,7 @@ from sqlalchemy.exc import SQLAlchemyError
 
 from steelyard.store.backend import Purpose
 from steelyard.store.connection import NO_VALUES, DatabaseError, Rows, Values
-from steelyard.store.schema import Dialect, Table, insert_into
+from steelyard.store.schema import Dialect, StoredTable, insert_into
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -154,7 +154,7 @@ class PostgresConnection:
             with self.driver.cursor() as cursor:
                 self._called(cursor.executemany, _translated(statement), rows)
 
-    def insert(self, table: Table, row: Values) -> int:
+    def insert(self, table: StoredTable, row: Values) -> int:
         """Insert a row into a table whose key the server numbers; its number."""
         key = next(column.name for column in table.columns if column.key)
         return int(self.execute(f"{insert_into(table, tuple(row))} RETURNING {key}", row).scalar())

@@ -217,7 +217,7 @@ def _check_version(damaged: sqlite3.Connection, where: Path) -> None:
         check_version(where, version)
 
 
-def _copy_rows(damaged: sqlite3.Connection, new: sqlite3.Connection, table: schema.Table) -> list[Gap]:
+def _copy_rows(damaged: sqlite3.Connection, new: sqlite3.Connection, table: schema.StoredTable) -> list[Gap]:
     walk = RowWalk(damaged, table)
     marks = ", ".join("?" * len(table.columns))
     names = ", ".join(f'"{column.name}"' for column in table.columns)
@@ -302,7 +302,7 @@ class RowWalk:
         gaps: between which keys rows may be missing, once `rows` has come to its end.
     """
 
-    def __init__(self, connection: sqlite3.Connection, table: schema.Table) -> None:
+    def __init__(self, connection: sqlite3.Connection, table: schema.StoredTable) -> None:
         self.gaps: list[Gap] = []
         self._connection = connection
         self._table = table
@@ -445,7 +445,7 @@ def _middle(low: Key, high: Key) -> Key | None:
     return None
 
 
-def _type_check(column: schema.Column) -> Callable[[Any], Any]:
+def _type_check(column: schema.StoredColumn) -> Callable[[Any], Any]:
     """A function that returns a stored value of a column and refuses one of another type."""
     if column.kind in {"text", "name", "word"}:
         return lambda value: _text(value, nullable=column.nullable)

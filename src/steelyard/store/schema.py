@@ -45,7 +45,7 @@ _SAME: Final[dict[Kind, str]] = {
 
 
 @dataclass(frozen=True, slots=True)
-class Column:
+class StoredColumn:
     """A column of a table.
 
     Args:
@@ -79,7 +79,7 @@ class Index:
     unique: bool = False
 
 
-class Table:
+class StoredTable:
     """A table of the store.
 
     Args:
@@ -91,7 +91,9 @@ class Table:
 
     __slots__ = ("columns", "index", "name", "without_rowid")
 
-    def __init__(self, name: str, *columns: Column, index: Index | None = None, without_rowid: bool = False) -> None:
+    def __init__(
+        self, name: str, *columns: StoredColumn, index: Index | None = None, without_rowid: bool = False
+    ) -> None:
         self.name = name
         self.columns = columns
         self.index = index
@@ -116,217 +118,217 @@ class Table:
         return statements
 
 
-about = Table(
+about = StoredTable(
     "about",
-    Column("name", "name", key=True),
-    Column("value", "text"),
+    StoredColumn("name", "name", key=True),
+    StoredColumn("value", "text"),
     without_rowid=True,
 )
 
-evaluation = Table(
+evaluation = StoredTable(
     "evaluation",
-    Column("num", "number", key=True),
-    Column("created", "float"),
-    Column("calls", "integer", default="0"),
-    Column("tokens", "bigint", default="0"),
+    StoredColumn("num", "number", key=True),
+    StoredColumn("created", "float"),
+    StoredColumn("calls", "integer", default="0"),
+    StoredColumn("tokens", "bigint", default="0"),
 )
 """One call of `evaluate`: the runs that were started together and share a budget. `calls` and `tokens` count what
 was reserved before it was sent, so that a killed process cannot have sent more."""
 
-run = Table(
+run = StoredTable(
     "run",
-    Column("num", "number", key=True),
-    Column("id", "name", unique=True),
-    Column("evaluation", "integer"),
-    Column("suite", "text"),
-    Column("kind", "text"),
-    Column("target", "text"),
-    Column("state", "word"),
-    Column("reason", "text", default=""),
-    Column("created", "float"),
-    Column("seconds", "float", default="0"),
-    Column("planned", "integer"),
-    Column("done", "integer", default="0"),
-    Column("errors", "integer", default="0"),
-    Column("replies", "integer", default="0"),
-    Column("from_journal", "integer", default="0"),
-    Column("input_tokens", "bigint", default="0"),
-    Column("output_tokens", "bigint", default="0"),
-    Column("layer", "integer", default="0"),
-    Column("manifest", "text"),
+    StoredColumn("num", "number", key=True),
+    StoredColumn("id", "name", unique=True),
+    StoredColumn("evaluation", "integer"),
+    StoredColumn("suite", "text"),
+    StoredColumn("kind", "text"),
+    StoredColumn("target", "text"),
+    StoredColumn("state", "word"),
+    StoredColumn("reason", "text", default=""),
+    StoredColumn("created", "float"),
+    StoredColumn("seconds", "float", default="0"),
+    StoredColumn("planned", "integer"),
+    StoredColumn("done", "integer", default="0"),
+    StoredColumn("errors", "integer", default="0"),
+    StoredColumn("replies", "integer", default="0"),
+    StoredColumn("from_journal", "integer", default="0"),
+    StoredColumn("input_tokens", "bigint", default="0"),
+    StoredColumn("output_tokens", "bigint", default="0"),
+    StoredColumn("layer", "integer", default="0"),
+    StoredColumn("manifest", "text"),
 )
 """One target over one dataset. The counters are moved in the transaction that stores the records they count."""
 
-stage = Table(
+stage = StoredTable(
     "stage",
-    Column("run", "integer", key=True),
-    Column("stage", "integer", key=True),
-    Column("calls", "integer"),
-    Column("from_journal", "integer"),
-    Column("input_tokens", "bigint"),
-    Column("output_tokens", "bigint"),
-    Column("estimated", "integer"),
+    StoredColumn("run", "integer", key=True),
+    StoredColumn("stage", "integer", key=True),
+    StoredColumn("calls", "integer"),
+    StoredColumn("from_journal", "integer"),
+    StoredColumn("input_tokens", "bigint"),
+    StoredColumn("output_tokens", "bigint"),
+    StoredColumn("estimated", "integer"),
     without_rowid=True,
 )
 """The usage of each stage of a run, by the stage's number; updated like the run's counters. It came after the first
 tables (see `migrations`): a store that lacks it is read as if it were empty."""
 
-stage_money = Table(
+stage_money = StoredTable(
     "stage_money",
-    Column("run", "integer", key=True),
-    Column("stage", "integer", key=True),
-    Column("priced", "integer"),
-    Column("money", "bigint"),
+    StoredColumn("run", "integer", key=True),
+    StoredColumn("stage", "integer", key=True),
+    StoredColumn("priced", "integer"),
+    StoredColumn("money", "bigint"),
     without_rowid=True,
 )
 """How many replies of a stage have a cost, and billionths of all of them; moved like `stage`, and came after it."""
 
-spending = Table(
+spending = StoredTable(
     "spending",
-    Column("evaluation", "integer", key=True),
-    Column("currency", "text"),
-    Column("money", "bigint"),
-    Column("millis", "bigint"),
+    StoredColumn("evaluation", "integer", key=True),
+    StoredColumn("currency", "text"),
+    StoredColumn("money", "bigint"),
+    StoredColumn("millis", "bigint"),
     without_rowid=True,
 )
 """What an evaluation has spent beside the calls and tokens in its own row: billionths of its currency's unit, booked
 before sending, and milliseconds of all its sittings. It came later, like `stage`."""
 
-stopping = Table(
+stopping = StoredTable(
     "stopping",
-    Column("run", "integer", key=True),
-    Column("body", "text"),
-    Column("used", "bytes", nullable=True),
+    StoredColumn("run", "integer", key=True),
+    StoredColumn("body", "text"),
+    StoredColumn("used", "bytes", nullable=True),
     without_rowid=True,
 )
 """What a stopping rule decided for a run, as JSON, and a bit for each place of the dataset that the decision rests on
 (place 0 is the lowest bit of the first byte); NULL where it rests on all. It came later, like `stage`."""
 
-layer = Table(
+layer = StoredTable(
     "layer",
-    Column("run", "integer", key=True),
-    Column("layer", "integer", key=True),
-    Column("created", "float"),
-    Column("scorers", "text"),
+    StoredColumn("run", "integer", key=True),
+    StoredColumn("layer", "integer", key=True),
+    StoredColumn("created", "float"),
+    StoredColumn("scorers", "text"),
     without_rowid=True,
 )
 """A scoring of a run: 0 came with the run, `rescore` adds the next."""
 
-sample = Table(
+sample = StoredTable(
     "sample",
-    Column("num", "big number", key=True),
-    Column("hash", "bigint", unique=True),
-    Column("id", "text"),
-    Column("grp", "text"),
-    Column("cluster", "text"),
-    Column("body", "bytes"),
+    StoredColumn("num", "big number", key=True),
+    StoredColumn("hash", "bigint", unique=True),
+    StoredColumn("id", "text"),
+    StoredColumn("grp", "text"),
+    StoredColumn("cluster", "text"),
+    StoredColumn("body", "bytes"),
 )
 """Each distinct sample once, whatever number of runs asked it."""
 
-record = Table(
+record = StoredTable(
     "record",
-    Column("run", "integer", key=True),
-    Column("no", "integer", key=True),
-    Column("repeat", "integer", key=True),
-    Column("sample", "big"),
-    Column("failed", "smallint"),
-    Column("millis", "integer"),
-    Column("replies", "bytes", nullable=True),
-    Column("body", "bytes", nullable=True),
+    StoredColumn("run", "integer", key=True),
+    StoredColumn("no", "integer", key=True),
+    StoredColumn("repeat", "integer", key=True),
+    StoredColumn("sample", "big"),
+    StoredColumn("failed", "smallint"),
+    StoredColumn("millis", "integer"),
+    StoredColumn("replies", "bytes", nullable=True),
+    StoredColumn("body", "bytes", nullable=True),
     without_rowid=True,
 )
 """`no` is the sample's place in its dataset. `replies` holds 11 bytes a reply: the stage's number, then the journal's
 key. `body` is NULL where the output is the text of the last reply and nothing else."""
 
-score = Table(
+score = StoredTable(
     "score",
-    Column("run", "integer", key=True),
-    Column("layer", "integer", key=True),
-    Column("no", "integer", key=True),
-    Column("repeat", "integer", key=True),
-    Column("name", "integer", key=True),
-    Column("outcome", "smallint"),
-    Column("value", "float", nullable=True),
-    Column("passed", "smallint", nullable=True),
-    Column("body", "bytes", nullable=True),
+    StoredColumn("run", "integer", key=True),
+    StoredColumn("layer", "integer", key=True),
+    StoredColumn("no", "integer", key=True),
+    StoredColumn("repeat", "integer", key=True),
+    StoredColumn("name", "integer", key=True),
+    StoredColumn("outcome", "smallint"),
+    StoredColumn("value", "float", nullable=True),
+    StoredColumn("passed", "smallint", nullable=True),
+    StoredColumn("body", "bytes", nullable=True),
     without_rowid=True,
 )
 
-word = Table("word", Column("num", "number", key=True), Column("text", "text", unique=True))
+word = StoredTable("word", StoredColumn("num", "number", key=True), StoredColumn("text", "text", unique=True))
 """Names of scores and stages, so that a row holds a number."""
 
-reply = Table(
+reply = StoredTable(
     "reply",
-    Column("num", "big number", key=True),
-    Column("key", "bytes"),
-    Column("body", "bytes"),
+    StoredColumn("num", "big number", key=True),
+    StoredColumn("key", "bytes"),
+    StoredColumn("body", "bytes"),
     index=Index("reply_key", "key", unique=True),
 )
 """The journal: what came back for a key, committed before anything used it."""
 
-dictionary = Table(
+dictionary = StoredTable(
     "dictionary",
-    Column("num", "number", key=True),
-    Column("kind", "word"),
-    Column("data", "bytes"),
+    StoredColumn("num", "number", key=True),
+    StoredColumn("kind", "word"),
+    StoredColumn("data", "bytes"),
 )
 """Compression dictionaries; each is stored in the transaction of the first body that needs it."""
 
-note = Table(
+note = StoredTable(
     "note",
-    Column("num", "number", key=True),
-    Column("run", "integer"),
-    Column("created", "float"),
-    Column("author", "text"),
-    Column("text", "text"),
+    StoredColumn("num", "number", key=True),
+    StoredColumn("run", "integer"),
+    StoredColumn("created", "float"),
+    StoredColumn("author", "text"),
+    StoredColumn("text", "text"),
     index=Index("note_run", "run"),
 )
 """What a person says of a run; never changed, never removed. It came later, like `stage`."""
 
-label = Table(
+label = StoredTable(
     "label",
-    Column("num", "big number", key=True),
-    Column("run", "integer"),
-    Column("sample", "text"),
-    Column("repeat", "integer"),
-    Column("name", "text"),
-    Column("author", "text"),
-    Column("created", "float"),
-    Column("value", "text"),
+    StoredColumn("num", "big number", key=True),
+    StoredColumn("run", "integer"),
+    StoredColumn("sample", "text"),
+    StoredColumn("repeat", "integer"),
+    StoredColumn("name", "text"),
+    StoredColumn("author", "text"),
+    StoredColumn("created", "float"),
+    StoredColumn("value", "text"),
     index=Index("label_run", "run"),
 )
 """A person's or model's verdict on a record, its value as JSON. The newest row of a run, sample, repeat, name and
 author counts; older ones stay. The sample is named by its id: its place may be another's after a resume that allowed
 changed inputs. It came later, like `stage`."""
 
-label_form = Table(
+label_form = StoredTable(
     "label_form",
-    Column("label", "bigint", key=True),
-    Column("run", "integer"),
-    Column("kind", "word"),
-    Column("low", "float", nullable=True),
-    Column("high", "float", nullable=True),
+    StoredColumn("label", "bigint", key=True),
+    StoredColumn("run", "integer"),
+    StoredColumn("kind", "word"),
+    StoredColumn("low", "float", nullable=True),
+    StoredColumn("high", "float", nullable=True),
     index=Index("label_form_run", "run"),
 )
 """The kind of a label, by its number, and the ends of its scale. A table of its own, not columns of `label`: an older
 store, which lacks it, is read and salvaged as if it were empty, and older versions go on writing labels."""
 
-checksum = Table(
+checksum = StoredTable(
     "seal",
-    Column("run", "integer", key=True),
-    Column("part", "integer", key=True),
-    Column("digest", "bigint"),
+    StoredColumn("run", "integer", key=True),
+    StoredColumn("part", "integer", key=True),
+    StoredColumn("digest", "bigint"),
     without_rowid=True,
 )
 """A checksum over the rows of a part of a run, see `checksums`. It came later, like `stage`."""
 
-framework_usage = Table(
+framework_usage = StoredTable(
     "framework_usage",
-    Column("run", "integer", key=True),
-    Column("records", "integer"),
-    Column("in_part", "integer"),
-    Column("input_tokens", "bigint"),
-    Column("output_tokens", "bigint"),
+    StoredColumn("run", "integer", key=True),
+    StoredColumn("records", "integer"),
+    StoredColumn("in_part", "integer"),
+    StoredColumn("input_tokens", "bigint"),
+    StoredColumn("output_tokens", "bigint"),
     without_rowid=True,
 )
 """Tokens that outputs of a run report of models which did not go through the journal: in how many records, and in how
@@ -342,27 +344,29 @@ RUN_TABLES: Final = tuple(table for table in TABLES if "run" in table.names)
 
 
 @cache
-def insert_into(table: Table, columns: tuple[str, ...] = ()) -> str:
+def insert_into(table: StoredTable, columns: tuple[str, ...] = ()) -> str:
     """The statement that inserts rows; without `columns` it sets all of the table's."""
     names = columns or table.names
     values = ", ".join(f":{name}" for name in names)
     return f"INSERT INTO {table.name} ({', '.join(names)}) VALUES ({values})"
 
 
-def insert_or_skip(table: Table, columns: tuple[str, ...] = ()) -> str:
+def insert_or_skip(table: StoredTable, columns: tuple[str, ...] = ()) -> str:
     """The statement that inserts rows, skipping those whose key exists."""
     return f"{insert_into(table, columns)} ON CONFLICT DO NOTHING"
 
 
 @cache
-def insert_or_update(table: Table, keys: tuple[str, ...], columns: tuple[str, ...]) -> str:
+def insert_or_update(table: StoredTable, keys: tuple[str, ...], columns: tuple[str, ...]) -> str:
     """The statement that inserts rows and, where a key exists, sets `columns` to the new values."""
     changes = ", ".join(f"{name} = excluded.{name}" for name in columns)
     return f"{insert_into(table, (*keys, *columns))} ON CONFLICT ({', '.join(keys)}) DO UPDATE SET {changes}"
 
 
 @cache
-def insert_or_add(table: Table, keys: tuple[str, ...], columns: tuple[str, ...], others: tuple[str, ...] = ()) -> str:
+def insert_or_add(
+    table: StoredTable, keys: tuple[str, ...], columns: tuple[str, ...], others: tuple[str, ...] = ()
+) -> str:
     """The statement that inserts rows and, where a key exists, adds the new values to `columns`."""
     changes = ", ".join(f"{name} = {table.name}.{name} + excluded.{name}" for name in columns)
     names = (*keys, *columns, *others)

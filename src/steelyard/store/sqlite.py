@@ -20,7 +20,7 @@ from urllib.parse import quote
 from steelyard.errors import StoreError
 from steelyard.store.backend import Durability, Purpose, Transact
 from steelyard.store.connection import NO_VALUES, Connection, DatabaseError, Rows, Values
-from steelyard.store.schema import Dialect, Table, insert_into
+from steelyard.store.schema import Dialect, StoredTable, insert_into
 
 _BUSY_S: Final = 30.0
 """How long a writer waits for another process's transaction, which takes milliseconds."""
@@ -217,7 +217,7 @@ class SqliteConnection:
         except sqlite3.Error as error:
             raise DatabaseError.of(error) from error
 
-    def insert(self, table: Table, row: Values) -> int:
+    def insert(self, table: StoredTable, row: Values) -> int:
         """Insert a row into a table whose key SQLite numbers; its number."""
         try:
             return int(self._driver.execute(insert_into(table, tuple(row)), row).lastrowid or 0)

@@ -221,7 +221,7 @@ def _check_words(connection: Connection, result: Verification) -> None:
             result.add(f"dictionary {row.num} is empty")
 
 
-def _check_owner(connection: Connection, table: schema.Table, result: Verification) -> None:
+def _check_owner(connection: Connection, table: schema.StoredTable, result: Verification) -> None:
     """Every row belongs to a run that exists."""
     if not connection.has_table(table.name):
         return
@@ -487,5 +487,5 @@ class RunCheck:
         except ValueError as error:
             self._add(f"{what} cannot be read: {error}", sample)
 
-    def _has(self, table: schema.Table) -> bool:
+    def _has(self, table: schema.StoredTable) -> bool:
         return self._connection.has_table(table.name)
