@@ -5,7 +5,6 @@ from pathlib import Path
 
 import pytest
 
-from steelyard.text.listed import read_listing
 from steelyard.text.rating import read_label
 
 REPLIES = [
@@ -26,12 +25,3 @@ def test_a_verdict_that_was_written_blind_is_read_as_meant(reply):
     verdict = read(reply)
     said = {"scored": verdict.label, "refused": "refused"}.get(verdict.outcome, "unread")
     assert said == reply["expected"]
-
-
-@pytest.mark.parametrize(
-    "reply", [one for one in REPLIES if one["reader"] == "listing"], ids=lambda one: one["text"][:40]
-)
-def test_a_list_that_was_written_blind_is_read_as_meant(reply):
-    listing = read_listing(reply["text"])
-    assert list(listing.entries) == reply["expected"]
-    assert listing.empty_said == reply["nothing_said"]

@@ -18,8 +18,8 @@ from typing import Any, Final
 
 from steelyard.errors import ConfigError, DataError
 from steelyard.generate.repeated_questions import AskedQuestion, repeated_questions
+from steelyard.replies.listing import distinct_texts
 from steelyard.store import Run
-from steelyard.text.listed import distinct_texts
 from steelyard.types import Record
 
 SUFFIXES: Final = (".jsonl", ".csv")

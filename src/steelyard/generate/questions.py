@@ -9,7 +9,7 @@ from typing import Final, Literal, NamedTuple
 from steelyard.generate.pointing import pointing_of
 from steelyard.replies.clean import readable
 from steelyard.replies.grammar import pattern
-from steelyard.text.listed import distinct_texts, read_listing
+from steelyard.replies.listing import distinct_texts, read_listing
 from steelyard.text.rating_refusal import is_refusal
 from steelyard.types import token_weight
 

@@ -13,6 +13,8 @@ SQL_WORDS: Final = frozenset(
     }
 )  # fmt: skip
 JSON_WORDS: Final = frozenset({"json", "jsonc", "json5"})
+_MOST_BLOCKS: Final = 100
+"""A reply with more repeats itself without end."""
 _KNOWN: Final = "|".join(sorted((re.escape(one) for one in SQL_WORDS | JSON_WORDS), key=len, reverse=True))
 _FENCE: Final = re.compile(
     rf"(?P<mark>`{{3,}}|~{{3,}})[ \t]*+"
@@ -32,14 +34,16 @@ class Block(NamedTuple):
 
 
 def blocks_of(text: str, start: int, end: int) -> Iterator[Block]:
-    r"""Every fenced block between `start` and `end`; one that is not closed runs to the end.
+    r"""The first 100 fenced blocks between `start` and `end`; one that is not closed runs to the end.
 
     >>> text = "so: ```sql SELECT 1``` or\n~~~\nx"
     >>> [(one.word, text[one.start : one.end], one.closed) for one in blocks_of(text, 0, len(text))]
     [('sql', 'SELECT 1', True), ('', 'x', False)]
     """
-    place = start
-    while (opening := _FENCE.search(text, place, end)) is not None:
+    place = start if "```" in text or "~~~" in text else end
+    for _ in range(_MOST_BLOCKS):
+        if (opening := _FENCE.search(text, place, end)) is None:
+            return
         closing = text.find(opening["mark"], opening.end(), end)
         stop = end if closing < 0 else closing
         word = (opening["word"] or opening["other"] or "").lower()

@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any, Final, Literal, get_args
 
 from steelyard.errors import ConfigError, did_you_mean
+from steelyard.replies.sql import SqlReading, Wanted, read_sql
 from steelyard.scorers.open_references import (
     OpenReference,
     about_results,
@@ -31,8 +32,6 @@ from steelyard.sql.results import EngineName, Execution, SqlFailure, SqlLimits
 from steelyard.sql.sandbox import Sandbox
 from steelyard.sql.verdict import ResultVerdict, verdict_of_failure
 from steelyard.tables.locate import check_folder, database_ids, engines_in
-from steelyard.text.sql_reading import SqlReading, Wanted
-from steelyard.text.sql_reply import read_sql
 from steelyard.types import NOT_COMPARED, STOPPED, Output, Sample, Score, ScoreInfo
 
 FORMAT_INCORRECT: Final = "format incorrect"

@@ -16,6 +16,7 @@ from types import MappingProxyType
 from typing import Any, Final, TypeVar
 
 from steelyard.errors import ConfigError
+from steelyard.replies.sql import SqlReading
 from steelyard.sql.accuracy import bird, qatch, spider, spider_order_matters, spider_query
 from steelyard.sql.equality import CellEquality
 from steelyard.sql.extent import ComparisonStop, Effort, count_cells
@@ -25,7 +26,6 @@ from steelyard.sql.sandbox import Sandbox
 from steelyard.sql.statements import split
 from steelyard.sql.verdict import ResultVerdict, judge
 from steelyard.tables.locate import database_ids, find_database
-from steelyard.text.sql_reading import SqlReading
 from steelyard.types import Sample
 
 T = TypeVar("T")

@@ -6,6 +6,7 @@ import pytest
 from tests.scorers.judges.judge_server import judged, said, sample
 
 from steelyard.prompts.template import load_template, packaged_prompts
+from steelyard.replies.listing import read_list
 from steelyard.replies.preference import read_preference
 from steelyard.replies.verdict import Scale
 from steelyard.replies.verdict_list import read_verdict_list
@@ -15,7 +16,6 @@ from steelyard.scorers.judges.criteria import Guideline, Rubric
 from steelyard.scorers.judges.faithfulness import Faithfulness
 from steelyard.scorers.judges.g_eval import GEval
 from steelyard.scorers.judges.relevance import Relevance
-from steelyard.text.listed import read_list
 from steelyard.text.rating import read_rating
 
 PUBLISHED = {"g_eval"}

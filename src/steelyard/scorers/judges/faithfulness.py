@@ -30,6 +30,7 @@ from steelyard.errors import expect_number
 from steelyard.prompts.conversation import transcript_of
 from steelyard.prompts.fenced_prompt import FencedPrompt, prompts_manifest
 from steelyard.prompts.language import Language
+from steelyard.replies.listing import distinct_texts, read_listing
 from steelyard.replies.verdict import Verdict
 from steelyard.replies.yes_no import read_yes_no
 from steelyard.scorers.judges.judge import (
@@ -46,7 +47,6 @@ from steelyard.scorers.judges.judge import (
 )
 from steelyard.scorers.judges.windows import ContextWindow, check_window, windows
 from steelyard.session.replies import answer_of
-from steelyard.text.listed import distinct_texts, read_listing
 from steelyard.types import Asks, Output, Sample, Score, ScoreInfo, StageInfo
 
 _NAME: Final = "faithfulness"

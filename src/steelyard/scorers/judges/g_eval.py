@@ -21,11 +21,11 @@ from steelyard.prompts.fenced_prompt import FencedPrompt, prompts_manifest
 from steelyard.prompts.language import Language
 from steelyard.prompts.template import refuse_file_names
 from steelyard.registry import accepts_former_keys
+from steelyard.replies.listing import read_list
 from steelyard.replies.verdict import Verdict
 from steelyard.scorers.judges.judge import Judge, no_answer, unparsed_verdict
 from steelyard.scorers.judges.rating import Form, Rated, Weighting, rate, rated_score
 from steelyard.session.replies import answer_of, refused_before
-from steelyard.text.listed import read_list
 from steelyard.types import Asks, Output, Reply, Sample, Score, ScoreInfo, StageInfo
 
 _MOST_STEPS: Final = 20

@@ -40,6 +40,8 @@ from steelyard.prompts.conversation import transcript_of
 from steelyard.prompts.fenced_prompt import FencedPrompt, prompts_manifest
 from steelyard.prompts.language import Language
 from steelyard.registry import accepts_former_keys
+from steelyard.replies.abstention import is_abstention
+from steelyard.replies.sql import read_sql
 from steelyard.replies.verdict import Verdict
 from steelyard.replies.yes_no import read_yes_no
 from steelyard.scorers.judges.judge import (
@@ -57,8 +59,6 @@ from steelyard.scorers.judges.judge import (
 from steelyard.scorers.judges.rating import Form, Weighting, rate, rated_score
 from steelyard.scorers.judges.windows import ContextWindow, check_window, windows
 from steelyard.session.replies import answer_of, refused_before
-from steelyard.text.abstention import is_abstention
-from steelyard.text.sql_reply import read_sql
 from steelyard.types import STOPPED, Asks, Message, Output, Reply, Sample, Score, ScoreInfo, StageInfo
 
 Judged = Literal["output", "reference"]

@@ -1,0 +1,429 @@
+r"""Reads the SQL in a model's reply: a JSON object, a fenced block, or the bare statement.
+
+A reply is read or it is not; nothing is repaired and nothing is guessed. Where a reply holds two different statements
+it is not said which is meant, so it is not read, unless it calls the last one the corrected or final one. How many
+statements a text holds, and whether they may run, is for the sandbox to say. The text is not folded as other replies
+are: the case, width and quotes of a statement are its own.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from itertools import islice
+from types import MappingProxyType
+from typing import Any, Final, Literal
+
+from steelyard.replies.clean import readable
+from steelyard.replies.fences import JSON_WORDS, SQL_WORDS, blocks_of, unfenced
+from steelyard.replies.grammar import pattern, source, words
+
+Form = Literal["create_select", "sql_json", "block", "statement"]
+Wanted = Literal["auto", "create_select", "sql_json", "block"]
+
+KEYS: Final[Mapping[str, tuple[str, ...]]] = MappingProxyType(
+    {"create_select": ("create", "select"), "sql_json": ("sql",)}
+)
+"""The keys of each form, all of them required."""
+
+
+def _as_written(name: str) -> str:
+    """The words of a list in capitals or in small letters: `Show` and `In` begin sentences, `SHOW` and `in` do not."""
+    return rf"(?-i:{'|'.join(spelling for word in words(name) for spelling in (word, word.upper()))})"
+
+
+_LONGEST: Final = 100_000
+"""Characters of a reply that are read: some 25,000 tokens."""
+_MOST_STATEMENTS: Final = 50
+_MOST_SIGNS: Final = 1_000
+"""Quotations, brackets and blank lines of one bare statement; what comes behind so many belongs to it."""
+_LONGEST_COMPARED: Final = 10_000
+_READS: Final = (
+    r"(?:\(\s*)*+(?:select(?=[\s*(\"'`\[\d:@-])|with\s++(?:recursive\s++)?[\w\"`\[][^\n]{0,200}?"
+    r"\bas\s*+(?:(?:not\s++)?materialized\s*+)?\(|values\s*+\()"
+)
+_WRITES: Final = (
+    r"(?:insert\s++(?:or|into)|replace\s++into|update\s++\S++\s++set|delete\s++from|from\s++[\w.\"]++\s++select|"
+    r"(?:create|drop|alter)\s++(?:or|temp|temporary|table|view|index|unique|trigger|virtual|database|schema|sequence|"
+    rf"macro|function|user|role|type)|{_as_written('sql_statement')})\b"
+)
+_COMMENTS: Final = r"(?:\s++|--[^\n]*+(?:\n|\Z)|/\*(?s:.*?)(?:\*/|\Z))*+"
+_ANY: Final = re.compile(rf"{_COMMENTS}(?:{_READS}|{_WRITES})", re.IGNORECASE)
+_QUERY: Final = re.compile(rf"{_COMMENTS}{_READS}", re.IGNORECASE)
+_LINE: Final = re.compile(
+    rf"^[ \t>#]*+(?P<item>(?:[*-]|\d{{1,2}}[.)、])[ \t]++)?+(?:[^\n]{{0,80}}?[:：\]>][ \t*]*+)?(?P<sql>{_READS})",
+    re.IGNORECASE | re.MULTILINE,
+)
+_INLINE: Final = re.compile(r"(?<!`)`([^`\n]++)`(?!`)")
+_QUOTED: Final = r"'[^']*+(?:'|\Z)|\"[^\"]*+(?:\"|\Z)"
+_STOP: Final = rf"```|\n[ \t*#]*+{source('sql', 'behind')}|[；。]|\[/sql\]|</\w{{1,9}}>|<[|｜][^\n>]{{1,40}}[|｜]>"
+_END: Final = re.compile(
+    rf"(?=[\n'\"`\[<；。;()/-])(?:{_QUOTED}|(?P<stop>{_STOP})|`[^`]*+(?:`|\Z)|--[^\n]*+|/\*(?s:.*?)(?:\*/|\Z)"
+    r"|(?P<semicolon>;)|(?P<bracket>[()])|(?P<paragraph>\n[ \t\r]*+\n\s*+))",
+    re.IGNORECASE,
+)
+"""What may end a statement, and what hides such a sign."""
+_UNFINISHED: Final = re.compile(rf"(?:[,=<>+*/|%-]|\b(?:{'|'.join(words('sql_joining'))}))[ \t\r]*+\Z", re.IGNORECASE)
+_CLAUSE: Final = re.compile(
+    rf"(?:{_as_written('sql_joining')}|{_as_written('sql_clause')})\b|[(),;*\"'`\[]|--|/\*|[\w.]+\s*+[,=<>(]"
+)
+"""Behind a blank line: what goes on with the statement."""
+_UNFINISHED_WITHIN: Final = 40
+_FULL_STOP: Final = re.compile(r"(?<=[^\W\d]|[)'\"`])\.\Z")
+"""The end of a sentence; behind a digit it makes a number of it."""
+_WRAPS: Final = (("**", "**"), ('"', '"'), ("'", "'"), ("“", "”"), ("‘", "’"))
+_TOKEN: Final = re.compile(rf"{_QUOTED}|`[^`]*+(?:`|\Z)|(?P<skip>\s++|--[^\n]*+|/\*(?s:.*?)(?:\*/|\Z))|\w++|.")
+_FENCE_BEFORE: Final = re.compile(r"[`~]{3,}[ \t]*+[\w+.#-]*+\s*+\Z")
+_DECLARED_WITHIN: Final = 300
+_JSON: Final = re.compile(r'\{|\[\s*+[\[{"]')
+_EMBEDDED: Final = re.compile(r'\{\s*+"(?:sql|create|select)"\s*+:')
+_MOST_OBJECTS: Final = 20
+_MOST_ERRORS: Final = 3
+_SHOWN: Final = 60
+_NEITHER: Final = "neither sql nor create and select"
+_NOTHING: Final = MappingProxyType(
+    {
+        "auto": "no SQL in it: no JSON with sql or select, no fenced block, no statement",
+        "create_select": 'no JSON object in it; expected {"create": "...", "select": "..."}',
+        "sql_json": 'no JSON object in it; expected {"sql": "..."}',
+        "block": "no fenced block with SQL in it; expected ```sql",
+    }
+)
+
+
+@dataclass(frozen=True, slots=True)
+class SqlReading:
+    """What was read.
+
+    Args:
+        status: `read`; `incorrect`: there is no SQL of the form, or several; `empty`: there is no text.
+        create: the statement that makes the tables; "" where the form has none.
+        query: the statement that is to be run; "" unless `read`.
+        form: the form it came in; "" unless `read`.
+        message: why it was not read, one line; of JSON the validator's own words.
+        span: where in the reply it stands, start and end; None where nothing does.
+        broken_off: whether the reply ends inside it (a block that is not closed, a statement without `;`), so that it
+            cannot be told whether there was more.
+    """
+
+    status: Literal["read", "incorrect", "empty"]
+    create: str = ""
+    query: str = ""
+    form: Form | Literal[""] = ""
+    message: str = ""
+    span: tuple[int, int] | None = None
+    broken_off: bool = False
+
+
+def read_sql(text: str, *, form: Wanted = "auto") -> SqlReading:
+    """Read the SQL that a reply gives. Never raises, whatever the text; linear in its length.
+
+    Args:
+        text: the whole reply. Reasoning (`<think>`) is left out; of the rest the first 100,000 characters are read.
+            JSON and SQL may stand in fences or in prose.
+        form: `create_select` is a JSON object of `create` and `select`, `sql_json` one of `sql`, both without further
+            keys; `block` is one fenced block of SQL; whatever else comes is `incorrect` then. `auto` takes any of them
+            or a bare statement, and ignores further keys.
+
+    >>> read_sql('{"sql": "SELECT 1"}').query, read_sql("SQL: SELECT 1;").query
+    ('SELECT 1', 'SELECT 1;')
+    >>> read_sql('{"sql": 1}').message
+    'sql: Input should be a valid string'
+    >>> read_sql("SELECT 1", form="sql_json").message
+    'no JSON object in it; expected {"sql": "..."}'
+    """
+    start, end, unfinished = readable(text)
+    if start >= end:
+        message = "the reply broke off in its reasoning" if unfinished else "the reply is empty"
+        return SqlReading("empty", message=message)
+    shown = text[: min(end, start + _LONGEST)]
+    candidates = next((found for find in _FINDERS[form] if (found := list(find(shown, start, form)))), [])
+    sound = [candidate for candidate in candidates if candidate.status == "read"]
+    return _decide(text, sound) if sound else next(iter(candidates), SqlReading("incorrect", message=_NOTHING[form]))
+
+
+def _decide(text: str, found: Sequence[SqlReading]) -> SqlReading:
+    """The statement that a reply means; none where several differ and the last one is not declared to be it.
+
+    Statements are the same where only blanks, comments, a closing `;` or the case of words outside quotes differ. The
+    last one is meant where the line before it says so ("Here is the corrected query:", "Final SQL:").
+    """
+    different = 1 if len(found) == 1 else len({(_plain(one.create), _plain(one.query)) for one in found})
+    if different == 1:
+        return found[0]
+    before, last = sorted(found, key=_span)[-2:]
+    between = text[max(_span(before)[1], _span(last)[0] - _DECLARED_WITHIN) : _span(last)[0]]
+    line = _FENCE_BEFORE.sub("", between).rstrip().rpartition("\n")[2]
+    if pattern("sql", "declared").search(line) and not pattern("sql", "undeclared").search(line):
+        return last
+    message = f"{different} different statements; which one is meant is not said"
+    return SqlReading("incorrect", message=message, span=found[0].span)
+
+
+def _span(one: SqlReading) -> tuple[int, int]:
+    return one.span or (0, 0)
+
+
+def _plain(sql: str) -> str:
+    """The tokens of a statement, words outside quotes in lower case, without comments and a closing `;`."""
+    if len(sql) > _LONGEST_COMPARED:
+        return sql
+    tokens = (match for match in _TOKEN.finditer(sql) if match["skip"] is None)
+    return "\0".join(match[0] if match[0][0] in "'\"`" else match[0].lower() for match in tokens).rstrip(";\0")
+
+
+# JSON objects: parsed strictly, then validated by the schema of their form.
+
+
+def _objects(text: str, start: int, form: Wanted) -> Iterator[SqlReading]:
+    """The JSON objects of a reply that hold SQL: the reply itself, in fences, or in prose."""
+    if _JSON.match(text, start):
+        whole = _object_at(text, start, len(text), form)
+        yield whole
+        yield from _in_prose(text, _span(whole)[1], form)
+        return
+    fenced = [
+        block
+        for block in blocks_of(text, start, len(text))
+        if block.word in JSON_WORDS or text[block.start : block.end].lstrip().startswith("{")
+    ]
+    for block in fenced:
+        at = block.end - len(text[block.start : block.end].lstrip())
+        one = _object_at(text, at, block.end, form)
+        if form != "auto" or not one.message.startswith(_NEITHER):
+            yield one
+    if not fenced:
+        yield from _in_prose(text, start, form)
+
+
+def _in_prose(text: str, place: int, form: Wanted) -> Iterator[SqlReading]:
+    for _ in range(_MOST_OBJECTS):
+        match = _EMBEDDED.search(text, place)
+        if match is None:
+            return
+        yield (one := _object_at(text, match.start(), len(text), form))
+        place = max(_span(one)[1], match.end())
+
+
+def _object_at(text: str, at: int, end: int, form: Wanted) -> SqlReading:
+    """The object that begins at `at`; the span of one that is no JSON ends where the parser stopped."""
+    try:
+        value, length = _DECODER.raw_decode(text[at:end])
+    except json.JSONDecodeError as error:
+        where = f" at line {error.lineno} column {error.colno}" if error.pos else ""
+        return _incorrect(f"no valid JSON: {error.msg.removesuffix(' at')}{where}", at, at + error.pos)
+    except (ValueError, RecursionError) as error:
+        reason = "nested too deeply" if isinstance(error, RecursionError) else str(error)[:_SHOWN]
+        return _incorrect(f"no valid JSON: {reason}", at, end)
+    return _validated(value, form, (at, at + length))
+
+
+def _validated(value: Any, form: Wanted, span: tuple[int, int]) -> SqlReading:
+    if not isinstance(value, dict):
+        return _incorrect(
+            f"expected a JSON object, not {'a list' if isinstance(value, list) else 'a plain value'}", *span
+        )
+    read = _form_of(value) if form == "auto" else form
+    if read not in KEYS:
+        return _incorrect(read, *span)
+    kept = {key: value[key] for key in KEYS[read] if key in value} if form == "auto" else value
+    if problem := _problem_of(kept, read):
+        return _incorrect(problem, *span)
+    create, query = (unfenced(kept.get(key, "")).strip() for key in ("create", KEYS[read][-1]))
+    return SqlReading("read", create, query, read, span=span)  # type: ignore[arg-type]  # a key of KEYS
+
+
+def _incorrect(message: str, start: int, end: int) -> SqlReading:
+    return SqlReading("incorrect", message=message, span=(start, end))
+
+
+def _form_of(value: Mapping[str, Any]) -> str:
+    """The form that an object's keys say, else what is wrong with them."""
+    has_sql, has_select = "sql" in value, "select" in value or "create" in value
+    if has_sql and has_select:
+        return "it holds sql as well as create or select; which is meant is not said"
+    if has_sql or has_select:
+        return "sql_json" if has_sql else "create_select"
+    return f"{_NEITHER} in the JSON object; its keys: {_shortened(', '.join(value)) or 'none'}"
+
+
+def _problem_of(value: Mapping[str, Any], form: str) -> str:
+    """What the validator says against `value`; "" where it is in order."""
+    from pydantic import ValidationError
+
+    try:
+        _validator(form).model_validate(value)
+    except ValidationError as error:
+        errors = error.errors(include_url=False, include_context=False, include_input=False)
+        lines = [f"{_shortened('.'.join(map(str, one['loc'])))}: {one['msg']}" for one in errors[:_MOST_ERRORS]]
+        more = len(errors) - _MOST_ERRORS
+        return "; ".join([*lines, *([f"and {more} more"] if more > 0 else [])])
+    return ""
+
+
+@cache
+def _validator(form: str) -> Any:
+    """The pydantic model of a form: texts that are not blank, and no further keys."""
+    from typing import Annotated
+
+    from pydantic import ConfigDict, StringConstraints, create_model
+
+    text = Annotated[str, StringConstraints(strict=True, strip_whitespace=True, min_length=1)]
+    fields: dict[str, Any] = dict.fromkeys(KEYS[form], (text, ...))
+    return create_model("Reply", __config__=ConfigDict(extra="forbid"), **fields)
+
+
+def _shortened(text: str) -> str:
+    return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}…"
+
+
+def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    for key, value in pairs:
+        if key in found:
+            raise ValueError(f"the key {key[:40]!r} occurs twice")
+        found[key] = value
+    return found
+
+
+def _no_constant(name: str) -> Any:
+    raise ValueError(f"{name} is no JSON value")
+
+
+_DECODER: Final = json.JSONDecoder(object_pairs_hook=_unique, parse_constant=_no_constant)
+
+
+# Text: fenced blocks, statements on lines of their own, statements between backticks.
+
+
+def _objects_and_blocks(text: str, start: int, form: Wanted) -> Iterator[SqlReading]:
+    """JSON objects, and blocks that do not stand in one of them: a fence in a JSON text is part of that text."""
+    objects = list(_objects(text, start, form))
+    yield from objects
+    spans = iter(sorted(map(_span, objects)))
+    span = next(spans, (0, 0))
+    for block in _blocks(text, start, form):
+        while span[1] < _span(block)[1] and (following := next(spans, None)):
+            span = following
+        if not (span[0] <= _span(block)[0] and _span(block)[1] <= span[1]):
+            yield block
+
+
+def _blocks(text: str, start: int, form: Wanted) -> Iterator[SqlReading]:
+    """The fenced blocks that hold SQL; beside a query, statements that only repeat the schema are left out."""
+    found = [
+        block
+        for block in blocks_of(text, start, len(text))
+        if (block.word in SQL_WORDS and not text[block.start : block.end].lstrip().startswith("{"))
+        or (block.word not in JSON_WORDS | SQL_WORDS and _ANY.match(text, block.start, block.end))
+    ]
+    for block in [block for block in found if _QUERY.match(text, block.start, block.end)] or found:
+        sql = text[block.start : block.end].strip()
+        span = (block.start, block.end)
+        if sql:
+            yield SqlReading("read", query=sql, form="block", span=span, broken_off=not block.closed)
+        elif form == "block" or len(found) == 1:
+            yield _incorrect("the fenced block is empty", *span)
+
+
+def _statements(text: str, start: int, _: Wanted) -> Iterator[SqlReading]:
+    """The statements that stand on lines of their own, a label before them or not.
+
+    A statement ends with `;`, or before a paragraph that does not go on with it, or with the reply. What begins like a
+    sentence ("Select the ...") or an item of a list counts only where nothing else does: explanations do.
+    """
+    start, end = _unwrapped(text, start)
+    opening = _ANY.match(text, start, end)
+    if opening and not _like_a_sentence(opening[0]):
+        yield _statement(text, start, opening.end(), end)
+        return
+    lines = list(_lines(text, start, end))
+    certain = [one for is_certain, one in lines if is_certain]
+    if opening and not certain:
+        yield _statement(text, start, opening.end(), end)
+    else:
+        yield from certain or [one for _, one in lines]
+
+
+def _unwrapped(text: str, start: int) -> tuple[int, int]:
+    """The part within the marks that stand around a whole reply: quotes, or those of bold text."""
+    end = start + len(text[start:].rstrip())
+    for opening, closing in _WRAPS:
+        inside = start + len(opening), end - len(closing)
+        if text.startswith(opening, start) and text.endswith(closing, inside[0], end) and _QUERY.match(text, *inside):
+            return inside
+    return start, end
+
+
+def _lines(text: str, start: int, end: int) -> Iterator[tuple[bool, SqlReading]]:
+    """Statements that begin lines, and whether they can be nothing else; a possible item or sentence ends its line."""
+    place = start
+    for _ in range(_MOST_STATEMENTS):
+        if (line := _LINE.search(text, place, end)) is None:
+            return
+        certain = line["item"] is None and not _like_a_sentence(line["sql"])
+        newline = text.find("\n", line.end(), end)
+        one = _statement(text, line.start("sql"), line.end(), end if certain or newline < 0 else newline)
+        yield certain, one
+        place = max(_span(one)[1], line.end())
+
+
+def _like_a_sentence(text: str) -> bool:
+    begun = text.lstrip("( \t\n")
+    return begun[:1].isupper() and begun[1:2].islower()
+
+
+def _inline(text: str, start: int, _: Wanted) -> Iterator[SqlReading]:
+    """Statements between single backticks in prose."""
+    for match in islice(_INLINE.finditer(text, start), _MOST_STATEMENTS):
+        if _ANY.match(match[1]) and " " in match[1].strip():
+            yield SqlReading("read", query=match[1].strip(), form="statement", span=match.span(1))
+
+
+def _statement(text: str, first: int, after: int, end: int) -> SqlReading:
+    """The statement from `first` on, and those that follow it at once: whether several may run is not said here."""
+    stop, closed = _end_of(text, after, end)
+    for _ in range(_MOST_STATEMENTS):
+        if not closed or (following := _ANY.match(text, stop, end)) is None:
+            break
+        stop, closed = _end_of(text, following.end(), end)
+    sql = text[first:stop].rstrip()
+    sql = sql[:-1] if _FULL_STOP.search(sql[-2:]) else sql
+    broken_off = not closed and not text[stop:end].strip()
+    return SqlReading("read", query=sql, form="statement", span=(first, first + len(sql)), broken_off=broken_off)
+
+
+def _end_of(text: str, after: int, end: int) -> tuple[int, bool]:
+    """Where a statement ends, and whether with `;`."""
+    depth = 0
+    for token in islice(_END.finditer(text, after, end), _MOST_SIGNS):
+        kind = token.lastgroup
+        if kind == "semicolon":
+            return token.end(), True
+        if kind == "bracket":
+            depth += 1 if token[0] == "(" else -1
+        elif kind == "stop" or (kind == "paragraph" and depth <= 0 and not _goes_on(text, token, end)):
+            return token.start(), False
+    return end, False
+
+
+def _goes_on(text: str, paragraph: re.Match[str], end: int) -> bool:
+    """Whether a statement goes on behind a blank line: it is not done before it, or a clause follows."""
+    before, after = paragraph.span()
+    if _CLAUSE.match(text, after, end):
+        return True
+    return _UNFINISHED.search(text, max(0, before - _UNFINISHED_WITHIN), before) is not None
+
+
+_FINDERS: Final[Mapping[Wanted, tuple[Callable[[str, int, Wanted], Iterable[SqlReading]], ...]]] = MappingProxyType(
+    {
+        "auto": (_objects_and_blocks, _statements, _inline),
+        "create_select": (_objects,),
+        "sql_json": (_objects,),
+        "block": (_blocks,),
+    }
+)
+"""What is tried, in order; the first that finds something holds."""

@@ -1,0 +1,174 @@
+"""SQL in replies: JSON, fences, bare statements; what is not said clearly is not read."""
+
+import json
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from steelyard.prompts.reply_schema import load_reply_schema
+from steelyard.replies.sql import KEYS, read_sql
+
+FORMS = ("auto", "create_select", "sql_json", "block")
+LEAST = {
+    "usual shapes": 1.0,
+    "explained": 1.0,
+    "closed or explained": 1.0,
+    "several": 1.0,
+    "declared": 1.0,
+    "no statement": 0.88,
+    "json": 1.0,
+    "json that is refused": 1.0,
+    "empty": 1.0,
+}
+"""Per family of replies that people thought of: the share that is read as they meant it."""
+ROWS = [
+    json.loads(line) for line in (Path(__file__).parent / "data" / "sql.jsonl").read_text(encoding="utf-8").splitlines()
+]
+
+
+def query(text, form="auto"):
+    reading = read_sql(text, form=form)
+    return reading.query if reading.status == "read" else None
+
+
+def message(text, form="auto"):
+    reading = read_sql(text, form=form)
+    assert reading.status == "incorrect"
+    assert reading.query == ""
+    return reading.message
+
+
+def said(row):
+    got = read_sql(row["reply"], form=row.get("form", "auto"))
+    if got.status == "read":
+        return got.status, got.query, got.form, got.create, got.broken_off
+    return got.status, got.message if got.status == "incorrect" else ""
+
+
+def meant(row):
+    if row["status"] == "read":
+        return "read", row["query"], row["read_as"], row.get("create", ""), row["broken_off"]
+    return row["status"], row.get("message", "")
+
+
+@pytest.mark.parametrize("family", LEAST)
+def test_replies_of_a_family_are_read_as_meant(family):
+    rows = [row for row in ROWS if row["family"] == family]
+    missed = [row["reply"] for row in rows if said(row) != meant(row)]
+    assert 1 - len(missed) / len(rows) >= LEAST[family], missed
+
+
+def test_every_family_of_replies_has_its_rate():
+    assert {row["family"] for row in ROWS} == LEAST.keys()
+
+
+# Forms that published prompts ask for.
+
+
+@pytest.mark.parametrize(
+    ("reply", "sql"),
+    [
+        ("SELECT count(*) FROM singer", "SELECT count(*) FROM singer"),  # Spider, DAIL-SQL: no explanation
+        (
+            "SELECT MAX(`Free Meal Count (K-12)` / `Enrollment (K-12)`) FROM frpm WHERE `County Name` = 'Alameda'",
+            "SELECT MAX(`Free Meal Count (K-12)` / `Enrollment (K-12)`) FROM frpm WHERE `County Name` = 'Alameda'",
+        ),  # BIRD
+        ("```sql\nSELECT name FROM singer\n```", "SELECT name FROM singer"),  # chat models
+        (
+            "Let's think step by step. We need the table singer.\nSQL: SELECT name FROM singer WHERE age > 20",
+            "SELECT name FROM singer WHERE age > 20",
+        ),  # DIN-SQL
+        ("#### Fixed SQL QUERY\nSELECT name FROM singer", "SELECT name FROM singer"),  # DIN-SQL, self-correction
+        (
+            "Question: How many?\nSQLQuery: SELECT count(*) FROM singer\nSQLResult: 3\nAnswer: There are 3.",
+            "SELECT count(*) FROM singer",
+        ),  # LangChain, LlamaIndex
+        ("[SQL] SELECT name FROM singer; [/SQL]", "SELECT name FROM singer;"),  # SQLCoder
+    ],
+)
+def test_forms_of_published_prompts_are_read(reply, sql):
+    assert query(reply) == sql
+
+
+def test_a_sentence_behind_a_statement_does_not_go_on_with_it():
+    for behind in ("In this query we take the names.", "With it you get all of them.", "As asked, all names."):
+        assert query(f"SELECT a FROM t\n\n{behind}") == "SELECT a FROM t"
+    assert query("SELECT a FROM t\n\nWHERE b = 1\n\nThis returns all.") == "SELECT a FROM t\n\nWHERE b = 1"
+
+
+def test_an_object_that_is_no_json_hides_no_sound_one():
+    assert query("{'sql': 'SELECT 1'} or rather {\"sql\": \"SELECT 2\"}") == "SELECT 2"
+
+
+def test_the_validators_words_name_the_key_and_the_reason():
+    assert message('{"sql": 1}') == "sql: Input should be a valid string"
+    assert message('{"sql": "a\nb"}') == "no valid JSON: Invalid control character at line 1 column 11"
+    assert message('{"sql": "SELECT 1", "why": "x"}', "sql_json") == "why: Extra inputs are not permitted"
+    assert "unicode" in message('{"sql": "SELECT \\ud800"}')
+
+
+def test_many_wrong_keys_are_told_shortly():
+    told = message(json.dumps({"k" * 500 + str(no): 1 for no in range(50)}), "sql_json")
+    assert told.startswith("sql: Field required; kkk")
+    assert told.endswith("and 48 more")
+    assert len(told) < 400
+
+
+@pytest.mark.parametrize("name", ["sql", "create_select"])
+def test_the_validator_wants_what_the_schema_that_is_sent_says(name):
+    schema = load_reply_schema(name)
+    form = {"sql": "sql_json"}.get(name, name)
+    assert tuple(schema["required"]) == KEYS[form] == tuple(schema["properties"])
+    assert schema["additionalProperties"] is False
+    whole = dict.fromkeys(KEYS[form], "SELECT 1")
+    assert query(json.dumps(whole), form) == "SELECT 1"
+    for key in whole:
+        assert query(json.dumps({one: text for one, text in whole.items() if one != key}), form) is None
+    assert query(json.dumps({**whole, "more": ""}), form) is None
+
+
+@pytest.mark.parametrize("reply", ["SELECT a FROM t;", "x\n```sql\nSELECT a FROM t\n```", '{"sql": "SELECT a FROM t"}'])
+def test_the_span_quotes_the_reply_as_it_came(reply):
+    start, end = read_sql(f"<think>SELECT b</think>{reply}").span
+    assert "SELECT a FROM t" in f"<think>SELECT b</think>{reply}"[start:end]
+
+
+@given(st.text(), st.sampled_from(FORMS))
+def test_any_text_is_read_or_refused_and_never_raises(text, form):
+    reading = read_sql(text, form=form)
+    assert (reading.status == "read") == bool(reading.query)
+    assert (reading.status == "read") == (not reading.message)
+
+
+PIECES = st.sampled_from(
+    [
+        "```",
+        "```sql\n",
+        "\n",
+        "SELECT a FROM t",
+        ";",
+        '{"sql": "',
+        '"}',
+        "'",
+        '"',
+        "<think>",
+        "</think>",
+        "/*",
+        "--",
+        "x:",
+    ]
+)
+
+
+@given(st.lists(PIECES).map("".join), st.sampled_from(FORMS))
+def test_whatever_is_read_stands_in_the_reply(text, form):
+    reading = read_sql(text, form=form)
+    if reading.form in {"block", "statement"}:
+        assert reading.query in text
+
+
+def test_what_stands_behind_a_long_reply_s_beginning_is_not_read():
+    assert query("SELECT 1;" + " " * 200_000 + "SELECT 2;") == "SELECT 1;"
+    assert query("```sql\nSELECT 1\n```\n" * 20_000) == "SELECT 1"
