@@ -9,7 +9,7 @@ import asyncio
 import contextlib
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import ClassVar, Final
+from typing import Any, ClassVar, Final
 
 from steelyard.analysis.stopping import Stopped
 from steelyard.errors import StoreError
@@ -21,7 +21,7 @@ from steelyard.store.records import reply_bodies, unpacker_of
 from steelyard.store.run import Run
 from steelyard.store.run_rows import InsertRecord, end_run
 from steelyard.store.usage import add_spending
-from steelyard.store.writer import Batch, LoopTicket, Ticket, Writer
+from steelyard.store.writer import Batch, Ticket, Writer
 from steelyard.types import Record, Reply
 
 _SPEND: Final = "UPDATE evaluation SET calls = calls + :calls, tokens = tokens + :tokens WHERE num = :num"
@@ -161,7 +161,7 @@ class StoreJournal:
         # By the writer's thread, although nothing is written: it looks up all keys that arrived together in one query.
         ticket = _ticket()
         self._writer.submit(FindReply(key, ticket))
-        body: bytes | None = await ticket.future
+        body: bytes | None = await ticket
         return body
 
     async def commit(self, key: bytes, body: bytes) -> bytes:
@@ -169,14 +169,14 @@ class StoreJournal:
         self._seen.add(key)
         ticket = _ticket()
         self._writer.submit(InsertReply(key, body, ticket))
-        stored: bytes = await ticket.future
+        stored: bytes = await ticket
         return stored
 
     async def book(self, calls: int, tokens: int, money: int = 0, millis: int = 0) -> None:
         """Add to what the evaluation has spent; returns once it is on disk."""
         ticket = _ticket()
         self._writer.submit(Spend(self._evaluation, calls, tokens, ticket, money, millis))
-        await ticket.future
+        await ticket
 
     def correct(self, calls: int, tokens: int, money: int = 0, millis: int = 0) -> None:
         """Add to it without waiting."""
@@ -204,9 +204,8 @@ class SeenKeys:
         return known
 
 
-def _ticket() -> LoopTicket:
-    loop = asyncio.get_running_loop()
-    return LoopTicket(loop, loop.create_future())
+def _ticket() -> asyncio.Future[Any]:
+    return asyncio.get_running_loop().create_future()
 
 
 def find_reply(store: OpenStore, key: bytes) -> Reply | None:
