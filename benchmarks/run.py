@@ -8,6 +8,7 @@ run.
 
     python -m benchmarks.run                        # every table
     python -m benchmarks.run --only sandbox         # one of them
+    python -m benchmarks.run --quick                # CPU of 20,000 samples alone; fails far above its goal
     python -m benchmarks.run --write FILE           # and docs/benchmarks.md, or another page with their marks
 """
 
@@ -17,64 +18,15 @@ import argparse
 import os
 import platform
 import statistics
-import subprocess
 import sys
-import tempfile
-import time
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parent.parent
+from benchmarks.clients import CONCURRENCY, ROOT, Measured, with_server
+
 QATCH = ROOT / ".venv" / "qatch"
 PROGRAMS = ("aiohttp", "steelyard", "openai")
-CONCURRENCY = 64
-
-
-@dataclass(frozen=True)
-class Measured:
-    """One run of one client."""
-
-    seconds: float
-    cpu_s: float
-    memory_mib: float
-    stored_bytes: int
-
-
-def measure(program: str, url: str, count: int) -> Measured:
-    """Run a client to its end and count what it took."""
-    with tempfile.TemporaryDirectory() as folder:
-        command = [sys.executable, "-m", f"benchmarks.client_{program}", url, str(count), str(CONCURRENCY), folder]
-        started = time.perf_counter()
-        process = subprocess.Popen(command, cwd=ROOT, stdout=subprocess.DEVNULL)
-        _, status, usage = os.wait4(process.pid, 0)
-        seconds = time.perf_counter() - started
-        if status:
-            sys.exit(f"{program} failed")
-        stored = sum(file.stat().st_size for file in Path(folder).rglob("*") if file.is_file())
-    return Measured(seconds, usage.ru_utime + usage.ru_stime, usage.ru_maxrss / 1024, stored)
-
-
-def with_server(latency_ms: float, count: int, programs: tuple[str, ...], rounds: int) -> dict[str, list[Measured]]:
-    """Measure the programs in turn, several rounds, against one server."""
-    with tempfile.TemporaryDirectory() as folder:
-        port = Path(folder) / "port"
-        server = subprocess.Popen(
-            [sys.executable, ROOT / "benchmarks/fast_server.py", "--port-file", port, "--latency-ms", str(latency_ms)]
-        )
-        try:
-            while not port.exists() or not port.read_text():
-                time.sleep(0.02)
-            url = f"http://127.0.0.1:{port.read_text()}/v1"
-            found: dict[str, list[Measured]] = {name: [] for name in programs}
-            for _ in range(rounds):
-                for name in programs:
-                    found[name].append(measure(name, url, count))
-        finally:
-            server.kill()
-            server.wait()
-    return found
 
 
 def row(name: str, latency_ms: float, count: int, rounds: list[Measured]) -> str:
@@ -134,6 +86,13 @@ def index() -> list[str]:
     return markdown(retrieval.HEAD, retrieval.measure())
 
 
+def goals() -> list[str]:
+    """What a run is to cost beside a bare loop."""
+    from benchmarks import goals
+
+    return markdown(goals.HEAD, goals.measure())
+
+
 def measured_by(module: str) -> Callable[[], list[str]]:
     """The lines of a benchmark in a module of its own.
 
@@ -149,6 +108,7 @@ def measured_by(module: str) -> Callable[[], list[str]]:
 
 def main() -> None:
     sections: dict[str, Callable[[], list[str]]] = {
+        "goals": goals,
         "samples": lambda: table(options.rounds),
         "metrics": metrics,
         "sandbox": measured_by("sandbox"),
@@ -167,7 +127,11 @@ def main() -> None:
     parser.add_argument("--write", type=Path, help="write the table between the marks of this page")
     parser.add_argument("--rounds", type=int, default=3, help="of the samples")
     parser.add_argument("--only", choices=sections, action="append", help="which tables; all by default")
+    parser.add_argument("--quick", action="store_true", help="CPU of 20,000 samples alone; an error far above its goal")
     options = parser.parse_args()
+    if options.quick:
+        import_module("benchmarks.goals").guard()
+        return
     machine = f"{platform.system()} {platform.machine()}, {os.cpu_count()} cores, Python {platform.python_version()}"
     print(f"{machine}; samples: concurrency {CONCURRENCY}, medians of {options.rounds} rounds, whole processes")
     for name in options.only or sections:
