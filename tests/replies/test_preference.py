@@ -13,14 +13,14 @@ REPLIES = [
     json.loads(line) for line in (Path(__file__).parent / "data/preferences.jsonl").read_text("utf-8").splitlines()
 ]
 LEAST = {
-    "English: declared": 0.98,
-    "English: in a sentence": 0.9,
+    "English: declared": 0.99,
+    "English: in a sentence": 0.88,
     "English: in JSON": 1.0,
-    "English: no verdict": 0.8,
-    "Chinese: declared": 0.95,
-    "Chinese: in a sentence": 0.9,
+    "English: no verdict": 0.9,
+    "Chinese: declared": 1.0,
+    "Chinese: in a sentence": 1.0,
     "Chinese: in JSON": 1.0,
-    "Chinese: no verdict": 0.9,
+    "Chinese: no verdict": 0.77,
 }
 """Per family of sentences that people thought of: the share that is read as they meant it."""
 PUBLISHED = [
@@ -117,6 +117,10 @@ def test_wrapping_a_verdict_never_changes_it(form, label, value):
 )
 def test_both_names_are_told_from_each_other(form, names):
     assert [read_preference(form.format(name), names=names).label for name in names] == ["A", "B"]
+
+
+def test_a_closing_tag_declares_nothing_behind_it():
+    assert read_preference("<verdict>A</verdict>Response B is longer, but adds nothing.").label == "A"
 
 
 def test_the_last_of_several_marks_holds():

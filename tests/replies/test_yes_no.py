@@ -12,14 +12,14 @@ from steelyard.replies.yes_no import read_yes_no
 
 REPLIES = [json.loads(line) for line in (Path(__file__).parent / "data/yes_no.jsonl").read_text("utf-8").splitlines()]
 LEAST = {
-    "English: declared": 0.98,
-    "English: in a sentence": 0.9,
+    "English: declared": 1.0,
+    "English: in a sentence": 0.96,
     "English: in JSON": 1.0,
-    "English: no verdict": 0.95,
-    "Chinese: declared": 0.95,
-    "Chinese: in a sentence": 0.9,
+    "English: no verdict": 1.0,
+    "Chinese: declared": 1.0,
+    "Chinese: in a sentence": 1.0,
     "Chinese: in JSON": 1.0,
-    "Chinese: no verdict": 0.9,
+    "Chinese: no verdict": 1.0,
 }
 """Per family of sentences that people thought of: the share that is read as they meant it."""
 PUBLISHED = [
@@ -133,7 +133,19 @@ def test_the_reason_is_the_reply_without_the_verdict():
 
 def test_what_a_judge_only_supposes_is_no_verdict():
     assert read_yes_no("YES.\n\nNote: with another context the answer might be NO.").label == "yes"
-    assert read_yes_no("If the passage gave the year, I would answer YES.").outcome == "unparsed"
+    for text in (
+        "If the passage gave the year, I would answer YES.",
+        "If the passage gave the year, the verdict would be YES.",
+        "It should be checked if the statement is true.",
+        'I would answer "yes" if the date were given.',
+    ):
+        assert read_yes_no(text).outcome == "unparsed"
+
+
+@pytest.mark.parametrize("said", ["supported", "correct", "faithful to the source"])
+def test_a_sentence_that_names_its_source_is_read(said):
+    assert read_yes_no(f"According to passage 2, the claim is {said}.").label == "yes"
+    assert read_yes_no(f"According to passage 2, the claim is not {said}.").label == "no"
 
 
 def test_the_span_of_a_long_reply_lies_in_the_reply_as_it_came():

@@ -196,9 +196,13 @@ def _without_blocks(text: str) -> str:
 
 
 def _without_quotation(match: re.Match[str]) -> str:
-    """Blank a long quotation, and a short one that is announced as what somebody else says."""
+    """Blank a long quotation, and a short one of what somebody else says or of a verdict that is only offered."""
     start, end = match.span()
-    if end - start <= _LONG_QUOTATION and not _reports(match.string[max(0, start - _SAID_WITHIN) : start]):
+    before = match.string[max(0, start - _SAID_WITHIN) : start]
+    offered = pattern("judge", "offered_behind").match(match.string, end) or pattern("judge", "offered_before").search(
+        before
+    )
+    if end - start <= _LONG_QUOTATION and not offered and not _reports(before):
         return match.group()
     ending = match.group()[-2]  # a quotation that ends a sentence leaves its full stop
     return " " * (end - start - 2) + (ending if ending in ".!?。！？" else " ") + " "

@@ -14,6 +14,7 @@ from steelyard.replies.grammar import any_of, source, words
 
 NOUN: Final = any_of(words("side_noun"))
 """What the two are: an answer, an assistant."""
+_FIRST_LETTERS: Final = "".join(sorted({noun[0] for noun in words("side_noun")}))
 _ORDINALS: Final = (("1", "one", "first", "一"), ("2", "two", "second", "二"))
 _TIE: Final = source("preference", "tie")
 
@@ -54,7 +55,7 @@ def pair_names(names: tuple[str, str]) -> PairNames:
     behind = [_behind_noun(tail, place, cased=cased) for place, tail in enumerate(tails)]
     ordinal = [_ordinal(tail, place) for place, tail in enumerate(tails)]
     mentions = re.compile(
-        rf"(?P<tie>{_TIE}{third})|(?<![A-Za-z]){NOUN}(?:(?P<a_noun>{behind[0]})|(?P<b_noun>{behind[1]}))"
+        rf"(?P<tie>{_TIE}{third})|(?<![A-Za-z])(?=[{_FIRST_LETTERS}]){NOUN}(?:(?P<a_noun>{behind[0]})|(?P<b_noun>{behind[1]}))"
         rf"|(?P<a_first>{ordinal[0]})|(?P<b_second>{ordinal[1]})|(?P<a>{sides[0]})|(?P<b>{sides[1]})",
         re.IGNORECASE,
     )

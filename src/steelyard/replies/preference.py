@@ -16,8 +16,8 @@ from itertools import islice, pairwise
 from typing import Any, Final, NamedTuple
 
 from steelyard.replies.clean import fold
-from steelyard.replies.evidence import Candidate, Strength
-from steelyard.replies.grammar import FLAGS, expanded, pattern, source, words
+from steelyard.replies.evidence import Candidate, Strength, phrases
+from steelyard.replies.grammar import FLAGS, pattern, source, words
 from steelyard.replies.jsonlike import plain_key
 from steelyard.replies.judge_reply import JudgeReply, VerdictForm, open_judge_reply
 from steelyard.replies.pair_names import NOUN, PairNames, pair_names
@@ -47,46 +47,39 @@ _SEPARATOR: Final = (
     r"|[ \t]{0,6}\n\s{0,6})"
 )
 _BOUND: Final = re.compile(
-    r"['\"’]?\s{0,3}(?:[.,;:!?。、)(\]}\"\n>—–=|$]|-\s|\Z|(?:is|here|overall|in|on|although|though|but|if|was|because"
-    r"|since|as|wins|over|for|due|with|by)\b|[一-鿿])",
+    r"(?!\s?更好写)['\"’]?\s{0,3}(?:[.,;:!?。、)(\]}\"\n>—–=|$]|-\s|\Z|(?:is|here|overall|in|on|although|though|but"
+    r"|if|was|because|since|as|wins|over|for|due|with|by)\b|[一-鿿])",
     FLAGS,
 )
 _OWN: Final = rf"['\"\])]{{0,2}}(?:'?s?\s(?:\w{{1,12}}\s)?{NOUN})?"
+_BRACKET: Final = r"(?:(?<!写)(?<!写\s)\[\[|【|\\(?:boxed|fbox)\s{0,2}\{{1,2}"
 _MARK: Final = re.compile(
-    r"(?:\[\[|【|\\(?:boxed|fbox)\s{0,2}\{\s{0,8}\{?|<(?:winner|verdict|answer|choice|preference|decision|result)>"
-    r"|\[RESULT\]:?)\s{0,6}\Z",
-    FLAGS,
+    rf"{_BRACKET}|<(?:winner|verdict|answer|choice|preference|decision|result)>|\[RESULT\]:?)\s{{0,6}}\Z", FLAGS
 )
 _MARK_ENDS: Final = re.compile(rf"\s{{0,6}}(?:\]\]?(?!{_OF('instruction')})|\}}|】|<|\n|\Z|[.。])", FLAGS)
 _LETTER_MARK: Final = re.compile(
-    r"(?:\[\[|【|\\(?:boxed|fbox)\{|<(?:winner|verdict|answer|choice)>)\s{0,6}(?P<letter>[A-Ca-c])\s{0,6}(?:\]\]|\}|】|</)"
+    rf"{_BRACKET}|<(?:winner|verdict|answer|choice)>)\s{{0,6}}(?P<letter>[A-Ca-c])\s{{0,6}}(?:\]\]|\}}|】|</)"
 )
 _NUMBER: Final = re.compile(
     r"\A[\s\"'(\[]{0,4}(?P<alone>[12])[\"')\].]{0,3}\s{0,4}(?:\Z|\n[\s#]{0,6}(?:reason|explanation|rationale|理由|原因))"
     r"|\b(?:verdict|winner|preference|pick|(?:preferred|better|best)(?:\s(?:response|answer|one|output|summary))?"
-    r"|胜者|获胜者|更好的(?:回答|一个))\s{0,2}(?::|=|is|是|为)\s{0,3}[\"'(\[]{0,2}(?P<number>[12])(?![\w.:/)]|\s?(?:and|or|/|\d))",
+    r"|胜者|获胜者|更好的(?:回答|一个))\s{0,2}(?::|=|is|是|为)\s{0,3}[\"'(\[]{0,2}"
+    r"(?P<number>[12])(?![\w.:/)]|\s?(?:and|or|/|\d))",
     FLAGS,
 )
 """Numbers for the two, where no number of a list can be meant."""
 _LABELLED: Final = re.compile(rf"{_OF('label')}{_SEPARATOR}{_WRAP}", FLAGS)
-_CONCLUDED: Final = re.compile(
-    rf"(?:\b(?:therefore|thus|hence|so|overall|in conclusion|in summary|ultimately"
-    rf"|if i (?:had|have) to (?:pick|choose)(?: one)?)\b|因此|所以|综上|故)[,:]?{_WRAP}",
-    FLAGS,
-)
 _LAST: Final = re.compile(rf"(?:(?<=\w\w)[.!?;][ \t]{{1,3}}|。){_WRAP}", FLAGS)
 _TEXT_ENDS: Final = re.compile(r"[.!。)\]\"'\s]{0,6}\Z")
-_LINE_OR_BECAUSE: Final = re.compile(r"[.!。)\]\"']{0,3}\s{0,4}(?:\n|\Z)|,? (?:because|since|as|it is)\b", FLAGS)
 _LINE_BEGINS: Final = re.compile(
     r"^[\s>(\[{\"'.|_~-]{0,12}(?:the )?(?:(?:\w{2,14}ly|without (?:a |any )?doubt),? )?\Z", FLAGS
 )
 _LINE_ENDS: Final = re.compile(r"[\s.!。)\]}\"'|;,_~-]{0,12}(?P<colon>:?)$", FLAGS)
 _OPENS: Final = re.compile(r"\A[\s(\[{\"'<$|>.-]{0,10}\Z")
 _OPENING_ENDS: Final = re.compile(r"['\"\])]{0,2}\s{0,2}(?:[.,;:!。\n(—–]|-\s|because\b|since\b|\Z)", FLAGS)
-_BETWEEN_MARKS: Final = re.compile(r"[\s\"'\]]*\Z")
-_JOIN: Final = re.compile(
-    r"[\s\"'\])]{0,4}(?:/|\||&|,?\s?\b(?:or|and|vs\.?)\b|或者?|和|与|跟|同|还是|、)+[\s\"'(\[]{0,4}\Z", FLAGS
-)
+_OR: Final = r"[\s\"'\])]{0,4}(?:/|\||&|,?\s?\b(?:or|and|vs\.?)\b|或者?|和|与|跟|同|还是|、)+[\s\"'(\[]{0,4}"
+_OFFERED: Final = re.compile(rf"[\s\"'\]]*|{_OR}", FLAGS)
+_JOIN: Final = re.compile(rf"{_OR}\Z", FLAGS)
 """Between two mentions: neither of them is given alone."""
 _SIGN: Final = re.compile(r"\s?(?:(?P<first>>{1,2})|(?P<second><{1,2})|={1,2}|≈)\s?\Z")
 """Between two mentions: `A > B`."""
@@ -95,18 +88,7 @@ _BEATS: Final = re.compile(
     rf"|{_OF('zh_fill')}(?:{_OF('beats_zh')}|(?P<loses_zh>{_OF('loses_zh')}))",
     FLAGS,
 )
-_BETTER: Final = re.compile(
-    rf"{_OWN}\s(?:to be |as |is )?(?:{expanded('<degree>', 'en')} ){{0,4}}{expanded('<better>', 'en')}"
-    rf"(?!{_OF('aspect')})",
-    FLAGS,
-)
-_HIGHER: Final = re.compile(rf"{_OWN}\s{_OF('higher')}", FLAGS)
-_MORE: Final = re.compile(rf"{_OWN}\s(?:{_OF('more')}|(?P<less>{_OF('less')}))|{_OF('zh_fill')}{_OF('more_zh')}", FLAGS)
-_MORE_OF: Final = re.compile(rf"{_OWN}\s(?:{_OF('more_of')}(?!-)|(?P<less>{_OF('less_of')}))", FLAGS)
 _PREFERS: Final = re.compile(rf"{_OF('prefers')}{_WRAP}", FLAGS)
-_MAKES: Final = re.compile(rf"{_OF('makes')}\Z", FLAGS)
-_PLACES: Final = re.compile(rf"{_OF('places')}\Z", FLAGS)
-_FOUND: Final = re.compile(rf"{_OF('found')}\Z", FLAGS)
 _SENTENCE_END: Final = re.compile(r"(?<=[.!?;])\s|[。\n;]")
 
 
@@ -137,8 +119,8 @@ def read_preference(text: str, *, finish: str = "stop", names: tuple[str, str] =
     'B'
     >>> read_preference("Both answers are equally good.").label
     'tie'
-    >>> read_preference("A is clearer, B is more accurate.").kind
-    'ambiguous'
+    >>> read_preference("A is clearer, B is more accurate.").outcome
+    'unparsed'
     >>> read_preference("Summary #2 is better.", names=("Summary #1", "Summary #2")).label
     'B'
     """
@@ -153,11 +135,13 @@ def read_preference(text: str, *, finish: str = "stop", names: tuple[str, str] =
     best = max(formal, key=_weight, default=None)
     if best is not None and best.strength == Strength.DECLARED and _closes(reply, best):
         return _verdict(reply, best)
-    stated = sorted(_stated(reply.text, mentions), key=_weight)
+    stated = list(_stated(reply.text, mentions))
     formal += [candidate for candidate in stated if candidate.strength > Strength.CONCLUDED]
     if formal:
         return _verdict(reply, max(formal, key=_weight))
-    return _informal(reply, mentions, stated)
+    if not stated or (reply.finish == "length" and stated[0].start >= _SOON):
+        return reply.nothing()
+    return _verdict(reply, stated[-1]) if len({said.value for said in stated}) == 1 else reply.ambiguous()
 
 
 def _weight(candidate: Candidate) -> tuple[int, int]:
@@ -218,20 +202,19 @@ def _letter_marks(text: str, called: PairNames) -> Iterator[Candidate]:
     """Letters in marks, whatever the two are called, and numbers for the two."""
     marks = list(islice(_LETTER_MARK.finditer(text), 2 * _MOST_MENTIONS))
     single = len({match["letter"].upper() for match in marks}) == 1
+    offered = {
+        match.start()
+        for pair in pairwise(marks)
+        if _OFFERED.fullmatch(text, pair[0].end(), pair[1].start())
+        for match in pair
+    }
     for match in marks:
-        copied = pattern("preference", "instruction").match(text, match.end()) or _is_offered(text, marks, match)
+        copied = match.start() in offered or pattern("preference", "instruction").match(text, match.end())
         if (label := called.letters.get(match["letter"].upper())) and (single or not copied):
             yield Candidate(label, *match.span("letter"), Strength.DECLARED, "marked", match.span())
     for match in _NUMBER.finditer(text) if called.plain else ():
         group = "alone" if match["alone"] else "number"
         yield Candidate("AB"[int(match[group]) - 1], *match.span(group), Strength.DECLARED, "labelled", match.span())
-
-
-def _is_offered(text: str, marks: Sequence[re.Match[str]], match: re.Match[str]) -> bool:
-    """Whether another mark stands beside this one: `[[A]] or [[B]]`."""
-    gaps = [text[match.end() : other.start()] for other in marks if 0 <= other.start() - match.end() < _WIDEST_JOIN]
-    gaps += [text[other.end() : match.start()] for other in marks if 0 <= match.start() - other.end() < _WIDEST_JOIN]
-    return any(_BETWEEN_MARKS.match(gap) or _JOIN.match(gap) for gap in gaps)
 
 
 def _formal(reply: JudgeReply, mentions: Sequence[_Mention], mention: _Mention) -> Candidate | None:
@@ -260,7 +243,6 @@ _FORMS: Final = (
     VerdictForm("line", Strength.DECLARED, _LINE_BEGINS, _LINE_ENDS, reach=40),
     VerdictForm("labelled", Strength.DECLARED, _LABELLED, _BOUND, _is_sure),
     VerdictForm("concluded", Strength.DECLARED, _LAST, _TEXT_ENDS),
-    VerdictForm("concluded", Strength.DECLARED, _CONCLUDED, _LINE_OR_BECAUSE),
     VerdictForm("opening", Strength.ANNOUNCED, _OPENS, _OPENING_ENDS),
 )
 
@@ -296,6 +278,8 @@ def _besides(text: str, mentions: Sequence[_Mention]) -> bool:
 def _goes_through_both(text: str, mentions: Sequence[_Mention], mention: _Mention) -> bool:
     r"""Whether a reply that opens with one of the two comes to the other in the same way: `A: short\nB: long`."""
     colon = _colon_behind(text, mention.end)
+    if not _besides(text, mentions):
+        return len({other.label for other in mentions}) > 1
     for other in mentions:
         if other.label == _OTHER[mention.label] != mention.label and _OPENING_ENDS.match(text, other.end):
             begins_line = not text[text.rfind("\n", 0, other.start) + 1 : other.start].strip(" \t([{\"'<$|>.-")
@@ -309,94 +293,26 @@ def _colon_behind(text: str, end: int) -> bool:
 
 
 def _stated(text: str, mentions: Sequence[_Mention]) -> Iterator[Candidate]:
-    """Sentences that call one better, or both equal."""
-    for match in islice(pattern("preference", "tied").finditer(text), _MOST_MENTIONS):
-        before = _sentence(text, match.start())
-        if not pattern("preference", "not_tied").search(before[-12:].rstrip()):
-            yield from _sentence_candidate(text, before, "tie", match.span(), match.span())
-    for mention in mentions:
-        label, start, end, joined = mention
-        if label == "tie" or text[max(0, start - 2) : start].rstrip().endswith("比"):
-            continue
-        found = _said_better(text, start, end, joined=joined)
-        if found is None or text[found[2] : found[2] + 1] == "?":
-            continue
-        before = _sentence(text, found[1])
-        if not pattern("preference", "condition").search(before):
-            yield from _sentence_candidate(
-                text, before, label if found[0] else _OTHER[label], (start, end), (found[1], found[2])
-            )
-
-
-def _said_better(text: str, start: int, end: int, *, joined: bool) -> tuple[bool, int, int] | None:
-    """Whether a sentence calls the one at `start` better or worse, and where it says so; None where it does neither."""
-    if match := _BEATS.match(text, end):
-        return not (match["loses"] or match["loses_zh"]), start, match.end()
-    before = max(0, start - _REACH)
-    if not joined and _BOUND.match(text, end) and (lead := _PREFERS.search(text, before, start)):
-        return True, lead.start(), end
-    for leads, behind in ((_MAKES, _BETTER), (_PLACES, _HIGHER)):
-        if (match := behind.match(text, end)) and (lead := leads.search(text, before, start)):
-            return True, lead.start(), match.end()
-    return None
-
-
-def _sentence_candidate(
-    text: str, before: str, label: str, span: tuple[int, int], whole: tuple[int, int]
-) -> Iterator[Candidate]:
-    """A sentence; what concludes is as good as a declaration, what is about one aspect is less."""
-    strength = Strength.MENTIONED if pattern("preference", "aspect_before").search(before) else Strength.CONCLUDED
-    concludes = pattern("preference", "concluding").search(before + text[whole[0] : whole[1]])
-    if (
-        concludes
-        or pattern("preference", "reflection").search(before)
-        or pattern("preference", "overall").match(text, whole[1])
-    ):
-        strength = Strength.DECLARED
-    yield Candidate(label, *span, strength, "sentence", whole)
-
-
-def _informal(reply: JudgeReply, mentions: Sequence[_Mention], stated: Sequence[Candidate]) -> Verdict:
-    """The verdict of sentences, where nothing is declared; in a reply that was cut off only the first can be one."""
-    whole = reply.finish != "length"
-    plain = [candidate for candidate in stated if candidate.strength == Strength.CONCLUDED]
-    if plain and (whole or plain[0].start < _SOON):
-        return _agreed(reply, plain)
-    compared = list(_compared(reply.text, mentions))
-    aspects = [*stated, *compared]
-    if not whole or not aspects:
-        return reply.nothing()
-    if concluded := [candidate for candidate in compared if candidate.strength == Strength.CONCLUDED]:
-        return _agreed(reply, concluded)
-    contrasted = pattern("preference", "contrast").search(reply.text)
-    if len({candidate.value for candidate in aspects}) > 1 or contrasted or aspects[-1].value == "tie":
-        return reply.ambiguous()
-    return _verdict(reply, aspects[-1])
-
-
-def _compared(text: str, mentions: Sequence[_Mention]) -> Iterator[Candidate]:
-    """Sentences that call one more of something good: of single aspects."""
-    for label, start, end, _ in mentions:
-        if text[max(0, start - 2) : start].rstrip().endswith("比"):
-            continue
-        match = _MORE.match(text, end)
-        if match is None and _FOUND.search(text, max(0, start - _REACH), start):
-            match = _MORE_OF.match(text, end)
+    """Sentences that call one better, or both equal; one that concludes is as good as a declaration."""
+    found = [("tie", *match.span()) for match in islice(phrases("preference", "tied", text), _MOST_MENTIONS)]
+    found += [said for mention in mentions if mention.label != "tie" and (said := _said_better(text, mention))]
+    for label, start, end in found:
         before = _sentence(text, start)
-        if label == "tie" or match is None or pattern("preference", "condition").search(before):
-            continue
-        whole = pattern("preference", "concluding").search(before) and not pattern(
-            "preference", "aspect_before"
-        ).search(before)
-        strength = Strength.CONCLUDED if whole else Strength.MENTIONED
-        value = _OTHER[label] if match["less"] else label
-        yield Candidate(value, start, end, strength, "sentence", (start, match.end()))
+        if text[end : end + 1] != "?" and not pattern("preference", "condition").search(before):
+            concludes = pattern("preference", "concluding").search(before + text[start:end])
+            strength = Strength.DECLARED if concludes else Strength.CONCLUDED
+            yield Candidate(label, start, end, strength, "sentence")
 
 
-def _agreed(reply: JudgeReply, found: Sequence[Candidate]) -> Verdict:
-    if len({candidate.value for candidate in found}) > 1:
-        return reply.ambiguous()
-    return _verdict(reply, found[-1])
+def _said_better(text: str, mention: _Mention) -> tuple[str, int, int] | None:
+    """Which of the two a sentence about one of them calls better, and where it does; None where it calls none."""
+    label, start, end, joined = mention
+    if text[max(0, start - 2) : start].rstrip().endswith("比"):
+        return None
+    if match := _BEATS.match(text, end):
+        return _OTHER[label] if match["loses"] or match["loses_zh"] else label, start, match.end()
+    lead = None if joined or not _BOUND.match(text, end) else _PREFERS.search(text, max(0, start - _REACH), start)
+    return (label, lead.start(), end) if lead else None
 
 
 def _verdict(reply: JudgeReply, candidate: Candidate) -> Verdict:

@@ -31,7 +31,6 @@ _MOST_WORDS: Final = 30
 """Words of a reply that are looked at, so many from its beginning and from its end: bounds the time."""
 _REACH: Final = 110
 _SENTENCE: Final = 90
-_LAST_PART: Final = 160
 _OF: Final = partial(source, "yes_no")
 _SIGNS: Final = r"[\s\"'(\[{<$|✅❌✔✖✓✗☑☒️]"
 _OPENER: Final = (
@@ -81,17 +80,12 @@ _LABELLED: Final = _before(
 _ANSWER_IS: Final = _before(rf"{_OF('answer_is')}[\s:]{{1,3}}")
 _CONCLUDED: Final = _before(_OF("concluded"), _OF("concluded_zh"))
 _SAID: Final = _before(rf"{_OF('said')}\s", _OF("said_zh"))
-_CRITERION: Final = _before(rf"^[\s\d.)*|-]{{0,8}}{_OF('criterion')}\s{{0,3}}[:=]")
-_ANY_CRITERION: Final = re.compile(rf"^[\s\d.)*|-]{{0,8}}[A-Z\u4e00-\u9fff][^:=\n]{{1,40}}[:=]{_OPENER}", re.MULTILINE)
+_CRITERION: Final = re.compile(rf"^[\s\d.)*|-]{{0,8}}[A-Za-z\u4e00-\u9fff][^:=\n]{{1,40}}[:=]{_OPENER}", re.MULTILINE)
 _LAST: Final = _before(r"[.!?;:)\]\"。][ \n]{1,4}|。|\s[-–—]{1,2}\s|\b(?:is|it's|be)\s")
 _SENTENCE_BEGINS: Final = re.compile(r"(?:[.!?]\s{1,4}|。)\Z")
-_ASKED: Final = _before(r"\?[ \t\"]{0,3}")
-_NAMED: Final = _before(rf"{_OF('named')}\s")
 _SUBJECT: Final = _before(_OF("subject"), _OF("subject_zh"))
+_SUPPOSES: Final = re.compile(r"\b(?:whether|if|unless|should)\b", re.IGNORECASE)
 _SUPPORTS: Final = re.compile(rf"\b{_OF('support')}\b|\b{_OF('none_support')}\b", FLAGS)
-_CONCLUDES: Final = re.compile(
-    rf"{expanded('<conclusion>', 'en')}|\bultimately\b|{expanded('<conclusion>', 'zh')}|\bfinal\b", FLAGS
-)
 
 
 def read_yes_no(text: str, *, finish: str = "stop") -> Verdict:
@@ -120,14 +114,9 @@ def read_yes_no(text: str, *, finish: str = "stop") -> Verdict:
     best = max(found, key=_weight, default=None)
     if best is not None and best.strength > Strength.MENTIONED:
         return _formal(reply, found, best)
-    stated = sorted(_stated(reply, said), key=_weight)
-    last = stated[-1] if stated else None
-    concluded = last is not None and _CONCLUDES.search(_sentence(reply.text, last.start)) is not None
-    if best is not None and not (concluded and last and last.start > best.start):
-        return _agreed(reply, best, found)
-    if last is None:
-        return reply.nothing()
-    return _verdict(reply, last) if concluded else _agreed(reply, last, stated)
+    found = found or list(_stated(reply, said))
+    best = max(found, key=_weight, default=None)
+    return _agreed(reply, best, found) if best else reply.nothing()
 
 
 def said_alone(text: str) -> str:
@@ -185,10 +174,11 @@ def _given(text: str, match: re.Match[str]) -> Candidate | None:
     return next(filter(None, given), None)
 
 
-def _is_own(text: str, lead: re.Match[str], _: int) -> bool:
-    """Whether the `answer` with which a lead begins is not that of somebody else."""
-    before = text[max(0, lead.start() - 28) : lead.start()]
-    return not any(pattern("yes_no", kind).search(before) for kind in ("foreign", "foreign_zh"))
+def _is_own(text: str, lead: re.Match[str], end: int) -> bool:
+    """Whether the `answer` with which a lead begins is not that of somebody else, or one that would be."""
+    if pattern("yes_no", "foreign").search(text[max(0, lead.start() - 28) : lead.start()]):
+        return False
+    return "would" not in lead.group() or _is_sure(text, lead, end)
 
 
 def _is_sure(text: str, lead: re.Match[str], _: int) -> bool:
@@ -200,11 +190,6 @@ def _is_sure(text: str, lead: re.Match[str], _: int) -> bool:
 def _is_answer(text: str, lead: re.Match[str], end: int) -> bool:
     before = text[max(0, lead.start() - _SENTENCE) : end]
     return _is_own(text, lead, end) and pattern("yes_no", "supposed").search(before) is None
-
-
-def _is_final_answer(text: str, lead: re.Match[str], end: int) -> bool:
-    concludes = _CONCLUDES.search(text, max(0, lead.start() - 40), end) is not None
-    return (concludes or len(text) - end < _LAST_PART) and _is_answer(text, lead, end)
 
 
 def _is_last(text: str, lead: re.Match[str], end: int) -> bool:
@@ -222,7 +207,6 @@ _FORMS: Final = (
     *_LINES,
     VerdictForm("marked", Strength.DECLARED, _MARKED, reach=40),
     VerdictForm("labelled", Strength.DECLARED, _LABELLED, None, _is_own, reach=80),
-    VerdictForm("criterion", Strength.ANNOUNCED, _CRITERION),
     VerdictForm("final", Strength.DECLARED, _SENTENCE_BEGINS, _TEXT_ENDS, reach=12),
     VerdictForm("opening", Strength.CONCLUDED, _OPENS, _OPENING_ENDS, reach=40),
 )
@@ -230,14 +214,10 @@ _FORMS_OF_PLAIN: Final = (
     *_FORMS[:4],
     VerdictForm("concluded", Strength.DECLARED, _CONCLUDED, _CLOSES),
     VerdictForm("said", Strength.DECLARED, _SAID, None, _is_sure),
-    VerdictForm("labelled", Strength.DECLARED, _ANSWER_IS, None, _is_final_answer),
-    VerdictForm("criterion", Strength.ANNOUNCED, _CRITERION),
-    VerdictForm("criterion", Strength.ANNOUNCED, _ANY_CRITERION, _CLOSES),
+    VerdictForm("criterion", Strength.ANNOUNCED, _CRITERION, _CLOSES),
     VerdictForm("final", Strength.DECLARED, _LAST, _TEXT_ENDS, _is_last),
     VerdictForm("opening", Strength.CONCLUDED, _OPENS, _NO_QUESTION, reach=40),
     VerdictForm("labelled", Strength.MENTIONED, _ANSWER_IS, None, _is_answer),
-    VerdictForm("answered", Strength.MENTIONED, _ASKED, _CLOSES),
-    VerdictForm("said", Strength.MENTIONED, _NAMED),
 )
 """The forms in which a word is a verdict, and those in which a plain yes or no is one."""
 
@@ -276,7 +256,7 @@ def _stated(reply: JudgeReply, said: Sequence[re.Match[str]]) -> Iterator[Candid
     text = reply.text
     for match in said:
         lead = _SUBJECT.search(text, max(0, match.start() - 2 * _REACH), match.start())
-        if lead and not _is_conditional(text, lead.start(), match.end()):
+        if lead and not _SUPPOSES.search(lead.group()) and not _is_conditional(text, lead.start(), match.end()):
             label = _label(match)
             if lead["nt"]:
                 label = {"yes": "no", "no": "yes"}.get(label, label)
@@ -289,9 +269,7 @@ def _stated(reply: JudgeReply, said: Sequence[re.Match[str]]) -> Iterator[Candid
 
 def _is_conditional(text: str, start: int, end: int) -> bool:
     sentence = _sentence(text, start) + text[start : start + 2]
-    return text[end : end + 1] == "?" or any(
-        pattern("yes_no", kind).search(sentence) for kind in ("condition", "condition_zh")
-    )
+    return text[end : end + 1] == "?" or pattern("yes_no", "condition").search(sentence) is not None
 
 
 def _sentence(text: str, start: int) -> str:

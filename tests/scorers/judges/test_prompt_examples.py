@@ -93,6 +93,14 @@ def test_the_examples_of_lists_are_read(language):
     assert len(read_list(example_of("g_eval_steps", language))) == 3
 
 
+@pytest.mark.parametrize("language", ["en", "zh"])
+@pytest.mark.parametrize("name", [*YES_NO, *NUMBERED, "preference"])
+def test_instructions_that_a_judge_repeats_hold_no_verdict(language, name):
+    asked = load_template(f"{language}/judge_{name}").strip().split("\n\n")[-1]
+    verdict = read_preference(asked) if name == "preference" else read_yes_no(asked)
+    assert verdict.outcome != "scored", verdict
+
+
 REASONS = [
     "It names 3 of the 4 planets and puts 2 in the wrong order. In 2019 there were 5 lanes",
     "Score 1 would be too hard, and 5 too kind, as 1914 is missing",
