@@ -9,8 +9,9 @@ from typing import Any, Final
 
 from steelyard.replies.clean import without_reasoning
 from steelyard.replies.grammar import any_of, words
-from steelyard.replies.jsonlike import json_at, plain_key, said_in
+from steelyard.replies.jsonlike import plain_key, said_in
 from steelyard.replies.judge_reply import reason_in
+from steelyard.replies.listing import json_list
 from steelyard.replies.verdict import Verdict
 from steelyard.replies.yes_no import VALUES, read_yes_no, said_alone, said_by
 
@@ -27,11 +28,6 @@ _NOT_VERDICTS: Final = frozenset(_NUMBER_KEYS) | set(map(plain_key, words("entry
 _EARLIER: Final = 3
 """Entries of one number that are looked at, the last ones: a reply may repeat itself without end."""
 _MOST_STARTS: Final = 20
-_JSON_BEGINS: Final = re.compile(
-    r"(?m)^[ \t]{0,40}(?:(?P<list>\[(?=\s{0,40}(?:[\"'{\]]|true\b|false\b|\d|\Z)))"
-    r"|\{(?=\s{0,40}(?:\"[^\"\n]{1,60}\"|'[^'\n]{1,60}')\s{0,40}:))"
-)
-_SEPARATOR: Final = re.compile(r"[\s,;]{0,200}")
 _CHINESE: Final = "一二三四五六七八九十"
 _MARKS: Final = r"[ \t>|*_#-]{0,12}"
 _ENTRY: Final = re.compile(
@@ -150,61 +146,14 @@ def _of_entry(entry: str) -> Verdict:
 
 
 def _in_json(text: str) -> Iterator[_Numbered]:
-    for value in _json_values(text):
+    found = json_list(text)
+    for value in found.values if found else ():
         if isinstance(value, Mapping):
             yield _of_object({plain_key(str(key)): item for key, item in value.items()})
         elif isinstance(value, bool) or value in (0, 1):
             yield None, Verdict("scored", float(value), "yes" if value else "no", form="json")
         else:
             yield None, read_yes_no(value) if isinstance(value, str) else Verdict("unparsed", kind="none")
-
-
-def _json_values(text: str) -> Sequence[Any]:
-    """The verdicts of the first JSON in `text`: a list, also within an object, or objects that follow each other.
-
-    An object whose keys are the numbers of the claims gives its values in their order.
-    """
-    for match in islice(_JSON_BEGINS.finditer(text), _MOST_STARTS):
-        start = match.end() - 1
-        if match["list"]:
-            values: Sequence[Any] = [item.python() for _, item in json_at(text, start).items if item.closed]
-        else:
-            values = _of_objects(_objects_at(text, start))
-        if values:
-            return values
-    return ()
-
-
-def _objects_at(text: str, place: int) -> list[dict[str, Any]]:
-    """The objects that follow each other from `place` on."""
-    found: list[dict[str, Any]] = []
-    while place < len(text) and text[place] == "{":
-        value = json_at(text, place)
-        found.append({key: _whole(item) for key, item in value.items})
-        if not value.closed:
-            break
-        match = _SEPARATOR.match(text, value.end)
-        place = match.end() if match else value.end
-    return found
-
-
-def _whole(item: Any) -> Any:
-    """A value; of a list that breaks off, the items before the break."""
-    if item.kind != "list":
-        return item.python()
-    return [inner.python() for _, inner in item.items if inner.closed]
-
-
-def _of_objects(objects: Sequence[dict[str, Any]]) -> Sequence[Any]:
-    if len(objects) != 1:
-        return objects
-    values = objects[0]
-    if (inner := next((value for value in values.values() if isinstance(value, list)), None)) is not None:
-        return inner
-    by_number = {int(match[1]): value for key, value in values.items() if (match := _NUMBER.match(key))}
-    if len(values) > 1 and sorted(by_number) == list(range(1, len(values) + 1)):
-        return [by_number[number] for number in sorted(by_number)]
-    return objects
 
 
 def _of_object(values: dict[str, Any]) -> _Numbered:

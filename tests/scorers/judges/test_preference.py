@@ -114,7 +114,7 @@ def test_a_tie_in_one_order_alone_is_inconsistent_and_no_tie():
         ("", "unparsed", "empty"),
         ("Both have something to say.", "unparsed", "none"),
         (said("The first answer goes on and", finish="length"), "unparsed", "truncated"),
-        ("A is clearer, B is more accurate.", "unparsed", "ambiguous"),
+        ("A is better. B is better.", "unparsed", "ambiguous"),
         (refused(), "refused", None),
         (filtered(), "refused", None),
     ],
