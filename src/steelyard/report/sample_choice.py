@@ -8,14 +8,14 @@ any group and target without having the samples.
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import blake2b
 from heapq import nsmallest
 from typing import Final, Literal, NamedTuple, get_args
 
-from steelyard.analysis.run_protocols import PlacedVerdict, StoredRun
+from steelyard.analysis.run_protocols import StoredRun
+from steelyard.types import Outcome
 
 SampleKind = Literal["regressions", "improvements", "errors", "unparsed", "wrong", "rest"]
 KINDS: Final[tuple[SampleKind, ...]] = get_args(SampleKind)
@@ -110,16 +110,7 @@ def choose_samples(runs: Sequence[ScoredRun], size: PageSize) -> SampleChoice | 
     masks: list[dict[str, int]] = []
     places: list[list[tuple[int, str]]] = []
     for scored in runs:
-        of_run: dict[str, int] = {}
-        at: list[tuple[int, str]] = []
-        for verdict in scored.run.placed_verdicts(scored.score):
-            ident = verdict.sample
-            groups.setdefault(ident, verdict.group)
-            of_run[ident] = of_run.get(ident, 0) | _mask(verdict, judges=scored.judges)
-            at.append((verdict.no, ident))
-        for ident, way in scored.changes.items():
-            if ident in of_run:
-                of_run[ident] |= IMPROVEMENT if way == 1 else REGRESSION
+        of_run, at = _read_masks(scored, groups)
         masks.append(of_run)
         places.append(at)
     if len(groups) <= size.most:
@@ -135,32 +126,55 @@ def choose_samples(runs: Sequence[ScoredRun], size: PageSize) -> SampleChoice | 
     )
 
 
-def _mask(verdict: PlacedVerdict, *, judges: bool) -> int:
+def _read_masks(scored: ScoredRun, groups: dict[str, str]) -> tuple[dict[str, int], list[tuple[int, str]]]:
+    """Per sample of a run its mask, and (place, id) of each record; new samples are added to `groups`."""
+    of_run: dict[str, int] = {}
+    at: list[tuple[int, str]] = []
+    # A run of 100,000 records has some ten different verdicts.
+    known: dict[tuple[bool, Outcome | None, bool | None], int] = {}
+    for no, ident, group, failed, outcome, passed in scored.run.placed_verdicts(scored.score):
+        verdict = (failed, outcome, passed)
+        mask = known.get(verdict)
+        if mask is None:
+            mask = known[verdict] = _mask(*verdict, judges=scored.judges)
+        if ident not in groups:
+            groups[ident] = group
+        of_run[ident] = of_run[ident] | mask if ident in of_run else mask
+        at.append((no, ident))
+    for ident, way in scored.changes.items():
+        if ident in of_run:
+            of_run[ident] |= IMPROVEMENT if way == 1 else REGRESSION
+    return of_run, at
+
+
+def _mask(failed: bool, outcome: Outcome | None, passed: bool | None, *, judges: bool) -> int:  # noqa: FBT001  # a row
     """What is true of one record. One without the score is none of these unless it failed."""
-    mask = ERROR if verdict.failed else 0
-    if verdict.outcome == "unparsed":
+    mask = ERROR if failed else 0
+    if outcome == "unparsed":
         return mask | UNPARSED
-    if verdict.outcome == "refused":
+    if outcome == "refused":
         return mask | REFUSED
-    if verdict.outcome != "scored" or verdict.passed is None or judges:
+    if outcome != "scored" or passed is None or judges:
         return mask
-    return mask | (RIGHT if verdict.passed else WRONG)
+    return mask | (RIGHT if passed else WRONG)
 
 
 def _sorted_out(
     groups: Mapping[str, str], masks: Sequence[Mapping[str, int]]
 ) -> tuple[dict[SampleKind, list[str]], tuple[Profile, ...]]:
     """The samples of each kind, and the profiles of all."""
-    by_kind: dict[SampleKind, list[str]] = {kind: [] for kind in KINDS}
-    profiles: Counter[tuple[str, tuple[int, ...]]] = Counter()
+    alike: dict[tuple[str, tuple[int, ...]], list[str]] = {}
     for ident, group in groups.items():
         of_runs = tuple([of_run.get(ident, 0) for of_run in masks])
-        profiles[group, of_runs] += 1
-        by_kind[_kind(of_runs)].append(ident)
-    return by_kind, tuple(Profile(group, of_runs, count) for (group, of_runs), count in profiles.items())
+        alike.setdefault((group, of_runs), []).append(ident)
+    by_kind: dict[SampleKind, list[str]] = {kind: [] for kind in KINDS}
+    for (_, of_runs), idents in alike.items():
+        by_kind[_kind(of_runs)] += idents
+    return by_kind, tuple(Profile(group, of_runs, len(idents)) for (group, of_runs), idents in alike.items())
 
 
 def _kind(masks: Iterable[int]) -> SampleKind:
+    """The first kind that is true of samples with these masks."""
     together = 0
     for mask in masks:
         together |= mask

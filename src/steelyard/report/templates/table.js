@@ -88,7 +88,7 @@ function drawChips() {
   const offered = counts.filter(([show, { n }]) => show === "all" || show === choice.show || n > 0);
   const focused = chips.contains(document.activeElement) ? document.activeElement.dataset.show : null;
   chips.replaceChildren(...offered.map(([show, { n, what }]) => {
-    const button = element("button", { type: "button", "data-show": show, "aria-pressed": String(choice.show === show) }, `${FILTERS[show][0]} ${n}${what}`);
+    const button = element("button", { type: "button", "data-show": show, "aria-pressed": String(choice.show === show) }, `${FILTERS[show][0]} ${n.toLocaleString("en")}${what}`);
     button.addEventListener("click", () => choose({ show }));
     return button;
   }));
