@@ -1,4 +1,4 @@
-"""What it takes to look at runs of 100,000 samples: `show`, `compare` and `runs`, beside a bare cursor.
+"""What it takes to look at runs of 100,000 samples: `show`, `compare`, `report` and `runs`, beside a bare cursor.
 
     python -m benchmarks.large_runs                 # makes a store of its own, which takes minutes
     python -m benchmarks.large_runs STORE           # of two such runs, the newest two, that is there already
@@ -42,6 +42,7 @@ def measure(store: str = "") -> list[str]:
     """The table's lines."""
     with tempfile.TemporaryDirectory() as folder:
         large, small = Path(store or Path(folder) / "large.db"), Path(folder) / "small.db"
+        page = Path(folder) / "page.html"
         # As it is for a user, whose Python keeps what it compiled.
         environment = {key: one for key, one in os.environ.items() if key != "PYTHONDONTWRITEBYTECODE"}
         environment["PYTHONPYCACHEPREFIX"] = folder
@@ -54,6 +55,7 @@ def measure(store: str = "") -> list[str]:
         for command, where, bar in (
             (["show", "one"], large, "2 s"),
             (["compare", "one", "two"], large, "2 s"),
+            (["report", "one", "two", "--html", str(page)], large, "8 s, 300 MiB, 5 MB"),
             (["runs", "--last", str(RUNS)], small, "0.2 s after imports"),
             (["history", "suite"], small, ""),
         ):
@@ -63,8 +65,10 @@ def measure(store: str = "") -> list[str]:
             rows = f"{SAMPLES:,}" if where == large else f"{RUNS} runs"
             times = f"{(least.cpu - least.imports) / bare:.1f} times" if where == large else ""
             figures = (f"{least.cpu:.2f}", f"{least.imports:.2f}", f"{min(one.wall for one in several):.2f}")
-            lines.append(_line([" ".join(command), rows, *figures, f"{least.mib:.0f}", times, bar]))
-        return [*lines, "", f"The bare cursor took {bare:.2f} s of CPU."]
+            name = " ".join(command).partition(" --html")[0]
+            lines.append(_line([name, rows, *figures, f"{least.mib:.0f}", times, bar]))
+        size = page.stat().st_size / 1e6
+        return [*lines, "", f"The bare cursor took {bare:.2f} s of CPU. The page of both runs has {size:.1f} MB."]
 
 
 def _line(cells: Sequence[str]) -> str:
