@@ -66,7 +66,8 @@ class Packer:
         if ready is None:
             ready = self._train(kind, data)
         if ready is None:
-            return bytes([_PLAIN]) + data
+            alone = zlib.compress(data, _LEVEL, _WINDOW_BITS)
+            return bytes([_DEFLATED]) + alone if len(alone) < len(data) else bytes([_PLAIN]) + data
         head, prototype = ready
         # A copy of the compressor has read the dictionary already: 1.7 times as fast as a new one for each body.
         deflate = prototype.copy()

@@ -25,6 +25,12 @@ from steelyard.store.writer import Batch, Ticket, Writer
 from steelyard.types import Record, Reply
 
 _SPEND: Final = "UPDATE evaluation SET calls = calls + :calls, tokens = tokens + :tokens WHERE num = :num"
+_BITS_PER_KEY: Final = 32
+_LEAST_BITS: Final = 1 << 15
+_HASH_BITS: Final = 26
+"""Bits of a key that make one hash of the filter, and so the bits of the largest filter: 8 MiB."""
+_FIRST_KEYS: Final = 10_000
+"""Room of the first filter where nothing was planned; a further one has twice as much as the one before."""
 _INSERT_FIRST: Final = """INSERT INTO reply (key, body) SELECT * FROM unnest(:keys::bytea[], :bodies::bytea[])
     ON CONFLICT DO NOTHING RETURNING key"""
 """Of PostgreSQL; the keys that were not there before."""
@@ -185,23 +191,45 @@ class StoreJournal:
 
 
 class SeenKeys:
-    """A Bloom filter of keys (B. H. Bloom, CACM 1970): 2 MiB of bits, and three hashes of 24 bits a key.
+    """A Bloom filter of keys (B. H. Bloom, CACM 1970) that is sized for the planned calls, and grows with others.
 
-    A key is a hash itself, so bytes 0-2, 3-5 and 6-8 of it serve as the three: 2 MiB are 2^24 bits. It never forgets a
-    key; with 100,000 keys in it, it takes one in 180,000 others for known, which costs a look-up.
+    It never forgets a key; of 1,400 others it takes one for known, which costs a look-up. A filter cannot be enlarged,
+    as the keys in it are not kept, so a further one is put beside it (P. S. Almeida et al., "Scalable Bloom filters",
+    Information Processing Letters 2007).
     """
 
     def __init__(self) -> None:
-        self._bits = bytearray(1 << 21)
+        self._filters: list[tuple[bytearray, int]] = []
+        self._room = 0
+        self._next = _FIRST_KEYS
+
+    def expect(self, n: int) -> None:
+        """Make room for so many more keys: 4 to 8 bytes each, at most 8 MiB in one filter."""
+        if n > self._room:
+            bits = 1 << min(max(_BITS_PER_KEY * n - 1, _LEAST_BITS).bit_length(), _HASH_BITS)
+            self._filters.append((bytearray(bits >> 3), bits - 1))
+            self._room = bits // _BITS_PER_KEY
+            self._next = 2 * self._room
 
     def add(self, key: bytes) -> bool:
         """Note a key; whether it may have been noted before."""
-        known = True
-        for at in (0, 3, 6):
-            byte, bit = int.from_bytes(key[at : at + 3], "big") >> 3, 1 << (key[at + 2] & 7)
-            known = known and bool(self._bits[byte] & bit)
-            self._bits[byte] |= bit
-        return known
+        # A key is a hash itself: three times 26 of its 80 bits are the three hashes of a filter.
+        first = int.from_bytes(key, "big")
+        second, third = first >> _HASH_BITS, first >> 2 * _HASH_BITS
+        for bits, mask in self._filters:
+            if (
+                bits[(first & mask) >> 3] & 1 << (first & 7)
+                and bits[(second & mask) >> 3] & 1 << (second & 7)
+                and bits[(third & mask) >> 3] & 1 << (third & 7)
+            ):
+                return True
+        if self._room <= 0:
+            self.expect(self._next)
+        self._room -= 1
+        bits, mask = self._filters[-1]
+        for value in (first, second, third):
+            bits[(value & mask) >> 3] |= 1 << (value & 7)
+        return False
 
 
 def _ticket() -> asyncio.Future[Any]:

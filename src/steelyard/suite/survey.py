@@ -10,9 +10,12 @@ import contextlib
 import dataclasses
 import platform
 import sys
-from collections.abc import AsyncIterator, Iterable, Iterator, Mapping
+from array import array
+from collections import Counter
+from collections.abc import AsyncIterator, Container, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from hashlib import blake2b
+from itertools import islice
 from pathlib import Path
 from typing import Any, Final
 
@@ -56,25 +59,57 @@ def survey(samples: Iterable[Sample]) -> Survey:
     Raises:
         DataError: an id occurs twice, an entry is not a Sample, or there are no samples.
     """
-    ids: set[int] = set()
-    defects: list[str] = []
+    ids = _IdHashes()
     digest = blake2b(digest_size=16)
     n = 0
     for n, sample in enumerate(samples, start=1):
         with boundary("data", f"sample {n}"):
             _check_sample(sample)
             packed = pack_sample(sample)[0]
-        # 8 bytes of a hash stand for the id: a set of 100,000 texts would double the memory of a run.
-        key = int.from_bytes(blake2b(sample.id.encode("utf-8", "surrogatepass"), digest_size=8).digest(), "big")
-        if key in ids and len(defects) < _MOST_DEFECTS:
-            defects.append(f"sample {n} has the id {sample.id!r} of an earlier one")
-        ids.add(key)
+        ids.add(sample.id)
         digest.update(packed.to_bytes(8, "big", signed=True))
-    if defects:
-        raise DataError("ids of samples must be unique", defects)
+    if twice := ids.twice():
+        raise DataError("ids of samples must be unique", list(islice(_repeated(samples, twice), _MOST_DEFECTS)))
     if not n:
         raise DataError("there are no samples to run")
     return Survey(n, digest.hexdigest())
+
+
+class _IdHashes:
+    """Hashes of ids, 8 bytes each: a set of 100,000 texts would double the memory of a run.
+
+    They lie in 256 arrays by their first byte, so that each is looked through with a set of a 256th of them.
+    """
+
+    def __init__(self) -> None:
+        self._parts = [array("Q") for _ in range(256)]
+
+    def add(self, ident: str) -> None:
+        """Note an id."""
+        number = _id_hash(ident)
+        self._parts[number & 255].append(number)
+
+    def twice(self) -> set[int]:
+        """The hashes that were noted more than once."""
+        found: set[int] = set()
+        for part in self._parts:
+            if len(set(part)) < len(part):
+                found.update(number for number, n in Counter(part).items() if n > 1)
+        return found
+
+
+def _id_hash(ident: str) -> int:
+    return int.from_bytes(blake2b(ident.encode("utf-8", "surrogatepass"), digest_size=8).digest(), "big")
+
+
+def _repeated(samples: Iterable[Sample], twice: Container[int]) -> Iterator[str]:
+    """What is wrong with each sample that has the id of an earlier one; read once more, as only hashes were kept."""
+    seen: set[str] = set()
+    for n, sample in enumerate(samples, start=1):
+        if sample.id in seen:
+            yield f"sample {n} has the id {sample.id!r} of an earlier one"
+        elif _id_hash(sample.id) in twice:
+            seen.add(sample.id)
 
 
 def _check_sample(sample: Any) -> None:
