@@ -9,8 +9,8 @@ import random
 import statistics
 import time
 
+from steelyard.replies.rating import read_rating
 from steelyard.replies.verdict import Scale
-from steelyard.text.rating import read_rating
 
 COUNT = 10_000
 SCALE = Scale(1, 5)

@@ -22,10 +22,10 @@ from steelyard.cli.reference import commands_by_name, page
 from steelyard.config.convert import convert
 from steelyard.config.load import load
 from steelyard.registry import BUILT_IN, names
+from steelyard.replies.rating import read_rating
 from steelyard.replies.verdict import Scale
 from steelyard.replies.yes_no import read_yes_no
 from steelyard.report.legacy import legacy_rows
-from steelyard.text.rating import read_rating
 
 ROOT = Path(__file__).resolve().parent.parent
 DOCS = ROOT / "docs"
@@ -190,7 +190,7 @@ FROM_MODULES = {
     "steelyard.replies.choice",
     "steelyard.replies.verdict",
     "steelyard.replies.yes_no",
-    "steelyard.text.rating",
+    "steelyard.replies.rating",
 }
 """What python.md excepts from the namespaces: readers of replies, and the packaged prompts."""
 

@@ -4,12 +4,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from steelyard.replies.label import read_label
 from steelyard.replies.preference import read_preference
+from steelyard.replies.rating import read_rating
 from steelyard.replies.verdict import Scale
 from steelyard.replies.verdict_like import neutralised, verdict_like
 from steelyard.replies.verdict_list import read_verdict_list
 from steelyard.replies.yes_no import read_yes_no
-from steelyard.text.rating import read_label, read_rating
 
 READERS = {
     "a rating": lambda text: read_rating(text, Scale()),

@@ -10,7 +10,7 @@ from steelyard.generate.pointing import pointing_of
 from steelyard.replies.clean import readable
 from steelyard.replies.grammar import pattern
 from steelyard.replies.listing import distinct_texts, read_listing
-from steelyard.text.rating_refusal import is_refusal
+from steelyard.replies.rating import is_refusal
 from steelyard.types import token_weight
 
 Kind = Literal["", "empty", "none", "refused", "truncated"]

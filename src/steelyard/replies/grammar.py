@@ -31,6 +31,7 @@ def lexicon(language: str) -> Mapping[str, Any]:
     return tomllib.loads((_FOLDER / f"{language}.toml").read_text(encoding="utf-8"))
 
 
+@cache
 def words(name: str) -> tuple[str, ...]:
     """The entries of the list `name`, those of every language.
 
@@ -47,6 +48,16 @@ def pattern(section: str, kind: str) -> re.Pattern[str]:
 
 
 @cache
+def pattern_in(languages: tuple[str, ...], section: str, kind: str) -> re.Pattern[str]:
+    """The phrases of some languages alone, to be searched in lower-case text.
+
+    Alternatives that begin with a letter in one case are told apart by it, which is several times as fast as ignoring
+    the case, and a text needs the phrases of the languages alone that it is written in.
+    """
+    return re.compile(_phrases(section, kind, languages), re.MULTILINE)
+
+
+@cache
 def hints(section: str, kind: str) -> tuple[str, ...]:
     """Words of which one stands in each phrase of a kind; () where the kind names none."""
     sections = [lexicon(language).get(section, {}) for language in _LANGUAGES]
@@ -56,9 +67,13 @@ def hints(section: str, kind: str) -> tuple[str, ...]:
 @cache
 def source(section: str, kind: str) -> str:
     """The same as the text of a regular expression, to be a part of a larger one."""
+    return _phrases(section, kind, _LANGUAGES)
+
+
+def _phrases(section: str, kind: str, languages: Iterable[str]) -> str:
     return any_of(
         expanded(template, language)
-        for language in _LANGUAGES
+        for language in languages
         for template in lexicon(language).get(section, {}).get(kind, ())
     )
 

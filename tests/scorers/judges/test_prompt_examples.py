@@ -8,6 +8,7 @@ from tests.scorers.judges.judge_server import judged, said, sample
 from steelyard.prompts.template import load_template, packaged_prompts
 from steelyard.replies.listing import read_list
 from steelyard.replies.preference import read_preference
+from steelyard.replies.rating import read_rating
 from steelyard.replies.verdict import Scale
 from steelyard.replies.verdict_list import read_verdict_list
 from steelyard.replies.yes_no import read_yes_no
@@ -16,7 +17,6 @@ from steelyard.scorers.judges.criteria import Guideline, Rubric
 from steelyard.scorers.judges.faithfulness import Faithfulness
 from steelyard.scorers.judges.g_eval import GEval
 from steelyard.scorers.judges.relevance import Relevance
-from steelyard.text.rating import read_rating
 
 PUBLISHED = {"g_eval"}
 """The form of G-Eval is filled in with the score alone (Liu et al. 2023), at whose token the probabilities are read."""

@@ -17,10 +17,10 @@ from typing import Any, ClassVar, Final
 from steelyard.errors import expect_number
 from steelyard.prompts.conversation import transcript_of
 from steelyard.prompts.fenced_prompt import FencedPrompt, prompts_manifest
+from steelyard.replies.rating import read_rating
 from steelyard.replies.verdict import Scale, Verdict
 from steelyard.scorers.judges.judge import Judge, no_answer, not_applicable, reference_of, score_of, unless_stopped
 from steelyard.session.replies import answer_of, refused_before
-from steelyard.text.rating import read_rating
 from steelyard.types import Asks, Output, Reply, Sample, Score, ScoreInfo, StageInfo
 
 _SCALE: Final = Scale(1, 5)

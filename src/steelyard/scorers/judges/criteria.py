@@ -14,6 +14,7 @@ from steelyard.prompts.conversation import transcript_of
 from steelyard.prompts.fenced_prompt import FencedPrompt, prompts_manifest
 from steelyard.prompts.template import refuse_file_names
 from steelyard.registry import accepts_former_keys
+from steelyard.replies.rating import read_rating
 from steelyard.replies.verdict import Scale, Verdict
 from steelyard.scorers.judges.judge import (
     Judge,
@@ -27,7 +28,6 @@ from steelyard.scorers.judges.judge import (
     unless_stopped,
 )
 from steelyard.session.replies import answer_of, refused_before
-from steelyard.text.rating import read_rating
 from steelyard.types import Asks, Output, Reply, Sample, Score, ScoreInfo, StageInfo
 
 _UNNAMED: Final = "rubric"

@@ -25,10 +25,10 @@ from typing import Any, Final, Literal, NamedTuple, get_args
 
 from steelyard.errors import ConfigError, ModelError, ScorerError, did_you_mean, expect_number
 from steelyard.replies.clean import fold
+from steelyard.replies.rating import read_rating
 from steelyard.replies.verdict import Scale, Verdict
 from steelyard.scorers.judges.judge import Judge, score_of, together, unless_stopped
 from steelyard.session.session import proving
-from steelyard.text.rating import read_rating
 from steelyard.types import STOPPED, Asks, Message, Reply, Score
 
 Weighting = Literal["auto", "logprobs", "samples", "single"]

@@ -5,13 +5,48 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from steelyard.replies.rating import is_refusal, read_rating
+from steelyard.replies.rating_numbers import WORDS, numbers, value_of
 from steelyard.replies.verdict import Scale, Verdict
-from steelyard.text.rating import read_rating
-from steelyard.text.rating_numbers import WORDS, value_of
 
-REPLIES = [
-    json.loads(line)
-    for line in (Path(__file__).parent / "data" / "judge_replies.jsonl").read_text(encoding="utf-8").splitlines()
+REPLIES = [json.loads(line) for line in (Path(__file__).parent / "data/ratings.jsonl").read_text("utf-8").splitlines()]
+LEAST = {
+    "English: the number alone": 1.0,
+    "English: opens the reply": 1.0,
+    "English: closes the reply": 0.88,
+    "English: behind a label": 0.99,
+    "English: in a sentence": 0.98,
+    "English: a level's name": 1.0,
+    "English: marks": 1.0,
+    "English: JSON": 1.0,
+    "English: two ratings or a foreign scale": 0.96,
+    "English: no rating": 0.98,
+    "English: refused": 0.94,
+    "Chinese: rated": 0.99,
+    "Chinese: two ratings or a foreign scale": 1.0,
+    "Chinese: no rating": 0.92,
+    "Chinese: refused": 1.0,
+}
+"""Per family of replies that people wrote as judges do: the share that is read as they meant it."""
+PUBLISHED = [
+    ("G-Eval, scores only", "Coherence", (1, 5), "- Coherence: 4", 4),
+    ("G-Eval, scores only", "Coherence", (1, 5), " 4", 4),
+    ("G-Eval, at temperature 1", "Engagingness", (1, 3), "1. Dull", 1),
+    ("G-Eval, at temperature 1", "Engagingness", (1, 3), "2: Somewhat interesting", 2),
+    ("G-Eval, four aspects", "Fluency", (1, 3), "- Coherence: 4\n- Consistency: 5\n- Fluency: 2\n- Relevance: 3", 2),
+    ("G-Eval, with reasons", "Relevance", (1, 5), "Rating: 3\n\nThe summary leaves out 2 of the 4 points.", 3),
+    ("G-Eval, analysis first", "Consistency", (1, 5), "The summary names 3 of 5 facts.\n\nRating: 2", 2),
+    ("SummEval, a sentence", "coherence", (1, 5), "I would rate the coherence of this summary a 3 out of 5.", 3),
+    ("Topical-Chat", "groundedness", (0, 1), "- Groundedness: 0\n\nThe response does not use the fact of 1984.", 0),
+    ("MT-bench, single", "", (1, 10), "The answer is short and correct.\n\nRating: [[7]]", 7),
+    ("Prometheus", "", (1, 5), "Feedback: It meets 3 of the 4 criteria. [RESULT] 4", 4),
+    ("Ragas, aspect critic with a score", "", (0, 5), '{"reason": "It follows from the 2 contexts.", "score": 5}', 5),
+    ("DeepEval, G-Eval", "", (0, 10), '{\n    "score": 8,\n    "reason": "The output names 3 of 4 steps."\n}', 8),
+    ("DeepEval, fenced", "", (0, 10), '```json\n{"score": 8, "reason": "It names all."}\n```', 8),
+    ("AlpacaEval, a score", "", (1, 10), "Score: 8/10", 8),
+    ("LlamaIndex, correctness", "", (1, 5), "4.0\nThe generated answer has the same metrics as the reference.", 4),
+    ("LangChain, score string", "", (1, 10), "It is clear and correct.\n\nRating: [[10]]", 10),
+    ("OpenAI evals, a tag", "", (1, 5), "<score>2</score>", 2),
 ]
 PIECES = st.sampled_from(
     [
@@ -56,23 +91,33 @@ def got(verdict):
     return "refused" if verdict.outcome == "refused" else verdict.kind
 
 
-@pytest.mark.parametrize(
-    ("chinese", "scored", "least"), [(False, True, 0.99), (False, False, 0.98), (True, True, 1.0), (True, False, 0.94)]
-)
-def test_replies_are_read_as_a_person_reads_them(chinese, scored, least):
-    rows = [
-        reply
-        for reply in REPLIES
-        if any("\u4e00" <= sign <= "\u9fff" for sign in reply["text"]) is chinese
-        and isinstance(reply["wanted"], int | float) is scored
-    ]
-    missed = []
-    for reply in rows:
-        finish = reply.get("finish", "stop")
-        verdict = read_rating(reply["text"], Scale(*reply["scale"]), name=reply["name"], finish=finish)
-        if got(verdict) != reply["wanted"]:
-            missed.append(reply["text"])
-    assert 1 - len(missed) / len(rows) >= least, missed
+def read(row):
+    scale = Scale(*row["scale"])
+    return got(read_rating(row["text"], scale, name=row.get("name", ""), finish=row.get("finish", "stop")))
+
+
+@pytest.mark.parametrize("family", LEAST)
+def test_replies_of_a_family_are_read_as_meant(family):
+    rows = [row for row in REPLIES if row["family"] == family]
+    missed = [row["text"] for row in rows if read(row) != row["value"]]
+    assert 1 - len(missed) / len(rows) >= LEAST[family], missed
+
+
+def test_every_family_has_its_rate_and_every_outcome_stands_in_one():
+    assert {row["family"] for row in REPLIES} == LEAST.keys()
+    outcomes = {row["value"] for row in REPLIES if isinstance(row["value"], str)}
+    assert outcomes == {"refused", "empty", "truncated", "out_of_scale", "ambiguous", "none"}
+
+
+def test_no_rating_is_read_where_none_is_given():
+    told = [row for row in REPLIES if isinstance(row["value"], str) and row["value"] != "ambiguous"]
+    invented = [row["text"] for row in told if isinstance(read(row), float)]
+    assert len(invented) <= 2, invented
+
+
+@pytest.mark.parametrize(("name", "scale", "text", "value"), [row[1:] for row in PUBLISHED])
+def test_what_published_prompts_ask_for_is_read(name, scale, text, value):
+    assert got(read_rating(text, Scale(*scale), name=name)) == value
 
 
 @pytest.mark.parametrize(
@@ -117,11 +162,35 @@ def test_a_breakdown_behind_the_rating_is_not_read_instead_of_it(text):
     assert read_rating(text, Scale(1, 5)).value == 3
 
 
-def test_the_replies_are_many_and_of_every_kind():
-    assert len(REPLIES) >= 500
-    wanted = {reply["wanted"] for reply in REPLIES if isinstance(reply["wanted"], str)}
-    assert wanted == {"refused", "empty", "truncated", "out_of_scale", "ambiguous", "none"}
-    assert sum(any("\u4e00" <= one <= "\u9fff" for one in reply["text"]) for reply in REPLIES) >= 100
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        ("The summary is short and clear.\n\n3 - Good", 3),
+        ("One of the facts is missing.\n5 (Excellent)", 5),
+        ("It repeats 2 of the facts. 4 (on a scale of 1-5)", 4),
+        ("There are errors in sentences 1 and 3. 2", 2),
+        ("The summary names one of the facts.\n\nResponse: 3", 3),
+        ("Output: 4\nExplanation: all 3 points are named.", 4),
+        ("### Rating\n4 - The summary is clear.", 4),
+    ],
+)
+def test_a_number_with_its_level_or_scale_closes_an_analysis(text, value):
+    assert read_rating(text, Scale(1, 5)).value == value
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "If it named the year, it would be a 4.",
+        "A perfect summary would score 5.",
+        "Rating: The user asks for 3 examples and gets 2.",
+        "Let me evaluate the coherence (1-5) of this summary.",
+        "Response #2 is shorter.",
+        "Response 3 is the longest.",
+    ],
+)
+def test_what_is_only_supposed_or_names_a_thing_is_no_rating(text):
+    assert read_rating(text, Scale(1, 10)).outcome == "unparsed"
 
 
 @pytest.mark.parametrize("form", FORMS)
@@ -162,11 +231,16 @@ def stands(written, value):
     return value_of(first if first in WORDS or first else plain) + (0.5 if half else 0) == value
 
 
-@given(st.sampled_from([one for one in REPLIES if "finish" not in one and '"' not in one["text"]]), WORDY)
-def test_an_explanation_without_numbers_never_changes_a_rating(reply, words):
-    if not isinstance(reply["wanted"], str):
-        text = f"{reply['text']}\n\n{words}"
-        assert got(read_rating(text, Scale(*reply["scale"]), name=reply["name"])) == reply["wanted"]
+RATED = [
+    row
+    for row in REPLIES
+    if not isinstance(row["value"], str) and "finish" not in row and '"' not in row["text"] and "|--" not in row["text"]
+]
+
+
+@given(st.sampled_from(RATED), WORDY)
+def test_an_explanation_without_numbers_never_changes_a_rating(row, words):
+    assert read({**row, "text": f"{row['text']}\n\n{words}"}) == row["value"]
 
 
 @given(st.text(max_size=60).filter(lambda text: not any(one.isnumeric() for one in text)))
@@ -188,6 +262,19 @@ def test_a_text_without_any_number_is_never_scored(text):
 def test_hostile_texts_of_200_kilobytes_are_read_to_an_outcome(text):
     verdict = read_rating(text, Scale(0, 4), name="Coherence", finish="length")
     assert verdict.outcome == "unparsed" or 0 <= verdict.value <= 4
+
+
+def test_the_work_is_bounded_by_a_window_and_a_count_of_numbers():
+    filling = "The summary names 3 facts. " * 700
+    verdict = read_rating("Rating: 4\n" + filling, Scale(1, 5))
+    longer = read_rating("Rating: 4\n" + filling * 50, Scale(1, 5))
+    assert (verdict.value, verdict.span) == (longer.value, longer.span) == (4, (8, 9))
+    assert len(numbers("4 " * 5_000)) <= 100
+
+
+def test_a_refusal_is_told_from_a_limit():
+    assert is_refusal("I cannot evaluate this summary.")
+    assert not is_refusal("It cannot be rated higher than 3.")
 
 
 def test_the_span_leads_back_to_the_reply_as_it_came():

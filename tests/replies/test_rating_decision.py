@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from steelyard.replies.rating import read_rating
 from steelyard.replies.verdict import Scale
-from steelyard.text.rating import read_rating
 
 FIVE = Scale(1, 5)
 TABLE = "| # | Criterion | Rating |\n|---|---|---|\n| 1 | Relevance | 2/5 |\n| 2 | Faithfulness | 4/5 |"

@@ -1,0 +1,245 @@
+"""Reads which of given labels a judge chooses: letters, or words such as "excellent" and 部分正确.
+
+Of labels that contain each other the longest is read, and one that the reply denies or weakens ("not correct",
+"partially correct" where only "correct" is a label) is not read at all.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from functools import cache, lru_cache
+from typing import Any, Final, NamedTuple
+
+from steelyard.replies.clean import fold
+from steelyard.replies.evidence import Candidate, Strength
+from steelyard.replies.grammar import FLAGS, pattern, source
+from steelyard.replies.judge_reply import JudgeReply, VerdictForm, open_judge_reply
+from steelyard.replies.verdict import Verdict
+
+_WRAP: Final = (
+    r"[\s\"'(\[{<$]{0,6}(?:(?:an?|the|(?:an? |the )?(?:option|choice|label|level|grade|class|category)|选项|等级"
+    r"|级别|类别)\s?)?[\"'(\[{<]{0,3}"
+)
+_MARK: Final = (
+    r"(?:\[\[|【|\\(?:boxed|fbox)\s{0,2}\{\s{0,8}\{?|<(?:label|verdict|answer|result|grade|category|rating|choice)>"
+    r"|\[RESULT\]:?)\s{0,6}[(\"']?"
+)
+_MARK_ENDS: Final = re.compile(r"[)\"']?\s{0,6}(?:\]\]?|\}|】|<|\n|\Z|[.。])")
+_HEADING: Final = (
+    r"^[\s(\[{\"'>.|_~-]{0,12}(?!\S{0,20}\b(?:reference|expert|expected|gold|true|correct|submitted|candidate|student)"
+    r"|标准|参考)[A-Za-z\u4e00-\u9fff][^:=\n]{0,30}[:=]\s{0,4}"
+)
+_LINE: Final = r"^[\s>(\[{\"'.|_~-]{0,12}(?:option |choice |选项)?"
+_ENDS: Final = re.compile(r"[\s.!。)\]}\"'|;,_~]{0,12}\Z")
+_LINE_ENDS: Final = re.compile(r"[\s.!。)\]}\"'|;,_~-]{0,12}$", re.MULTILINE)
+_OPENING: Final = re.compile(
+    r"[\s(\[{\"'<$|>.-]{0,10}(?:1[.)]\s{1,3})?(?:option |choice |class |category |level |grade |选项)?\Z", FLAGS
+)
+_OPENING_ENDS: Final = re.compile(r"['\"\])]{0,2}\s{0,2}(?:[.,;:!。\n(—–]|-\s|because\b|since\b|\Z)|[)\]]", FLAGS)
+_STATED_ENDS: Final = re.compile(
+    r"['\")\]}>。]{0,3}\s{0,3}(?:[.,;:!?。、)\]}\"'\n<—–(]|\Z|(?:because|since|as|based|in|with|and|but|overall|here"
+    r"|to (?:the|this|its?|that)|for|by|answer|response|quality|category|level|due|is)\b|-\s|[的因级等档类])",
+    FLAGS,
+)
+_OR: Final = (
+    r"['\"\])]{0,2}\s{0,2}(?:/|\||,?\s?\bor\b|或者?|还是|[,、](?=[^.\n]{1,80}(?:\bor\b|或|还是)))\s{0,2}['\"\[(]{0,2}"
+)
+_CLAUSE: Final = re.compile(r"(?<=[.!?;])\s|[。\n;]|, ?but\s|,但")
+_JSON_TIERS: Final = (
+    ("finalverdict", "finalanswer", "finallabel", "finalgrade", "最终结论"),
+    (
+        "verdict",
+        "label",
+        "answer",
+        "grade",
+        "rating",
+        "category",
+        "class",
+        "classification",
+        "choice",
+        "decision",
+        "judgment",
+        "judgement",
+        "level",
+        "标签",
+        "等级",
+        "结论",
+        "判断",
+        "答案",
+        "类别",
+        "评级",
+        "评价",
+    ),
+    ("result", "score", "conclusion", "结果"),
+)
+_JOINT: Final = re.compile(r"(?<=[^\W_])[\s_-]{1,4}(?=[^\W_])")
+_MARKS: Final = re.compile(r"\[\[|【|boxed|<[a-z]|\[RESULT\]")
+_SUPPOSABLE: Final = frozenset({"labelled", "named", "sentence"})
+"""Forms that a condition in front of them takes back."""
+_MOST: Final = (20, 30)
+"""Of very many labels the first and the last of these counts are looked at."""
+_REACH, _WEAKENED_WITHIN, _SUPPOSED_WITHIN, _CONCLUDED_WITHIN = 90, 24, 120, 60
+
+
+def read_label(text: str, labels: Sequence[str], *, finish: str = "stop") -> Verdict:
+    """Read which of `labels` the judge gives; the verdict's `label` is written as in `labels`, its value is None.
+
+    Args:
+        text: any text.
+        labels: what was asked for; case and width make no difference in the reply, but a single letter is only read as
+            a capital, unless it stands in brackets.
+        finish: why the model stopped; "length" tells a reply that was cut off from one without a verdict.
+
+    Raises:
+        ValueError: there is no label, one is blank, or two are the same.
+
+    >>> read_label("It is partially correct.", ["correct", "partially correct", "incorrect"]).label
+    'partially correct'
+    >>> read_label("It is partially correct.", ["correct", "incorrect"]).kind
+    'none'
+    >>> read_label("At first: C. Final answer: (B)", ["A", "B", "C"]).label
+    'B'
+    """
+    known = _known(tuple(labels))
+    tokens = _tokens(tuple(known))
+    reply = open_judge_reply(text, finish)
+    candidates = [*_in_objects(reply, tokens), *_in_text(reply, tokens)]
+    if not candidates:
+        return reply.nothing()
+    top = max(candidate.strength for candidate in candidates)
+    strongest = [candidate for candidate in candidates if candidate.strength is top]
+    different = len({candidate.value for candidate in strongest}) > 1
+    if different and top in {Strength.ANNOUNCED, Strength.MENTIONED}:
+        return reply.ambiguous()
+    best = max(strongest, key=lambda candidate: candidate.start)
+    if not best.value:
+        return reply.ambiguous(best)
+    return reply.scored(replace(best, value=known[best.value]), None)
+
+
+def _plain(label: str) -> str:
+    """A label as it is compared: `partially_correct` is `partially correct`, `A-` is not `A`."""
+    return _JOINT.sub(" ", " ".join(fold(label).split()).casefold())
+
+
+def _known(labels: tuple[str, ...]) -> dict[str, str]:
+    known = {_plain(label): label for label in labels}
+    if not known or "" in known or len(known) < len(labels):
+        raise ValueError(f"labels differ from each other and are not blank: {list(labels)!r}")
+    return known
+
+
+class _Tokens(NamedTuple):
+    """What finds the labels in a reply.
+
+    Args:
+        token: a label as a whole word; one letter as a capital, or in brackets.
+        loose: any label, as a mark or a JSON value has it.
+        offered: behind a label: another one is offered beside it, and both are of several parts.
+        are_letters: whether they are single letters.
+    """
+
+    token: re.Pattern[str]
+    loose: re.Pattern[str]
+    offered: re.Pattern[str]
+    are_letters: bool
+
+
+@lru_cache(maxsize=32)
+def _tokens(labels: tuple[str, ...]) -> _Tokens:
+    longest = sorted(labels, key=len, reverse=True)
+    loose = "(?:" + "|".join(r"[\s_-]{1,4}".join(map(re.escape, label.split())) for label in longest) + ")"
+    parts = rf"{_OR}{loose}|\s(?:in|on|for)\s[^.;\n]{{1,40}}?\b(?:and|but)\b[^.;\n]{{0,12}}?\b{loose}"
+    token = "(?:" + "|".join(map(_whole, longest)) + ")"
+    whole, anywhere, offered = (re.compile(part, FLAGS) for part in (token, loose, parts))
+    return _Tokens(whole, anywhere, offered, len(longest[0]) == 1)
+
+
+def _whole(label: str) -> str:
+    if len(label) == 1 and label.isascii() and label.isalpha():
+        return rf"(?-i:(?<![A-Za-z0-9'’])(?:{label.upper()}|(?<=[(\[]){label}(?=[)\]]))(?![A-Za-z0-9'’]))"
+    before = r"(?<![A-Za-z0-9.-])" if label[0].isascii() else ""
+    after = r"(?![A-Za-z0-9-]|\.\d)" if label[-1].isascii() else ""
+    return before + r"[\s_-]{1,4}".join(map(re.escape, label.split())) + after
+
+
+def _in_objects(reply: JudgeReply, tokens: _Tokens) -> Iterator[Candidate]:
+    def said(_key: str, value: Any) -> str:
+        if isinstance(value, bool) or not isinstance(value, str | int):
+            return ""
+        text = fold(str(value)).strip(" \n\t\"'([.!。])")
+        return _plain(text) if tokens.loose.fullmatch(text) else ""
+
+    return reply.in_objects(_JSON_TIERS, said)
+
+
+@cache
+def _forms() -> tuple[VerdictForm, ...]:
+    """The ways to give a label, the plainest first."""
+
+    def form(name: str, strength: Strength, lead: str, behind: re.Pattern[str]) -> VerdictForm:
+        return VerdictForm(name, strength, re.compile(lead + r"\Z", FLAGS), behind, reach=_REACH)
+
+    kinds = {kind: source("label", kind) + _WRAP for kind in ("noun", "be", "led")}
+    return (
+        form("marked", Strength.DECLARED, _MARK, _MARK_ENDS),
+        form("labelled", Strength.DECLARED, kinds["noun"], _STATED_ENDS),
+        form("line", Strength.DECLARED, _LINE, _LINE_ENDS),
+        form("concluded", Strength.DECLARED, kinds["led"], _LINE_ENDS),
+        form("final", Strength.DECLARED, rf"(?:[.!?;。]\s{{1,3}}|[。→]|[-=]>){_WRAP}", _ENDS),
+        form("named", Strength.ANNOUNCED, _HEADING + _WRAP, _LINE_ENDS),
+        form("sentence", Strength.MENTIONED, rf"{kinds['be']}(?:\w{{2,14}}ly )??", _STATED_ENDS),
+        form("sentence", Strength.MENTIONED, rf":\s{{0,3}}{_WRAP}", _ENDS),
+    )
+
+
+def _in_text(reply: JudgeReply, tokens: _Tokens) -> Iterator[Candidate]:
+    """What the reply gives in words; one that begins with a label and goes through the others gives none by that."""
+    text = reply.text
+    found = list(tokens.token.finditer(text))
+    marked = list(tokens.loose.finditer(text)) if _MARKS.search(text) else []
+    opened = [match for match in found if _opens(text, match)]
+    if opened and opened[0].start() < _REACH and len({_plain(match.group()) for match in opened}) == 1:
+        start, end = opened[0].span()
+        if _OPENING.match(text, 0, start) and not tokens.offered.match(text, end):
+            yield Candidate(_plain(opened[0].group()), start, end, Strength.CONCLUDED, "opening", (0, end))
+    first, last = _MOST
+    for matches, forms in ((marked, _forms()[:1]), (found, _forms()[1:])):
+        for match in matches if len(matches) <= first + last else [*matches[:first], *matches[-last:]]:
+            candidate = _stated(text, match, forms, tokens)
+            if candidate is not None:
+                yield candidate
+
+
+def _opens(text: str, match: re.Match[str]) -> bool:
+    """Whether a label begins the reply or a line of it, and goes on as one."""
+    start = text.rfind("\n", 0, match.start()) + 1
+    return (
+        match.start() - start < _REACH
+        and _OPENING.match(text, start, match.start()) is not None
+        and _OPENING_ENDS.match(text, match.end()) is not None
+    )
+
+
+def _stated(text: str, match: re.Match[str], forms: Sequence[VerdictForm], tokens: _Tokens) -> Candidate | None:
+    """The plainest form in which a label is given; None where it is denied, weakened or only supposed."""
+    start, end = match.span()
+    if pattern("label", "weakened").search(text, max(0, start - _WEAKENED_WITHIN), start):
+        return None
+    clause = _CLAUSE.split(text[max(0, start - _SUPPOSED_WITHIN) : start])[-1]
+    supposed = pattern("label", "supposed").search(clause) is not None
+    offered = tokens.offered.match(text, end) is not None
+    for form in forms:
+        if (supposed and form.name in _SUPPOSABLE) or (offered and form.name in {"labelled", "sentence"}):
+            continue
+        if form.name == "named" and tokens.are_letters:
+            continue
+        candidate = form.candidate(text, start, end, _plain(match.group()))
+        if candidate is not None:
+            concludes = pattern("label", "concluding").search(text, max(0, start - _CONCLUDED_WITHIN), start)
+            if form.name == "sentence" and concludes:
+                return replace(candidate, strength=Strength.DECLARED, source="concluded")
+            return candidate
+    return None

@@ -1,1 +1,0 @@
-"""Reading what models wrote: option letters, tokens, normal forms. Pure functions."""

@@ -1,0 +1,74 @@
+"""Which of given labels a judge chooses."""
+
+import json
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from steelyard.replies.label import read_label
+
+SENTENCES = [json.loads(line) for line in (Path(__file__).parent / "data/labels.jsonl").read_text("utf-8").splitlines()]
+LETTERS = ("A", "B", "C", "D", "E")
+CORRECT = ("correct", "partially correct", "incorrect")
+TWO = ("correct", "incorrect")
+LEVELS = ("poor", "fair", "good", "excellent")
+ZH = ("正确", "部分正确", "错误")
+
+
+def outcome(verdict):
+    return verdict.label or (verdict.outcome if verdict.outcome == "refused" else verdict.kind)
+
+
+@pytest.mark.parametrize("family", ["labels", "labels, written blind"])
+def test_sentences_of_a_family_are_read_as_meant(family):
+    rows = [row for row in SENTENCES if row["family"] == family]
+    missed = []
+    for row in rows:
+        verdict = read_label(row["text"], row["labels"], finish=row.get("finish", "stop"))
+        unread = row["expected"] == "none" and verdict.outcome == "unparsed"
+        if outcome(verdict) != row["expected"] and not unread:
+            missed.append(row["text"])
+    assert 1 - len(missed) / len(rows) >= 0.98, missed
+
+
+def test_the_label_is_written_as_it_was_given():
+    assert read_label("EXCELLENT", ["Excellent", "Poor"]).label == "Excellent"
+
+
+def test_a_cut_off_reply_without_a_label_is_truncated():
+    assert read_label("The answer names the", TWO, finish="length").kind == "truncated"
+
+
+@pytest.mark.parametrize("labels", [(), ("a", "A"), ("a", " "), ("Ａ", "a")])
+def test_labels_that_cannot_be_told_apart_are_refused(labels):
+    with pytest.raises(ValueError, match="labels differ"):
+        read_label("a", labels)
+
+
+@given(st.text(), st.sampled_from([LETTERS, CORRECT, LEVELS, ZH]))
+def test_no_text_raises_and_a_label_is_one_of_those_given(text, labels):
+    verdict = read_label(text, labels)
+    if verdict.outcome == "scored":
+        assert verdict.label in labels
+        start, end = verdict.span
+        assert 0 <= start < end <= len(text)
+
+
+@given(st.lists(st.text(min_size=1, max_size=12), min_size=1, max_size=5))
+def test_any_labels_can_be_looked_for(labels):
+    try:
+        verdict = read_label(f"Verdict: {labels[0]}", labels)
+    except ValueError:
+        return
+    assert verdict.label in {*labels, ""}
+
+
+@pytest.mark.parametrize(
+    "piece", ["A", "A ", "is good ", "good", "Label: ", "is ", '"', "{", "[[", "\n", " ", "[[good]] "]
+)
+def test_what_stands_in_the_middle_of_a_very_long_reply_changes_nothing(piece):
+    short, long = (piece * (count // len(piece)) + "\n\nVerdict: poor" for count in (24_000, 1_000_000))
+    labels = (*LETTERS, *LEVELS)
+    assert outcome(read_label(short, labels)) == outcome(read_label(long, labels))
