@@ -20,7 +20,7 @@ from steelyard.replies.evidence import Candidate, Strength, phrases
 from steelyard.replies.grammar import FLAGS, pattern, words
 from steelyard.replies.jsonlike import JsonValue, json_objects, plain_key
 from steelyard.replies.rating_aspects import Aspects, Subject, aspects_of
-from steelyard.replies.rating_evidence import Around, RatingPage, Statement, around, rating_page
+from steelyard.replies.rating_evidence import Around, RatingPage, StatedRating, around, rating_page
 from steelyard.replies.rating_numbers import RatingNumber, numbers
 from steelyard.replies.rating_places import placed, without_marks
 from steelyard.replies.rating_sentences import marked, stated
@@ -161,7 +161,7 @@ def _in_json(entries: Sequence[RatingEntry], aspects: Aspects) -> Iterator[Candi
             continue
         start = entry.item.start
         moved = found[0]._replace(start=start, stop=start + found[0].stop, end=start + found[0].end)
-        value = Statement(moved, *aspects.of_label(entry.path))
+        value = StatedRating(moved, *aspects.of_label(entry.path))
         yield Candidate(value, start, moved.end, Strength.STRUCTURED, "json")
 
 

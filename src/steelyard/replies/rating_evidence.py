@@ -32,7 +32,7 @@ _HEADING: Final = re.compile(
 _PARTS: Final = re.compile(r"[,;，、]|\b(?:and|while|but|whereas)\b", re.IGNORECASE)
 
 
-class Statement(NamedTuple):
+class StatedRating(NamedTuple):
     """One statement of a rating; the value of a candidate.
 
     Args:
@@ -130,7 +130,7 @@ class Around:
         """The candidate whose statement begins at `place` of `left`, for what `label` or the sentence names."""
         subject, other = self._of_sentence(place) if label is None else self._of_label(label)
         begin = self.number.start - len(self.left) + place
-        return Candidate(Statement(self.number, subject, other), begin, self.number.end, strength, source)
+        return Candidate(StatedRating(self.number, subject, other), begin, self.number.end, strength, source)
 
     def _of_label(self, label: str) -> tuple[Subject, str]:
         aspects = self.page.aspects

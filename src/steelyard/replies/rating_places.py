@@ -10,7 +10,7 @@ from typing import Final
 from steelyard.replies.evidence import Candidate, Strength
 from steelyard.replies.grammar import words
 from steelyard.replies.rating_aspects import Subject
-from steelyard.replies.rating_evidence import Around, Statement
+from steelyard.replies.rating_evidence import Around, StatedRating
 from steelyard.replies.rating_numbers import RatingNumber
 
 _SHORT: Final = 60
@@ -168,7 +168,7 @@ def _leads_text(this: Around) -> bool:
 def _placed(
     number: RatingNumber, strength: Strength, source: str, entry: str = "", *, final: bool = False
 ) -> Candidate:
-    value = Statement(number, Subject.OTHER if entry else Subject.WHOLE, entry, final=final)
+    value = StatedRating(number, Subject.OTHER if entry else Subject.WHOLE, entry, final=final)
     return Candidate(value, number.start, number.end, strength, source)
 
 

@@ -9,7 +9,7 @@ from typing import Final
 
 from steelyard.replies.evidence import Candidate, Strength
 from steelyard.replies.grammar import FLAGS, pattern, words
-from steelyard.replies.rating_evidence import Around, Statement
+from steelyard.replies.rating_evidence import Around, StatedRating
 from steelyard.replies.rating_labels import labelled, structured
 
 _LEAD_WITHIN: Final = 110
@@ -58,7 +58,7 @@ def stated(this: Around) -> Candidate | None:
         if not pattern("rating", "closes").match(this.right, match.end()):
             return None
         strength = Strength.ANNOUNCED if this.last("verb") or this.last("noun") else Strength.CONCLUDED
-        value = Statement(number._replace(value=None, bounds=bounds))
+        value = StatedRating(number._replace(value=None, bounds=bounds))
         return Candidate(value, number.start, number.end, strength, "between")
     second = (between or " or " in tail or " to " in tail) and _SECOND.search(tail)
     if second or _CHOICES.match(this.right):
