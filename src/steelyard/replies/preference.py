@@ -251,16 +251,11 @@ def _is_alone(reply: JudgeReply, mentions: Sequence[_Mention], mention: _Mention
     """Whether a mention that is alone in its line is the first or the last line of the reply, and no heading."""
     text = reply.text
     ends = _LINE_ENDS.match(text, mention.end)
-    lead = _LINE_BEGINS.search(text, max(0, mention.start - 40), mention.start)
-    if ends is None or lead is None:
-        return False
-    others = [other for other in mentions if other.label != mention.label and _has_line(text, other)]
-    if others and not _besides(text, [*others, mention]):
-        return False
-    if reply.finish != "length" and not text[ends.end() :].strip():
-        return True
-    heading = ends["colon"] or any(text[other.end :].strip(_ENDS) for other in others)
-    return not text[: lead.start()].strip() and not heading
+    both = any(other.label != mention.label and _has_line(text, other) for other in mentions)
+    if ends and not text[ends.end() :].strip() and reply.finish != "length":
+        return not both or _besides(text, mentions)
+    begins_text = not text[: text.rfind("\n", 0, mention.start) + 1].strip()
+    return begins_text and not both and ends is not None and not ends["colon"]
 
 
 def _has_line(text: str, mention: _Mention) -> bool:
