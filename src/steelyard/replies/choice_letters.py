@@ -28,9 +28,11 @@ from steelyard.replies.evidence import (
 from steelyard.replies.grammar import FLAGS, any_of, expanded, pattern
 from steelyard.replies.options import SENTENCE_END, SHORT, ChoicePage, restated
 
-_MOST_MENTIONS: Final = 80
+_MOST_MENTIONS: Final = 40
 """Letters of a reply that are looked at: bounds the time for a reply that is full of them."""
 _MOST_LINES: Final = 30
+_MOST_STOPS: Final = 8
+"""Further questions that nobody asked, in front of which an answer is looked for."""
 _LETTER: Final = r"(?-i:(?<![A-Za-z0-9])[A-Z](?![A-Za-z0-9]))"
 _LINK: Final = (
     r"(?:,?\s?\b(?:and/or|and|or|as well as|along with|together with|plus)\b"
@@ -138,7 +140,7 @@ def declared_letters(page: ChoicePage) -> Candidate | None:
 
 def _stops(text: str) -> Iterator[int]:
     """Where the reply may end: in front of each further question that nobody asked, and at its end."""
-    for match in pattern("page", "follow_up").finditer(text):
+    for match in islice(pattern("page", "follow_up").finditer(text), _MOST_STOPS):
         yield match.start()
     yield len(text)
 

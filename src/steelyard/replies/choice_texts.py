@@ -74,8 +74,8 @@ def _value(text: str) -> float | None:
 
 def shortened(page: ChoicePage) -> Candidate | None:
     """A whole reply that is the beginning of one option's text: `Neither.` of `Neither A nor B`."""
-    words = _words(page.text)
-    if len(page.text) > SHORT // 2 or not words or words[0] in _BEGINNINGS or len("".join(words)) == 1:
+    words = _words(page.text) if len(page.text) <= SHORT // 2 else []
+    if not words or words[0] in _BEGINNINGS or len("".join(words)) == 1:
         return None
     begun = [
         label

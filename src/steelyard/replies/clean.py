@@ -26,9 +26,11 @@ _QUOTES: Final = MappingProxyType({"“": '"', "”": '"', "„": '"', "‘": "'
 _COMPATIBLE: Final = ((0xFF01, 0xFF5F), (0x24B6, 0x24EA), (0x1D400, 0x1D800))
 _CAPITALS_IN_SHAPES: Final = (0x1F110, 0x1F130, 0x1F150, 0x1F170)
 _ALPHABET: Final = 26
-_HEAD: Final = 6_000
-_TAIL: Final = 10_000
+_HEAD: Final = 4_000
+_TAIL: Final = 8_000
 _MOST_TURNS: Final = 50
+_MOST_BLOCKS: Final = 1_000
+"""Blocks of reasoning; a reply with more repeats itself without end."""
 _TURN_WITHIN: Final = 100_000
 """Characters within which the end of the model's turn is looked for: no model says more in one turn."""
 _EXAMPLE_WORDS: Final = ("例", "xample", "XAMPLE")
@@ -65,7 +67,7 @@ class CleanedReply:
     """The readable part of a reply.
 
     Args:
-        text: folded; at most 16,000 characters, the beginning and the end of a longer reply.
+        text: folded; at most 12,000 characters, the beginning and the end of a longer reply.
         offset: how far its beginning lies from the reply's.
         gap: how many characters were left out in the middle.
         unfinished: whether the reply broke off inside its reasoning.
@@ -146,12 +148,17 @@ def without_reasoning(text: str) -> tuple[str, bool]:
         if last >= 0 and (first < 0 or first > last):
             place = last + len(closing)
             pieces.append(" " * place)
-        while (start := lowered.find(opening, place)) >= 0:
+        for _ in range(_MOST_BLOCKS):
+            if (start := lowered.find(opening, place)) < 0:
+                break
             end = lowered.find(closing, start)
             unfinished = unfinished or end < 0
             stop = len(text) if end < 0 else end + len(closing)
             pieces += [text[place:start], " " * (stop - start)]
             place = stop
+        else:
+            pieces.append(" " * (max(last + len(closing), place) - place))
+            place = max(last + len(closing), place)
         if pieces:
             text = "".join([*pieces, text[place:]])
             lowered = _lowered(text)

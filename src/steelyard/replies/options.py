@@ -139,7 +139,7 @@ def quotes(text: str, options: Sequence[str], question: str = "") -> tuple[Quote
     repeated = [number for number, (signs, _) in enumerate(forms) if asked and plain[number] in asked[signs]]
     if len(repeated) >= len(options) - 1:  # the question's text lists the options itself
         repeated = []
-    condensed = {signs: condense(text, signs=signs) for signs in {signs for signs, _ in forms}}
+    condensed = {signs: _condensed_reply(text, signs) for signs in {signs for signs, _ in forms}}
     matches: list[Quote] = []
     for number, wanted in enumerate(plain):
         if wanted and plain.count(wanted) == 1 and number not in repeated:
@@ -149,6 +149,12 @@ def quotes(text: str, options: Sequence[str], question: str = "") -> tuple[Quote
         if not longest or quote.end > longest[-1].end:
             longest.append(quote)
     return tuple(longest)
+
+
+@lru_cache(maxsize=2)
+def _condensed_reply(text: str, signs: bool) -> Condensed:  # noqa: FBT001  # the key of a cache
+    """A long text is condensed once for all rules that look for quotations in it."""
+    return condense(text, signs=signs)
 
 
 def _quotes_of(number: int, wanted: str, condensed: Condensed, text: str) -> list[Quote]:
