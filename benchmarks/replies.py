@@ -3,8 +3,10 @@
 python -m benchmarks.replies FILE.jsonl [FILE.jsonl ...] [--ablate rules|phrases|words]
 
 A row has `reply`, `options` (a list, or texts by letter) and what a person read: `label`, a list of the letters that
-are acceptable with null for none, or `letters` with `kind` (any kind but `letter` means that none is given). `set` or
-`kind` names its set. Without files the time for replies of some shapes is measured.
+are acceptable with null for none, or `letters` with `kind` (any kind but `letter` means that none is given). A judge's
+reply has `kind` (`yes_no` or `preference`), `text` and `expected`: `yes`, `no`, `A`, `B` or `tie`, anything else where
+no verdict is given. `set`, `family` or `kind` names its set. Without files the time for replies of some shapes is
+measured.
 """
 
 from __future__ import annotations
@@ -15,14 +17,28 @@ import json
 import random
 import time
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, Final, NamedTuple
 
-from steelyard.replies import choice, choice_letters, choice_texts, evidence, grammar, options
+from steelyard.replies import (
+    choice,
+    choice_letters,
+    choice_texts,
+    evidence,
+    grammar,
+    judge_reply,
+    options,
+    pair_names,
+    preference,
+    yes_no,
+)
+from steelyard.replies.verdict import Verdict
 
 _LANGUAGES: Final = ("en", "zh")
-_SECTIONS: Final = ("choice", "page")
+_SECTIONS: Final = ("choice", "page", "judge", "yes_no", "preference")
+_VERDICTS: Final = frozenset({"yes", "no", "A", "B", "tie"})
 OPTIONS: Final = (
     "granite",
     "limestone",
@@ -60,13 +76,28 @@ _TEXTS: Final = (
 
 
 class Row(NamedTuple):
-    """One labelled reply; `letters` are the acceptable ones, None among them where none is right."""
+    """One labelled reply; `answers` are the acceptable ones, None among them where none is right."""
 
     name: str
     reply: str
-    options: Any
-    question: str
-    letters: frozenset[str | None]
+    answers: frozenset[str | None]
+    options: Any = ()
+    question: str = ""
+    kind: str = "choice"
+    parameters: Mapping[str, Any] = MappingProxyType({})
+
+    def read(self) -> str | None:
+        """The letter, or the judge's verdict, that is read; None where there is none."""
+        if self.kind == "yes_no":
+            return _label(yes_no.read_yes_no(self.reply, **self.parameters))
+        if self.kind == "preference":
+            return _label(preference.read_preference(self.reply, **self.parameters))
+        reading = choice.read_choice(self.reply, self.options, question=self.question)
+        return reading.letters[0] if reading.status == "answered" else None
+
+
+def _label(verdict: Verdict) -> str | None:
+    return verdict.label if verdict.outcome == "scored" else None
 
 
 class Tally(NamedTuple):
@@ -81,12 +112,22 @@ def rows_of(path: Path) -> Iterator[Row]:
     """The rows of a file."""
     for line in path.read_text(encoding="utf-8").splitlines():
         row = json.loads(line)
+        if row.get("kind") in {"yes_no", "preference"}:
+            expected = row["expected"] if row["expected"] in _VERDICTS else None
+            name = row.get("set") or row.get("family") or row["kind"]
+            parameters = {key: row[key] for key in ("finish",) if key in row}
+            if "names" in row:
+                parameters["names"] = tuple(row["names"])
+            yield Row(
+                f"{row['kind']}: {name}", row["text"], frozenset([expected]), kind=row["kind"], parameters=parameters
+            )
+            continue
         if "label" in row:
             letters = frozenset(row["label"])
         else:
             letters = frozenset(row["letters"] if row["kind"] == "letter" else [None])
         name = row.get("set") or f"{path.stem}: {row.get('kind', 'all')}"
-        yield Row(name, row["reply"], row["options"], row.get("question", ""), letters)
+        yield Row(name, row["reply"], letters, row["options"], row.get("question", ""))
 
 
 def counts_of(rows: Sequence[Row]) -> tuple[dict[str, Counter[str]], float]:
@@ -94,9 +135,8 @@ def counts_of(rows: Sequence[Row]) -> tuple[dict[str, Counter[str]], float]:
     counts: dict[str, Counter[str]] = defaultdict(Counter)
     started = time.process_time()
     for row in rows:
-        reading = choice.read_choice(row.reply, row.options, question=row.question)
-        letter = reading.letters[0] if reading.status == "answered" else None
-        counts[row.name]["right" if letter in row.letters else "wrong" if letter else "missed"] += 1
+        answer = row.read()
+        counts[row.name]["right" if answer in row.answers else "wrong" if answer else "missed"] += 1
     return counts, time.process_time() - started
 
 
@@ -109,7 +149,7 @@ def tally(rows: Sequence[Row]) -> Tally:
 def table(rows: Sequence[Row]) -> Iterator[str]:
     """The lines of a table per set."""
     counts, seconds = counts_of(rows)
-    yield "| set | replies | right | wrong letter | missed |"
+    yield "| set | replies | right | wrong | missed |"
     yield "|---|---|---|---|---|"
     for name, count in sorted(counts.items()):
         number = count.total()
@@ -143,11 +183,11 @@ def without_words(rows: Sequence[Row]) -> Iterator[tuple[str, Tally]]:
 
 
 def _without_each(rows: Sequence[Row], entries: list[str], name: str) -> Iterator[tuple[str, Tally]]:
-    for number in range(len(entries)):
-        entry = entries.pop(number)
+    for number, entry in enumerate(entries):
+        entries[number] = f"(?!){entry}"  # matches nothing, and keeps the groups that a reader asks for
         _recompile()
         yield f"{name}: {entry}", tally(rows)
-        entries.insert(number, entry)
+        entries[number] = entry
     _recompile()
 
 
@@ -155,7 +195,9 @@ def _recompile() -> None:
     """Make the reader anew from the lexicon as it is in memory."""
     grammar.pattern.cache_clear()
     grammar.source.cache_clear()
-    for module in (evidence, options, choice_letters, choice_texts, choice):
+    pair_names.pair_names.cache_clear()
+    judged = (judge_reply, yes_no, pair_names, preference)
+    for module in (evidence, options, choice_letters, choice_texts, choice, *judged):
         importlib.reload(module)
 
 
@@ -170,7 +212,7 @@ def ablation(rows: Sequence[Row], what: str) -> Iterator[str]:
     """A line for each rule, phrase or word: what changes without it; those that change nothing are counted."""
     whole = tally(rows)
     idle = 0
-    yield "| without | right | wrong letters | missed |\n|---|---|---|---|"
+    yield "| without | right | wrong | missed |\n|---|---|---|---|"
     yield f"| nothing | {whole.right} | {whole.wrong} | {whole.missed} |"
     for name, counts in ABLATIONS[what](rows):
         if counts == whole:
