@@ -155,11 +155,11 @@ def _known(details: Sequence[Answered]) -> dict[str, Array]:
     rows = [
         (
             answers.setdefault(detail.letters if detail.original is None else detail.original, len(answers)),
-            _letter_index(detail.letters),
-            _letter_index(detail.wanted),
+            letter_index(detail.letters),
+            letter_index(detail.wanted),
             detail.options,
             detail.original is not None,
-            _chance(detail),
+            chance_of(detail),
         )
         for detail in details
     ]
@@ -191,12 +191,12 @@ def _question_of(sample: str) -> str:
     return name if mark and number.isdecimal() else sample
 
 
-def _letter_index(letters: str) -> int:
+def letter_index(letters: str) -> int:
     """A single letter by its place, from 0."""
     return ord(letters) - ord("A") if len(letters) == 1 and "A" <= letters <= "Z" else UNPARSED
 
 
-def _chance(answered: Answered) -> float:
+def chance_of(answered: Answered) -> float:
     """How often guessing solves a question: of n options one, or one of all choices but none."""
     if not answered.options or not answered.wanted:
         return float("nan")

@@ -108,6 +108,13 @@ def agreements(
     return tuple(_without_intervals(each) for each in found) if stopped else tuple(found)
 
 
+def has_several_raters(scores: Iterable[str], infos: Mapping[str, ScoreInfo], labels: Iterable[Label]) -> bool:
+    """Whether anything was rated by two or more, so that `agreements` has something to tell."""
+    rated = [_rated(infos.get(score), score) for score in scores]
+    # Somebody's labels of one name agree with nobody; a score of that name, or another author, may be there.
+    return len(set(rated)) < len(rated) or any(True for _ in labels)
+
+
 class _Ratings(NamedTuple):
     """What one rater said, and between which values all ratings lie where that is declared."""
 

@@ -29,9 +29,9 @@ if TYPE_CHECKING:
 
     Array = NDArray[Any]
 
-_ANSWERED: Final = (CODES["scored"],)
-_OVERALL: Final = (*_ANSWERED, CODES["unparsed"], CODES["refused"])
-_WITH_ERRORS: Final = (*_OVERALL, CODES["error"])
+ANSWERED: Final = (CODES["scored"],)
+OVERALL: Final = (*ANSWERED, CODES["unparsed"], CODES["refused"])
+WITH_ERRORS: Final = (*OVERALL, CODES["error"])
 
 
 def summarize(
@@ -56,7 +56,7 @@ def summarize(
     overall: list[ScoreSummary] = []
     groups: dict[str, tuple[ScoreSummary, ...]] = {}
     for name in columns.scores:
-        column = _Column.of(columns, name, _Reading.of((infos or {}).get(name), intervals))
+        column = _Column.of(columns, name, ScoreReading.of((infos or {}).get(name), intervals))
         overall.append(column.summary(name))
         if by_group := column.group_summaries(name):
             groups[name] = by_group
@@ -64,7 +64,7 @@ def summarize(
 
 
 @dataclass(frozen=True, slots=True)
-class _Reading:
+class ScoreReading:
     """How a score's values are averaged: denominator, scale (None for [0, 1]) and kind of interval."""
 
     over: Over
@@ -72,7 +72,8 @@ class _Reading:
     intervals: Intervals
 
     @classmethod
-    def of(cls, info: ScoreInfo | None, intervals: Intervals) -> _Reading:
+    def of(cls, info: ScoreInfo | None, intervals: Intervals) -> ScoreReading:
+        """As a scorer declared it."""
         scale = Interval(*range_of(info))
         return cls(over_of(info), None if scale == UNIT else scale, intervals)
 
@@ -81,7 +82,7 @@ class _Reading:
         """The value of an unparsed reply in a mean over all replies."""
         return self.scale.low if self.scale and self.over == "scored" else 0.0
 
-    def ends(self, tally: _GroupCounts) -> Interval | None:
+    def ends(self, tally: GroupCounts) -> Interval | None:
         """Lowest and highest value that the score can take; None where that is not known."""
         if self.scale is None:
             return UNIT if tally.unit else None
@@ -90,7 +91,7 @@ class _Reading:
 
 
 @dataclass(frozen=True, slots=True)
-class _GroupCounts:
+class GroupCounts:
     """Counts of one group's rows: enough for a rate whose rows are independent.
 
     Args:
@@ -107,16 +108,17 @@ class _GroupCounts:
     ties: bool
     unit: bool
 
-    def __add__(self, other: _GroupCounts) -> _GroupCounts:
+    def __add__(self, other: GroupCounts) -> GroupCounts:
         counts = tuple(count + other_count for count, other_count in zip(self.counts, other.counts, strict=True))
         binary, ties, unit = self.binary and other.binary, self.ties and other.ties, self.unit and other.unit
-        return _GroupCounts(counts, self.total + other.total, binary, ties, unit)
+        return GroupCounts(counts, self.total + other.total, binary, ties, unit)
 
     def rows(self, codes: tuple[int, ...]) -> int:
+        """How many have one of these outcomes."""
         return sum(self.counts[code] for code in codes)
 
 
-def _tallies(indices: Array, codes: Array, values: Array, *, size: int, scaled: bool) -> list[_GroupCounts]:
+def _tallies(indices: Array, codes: Array, values: Array, *, size: int, scaled: bool) -> list[GroupCounts]:
     """One for each of `size` groups; `values` are NaN where there is none."""
     import numpy as np
 
@@ -129,7 +131,7 @@ def _tallies(indices: Array, codes: Array, values: Array, *, size: int, scaled: 
     apart_from_ties = np.bincount(indices[other & (values != 0.5)], minlength=size) > 0
     outside = np.bincount(indices[(values < 0) | (values > 1)], minlength=size) > 0
     return [
-        _GroupCounts(
+        GroupCounts(
             tuple(counts[at]),
             totals[at],
             binary=not (scaled or between[at]),
@@ -140,57 +142,27 @@ def _tallies(indices: Array, codes: Array, values: Array, *, size: int, scaled: 
     ]
 
 
-@dataclass(frozen=True, slots=True)
-class _Column:
-    """The rows of one score; where rows depend on each other, the counts alone do not give the interval.
+class SummarizedScore:
+    """Makes the summaries of one score from the counts of its groups; means are made by whoever knows the values.
 
-    Args:
+    Attributes:
         reading: how the values are averaged.
-        groups: in order of first appearance, a tally each.
-        tallies: see above.
-        indices: group of each row.
-        codes: its outcome.
-        values: its value, or what an unparsed reply counts as.
-        units: equal for rows that depend on each other.
-        clustered: whether there are such rows.
+        groups: in order of first appearance.
+        tallies: per group.
     """
 
-    reading: _Reading
-    groups: tuple[str, ...]
-    tallies: Sequence[_GroupCounts]
-    indices: Array
-    codes: Array
-    values: Array
-    units: Array
-    clustered: bool
-
-    @classmethod
-    def of(cls, columns: ScoreColumns, name: str, reading: _Reading) -> _Column:
-        import numpy as np
-
-        at = columns.rows_of(name)
-        indices, order = by_appearance(columns.groups.codes[at], len(columns.groups.names))
-        codes, values = columns.outcome[at], columns.value[at]
-        alone, clusters = columns.clusters.are("")[at], columns.clusters.codes[at]
-        units = np.where(alone, columns.sample[at], len(columns.samples) + clusters)
-        units, several = by_appearance(units, len(columns.samples) + len(columns.clusters.names))
-        depends = bool((columns.repeat[at] > 0).any()) or not alone.all()
-        return cls(
-            reading,
-            tuple(columns.groups.names[code] for code in order.tolist()),
-            _tallies(indices, codes, values, size=len(order), scaled=reading.scale is not None),
-            indices,
-            codes,
-            np.where(np.isnan(values), reading.missing_value, values),
-            units,
-            clustered=depends and len(several) < len(at),
-        )
+    __slots__ = ()
+    reading: ScoreReading
+    groups: Sequence[str]
+    tallies: Sequence[GroupCounts]
 
     def summary(self, name: str) -> ScoreSummary:
-        nothing = _GroupCounts((0,) * len(CODES), 0.0, binary=True, ties=True, unit=True)
-        return self._summary_of(reduce(_GroupCounts.__add__, self.tallies, nothing), None, (name, ""))
+        """The summary over all rows."""
+        nothing = GroupCounts((0,) * len(CODES), 0.0, binary=True, ties=True, unit=True)
+        return self._summary_of(reduce(GroupCounts.__add__, self.tallies, nothing), None, (name, ""))
 
     def group_summaries(self, name: str) -> tuple[ScoreSummary, ...]:
+        """One per group; none where no sample names one."""
         if not any(self.groups):
             return ()
         return tuple(
@@ -198,12 +170,10 @@ class _Column:
             for index, group in enumerate(self.groups)
         )
 
-    def _summary_of(self, tally: _GroupCounts, index: int | None, names: tuple[str, str]) -> ScoreSummary:
+    def _summary_of(self, tally: GroupCounts, index: int | None, names: tuple[str, str]) -> ScoreSummary:
         scored, not_applicable, unparsed, refused, errors = tally.counts
-        n = tally.rows(_OVERALL)
-        answered, overall, with_errors = (
-            self._mean(tally, index, among) for among in (_ANSWERED, _OVERALL, _WITH_ERRORS)
-        )
+        n = tally.rows(OVERALL)
+        answered, overall, with_errors = (self._mean(tally, index, among) for among in (ANSWERED, OVERALL, WITH_ERRORS))
         return ScoreSummary(
             name=names[0],
             group=names[1],
@@ -225,11 +195,79 @@ class _Column:
             macro=self._macro(tally) if index is None else None,
         )
 
-    def _macro(self, tally: _GroupCounts) -> Mean | None:
+    def _bounds(self, tally: GroupCounts, n: int) -> Interval | None:
+        ends = self.reading.ends(tally)
+        if not n or ends is None:
+            return None
+        unknown = tally.counts[CODES["unparsed"]]
+        if self.reading.over == "scored":
+            unknown += tally.counts[CODES["refused"]]
+        return Interval((tally.total + unknown * ends.low) / n, (tally.total + unknown * ends.high) / n)
+
+    def _mean(self, tally: GroupCounts, index: int | None, among: tuple[int, ...]) -> Mean:
+        """The mean over the rows of some outcomes, of a group or of all."""
+        raise NotImplementedError
+
+    def _note(self, tally: GroupCounts, index: int | None) -> str:
+        """What the interval is."""
+        raise NotImplementedError
+
+    def _macro(self, tally: GroupCounts) -> Mean | None:
+        """The macro average: the mean of the groups' means; None where fewer than two have a value."""
+        raise NotImplementedError
+
+
+@dataclass(frozen=True, slots=True)
+class _Column(SummarizedScore):
+    """The rows of one score; where rows depend on each other, the counts alone do not give the interval.
+
+    Args:
+        reading: how the values are averaged.
+        groups: in order of first appearance, a tally each.
+        tallies: see above.
+        indices: group of each row.
+        codes: its outcome.
+        values: its value, or what an unparsed reply counts as.
+        units: equal for rows that depend on each other.
+        clustered: whether there are such rows.
+    """
+
+    reading: ScoreReading
+    groups: tuple[str, ...]
+    tallies: Sequence[GroupCounts]
+    indices: Array
+    codes: Array
+    values: Array
+    units: Array
+    clustered: bool
+
+    @classmethod
+    def of(cls, columns: ScoreColumns, name: str, reading: ScoreReading) -> _Column:
+        import numpy as np
+
+        at = columns.rows_of(name)
+        indices, order = by_appearance(columns.groups.codes[at], len(columns.groups.names))
+        codes, values = columns.outcome[at], columns.value[at]
+        alone, clusters = columns.clusters.are("")[at], columns.clusters.codes[at]
+        units = np.where(alone, columns.sample[at], len(columns.samples) + clusters)
+        units, several = by_appearance(units, len(columns.samples) + len(columns.clusters.names))
+        depends = bool((columns.repeat[at] > 0).any()) or not alone.all()
+        return cls(
+            reading,
+            tuple(columns.groups.names[code] for code in order.tolist()),
+            _tallies(indices, codes, values, size=len(order), scaled=reading.scale is not None),
+            indices,
+            codes,
+            np.where(np.isnan(values), reading.missing_value, values),
+            units,
+            clustered=depends and len(several) < len(at),
+        )
+
+    def _macro(self, tally: GroupCounts) -> Mean | None:
         """The macro average: the mean of the groups' means; None where fewer than two have a value."""
         if len(self.tallies) < 2:
             return None
-        among = _OVERALL if self.reading.over == "all" else _ANSWERED
+        among = OVERALL if self.reading.over == "all" else ANSWERED
         values, units, groups = self._vectors(None, among)
         if not len(groups) or groups.min() == groups.max():
             return None
@@ -240,16 +278,7 @@ class _Column:
         error = stratified.error if math.isfinite(stratified.error) else None
         return Mean(stratified.mean, stratified.interval, stratified.strata, error)
 
-    def _bounds(self, tally: _GroupCounts, n: int) -> Interval | None:
-        ends = self.reading.ends(tally)
-        if not n or ends is None:
-            return None
-        unknown = tally.counts[CODES["unparsed"]]
-        if self.reading.over == "scored":
-            unknown += tally.counts[CODES["refused"]]
-        return Interval((tally.total + unknown * ends.low) / n, (tally.total + unknown * ends.high) / n)
-
-    def _mean(self, tally: _GroupCounts, index: int | None, among: tuple[int, ...]) -> Mean:
+    def _mean(self, tally: GroupCounts, index: int | None, among: tuple[int, ...]) -> Mean:
         n = tally.rows(among)
         if n == 0:
             return Mean(None, None, 0)
@@ -273,10 +302,10 @@ class _Column:
         wins, ties, losses = (int((values == value).sum()) for value in (1.0, 0.5, 0.0))
         return wilson_with_ties(wins, ties, losses)
 
-    def _note(self, tally: _GroupCounts, index: int | None) -> str:
+    def _note(self, tally: GroupCounts, index: int | None) -> str:
         if tally.binary and not self.clustered:
             return self.reading.intervals.rate_words
-        counted = _OVERALL if self.reading.over == "all" else _ANSWERED
+        counted = OVERALL if self.reading.over == "all" else ANSWERED
         values, numbers, _ = self._vectors(index, counted)
         units = int(numbers.max(initial=-1)) + 1
         among = f"{tally.rows(counted)} rows in {units} independent clusters" if self.clustered else f"{units} samples"

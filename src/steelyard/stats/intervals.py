@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from steelyard.stats.quantiles import normal_quantile, t_quantile
@@ -110,6 +111,21 @@ def clustered_spread(values: ArrayLike, clusters: ArrayLike | None = None) -> Sp
     return Spread(mean, error, n, count)
 
 
+def spread_of_counts(counts: Mapping[float, int]) -> Spread:
+    """The spread of independent values that are known by how often each occurs; on `math`.
+
+    >>> spread_of_counts({1.0: 2, 3.0: 2}) == clustered_spread([1, 3, 1, 3])
+    True
+    """
+    n = sum(counts.values())
+    if not n:
+        raise ValueError("a mean needs at least one value")
+    mean = math.fsum(value * count for value, count in counts.items()) / n
+    squares = math.fsum(count * (value - mean) ** 2 for value, count in counts.items())
+    error = math.sqrt(n / (n - 1) * squares) / n if n > 1 else math.inf
+    return Spread(mean, error, n, n)
+
+
 def mean_interval(
     values: ArrayLike,
     *,
@@ -141,12 +157,28 @@ def mean_interval(
     >>> mean_interval([5, 5, 5, 5, 5, 5, 5, 5, 5, 5], scale=(1, 5)).rounded(2)
     (3.65, 5.0)
     """
+    import numpy as np
+
     check_level(level)
     spread = clustered_spread(values, clusters)
+    return interval_of_spread(spread, float(np.abs(np.asarray(values, dtype=float)).max()), level=level, scale=scale)
+
+
+def interval_of_spread(
+    spread: Spread, largest: float, *, level: float = 0.95, scale: tuple[float, float] | None = None
+) -> Interval | None:
+    """The interval of `mean_interval` where mean and standard error are known.
+
+    Args:
+        spread: of the values.
+        largest: absolute value among them, by which a spread is told from rounding.
+        level: confidence level in (0, 1).
+        scale: as in `mean_interval`.
+    """
     if spread.clusters < 2:
         return None
     t = t_quantile((1 + level) / 2, spread.clusters - 1)
-    if is_without_spread(values, spread):
+    if spread.error <= _ROUNDING * largest:
         return _of_one_mean(spread, t, scale)
     low, high = spread.mean - t * spread.error, spread.mean + t * spread.error
     return Interval(max(low, scale[0]), min(high, scale[1])) if scale else Interval(low, high)

@@ -6,6 +6,7 @@ A group of four questions weighs as much in it as one of four hundred, so its er
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from steelyard.stats.intervals import Interval, check_level, check_values
@@ -94,8 +95,62 @@ def stratified_mean(
     squares = float((own**2 / np.maximum(parts.sizes - 1, 1)).sum())
     # No spread, or one that is too small to be squared, has as many degrees as there are values left.
     df = float(own.sum() ** 2 / squares) if squares else max(1.0, float(parts.sizes.sum()) - count)
-    interval = _interval(_Estimate(mean, variance, df, float(ties.mean()), parts), level, scale, rate=rate)
+    estimate = _Estimate(mean, variance, df, float(ties.mean()), parts.sizes.tolist(), int(np.ptp(parts.unit)) + 1)
+    return StratifiedMean(mean, _interval(estimate, level, scale, rate=rate), math.sqrt(variance), df, count)
+
+
+def stratified_mean_of_counts(
+    groups: Sequence[Mapping[float, int]],
+    *,
+    level: float = 0.95,
+    scale: tuple[float, float] | None = (0.0, 1.0),
+    rate: bool = True,
+) -> StratifiedMean:
+    """`stratified_mean` of independent values that are known by how often each occurs in each group; on `math`.
+
+    Args:
+        groups: value -> how often, of each group; at least one value in each.
+        level: as there.
+        scale: likewise.
+        rate: likewise.
+
+    >>> macro = stratified_mean_of_counts([{1: 9, 0: 1}, {1: 2, 0: 2}])
+    >>> round(macro.mean, 2), macro.interval.rounded(2)
+    (0.7, (0.28, 0.93))
+    """
+    check_level(level)
+    sizes = [sum(counts.values()) for counts in groups]
+    means = [
+        math.fsum(value * count for value, count in counts.items()) / size
+        for counts, size in zip(groups, sizes, strict=True)
+    ]
+    count, mean = len(groups), math.fsum(means) / len(means)
+    ties = [rate * counts.get(0.5, 0) / size for counts, size in zip(groups, sizes, strict=True)]
+    tie_share = math.fsum(ties) / count
+    single = [centre for centre, size in zip(means, sizes, strict=True) if size == 1]
+    pooled = math.fsum(single) / len(single) if len(single) > 1 else mean
+    own, flat = [], []
+    for counts, size, centre, tied in zip(groups, sizes, means, ties, strict=True):
+        if size > 1:
+            squares = math.fsum(n * (value - centre) ** 2 for value, n in counts.items())
+            own.append(squares / (size * (size - 1)))
+        else:
+            own.append((centre - pooled) ** 2 * len(single) / max(len(single) - 1, 1))
+        alike = rate and size > 1 and (centre in {0.0, 1.0} or tied == 1)
+        flat.append(_flat_variance(size, centre, mean, tie_share) if alike else 0.0)
+    variance = (math.fsum(own) + math.fsum(flat)) / count**2
+    own = [mine + added for mine, added in zip(own, flat, strict=True)]
+    squares = math.fsum(mine**2 / max(size - 1, 1) for mine, size in zip(own, sizes, strict=True))
+    df = math.fsum(own) ** 2 / squares if squares else max(1.0, float(sum(sizes)) - count)
+    interval = _interval(_Estimate(mean, variance, df, tie_share, sizes, sum(sizes)), level, scale, rate=rate)
     return StratifiedMean(mean, interval, math.sqrt(variance), df, count)
+
+
+def _flat_variance(size: int, centre: float, mean: float, ties: float) -> float:
+    """See `_flat`, for one group."""
+    squares = mean - ties / 4
+    shrunk = (size * centre + 2 * mean) / (size + 2)
+    return ((size * centre**2 + 2 * squares) / (size + 2) - shrunk**2) / size
 
 
 class _Parts(NamedTuple):
@@ -113,7 +168,8 @@ class _Estimate(NamedTuple):
     variance: float
     df: float
     ties: float
-    parts: _Parts
+    sizes: Sequence[int]
+    units: int
 
 
 def _parts_of_values(data: Array, groups: Array) -> _Parts:
@@ -171,11 +227,11 @@ def _flat(parts: _Parts, mean: float, ties: Array) -> Array:
 
 
 def _interval(estimate: _Estimate, level: float, scale: tuple[float, float] | None, *, rate: bool) -> Interval | None:
-    sizes = estimate.parts.sizes
-    if estimate.parts.unit.min() == estimate.parts.unit.max():
+    sizes = estimate.sizes
+    if estimate.units == 1:
         return Interval(0.0, 1.0) if rate else None
     t = t_quantile((1 + level) / 2, max(1.0, estimate.df))
-    balanced = len(sizes) ** 2 / float((1 / sizes).sum())
+    balanced = len(sizes) ** 2 / math.fsum(1 / size for size in sizes)
     if estimate.variance > 1e-24 and not rate:
         half = t * math.sqrt(estimate.variance)
         low, high = estimate.mean - half, estimate.mean + half
