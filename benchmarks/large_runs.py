@@ -1,4 +1,4 @@
-"""What it takes to look at runs of 100,000 samples: `show`, `compare`, `report` and `runs`, beside a bare cursor.
+"""What it takes to look at runs of 100,000 samples: `show`, `compare`, `report`, `runs`, and pages of records.
 
     python -m benchmarks.large_runs                 # makes a store of its own, which takes minutes
     python -m benchmarks.large_runs STORE           # of two such runs, the newest two, that is there already
@@ -68,7 +68,17 @@ def measure(store: str = "") -> list[str]:
             name = " ".join(command).partition(" --html")[0]
             lines.append(_line([name, rows, *figures, f"{least.mib:.0f}", times, bar]))
         size = page.stat().st_size / 1e6
-        return [*lines, "", f"The bare cursor took {bare:.2f} s of CPU. The page of both runs has {size:.1f} MB."]
+        lines += ["", f"The bare cursor took {bare:.2f} s of CPU. The page of both runs has {size:.1f} MB.", ""]
+        return [*lines, *_page_lines(large, environment)]
+
+
+def _page_lines(store: Path, environment: dict[str, str]) -> list[str]:
+    """CPU of a page of 50 records: the first one of its condition and order, and one that follows."""
+    command = [sys.executable, "-m", "benchmarks.large_runs", "pages", str(store)]
+    done = subprocess.run(command, cwd=ROOT, env=environment, stdout=subprocess.PIPE, check=True)
+    rows: list[list[str]] = json.loads(done.stdout)[0]
+    head = ("page of 50", "matching", "first, CPU ms", "following, CPU ms", "bar")
+    return [_line(head), _line(["---"] * len(head)), *(_line([*row, "50 ms"]) for row in rows)]
 
 
 def _line(cells: Sequence[str]) -> str:
@@ -129,6 +139,45 @@ def bare(where: str) -> None:
         connection.execute("SELECT num, id, grp, cluster FROM sample").fetchall()
 
 
+PAGES = (
+    {},
+    {"after": "50000"},
+    {"where": "wrong"},
+    {"where": "unparsed"},
+    {"where": 'group = "group 3"', "after": "50000"},
+    {"where": 'solve_rate < 1 and group = "group 3"', "sort": "-solve_rate"},
+    {"sort": "-solve_rate"},
+    {"sort": "id", "after": "50000"},
+    {"where": "regression"},
+    {"search": "question 4711"},
+)
+"""Options of `Run.page`; regressions are those of the second run against the first."""
+
+
+def pages(where: str) -> list[list[str]]:
+    """A line per page: what was asked for, how many records match, and CPU in milliseconds, the least of several."""
+    from steelyard import Store
+
+    lines = []
+    with Store(where) as store:
+        second, first = store.runs()[:2]
+        for options in PAGES:
+            against = first if options.get("where") == "regression" else None
+            times: tuple[list[float], list[float]] = ([], [])
+            for _ in range(ROUNDS):
+                store.ordered_places.clear()
+                store.changes.clear()
+                after, total = options.get("after", ""), None
+                for of_turn in times:
+                    begun = time.process_time()
+                    page = second.page(**{**options, "after": after}, against=against)
+                    of_turn.append(1000 * (time.process_time() - begun))
+                    after, total = page.after, page.total
+            asked = ", ".join(f"{key} {value}" for key, value in options.items()) or "the first"
+            lines.append([asked, f"{total:,}", *(f"{min(of_turn):.1f}" for of_turn in times)])
+    return lines
+
+
 def command(*arguments: str) -> float:
     """A command of the command line, its output thrown away; the CPU seconds of its imports."""
     import contextlib
@@ -149,7 +198,7 @@ def command(*arguments: str) -> float:
 
 
 if __name__ == "__main__":
-    if sys.argv[1:] and sys.argv[1] in {"make_large", "make_small", "bare", "command"}:
+    if sys.argv[1:] and sys.argv[1] in {"make_large", "make_small", "bare", "command", "pages"}:
         started = time.perf_counter()
         imports = globals()[sys.argv[1]](*sys.argv[2:]) or 0.0
         print(json.dumps([imports, time.perf_counter() - started]))

@@ -212,3 +212,39 @@ def test_show_breaks_other_scores_down_by_group_where_asked(steelyard, write, sa
     plain = steelyard("show", "a", code=0).out
     assert "--by-group 'solved_rate'" in steelyard("show", "a", "--by-group", "solved_rate", code=2).err
     assert steelyard("show", "a", "--by-group", "all", code=0).out.splitlines()[0] == plain.splitlines()[0]
+
+
+def test_show_lists_pages_of_what_meets_a_condition(steelyard, write, says):
+    steelyard("run", write({"a": says("A"), "b": says("B")}), code=0)
+    first = steelyard("show", "a", "--where", "wrong and group = 'group 1'".replace("'", '"'), "-n", "2", code=0).out
+    assert "1 to 2 of 10 records; --page 2 shows the next" in first
+    last = steelyard("show", "a", "--where", "wrong", "-n", "2", "--page", "8", "--json", code=0).json()
+    assert (last["total"], last["page"], last["records"]) == (15, 8, last["records"][:1])
+    assert (
+        "there is no page 9: 15 records match"
+        in steelyard("show", "a", "--where", "wrong", "-n", "2", "--page", "9").out
+    )
+    assert "matches: errors and wrong" in steelyard("show", "a", "--only", "errors", "--where", "wrong", code=0).out
+
+
+def test_show_lists_what_became_worse(steelyard, write, says):
+    steelyard("run", write({"a": says("A"), "b": says("B", **{"Question 4?": "A"})}), code=0)
+    listed = steelyard("show", "b", "--where", "regression", "--against", "a", "--json", "-n", "50", code=0).json()
+    compared = steelyard("compare", "a", "b", "--json", code=0).json()
+    assert {one["sample"]["id"] for one in listed["records"]} == set(compared["comparison"]["pairs"][0]["broken"])
+    assert listed["total"] > 0
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (["--where", "wrnog"], "did you mean 'wrong'"),
+        (["--where", "regression"], "name that run with --against"),
+        (["--sort", "solve_rat"], "did you mean 'solve_rate'"),
+        (["--where", "wrong", "--only", "damaged"], "--only damaged go without --where"),
+        (["--where", "wrong", "--with-labels"], "leave out --with-labels"),
+    ],
+)
+def test_show_refuses_a_list_that_cannot_be_meant(steelyard, write, says, options, said):
+    steelyard("run", write({"a": says("A")}), code=0)
+    assert said in steelyard("show", "a", *options, code=2).err

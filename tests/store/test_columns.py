@@ -134,7 +134,7 @@ def test_what_is_damaged_is_an_error_of_the_store(tmp_path, damage):
     (run,) = exam_runs(where, {"one": ["A"] * 3})
     execute(where, damage)
     with Store(where) as store, pytest.raises(StoreError, match="damaged"):
-        store.run(run.id).summary()
+        store.run(run.id).columns()
 
 
 def test_a_list_of_replies_that_is_none_is_read_as_empty_and_named(tmp_path):

@@ -154,10 +154,11 @@ def promote(
     Samples that the file already has are not added again, and its lines stay as they are. The run's suite reads the
     file: samples: {file: FILE}.
     """
-    from steelyard.generate.conditions import matching_records, parse_condition
+    from steelyard.analysis.conditions import parse_condition
     from steelyard.generate.dataset_additions import add_records
     from steelyard.report.terminal import console, print_json, say
     from steelyard.store import Store
+    from steelyard.store.pages import matching_records
 
     with Store(store) as opened:
         stored = named_run(opened, run)

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Final
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -24,16 +24,24 @@ from steelyard.cli.options import (
     named_runs,
 )
 from steelyard.cli.output import check_writable, say_unfinished
+from steelyard.cli.record_list import (
+    KINDS,
+    AgainstOption,
+    ListRequest,
+    OnlyOption,
+    PageOption,
+    SearchOption,
+    SortOption,
+    WhereOption,
+    show_records,
+)
 from steelyard.errors import ConfigError, did_you_mean
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Sequence
 
     from steelyard.analysis.summary_values import RunSummary
     from steelyard.store import Run, Store
-    from steelyard.types import Label, Record
-
-    _Labels = Mapping[tuple[str, int], Sequence[Label]]
 
 
 def runs(
@@ -74,14 +82,12 @@ def show(
     run: RunArgument,
     sample: Annotated[str, typer.Argument(metavar="SAMPLE", help="Show only this sample, by its id.")] = "",
     store: StoreOption = None,
-    only: Annotated[
-        str,
-        typer.Option(
-            "--only",
-            metavar="KIND",
-            help="List samples: wrong, unparsed, refused, not-applicable, errors, damaged or all.",
-        ),
-    ] = "",
+    only: OnlyOption = "",
+    where: WhereOption = "",
+    search: SearchOption = "",
+    sort: SortOption = "",
+    against: AgainstOption = "",
+    page: PageOption = 1,
     most: MostOption = 10,
     by_group: Annotated[
         list[str] | None,
@@ -92,7 +98,8 @@ def show(
 ) -> None:
     """Show one run: scores, groups, replies without a score.
 
-    Notes on the run follow. With --only or a sample, records are listed with their labels instead.
+    Notes on the run follow. With a sample, --only, --where, --search or --sort, records are listed with their labels
+    instead, --most on a page.
     """
     from steelyard.cli.outcome import evaluate_runs, print_outcome
     from steelyard.report.export import plain_note
@@ -102,13 +109,13 @@ def show(
     from steelyard.report.terminal import console, print_json, say
     from steelyard.store import Store
     from steelyard.store.labelled_run import LabelledRun
-    from steelyard.store.labels import by_record
 
-    if only and only not in _KINDS:
-        raise ConfigError(f"--only {only!r}{did_you_mean(only, _KINDS)}")
+    if only and only not in KINDS:
+        raise ConfigError(f"--only {only!r}{did_you_mean(only, KINDS)}")
+    request = ListRequest(only, most, sample, where, sort, page, against, search)
     with Store(store) as opened:
         stored = LabelledRun.of(named_run(opened, run)) if with_labels else named_run(opened, run)
-        if not only and not sample:
+        if not request.lists_records:
             outcome = evaluate_runs([stored], store=store, with_labels=with_labels)
             notes = stored.remarks().notes
             if as_json:
@@ -122,12 +129,7 @@ def show(
                     say(console(), note_line(note))
             return
         say_unfinished(stored)
-        wanted = _Wanted(only or "all", most, sample)
-        if as_json:
-            labels = by_record(stored.remarks().labels)
-            print_json([_plain(record, labels) for record in _listed(stored, wanted)])
-        else:
-            _print_samples(stored, wanted)
+        show_records(opened, stored, request, as_json=as_json)
 
 
 def _group_scores(summary: RunSummary, wanted: Sequence[str]) -> tuple[str, ...]:
@@ -272,9 +274,6 @@ def _name(run: Run) -> str:
     return f"{run.id} ({run.target})"
 
 
-_KINDS: Final = ("wrong", "unparsed", "refused", "not-applicable", "errors", "damaged", "all")
-
-
 def _state(run: Run) -> str:
     """The run's state; one that finished before its last sample was stopped by its own rule or that of its pairs."""
     return "stopped early" if run.state == "finished" and run.done < run.planned else run.state
@@ -284,84 +283,3 @@ def _row(run: Run) -> dict[str, Any]:
     names = ("id", "suite", "kind", "target", "state", "reason", "planned", "done", "errors", "from_journal", "seconds")
     created = run.created.isoformat(timespec="seconds")
     return {**{name: getattr(run, name) for name in names}, "created": created, "tags": dict(run.tags)}
-
-
-@dataclass(frozen=True, slots=True)
-class _Wanted:
-    """Which records to list: their kind, how many at most, and of which sample ("" for any)."""
-
-    only: str
-    most: int
-    sample: str = ""
-
-
-def _listed(run: Run, wanted: _Wanted) -> Iterator[Record]:
-    """The first records of a kind, in the order of the samples.
-
-    Raises:
-        ConfigError: the run has no such sample.
-    """
-    if wanted.sample and wanted.sample not in (samples := run.sample_hashes()):
-        near = did_you_mean(wanted.sample, samples)
-        raise ConfigError(f"run {run.id} has no sample {wanted.sample!r}{near if near.startswith(':') else ''}")
-    listed = 0
-    for record in run.records():
-        if wanted.sample not in {"", record.sample.id}:
-            continue
-        if wanted.only == "all" or wanted.only in _kinds_of(record):
-            yield record
-            listed += 1
-            if listed == wanted.most:
-                return
-
-
-def _kinds_of(record: Record) -> set[str]:
-    from steelyard.store.records import DAMAGED
-
-    kinds = {score.outcome.replace("_", "-") for score in record.scores if score.outcome != "scored"}
-    wrong = {"wrong" for score in record.scores if score.outcome == "scored" and score.passed is False}
-    failed = {"damaged" if record.failure.kind == DAMAGED else "errors"} if record.failure else set()
-    return {*kinds, *wrong, *failed}
-
-
-def _plain(record: Record, labels: _Labels) -> dict[str, Any]:
-    from steelyard.report.export import plain_record
-
-    return plain_record(record, labels.get((record.sample.id, record.repeat), ()))
-
-
-def _print_samples(run: Run, wanted: _Wanted) -> None:
-    from steelyard.analysis.preferences import is_judging, sides_of
-    from steelyard.report.record_lines import label_line, sample_lines
-    from steelyard.report.terminal import console, say
-    from steelyard.store.labels import by_record
-
-    to = console()
-    none = True
-    labels = by_record(run.remarks().labels)
-    sides = sides_of(run.manifest) if is_judging(run.manifest) else ()
-    for record in _listed(run, wanted):
-        if not none:
-            to.print()
-        none = False
-        for line in sample_lines(record, sides):
-            say(to, line)
-        for label in labels.get((record.sample.id, record.repeat), ()):
-            say(to, label_line(label))
-    if none:
-        say(to, _why_none(run, wanted.only))
-
-
-def _why_none(run: Run, only: str) -> str:
-    """Why nothing is listed. "No sample is wrong" would mislead if no score of the run can be wrong."""
-    if only == "all":
-        return "this run has no records"
-    nothing = f"no sample of run {run.id} ({run.target}) is {only}"
-    if only != "wrong":
-        return nothing
-    telling = dict.fromkeys(
-        score.name for record in run.records() for score in record.scores if score.passed is not None
-    )
-    if telling:
-        return f"{nothing}; only {', '.join(telling)} can be right or wrong"
-    return f"{nothing}: none of its scores can be right or wrong, as none has a threshold; --only all lists samples"

@@ -217,7 +217,7 @@ def _show_list(run: Run, request: _ListRequest, *, kind: str, score: str, show_k
 
 def _entries(run: Run, request: _ListRequest, view: ReviewView) -> Iterator[ReviewEntry]:
     """The entries that the request's conditions leave."""
-    from steelyard.generate.conditions import parse_condition
+    from steelyard.analysis.conditions import parse_condition
     from steelyard.store.labels import by_record
     from steelyard.store.review import review_entries
 

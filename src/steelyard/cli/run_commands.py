@@ -284,8 +284,9 @@ def _choose(loaded: Loaded, choice: Mapping[str, str], store: str | None) -> tup
     """
     if not choice:
         return loaded, {}
-    from steelyard.generate.conditions import matching_records, parse_condition
+    from steelyard.analysis.conditions import parse_condition
     from steelyard.store import Store
+    from steelyard.store.pages import matching_records
     from steelyard.suite.objects import with_chosen
 
     with Store(store) as opened:

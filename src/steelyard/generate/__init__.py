@@ -7,16 +7,17 @@ from typing import TYPE_CHECKING
 from steelyard.lazy import lazy_names
 
 if TYPE_CHECKING:
-    from steelyard.generate.conditions import Condition, matching_records, parse_condition
+    from steelyard.analysis.conditions import Condition, parse_condition
     from steelyard.generate.qa import QaSettings, generate_qa
     from steelyard.generate.question_set import QaRow, QaSet
     from steelyard.generate.review import ReviewPlan
     from steelyard.generate.reviewer import Reviewer
     from steelyard.generate.writer import QuestionWriter
+    from steelyard.store.pages import matching_records
 else:
     __getattr__, __dir__ = lazy_names(
         __name__,
-        "steelyard.generate.conditions:Condition",
+        "steelyard.analysis.conditions:Condition",
         "steelyard.generate.question_set:QaRow",
         "steelyard.generate.question_set:QaSet",
         "steelyard.generate.qa:QaSettings",
@@ -24,8 +25,8 @@ else:
         "steelyard.generate.review:ReviewPlan",
         "steelyard.generate.reviewer:Reviewer",
         "steelyard.generate.qa:generate_qa",
-        "steelyard.generate.conditions:matching_records",
-        "steelyard.generate.conditions:parse_condition",
+        "steelyard.store.pages:matching_records",
+        "steelyard.analysis.conditions:parse_condition",
     )
 
 __all__ = [

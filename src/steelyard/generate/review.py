@@ -14,8 +14,8 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any, Final, Protocol
 
+from steelyard.analysis.conditions import parse_condition
 from steelyard.errors import ConfigError
-from steelyard.generate.conditions import parse_condition
 from steelyard.generate.reviewer import (
     KIND,
     REASONS,

@@ -8,6 +8,7 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from steelyard.errors import StoreError
@@ -84,6 +85,10 @@ def delete_runs(store: Store, runs: Sequence[Run], *, replies: bool = False) -> 
         raise StoreError(
             f"run {deleted} is being written and may use these replies: wait for its end, or let the replies stay"
         )
+    if isinstance(store.path, Path):
+        from steelyard.store.search import drop_from_index
+
+        drop_from_index(store.path, [run.id for run in runs])
     return deleted
 
 

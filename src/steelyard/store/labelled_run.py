@@ -270,6 +270,9 @@ class LabelledRun(Run):
             return stopping
         return stopping.undone(range_of(self.score_infos.get(stopping.score)))
 
+    def _from_counts(self) -> None:
+        """None: labels replace rows."""
+
     def score_rows(self) -> Iterator[ScoreRow]:
         """Every score, replaced by labels where there are any."""
         return (row for row, _ in self.examined_rows())

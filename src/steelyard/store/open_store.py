@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import contextlib
 import weakref
+from array import array
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Self
+from typing import Any, Self
 
 from steelyard.errors import ConfigError, SteelyardError, StoreError, boundary
 from steelyard.store import schema
@@ -37,7 +38,12 @@ def exists(where: str | Path | None) -> bool:
 
 
 class OpenStore:
-    """The connections of an open store, its writer and its locks; arguments and errors are those of `Store`."""
+    """The connections of an open store, its writer and its locks; arguments and errors are those of `Store`.
+
+    Attributes:
+        ordered_places: of matching records, see `pages`.
+        changes: between two runs, see `changes`.
+    """
 
     def __init__(
         self, where: str | Path | None = None, *, create_missing: bool = False, durability: Durability = "normal"
@@ -49,6 +55,8 @@ class OpenStore:
         self._writer: Writer | None = None
         self._reserve: Reserve | None = None
         self.columns = ColumnCache()
+        self.ordered_places: dict[Any, array[int]] = {}
+        self.changes: dict[Any, Any] = {}
         if not self._backend.exists():
             if not create_missing:
                 raise ConfigError(f"there is no store at {self.path}: run something first, or name one with --store")

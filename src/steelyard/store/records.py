@@ -29,6 +29,8 @@ MOST_STAGES: Final = CACHED - 1
 DAMAGED: Final = "damaged"
 """Kind of the failure of a record that cannot be read whole."""
 
+_MOST_PLACES: Final = 256
+"""Places in one statement, with two values each."""
 _CODE: Final = {outcome: code for code, outcome in enumerate(OUTCOMES)}
 _DENSE: Final = 2
 """Places that span less than this many times their number are read as one range, with what lies between them."""
@@ -130,6 +132,11 @@ def unpack_record(body: bytes | None, replies: Sequence[Reply]) -> tuple[Output 
     return _of_reply(replies[-1]), failure
 
 
+def unpack_failure_kind(body: bytes) -> str:
+    """The kind of the failure in the body of a failed record."""
+    return str(from_json(body)["f"][1])
+
+
 def _of_reply(reply: Reply) -> Output:
     return Output(reply.text, tuple(reply.metadata.get("contexts", ())), _finish(reply))
 
@@ -212,6 +219,20 @@ def rows_of_samples(connection: Connection, run: int, samples: Collection[str]) 
     query = f"{RECORDS} AND record.sample IN (SELECT num FROM sample WHERE id IN :ids) {IN_ORDER}"
     rows = [row for ids in portions(samples) for row in connection.execute(query, {"run": run, "ids": ids})]
     return sorted(rows, key=lambda row: (row.no, row.repeat))
+
+
+def rows_at(connection: Connection, run: int, places: Collection[tuple[int, int]]) -> list[Any]:
+    """The same rows, of the records at these places (position of the sample, repeat)."""
+    rows: list[Any] = []
+    in_order = sorted(places)
+    for begin in range(0, len(in_order), _MOST_PLACES):
+        portion = in_order[begin : begin + _MOST_PLACES]
+        listed = ", ".join(f"(:no_{at}, :repeat_{at})" for at in range(len(portion)))
+        values = {"run": run}
+        for at, (no, repeat) in enumerate(portion):
+            values |= {f"no_{at}": no, f"repeat_{at}": repeat}
+        rows += connection.execute(f"{RECORDS} AND (record.no, record.repeat) IN (VALUES {listed}) {IN_ORDER}", values)
+    return rows
 
 
 def read_records(

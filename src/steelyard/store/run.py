@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from datetime import UTC, datetime
 from functools import cached_property
-from typing import Any, Final, cast
+from typing import Any, Final, NamedTuple, cast
 
-from steelyard.analysis.contingency import contingency_tables
+from steelyard.analysis.conditions import Condition
+from steelyard.analysis.contingency import ContingencyTable, contingency_tables
 from steelyard.analysis.exam import exams
-from steelyard.analysis.histograms import histograms
+from steelyard.analysis.exam_values import Exam
+from steelyard.analysis.histograms import Histogram, histograms
 from steelyard.analysis.intervals import Intervals
-from steelyard.analysis.rater_agreement import agreements
+from steelyard.analysis.rater_agreement import agreements, has_several_raters
 from steelyard.analysis.rater_agreement_values import Agreement
 from steelyard.analysis.run_protocols import PlacedVerdict
 from steelyard.analysis.score_columns import Answered, JudgedRow, ScoreColumns, ScoreRow
@@ -19,7 +22,13 @@ from steelyard.analysis.score_infos import names_where, range_of, score_infos
 from steelyard.analysis.stopped_runs import as_stopped, exam_as_stopped
 from steelyard.analysis.stopping import Stopped, Stopping, Used
 from steelyard.analysis.summary import summarize
-from steelyard.analysis.summary_values import RunState, RunSummary
+from steelyard.analysis.summary_values import RunState, RunSummary, ScoreSummary
+from steelyard.analysis.tallied_summary import (
+    NeedsRowsError,
+    summarize_tallies,
+    tallied_exams,
+    tallied_histograms,
+)
 from steelyard.analysis.usage import StageCost
 from steelyard.registry import with_present_keys
 from steelyard.store.backend import read_json
@@ -27,6 +36,8 @@ from steelyard.store.connection import Connection, portions
 from steelyard.store.frame import summary_html, to_frame
 from steelyard.store.labels import current_labels, remarks_on
 from steelyard.store.open_store import OpenStore
+from steelyard.store.page_query import Order
+from steelyard.store.pages import PageRequest, RecordPage, as_condition, place_of, read_page
 from steelyard.store.records import IN_ORDER, RECORDS, damage_lines, read_records, rows_of_samples, unpacker_of
 from steelyard.store.run_rows import read_stopping, scoring_of
 from steelyard.store.scores import (
@@ -46,6 +57,7 @@ from steelyard.store.scores import (
     sample_places,
     score_rows,
 )
+from steelyard.store.tallies import read_tallies
 from steelyard.store.usage import RunUsage, asked_by_itself, framework_usage, stage_costs
 from steelyard.types import Label, Outcome, Record, Remarks, Sample, ScoreInfo
 
@@ -57,6 +69,19 @@ _LOOKED_THROUGH: Final = 5000
 """Up to so many records a summary opens every body (0.2 s of CPU); of a larger run only where it met damage."""
 _AHEAD: Final = 200
 """Records that `RecordReader` reads together where a run is gone through in order."""
+
+
+class _Summarized(NamedTuple):
+    """What a summary computes from scores; `damaged` is whether it met a body that cannot be read."""
+
+    scores: tuple[ScoreSummary, ...]
+    groups: dict[str, tuple[ScoreSummary, ...]]
+    spreads: dict[str, Histogram]
+    exams: tuple[Exam, ...]
+    contingency_tables: tuple[ContingencyTable, ...]
+    breakdowns: dict[str, dict[str, tuple[ScoreSummary, ...]]]
+    agreement: tuple[Agreement, ...]
+    damaged: bool
 
 
 class Run:
@@ -213,17 +238,53 @@ class Run:
         with self._store.reading() as connection:
             return changed_verdicts(connection, self.num, (before.scoring_version, self.scoring_version))
 
+    def _from_counts(self) -> _Summarized | None:
+        """What a summary computes, from counts that the database makes; None where it takes the rows."""
+        infos, manifest = self.score_infos, self.manifest
+        if self._used is not None or manifest.get("crossed") or manifest.get("breakdowns"):
+            return None
+        if has_several_raters(self.score_order, infos, self.labels()):
+            return None
+        with self._store.reading(self.id) as connection:
+            tallies = read_tallies(connection, self)
+        if tallies is None:
+            return None
+        try:
+            scores, groups = summarize_tallies(tallies, infos=infos, intervals=Intervals.of(manifest))
+            exams_of_scores = tallied_exams(tallies, scores, infos)
+        except NeedsRowsError:
+            return None
+        damaged = any(tally.answered == DAMAGED_DETAIL for of_score in tallies.values() for tally in of_score)
+        spreads = tallied_histograms(tallies, infos)
+        return _Summarized(scores, groups, spreads, exams_of_scores, (), {}, (), damaged=damaged)
+
+    def _from_rows(self) -> _Summarized:
+        """The same from every row, as columns of numpy."""
+        columns, _ = self.columns()
+        infos = self.score_infos
+        scores, groups = summarize(columns, infos=infos, intervals=Intervals.of(self.manifest))
+        with self._store.reading() as connection:
+            by_metadata = breakdowns(connection, self.num, columns, self.manifest)
+        return _Summarized(
+            scores,
+            groups,
+            histograms(columns, infos),
+            exams(columns, scores, infos),
+            contingency_tables(columns, infos, self.manifest.get("crossed", ())),
+            by_metadata,
+            self._agreement(columns),
+            damaged=DAMAGED_DETAIL in columns.details,
+        )
+
     def summary(self) -> RunSummary:
         """Means, intervals and counts of the newest scores."""
-        columns, _ = self.columns()
-        scores, groups = summarize(columns, infos=self.score_infos, intervals=Intervals.of(self.manifest))
-        scores, groups = as_stopped(scores, groups, self.stopping)
+        computed = self._from_counts() or self._from_rows()
+        scores, groups = as_stopped(computed.scores, computed.groups, self.stopping)
         order = self.score_order
         scores = tuple(sorted(scores, key=lambda score: order.get(score.name, len(order))))
         primary = self.manifest.get("primary") or (scores[0].name if scores else "")
         with self._store.reading() as connection:
             agreed = consistency(connection, self.num, self.scoring_version, scorers=self.manifest.get("scorers"))
-            by_metadata = breakdowns(connection, self.num, columns, self.manifest)
             passages = matched(connection, self, self._used, scores)
             uncompared = not_compared(connection, self, self._used, scores)
             stages = stage_costs(connection, self.num, self.stages)
@@ -256,18 +317,18 @@ class Run:
                 if (counts := self._counted("label", name=name))
             },
             stages=stages,
-            spreads=histograms(columns, self.score_infos),
-            contingency_tables=contingency_tables(columns, self.score_infos, self.manifest.get("crossed", ())),
-            breakdowns=by_metadata,
+            spreads=computed.spreads,
+            contingency_tables=computed.contingency_tables,
+            breakdowns=computed.breakdowns,
             consistency=agreed,
             stopping=self.stopping,
-            exams=tuple(exam_as_stopped(exam, self.stopping) for exam in exams(columns, scores, self.score_infos)),
+            exams=tuple(exam_as_stopped(exam, self.stopping) for exam in computed.exams),
             also_scored=self._names_where(lambda info: info.also_scored),
             matched=passages,
-            agreement=self._agreement(columns),
+            agreement=computed.agreement,
             framework=framework,
             asks_itself=asked_by_itself(stages, self.manifest),
-            damaged=self.damages() if self.done <= _LOOKED_THROUGH or DAMAGED_DETAIL in columns.details else (),
+            damaged=self.damages() if self.done <= _LOOKED_THROUGH or computed.damaged else (),
         )
 
     def _agreement(self, columns: ScoreColumns) -> tuple[Agreement, ...]:
@@ -366,6 +427,75 @@ class Run:
             rows = rows_of_samples(connection, self.num, samples)
             unpacker = unpacker_of(connection)
             return [record for row in rows for _, record in read_records(connection, unpacker, self, [row])]
+
+    def page(  # noqa: PLR0913  # each is a choice of whoever looks through a run
+        self,
+        after: str = "",
+        n: int = 50,
+        *,
+        before: str = "",
+        where: str | Condition = "",
+        search: str = "",
+        sort: str = "",
+        against: Run | None = None,
+        skip: int = 0,
+        count: bool = True,
+    ) -> RecordPage:
+        """Some records of the run, from anywhere in it.
+
+        Args:
+            after: the page follows this record: `after` of the page before. "" begins with the first record.
+            n: records on the page, 1 to 1,000.
+            before: the page precedes this record: `before` of the page that follows.
+            where: a condition as `run --only` takes it: `correctness < 3 and group = "tax" and regression`.
+            search: words that each record has to have in its texts, see `search`.
+            sort: "place" (the order of the dataset, also ""), "id", "group", "cluster", "seconds" or the name of a
+                score; with `-` before it the largest first. Records without a value come last, ties in the order of
+                the dataset.
+            against: the run that `regression` and `improvement` compare with.
+            skip: so many records are passed over first: for a page by its number.
+            count: whether all records that match are counted. In a finished run their order is then remembered, so that
+                further pages of it cost no search; without, the first page is found sooner.
+
+        Raises:
+            ConfigError: a condition or order that cannot be meant, or the record that it was to follow is not there.
+        """
+        condition = as_condition(self, where, against)
+        order = Order.of(sort, self.score_order)
+        request = PageRequest(
+            n, condition, order, after=place_of(after), before=place_of(before), skip=skip, counted=count
+        )
+        if not search:
+            return read_page(self, request, against)
+        from steelyard.store.search import search_run
+
+        found = search_run(self, search)
+        page = read_page(self, replace(request, among=found.places), against)
+        return replace(page, note=found.note)
+
+    def search(self, text: str, after: str = "", n: int = 50, **options: Any) -> RecordPage:
+        """Records that have all words of a text, by an index that the first search makes.
+
+        Searched are ids, inputs, references, choices and contexts of samples, outputs, reasons of scores, and messages
+        of failures: the first 100,000 characters of each record, whole words without regard to case; Chinese and
+        Japanese by neighbouring characters.
+
+        Args:
+            text: words; several in quotation marks have to follow each other.
+            after: as in `page`.
+            n: likewise.
+            options: `before`, `where`, `sort`, `against`, `skip` and `count` of `page`.
+
+        Returns:
+            A page; its `note` says what was not searched, where there is no index: at most 20,000 records are then.
+
+        Raises:
+            ConfigError: there is nothing to search for; and as `page`.
+        """
+        from steelyard.store.search_text import search_terms
+
+        search_terms(text)  # refuses a text without a word, for which `page` would not search at all
+        return self.page(after, n, search=text, **options)
 
     def places(self) -> dict[str, int]:
         """Sample id -> its position in the dataset, of every stored record."""

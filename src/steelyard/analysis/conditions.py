@@ -1,12 +1,15 @@
-"""Which records are meant: `wrong and group=hexagrams`, `solve_rate<1`, `label:cause="wrong unit"`.
+"""Which records are meant: `wrong and group=hexagrams`, `correctness < 3 and regression`, `label:cause="wrong unit"`.
 
 A condition is parts joined by `and`; each is a word, or a name, a sign and a value. It is data: nothing of it is run.
+`store.page_query` turns it into SQL for pages of a run; `Condition.holds` applies it to a record.
 
-word    what it means
-------- -------------------------------------------------------------------------------------------------
-failed  wrong, or an error, or a reply that its score counts as 0 as it could not be read or was refused
-wrong   a score with a threshold did not pass
-others  `errors`, `unparsed`, `refused`, `not-applicable`: that happened to a score, or to the record; `all`
+word        what it means
+----------- ---------------------------------------------------------------------------------------------
+failed      wrong, or an error, or a reply that its score counts as 0 as it could not be read or was refused
+wrong       a score with a threshold did not pass
+regression  the run's primary score of the sample became worse than in another run, as `compare` counts it
+improvement the reverse
+others      `errors`, `unparsed`, `refused`, `not-applicable`: that happened to a score, or to the record; `all`
 """
 
 from __future__ import annotations
@@ -14,7 +17,7 @@ from __future__ import annotations
 import math
 import operator
 import re
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any, Final
@@ -22,8 +25,6 @@ from typing import Any, Final
 from steelyard.analysis.score_infos import names_where, score_infos
 from steelyard.errors import ConfigError, did_you_mean
 from steelyard.escaping import cell_text
-from steelyard.store import Run
-from steelyard.store.labels import by_record
 from steelyard.types import OUTCOMES, Label, Record, Score
 
 _AND: Final = re.compile(r'\s+and\s+(?=(?:[^"]*"[^"]*")*[^"]*\Z)', re.IGNORECASE)
@@ -39,13 +40,20 @@ _SIGNS: Final[Mapping[str, Callable[[Any, Any], bool]]] = MappingProxyType(
         ">=": operator.ge,
     }
 )
-_LABEL: Final = "label:"
-_OUTCOMES: Final = {outcome.replace("_", "-"): outcome for outcome in OUTCOMES}
-_OF_RECORD: Final = ("group", "id", "error")
+LABEL: Final = "label:"
+"""Before the name of a label."""
+OUTCOME_WORDS: Final = {outcome.replace("_", "-"): outcome for outcome in OUTCOMES}
+"""An outcome as it is written in a condition -> as a score has it."""
+OF_RECORD: Final = ("group", "cluster", "id", "error")
+"""Names of texts that a record has beside its scores; `error` is the kind of its failure."""
+CHANGES: Final = ("regression", "improvement")
+"""Words that compare with another run."""
+_MOST_CHARACTERS: Final = 2000
+_MOST_PARTS: Final = 50
 
 
 @dataclass(frozen=True, slots=True)
-class _Part:
+class ConditionPart:
     """One part of a condition; without a sign it is a single word."""
 
     name: str
@@ -63,7 +71,7 @@ class Condition:
     """
 
     text: str
-    parts: tuple[_Part, ...]
+    parts: tuple[ConditionPart, ...]
     counted: frozenset[str]
 
     def holds(self, record: Record, labels: Sequence[Label] = ()) -> bool:
@@ -75,14 +83,15 @@ class Condition:
         """
         return all(self._part_holds(part, record, labels) for part in self.parts)
 
-    def _part_holds(self, part: _Part, record: Record, labels: Sequence[Label]) -> bool:
-        if part.name.startswith(_LABEL):
-            return _label_holds(part, labels)
+    def _part_holds(self, part: ConditionPart, record: Record, labels: Sequence[Label]) -> bool:
+        if part.name.startswith(LABEL):
+            return label_holds(part, labels)
         if not part.sign:
             return part.name == "all" or part.name in self._words_of(record)
-        if part.name in _OF_RECORD:
+        if part.name in OF_RECORD:
             failure = record.failure.kind if record.failure else ""
-            value = {"group": record.sample.group, "id": record.sample.id, "error": failure}[part.name]
+            sample = record.sample
+            value = {"group": sample.group, "cluster": sample.cluster, "id": sample.id, "error": failure}[part.name]
             return _SIGNS[part.sign](value, part.value)
         score = next((candidate for candidate in record.scores if candidate.name == part.name), None)
         return score is not None and _score_holds(part, score)
@@ -101,12 +110,13 @@ class Condition:
 WORDS: Final = ("failed", "wrong", "errors", "unparsed", "refused", "not-applicable", "all")
 
 
-def parse_condition(text: str, manifest: Mapping[str, Any]) -> Condition:
+def parse_condition(text: str, manifest: Mapping[str, Any], *, compared: bool = False) -> Condition:
     """Read a condition on the records of a run.
 
     Args:
-        text: what was typed.
+        text: what was typed, at most 2,000 characters and 50 parts.
         manifest: the run's; it names the scores.
+        compared: whether there is another run to compare with, for `regression` and `improvement`.
 
     Raises:
         ConfigError: what cannot be meant, with the nearest word.
@@ -115,44 +125,48 @@ def parse_condition(text: str, manifest: Mapping[str, Any]) -> Condition:
     >>> [(part.name, part.sign, part.value) for part in where.parts]
     [('wrong', '', ''), ('group', '=', 'Book one')]
     """
+    if len(text) > _MOST_CHARACTERS:
+        raise ConfigError(f"a condition has at most {_MOST_CHARACTERS:,} characters, not {len(text):,}")
+    try:
+        text.encode()
+    except UnicodeEncodeError as error:
+        raise ConfigError(f"{text!r} is no condition: it is not valid Unicode") from error
     scores = [name for name in manifest.get("scores", ()) if name]
     infos = score_infos(manifest)
-    parts = tuple(_parsed(written, scores, text) for written in _AND.split(text.strip()))
+    written_parts = _AND.split(text.strip())
+    if len(written_parts) > _MOST_PARTS:
+        raise ConfigError(f"a condition has at most {_MOST_PARTS} parts, not {len(written_parts)}")
+    parts = tuple(_parsed(written, scores, text, compared=compared) for written in written_parts)
     return Condition(text.strip(), parts, frozenset(names_where(infos, lambda info: info.denominator == "all")))
 
 
-def matching_records(run: Run, condition: Condition) -> Iterator[tuple[int, Record]]:
-    """(position, record) of every record of a run that meets a condition, with the labels of each considered."""
-    labels = by_record(run.labels())
-    for position, record in run.numbered_records():
-        if condition.holds(record, labels.get((record.sample.id, record.repeat), ())):
-            yield position, record
-
-
-def _parsed(written: str, scores: Collection[str], condition: str) -> _Part:
+def _parsed(written: str, scores: Collection[str], condition: str, *, compared: bool) -> ConditionPart:
     match = _PART.fullmatch(written)
     if match is None:
         raise ConfigError(f"{written.strip() or condition!r} is no condition: a word such as wrong, or name=value")
     name, sign, quoted, bare = match[1].strip(), match[2] or "", match[3], match[4]
-    part = _Part(name, sign, (bare or "").strip() if quoted is None else quoted)
-    if name.startswith(_LABEL):
+    part = ConditionPart(name, sign, (bare or "").strip() if quoted is None else quoted)
+    if name.startswith(LABEL):
         _refuse_order(part, "labels are equal or not")
+    elif not sign and name in CHANGES:
+        if not compared:
+            raise ConfigError(f"{name} is against another run: name that run with --against, or against= from Python")
     elif not sign:
         if name not in WORDS:
             hint = " (parts are joined by and; for or, ask twice)" if re.search(r"\bor\b", name) else ""
-            raise ConfigError(f"there is no condition {name!r}{did_you_mean(name, WORDS)}{hint}")
-    elif name in _OF_RECORD:
+            raise ConfigError(f"there is no condition {name!r}{did_you_mean(name, (*WORDS, *CHANGES))}{hint}")
+    elif name in OF_RECORD:
         _refuse_order(part, "texts are equal or not")
     else:
         _check_score(part, scores)
     return part
 
 
-def _check_score(part: _Part, scores: Collection[str]) -> None:
+def _check_score(part: ConditionPart, scores: Collection[str]) -> None:
     if part.name not in scores:
-        known = [*scores, *_OF_RECORD]
+        known = [*scores, *OF_RECORD]
         raise ConfigError(f"the run has no score {part.name!r}{did_you_mean(part.name, known)}")
-    if part.value in _OUTCOMES:
+    if part.value in OUTCOME_WORDS:
         _refuse_order(part, "outcomes are equal or not")
         return
     try:
@@ -160,25 +174,25 @@ def _check_score(part: _Part, scores: Collection[str]) -> None:
     except ValueError:
         number = math.nan
     if math.isnan(number):
-        expected = f"a number or one of {', '.join(_OUTCOMES)}"
+        expected = f"a number or one of {', '.join(OUTCOME_WORDS)}"
         raise ConfigError(f"{part.name}{part.sign}{part.value}: {part.value!r} is not {expected}")
 
 
-def _refuse_order(part: _Part, why: str) -> None:
+def _refuse_order(part: ConditionPart, why: str) -> None:
     if part.sign not in {"", "=", "!="}:
         raise ConfigError(f"{part.name}{part.sign}{part.value}: {why}, so write = or !=")
 
 
-def _label_holds(part: _Part, labels: Sequence[Label]) -> bool:
+def label_holds(part: ConditionPart, labels: Sequence[Label]) -> bool:
     """Whether a label of that name has the value; `!=` is for records that have such labels, none of that value."""
-    values = [cell_text(label.value) for label in labels if label.name == part.name.removeprefix(_LABEL)]
+    values = [cell_text(label.value) for label in labels if label.name == part.name.removeprefix(LABEL)]
     if not part.sign or not values:
         return bool(values)
     return (part.value in values) == (part.sign == "=")
 
 
-def _score_holds(part: _Part, score: Score) -> bool:
+def _score_holds(part: ConditionPart, score: Score) -> bool:
     """A score without a value is neither above nor below anything, nor equal or unequal to it."""
-    if part.value in _OUTCOMES:
-        return _SIGNS[part.sign](score.outcome, _OUTCOMES[part.value])
+    if part.value in OUTCOME_WORDS:
+        return _SIGNS[part.sign](score.outcome, OUTCOME_WORDS[part.value])
     return score.value is not None and _SIGNS[part.sign](score.value, float(part.value))

@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 import pytest
 
 from steelyard import ConfigError, Failure, Label, Output, Record, Sample, Score
-from steelyard.generate.conditions import parse_condition
+from steelyard.analysis.conditions import parse_condition
 
 MANIFEST = {"scores": ["solve_rate", "f1"], "over": {"solve_rate": "all", "f1": "scored"}}
 AT = datetime(2026, 3, 1, tzinfo=UTC)

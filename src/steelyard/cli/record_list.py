@@ -1,0 +1,233 @@
+"""Lists records of a run at the terminal: of a kind, of one sample, or pages of those that meet a condition."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated, Any, Final
+
+import typer
+
+from steelyard.errors import ConfigError, did_you_mean
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+    from steelyard.store import Run, Store
+    from steelyard.store.pages import RecordPage
+    from steelyard.types import Label, Record
+
+    _Labels = Mapping[tuple[str, int], Sequence[Label]]
+
+OnlyOption = Annotated[
+    str,
+    typer.Option(
+        "--only",
+        metavar="KIND",
+        help="List samples: wrong, unparsed, refused, not-applicable, errors, damaged or all.",
+    ),
+]
+WhereOption = Annotated[
+    str,
+    typer.Option(
+        "--where",
+        metavar="EXPR",
+        help='List samples that meet a condition: correctness < 3 and group = "tax" and regression.',
+    ),
+]
+SearchOption = Annotated[
+    str, typer.Option("--search", metavar="TEXT", help="List samples with these words in their texts.")
+]
+SortOption = Annotated[
+    str,
+    typer.Option(
+        "--sort", metavar="KEY", help="List by id, group, seconds or a score; with - before it the largest first."
+    ),
+]
+AgainstOption = Annotated[
+    str, typer.Option("--against", metavar="RUN", help="The run that regression and improvement compare with.")
+]
+PageOption = Annotated[int, typer.Option("--page", metavar="N", min=1, help="Which page of the list, from 1.")]
+
+KINDS: Final = ("wrong", "unparsed", "refused", "not-applicable", "errors", "damaged", "all")
+"""Values of --only."""
+
+
+@dataclass(frozen=True, slots=True)
+class ListRequest:
+    """Which records to list.
+
+    Args:
+        only: their kind, of `KINDS`; "" for any.
+        most: how many on a page.
+        sample: the id of the only sample; "" for any.
+        where: a condition; "" for none.
+        sort: what they are listed by; "" is the order of the dataset.
+        page: the page's number, from 1.
+        against: the run that a regression compares with, as it was typed.
+        search: words of their texts; "" for any.
+    """
+
+    only: str = ""
+    most: int = 10
+    sample: str = ""
+    where: str = ""
+    sort: str = ""
+    page: int = 1
+    against: str = ""
+    search: str = ""
+
+    @property
+    def in_pages(self) -> bool:
+        """Whether pages are asked for, which are found without reading the records before them."""
+        return bool(self.where or self.sort or self.search or self.against) or self.page > 1
+
+    @property
+    def lists_records(self) -> bool:
+        """Whether records are listed, and not the run's summary."""
+        return bool(self.only or self.sample) or self.in_pages
+
+    @property
+    def condition(self) -> str:
+        """The condition of `only` and `where` together."""
+        parts = [part for part in (self.only if self.only != "all" else "", self.where.strip()) if part]
+        return " and ".join(parts)
+
+
+def show_records(store: Store, run: Run, request: ListRequest, *, as_json: bool) -> None:
+    """Print the records that are asked for.
+
+    Raises:
+        ConfigError: what cannot be asked for together, or a condition that cannot be meant.
+    """
+    if request.in_pages:
+        _show_page(store, run, request, as_json=as_json)
+    elif as_json:
+        from steelyard.report.terminal import print_json
+
+        labels = _labels(run)
+        print_json([_plain(record, labels) for record in _listed(run, request)])
+    else:
+        found = _print_records(run, _listed(run, request))
+        if not found:
+            _say(_why_none(run, request.only or "all"))
+
+
+def _show_page(store: Store, run: Run, request: ListRequest, *, as_json: bool) -> None:
+    from steelyard.cli.options import named_run
+    from steelyard.report.terminal import print_json
+    from steelyard.store.labelled_run import LabelledRun
+
+    if isinstance(run, LabelledRun):
+        raise ConfigError("--where, --search and --sort look at the stored scores: leave out --with-labels")
+    if request.sample or request.only == "damaged":
+        raise ConfigError("a sample's id and --only damaged go without --where, --search, --sort and --page")
+    against = named_run(store, request.against) if request.against else None
+    skip = (request.page - 1) * request.most
+    page = run.page(
+        n=request.most, where=request.condition, sort=request.sort, against=against, skip=skip, search=request.search
+    )
+    if as_json:
+        labels = _labels(run)
+        records = [_plain(record, labels) for record in page.records]
+        print_json({"total": page.total, "page": request.page, "note": page.note, "records": records})
+        return
+    _print_records(run, page.records)
+    _say(_where_on(run, request, page, skip))
+    if page.note:
+        _say(f"note: {page.note}")
+
+
+def _where_on(run: Run, request: ListRequest, page: RecordPage, skip: int) -> str:
+    """Which of how many records a page showed."""
+    total = page.total or 0
+    if not total:
+        searched = f"the search for {request.search}" if request.search else ""
+        meant = " and ".join(part for part in (request.condition, searched) if part) or "all records"
+        return f"no sample of run {run.id} ({run.target}) matches: {meant}"
+    if not page.records:
+        return f"there is no page {request.page}: {total:,} records match, {request.most} on a page"
+    more = f"; --page {request.page + 1} shows the next" if page.after else ""
+    return f"{skip + 1:,} to {skip + len(page.records):,} of {total:,} records{more}"
+
+
+def _say(line: str) -> None:
+    from steelyard.report.terminal import console, say
+
+    say(console(), line)
+
+
+def _labels(run: Run) -> _Labels:
+    from steelyard.store.labels import by_record
+
+    return by_record(run.remarks().labels)
+
+
+def _listed(run: Run, wanted: ListRequest) -> Iterator[Record]:
+    """The first records of a kind, in the order of the samples.
+
+    Raises:
+        ConfigError: the run has no such sample.
+    """
+    if wanted.sample and wanted.sample not in (samples := run.sample_hashes()):
+        near = did_you_mean(wanted.sample, samples)
+        raise ConfigError(f"run {run.id} has no sample {wanted.sample!r}{near if near.startswith(':') else ''}")
+    listed = 0
+    for record in run.records():
+        if wanted.sample not in {"", record.sample.id}:
+            continue
+        if wanted.only in {"", "all"} or wanted.only in _kinds_of(record):
+            yield record
+            listed += 1
+            if listed == wanted.most:
+                return
+
+
+def _kinds_of(record: Record) -> set[str]:
+    from steelyard.store.records import DAMAGED
+
+    kinds = {score.outcome.replace("_", "-") for score in record.scores if score.outcome != "scored"}
+    wrong = {"wrong" for score in record.scores if score.outcome == "scored" and score.passed is False}
+    failed = {"damaged" if record.failure.kind == DAMAGED else "errors"} if record.failure else set()
+    return {*kinds, *wrong, *failed}
+
+
+def _plain(record: Record, labels: _Labels) -> dict[str, Any]:
+    from steelyard.report.export import plain_record
+
+    return plain_record(record, labels.get((record.sample.id, record.repeat), ()))
+
+
+def _print_records(run: Run, records: Iterable[Record]) -> int:
+    """Print records with their labels; how many there were."""
+    from steelyard.analysis.preferences import is_judging, sides_of
+    from steelyard.report.record_lines import label_line, sample_lines
+    from steelyard.report.terminal import console, say
+
+    to = console()
+    labels = _labels(run)
+    sides = sides_of(run.manifest) if is_judging(run.manifest) else ()
+    printed = 0
+    for record in records:
+        if printed:
+            to.print()
+        printed += 1
+        for line in sample_lines(record, sides):
+            say(to, line)
+        for label in labels.get((record.sample.id, record.repeat), ()):
+            say(to, label_line(label))
+    return printed
+
+
+def _why_none(run: Run, only: str) -> str:
+    """Why nothing is listed. "No sample is wrong" would mislead if no score of the run can be wrong."""
+    if only == "all":
+        return "this run has no records"
+    nothing = f"no sample of run {run.id} ({run.target}) is {only}"
+    if only != "wrong":
+        return nothing
+    telling = dict.fromkeys(
+        score.name for record in run.records() for score in record.scores if score.passed is not None
+    )
+    if telling:
+        return f"{nothing}; only {', '.join(telling)} can be right or wrong"
+    return f"{nothing}: none of its scores can be right or wrong, as none has a threshold; --only all lists samples"

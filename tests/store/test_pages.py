@@ -1,0 +1,274 @@
+"""Pages of records: joined they are all records that match, each once and in order, whatever the condition."""
+
+import re
+from datetime import UTC, datetime
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from steelyard import ConfigError, Label, Options, Output, Sample, Score, ScoreInfo, Store, Suite, evaluate_suite
+from steelyard.analysis.conditions import parse_condition
+from steelyard.store.labels import add_labels
+from steelyard.store.pages import MOST_ON_PAGE, cursor, matching_places, matching_records, place_of
+from steelyard.suite import RunConfig
+from steelyard.suite.rescore import rescore
+
+AT = datetime(2026, 3, 1, 9, 30, tzinfo=UTC)
+GROUPS = ("tax", "", "tax and customs", "Steuer\u00fc")
+SAMPLES = [
+    Sample(f"q{no:02}", no, "B", group=GROUPS[no % 4], cluster=f"c{no // 3}" if no % 5 else "") for no in range(24)
+]
+
+
+class Rated:
+    """Scores with ties, without a value and of every outcome; a sample's number decides which."""
+
+    score_infos = (
+        ScoreInfo("right", (0, 1), threshold=0.5, denominator="all", headline=True),
+        ScoreInfo("rating", (1, 5)),
+    )
+
+    def __init__(self, shift=0):
+        self.shift = shift
+
+    def __call__(self, sample, output):
+        no = sample.input + self.shift
+        outcome = {3: "unparsed", 7: "refused", 11: "not_applicable"}.get(no % 12, "scored")
+        right = float(no % 3 > 0) if outcome == "scored" else None
+        rating = Score("rating", 1.0 + no % 4) if no % 6 else Score("rating", None, outcome="not_applicable")
+        return [Score("right", right, outcome=outcome), rating]
+
+
+def answer(sample):
+    if sample.input % 13 == 5:
+        raise ValueError("no answer")
+    return Output(f"answer {sample.input}")
+
+
+def evaluated(where, shift=0, samples=SAMPLES, repeats=2):
+    suite = Suite(
+        "pages", "custom", samples, {"answer": answer}, (Rated(shift),), Options(repeats=repeats, max_errors=1.0)
+    )
+    return evaluate_suite(suite, how=RunConfig(store=where))[0]
+
+
+@pytest.fixture
+def run(where):
+    return evaluated(where)
+
+
+CONDITIONS = [
+    "", "all", "failed", "wrong", "errors", "unparsed", "refused", "not-applicable", "rating < 3", "rating!=2",
+    "rating >= 2 and right = 1", "right=unparsed", "right != scored", 'group="tax and customs"', "group != tax",
+    'group = ""', 'cluster = "c3"', "cluster != c3", "id = q07", "error = ValueError", "error != ValueError",
+    "label:cause", "label:cause = typo", "label:cause != typo", "wrong and group = tax and rating > 1",
+    "errors and wrong", "id = nobody",
+]  # fmt: skip
+ORDERS = ["", "-place", "rating", "-rating", "right", "id", "-id", "group", "-group", "cluster", "seconds"]
+
+
+def expected(records, labels, run, where, order):
+    """What one page of everything would have, found without a database."""
+    condition = parse_condition(where or "all", run.manifest)
+    matching = [
+        (no, record)
+        for no, record in records
+        if condition.holds(
+            record, [one for one in labels if (one.sample, one.repeat) == (record.sample.id, record.repeat)]
+        )
+    ]
+    key, falling = order.removeprefix("-") or "place", order.startswith("-")
+
+    def value(no, record):
+        if key == "place":
+            return no, record.repeat
+        if key in {"id", "group", "cluster"}:
+            return getattr(record.sample, key)
+        if key == "seconds":
+            return record.seconds
+        return next((score.value for score in record.scores if score.name == key), None)
+
+    valued = [pair for pair in matching if value(*pair) is not None]
+    rest = [pair for pair in matching if value(*pair) is None]
+    # `reverse` keeps ties as they are, which is the order of the dataset.
+    in_order = sorted(valued, key=lambda pair: value(*pair), reverse=falling)
+    return [(no, record.repeat) for no, record in in_order + rest]
+
+
+def walked(run, where, order, n, **more):
+    places, after = [], ""
+    while True:
+        page = run.page(after, n, where=where, sort=order, **more)
+        assert page.after in {"", *map(cursor, page.places[-1:])}
+        assert [record.repeat for record in page.records] == [repeat for _, repeat in page.places]
+        places += page.places
+        if not page.after:
+            return places, page
+        after = page.after
+
+
+def walked_back(run, where, order, n):
+    places, before = [], walked(run, where, order, n)[1].before
+    while before:
+        page = run.page(before=before, n=n, where=where, sort=order)
+        places = [*page.places, *places]
+        before = page.before
+    return places
+
+
+@pytest.mark.parametrize("order", ORDERS)
+def test_pages_joined_are_all_matching_records_in_order(run, where, order):
+    records = list(run.numbered_records())
+    with Store(where) as store:
+        stored = store.run(run.id)
+        add_labels(
+            store, stored, [Label("q07", "cause", "typo", "ann", AT), Label("q08", "cause", "unit", "bob", AT, 1)]
+        )
+        labels = stored.labels()
+        for condition in CONDITIONS:
+            wanted = expected(records, labels, run, condition, order)
+            n = 1 if len(wanted) < 5 else 9
+            places, last = walked(stored, condition, order, n)
+            assert places == wanted, (condition, order)
+            assert last.total == len(wanted)
+            uncounted, page = walked(stored, condition, order, n + 8, count=False)
+            assert uncounted == wanted, (condition, order)
+            assert page.total is None
+
+
+@pytest.mark.parametrize("order", ["", "-rating", "group"])
+def test_pages_are_read_backwards_too(run, order):
+    for condition in ("", "rating > 1", "label:none"):
+        forward, last = walked(run, condition, order, 7)
+        before_last = forward[: len(forward) - len(last.places)]
+        assert walked_back(run, condition, order, 7) == before_last
+
+
+def test_a_record_that_does_not_match_may_stand_before_a_page(run):
+    """Whoever changes a filter stays where they were."""
+    outside = next(place for place in walked(run, "", "", 100)[0] if place not in matching_places(run, "wrong"))
+    later = [place for place in matching_places(run, "wrong") if place > outside]
+    assert list(run.page(cursor(outside), 100, where="wrong").places) == later
+
+
+def test_a_page_has_the_records_as_they_are_read_one_by_one(run):
+    by_place = {(no, record.repeat): record for no, record in run.numbered_records()}
+    page = run.page(n=20, sort="-rating", skip=9)
+    assert [by_place[place] for place in page.places] == list(page.records)
+
+
+def test_a_page_by_its_number(run):
+    everything = walked(run, "failed", "group", 100)[0]
+    page = run.page(n=4, where="failed", sort="group", skip=8)
+    assert list(page.places) == everything[8:12]
+    assert (bool(page.after), bool(page.before)) == (True, True)
+    assert run.page(n=4, where="failed", skip=10_000).records == ()
+
+
+def test_matching_records_are_those_of_the_condition(run):
+    condition = parse_condition("wrong and group=tax", run.manifest)
+    found = list(matching_records(run, condition))
+    assert found == [(no, record) for no, record in run.numbered_records() if condition.holds(record)]
+    assert found
+
+
+def test_regressions_are_those_of_a_comparison(where):
+    from steelyard import compare
+
+    before, after = evaluated(where), evaluated(where, shift=1)
+    pair = compare(before, after).pairs[0]
+    for word, ids in (("regression", pair.regressions), ("improvement", pair.improvements)):
+        page = after.page(n=100, where=word, against=before)
+        assert {record.sample.id for record in page.records} == set(ids)
+        assert ids
+    mixed = after.page(n=100, where='regression and group = "tax" and rating < 4', against=before, sort="-rating")
+    ratings = [next(score.value for score in record.scores if score.name == "rating") for record in mixed.records]
+    assert ratings == sorted(ratings, reverse=True)
+    assert {record.sample.group for record in mixed.records} == {"tax"}
+
+
+def test_regressions_pair_samples_by_id(where):
+    """Another dataset order, and contents that have changed since."""
+    from steelyard import compare
+
+    changed = [Sample(one.id, one.input, "C", group=one.group) for one in reversed(SAMPLES[3:])]
+    before, after = evaluated(where), evaluated(where, shift=2, samples=changed, repeats=1)
+    ids = set(compare(before, after).pairs[0].regressions)
+    assert {record.sample.id for record in after.page(n=100, where="regression", against=before).records} == ids
+    assert ids
+
+
+def test_a_rescored_run_is_filtered_by_its_newest_scores(where):
+    run = evaluated(where)
+    wrong = matching_places(run, "wrong")
+    with Store(where) as store:
+        again, _ = rescore(store, store.run(run.id), (Rated(1),))
+    assert matching_places(again, "wrong") != wrong
+
+
+@pytest.mark.parametrize(
+    ("asked", "said"),
+    [
+        ({"where": "wrnog"}, "did you mean 'wrong'"),
+        ({"where": "regression"}, "name that run with --against"),
+        ({"where": "x" * 3000}, "at most 2,000 characters"),
+        ({"where": " and ".join(["wrong"] * 60)}, "at most 50 parts"),
+        ({"where": "rating < 1; DROP TABLE record"}, "is not a number"),
+        ({"where": "rating < 1 OR 1=1"}, "'1 OR 1=1' is not a number"),
+        ({"where": "group = '\udc80'"}, "not valid Unicode"),
+        ({"sort": "raitng"}, "did you mean 'rating'"),
+        ({"sort": "rating; DROP TABLE record"}, "cannot be sorted by"),
+        ({"after": "x"}, "is no place"),
+        ({"after": "1.2.3"}, "is no place"),
+        ({"after": "99999999999999999999"}, "is no place"),
+        ({"after": "4711"}, "no record at 4711"),
+        ({"after": "1", "before": "2"}, "not both"),
+        ({"n": 0}, "1 to 1,000"),
+        ({"n": MOST_ON_PAGE + 1}, "1 to 1,000"),
+        ({"skip": -1}, "before the first"),
+    ],
+)
+def test_what_cannot_be_meant_is_refused_in_a_sentence(run, asked, said):
+    with pytest.raises(ConfigError, match=re.escape(said)):
+        run.page(**asked)
+
+
+HOSTILE = [
+    "'",
+    '"',
+    "';--",
+    "%s",
+    ":run",
+    "%(run)s",
+    "\\",
+    "\x00",
+    "{1}",
+    "NULL",
+    "1); DELETE FROM record; --",
+    "?1",
+    "\x1a0",
+]
+
+
+@pytest.mark.parametrize("text", HOSTILE)
+def test_a_hostile_text_is_a_text(where, text):
+    samples = [Sample("q0", 0, "B", group=text), Sample("q1", 1, "B", group="other")]
+    run = evaluated(where, samples=samples, repeats=1)
+    if '"' in text:
+        return
+    page = run.page(where=f'group = "{text}"')
+    assert [record.sample.group for record in page.records] == [text]
+    assert run.page(where=f'id = "{text}"').total == 0
+    assert run.page(where=f'label:cause = "{text}"').total == 0
+
+
+def test_a_run_without_records_has_an_empty_page(where):
+    run = evaluated(where, samples=SAMPLES[:1], repeats=1)
+    assert run.page(where="errors").records == ()
+    assert (run.page(where="errors").total, run.page().total) == (0, 1)
+
+
+@given(st.tuples(st.integers(0, 10**9 - 1), st.integers(0, 10**6)))
+def test_a_place_is_read_as_it_is_written(place):
+    assert place_of(cursor(place)) == place

@@ -1,0 +1,152 @@
+"""Search in the texts of records: an index and a scan find the same, whatever is typed and in whatever language."""
+
+import os
+import sqlite3
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from steelyard import ConfigError, ExactMatch, Sample, Store, evaluate
+from steelyard.store import search
+from steelyard.store.delete import delete_runs
+from steelyard.store.search import search_run
+from steelyard.store.search_text import has_terms, search_terms, words
+
+TEXTS = {
+    "fr": "What is the capital of France?",
+    "tax": "The tax-rate of 2024 for a snake_case name",
+    "taxi": "A taxi to the Café",
+    "gua": "乾为天卦的第一爻是什么?",
+    "kun": "坤为地",
+    "ja": "カタカナとひらがな",
+    "mixed": "GPT模型3的答案",
+}
+SAMPLES = [Sample(ident, text, "x", group="a" if len(ident) == 2 else "b") for ident, text in TEXTS.items()]
+
+
+def echo(sample):
+    return f"They say: {sample.id}'s answer" if sample.id != "ja" else "x"
+
+
+@pytest.fixture
+def run(where):
+    return evaluate(echo, SAMPLES, [ExactMatch()], store=where)
+
+
+FOUND = [
+    ("capital", {"fr"}), ("CAPITAL france", {"fr"}), ("france capital", {"fr"}),
+    ('"capital of france"', {"fr"}), ('"france capital"', set()), ("tax", {"tax"}),
+    ("taxi", {"taxi"}), ("café", {"taxi"}), ("snake_case", {"tax"}), ("tax-rate", {"tax"}),
+    ("rate-tax", set()), ("2024", {"tax"}), ("为", {"gua", "kun"}), ("乾", {"gua"}),
+    ("天卦", {"gua"}), ("乾为天", {"gua"}), ("为天乾", set()), ("地", {"kun"}), ("第一爻 什么", {"gua"}),
+    ("カナ", {"ja"}), ("模型", {"mixed"}), ("gpt模型", {"mixed"}), ("型3的", {"mixed"}),
+    ("kun", {"kun"}), ("they say", set(TEXTS) - {"ja"}), ("nothing", set()),
+    ('"the', {"fr", "tax", "taxi"}), ("tax AND NOT rate", set()), ("tax*", {"tax"}),
+    ("words:tax", set()), ("(tax", {"tax"}),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("text", "ids"), FOUND)
+def test_records_are_found_by_their_words(run, text, ids):
+    assert {record.sample.id for record in run.search(text).records} == ids
+
+
+def test_a_scan_finds_what_the_index_finds(run, monkeypatch):
+    by_index = [search_run(run, text) for text, _ in FOUND]
+    monkeypatch.setattr(search, "_SearchFile", _unwritable)
+    assert [search_run(run, text) for text, _ in FOUND] == by_index
+
+
+def _unwritable(where):
+    raise PermissionError(where)
+
+
+def test_a_search_has_pages_conditions_and_an_order(run):
+    page = run.search("say", n=2, where="group = b", sort="-id")
+    assert [record.sample.id for record in page.records] == ["taxi", "tax"]
+    assert (page.total, page.note) == (5, "")
+    assert [record.sample.id for record in run.search("say", page.after, 2, where="group = b", sort="-id").records] == [
+        "mixed", "kun"
+    ]  # fmt: skip
+
+
+def test_a_bounded_scan_says_what_it_left_out(run, monkeypatch):
+    monkeypatch.setattr(search, "_SearchFile", _unwritable)
+    monkeypatch.setattr(search, "_MOST_SCANNED", 2)
+    found = run.search("say")
+    assert [record.sample.id for record in found.records] == ["fr", "tax"]
+    assert "only the first 2 of 7 records were searched" in found.note
+
+
+@pytest.mark.parametrize("text", ["", "  ", "?!", '""', "\x00", "*"])
+def test_a_search_without_a_word_is_refused(run, text):
+    with pytest.raises(ConfigError, match="nothing to search for"):
+        run.search(text)
+
+
+def test_too_long_a_search_is_refused(run):
+    with pytest.raises(ConfigError, match="at most 1,000 characters"):
+        run.search("a" * 1001)
+
+
+@pytest.fixture
+def stored(tmp_path):
+    evaluate(echo, SAMPLES, [ExactMatch()], store=tmp_path / "s.db")
+    with Store(tmp_path / "s.db") as store:
+        yield store
+
+
+def index_of(store):
+    return Path(f"{store.path}-search")
+
+
+def test_the_index_is_made_once_beside_the_store_and_can_be_deleted(stored):
+    run = stored.run("latest")
+    assert not index_of(stored).exists()
+    assert run.search("tax").total == 1
+    assert index_of(stored).stat().st_mode == Path(stored.path).stat().st_mode
+    made = sqlite3.connect(index_of(stored)).execute("SELECT run, done FROM indexed").fetchall()
+    assert made == [(run.id, 7)]
+    index_of(stored).unlink()
+    assert run.search("tax").total == 1
+
+
+def test_a_damaged_index_is_made_anew(stored):
+    run = stored.run("latest")
+    run.search("tax")
+    index_of(stored).write_bytes(b"no database" * 1000)
+    for rest in ("-wal", "-shm"):
+        Path(f"{index_of(stored)}{rest}").unlink(missing_ok=True)
+    assert run.search("tax").total == 1
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may write everywhere")
+def test_a_store_in_a_folder_that_cannot_be_written_is_scanned(stored):
+    folder = Path(stored.path).parent
+    folder.chmod(0o500)
+    try:
+        assert stored.run("latest").search("tax").total == 1
+        assert not index_of(stored).exists()
+    finally:
+        folder.chmod(0o700)
+
+
+def test_texts_of_a_deleted_run_leave_the_index(stored):
+    run = stored.run("latest")
+    run.search("tax")
+    delete_runs(stored, [run])
+    left = sqlite3.connect(index_of(stored))
+    assert left.execute("SELECT COUNT(*) FROM indexed").fetchone() == (0,)
+    assert left.execute("SELECT COUNT(*) FROM sqlite_master WHERE name LIKE 'words%'").fetchone() == (0,)
+
+
+@given(st.text(alphabet='ab_ 乾为天1."é', max_size=12), st.text(alphabet="ab 乾为天1é", min_size=1, max_size=4))
+def test_what_stands_in_a_text_is_found_in_it(around, part):
+    """Any word of a text, and any part of a run of Chinese, finds the text."""
+    try:
+        terms = search_terms(part)
+    except ConfigError:
+        return
+    assert has_terms(words(f"{around} {part} {around}"), terms)
