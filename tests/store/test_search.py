@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from steelyard import ConfigError, ExactMatch, Sample, Store, evaluate
+from steelyard import ConfigError, ExactMatch, Sample, Store, StoreError, evaluate
 from steelyard.store import search
 from steelyard.store.delete import delete_runs
 from steelyard.store.search import search_run
@@ -150,3 +150,39 @@ def test_what_stands_in_a_text_is_found_in_it(around, part):
     except ConfigError:
         return
     assert has_terms(words(f"{around} {part} {around}"), terms)
+
+
+@pytest.fixture
+def with_trigrams(server):
+    """Makes pg_trgm available in the database of the tests, as it is on most servers; it stays."""
+    server.execute("SELECT pg_advisory_lock(6021024)")
+    try:
+        server.execute("CREATE EXTENSION IF NOT EXISTS pg_trgm SCHEMA public")
+    except Exception as error:  # noqa: BLE001  # of a driver that is imported where there is a server
+        pytest.skip(f"no pg_trgm: {error}")
+    finally:
+        server.execute("SELECT pg_advisory_unlock(6021024)")
+
+
+def test_a_server_finds_by_trigrams_what_a_scan_finds(with_trigrams, on_server, server, schema, monkeypatch):
+    run = evaluate(echo, SAMPLES, [ExactMatch()], store=on_server)
+    monkeypatch.setattr(search, "_scanned", None)
+    for text, ids in FOUND:
+        assert {record.sample.id for record in run.search(text).records} == ids, text
+    rows = f'SELECT COUNT(*) FROM "{schema}".search_words'
+    assert server.execute(rows).fetchone() == (len(TEXTS) + 1,)
+    with Store(on_server) as store:
+        assert store.run(run.id).search("tax").total == 1
+        delete_runs(store, [store.run(run.id)])
+    assert server.execute(rows).fetchone() == (0,)
+
+
+def test_a_role_that_may_not_make_the_table_scans(with_trigrams, on_server, server, schema, monkeypatch):
+    run = evaluate(echo, SAMPLES, [ExactMatch()], store=on_server)
+    monkeypatch.setattr(search, "_MOST_SCANNED", 2)
+    monkeypatch.setattr("steelyard.store.server_search._fill", _unwritable_table)
+    assert "has no extension pg_trgm" in run.search("tax").note
+
+
+def _unwritable_table(run, namespace):
+    raise StoreError("permission denied for schema")

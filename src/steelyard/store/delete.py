@@ -107,6 +107,8 @@ def _delete(batch: Batch, store: Store, runs: Sequence[int], *, replies: bool) -
     for table in schema.RUN_TABLES:
         if connection.has_table(table.name):
             connection.execute(f"DELETE FROM {table.name} WHERE run IN :runs", {"runs": runs})
+    if connection.has_table(schema.SEARCH_WORDS):
+        connection.execute(f"DELETE FROM {schema.SEARCH_WORDS} WHERE run IN :runs", {"runs": runs})
     connection.execute("DELETE FROM run WHERE num IN :runs", {"runs": runs})
     return deleted if replies else Deletion(**{**asdict(deleted), "replies": 0})
 

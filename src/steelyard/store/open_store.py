@@ -109,6 +109,12 @@ class OpenStore:
         with damaged, _as_store_error(self.path), self._backend.connect("snapshot") as connection, connection.begin():
             yield connection
 
+    @contextlib.contextmanager
+    def changing(self) -> Iterator[Connection]:
+        """A transaction beside the writer's: for what may take long, and may fail without ending all writing."""
+        with _as_store_error(self.path), self._backend.connect("writing") as connection, connection.begin():
+            yield connection
+
     @property
     def writer(self) -> Writer:
         """The one writer of this process, started on first use.

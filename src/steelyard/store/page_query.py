@@ -69,7 +69,7 @@ class DecidedElsewhere(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Order:
+class RecordOrder:
     """What records are sorted by.
 
     Args:
@@ -81,7 +81,7 @@ class Order:
     descending: bool = False
 
     @classmethod
-    def of(cls, text: str, scores: Collection[str]) -> Order:
+    def of(cls, text: str, scores: Collection[str]) -> RecordOrder:
         """Read an order: a key, with `-` before it for the largest first; "" is the order of the dataset.
 
         Args:
@@ -91,8 +91,8 @@ class Order:
         Raises:
             ConfigError: there is no such key.
 
-        >>> Order.of("-f1", ["f1"])
-        Order(key='f1', descending=True)
+        >>> RecordOrder.of("-f1", ["f1"])
+        RecordOrder(key='f1', descending=True)
         """
         key, descending = text.strip().removeprefix("-"), text.strip().startswith("-")
         known = ("place", *_ORDERS, *scores)
@@ -137,7 +137,7 @@ class RecordQuery:
         """Only records of these places."""
         self._conditions.append(self._among(places))
 
-    def sort_key(self, order: Order) -> str:
+    def sort_key(self, order: RecordOrder) -> str:
         """The expression that an order sorts by; "" for that of the dataset."""
         if order.key == "place":
             return ""
@@ -152,7 +152,7 @@ class RecordQuery:
         alias = self._score(score, "JOIN" if valued else "LEFT JOIN")
         self._conditions.append(f"{alias}.value IS {'NOT ' if valued else ''}NULL")
 
-    def restrict_behind(self, order: Order, place: Place, value: Any, *, forward: bool) -> None:
+    def restrict_behind(self, order: RecordOrder, place: Place, value: Any, *, forward: bool) -> None:
         """Only records that follow the one at `place`, whose key is `value`; or precede it."""
         self.values |= {"cursor_no": place[0], "cursor_repeat": place[1]}
         key = self.sort_key(order)
@@ -170,7 +170,7 @@ class RecordQuery:
 
     def places(
         self,
-        order: Order,
+        order: RecordOrder,
         *,
         forward: bool = True,
         limit: int | None = None,

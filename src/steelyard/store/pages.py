@@ -16,7 +16,7 @@ from steelyard.analysis.conditions import CHANGES, LABEL, Condition, ConditionPa
 from steelyard.errors import ConfigError, StoreError
 from steelyard.store.changes import changed_places
 from steelyard.store.labels import by_record, current_labels
-from steelyard.store.page_query import Order, PagedRun, Place, RecordQuery, number_of_place, place_of_number
+from steelyard.store.page_query import PagedRun, Place, RecordOrder, RecordQuery, number_of_place, place_of_number
 from steelyard.store.records import read_records, rows_at, unpack_failure_kind, unpacker_of
 from steelyard.types import Record
 
@@ -68,7 +68,7 @@ class PageRequest:
 
     n: int
     where: Condition | None
-    order: Order
+    order: RecordOrder
     after: Place | None = None
     before: Place | None = None
     skip: int = 0
@@ -216,7 +216,7 @@ class _PlaceSource:
     def all(self, condition: Condition | None) -> list[Place]:
         """All places where a condition holds."""
         query = self._query(condition, None)
-        return self._places(query.places(Order()), query)
+        return self._places(query.places(RecordOrder()), query)
 
     def _beyond(self, request: PageRequest) -> tuple[list[Place], bool]:
         """The places of a page, found by the sort key of the record beside it."""
@@ -276,10 +276,10 @@ class _PlaceSource:
         if len(places) < self._run.done:
             rest = self._query(request.where, None)
             rest.restrict_to_valued(score, valued=False)
-            places.extend(self._numbers(rest, Order()))
+            places.extend(self._numbers(rest, RecordOrder()))
         return places
 
-    def _numbers(self, query: RecordQuery, order: Order) -> array[int]:
+    def _numbers(self, query: RecordQuery, order: RecordOrder) -> array[int]:
         rows = self._connection.execute(query.places(order, as_numbers=True), query.values)
         # A chain, as a generator that takes each row apart costs as much again as the row itself.
         return array("q", chain.from_iterable(rows.tuples()))
@@ -336,7 +336,7 @@ class _PlaceSource:
             query.restrict_to(among)
         return query
 
-    def _value_at(self, order: Order, place: Place) -> Any:
+    def _value_at(self, order: RecordOrder, place: Place) -> Any:
         """The sort key of a record.
 
         Raises:

@@ -36,7 +36,7 @@ from steelyard.store.connection import Connection, portions
 from steelyard.store.frame import summary_html, to_frame
 from steelyard.store.labels import current_labels, remarks_on
 from steelyard.store.open_store import OpenStore
-from steelyard.store.page_query import Order
+from steelyard.store.page_query import RecordOrder
 from steelyard.store.pages import PageRequest, RecordPage, as_condition, place_of, read_page
 from steelyard.store.records import IN_ORDER, RECORDS, damage_lines, read_records, rows_of_samples, unpacker_of
 from steelyard.store.run_rows import read_stopping, scoring_of
@@ -461,7 +461,7 @@ class Run:
             ConfigError: a condition or order that cannot be meant, or the record that it was to follow is not there.
         """
         condition = as_condition(self, where, against)
-        order = Order.of(sort, self.score_order)
+        order = RecordOrder.of(sort, self.score_order)
         request = PageRequest(
             n, condition, order, after=place_of(after), before=place_of(before), skip=skip, counted=count
         )

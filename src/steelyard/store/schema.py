@@ -371,3 +371,7 @@ def insert_or_add(
     changes = ", ".join(f"{name} = {table.name}.{name} + excluded.{name}" for name in columns)
     names = (*keys, *columns, *others)
     return f"{insert_into(table, names)} ON CONFLICT ({', '.join(keys)}) DO UPDATE SET {changes}"
+
+
+SEARCH_WORDS: Final = "search_words"
+"""A table that the first search in a PostgreSQL store makes, see `server_search`; no store needs it."""

@@ -1,8 +1,9 @@
 """Full-text search in the records of a run, by an index beside the store that is made on the first search.
 
 The index of a SQLite store is a file of its own, `NAME-search`: it can be deleted at any time, and the next search
-makes it anew. Each run has a table of its own in it, which goes when the run is deleted. A run that is not finished,
-and a store whose folder cannot be written, are scanned instead, up to a number of records, and the answer says so.
+makes it anew. Each run has a table of its own in it, which goes when the run is deleted; `server_search` is the same
+for PostgreSQL. A run that is not finished, and a store without an index that cannot be written, are scanned instead, up
+to a number of records, and the answer says so.
 """
 
 from __future__ import annotations
@@ -27,6 +28,9 @@ _MOST_SCANNED: Final = 20_000
 """Records that a search without an index goes through, some seconds of CPU."""
 _TOGETHER: Final = 500
 _BUSY_S: Final = 30.0
+_NO_TRIGRAMS: Final = (
+    "as the database has no extension pg_trgm (CREATE EXTENSION pg_trgm), or its index cannot be written"
+)
 
 
 class FoundPlaces(NamedTuple):
@@ -52,13 +56,17 @@ def search_run(run: PagedRun, text: str) -> FoundPlaces:
         ConfigError: there is nothing to search for.
     """
     terms = search_terms(text)
-    if run.state == "finished" and isinstance(run.store.path, Path):
+    if run.state != "finished":
+        return _scanned(run, terms, "as the run is not finished")
+    if isinstance(run.store.path, Path):
         with contextlib.suppress(sqlite3.Error, OSError), _SearchFile(run.store.path) as index:
             return FoundPlaces(frozenset(index.found(run, terms)))
-        why = "as its index cannot be written beside the store"
-    else:
-        why = "as the run is not finished" if run.state != "finished" else "as the server has no index for it"
-    return _scanned(run, terms, why)
+        return _scanned(run, terms, "as its index cannot be written beside the store")
+
+    from steelyard.store.server_search import found_on_server
+
+    places = found_on_server(run, terms)
+    return _scanned(run, terms, _NO_TRIGRAMS) if places is None else FoundPlaces(places)
 
 
 def _scanned(run: PagedRun, terms: tuple[str, ...], why: str) -> FoundPlaces:

@@ -1,0 +1,99 @@
+"""Search on a PostgreSQL store: a table of words with an index of trigrams, where the extension pg_trgm is there.
+
+The table `search_words` is made by the first search in the store's schema, and may be dropped at any time. It holds a
+line of words per record, and a row at place -1 that says of which scores and how many records a run's lines are.
+"""
+
+from __future__ import annotations
+
+from itertools import islice
+from typing import Final
+
+from steelyard.errors import StoreError
+from steelyard.store.connection import Connection
+from steelyard.store.page_query import PagedRun, Place, number_of_place, place_of_number
+from steelyard.store.schema import SEARCH_WORDS
+from steelyard.store.search_text import words_of_record
+
+_EXTENSION: Final = """SELECT n.nspname FROM pg_catalog.pg_extension e
+    JOIN pg_catalog.pg_namespace n ON n.oid = e.extnamespace WHERE e.extname = 'pg_trgm'"""
+_MARK: Final = -1
+_LOCK: Final = 6021023
+"""Two searches must not make the table at once."""
+_TOGETHER: Final = 500
+
+
+def found_on_server(run: PagedRun, terms: tuple[str, ...]) -> frozenset[Place] | None:
+    """Places of the records of a finished run that have all terms.
+
+    Args:
+        run: in a PostgreSQL store.
+        terms: as `search_terms` gives them.
+
+    Returns:
+        None where the server has no pg_trgm, or this role may not make the table.
+    """
+    try:
+        with run.store.reading(run.id) as connection:
+            namespace = connection.execute(_EXTENSION).scalar()
+            if namespace is None:
+                return None
+            if _is_indexed(connection, run):
+                return _matching(connection, run, terms)
+        _fill(run, str(namespace))
+        with run.store.reading(run.id) as connection:
+            return _matching(connection, run, terms)
+    except StoreError:
+        return None  # a scan finds the same, or says what is wrong with the store
+
+
+def _is_indexed(connection: Connection, run: PagedRun) -> bool:
+    if not connection.has_table(SEARCH_WORDS):
+        return False
+    query = f"SELECT words FROM {SEARCH_WORDS} WHERE run = :run AND place = {_MARK}"
+    return bool(connection.execute(query, {"run": run.num}).scalar() == _mark_of(run))
+
+
+def _mark_of(run: PagedRun) -> str:
+    # With the id: a number of a deleted run may be given to another one.
+    return f"{run.id} {run.scoring_version} {run.done}"
+
+
+def _matching(connection: Connection, run: PagedRun, terms: tuple[str, ...]) -> frozenset[Place]:
+    values = {f"term_{at}": _pattern(term) for at, term in enumerate(terms)}
+    likes = " AND ".join(f"words LIKE :{name}" for name in values)
+    query = f"SELECT place FROM {SEARCH_WORDS} WHERE run = :run AND place >= 0 AND {likes}"
+    rows = connection.execute(query, {"run": run.num, **values}).tuples()
+    return frozenset(place_of_number(place) for (place,) in rows)
+
+
+def _pattern(term: str) -> str:
+    r"""What a line of words is like that has a term.
+
+    >>> _pattern("snake_case"), _pattern("乾*")
+    ('% snake\\_case %', '% 乾%')
+    """
+    literal = term.removesuffix("*").replace("_", r"\_")
+    return f"% {literal}%" if term.endswith("*") else f"% {literal} %"
+
+
+def _fill(run: PagedRun, namespace: str) -> None:
+    with run.store.changing() as connection:
+        connection.execute(f"SELECT pg_advisory_xact_lock({_LOCK})")
+        if not connection.has_table(SEARCH_WORDS):
+            connection.execute(
+                f"CREATE TABLE {SEARCH_WORDS} (run INTEGER, place BIGINT, words TEXT NOT NULL, PRIMARY KEY (run, place))"
+            )
+            trigrams = f'gin (words "{namespace}".gin_trgm_ops)'
+            connection.execute(f"CREATE INDEX {SEARCH_WORDS}_trigrams ON {SEARCH_WORDS} USING {trigrams}")
+        if _is_indexed(connection, run):
+            return
+        connection.execute(f"DELETE FROM {SEARCH_WORDS} WHERE run = :run", {"run": run.num})
+        rows = (
+            {"run": run.num, "place": number_of_place((no, record.repeat)), "words": f" {words_of_record(record)} "}
+            for no, record in run.numbered_records()
+        )
+        insert = f"INSERT INTO {SEARCH_WORDS} (run, place, words) VALUES (:run, :place, :words)"
+        while portion := list(islice(rows, _TOGETHER)):
+            connection.executemany(insert, portion)
+        connection.executemany(insert, [{"run": run.num, "place": _MARK, "words": _mark_of(run)}])
