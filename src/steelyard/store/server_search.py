@@ -81,9 +81,8 @@ def _fill(run: PagedRun, namespace: str) -> None:
     with run.store.changing() as connection:
         connection.execute(f"SELECT pg_advisory_xact_lock({_LOCK})")
         if not connection.has_table(SEARCH_WORDS):
-            connection.execute(
-                f"CREATE TABLE {SEARCH_WORDS} (run INTEGER, place BIGINT, words TEXT NOT NULL, PRIMARY KEY (run, place))"
-            )
+            columns = "run INTEGER, place BIGINT, words TEXT NOT NULL, PRIMARY KEY (run, place)"
+            connection.execute(f"CREATE TABLE {SEARCH_WORDS} ({columns})")
             trigrams = f'gin (words "{namespace}".gin_trgm_ops)'
             connection.execute(f"CREATE INDEX {SEARCH_WORDS}_trigrams ON {SEARCH_WORDS} USING {trigrams}")
         if _is_indexed(connection, run):
