@@ -8,8 +8,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, Literal, Self, get_args
 
 from steelyard.errors import ConfigError, did_you_mean
-from steelyard.stats.binomial import clopper_pearson, jeffreys
-from steelyard.stats.bootstrap import bca_bootstrap, percentile_bootstrap
 from steelyard.stats.intervals import Interval, clustered_spread, wilson
 from steelyard.types import Json
 
@@ -72,8 +70,6 @@ def rate_standard_error(successes: float, n: int) -> float | None:
 RateInterval = Literal["wilson", "clopper_pearson", "jeffreys"]
 MeanInterval = Literal["t", "bootstrap", "bca"]
 
-_RATES: Final = {"wilson": wilson, "clopper_pearson": clopper_pearson, "jeffreys": jeffreys}
-_RESAMPLED: Final = {"bootstrap": percentile_bootstrap, "bca": bca_bootstrap}
 _WORDS: Final = {
     "clopper_pearson": "Clopper-Pearson interval",
     "jeffreys": "Jeffreys interval",
@@ -120,7 +116,12 @@ class Intervals:
 
     def of_rate(self, successes: int, n: int) -> Interval:
         """The 95 % CI of a rate over n >= 1 independent samples."""
-        return _RATES[self.rates](successes, n)
+        if self.rates == "wilson":
+            return wilson(successes, n)
+        # The other kinds are imported where they were asked for.
+        from steelyard.stats.binomial import clopper_pearson, jeffreys
+
+        return (jeffreys if self.rates == "jeffreys" else clopper_pearson)(successes, n)
 
     def resampled(self, values: NDArray[Any], units: NDArray[Any]) -> Interval | None:
         """The bootstrap 95 % CI of a mean by cluster; None unless one was asked for and the values vary.
@@ -129,7 +130,11 @@ class Intervals:
             values: of the score.
             units: a number for each, equal for values that depend on each other.
         """
-        return _RESAMPLED[self.means](values, clusters=units) if self.means in _RESAMPLED else None
+        if self.means == "t":
+            return None
+        from steelyard.stats.bootstrap import bca_bootstrap, percentile_bootstrap
+
+        return (bca_bootstrap if self.means == "bca" else percentile_bootstrap)(values, clusters=units)
 
     @property
     def rate_words(self) -> str:

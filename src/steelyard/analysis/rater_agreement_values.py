@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, fields
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from steelyard.analysis.intervals import Mean
-from steelyard.stats.agreement import RatingScale
-from steelyard.stats.rating_bootstrap import Coefficient
 from steelyard.types import Json
+
+if TYPE_CHECKING:
+    from steelyard.stats.agreement import RatingScale
+    from steelyard.stats.rating_bootstrap import Coefficient
 
 RaterKind = Literal["score", "label"]
 

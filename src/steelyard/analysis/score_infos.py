@@ -8,11 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import fields
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
-from steelyard.analysis.histograms import UNIT
-from steelyard.analysis.summary_values import Over
 from steelyard.types import Denominator, ScoreInfo
+
+if TYPE_CHECKING:
+    from steelyard.analysis.summary_values import Over
 
 KEY: Final = "score_infos"
 _ALWAYS: Final = frozenset({"range", "lower_is_better", "denominator"})
@@ -78,7 +79,7 @@ def over_of(info: ScoreInfo | None) -> Over:
 
 def range_of(info: ScoreInfo | None) -> tuple[float, float]:
     """A score's lowest and highest value; 0 and 1 where its scorer does not say."""
-    return UNIT if info is None or info.range is None else info.range
+    return (0.0, 1.0) if info is None or info.range is None else info.range
 
 
 def names_where(infos: Mapping[str, ScoreInfo], holds: Callable[[ScoreInfo], bool]) -> tuple[str, ...]:

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
-from steelyard.analysis.alignment import ComparedRun
-from steelyard.analysis.comparison_values import PairedDifference
-from steelyard.analysis.exam_values import Exam
 from steelyard.analysis.intervals import Mean
 from steelyard.analysis.stopping import Stopping
 from steelyard.analysis.summary_values import ScoreSummary
+
+if TYPE_CHECKING:
+    # Every run is summarised, few are compared.
+    from steelyard.analysis.alignment import ComparedRun
+    from steelyard.analysis.comparison_values import PairedDifference
+    from steelyard.analysis.exam_values import Exam
 
 _SEQUENCE = "confidence sequence, as the run ended when it was decided"
 _NONE = "no interval, as the run ended when something was decided"

@@ -6,19 +6,22 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from statistics import fmean
 from types import MappingProxyType
-from typing import Final, Literal
+from typing import TYPE_CHECKING, Final, Literal
 
-from steelyard.analysis.contingency import ContingencyTable
-from steelyard.analysis.exam_values import Exam
-from steelyard.analysis.histograms import Histogram
 from steelyard.analysis.intervals import Mean
-from steelyard.analysis.rater_agreement_values import Agreement
 from steelyard.analysis.retrieval_matches import RETRIEVAL_SCORES, SourceMatchCounts
-from steelyard.analysis.stopping import Stopping
-from steelyard.analysis.usage import FrameworkUsage, StageCost
 from steelyard.plain_json import field_values
 from steelyard.stats.intervals import Interval
 from steelyard.types import Json
+
+if TYPE_CHECKING:
+    # Most summaries hold none of these, and who makes one imports it.
+    from steelyard.analysis.contingency import ContingencyTable
+    from steelyard.analysis.exam_values import Exam
+    from steelyard.analysis.histograms import Histogram
+    from steelyard.analysis.rater_agreement_values import Agreement
+    from steelyard.analysis.stopping import Stopping
+    from steelyard.analysis.usage import FrameworkUsage, StageCost
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,7 +6,6 @@ import json
 import os
 import sys
 from collections.abc import Iterator, Sequence, Sized
-from importlib.resources import files
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Final, Literal
 
@@ -58,6 +57,8 @@ def init(
 
 
 def _starter(suite: str) -> Traversable:
+    from importlib.resources import files
+
     folders = {
         folder.name: folder for folder in files("steelyard.config").joinpath("starter").iterdir() if folder.is_dir()
     }
@@ -291,6 +292,8 @@ def _prompt_names() -> tuple[str, ...]:
 def _prompt_text(name: str) -> str:
     """The file as it is: in a schema the placeholder for the letters stays, because a copy needs it."""
     suffix = "json" if name.startswith(_REPLIES) else "txt"
+    from importlib.resources import files
+
     return files("steelyard").joinpath(f"prompts/{name}.{suffix}").read_text(encoding="utf-8").rstrip("\n")
 
 

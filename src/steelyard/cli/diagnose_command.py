@@ -7,7 +7,6 @@ import os
 import platform
 import sys
 from collections.abc import Iterator
-from importlib import metadata
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Final
 
@@ -79,6 +78,8 @@ def diagnose(
 
 def _installed() -> dict[str, str]:
     """Part -> its version; "" for an extra that is not installed."""
+    from importlib import metadata
+
     versions = {"steelyard": sys.modules["steelyard"].__version__, "python": platform.python_version()}
     versions["system"] = f"{platform.system()} {platform.machine()}"
     for extra, package in _EXTRAS.items():

@@ -13,7 +13,6 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
-from steelyard.prompts.agent_messages import tool_call
 from steelyard.prompts.language import language_of
 from steelyard.prompts.message_parts import is_text_part, is_typed_text, shown_content, without_files
 from steelyard.types import Message
@@ -213,6 +212,8 @@ def _turn_text(message: Message) -> str:
 
 
 def _call_text(call: Mapping[str, Any]) -> str:
+    from steelyard.prompts.agent_messages import tool_call
+
     plain = tool_call(call)
     given = without_files(plain["arguments"])
     text = given if isinstance(given, str) else json.dumps(given, ensure_ascii=False, default=str)

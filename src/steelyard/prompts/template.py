@@ -19,7 +19,6 @@ import json
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from functools import lru_cache
-from importlib.resources import files
 from pathlib import Path
 from typing import Any, Final
 
@@ -73,6 +72,8 @@ def load_template(given: Path | str) -> str:
 @lru_cache(maxsize=1)
 def packaged_prompts() -> tuple[str, ...]:
     """The names of the prompts that come with Steelyard, sorted."""
+    from importlib.resources import files
+
     folders = [entry for entry in files("steelyard").joinpath("prompts").iterdir() if entry.is_dir()]
     return tuple(
         sorted(
@@ -86,6 +87,8 @@ def packaged_prompts() -> tuple[str, ...]:
 
 @lru_cache(maxsize=64)
 def _packaged(name: str) -> str:
+    from importlib.resources import files
+
     return files("steelyard").joinpath(f"prompts/{name}.txt").read_text(encoding="utf-8").rstrip("\n")
 
 

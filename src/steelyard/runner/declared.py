@@ -9,7 +9,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Final
 
-from steelyard.analysis.score_infos import infos_of_older_keys
 from steelyard.errors import ConfigError, boundary, did_you_mean
 from steelyard.registry import name_of
 from steelyard.types import DescribesScores, DescribesStage, ScoreInfo, StageInfo
@@ -97,6 +96,8 @@ def _older_score_infos(scorer: Any, stage: str) -> tuple[ScoreInfo, ...]:
 
     Its attributes were documented, so scorers of users still have them; without any the defaults are what is left.
     """
+    from steelyard.analysis.score_infos import infos_of_older_keys
+
     names = tuple(getattr(scorer, "score_names", ())) or (getattr(scorer, "score_name", stage),)
     over = getattr(scorer, "over", "scored")
     keys = {key: getattr(scorer, older, None) for older, key in _OLDER.items()}

@@ -12,12 +12,15 @@ import unicodedata
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, ClassVar, Final, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Final, Literal
 
 from steelyard.errors import ConfigError
 from steelyard.registry import accepts_former_keys
-from steelyard.scorers.overlap import Overlap, answer_words, chrf, rouge_l, token_f1, words_of
 from steelyard.types import INLINE, STOPPED, Output, Sample, Score, ScoreInfo, StageInfo
+
+if TYPE_CHECKING:
+    # Compiles patterns that equality has no use for.
+    from steelyard.scorers.overlap import Overlap
 
 _WIDE: Final = re.compile(r"[\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\uac00-\ud7af\U00020000-\U0003ffff]")
 
@@ -56,6 +59,8 @@ class TokenF1:
 
     def __call__(self, sample: Sample, output: Output) -> Score:
         """Compare one output with its references."""
+        from steelyard.scorers.overlap import answer_words, token_f1
+
         texts, problem = _with_words(sample, answer_words)
         if (score := unscored("token_f1", problem, output)) is not None:
             return score
@@ -99,6 +104,8 @@ class RougeL:
 
     def __call__(self, sample: Sample, output: Output) -> Score:
         """Compare one output with its references."""
+        from steelyard.scorers.overlap import rouge_l, words_of
+
         texts, problem = _with_words(sample, words_of)
         if (score := unscored("rouge_l", problem, output)) is not None:
             return score
@@ -151,6 +158,8 @@ class ChrF:
         texts, problem = references_of(sample)
         if (score := unscored("chrf", problem, output)) is not None:
             return score
+        from steelyard.scorers.overlap import chrf
+
         answer = text_of(output)
         measure = partial(chrf, answer=answer, n=self.n, beta=self.beta, word_order=self.word_order)
         values = [measure(text) for text in texts]
@@ -333,6 +342,8 @@ class ExactMatch:
         if not isinstance(value, str):
             return value
         if self.normalise:
+            from steelyard.scorers.overlap import answer_words
+
             return answer_words(value)
         return value.strip().casefold() if self.ignore_case else value.strip()
 

@@ -7,11 +7,13 @@ import os
 import threading
 import weakref
 from collections.abc import Callable
-from typing import Self
+from typing import TYPE_CHECKING, Self
 
 from steelyard.errors import expect_number
 from steelyard.sql.results import Database, EngineName, Execution, SqlLimits
-from steelyard.sql.workers.pool import Call, Pool, RunRequest
+
+if TYPE_CHECKING:
+    from steelyard.sql.workers.pool import Pool
 
 
 class Sandbox:
@@ -58,12 +60,17 @@ class Sandbox:
         Raises:
             ConfigError: the file does not exist or is no database, or the engine is refused.
         """
+        # Most evaluations have a sandbox and no SQL: what runs SQL is imported with the first statement.
+        from steelyard.sql.workers.pool import Call, RunRequest
+
         return self._opened().run(RunRequest(database, query, create, limits), Call())
 
     async def arun(
         self, database: Database, query: str, *, create: str = "", limits: SqlLimits = SqlLimits()
     ) -> Execution:
         """The same as `run`, without blocking the event loop. Cancelled, it ends the query's worker."""
+        from steelyard.sql.workers.pool import Call, RunRequest
+
         call = Call()
         pool = self._opened()
         request = RunRequest(database, query, create, limits)
@@ -80,6 +87,8 @@ class Sandbox:
         end()
 
     def _opened(self) -> Pool:
+        from steelyard.sql.workers.pool import Pool
+
         with self._lock:
             # After a fork of the caller's process the workers are its parent's, which goes on using them.
             if self._pool is None or self._pool.owner != os.getpid():
