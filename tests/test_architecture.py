@@ -107,10 +107,50 @@ def test_the_environment_is_read_in_one_place():
     assert readers == READS_ENVIRONMENT
 
 
+def loaded_by(code, *arguments, folder=None):
+    """The modules of a new process at its end."""
+    script = f"import atexit, sys; atexit.register(lambda: print(*sys.modules, file=sys.stderr)); {code}"
+    done = subprocess.run(
+        [sys.executable, "-c", script, *arguments], cwd=folder, capture_output=True, text=True, check=True
+    )
+    return set(done.stderr.splitlines()[-1].split())
+
+
 def test_import_steelyard_loads_nothing_heavy():
-    script = "import steelyard, sys; print(*sys.modules)"
-    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
-    assert [one for one in HEAVY if one in done.stdout.split()] == []
+    loaded = loaded_by("import steelyard")
+    assert [one for one in (*HEAVY, "asyncio", "dataclasses", "ssl") if one in loaded] == []
+
+
+COMMAND = "from steelyard.cli import main; main()"
+CHOICE = """
+suite: choice
+samples: {file: exam.csv}
+targets:
+  t: {prompt: {template: en/four_options, model: {scripted: {default: The answer is A.}}}}
+"""
+UNUSED = (
+    *("altair", "jinja2", "jsonschema", "pydantic", "sqlglot", "duckdb", "pypdfium2", "regex", "sqlalchemy"),
+    *("steelyard.sql.workers.pool", "steelyard.stats.sequential", "steelyard.suite.decision"),
+    *("steelyard.generate", "steelyard.scorers.judges.judge", "steelyard.report.html"),
+)
+"""What neither a run of a small exam nor a look at it needs."""
+
+
+def test_help_loads_nothing_heavy_but_typer():
+    loaded = loaded_by(COMMAND, "--help")
+    assert "typer" in loaded
+    assert [one for one in (*HEAVY, "asyncio", "ssl", "tempfile") if one in loaded] == ["typer"]
+
+
+def test_a_small_run_and_a_look_at_it_load_nothing_that_they_do_not_use(tmp_path):
+    (tmp_path / "exam.csv").write_text("question,A,B,C,D,answer\nQ1?,a,b,c,d,A\n", "utf-8")
+    (tmp_path / "exam.yaml").write_text(CHOICE, "utf-8")
+    run = loaded_by(COMMAND, "run", "exam.yaml", folder=tmp_path)
+    assert {"aiohttp", "steelyard.runner.runner"} <= run
+    assert [one for one in UNUSED if one in run] == []
+    show = loaded_by(COMMAND, "show", "t", "-n", "5", folder=tmp_path)
+    assert "steelyard.store.run" in show
+    assert [one for one in (*UNUSED, "aiohttp", "ruamel") if one in show] == []
 
 
 def test_every_public_name_is_there_and_is_listed_once():

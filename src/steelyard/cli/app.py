@@ -9,9 +9,11 @@ from importlib import import_module
 from typing import Annotated, Any, Final
 
 import typer
+import typer.main
 
 from steelyard.cli.options import BROKEN, INTERRUPTED, USER_MISTAKE
 from steelyard.cli.output import while_read
+from steelyard.cli.plain_parameters import skip_pydantic
 from steelyard.errors import ConfigError, DataError, SteelyardError
 
 _COMMANDS: Final = (
@@ -111,7 +113,9 @@ def run_app(arguments: Sequence[str] | None = None) -> None:
     # People add --debug behind the command that just failed, where typer does not accept a global option.
     rest = [argument for argument in words if argument != "--debug"]
     try:
-        code = build_app(_command_in(rest))(args=rest, standalone_mode=False, prog_name="steelyard")
+        command = typer.main.get_command(build_app(_command_in(rest)))
+        skip_pydantic(command)
+        code = command(args=rest, standalone_mode=False, prog_name="steelyard")
     except typer.Exit as stop:
         code = stop.exit_code
     except (KeyboardInterrupt, typer.Abort):
