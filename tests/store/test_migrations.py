@@ -300,6 +300,17 @@ def test_an_additive_migration_of_a_newer_version_does_not_close_the_store(where
         assert verify(store).damages == []
 
 
+def test_a_new_store_begins_its_tables_where_the_first_release_did(first_release, tmp_path):
+    """A file that lost its first page is read by the pages of a new store: the length of these texts decides them."""
+    Store(tmp_path / "s.db", create_missing=True).close()
+    query = "SELECT name, rootpage, sql FROM sqlite_master ORDER BY rootpage"
+    older, fresh = (execute(where, query) for where in (first_release, tmp_path / "s.db"))
+    assert {(name, sql) for name, _, sql in older} <= {(name, sql) for name, _, sql in fresh}
+    added = min(page for name, page, _ in fresh if name not in {name for name, _, _ in older})
+    assert [row for row in fresh if row[1] < added] == [row for row in older if row[1] < added]
+    assert added > 20
+
+
 def test_numbers_of_migrations_are_in_order_and_a_new_store_has_them_all(where):
     assert [migration.number for migration in MIGRATIONS] == list(range(2, len(MIGRATIONS) + 2))
     with Store(where, create_missing=True) as store:

@@ -13,7 +13,6 @@ import time
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from operator import itemgetter
 from typing import Any, ClassVar, Final, Protocol
 
 from steelyard.analysis.stopping import Stopped, Stopping, Used
@@ -232,7 +231,6 @@ _ADDING_RECORDS: Final = "LOCK TABLE record IN ROW EXCLUSIVE MODE"
 _ADDING_SAMPLES: Final = "LOCK TABLE sample IN SHARE ROW EXCLUSIVE MODE"
 _AT_PLACE: Final = "WHERE run = :run AND no = :no AND repeat = :repeat"
 _RECORD_KEY = ("run", "no", "repeat")
-_RECORD_ORDER: Final = itemgetter(*_RECORD_KEY)
 _RECORD_REST = ("sample", "failed", "millis", "replies", "body")
 
 
@@ -308,8 +306,6 @@ def _insert_records(
                 "body": None if body is None else batch.packer.pack("record", body),
             }
         )
-    # In the order of the key, so that SQLite fills its pages: rows in the order of completion leave an eighth empty.
-    rows.sort(key=_RECORD_ORDER)
     batch.connection.executemany(schema.insert_or_update(schema.record, _RECORD_KEY, _RECORD_REST), rows)
     for insert in operations:
         if insert.replaces:
@@ -328,7 +324,6 @@ def _insert_scores(batch: Batch, operations: Sequence[InsertRecord]) -> Sequence
         for insert in operations
         for score in insert.record.scores
     ]
-    rows.sort(key=_RECORD_ORDER)
     batch.connection.executemany(schema.insert_into(schema.score), rows)
     return rows
 

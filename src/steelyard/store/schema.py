@@ -67,7 +67,11 @@ class StoredColumn:
     def definition(self, dialect: Dialect) -> str:
         """As CREATE TABLE has it."""
         default = "" if self.default is None else f" DEFAULT '{self.default}'"
-        return f"{self.name} {(_TYPES[dialect] | _SAME)[self.kind]}{default}{'' if self.nullable else ' NOT NULL'}"
+        return f"{_quoted(self.name)} {(_TYPES[dialect] | _SAME)[self.kind]}{default}{'' if self.nullable else ' NOT NULL'}"
+
+
+def _quoted(name: str) -> str:
+    return f'"{name}"' if name == "key" else name  # a word of SQL
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,12 +113,14 @@ class StoredTable:
         keys = ", ".join(column.name for column in self.columns if column.key)
         unique = [f"UNIQUE ({column.name})" for column in self.columns if column.unique]
         parts = [*(column.definition(dialect) for column in self.columns), f"PRIMARY KEY ({keys})", *unique]
-        rowid = " WITHOUT ROWID" if self.without_rowid and dialect == "sqlite" else ""
-        listed = ",\n\t".join(parts)
+        # To the letter as ever: SQLite keeps the text, whose length decides on which page the next table begins, and
+        # `salvage` reads a file without its first page by the pages of a new store.
+        listed = ", \n\t".join(parts)
+        rowid = "\n WITHOUT ROWID\n\n" if self.without_rowid and dialect == "sqlite" else ""
         statements = [f"CREATE TABLE {self.name} (\n\t{listed}\n){rowid}"]
         if self.index is not None:
             kind = "UNIQUE INDEX" if self.index.unique else "INDEX"
-            statements.append(f"CREATE {kind} {self.index.name} ON {self.name} ({self.index.column})")
+            statements.append(f"CREATE {kind} {self.index.name} ON {self.name} ({_quoted(self.index.column)})")
         return statements
 
 
