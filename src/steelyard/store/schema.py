@@ -67,7 +67,8 @@ class StoredColumn:
     def definition(self, dialect: Dialect) -> str:
         """As CREATE TABLE has it."""
         default = "" if self.default is None else f" DEFAULT '{self.default}'"
-        return f"{_quoted(self.name)} {(_TYPES[dialect] | _SAME)[self.kind]}{default}{'' if self.nullable else ' NOT NULL'}"
+        null = "" if self.nullable else " NOT NULL"
+        return f"{_quoted(self.name)} {(_TYPES[dialect] | _SAME)[self.kind]}{default}{null}"
 
 
 def _quoted(name: str) -> str:
