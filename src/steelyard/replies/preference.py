@@ -30,7 +30,7 @@ _OTHER: Final = {"A": "B", "B": "A", "tie": "tie"}
 _TIERS: Final = tuple(
     tuple(map(plain_key, words(name))) for name in ("winner_final_key", "winner_key", "winner_other_key")
 )
-_MOST_MENTIONS: Final = 20
+_MOST_MENTIONS: Final = 15
 """Mentions of a reply that are looked at, so many from its beginning and from its end: bounds the time."""
 _REACH: Final = 120
 _SENTENCE: Final = 160

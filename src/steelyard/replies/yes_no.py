@@ -27,7 +27,7 @@ _SENTENCE_KEYS: Final = frozenset(_TIERS[0] + _TIERS[1])
 _OPPOSITE_KEY: Final = re.compile(
     r"(?:is)?(?:un(?:supported|faithful|grounded)|in(?:correct|accurate|consistent|valid)|not\w{3,20}|irrelevant)\Z"
 )
-_MOST_WORDS: Final = 30
+_MOST_WORDS: Final = 20
 """Words of a reply that are looked at, so many from its beginning and from its end: bounds the time."""
 _REACH: Final = 110
 _SENTENCE: Final = 90
