@@ -98,6 +98,9 @@ def evaluate_runs(
     counts people's verdicts in every run alike, but never in the gate.
     """
     runs: Sequence[Run] = [LabelledRun.of(summary) for summary in stored] if with_labels else stored
+    if len(runs) > 1:
+        for run in runs:
+            run.read_ahead()
     summaries = tuple(summary.summary() for summary in runs)
     both = list(zip(runs, summaries, strict=True))
     others = [pair for pair in both if not is_judging(pair[0].manifest)]

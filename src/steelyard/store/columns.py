@@ -458,6 +458,10 @@ class ColumnCache:
                 del self._runs[next(iter(self._runs))]
         return columns
 
+    def has(self, run: ReadableRun) -> bool:
+        """Whether the columns of a run are cached."""
+        return (run.id, run.scoring_version) in self._runs
+
     def _samples(self, connection: Connection) -> list[SampleColumns]:
         """Samples of runs that are still there: SQLite gives the numbers of deleted ones to others."""
         if not self._runs:

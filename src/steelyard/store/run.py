@@ -67,6 +67,8 @@ _CHUNK: Final = 500
 """Records that are read together: memory stays flat whatever the size of the run."""
 _LOOKED_THROUGH: Final = 5000
 """Up to so many records a summary opens every body (0.2 s of CPU); of a larger run only where it met damage."""
+_COUNTED_ANYWAY: Final = 20_000
+"""Up to so many records a summary is made of counts, whatever else was read: it is the same to the last digit then."""
 _AHEAD: Final = 200
 """Records that `RecordReader` reads together where a run is gone through in order."""
 
@@ -200,6 +202,11 @@ class Run:
             scores, records, _ = self._store.columns.read(connection, self, self._used)
         return scores, RunUsage(self._store.reading, self.num, self.stages, scores.samples, records)
 
+    def read_ahead(self) -> None:
+        """Read the rows of a large run, as a comparison needs them after its summary; does nothing for a small one."""
+        if self.done > _COUNTED_ANYWAY:
+            self.columns()
+
     def judged_rows(self, score: str) -> Iterator[JudgedRow]:
         """The rows of one score, likewise, each with the detail that its scorer kept."""
         with self._store.reading(self.id) as connection:
@@ -278,7 +285,9 @@ class Run:
 
     def summary(self) -> RunSummary:
         """Means, intervals and counts of the newest scores."""
-        computed = self._from_counts() or self._from_rows()
+        # Of a large run that is being compared the rows are there already, and counting them costs a query more.
+        has_rows = self.done > _COUNTED_ANYWAY and self._store.columns.has(self)
+        computed = (None if has_rows else self._from_counts()) or self._from_rows()
         scores, groups = as_stopped(computed.scores, computed.groups, self.stopping)
         order = self.score_order
         scores = tuple(sorted(scores, key=lambda score: order.get(score.name, len(order))))
