@@ -10,6 +10,18 @@ def test_rescore_reads_stored_replies_by_another_rule_without_a_call(steelyard, 
     assert back["after"]["scores"][0] == ours
 
 
+def test_rescore_says_how_many_readings_changed_and_by_which_rules(steelyard, write, says):
+    steelyard("run", write({"chatty": says("The answer is B, as Ada said.")}), code=0)
+    found = steelyard("rescore", "latest", "--rule", "last_letter", "--json", code=0).json()
+    assert found["readings"] == [
+        {"score": "solve_rate", "before": "declared", "now": "last_letter", "records": found["changed"]["solve_rate"]}
+    ]
+    strict = steelyard("rescore", "latest", "--rule", "strict_only_letter", code=0).out
+    assert "read before by" in strict
+    assert "last_letter" in strict
+    assert "read before by" not in steelyard("rescore", "latest", "--rule", "strict_only_letter", code=0).out
+
+
 def test_an_unknown_rule_is_the_users_mistake(steelyard, write, says):
     steelyard("run", write({"chatty": says("B")}), code=0)
     result = steelyard("rescore", "latest", "--rule", "last_leter", code=2)

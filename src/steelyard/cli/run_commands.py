@@ -166,12 +166,12 @@ def rescore(
 
     The replies of judges are taken from the journal.
     """
-    from steelyard.report.scores import rescored_section
+    from steelyard.report.scores import changed_readings_section, rescored_section
     from steelyard.report.terminal import console, print_json, say
     from steelyard.report.terminal_sections import print_sections
     from steelyard.store import Store
+    from steelyard.suite.rescore import changed_readings, with_rule
     from steelyard.suite.rescore import rescore as score_again
-    from steelyard.suite.rescore import with_rule
 
     with Store(store) as opened:
         stored = named_run(opened, run)
@@ -181,13 +181,15 @@ def rescore(
             opened, stored, scorers if rule is None else with_rule(scorers, rule), unsafe_sql=unsafe_sql
         )
         before, after = stored.summary(), scored.summary()
-        changed = scored.changed_verdicts(stored)
+        changed, readings = scored.changed_verdicts(stored), changed_readings(stored, scored)
     if as_json:
-        print_json({"before": before.to_json(), "after": after.to_json(), "changed": changed, "damaged": damaged})
+        counts = {"changed": changed, "readings": [reading._asdict() for reading in readings], "damaged": damaged}
+        print_json({"before": before.to_json(), "after": after.to_json(), **counts})
         return
     to = console()
     say(to, f"run {stored.id} ({stored.target}), scored again without a call:")
-    print_sections(to, [rescored_section(before, after, changed)])
+    details = [changed_readings_section(readings)] if readings else []
+    print_sections(to, [rescored_section(before, after, changed), *details])
     if damaged:
         typer.echo(f"{damaged} records are damaged in the store and have no score now", err=True)
 

@@ -470,6 +470,17 @@ def rescored_section(before: RunSummary, now: RunSummary, changed: Mapping[str, 
     return Section("", SectionTable(columns, tuple(rows)))
 
 
+def changed_readings_section(changed: Sequence[tuple[str, str, str, int]]) -> Section:
+    """How many records are read otherwise after scoring again, by the rules that read them.
+
+    Args:
+        changed: score, the rule before, the rule now, and the number of records.
+    """
+    rows = tuple(text_row(score, before, now, f"{records:,}") for score, before, now, records in changed)
+    columns = (TableColumn("score", "name"), TableColumn("read before by", "name"), TableColumn("now by", "name"))
+    return Section("Changed readings", SectionTable((*columns, TableColumn("records")), rows))
+
+
 def group_chart(summaries: Sequence[RunSummary], *, score: str = "") -> RowChart | None:
     """The headline mean of every group and run with its 95 % confidence interval; None where there are no groups.
 

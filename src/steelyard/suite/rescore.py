@@ -10,8 +10,9 @@ import asyncio
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
+from steelyard.analysis.score_columns import JudgedRow
 from steelyard.errors import ConfigError, ModelError, StoreError, boundary
 from steelyard.models.base import Model
 from steelyard.runner import Step, distinct
@@ -55,6 +56,41 @@ def rescore(store: Store, run: Run, scorers: Sequence[Scorer], *, unsafe_sql: bo
         prepare(scorers, sandbox)
         scoring_pass = _ScoringPass(store, run, steps)
         return store.add_scoring_version(run, scoring, scoring_pass.scores()), scoring_pass.damaged
+
+
+class ChangedReading(NamedTuple):
+    """Records of one score whose result differs, by the rule or form that read them before and the one that reads now.
+
+    Where nothing was read, what was found in its place stands for the rule: `refused`, `empty`, `none` ...
+    """
+
+    score: str
+    before: str
+    now: str
+    records: int
+
+
+def changed_readings(before: Run, now: Run) -> tuple[ChangedReading, ...]:
+    """How many records are read otherwise than before, most first.
+
+    Args:
+        before: a run as it was.
+        now: the same run in a newer scoring version.
+    """
+    counts: Counter[tuple[str, str, str]] = Counter()
+    for score in now.changed_verdicts(before):
+        earlier = {(row.sample, row.repeat): row for row in before.judged_rows(score)}
+        for row in now.judged_rows(score):
+            old = earlier.get((row.sample, row.repeat))
+            if old is not None and (old.outcome, old.value) != (row.outcome, row.value):
+                counts[score, _read_by(old), _read_by(row)] += 1
+    return tuple(ChangedReading(*key, count) for key, count in counts.most_common())
+
+
+def _read_by(row: JudgedRow) -> str:
+    """The rule or form that gave a result; of a record without one, its kind."""
+    kind = row.detail.get("kind") if row.outcome == "unparsed" else None
+    return str(kind or row.detail.get("rule") or row.detail.get("form") or row.outcome)
 
 
 def with_rule(scorers: Sequence[Scorer], rule: str) -> tuple[Scorer, ...]:
