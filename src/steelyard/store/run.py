@@ -33,7 +33,6 @@ from steelyard.analysis.usage import StageCost
 from steelyard.registry import with_present_keys
 from steelyard.store.backend import read_json
 from steelyard.store.connection import Connection, portions
-from steelyard.store.frame import summary_html, to_frame
 from steelyard.store.labels import current_labels, remarks_on
 from steelyard.store.open_store import OpenStore
 from steelyard.store.page_query import RecordOrder
@@ -365,10 +364,14 @@ class Run:
         Raises:
             ConfigError: none of them is.
         """
+        from steelyard.store.frame import to_frame
+
         return to_frame(self)
 
     def _repr_html_(self) -> str:
         """The summary as a table, for notebooks."""
+        from steelyard.store.frame import summary_html
+
         return summary_html(self.summary())
 
     def _counted(self, key: str, *, outcome: Outcome | None = None, name: str = "") -> dict[str, int]:
