@@ -2,11 +2,12 @@
 
 python -m benchmarks.replies FILE.jsonl [FILE.jsonl ...] [--ablate rules|phrases|words]
 
-A row has `reply`, `options` (a list, or texts by letter) and what a person read: `label`, a list of the letters that
-are acceptable with null for none, or `letters` with `kind` (any kind but `letter` means that none is given). A judge's
-reply has `kind` (`yes_no` or `preference`), `text` and `expected`: `yes`, `no`, `A`, `B` or `tie`, anything else where
-no verdict is given. `set`, `family` or `kind` names its set. Without files the time for replies of some shapes is
-measured.
+A row of a choice has `reply`, `options` (a list, or texts by letter) and what a person read: `label`, a list of the
+letters that are acceptable with null for none, or `letters` with `kind` (any kind but `letter` means that none is
+given). A row of a rating has `kind` "rating", `text`, `scale`, `value` (a number; anything else means that none is
+given) and perhaps `name` and `finish`. A verdict has `kind` "yes_no" or "preference", `text`, `expected` (`yes`, `no`,
+`A`, `B` or `tie`, anything else where none is given), and perhaps `names` and `finish`. `set`, `family` or `kind` names
+the set of a row. Without files the time for replies of some shapes is measured.
 """
 
 from __future__ import annotations
@@ -18,8 +19,8 @@ import random
 import time
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
 from pathlib import Path
-from types import MappingProxyType
 from typing import Any, Final, NamedTuple
 
 from steelyard.replies import (
@@ -32,13 +33,30 @@ from steelyard.replies import (
     options,
     pair_names,
     preference,
+    rating,
+    rating_aspects,
+    rating_evidence,
+    rating_labels,
+    rating_places,
+    rating_sentences,
     yes_no,
 )
-from steelyard.replies.verdict import Verdict
+from steelyard.replies.verdict import Scale, Verdict
 
 _LANGUAGES: Final = ("en", "zh")
-_SECTIONS: Final = ("choice", "page", "judge", "yes_no", "preference")
+_SECTIONS: Final = ("choice", "page", "rating", "judge", "yes_no", "preference")
+_CHOICE: Final = (evidence, options, choice_letters, choice_texts, choice)
+_RATING: Final = (rating_aspects, rating_evidence, rating_labels, rating_sentences, rating_places, rating)
+_JUDGES: Final = (judge_reply, yes_no, pair_names, preference)
 _VERDICTS: Final = frozenset({"yes", "no", "A", "B", "tie"})
+_VERDICT_READERS: Final[dict[str, Callable[[str, Mapping[str, Any]], Verdict]]] = {
+    "yes_no": lambda text, parameters: yes_no.read_yes_no(text, **parameters),
+    "preference": lambda text, parameters: preference.read_preference(text, **parameters),
+}
+RATING_FORMS: Final = (
+    *("json", "double", "boxed", "tag", "enclosed", "labelled", "alone", "leading", "graded", "last", "short"),
+    *("verb", "noun", "article", "for_aspect", "counted", "corrected", "concluded", "predicate", "between"),
+)
 OPTIONS: Final = (
     "granite",
     "limestone",
@@ -76,28 +94,11 @@ _TEXTS: Final = (
 
 
 class Row(NamedTuple):
-    """One labelled reply; `answers` are the acceptable ones, None among them where none is right."""
+    """One labelled reply; `meant` are the acceptable readings, None among them where none is right."""
 
     name: str
-    reply: str
-    answers: frozenset[str | None]
-    options: Any = ()
-    question: str = ""
-    kind: str = "choice"
-    parameters: Mapping[str, Any] = MappingProxyType({})
-
-    def read(self) -> str | None:
-        """The letter, or the judge's verdict, that is read; None where there is none."""
-        if self.kind == "yes_no":
-            return _label(yes_no.read_yes_no(self.reply, **self.parameters))
-        if self.kind == "preference":
-            return _label(preference.read_preference(self.reply, **self.parameters))
-        reading = choice.read_choice(self.reply, self.options, question=self.question)
-        return reading.letters[0] if reading.status == "answered" else None
-
-
-def _label(verdict: Verdict) -> str | None:
-    return verdict.label if verdict.outcome == "scored" else None
+    read: Callable[[], str | float | None]
+    meant: frozenset[str | float | None]
 
 
 class Tally(NamedTuple):
@@ -112,22 +113,35 @@ def rows_of(path: Path) -> Iterator[Row]:
     """The rows of a file."""
     for line in path.read_text(encoding="utf-8").splitlines():
         row = json.loads(line)
-        if row.get("kind") in {"yes_no", "preference"}:
-            expected = row["expected"] if row["expected"] in _VERDICTS else None
-            name = row.get("set") or row.get("family") or row["kind"]
-            parameters = {key: row[key] for key in ("finish",) if key in row}
-            if "names" in row:
-                parameters["names"] = tuple(row["names"])
+        name = row.get("set") or f"{path.stem}: {row.get('family') or row.get('kind', 'all')}"
+        if row.get("kind") == "rating":
+            meant = frozenset([row["value"] if isinstance(row["value"], int | float) else None])
+            yield Row(name, partial(_rating, row), meant)
+        elif row.get("kind") in _VERDICT_READERS:
             yield Row(
-                f"{row['kind']}: {name}", row["text"], frozenset([expected]), kind=row["kind"], parameters=parameters
+                name, partial(_verdict, row), frozenset([row["expected"] if row["expected"] in _VERDICTS else None])
             )
-            continue
-        if "label" in row:
-            letters = frozenset(row["label"])
         else:
-            letters = frozenset(row["letters"] if row["kind"] == "letter" else [None])
-        name = row.get("set") or f"{path.stem}: {row.get('kind', 'all')}"
-        yield Row(name, row["reply"], letters, row["options"], row.get("question", ""))
+            letters = row["label"] if "label" in row else row["letters"] if row["kind"] == "letter" else [None]
+            yield Row(name, partial(_letter, row), frozenset(letters))
+
+
+def _letter(row: Mapping[str, Any]) -> str | None:
+    reading = choice.read_choice(row["reply"], row["options"], question=row.get("question", ""))
+    return reading.letters[0] if reading.status == "answered" else None
+
+
+def _verdict(row: Mapping[str, Any]) -> str | None:
+    parameters = {key: row[key] for key in ("finish",) if key in row}
+    if "names" in row:
+        parameters["names"] = tuple(row["names"])
+    verdict = _VERDICT_READERS[row["kind"]](row["text"], parameters)
+    return verdict.label if verdict.outcome == "scored" else None
+
+
+def _rating(row: Mapping[str, Any]) -> float | None:
+    scale, name, finish = Scale(*row["scale"]), row.get("name", ""), row.get("finish", "stop")
+    return rating.read_rating(row["text"], scale, name=name, finish=finish).value
 
 
 def counts_of(rows: Sequence[Row]) -> tuple[dict[str, Counter[str]], float]:
@@ -135,8 +149,8 @@ def counts_of(rows: Sequence[Row]) -> tuple[dict[str, Counter[str]], float]:
     counts: dict[str, Counter[str]] = defaultdict(Counter)
     started = time.process_time()
     for row in rows:
-        answer = row.read()
-        counts[row.name]["right" if answer in row.answers else "wrong" if answer else "missed"] += 1
+        read = row.read()
+        counts[row.name]["right" if read in row.meant else "missed" if read is None else "wrong"] += 1
     return counts, time.process_time() - started
 
 
@@ -164,6 +178,15 @@ def without_rules(rows: Sequence[Row]) -> Iterator[tuple[str, Tally]]:
         choice.RULES = tuple(other for other in rules if other is not rule)
         yield f"rule {rule.__name__.strip('_')}", tally(rows)
     choice.RULES = rules
+    decide = rating.decide
+    for form in RATING_FORMS:
+
+        def without(candidates: Sequence[Any], page: Any, form: str = form) -> Any:
+            return decide([candidate for candidate in candidates if candidate.source != form], page)
+
+        rating.decide = without
+        yield f"form {form}", tally(rows)
+    rating.decide = decide
 
 
 def without_phrases(rows: Sequence[Row]) -> Iterator[tuple[str, Tally]]:
@@ -183,21 +206,19 @@ def without_words(rows: Sequence[Row]) -> Iterator[tuple[str, Tally]]:
 
 
 def _without_each(rows: Sequence[Row], entries: list[str], name: str) -> Iterator[tuple[str, Tally]]:
-    for number, entry in enumerate(entries):
-        entries[number] = f"(?!){entry}"  # matches nothing, and keeps the groups that a reader asks for
+    for number in range(len(entries)):
+        entry = entries.pop(number)
         _recompile()
         yield f"{name}: {entry}", tally(rows)
-        entries[number] = entry
+        entries.insert(number, entry)
     _recompile()
 
 
 def _recompile() -> None:
     """Make the reader anew from the lexicon as it is in memory."""
-    grammar.pattern.cache_clear()
-    grammar.source.cache_clear()
-    pair_names.pair_names.cache_clear()
-    judged = (judge_reply, yes_no, pair_names, preference)
-    for module in (evidence, options, choice_letters, choice_texts, choice, *judged):
+    for cached in (grammar.pattern, grammar.pattern_in, grammar.source, grammar.hints, grammar.words):
+        cached.cache_clear()
+    for module in (*_CHOICE, *_RATING, *_JUDGES):
         importlib.reload(module)
 
 
