@@ -272,6 +272,12 @@ def test_the_work_is_bounded_by_a_window_and_a_count_of_numbers():
     assert len(numbers("4 " * 5_000)) <= 100
 
 
+@pytest.mark.parametrize("text", ["4", " 4.5\n", "Coherence: 4", "- Coherence: 4", "Score = 3", "4/5", "2 out of 5."])
+def test_a_bare_number_is_read_as_the_same_with_an_empty_line_of_emphasis_is(text):
+    bare, closer = (read_rating(one, Scale(1, 5), name="Coherence") for one in (text, f"{text}\n**"))
+    assert (bare.value, bare.span, bare.form) == (closer.value, closer.span, closer.form)
+
+
 def test_a_refusal_is_told_from_a_limit():
     assert is_refusal("I cannot evaluate this summary.")
     assert not is_refusal("It cannot be rated higher than 3.")

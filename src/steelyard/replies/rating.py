@@ -31,8 +31,12 @@ _TAKEN_BACK_WITHIN: Final = 400
 _LONGEST_VALUE: Final = 40
 _SPOKEN: Final = re.compile(r"</?(?:reasoning|scratchpad)>", re.IGNORECASE)
 """Tags that prompts ask for; a verdict inside them counts where nothing stands outside."""
-_BARE: Final = re.compile(r"\s*(\d{1,3}(?:\.\d{1,2})?)\.?\s*", re.ASCII)
-"""Nothing but a number: most replies to a prompt that asks for scores only."""
+_BARE: Final = re.compile(
+    r"\s*(?:[-*]\s)?(?:(?P<label>[A-Za-z]{3,20})\s?[:=]\s{0,3})?(?P<number>\d{1,3}(?:\.\d{1,2})?)"
+    r"(?:\s?(?:/|out of)\s?(?P<top>\d{1,3}))?\.?\s*",
+    re.ASCII,
+)
+"""Nothing but a number and its label: most replies to a prompt that asks for scores only."""
 _MATHS: Final = re.compile(r"\$(\d{1,3}(?:\.\d{1,2})?(?:\s?/\s?\d{1,3})?)\$")
 _NO_KEY: Final = re.compile(
     r"max|min|scale|outof|range|totalpossible|满分|reason|explanation|threshold|confidence|id$|index|count|number|year"
@@ -74,8 +78,8 @@ def read_rating(text: str, scale: Scale, *, name: str = "", finish: str = "stop"
     >>> read_rating("8/10", Scale(1, 5)).kind
     'out_of_scale'
     """
-    if finish != "length" and (bare := _BARE.fullmatch(text)) and float(bare[1]) in scale:
-        return Verdict("scored", float(bare[1]), span=bare.span(1), form="alone")
+    if finish != "length" and (bare := _BARE.fullmatch(text)) and (verdict := _bare(bare, scale, name)):
+        return verdict
     cleaned = clean(text)
     if not cleaned.text.strip() and any(tag in text for tag in ("</reasoning>", "</scratchpad>")):
         cleaned = clean(_SPOKEN.sub(lambda match: " " * len(match.group()), text))
@@ -95,6 +99,16 @@ def read_rating(text: str, scale: Scale, *, name: str = "", finish: str = "stop"
         return Verdict("refused", reason=text.strip())
     cut = decided == "none" and (finish == "length" or cleaned.unfinished)
     return Verdict("unparsed", kind="truncated" if cut else decided, reason=text.strip())
+
+
+def _bare(match: re.Match[str], scale: Scale, name: str) -> Verdict | None:
+    """The verdict of a reply that is nothing but a number and perhaps its label; None needs a closer look."""
+    label, number, top = match.group("label", "number", "top")
+    if label and label.lower() not in {"score", "rating", name.lower()}:
+        return None
+    if float(number) not in scale or (top and float(top) != scale.high):
+        return None
+    return Verdict("scored", float(number), span=match.span("number"), form="labelled" if label else "alone")
 
 
 def is_refusal(folded: str) -> bool:
