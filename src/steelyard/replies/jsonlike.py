@@ -26,7 +26,7 @@ _NUMBER: Final = re.compile(r"-?\d{1,15}(?:\.\d{1,15})?(?:[eE][+-]?\d{1,3})?\Z")
 _BRACKETS: Final = {"{": "object", "[": "list"}
 _MOST_DEPTH: Final = 30
 _MOST_OBJECTS: Final = 20
-_MOST_TOKENS: Final = 200_000
+_MOST_TOKENS: Final = 10_000
 
 
 @dataclass(slots=True)
