@@ -56,6 +56,7 @@ _BROKEN_JSON: Final = re.compile(r"(?:`{3,}\w{0,10}\s{0,9})?(?:\[\s{0,9}[\"{]|\{
 _SEPARATOR: Final = re.compile(r"[\s,;]{0,200}")
 _NUMBERED_KEY: Final = re.compile(r"\D{0,20}(\d{1,4})\Z")
 _MOST_STARTS: Final = 20
+_MOST_OBJECTS: Final = 700
 
 
 @dataclass(frozen=True, slots=True)
@@ -188,7 +189,7 @@ def _list_at(text: str, start: int) -> JsonList | None:
             zip(numbers, (item.python() for _, item in value.items), strict=True), key=lambda pair: pair[0] or 0
         )
         return JsonList(tuple(item for _, item in in_order), closed=True)
-    objects = tuple(one.python() for one in _consecutive(text, value))
+    objects = tuple(one.python() for one in islice(_consecutive(text, value), _MOST_OBJECTS))
     return JsonList(objects, closed=True) if len(objects) > 1 or any(_texts(objects[0])) else None
 
 
