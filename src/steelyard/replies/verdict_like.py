@@ -24,7 +24,7 @@ _LIKE: Final = re.compile(
 )
 _KEYWORD: Final = re.compile(r"[A-Za-z]{2,}|[\u4e00-\u9fff]{2,}")
 _NUMERAL: Final = re.compile(r"(?<![\d.])(?=\d)|(?=[一二三四五六七八九十满][\s十]?分)|(?<=\d)(?=\s?分)")
-_LOOKED_AT: Final = 5_000
+_LOOKED_AT: Final = 50_000
 """Characters at either end that are looked at: an answer of megabytes would hold up all others."""
 
 
