@@ -32,8 +32,8 @@ _LONGEST_VALUE: Final = 40
 _SPOKEN: Final = re.compile(r"</?(?:reasoning|scratchpad)>", re.IGNORECASE)
 """Tags that prompts ask for; a verdict inside them counts where nothing stands outside."""
 _BARE: Final = re.compile(
-    r"\s*(?:[-*]\s)?(?:(?P<label>[A-Za-z]{3,20})\s?[:=]\s{0,3})?(?P<number>\d{1,3}(?:\.\d{1,2})?)"
-    r"(?:\s?(?:/|out of)\s?(?P<top>\d{1,3}))?\.?\s*",
+    r"\s{0,9}+(?:[-*]\s)?(?:(?P<label>[A-Za-z]{3,20})\s?[:=]\s{0,3})?(?P<number>\d{1,3}(?:\.\d{1,2})?)"
+    r"(?:\s?(?:/|out of)\s?(?P<top>\d{1,3}))?\.?\s{0,9}+",
     re.ASCII,
 )
 """Nothing but a number and its label: most replies to a prompt that asks for scores only."""
@@ -55,10 +55,10 @@ _QUOTED: Final = re.compile(
 _SHORT_QUOTATION: Final = 40
 _OR: Final = re.compile(r"[\s\])}*_]{0,6}(?:or|/|to|-)[\s\[({*_]{0,6}", re.IGNORECASE)
 _UNFILLED: Final = re.compile(r"(?:\b[\w ]{2,30}|[\u4e00-\u9fff]{2,8})\s?(?:\([^()\n]{0,20}\)\s?)?:[\s\-_\[\]]*\Z")
-_NOT_GIVEN: Final = re.compile(
-    r"([\w ]{3,40})\s?[:=]\s{0,3}(?:n/?a\b|none\b|not (?:applicable|given|rated)|unknown\b|无|不适用)"
-)
-"""What was asked for and is not given: "Coherence: N/A"."""
+_NOT_GIVEN: Final = re.compile(r"[:=]\s{0,3}(?:n/?a\b|none\b|not (?:applicable|given|rated)|unknown\b|无|不适用)")
+"""Behind its label: what was asked for and is not given: "Coherence: N/A"."""
+_LABEL_ENDS: Final = re.compile(r"[\w ]{3,40}\s?\Z")
+_LABEL_WITHIN: Final = 41
 _PREFACE: Final = re.compile(r"[.!?]\s+\S[^\n]{20,}|[。！？].{8,}")
 _TRIMMED: Final = " \t\n\r:;,.|-–—*_`\"'{}[]()。，；："
 _IN_SENTENCE: Final = frozenset({"verb", "noun", "article", "counted"})
@@ -247,8 +247,7 @@ def decide(candidates: Sequence[Candidate], page: RatingPage) -> Candidate | Kin
     candidates = _answered(candidates, page.text)
     pool = [one for one in candidates if one.value.subject is not Subject.OTHER]
     if not pool:
-        withheld = any(page.aspects.asked(match[1]) for match in _NOT_GIVEN.finditer(page.lowered))
-        return "none" if withheld else _of_others(candidates)
+        return "none" if _is_withheld(page) else _of_others(candidates)
     said = [one for one in pool if one.strength >= Strength.ANNOUNCED and one.value.number.value is not None]
     if changed := [one for one in said if one.value.changed]:
         return max(changed, key=_place)
@@ -256,6 +255,15 @@ def decide(candidates: Sequence[Candidate], page: RatingPage) -> Candidate | Kin
     strongest = [one for one in pool if one.strength is top]
     chosen = [one for one in strongest if one.value.subject is Subject.ASKED] or strongest
     return _one_of([one for one in chosen if is_inside(one.value.number, page.scale)] or chosen, page.text)
+
+
+def _is_withheld(page: RatingPage) -> bool:
+    """Whether the reply names what was asked for, and gives no rating of it."""
+    for match in _NOT_GIVEN.finditer(page.lowered):
+        label = _LABEL_ENDS.search(page.lowered, max(0, match.start() - _LABEL_WITHIN), match.start())
+        if label and page.aspects.asked(label.group()):
+            return True
+    return False
 
 
 def is_inside(number: RatingNumber, scale: Scale) -> bool:
