@@ -346,3 +346,36 @@ def test_every_rule_has_its_name_in_the_documentation():
     names |= {"final_text", "refused", "judged", "final_sentence", "only_letter", "only_text"}
     assert [name for name in sorted(names) if f"`{name}`" not in page] == []
     assert len(RULES) == 13
+
+
+@pytest.mark.parametrize(
+    ("reply", "letters"),
+    [
+        ("这道题的答案不是A，而是C。", ("C",)),
+        ("本题的答案不是A。", ()),
+        ("符合题干的选项不应是C。", ()),
+        ("所以不是自然现象的选项是B。", ("B",)),
+        (
+            "If the question were about energy, the answer would be A. Since it is about protein, I'll go with C.",
+            ("C",),
+        ),
+        ("If the force were 5 N, then the answer would be B.", ()),
+        ("If I had to choose, I would say the answer would be C.", ("C",)),
+    ],
+)
+def test_what_is_denied_or_holds_only_elsewhere_is_no_answer(reply, letters):
+    assert read_choice(reply, MOVE).letters == letters
+
+
+@pytest.mark.parametrize(
+    ("reply", "letters"),
+    [
+        ("Let's eliminate: A makes energy, B stores, D packages. Only C is left.", ("C",)),
+        ("A seems plausible. However, C is a better fit.", ("C",)),
+        ("Thus option D is the least appropriate, while option A fits best.", ("A",)),
+        ("Well, A is a better choice if energy is meant.", ()),
+        ("Neither A nor B is a better choice.", ()),
+    ],
+)
+def test_the_option_that_is_left_or_fits_best_is_the_answer(reply, letters):
+    assert read_choice(reply, MOVE).letters == letters

@@ -135,7 +135,7 @@ class Lead:
         if _AGAINST.search(text, max(0, begin - _AGAINST_WITHIN), start):
             return None
         negated = _NEGATED.search(phrase) or (self.strength == Strength.ANNOUNCED and _NOT.search(phrase))
-        return None if negated and not _TURNED.search(phrase) else match
+        return None if negated and not _TURNED.search(phrase, negated.end()) else match
 
 
 DECLARES: Final = Lead(Strength.DECLARED, 200, ("declared",))
