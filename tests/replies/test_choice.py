@@ -360,6 +360,8 @@ def test_every_rule_has_its_name_in_the_documentation():
             ("C",),
         ),
         ("If the force were 5 N, then the answer would be B.", ()),
+        ("The process is not osmosis but rather a", ()),
+        ("The answer is a", ("A",)),
         ("If I had to choose, I would say the answer would be C.", ("C",)),
     ],
 )

@@ -66,6 +66,8 @@ _FORMULA_BEHIND: Final = re.compile(
     r"|\(\w{1,2}\)|°|&\w"
 )
 _FORMULA_BEFORE: Final = re.compile(r"(?:(?<![A-Za-z])[A-Za-z]\s?=|[\^×+\d_\\°]|\w['’]|\w\()\s?$|-$")
+_ARTICLE_BEFORE: Final = re.compile(r"\b(?:rather|but|just|also|simply|merely|of|with|as|like)\s\Z", re.IGNORECASE)
+"""Behind it, an `a` that ends the reply is the article of a noun that did not come."""
 _RUNS_ON: Final = re.compile(r"[ \t]+[a-z]")
 _GOES_ON: Final = re.compile(
     r"\s*(?:['\"]?\s+)?(?:because|since|as|and|or|is|was|are|which|with|for|due|in|according|based|from|given"
@@ -227,6 +229,8 @@ def _is_word(text: str, start: int, end: int) -> bool:
     if _FORMULA_BEHIND.match(text, end) or _FORMULA_BEFORE.search(text, max(0, start - 8), start):
         return True
     letters = text[start:end]
+    if letters == "a" and not text[end:].strip() and _ARTICLE_BEFORE.search(text, max(0, start - 20), start):
+        return True
     if letters == "I":
         return _PRONOUN.match(text, end) is not None
     if letters != "A" or not _RUNS_ON.match(text, end):
