@@ -124,7 +124,7 @@ def _render(template: str, *, scripted: bool, **page: Any) -> str:
     if "samples" in page:
         page["data"] = Markup(page["samples"].text)  # noqa: S704  # see above
     return (
-        _page_environment()
+        section_environment()
         .get_template(template)
         .render(
             style=Markup(style),  # noqa: S704  # see above
@@ -137,8 +137,13 @@ def _render(template: str, *, scripted: bool, **page: Any) -> str:
     )
 
 
-def _page_environment() -> jinja2.Environment:
-    templates = environment()
+def section_environment(*packages: str) -> jinja2.Environment:
+    """The templates that show Sections, and those of further packages that use them.
+
+    Args:
+        packages: whose folders `templates` are looked into first.
+    """
+    templates = environment(*packages)
     templates.filters["drawn"] = _drawn
     templates.filters["is_bar"] = lambda chart: isinstance(chart, ShareBar)
     templates.filters["on_page"] = lambda notes: [note for note in notes if "html" in note.media]

@@ -13,12 +13,12 @@ if TYPE_CHECKING:
     import jinja2
 
 
-def environment() -> jinja2.Environment:
-    """Templates of this package: their output is escaped; an unknown name in one is an error."""
+def environment(*packages: str) -> jinja2.Environment:
+    """Templates of this package, and first those of `packages`; an unknown name in one is an error."""
     import jinja2
 
     return jinja2.Environment(
-        loader=jinja2.PackageLoader("steelyard.report"),
+        loader=jinja2.ChoiceLoader([jinja2.PackageLoader(name) for name in (*packages, "steelyard.report")]),
         autoescape=True,
         undefined=jinja2.StrictUndefined,
         finalize=_shown,

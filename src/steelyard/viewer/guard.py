@@ -1,0 +1,231 @@
+"""What every request passes before a page is made: host, token, origin and size; and the headers of every answer.
+
+A page that is served on loopback can be asked for by any web site that the user visits. So that none can read or
+change anything (DNS rebinding, cross-site requests): the Host must be one that was named, the token must have come
+(once in the address, then as a cookie that no other site can send), and what changes something must come from our own
+pages. The Content-Security-Policy allows scripts with the nonce of the answer only, so that text of a model or a
+dataset runs nothing even where its escaping should fail.
+"""
+
+from __future__ import annotations
+
+import hmac
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from hashlib import sha256
+from http.cookies import CookieError, SimpleCookie
+from secrets import token_urlsafe
+from typing import Final
+from urllib.parse import parse_qsl, urlencode, urlsplit
+
+from starlette.datastructures import Headers, MutableHeaders
+from starlette.responses import HTMLResponse, PlainTextResponse, RedirectResponse, Response
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+LOOPBACK: Final = frozenset({"localhost", "127.0.0.1", "[::1]"})
+MOST_BYTES: Final = 1_000_000
+"""Size of a request's body at most."""
+_UNCHANGING: Final = frozenset({"GET", "HEAD"})
+_ALLOWED: Final = _UNCHANGING | {"POST"}
+
+
+def new_token() -> str:
+    """A token of 256 random bits for addresses and cookies."""
+    return token_urlsafe(32)
+
+
+@dataclass(frozen=True, slots=True)
+class Access:
+    """Who may use the viewer.
+
+    Args:
+        token: what an address or a cookie must hold.
+        hosts: names in a Host header beside those of loopback, without a port, as a browser sends them.
+        root_path: the prefix under which a proxy serves the viewer: "" or "/prefix".
+    """
+
+    token: str = field(default_factory=new_token, repr=False)
+    hosts: frozenset[str] = frozenset()
+    root_path: str = ""
+
+    @property
+    def cookie(self) -> str:
+        """Name of the cookie: cookies know no port, and two viewers must not replace each other's."""
+        return f"steelyard_{sha256(self.token.encode()).hexdigest()[:12]}"
+
+    def is_token(self, text: str) -> bool:
+        """Whether `text` is the token; the time taken says nothing about it."""
+        return hmac.compare_digest(text.encode(), self.token.encode())
+
+    def is_host(self, header: str) -> bool:
+        """Whether a Host header names this viewer, with any port: tunnels and containers change it."""
+        return host_name(header) in LOOPBACK | self.hosts
+
+    def within(self, path: str) -> str:
+        """A path without the prefix: some proxies remove it, others do not."""
+        rest = path.removeprefix(self.root_path)
+        return rest if rest.startswith("/") else path if rest else "/"
+
+
+def host_name(header: str) -> str:
+    """The host of a Host header without its port, in lower case; "" where the header is malformed.
+
+    >>> host_name("LocalHost:8080"), host_name("[::1]:8080"), host_name("a@b")
+    ('localhost', '[::1]', '')
+    """
+    try:
+        parts = urlsplit(f"//{header}")
+        name, _ = parts.hostname, parts.port
+    except ValueError:
+        return ""
+    if name is None or parts.netloc != header or "@" in header or parts.path or parts.query or parts.fragment:
+        return ""
+    return f"[{name}]" if ":" in name else name
+
+
+class Guard:
+    """ASGI middleware that refuses what is not allowed and sets the headers of every answer.
+
+    `scope["state"]["nonce"]` holds the nonce that the scripts of a page must carry.
+    """
+
+    def __init__(self, app: ASGIApp, access: Access) -> None:
+        self._app = app
+        self._access = access
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer a refusal, or pass the request on."""
+        if scope["type"] == "lifespan":
+            await self._app(scope, receive, send)
+            return
+        if scope["type"] != "http":  # we serve no WebSocket
+            await send({"type": "websocket.close", "code": 1008})
+            return
+        nonce = token_urlsafe(16)
+        # A copy: what a proxy did with the prefix, and the nonce, concern this request alone.
+        scope = {**scope, "path": self._access.within(scope["path"]), "state": {"nonce": nonce}}
+
+        async def with_headers(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                _set_headers(MutableHeaders(scope=message), nonce)
+            await send(message)
+
+        refused = self._refusal(scope)
+        if refused is not None:
+            await refused(scope, receive, with_headers)
+            return
+        try:
+            await self._app(scope, _limited(receive), with_headers)
+        except _TooLargeError:
+            await _refuse(413, f"a request's body may have {MOST_BYTES:,} bytes")(scope, receive, with_headers)
+
+    def _refusal(self, scope: Scope) -> Response | None:
+        headers = Headers(scope=scope)
+        method = scope["method"]
+        if len(headers.getlist("host")) != 1 or not self._access.is_host(headers["host"]):
+            return _refuse(
+                403, f"the host {headers.get('host', '')!r} is not one of this viewer's: start it with --allow-host"
+            )
+        if method not in _ALLOWED:
+            return _refuse(405, f"{method} is not a method of this viewer")
+        if method not in _UNCHANGING:
+            if not _is_own(headers, scope["scheme"]):
+                return _refuse(403, "only pages of this viewer may change something")
+            if not headers.get("content-length", "0").isdigit() or int(headers.get("content-length", 0)) > MOST_BYTES:
+                return _refuse(413, f"a request's body may have {MOST_BYTES:,} bytes")
+        return self._without_token(scope, headers)
+
+    def _without_token(self, scope: Scope, headers: Headers) -> Response | None:
+        """Nothing where the cookie has the token; else the answer that sets it, or a refusal."""
+        if self._access.is_token(_cookies(headers).get(self._access.cookie, "")):
+            return None
+        pairs = parse_qsl(scope["query_string"].decode("latin-1"), keep_blank_values=True)
+        given = next((value for name, value in pairs if name == "token"), "")
+        if scope["method"] not in _UNCHANGING or not self._access.is_token(given):
+            return HTMLResponse(_NO_TOKEN, 401)
+        rest = urlencode([(name, value) for name, value in pairs if name != "token"])
+        # The path of our own address is used, never one that a caller could make a foreign address ("//host").
+        path = self._access.root_path + "/" + scope["path"].lstrip("/\\")
+        target = path + (f"?{rest}" if rest else "")
+        if headers.get("sec-fetch-site", "none") in {"none", "same-origin"}:
+            answer: Response = RedirectResponse(target, 303)
+        else:
+            # A chain that another site began does not send a strict cookie; a page that loads the next one does.
+            answer = PlainTextResponse("opening the viewer", headers={"Refresh": f"0; url={target}"})
+        answer.set_cookie(
+            self._access.cookie,
+            self._access.token,
+            path=self._access.root_path or "/",
+            httponly=True,
+            samesite="strict",
+            secure=scope["scheme"] == "https",
+        )
+        return answer
+
+
+_NO_TOKEN: Final = (
+    "<!doctype html><html lang=en><meta charset=utf-8><title>Steelyard: no token</title>"
+    "<h1>This viewer needs its token</h1><p>Open the address that <code>steelyard view</code> printed. "
+    "It printed a new one if it was started again.</p></html>"
+)
+
+
+def _is_own(headers: Headers, scheme: str) -> bool:
+    """Whether a request comes from a page of ours: its Origin is our scheme and host, and the browser agrees."""
+    if headers.get("sec-fetch-site", "same-origin") != "same-origin":
+        return False
+    return headers.getlist("origin") == [f"{scheme}://{headers['host']}"]
+
+
+def _cookies(headers: Headers) -> dict[str, str]:
+    try:
+        jar = SimpleCookie(headers.get("cookie", ""))
+    except CookieError:
+        return {}
+    return {name: morsel.value for name, morsel in jar.items()}
+
+
+def _refuse(status: int, why: str) -> Response:
+    return PlainTextResponse(f"{why}\n", status)
+
+
+class _TooLargeError(Exception):
+    """A body without a declared length grew too large."""
+
+
+def _limited(receive: Receive) -> Receive:
+    """`receive` that fails where the body is larger than is allowed."""
+    size = 0
+
+    async def counted() -> Message:
+        nonlocal size
+        message = await receive()
+        size += len(message.get("body", b""))
+        if size > MOST_BYTES:
+            raise _TooLargeError
+        return message
+
+    return counted
+
+
+def _set_headers(headers: MutableHeaders, nonce: str) -> None:
+    headers["Content-Security-Policy"] = "; ".join(_policy(nonce))
+    headers["X-Content-Type-Options"] = "nosniff"
+    # With "no-referrer" browsers send "Origin: null" with our own forms.
+    headers["Referrer-Policy"] = "same-origin"
+    headers["Cross-Origin-Opener-Policy"] = "same-origin"
+    headers["Cross-Origin-Resource-Policy"] = "same-origin"
+    headers.setdefault("Cache-Control", "no-store")
+
+
+def _policy(nonce: str) -> Iterable[str]:
+    yield "default-src 'none'"
+    yield f"script-src 'nonce-{nonce}'"
+    yield "style-src 'self'"
+    yield "img-src 'self' data:"
+    yield "connect-src 'self'"
+    yield "form-action 'self'"
+    yield "base-uri 'none'"
+    yield "frame-ancestors 'none'"
+    yield "require-trusted-types-for 'script'"
+    yield "trusted-types htmx"

@@ -1,0 +1,91 @@
+"""What all pages share: the store, the templates, addresses, and pages that say what went wrong."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any, Final
+from urllib.parse import urlencode
+
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import HTMLResponse, Response
+
+from steelyard.errors import ConfigError
+from steelyard.report.html import section_environment
+from steelyard.analysis.summary_values import RunSummary
+from steelyard.store import Run, Store
+
+if TYPE_CHECKING:
+    import jinja2
+
+_HTMX: Final = "extensions:'hx-csp,hx-sse', includeIndicatorCSS:false, history:false, defaultTimeout:60000"
+_KEPT: Final = 1000
+"""Summaries that are kept."""
+
+
+class Pages:
+    """Makes pages of one store.
+
+    Args:
+        store: the open store.
+        root_path: prefix of every address.
+        read_only: whether nothing may be written.
+        static: name of a file of ours -> its path.
+    """
+
+    def __init__(self, store: Store, *, root_path: str, read_only: bool, static: Callable[[str], str]) -> None:
+        self.store = store
+        self.read_only = read_only
+        self._root_path = root_path
+        self._summaries: dict[int, tuple[tuple[object, ...], RunSummary]] = {}
+        self._environment = _environment(self.address, lambda name: self.address(static(name)))
+
+    def summary(self, run: Run) -> RunSummary:
+        """The summary of a run; that of a run which does not change is computed once."""
+        key = (run.num, run.state, run.done, run.scoring_version)
+        kept = self._summaries.get(run.num)
+        if kept is None or kept[0] != key:
+            self._summaries[run.num] = kept = key, run.summary()
+            while len(self._summaries) > _KEPT:
+                self._summaries.pop(next(iter(self._summaries)), None)
+        return kept[1]
+
+    def address(self, path: str, **query: str | int | None) -> str:
+        """The address of a page; parts of the query that are None or "" are left out."""
+        given = {name: value for name, value in query.items() if value not in (None, "")}
+        return self._root_path + path + (f"?{urlencode(given)}" if given else "")
+
+    def page(self, request: Request, template: str, *, status: int = 200, **values: Any) -> Response:
+        """A template as an answer.
+
+        Args:
+            request: it says which nonce scripts must carry, and whether htmx asks for a part alone.
+            template: its name.
+            status: of the answer.
+            values: what the template shows.
+        """
+        content = self._environment.get_template(template).render(
+            nonce=request.state.nonce,
+            read_only=self.read_only,
+            part=request.headers.get("hx-request-type") == "partial",
+            htmx=_HTMX,
+            **values,
+        )
+        return HTMLResponse(content, status)
+
+    def error(self, request: Request, error: Exception) -> Response:
+        """What a user did, or the store holds, that no page can be made of."""
+        status = 404 if isinstance(error, ConfigError) else 500
+        return self.page(request, "error.html.j2", status=status, title="This cannot be shown", text=str(error))
+
+    def not_found(self, request: Request, error: Exception) -> Response:
+        """An address that is none of ours."""
+        text = error.detail if isinstance(error, HTTPException) else ""
+        return self.page(request, "error.html.j2", status=404, title="There is no such page", text=text)
+
+
+def _environment(address: Callable[..., str], static: Callable[[str], str]) -> jinja2.Environment:
+    environment = section_environment("steelyard.viewer")
+    globals_: Mapping[str, Any] = {"address": address, "static": static}
+    environment.globals.update(globals_)
+    return environment

@@ -1,0 +1,112 @@
+"""A viewer that is really served on loopback, and requests of any shape to it."""
+
+from __future__ import annotations
+
+import http.client
+import threading
+import time
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+import pytest
+import uvicorn
+
+from steelyard import Options, Output, Sample, Suite, evaluate_suite
+from steelyard.scorers.choice import Choice
+from steelyard.store import Store
+from steelyard.suite.evaluate import RunConfig
+from steelyard.viewer.server import ViewerOptions, bound, viewer_app
+
+TOKEN = "T" * 43
+
+
+@dataclass
+class Served:
+    """A viewer that answers on `port`."""
+
+    port: int
+    access: object
+    store: object
+
+    def ask(self, path, method="GET", *, host="", cookie=True, headers=(), body=None):
+        """Status, headers and body of one request, whose headers are sent as they are given."""
+        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=20)
+        connection.putrequest(method, path, skip_host=True, skip_accept_encoding=True)
+        connection.putheader("Host", host or f"127.0.0.1:{self.port}")
+        if cookie:
+            connection.putheader("Cookie", f"{self.access.cookie}={TOKEN}")
+        for name, value in headers:
+            connection.putheader(name, value)
+        if body is not None:
+            connection.putheader("Content-Length", str(len(body)))
+        connection.endheaders(body)
+        answer = connection.getresponse()
+        content = answer.read().decode()
+        connection.close()
+        return answer.status, answer.headers, content
+
+    def post(self, path, fields="", *, origin=None, site="same-origin", **more):
+        """A form that a page of the viewer, or with another `origin` of somebody else, sends."""
+        origin = f"http://127.0.0.1:{self.port}" if origin is None else origin
+        headers = [("Content-Type", "application/x-www-form-urlencoded")]
+        headers += [("Origin", origin)] if origin else []
+        headers += [("Sec-Fetch-Site", site)] if site else []
+        return self.ask(path, "POST", headers=headers, body=fields.encode(), **more)
+
+
+@contextmanager
+def serving(where, **options):
+    """A viewer of the store at `where`."""
+    chosen = ViewerOptions(port=0, token=TOKEN, **options)
+    access = chosen.access
+    with Store(where) as store:
+        listening = bound(chosen)
+        app = viewer_app(store, access, read_only=chosen.read_only)
+        server = uvicorn.Server(
+            uvicorn.Config(app, log_level="warning", ws="none", lifespan="off")
+        )
+        thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]})
+        thread.start()
+        while not server.started:
+            time.sleep(0.01)
+        try:
+            yield Served(listening.getsockname()[1], access, store)
+        finally:
+            server.should_exit = True
+            thread.join()
+
+
+def exam(n):
+    """n questions with four options; the key goes A B C D A ..."""
+    return [
+        Sample(f"q{no:04d}", f"Question {no}?", "ABCD"[no % 4], choices=("one", "two", "three", "four"), group=f"g{no % 3}")
+        for no in range(n)
+    ]
+
+
+def first(sample):
+    """Right on even numbers."""
+    no = int(sample.id[1:])
+    return Output(f"The answer is {'ABCD'[no % 4] if no % 2 == 0 else 'A'}.")
+
+
+def second(sample):
+    """Right on every number that 3 divides; every 7th reply cannot be read."""
+    no = int(sample.id[1:])
+    return Output("Hm." if no % 7 == 6 else f"The answer is {'ABCD'[no % 4] if no % 3 == 0 else 'B'}.")
+
+
+@pytest.fixture(scope="module")
+def stored(tmp_path_factory):
+    """A store with two runs over the same 40 questions."""
+    where = tmp_path_factory.mktemp("viewer") / "store.db"
+    suite = Suite("Exam", "choice", exam(40), {"first": first, "second": second}, (Choice(),), Options(max_errors=0.5))
+    evaluate_suite(suite, how=RunConfig(store=where))
+    return where
+
+
+@pytest.fixture(scope="module")
+def viewer(stored):
+    """A viewer of that store."""
+    with serving(stored) as served:
+        yield served
