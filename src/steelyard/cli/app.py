@@ -34,6 +34,7 @@ _COMMANDS: Final = (
     ("promote", "export_commands"),
     ("baseline", "export_commands"),
     ("report", "read_commands"),
+    ("view", "view_command"),
     ("verify", "store_commands"),
     ("delete", "store_commands"),
     ("export", "export_commands"),

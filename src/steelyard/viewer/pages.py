@@ -14,6 +14,8 @@ from steelyard.errors import ConfigError
 from steelyard.report.html import section_environment
 from steelyard.analysis.summary_values import RunSummary
 from steelyard.store import Run, Store
+from steelyard.types import Record
+from steelyard.viewer.keys import KEYS
 
 if TYPE_CHECKING:
     import jinja2
@@ -64,14 +66,38 @@ class Pages:
             status: of the answer.
             values: what the template shows.
         """
-        content = self._environment.get_template(template).render(
+        return HTMLResponse(self.text(request, template, **values), status)
+
+    def text(self, request: Request, template: str, **values: Any) -> str:
+        """A template as text."""
+        return self._environment.get_template(template).render(
             nonce=request.state.nonce,
             read_only=self.read_only,
             part=request.headers.get("hx-request-type") == "partial",
-            htmx=_HTMX,
             **values,
         )
-        return HTMLResponse(content, status)
+
+    def run(self, request: Request) -> Run:
+        """The run that the path names by its whole id.
+
+        Raises:
+            ConfigError: there is none.
+        """
+        ident = request.path_params["run"]
+        found = next((run for run in self.store.runs() if run.id == ident), None)
+        if found is None:
+            raise ConfigError(f"there is no run with the id {ident!r}: it may have been deleted")
+        return found
+
+    def last_failures(self, run: Run, most: int) -> list[Record]:
+        """The last failed records of a run."""
+        failed = [place for place, is_failed in run.done_places().items() if is_failed][-most:]
+        return [
+            record
+            for no, repeat in failed
+            for _, record in run.records_between(no, no)
+            if record.repeat == repeat
+        ]
 
     def error(self, request: Request, error: Exception) -> Response:
         """What a user did, or the store holds, that no page can be made of."""
@@ -86,6 +112,6 @@ class Pages:
 
 def _environment(address: Callable[..., str], static: Callable[[str], str]) -> jinja2.Environment:
     environment = section_environment("steelyard.viewer")
-    globals_: Mapping[str, Any] = {"address": address, "static": static}
+    globals_: Mapping[str, Any] = {"address": address, "static": static, "keys": KEYS, "htmx": _HTMX}
     environment.globals.update(globals_)
     return environment

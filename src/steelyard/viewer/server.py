@@ -19,6 +19,7 @@ from starlette.routing import Route
 from steelyard.errors import ConfigError, SteelyardError
 from steelyard.store import Store
 from steelyard.viewer.guard import LOOPBACK, Access, Guard, new_token
+from steelyard.viewer.live_page import live_routes
 from steelyard.viewer.pages import Pages
 from steelyard.viewer.runs_page import runs_routes
 
@@ -27,6 +28,15 @@ if TYPE_CHECKING:
 
 _TYPES: Final = {".css": "text/css", ".js": "text/javascript", ".svg": "image/svg+xml"}
 _IMMUTABLE: Final = {"Cache-Control": "private, max-age=31536000, immutable"}
+_FILES: Final = {
+    "report.css": "report.templates",
+    "viewer.css": "viewer.static",
+    "viewer.js": "viewer.static",
+    "htmx.min.js": "viewer.static.htmx",
+    "hx-csp.min.js": "viewer.static.htmx",
+    "hx-sse.min.js": "viewer.static.htmx",
+}
+"""Every file that is served, and the folder of it: nothing else is, whatever an address says."""
 DEFAULT_PORT: Final = 7533
 
 
@@ -81,7 +91,7 @@ def viewer_app(store: Store, access: Access, *, read_only: bool = False) -> ASGI
         read_only: refuse whatever writes.
     """
     pages = Pages(store, root_path=access.root_path, read_only=read_only, static=_static_address)
-    routes = [*runs_routes(pages), Route("/static/{digest}/{name}", _static)]
+    routes = [*runs_routes(pages), *live_routes(pages), Route("/static/{digest}/{name}", _static)]
     app = Starlette(routes=routes, exception_handlers={SteelyardError: pages.error, 404: pages.not_found})
     return Guard(app, access)
 
@@ -138,24 +148,18 @@ def serve(options: ViewerOptions, *, started: Callable[[str], None]) -> None:
 @cache
 def _part(name: str) -> tuple[bytes, str]:
     """A file of ours and the beginning of its hash."""
-    content = files("steelyard.viewer").joinpath("static", *name.split("~")).read_bytes()
+    content = files(f"steelyard.{_FILES[name]}").joinpath(name).read_bytes()
     return content, sha256(content).hexdigest()[:16]
 
 
 def _static_address(name: str) -> str:
     """The path of a file of ours: it changes with its content, so that browsers may keep it."""
-    flat = name.replace("/", "~")
-    return f"/static/{_part(flat)[1]}/{flat}"
-
-
-_NAMES: Final = frozenset(
-    {"viewer.css", "viewer.js", "htmx~htmx.min.js", "htmx~hx-csp.min.js", "htmx~hx-sse.min.js"}
-)
+    return f"/static/{_part(name)[1]}/{name}"
 
 
 def _static(request: Request) -> Response:
     name = request.path_params["name"]
-    if name not in _NAMES:
+    if name not in _FILES:
         return PlainTextResponse("there is no such file\n", 404)
     content, digest = _part(name)
     # A page of another version of the viewer asks for another content: what is kept must be what the address says.

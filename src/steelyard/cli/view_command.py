@@ -1,0 +1,46 @@
+"""The command `view`: serves the runs of a store to a browser on this machine."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from steelyard.cli.options import StoreOption
+
+
+def view(
+    store: StoreOption = None,
+    port: Annotated[int, typer.Option("--port", metavar="N", help="Listen on this port; 0 takes a free one.", min=0, max=65535)] = 7533,
+    read_only: Annotated[bool, typer.Option("--read-only", help="Write nothing: neither marks nor notes.")] = False,
+    browser: Annotated[bool, typer.Option("--browser/--no-browser", help="Open the address in a browser.")] = True,
+    host: Annotated[
+        str, typer.Option("--host", metavar="ADDRESS", help="Listen on this address instead of loopback alone.")
+    ] = "127.0.0.1",
+    allow_host: Annotated[
+        list[str] | None,
+        typer.Option("--allow-host", metavar="NAME", help="Answer requests for this host too, as browsers name it."),
+    ] = None,
+    root_path: Annotated[
+        str, typer.Option("--root-path", metavar="PATH", help="The prefix under which a proxy serves the viewer.")
+    ] = "",
+) -> None:
+    """Look at runs in a browser, also while they run.
+
+    The address holds a token: who knows it can read every run of the store. Ctrl-C ends the viewer.
+    """
+    from steelyard.viewer.server import ViewerOptions, serve
+
+    options = ViewerOptions(
+        store=store, host=host, port=port, hosts=tuple(allow_host or ()), root_path=root_path, read_only=read_only
+    )
+
+    def started(address: str) -> None:
+        typer.echo(f"the viewer is at {address}")
+        typer.echo("Ctrl-C ends it", err=True)
+        if browser:
+            import webbrowser
+
+            webbrowser.open(address)
+
+    serve(options, started=started)

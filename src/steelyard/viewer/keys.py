@@ -1,0 +1,36 @@
+"""The keys of the viewer's pages: one table for the sheet that `?` shows, the documentation and the tests.
+
+A page gives the key to a link, a button or a field by the attribute `data-key`; the script presses or focuses it. Rows
+(`data-row`) are the exception: `j` and `k` go from one to the next, Enter follows the link of the chosen one. Keys do
+nothing while somebody types into a field, and with Ctrl, Alt or Meta they stay the browser's.
+"""
+
+from __future__ import annotations
+
+from typing import Final, NamedTuple
+
+
+class Key(NamedTuple):
+    """A key, as browsers name it, and what it does."""
+
+    key: str
+    does: str
+    shown: str = ""
+
+    @property
+    def name(self) -> str:
+        """How the sheet shows it."""
+        return self.shown or self.key
+
+
+KEYS: Final = (
+    Key("j", "next row of a table, or next sample"),
+    Key("k", "previous row of a table, or previous sample"),
+    Key("Enter", "open the chosen row"),
+    Key("Escape", "leave a field, close this sheet, or go back to the page above", "Esc"),
+    Key("[", "previous run"),
+    Key("]", "next run"),
+    Key("/", "search"),
+    Key("f", "filter"),
+    Key("?", "show this sheet"),
+)
