@@ -62,9 +62,7 @@ def serving(where, **options):
     with Store(where) as store:
         listening = bound(chosen)
         app = viewer_app(store, access, read_only=chosen.read_only)
-        server = uvicorn.Server(
-            uvicorn.Config(app, log_level="warning", ws="none", lifespan="off")
-        )
+        server = uvicorn.Server(uvicorn.Config(app, log_level="warning", ws="none", lifespan="off"))
         thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]})
         thread.start()
         while not server.started:
@@ -79,7 +77,9 @@ def serving(where, **options):
 def exam(n):
     """n questions with four options; the key goes A B C D A ..."""
     return [
-        Sample(f"q{no:04d}", f"Question {no}?", "ABCD"[no % 4], choices=("one", "two", "three", "four"), group=f"g{no % 3}")
+        Sample(
+            f"q{no:04d}", f"Question {no}?", "ABCD"[no % 4], choices=("one", "two", "three", "four"), group=f"g{no % 3}"
+        )
         for no in range(n)
     ]
 

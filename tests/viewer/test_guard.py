@@ -5,11 +5,11 @@ from __future__ import annotations
 import socket
 
 import pytest
+from tests.viewer.conftest import TOKEN, serving
 
 from steelyard.errors import ConfigError
 from steelyard.viewer.guard import MOST_BYTES, Access, host_name
 from steelyard.viewer.server import ViewerOptions
-from tests.viewer.conftest import TOKEN, serving
 
 
 @pytest.mark.parametrize("host", ["localhost", "127.0.0.1", "[::1]", "LOCALHOST:1", "127.0.0.1:65535", "[::1]:8080"])
@@ -20,9 +20,32 @@ def test_loopback_is_served_on_any_port(viewer, host):
 @pytest.mark.parametrize(
     "host",
     [
-        *("evil.example", "evil.example:7533", "127.0.0.1.evil.example", "localhost.evil.example", "localhost@evil.example"),
-        *("evil.example@localhost", "127.0.0.2", "0.0.0.0", "[::]", "localhost:port", "local host", "localhost/", "::1"),
-        *("localhost#", "localhost?", "127.1", "2130706433", "[::ffff:127.0.0.1]", "localhost.", "ⓛocalhost".encode().decode("latin-1")),
+        *(
+            "evil.example",
+            "evil.example:7533",
+            "127.0.0.1.evil.example",
+            "localhost.evil.example",
+            "localhost@evil.example",
+        ),
+        *(
+            "evil.example@localhost",
+            "127.0.0.2",
+            "0.0.0.0",
+            "[::]",
+            "localhost:port",
+            "local host",
+            "localhost/",
+            "::1",
+        ),
+        *(
+            "localhost#",
+            "localhost?",
+            "127.1",
+            "2130706433",
+            "[::ffff:127.0.0.1]",
+            "localhost.",
+            "ⓛocalhost".encode().decode("latin-1"),
+        ),
     ],
 )
 def test_any_other_host_is_refused(viewer, host):
@@ -120,7 +143,13 @@ def test_a_large_body_is_refused(viewer):
 
 def test_every_answer_has_the_headers(viewer):
     nonces = set()
-    for path, cookie in (("/", True), ("/", False), ("/nowhere", True), (f"/?token={TOKEN}", False), ("/static/0/x", True)):
+    for path, cookie in (
+        ("/", True),
+        ("/", False),
+        ("/nowhere", True),
+        (f"/?token={TOKEN}", False),
+        ("/static/0/x", True),
+    ):
         _, headers, _ = viewer.ask(path, cookie=cookie)
         policy = headers["content-security-policy"]
         assert "default-src 'none'" in policy
@@ -150,8 +179,8 @@ def test_a_host_header_has_a_name_or_is_malformed(header, name):
 
 def test_all_interfaces_need_a_name():
     with pytest.raises(ConfigError, match="--allow-host"):
-        ViewerOptions(host="0.0.0.0")  # noqa: S104  # it is refused
-    assert ViewerOptions(host="0.0.0.0", hosts=("box",)).access.is_host("box:7533")  # noqa: S104  # nothing is bound
+        ViewerOptions(host="0.0.0.0")  # it is refused
+    assert ViewerOptions(host="0.0.0.0", hosts=("box",)).access.is_host("box:7533")  # nothing is bound
 
 
 def test_a_token_is_new_each_time_and_long():

@@ -11,7 +11,9 @@ from steelyard.cli.options import StoreOption
 
 def view(
     store: StoreOption = None,
-    port: Annotated[int, typer.Option("--port", metavar="N", help="Listen on this port; 0 takes a free one.", min=0, max=65535)] = 7533,
+    port: Annotated[
+        int, typer.Option("--port", metavar="N", help="Listen on this port; 0 takes a free one.", min=0, max=65535)
+    ] = 7533,
     read_only: Annotated[bool, typer.Option("--read-only", help="Write nothing: neither marks nor notes.")] = False,
     browser: Annotated[bool, typer.Option("--browser/--no-browser", help="Open the address in a browser.")] = True,
     host: Annotated[

@@ -117,12 +117,15 @@ def _sources(record: Record, index: WordIndex) -> list[list[int]]:
     if output is None or not (listed or sources_in(sample.metadata)):
         return []
     labels = [source_label(source) for source in listed] + [""] * (len(output.contexts) - len(listed))
-    ways = _ways(record, output)
+    ways = passage_matches(record, output)
     return [[index(label), index(way) if way in WAYS else 0] for label, way in zip(labels, ways, strict=False)]
 
 
-def _ways(record: Record, output: Output) -> Sequence[str]:
-    """How each passage matches, as the scorer stored it; computed here where the retrieval was not scored."""
+def passage_matches(record: Record, output: Output) -> Sequence[str]:
+    """By what each passage matches an expected source ("" if it does not), as the scorer stored it.
+
+    It is computed here where the retrieval was not scored.
+    """
     n = max(len(sources_in(output.metadata)), len(output.contexts))
     scored = (score.detail.get("passages") for score in record.scores if score.name == RETRIEVAL_SCORES[0])
     if isinstance(ways := next(scored, None), list | tuple):

@@ -10,9 +10,9 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response
 
+from steelyard.analysis.summary_values import RunSummary
 from steelyard.errors import ConfigError
 from steelyard.report.html import section_environment
-from steelyard.analysis.summary_values import RunSummary
 from steelyard.store import Run, Store
 from steelyard.types import Record
 from steelyard.viewer.keys import KEYS
@@ -92,12 +92,7 @@ class Pages:
     def last_failures(self, run: Run, most: int) -> list[Record]:
         """The last failed records of a run."""
         failed = [place for place, is_failed in run.done_places().items() if is_failed][-most:]
-        return [
-            record
-            for no, repeat in failed
-            for _, record in run.records_between(no, no)
-            if record.repeat == repeat
-        ]
+        return [record for no, repeat in failed for _, record in run.records_between(no, no) if record.repeat == repeat]
 
     def error(self, request: Request, error: Exception) -> Response:
         """What a user did, or the store holds, that no page can be made of."""

@@ -22,6 +22,7 @@ from steelyard.viewer.guard import LOOPBACK, Access, Guard, new_token
 from steelyard.viewer.live_page import live_routes
 from steelyard.viewer.pages import Pages
 from steelyard.viewer.runs_page import runs_routes
+from steelyard.viewer.sample_page import sample_routes
 
 if TYPE_CHECKING:
     from starlette.types import ASGIApp
@@ -67,7 +68,9 @@ class ViewerOptions:
 
     def __post_init__(self) -> None:
         if self.root_path and (not self.root_path.startswith("/") or self.root_path.endswith("/")):
-            raise ConfigError(f"--root-path {self.root_path!r}: a path such as /steelyard is expected, without a slash at its end")
+            raise ConfigError(
+                f"--root-path {self.root_path!r}: a path such as /steelyard is expected, without a slash at its end"
+            )
         if self.host in {"0.0.0.0", "::"} and not self.hosts:  # noqa: S104  # refused, not bound
             raise ConfigError(
                 f"--host {self.host} listens on every interface: name the host that browsers will ask for "
@@ -91,7 +94,12 @@ def viewer_app(store: Store, access: Access, *, read_only: bool = False) -> ASGI
         read_only: refuse whatever writes.
     """
     pages = Pages(store, root_path=access.root_path, read_only=read_only, static=_static_address)
-    routes = [*runs_routes(pages), *live_routes(pages), Route("/static/{digest}/{name}", _static)]
+    routes = [
+        *runs_routes(pages),
+        *live_routes(pages),
+        *sample_routes(pages),
+        Route("/static/{digest}/{name}", _static),
+    ]
     app = Starlette(routes=routes, exception_handlers={SteelyardError: pages.error, 404: pages.not_found})
     return Guard(app, access)
 
