@@ -142,7 +142,7 @@ class Guard:
         pairs = parse_qsl(scope["query_string"].decode("latin-1"), keep_blank_values=True)
         given = next((value for name, value in pairs if name == "token"), "")
         if scope["method"] not in _UNCHANGING or not self._access.is_token(given):
-            return HTMLResponse(_NO_TOKEN, 401)
+            return HTMLResponse(_UNAUTHORIZED_PAGE, 401)
         rest = urlencode([(name, value) for name, value in pairs if name != "token"])
         # The path of our own address is used, never one that a caller could make a foreign address ("//host").
         path = self._access.root_path + "/" + scope["path"].lstrip("/\\")
@@ -163,7 +163,7 @@ class Guard:
         return answer
 
 
-_NO_TOKEN: Final = (
+_UNAUTHORIZED_PAGE: Final = (
     "<!doctype html><html lang=en><meta charset=utf-8><title>Steelyard: no token</title>"
     "<h1>This viewer needs its token</h1><p>Open the address that <code>steelyard view</code> printed. "
     "It printed a new one if it was started again.</p></html>"

@@ -116,10 +116,11 @@ def _look(pages: Pages, run: Run, rates: LiveRates) -> tuple[list[LiveRun], list
     runs = pages.store.runs_of(run.evaluation)
     rows = [_live(pages, each, rates.rate(each, now)) for each in runs]
     failures = [
-        (each.target, record.sample.id, str(record.error))
+        (each.target, record.sample.id, record.failure.message)
         for each in runs
         if each.errors
         for record in pages.last_failures(each, _FAILURES)
+        if record.failure
     ]
     return rows, failures[-_FAILURES:]
 

@@ -245,7 +245,7 @@ def _score(score: Score) -> ShownScore:
         for key in STEPS
         if isinstance(entries := detail.get(key), list) and entries
     )
-    state = score.outcome if score.outcome != "scored" else {True: "right", False: "wrong"}.get(score.passed, "scored")  # type: ignore[call-overload]
+    state = score.outcome if score.outcome != "scored" or score.passed is None else "right" if score.passed else "wrong"
     value = kind_text(score.outcome) if score.value is None else f"{score.value:.6g}"
     return ShownScore(
         score_title(score.name),
