@@ -20,7 +20,7 @@ from steelyard.viewer.keys import KEYS
 if TYPE_CHECKING:
     import jinja2
 
-_HTMX: Final = "extensions:'hx-csp,hx-sse', includeIndicatorCSS:false, history:false, defaultTimeout:60000"
+_HTMX: Final = "extensions:'hx-csp,hx-sse', includeIndicatorCSS:false, defaultTimeout:60000"
 _KEPT: Final = 1000
 """Summaries that are kept."""
 
@@ -57,6 +57,11 @@ class Pages:
         given = {name: value for name, value in query.items() if value not in (None, "")}
         return self._root_path + path + (f"?{urlencode(given)}" if given else "")
 
+    @staticmethod
+    def query(**given: str) -> str:
+        """A query string of what is given."""
+        return urlencode(given)
+
     def page(self, request: Request, template: str, *, status: int = 200, **values: Any) -> Response:
         """A template as an answer.
 
@@ -83,7 +88,14 @@ class Pages:
         Raises:
             ConfigError: there is none.
         """
-        ident = request.path_params["run"]
+        return self.run_of(request.path_params["run"])
+
+    def run_of(self, ident: str) -> Run:
+        """The run of a whole id.
+
+        Raises:
+            ConfigError: there is none.
+        """
         found = next((run for run in self.store.runs() if run.id == ident), None)
         if found is None:
             raise ConfigError(f"there is no run with the id {ident!r}: it may have been deleted")
