@@ -21,7 +21,6 @@ from steelyard.store import Store
 from steelyard.viewer.guard import LOOPBACK, Access, Guard, new_token
 from steelyard.viewer.live_page import live_routes
 from steelyard.viewer.pages import Pages
-from steelyard.viewer.run_page import run_routes
 from steelyard.viewer.runs_page import runs_routes
 from steelyard.viewer.sample_page import sample_routes
 
