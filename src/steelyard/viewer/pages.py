@@ -101,6 +101,15 @@ class Pages:
             raise ConfigError(f"there is no run with the id {ident!r}: it may have been deleted")
         return found
 
+    def refuse_writing(self) -> None:
+        """Refuse to change the store where the viewer was started to read only.
+
+        Raises:
+            HTTPException: 403.
+        """
+        if self.read_only:
+            raise HTTPException(403, "this viewer was started with --read-only: it writes nothing")
+
     def last_failures(self, run: Run, most: int) -> list[Record]:
         """The last failed records of a run."""
         failed = [place for place, is_failed in run.done_places().items() if is_failed][-most:]
@@ -111,10 +120,12 @@ class Pages:
         status = 404 if isinstance(error, ConfigError) else 500
         return self.page(request, "error.html.j2", status=status, title="This cannot be shown", text=str(error))
 
-    def not_found(self, request: Request, error: Exception) -> Response:
-        """An address that is none of ours."""
+    def refused(self, request: Request, error: Exception) -> Response:
+        """An address that is none of ours, or what may not be done."""
+        status = error.status_code if isinstance(error, HTTPException) else 404
         text = error.detail if isinstance(error, HTTPException) else ""
-        return self.page(request, "error.html.j2", status=404, title="There is no such page", text=text)
+        title = "There is no such page" if status == 404 else "This is not done"
+        return self.page(request, "error.html.j2", status=status, title=title, text=text)
 
 
 def _environment(address: Callable[..., str], static: Callable[[str], str]) -> jinja2.Environment:

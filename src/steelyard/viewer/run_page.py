@@ -24,6 +24,7 @@ from steelyard.report.sample_table import input_text
 from steelyard.report.section import Section
 from steelyard.store import Run
 from steelyard.types import Record, Score
+from steelyard.viewer.notes import author_of
 from steelyard.viewer.pages import Pages
 
 _ROWS: Final = 50
@@ -93,6 +94,8 @@ def run_routes(pages: Pages) -> list[Route]:
             words=_completions(found),
             beside=_beside(pages, found),
             summary=summary,
+            notes=found.remarks().notes,
+            author=author_of(request),
             **part,
         )
 

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from starlette.applications import Starlette
+from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import PlainTextResponse, Response
 from starlette.routing import Route
@@ -100,7 +101,7 @@ def viewer_app(store: Store, access: Access, *, read_only: bool = False) -> ASGI
         *sample_routes(pages),
         Route("/static/{digest}/{name}", _static),
     ]
-    app = Starlette(routes=routes, exception_handlers={SteelyardError: pages.error, 404: pages.not_found})
+    app = Starlette(routes=routes, exception_handlers={SteelyardError: pages.error, HTTPException: pages.refused})
     return Guard(app, access)
 
 

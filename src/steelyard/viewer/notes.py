@@ -1,0 +1,49 @@
+"""Notes on a run: shown with it, and added to it. They are never changed and never removed."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import Final
+from urllib.parse import quote, unquote
+
+from starlette.requests import Request
+from starlette.responses import RedirectResponse, Response
+from starlette.routing import Route
+
+from steelyard.store.labels import add_note
+from steelyard.viewer.pages import Pages
+
+_AUTHOR: Final = "steelyard_author"
+"""The cookie with the name that was typed last: it says who writes, and proves nothing."""
+_YEAR_S: Final = 31_536_000
+
+
+def note_routes(pages: Pages) -> list[Route]:
+    """The route that adds a note."""
+
+    async def add(request: Request) -> Response:
+        from starlette.concurrency import run_in_threadpool
+
+        pages.refuse_writing()
+        run = await run_in_threadpool(pages.run, request)
+        async with request.form(max_files=0, max_fields=4) as form:
+            text, author = str(form.get("text", "")), str(form.get("author", "")).strip()
+        await run_in_threadpool(add_note, pages.store, run, text, author=author, at=datetime.now(UTC))
+        answer = RedirectResponse(pages.address(f"/run/{run.id}") + "#notes", 303)
+        answer.set_cookie(
+            _AUTHOR,
+            quote(author),
+            max_age=_YEAR_S,
+            path=pages.address("/"),
+            httponly=True,
+            samesite="strict",
+            secure=request.url.scheme == "https",
+        )
+        return answer
+
+    return [Route("/run/{run}/notes", add, methods=["POST"])]
+
+
+def author_of(request: Request) -> str:
+    """The name that was typed with the last note; "" where none was."""
+    return unquote(request.cookies.get(_AUTHOR, ""))[:200]
