@@ -6,12 +6,13 @@ from datetime import UTC, datetime
 from typing import Final
 from urllib.parse import quote, unquote
 
+from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 from starlette.routing import Route
 
 from steelyard.store.labels import add_note
-from steelyard.viewer.pages import Pages
+from steelyard.viewer.pages import Pages, form_of
 
 _AUTHOR: Final = "steelyard_author"
 """The cookie with the name that was typed last: it says who writes, and proves nothing."""
@@ -22,12 +23,10 @@ def note_routes(pages: Pages) -> list[Route]:
     """The route that adds a note."""
 
     async def add(request: Request) -> Response:
-        from starlette.concurrency import run_in_threadpool
-
         pages.refuse_writing()
         run = await run_in_threadpool(pages.run, request)
-        async with request.form(max_files=0, max_fields=4) as form:
-            text, author = str(form.get("text", "")), str(form.get("author", "")).strip()
+        form = await form_of(request)
+        text, author = form.get("text", ""), form.get("author", "").strip()
         await run_in_threadpool(add_note, pages.store, run, text, author=author, at=datetime.now(UTC))
         answer = RedirectResponse(pages.address(f"/run/{run.id}") + "#notes", 303)
         answer.set_cookie(

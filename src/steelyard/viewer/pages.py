@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, Final
-from urllib.parse import urlencode
+from urllib.parse import parse_qsl, urlencode
 
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     import jinja2
 
 _HTMX: Final = "extensions:'hx-csp,hx-sse', includeIndicatorCSS:false, defaultTimeout:60000"
+_MOST_FIELDS: Final = 50
 _KEPT: Final = 1000
 """Summaries that are kept."""
 
@@ -126,6 +127,21 @@ class Pages:
         text = error.detail if isinstance(error, HTTPException) else ""
         title = "There is no such page" if status == 404 else "This is not done"
         return self.page(request, "error.html.j2", status=status, title=title, text=text)
+
+
+async def form_of(request: Request) -> dict[str, str]:
+    """The fields of a form that was sent; of a field that was sent twice, the last.
+
+    Raises:
+        HTTPException: 400, what was sent is no form.
+    """
+    if request.headers.get("content-type", "").partition(";")[0].strip() != "application/x-www-form-urlencoded":
+        raise HTTPException(400, "a form is expected")
+    body = (await request.body()).decode("utf-8", "replace")
+    try:
+        return dict(parse_qsl(body, keep_blank_values=True, max_num_fields=_MOST_FIELDS))
+    except ValueError as error:
+        raise HTTPException(400, f"a form has at most {_MOST_FIELDS} fields") from error
 
 
 def _environment(address: Callable[..., str], static: Callable[[str], str]) -> jinja2.Environment:
