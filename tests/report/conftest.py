@@ -165,7 +165,7 @@ async def _chromium(program, profile):
 
 
 @pytest.fixture
-def in_browser(tmp_path):
+def browse(tmp_path):
     """Open an address in Chromium, run `visit(page)` there, and give what it returns."""
     program = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
     if program is None:
@@ -183,9 +183,16 @@ def in_browser(tmp_path):
                 await page.open(url)
                 return await visit(page)
 
+    return lambda url, visit: asyncio.run(drive(url, visit))
+
+
+@pytest.fixture
+def in_browser(tmp_path, browse):
+    """Open a page from a file in Chromium, run `visit(page)` there, and give what it returns."""
+
     def look(html: str, visit, *, address: str = ""):
         file = Path(tmp_path / "page.html")
         file.write_bytes(html.encode("utf-8"))
-        return asyncio.run(drive(file.as_uri() + address, visit))
+        return browse(file.as_uri() + address, visit)
 
     return look

@@ -20,7 +20,7 @@ from steelyard.viewer.keys import KEYS
 if TYPE_CHECKING:
     import jinja2
 
-_HTMX: Final = "extensions:'hx-csp,hx-sse', includeIndicatorCSS:false, defaultTimeout:60000"
+_HTMX: Final = "extensions:'hx-csp,sse', includeIndicatorCSS:false, defaultTimeout:60000"
 _MOST_FIELDS: Final = 50
 _KEPT: Final = 1000
 """Summaries that are kept."""

@@ -28,6 +28,8 @@ from steelyard.viewer.notes import author_of
 from steelyard.viewer.pages import Pages
 
 _ROWS: Final = 50
+_QUERY: Final = ("where", "search", "sort", "after", "before", "against")
+"""What an address may say of the samples that are shown."""
 _INPUT: Final = 160
 """Characters of an input, an output and a reason in a row; the sample's own page shows them whole."""
 _OUTPUT: Final = 120
@@ -70,7 +72,7 @@ def run_routes(pages: Pages) -> list[Route]:
 
     def run(request: Request) -> Response:
         found = pages.run(request)
-        given = {name: request.query_params.get(name, "") for name in ("where", "sort", "after", "before", "against")}
+        given = {name: request.query_params.get(name, "") for name in _QUERY}
         summary = pages.summary(found)
         try:
             samples = _samples(pages, found, given)
@@ -104,13 +106,14 @@ def run_routes(pages: Pages) -> list[Route]:
 
 @dataclass(frozen=True, slots=True)
 class SampleList:
-    """A page of samples: its rows, how many match in all, and the addresses beside it."""
+    """A page of samples: its rows, how many match in all, what lies beside it, and what to know of the search."""
 
     rows: tuple[SampleRow, ...]
     total: int
     after: str
     before: str
     query: str
+    note: str
 
 
 def _samples(pages: Pages, run: Run, given: Mapping[str, str]) -> SampleList:
@@ -120,10 +123,11 @@ def _samples(pages: Pages, run: Run, given: Mapping[str, str]) -> SampleList:
         _ROWS,
         before=given["before"],
         where=given["where"],
+        search=given["search"],
         sort=given["sort"],
         against=against,
     )
-    kept = {name: given[name] for name in ("where", "sort", "against") if given[name]}
+    kept = {name: given[name] for name in ("where", "search", "sort", "against") if given[name]}
     rows: dict[str, list[Record]] = {}
     for record in page.records:
         rows.setdefault(record.sample.id, []).append(record)
@@ -135,6 +139,7 @@ def _samples(pages: Pages, run: Run, given: Mapping[str, str]) -> SampleList:
         page.after,
         page.before,
         pages.query(**kept),
+        page.note,
     )
 
 
@@ -173,9 +178,12 @@ def _state(score: Score) -> str:
 
 
 def _value(score: Score) -> str:
-    if score.value is None:
+    """The name of the verdict where there is one, else the value."""
+    if score.value is None or verdict_name(score):
         return verdict_name(score) or kind_text(score.outcome)
-    return verdict_name(score) or f"{score.value:.4g}"
+    if score.passed is not None and score.value in {0.0, 1.0}:
+        return "✓ right" if score.passed else "✗ wrong"
+    return f"{score.value:.4g}"
 
 
 def _cards(summary: RunSummary) -> Iterator[CountCard]:

@@ -19,9 +19,13 @@ from starlette.routing import Route
 
 from steelyard.errors import ConfigError, SteelyardError
 from steelyard.store import Store
+from steelyard.viewer.compare_page import compare_routes
 from steelyard.viewer.guard import LOOPBACK, Access, Guard, new_token
+from steelyard.viewer.history_page import history_routes
 from steelyard.viewer.live_page import live_routes
+from steelyard.viewer.notes import note_routes
 from steelyard.viewer.pages import Pages
+from steelyard.viewer.run_page import run_routes
 from steelyard.viewer.runs_page import runs_routes
 from steelyard.viewer.sample_page import sample_routes
 
@@ -98,7 +102,11 @@ def viewer_app(store: Store, access: Access, *, read_only: bool = False) -> ASGI
     routes = [
         *runs_routes(pages),
         *live_routes(pages),
+        *run_routes(pages),
         *sample_routes(pages),
+        *note_routes(pages),
+        *compare_routes(pages),
+        *history_routes(pages),
         Route("/static/{digest}/{name}", _static),
     ]
     app = Starlette(routes=routes, exception_handlers={SteelyardError: pages.error, HTTPException: pages.refused})
