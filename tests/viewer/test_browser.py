@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import subprocess
 import sys
+import time
 
 import pytest
-
 from tests.report.conftest import browse  # noqa: F401  # a fixture
 from tests.viewer.conftest import TOKEN, serving
+
+from steelyard.errors import SteelyardError
+from steelyard.store import Store
 
 SLOW_RUN = """
 import sys, time
@@ -22,7 +26,8 @@ def slow(sample):
     time.sleep(0.05)
     return Output("The answer is A.")
 
-evaluate_suite(Suite("Live", "choice", exam(240), {"slow": slow}, (Choice(),), Options(concurrency=1)), how=RunConfig(store=sys.argv[1]))
+suite = Suite("Live", "choice", exam(240), {"slow": slow}, (Choice(),), Options(concurrency=1))
+evaluate_suite(suite, how=RunConfig(store=sys.argv[1]))
 """
 
 
@@ -75,7 +80,9 @@ def test_a_run_is_looked_through_by_keyboard(viewer, browse):  # noqa: F811  # a
     assert browse(address(viewer, f"/run/{run.id}"), visit) == []
 
 
-@pytest.mark.parametrize("path", ["/", "/run/{0}", "/run/{0}/s/q0001", "/compare?a={0}&b={1}", "/live/{0}", "/history/Exam"])
+@pytest.mark.parametrize(
+    "path", ["/", "/run/{0}", "/run/{0}/s/q0001", "/compare?a={0}&b={1}", "/live/{0}", "/history/Exam"]
+)
 def test_no_page_violates_its_own_policy(viewer, browse, path):  # noqa: F811  # a fixture
     ids = [run.id for run in sorted(viewer.store.runs(), key=lambda run: run.num)]
 
@@ -111,18 +118,11 @@ def test_a_run_of_another_process_is_followed_until_it_ends(tmp_path, browse):  
 
 
 def _environment(root):
-    import os
-
     return {**os.environ, "PYTHONPATH": os.pathsep.join([f"{root}/src", root])}
 
 
 def serving_when_there(where, running):
     """A viewer of a store that another process is about to make, once it holds a run."""
-    import time
-
-    from steelyard.errors import SteelyardError
-    from steelyard.store import Store
-
     while running.poll() is None:
         try:
             with Store(where) as store:

@@ -83,7 +83,7 @@ def host_name(header: str) -> str:
     return f"[{name}]" if ":" in name else name
 
 
-class Guard:
+class RequestGuard:
     """ASGI middleware that refuses what is not allowed and sets the headers of every answer.
 
     `scope["state"]["nonce"]` holds the nonce that the scripts of a page must carry.

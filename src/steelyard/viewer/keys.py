@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import Final, NamedTuple
 
 
-class Key(NamedTuple):
+class ViewerKey(NamedTuple):
     """A key, as browsers name it, and what it does."""
 
     key: str
@@ -24,13 +24,13 @@ class Key(NamedTuple):
 
 
 KEYS: Final = (
-    Key("j", "next row of a table, or next sample"),
-    Key("k", "previous row of a table, or previous sample"),
-    Key("Enter", "open the chosen row"),
-    Key("Escape", "leave a field, close this sheet, or go back to the page above", "Esc"),
-    Key("[", "previous run"),
-    Key("]", "next run"),
-    Key("/", "search"),
-    Key("f", "filter"),
-    Key("?", "show this sheet"),
+    ViewerKey("j", "next row of a table, or next sample"),
+    ViewerKey("k", "previous row of a table, or previous sample"),
+    ViewerKey("Enter", "open the chosen row"),
+    ViewerKey("Escape", "leave a field, close this sheet, or go back to the page above", "Esc"),
+    ViewerKey("[", "previous run"),
+    ViewerKey("]", "next run"),
+    ViewerKey("/", "search"),
+    ViewerKey("f", "filter"),
+    ViewerKey("?", "show this sheet"),
 )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Final
+from typing import Any, Final
 
 from starlette.requests import Request
 from starlette.responses import Response
@@ -79,7 +79,13 @@ def run_routes(pages: Pages) -> list[Route]:
             fault = ""
         except ConfigError as error:
             samples, fault = None, str(error)
-        part = {"run": found, "given": given, "samples": samples, "fault": fault, "score": score_title(summary.primary)}
+        part: dict[str, Any] = {
+            "run": found,
+            "given": given,
+            "samples": samples,
+            "fault": fault,
+            "score": score_title(summary.primary),
+        }
         if request.headers.get("hx-target", "").endswith("#samples"):
             return pages.page(request, "samples.html.j2", status=422 if fault else 200, **part)
         score = summary.score(summary.primary)

@@ -21,7 +21,7 @@ _SHOWN: Final = 50
 
 
 @dataclass(frozen=True, slots=True)
-class ListedRun:
+class RunRow:
     """A run in the list, its figures as text."""
 
     id: str
@@ -39,7 +39,7 @@ class ListedRun:
     tags: Sequence[tuple[str, str]]
 
     @classmethod
-    def of(cls, run: Run, summary: RunSummary, now: datetime) -> ListedRun:
+    def of(cls, run: Run, summary: RunSummary, now: datetime) -> RunRow:
         """The row of a run."""
         score = summary.score(summary.primary)
         mean = score.headline if score else None
@@ -70,7 +70,7 @@ def runs_routes(pages: Pages) -> list[Route]:
         everything = pages.store.runs()
         found = list(_matching(everything, wanted, suite))
         now = datetime.now(UTC)
-        rows = [ListedRun.of(run, pages.summary(run), now) for run in found[:_SHOWN]]
+        rows = [RunRow.of(run, pages.summary(run), now) for run in found[:_SHOWN]]
         return pages.page(
             request,
             "runs.html.j2",

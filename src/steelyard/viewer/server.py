@@ -20,7 +20,7 @@ from starlette.routing import Route
 from steelyard.errors import ConfigError, SteelyardError
 from steelyard.store import Store
 from steelyard.viewer.compare_page import compare_routes
-from steelyard.viewer.guard import LOOPBACK, Access, Guard, new_token
+from steelyard.viewer.guard import LOOPBACK, Access, RequestGuard, new_token
 from steelyard.viewer.history_page import history_routes
 from steelyard.viewer.live_page import live_routes
 from steelyard.viewer.notes import note_routes
@@ -110,7 +110,7 @@ def viewer_app(store: Store, access: Access, *, read_only: bool = False) -> ASGI
         Route("/static/{digest}/{name}", _static),
     ]
     app = Starlette(routes=routes, exception_handlers={SteelyardError: pages.error, HTTPException: pages.refused})
-    return Guard(app, access)
+    return RequestGuard(app, access)
 
 
 def bound(options: ViewerOptions) -> socket.socket:
