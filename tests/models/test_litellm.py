@@ -6,7 +6,9 @@ import subprocess
 import sys
 import time
 import traceback
+from pathlib import Path
 
+import orjson
 import pytest
 from tests.loopback import completion, http, peer, said
 
@@ -202,9 +204,10 @@ def test_a_name_without_a_provider_is_refused_before_the_first_call():
 
 
 def test_without_the_package_it_says_how_to_install_it(tmp_path):
+    (tmp_path / "orjson").symlink_to(Path(orjson.__file__).parent)  # every installation has this one
     script = (
         "import sys\n"
-        "sys.path = [one for one in sys.path if 'site-packages' not in one]\n"
+        f"sys.path = [one for one in sys.path if 'site-packages' not in one] + [{str(tmp_path)!r}]\n"
         "from steelyard.models import litellm as ours\n"
         "try: ours.LiteLLM('openai/m').check()\n"
         "except Exception as error: print(error)\n"

@@ -74,8 +74,8 @@ def between_places_of_counts(successes: Sequence[int], trials: Sequence[int]) ->
     Returns:
         None where too few are expected at a place, so that `between_places` draws permutations.
 
-    >>> between_places_of_counts([8, 3], [10, 10]).statistic.__round__(4)
-    5.0505
+    >>> between_places_of_counts([16, 6], [20, 20]).statistic.__round__(4)
+    10.101
     """
     n, total = sum(trials), sum(successes)
     if len(trials) < 2 or total in {0, n}:

@@ -84,6 +84,8 @@ def changed_readings(before: Run, now: Run) -> tuple[ChangedReading, ...]:
             old = earlier.get((row.sample, row.repeat))
             if old is not None and (old.outcome, old.value) != (row.outcome, row.value):
                 counts[score, _read_by(old), _read_by(row)] += 1
+    # A score that is computed from others, as a moved threshold is, was read by no rule: there is nothing to say of it.
+    counts = Counter({key: n for key, n in counts.items() if key[1:] != ("scored", "scored")})
     return tuple(ChangedReading(*key, count) for key, count in counts.most_common())
 
 
