@@ -13,7 +13,7 @@ from steelyard.analysis.costs import CostDifference
 from steelyard.analysis.score_columns import ScoreRow
 from steelyard.analysis.score_infos import score_infos
 from steelyard.report.comparison import comparison_section
-from steelyard.report.html import _page_environment
+from steelyard.report.html import section_environment
 from steelyard.report.markdown import markdown_page
 from steelyard.stats.intervals import Interval
 
@@ -87,7 +87,7 @@ def test_a_pair_with_nothing_beside_its_headline_has_no_further_tables():
 
 
 def test_the_page_shows_every_row_and_escapes_names(comparison):
-    template = _page_environment().from_string('{% import "section.html.j2" as render %}{{ render.section(found) }}')
+    template = section_environment().from_string('{% import "section.html.j2" as render %}{{ render.section(found) }}')
     html = template.render(found=section(comparison))
     assert "&lt;b&gt;b against a" in html
     assert "<b>b" not in html
