@@ -28,8 +28,8 @@ def test_help_names_every_command_in_whole_sentences(steelyard):
     commands = out.split("Commands:")[1].strip().splitlines()
     assert [line.split()[0] for line in commands] == [
         "init", "check", "diagnose", "run", "resume", "rescore", "generate", "runs", "show", "compare", "history",
-        "note", "review", "label", "promote", "baseline", "report", "view", "verify", "delete", "export", "convert", "prompts",
-        "schema", "store",
+        "note", "review", "label", "promote", "baseline", "report", "view", "verify", "delete", "export", "convert",
+        "prompts", "schema", "store",
     ]  # fmt: skip
     assert not [line for line in commands if line.endswith("...")]
     assert max(len(line) for line in out.splitlines()) <= 80
