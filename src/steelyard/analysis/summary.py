@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import reduce
@@ -142,7 +143,7 @@ def _tallies(indices: Array, codes: Array, values: Array, *, size: int, scaled: 
     ]
 
 
-class SummarizedScore:
+class SummarizedScore(ABC):
     """Makes the summaries of one score from the counts of its groups; means are made by whoever knows the values.
 
     Attributes:
@@ -204,17 +205,17 @@ class SummarizedScore:
             unknown += tally.counts[CODES["refused"]]
         return Interval((tally.total + unknown * ends.low) / n, (tally.total + unknown * ends.high) / n)
 
+    @abstractmethod
     def _mean(self, tally: GroupCounts, index: int | None, among: tuple[int, ...]) -> Mean:
         """The mean over the rows of some outcomes, of a group or of all."""
-        raise NotImplementedError
 
+    @abstractmethod
     def _note(self, tally: GroupCounts, index: int | None) -> str:
         """What the interval is."""
-        raise NotImplementedError
 
+    @abstractmethod
     def _macro(self, tally: GroupCounts) -> Mean | None:
         """The macro average: the mean of the groups' means; None where fewer than two have a value."""
-        raise NotImplementedError
 
 
 @dataclass(frozen=True, slots=True)

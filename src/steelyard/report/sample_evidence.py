@@ -62,7 +62,7 @@ def _messages(output: Output | None, index: WordIndex) -> list[list[Any]]:
         return []
     return [
         [
-            index(_speaker(message)),
+            index(speaker(message)),
             index(cell_text(message.get("content"))),
             [_call(call, index) for call in message.get("tool_calls") or ()],
         ]
@@ -74,7 +74,8 @@ def _has_conversation(output: Output | None) -> TypeGuard[Output]:
     return output is not None and is_answered_conversation(output.metadata.get(MESSAGES))
 
 
-def _speaker(message: Mapping[str, Any]) -> str:
+def speaker(message: Mapping[str, Any]) -> str:
+    """Who speaks in a message: the role, a tool's name, and whether the tool failed."""
     name = f" {cell_text(message['name'])}" if message.get("name") else ""
     return f"{cell_text(message.get('role'))}{name}{' (error)' if message.get('status') == 'error' else ''}"
 

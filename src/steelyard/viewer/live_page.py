@@ -18,7 +18,7 @@ from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
 from starlette.routing import Route
 
-from steelyard.report.numbers import interval_text, value_text
+from steelyard.report.numbers import value_text
 from steelyard.store import Run
 from steelyard.viewer.pages import Pages
 
@@ -53,7 +53,6 @@ class LiveRun:
     left: str
     score: str
     headline: str
-    interval: str
     cost: str
     tokens: str
 
@@ -139,7 +138,6 @@ def _live(pages: Pages, run: Run, rate: float | None) -> LiveRun:
         duration_text(left) if left and run.state == "running" else "",
         summary.primary,
         value_text(score.headline.value, share=share) if score else "",
-        interval_text(score.headline.interval, share=share) if score else "",
         " + ".join(costs),
         f"{summary.input_tokens:,} in, {summary.output_tokens:,} out",
     )

@@ -25,6 +25,7 @@ from steelyard.report.sample_evidence import (
     passage_matches,
     source_label,
     sources_in,
+    speaker,
     verdict_name,
     without_sources,
 )
@@ -297,10 +298,8 @@ def _messages(metadata: Mapping[str, Any]) -> tuple[Turn, ...]:
 
 def _turn(message: Any) -> Turn:
     calls = [tool_call(call) for call in message.get("tool_calls") or ()]
-    name = f" {cell_text(message['name'])}" if message.get("name") else ""
-    failed = " (error)" if message.get("status") == "error" else ""
     return Turn(
-        f"{cell_text(message.get('role'))}{name}{failed}",
+        speaker(message),
         cell_text(without_files(message.get("content"))),
         tuple((cell_text(call["name"]), cell_text(call["arguments"])) for call in calls),
     )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import socket
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -126,9 +127,8 @@ def bound(options: ViewerOptions) -> socket.socket:
         listening.bind((options.host, options.port))
     except OSError as error:
         listening.close()
-        raise ConfigError(
-            f"cannot listen on {options.host} port {options.port}: {error.strerror}; --port 0 takes a free port"
-        ) from error
+        hint = "; --port 0 takes a free port" if error.errno == errno.EADDRINUSE else ""
+        raise ConfigError(f"cannot listen on {options.host} port {options.port}: {error.strerror}{hint}") from error
     return listening
 
 
